@@ -1,0 +1,36 @@
+// The error catalogue: every failure that a person or a peer can meet has a code here, and one place per transport maps
+// the code (src/api/error-body.ts to HTTP, src/kds/status.ts to gRPC). Outcomes that a caller chooses on are unions instead.
+
+/** One thing wrong with an input: where it is and what is allowed. */
+export type Violation = { readonly field: string; readonly reason: string };
+
+export type ErrorCode =
+  | 'invalid' // the input breaks a rule; `violations` says which
+  | 'bad_request' // the input cannot be read at all
+  | 'not_found'
+  | 'conflict' // somebody else wrote first, or the name is taken
+  | 'read_only' // this control plane may not write that type
+  | 'too_large'
+  | 'forbidden' // this caller may not see or do that
+  | 'unavailable' // the store or the peer cannot be reached now; trying again may work
+  | 'schema_outdated' // the database needs `meridian migrate up`
+  | 'config' // the configuration is wrong; the process cannot start
+  | 'internal';
+
+/** A failure with a code of the catalogue and a sentence that says what to do next. */
+export class MeridianError extends Error {
+  readonly code: ErrorCode;
+  readonly violations: readonly Violation[];
+
+  constructor(code: ErrorCode, message: string, options: { violations?: readonly Violation[]; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'MeridianError';
+    this.code = code;
+    this.violations = options.violations ?? [];
+  }
+}
+
+/** The sentence of anything thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,76 @@
+// The registry of a process and the metrics about the process itself, under Kuma's names (rest-api 8).
+import { Gauge, Registry } from 'prom-client';
+
+/** What a build says of itself, and which process of which deployment this is. */
+export type ProcessInfo = {
+  readonly product: string;
+  readonly version: string;
+  readonly buildDate: string;
+  readonly gitCommit: string;
+  readonly gitTag: string;
+  readonly instanceId: string;
+  readonly clusterId: string;
+};
+
+/**
+ * A registry whose every series has the label `zone`.
+ * @param zoneLabel the name of the zone, or `Global`
+ */
+export function createRegistry(zoneLabel: string): Registry {
+  const registry = new Registry();
+  registry.setDefaultLabels({ zone: zoneLabel });
+  return registry;
+}
+
+/** Returns the way to set `cp_info`; set again (the cluster id may come later), the older series goes. */
+export function createInfoMetric(registry: Registry): (info: ProcessInfo) => void {
+  const gauge = new Gauge({
+    name: 'cp_info',
+    help: 'What this control plane is',
+    labelNames: ['product', 'version', 'build_date', 'git_commit', 'git_tag', 'instance_id', 'cluster_id'],
+    registers: [registry],
+  });
+  return (info) => {
+    gauge.reset();
+    gauge.set(
+      {
+        product: info.product,
+        version: info.version,
+        build_date: info.buildDate,
+        git_commit: info.gitCommit,
+        git_tag: info.gitTag,
+        instance_id: info.instanceId,
+        cluster_id: info.clusterId,
+      },
+      1,
+    );
+  };
+}
+
+/** Returns the way to set `leader`: 1 on the instance that does the work that must be done once. */
+export function createLeaderMetric(registry: Registry): (isLeader: boolean) => void {
+  const gauge = new Gauge({ name: 'leader', help: '1 on the instance that leads', registers: [registry] });
+  gauge.set(0);
+  return (isLeader) => gauge.set(isLeader ? 1 : 0);
+}
+
+/**
+ * `resources_count`, for the leader.
+ * @param count the number of rows of a type
+ * @returns one refresh, to be called every minute
+ */
+export function createResourcesCountMetric(
+  registry: Registry,
+  types: readonly string[],
+  count: (type: string) => Promise<number>,
+): () => Promise<void> {
+  const gauge = new Gauge({
+    name: 'resources_count',
+    help: 'Resources in the store, by type',
+    labelNames: ['resource_type', 'tenant'],
+    registers: [registry],
+  });
+  return async () => {
+    for (const type of types) gauge.set({ resource_type: type, tenant: '' }, await count(type));
+  };
+}

@@ -1,0 +1,210 @@
+// The zone end of KDS: one connection for six RPCs. If one of them fails the connection is given up and made anew;
+// nothing is asked twice, because both directions resume by versions.
+import { randomUUID } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, Metadata, credentials, status, type ChannelCredentials, type ClientDuplexStream } from '@grpc/grpc-js';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { encodeHealthCheckRequest, decodeHealthCheckResponse } from '../wire/kds-messages.ts';
+import { answerAdminRequests } from './admin.ts';
+import type { Changelog } from './changelog.ts';
+import { feature, zoneHeaderFeatures } from './features.ts';
+import { FirstStates } from './first-states.ts';
+import type { OwnNode } from './node.ts';
+import type { StreamKind, SyncObserver } from './observer.ts';
+import type { Sink } from './ports.ts';
+import { Receiver, type ReceiverOptions } from './receiver.ts';
+import { zoneReceiveRules } from './rules.ts';
+import { Sender } from './sender.ts';
+import { globalService, syncService } from './services.ts';
+import { consume, serve } from './session.ts';
+
+/** Kuma's period until the global answers with another (kds-wire 2.5). */
+const HEALTH_CHECK_MS = 300_000;
+/** A call that must be answered at once, or the connection is no good. */
+const ANSWER_MS = 10_000;
+
+export type KdsClientOptions = {
+  readonly zone: string;
+  /** `host:port`. */
+  readonly address: string;
+  /** Null = plaintext; `rootCa` in PEM, null = the system's. */
+  readonly tls: { readonly rootCa: Buffer | null; readonly skipVerify: boolean } | null;
+  readonly maxMessageBytes: number;
+  readonly node: OwnNode;
+  readonly changelog: Changelog;
+  readonly sink: Sink;
+  readonly validate: ReceiverOptions['validate'];
+  readonly observe: SyncObserver;
+  readonly log: Logger;
+};
+
+/** Keeps the zone connected until the signal; a lost connection is made anew after 0.1 to 0.8 s (engine 22). */
+export async function runKdsClient(options: KdsClientOptions, signal: AbortSignal): Promise<void> {
+  let lastReason = '';
+  while (!signal.aborted) {
+    const reason = await connectOnce(options, signal);
+    if (signal.aborted) return;
+    if (reason !== lastReason) options.log.warn({ address: options.address, reason }, 'not connected to global; trying again');
+    lastReason = reason;
+    await delay(100 + Math.random() * 700, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** One connection from dialling to its end; resolves to why it ended. */
+async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Promise<string> {
+  const client = new Client(options.address, channelCredentials(options), {
+    'grpc.max_receive_message_length': options.maxMessageBytes,
+    'grpc.max_send_message_length': options.maxMessageBytes,
+    // Go peers punish pings more often than every 15 s.
+    'grpc.keepalive_time_ms': 20_000,
+    'grpc.keepalive_timeout_ms': 15_000,
+    'grpc.keepalive_permit_without_calls': 1,
+    'grpc.initial_reconnect_backoff_ms': 100,
+    // A channel of its own, so that nothing of an earlier attempt lingers.
+    'grpc.use_local_subchannel_pool': 1,
+  });
+  const ended = new AbortController();
+  const both = AbortSignal.any([signal, ended.signal]);
+  const connection = new Connection(options, client, both);
+  try {
+    const { isMeridian, intervalMs } = await connection.healthCheck();
+    options.log.info({ address: options.address, meridian: isMeridian }, 'connected to global');
+    await Promise.race([
+      connection.receive(isMeridian),
+      connection.send(isMeridian),
+      connection.keepChecking(intervalMs),
+      connection.admin('configDump', 'streamXDSConfigs'),
+      connection.admin('stats', 'streamStats'),
+      connection.admin('clusters', 'streamClusters'),
+      new Promise((resolve) => both.addEventListener('abort', resolve, { once: true })),
+    ]);
+    return 'global ended a stream';
+  } catch (error) {
+    return messageOf(error);
+  } finally {
+    ended.abort();
+    connection.close();
+    client.close();
+  }
+}
+
+class Connection {
+  readonly #options: KdsClientOptions;
+  readonly #client: Client;
+  readonly #signal: AbortSignal;
+  readonly #calls = new Set<ClientDuplexStream<Buffer, Buffer>>();
+
+  constructor(options: KdsClientOptions, client: Client, signal: AbortSignal) {
+    this.#options = options;
+    this.#client = client;
+    this.#signal = signal;
+  }
+
+  close(): void {
+    for (const call of this.#calls) call.cancel();
+  }
+
+  /** Asks for the period, and learns from the headers of the answer whether the peer is Meridian. */
+  async healthCheck(): Promise<{ isMeridian: boolean; intervalMs: number }> {
+    const { path, requestSerialize, responseDeserialize } = globalService.healthCheck;
+    return await new Promise((resolve, reject) => {
+      let isMeridian = false;
+      const deadline = Date.now() + ANSWER_MS;
+      const call = this.#client.makeUnaryRequest(path, requestSerialize, responseDeserialize, encodeHealthCheckRequest(), this.#headers(), { deadline }, (error, bytes) => {
+        if (error?.code === status.UNIMPLEMENTED) resolve({ isMeridian: false, intervalMs: 0 });
+        else if (error !== null) reject(error);
+        else resolve({ isMeridian, intervalMs: bytes === undefined ? 0 : decodeHealthCheckResponse(bytes).intervalMs });
+      });
+      call.on('metadata', (metadata) => {
+        isMeridian = metadata.get('features').some((value) => value.toString().split(/, ?/).includes(feature.meridian));
+      });
+    });
+  }
+
+  async keepChecking(intervalMs: number): Promise<void> {
+    for (let wait = intervalMs; ; ) {
+      await delay(wait > 0 ? wait : HEALTH_CHECK_MS, undefined, { signal: this.#signal, ref: false });
+      wait = (await this.healthCheck()).intervalMs;
+    }
+  }
+
+  async receive(resume: boolean): Promise<void> {
+    const { zone, sink, node, maxMessageBytes, validate, observe } = this.#options;
+    await this.#open('globalToZone', syncService.globalToZoneSync.path, async (call, streamId, log) => {
+      const rules = zoneReceiveRules();
+      const send = (message: Buffer): void => void call.write(message);
+      const now = (): number => performance.now();
+      await consume(call, new Receiver({ zone, peer: 'global', streamId, rules, sink, node, resume, maxMessageBytes, validate, send, observe, log, now }));
+    });
+  }
+
+  async send(isMeridian: boolean): Promise<void> {
+    const { zone, changelog, maxMessageBytes, observe } = this.#options;
+    await this.#open('zoneToGlobal', syncService.zoneToGlobalSync.path, async (call, streamId, log) => {
+      log.debug({ meridian: isMeridian }, 'waiting for the requests of global');
+      const sender = new Sender({
+        peer: zone,
+        streamId,
+        identifier: zone,
+        changelog,
+        firstStates: new FirstStates(),
+        zones: null,
+        maxMessageBytes,
+        send: (message) => call.write(message),
+        observe,
+        log,
+        now: () => performance.now(),
+      });
+      await serve(call, sender);
+    });
+  }
+
+  /** Unimplemented disables an admin stream and nothing else (kds-wire 2.1): its promise then stays open. */
+  async admin(kind: StreamKind, name: 'streamXDSConfigs' | 'streamStats' | 'streamClusters'): Promise<void> {
+    try {
+      await this.#open(kind, globalService[name].path, async (call) => answerAdminRequests(call, name));
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== status.UNIMPLEMENTED) throw error;
+      await new Promise((resolve) => this.#signal.addEventListener('abort', resolve, { once: true }));
+    }
+  }
+
+  async #open(stream: StreamKind, path: string, work: (call: Duplex, streamId: string, log: Logger) => Promise<void>): Promise<void> {
+    const { observe } = this.#options;
+    const streamId = randomUUID();
+    const { requestSerialize, responseDeserialize } = syncService.globalToZoneSync;
+    const call = this.#client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, this.#headers());
+    this.#calls.add(call);
+    observe({ kind: 'opened', peer: 'global', streamId, stream, authorized: false });
+    let reason: string | null = null;
+    try {
+      await work(call as unknown as Duplex, streamId, this.#options.log.child({ stream }));
+    } catch (error) {
+      reason = messageOf(error);
+      throw error;
+    } finally {
+      this.#calls.delete(call);
+      call.on('error', () => undefined);
+      call.cancel();
+      observe({ kind: 'closed', peer: 'global', streamId, stream, error: reason });
+    }
+  }
+
+  /** The same for all six RPCs; each feature is a header line of its own (kds-wire 2.1). */
+  #headers(): Metadata {
+    const metadata = new Metadata();
+    metadata.set('client-id', this.#options.zone);
+    metadata.set('kds-version', 'v3');
+    metadata.set('zone-version', 'v3');
+    metadata.set('version', this.#options.node.version);
+    for (const name of zoneHeaderFeatures) metadata.add('features', name);
+    return metadata;
+  }
+}
+
+function channelCredentials({ tls }: KdsClientOptions): ChannelCredentials {
+  if (tls === null) return credentials.createInsecure();
+  return credentials.createSsl(tls.rootCa, null, null, { rejectUnauthorized: !tls.skipVerify });
+}

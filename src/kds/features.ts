@@ -1,0 +1,25 @@
+// Capabilities by name, never by version (kds-wire 5.6, decisions D26, D32).
+
+export const feature = {
+  hashSuffix: 'hash-suffix',
+  zonePingHealth: 'zone-ping-health',
+  zoneToken: 'zone-token',
+  hostnameGeneratorMultiZone: 'hg-mz-selector',
+  producerPolicyFlow: 'producer-policy-flow',
+  optionalTopLevelTargetRef: 'optional-top-level-target-ref',
+  /** The peer is Meridian: it resumes by versions and takes a first state in several messages. */
+  meridian: 'meridian-v1',
+} as const;
+
+/** Header `features` of a zone; each value is a header line of its own (kds-wire 2.1). */
+export const zoneHeaderFeatures: readonly string[] = [feature.zonePingHealth, feature.hashSuffix, feature.meridian];
+
+/** Node metadata `features`, the same from both sides (kds-wire 2.2). */
+export const nodeFeatures: readonly string[] = [
+  feature.zoneToken,
+  feature.hashSuffix,
+  feature.hostnameGeneratorMultiZone,
+  feature.producerPolicyFlow,
+  feature.optionalTopLevelTargetRef,
+  feature.meridian,
+];

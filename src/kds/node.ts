@@ -1,0 +1,47 @@
+// Node metadata of the first request of each type: who speaks and what it can do (kds-wire 2.2).
+import type { Json, JsonObject } from '../resource/types.ts';
+import { nodeFeatures } from './features.ts';
+import type { PeerNode } from './observer.ts';
+
+export type OwnNode = {
+  readonly version: string;
+  readonly instanceId: string;
+  /** Sanitized configuration as JSON with at least `store.type`; global sends `''`. */
+  readonly config: string;
+};
+
+/** Metadata as this side sends it. `resume`: versions follow and the first response shall be a difference (decisions D29). */
+export function nodeMetadata(node: OwnNode, resume: boolean): JsonObject {
+  return {
+    version: { kumaCp: { version: node.version } },
+    config: node.config,
+    'control-plane-id': node.instanceId,
+    features: [...nodeFeatures],
+    ...(resume && { 'meridian-resume': true }),
+  };
+}
+
+/** Metadata as a peer sent it; whatever is missing or of another type reads as empty. */
+export function peerNodeOf(metadata: JsonObject): PeerNode {
+  const kumaCp = asObject(asObject(metadata['version'])['kumaCp']);
+  const features = metadata['features'];
+  return {
+    version: {
+      version: textOf(kumaCp['version']),
+      gitTag: textOf(kumaCp['gitTag']),
+      gitCommit: textOf(kumaCp['gitCommit']),
+      buildDate: textOf(kumaCp['buildDate']),
+    },
+    config: textOf(metadata['config']),
+    instanceId: textOf(metadata['control-plane-id']),
+    features: Array.isArray(features) ? features.filter((value) => typeof value === 'string') : [],
+  };
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function asObject(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}

@@ -1,0 +1,45 @@
+// What the protocol needs of its host: a Source to read and follow, a Sink to write. The roots adapt the store to them,
+// so that the protocol is tested without a database (design 2).
+import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
+
+export type SourceChange =
+  | { readonly kind: 'keys'; readonly keys: readonly ResourceKey[] }
+  | { readonly kind: 'type'; readonly type: string }
+  | { readonly kind: 'all' };
+
+export interface Source {
+  list(type: string): Promise<Resource[]>;
+  /** The rows that exist among `keys`. */
+  getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
+  /** Hints of what may have changed; the first is `all`. */
+  changes(signal: AbortSignal): AsyncIterable<SourceChange>;
+}
+
+export type SinkWrite =
+  | {
+      readonly op: 'create' | 'update';
+      readonly key: ResourceKey;
+      readonly labels: Labels;
+      readonly spec: JsonObject;
+      /** Left out: the stored status stays. */
+      readonly status?: JsonObject | undefined;
+      readonly owner?: ResourceKey | null | undefined;
+      readonly syncVersion: string;
+      readonly expectVersion?: number | undefined;
+    }
+  | { readonly op: 'delete'; readonly key: ResourceKey; readonly expectVersion?: number | undefined };
+
+export type SinkOutcome =
+  | { readonly result: 'created' | 'updated' | 'deleted'; readonly version: number }
+  | { readonly result: 'exists' | 'missing' | 'conflict' }
+  | { readonly result: 'rejected'; readonly message: string };
+
+export interface Sink {
+  getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
+  /** All rows of a type, or those that a query finds. */
+  list(type: string, query?: { readonly labels: Labels } | { readonly nameContains: string }): Promise<Resource[]>;
+  /** One transaction; outcomes in the order of `writes`. Throws on a lost fence or an unreachable store. */
+  write(writes: readonly SinkWrite[], epoch: number): Promise<SinkOutcome[]>;
+  /** Opens the fence of one receiver of this peer: older epochs can write no more (engine 11). */
+  raiseEpoch(): Promise<number>;
+}

@@ -1,0 +1,287 @@
+// The rule table: what each side sends, how it is rewritten, and what may be stored. Read this first; the sender and the
+// receiver are one mechanism for both directions, and everything by which Global and Zone differ is data here.
+import { createPrivateKey, createPublicKey } from 'node:crypto';
+import { MeridianError } from '../base/errors.ts';
+import { hashName } from '../resource/hash-name.ts';
+import { displayNameOf, label } from '../resource/labels.ts';
+import { policyRole } from '../resource/policy-role.ts';
+import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
+import type { Json, JsonObject, Labels, Mode, Resource, ResourceKey } from '../resource/types.ts';
+import type { WireResource } from '../resource/codec.ts';
+import { feature } from './features.ts';
+
+/** Who may see an entry. `others`: every zone but the one it comes from, and only while that one is enabled. */
+export type Audience =
+  | { readonly to: 'nobody' }
+  | { readonly to: 'all'; readonly feature?: string }
+  | { readonly to: 'others'; readonly zone: string; readonly feature?: string };
+
+const NOBODY: Audience = { to: 'nobody' };
+const ALL: Audience = { to: 'all' };
+
+type FilterRule = {
+  /** Why, as people are told. */
+  readonly because: string;
+  readonly section: string;
+  readonly decide: (resource: Resource, info: TypeInfo) => Audience | undefined;
+};
+
+export type SendRules = {
+  readonly from: Mode;
+  readonly types: readonly TypeInfo[];
+  /** First rule that decides wins; nobody if none does. */
+  readonly filter: readonly FilterRule[];
+  /** What goes on the wire under the hashed name. */
+  readonly map: (resource: Resource, info: TypeInfo) => WireResource;
+};
+
+const syncDisabled: FilterRule = {
+  because: 'label kuma.io/kds-sync is disabled',
+  section: 'kds-wire 5.2.1',
+  decide: ({ labels }) => (labels[label.kdsSync] === 'disabled' ? NOBODY : undefined),
+};
+
+/** Never leave a global, whatever their labels say (kds-wire 5.2.3). */
+const PRIVATE_GLOBAL_SECRETS = new Set(['envoy-admin-ca', 'admin-user-token', 'inter-cp-ca', 'user-token-revocations']);
+const USER_SIGNING_KEY = 'user-token-signing-key';
+const ZONE_SIGNING_KEY = 'zone-token-signing-key';
+const ZONE_PUBLIC_KEY = 'zone-token-signing-public-key';
+const CLUSTER_ID = 'kuma-cluster-id';
+
+const globalToZoneFilter: readonly FilterRule[] = [
+  syncDisabled,
+  {
+    because: 'a Config other than kuma-cluster-id belongs to its own control plane',
+    section: 'kds-wire 5.2.2',
+    decide: ({ name }, info) => (info.name === 'Config' && name !== CLUSTER_ID ? NOBODY : undefined),
+  },
+  {
+    because: 'this GlobalSecret belongs to its own control plane',
+    section: 'kds-wire 5.2.3',
+    decide: ({ name }, info) =>
+      info.name === 'GlobalSecret' && (PRIVATE_GLOBAL_SECRETS.has(name) || name.startsWith(USER_SIGNING_KEY)) ? NOBODY : undefined,
+  },
+  {
+    because: 'only zones that know the meshMultiZoneService selector can read it',
+    section: 'kds-wire 5.2.7',
+    decide: (resource, info) =>
+      info.name === 'HostnameGenerator' && isLocal(resource, 'global') && selectsMultiZoneService(resource.spec)
+        ? { to: 'all', feature: feature.hostnameGeneratorMultiZone }
+        : undefined,
+  },
+  {
+    because: 'written on global',
+    section: 'kds-wire 5.2.4',
+    decide: (resource, info) => (isLocal(resource, 'global') && info.kds.globalToZone ? ALL : undefined),
+  },
+  {
+    because: 'only producer policies cross zones',
+    section: 'kds-wire 5.2.5a',
+    decide: (resource, info) => {
+      if (info.policy === null || isLocal(resource, 'global')) return undefined;
+      const isProducer = resource.labels[label.policyRole] === 'producer' && policyRole(resource) === 'producer';
+      return isProducer ? { to: 'others', zone: zoneOf(resource), feature: feature.producerPolicyFlow } : NOBODY;
+    },
+  },
+  {
+    because: 'comes from a zone and is for the others',
+    section: 'kds-wire 5.2.5b-c',
+    decide: (resource, info) =>
+      !isLocal(resource, 'global') && info.kds.acrossZones ? { to: 'others', zone: zoneOf(resource) } : undefined,
+  },
+];
+
+const zoneToGlobalFilter: readonly FilterRule[] = [
+  syncDisabled,
+  {
+    because: 'written in this zone',
+    section: 'kds-wire 5.4',
+    decide: (resource) => (isLocal(resource, 'zone') ? ALL : undefined),
+  },
+];
+
+export type SendOptions = {
+  /** Own name of the sending zone; global leaves it out. */
+  readonly zone?: string;
+  /** Labels with these prefixes stay at home (`labels.skipPrefixes`). */
+  readonly skipPrefixes?: readonly string[];
+};
+
+/** What global sends its zones, and how (kds-wire 5.2, 5.3). */
+export function globalSendRules({ skipPrefixes = [] }: SendOptions = {}): SendRules {
+  return {
+    from: 'global',
+    types: zoneConsumes,
+    filter: globalToZoneFilter,
+    map(resource, info) {
+      const labels = without({ ...resource.labels, [label.origin]: 'global' }, skipPrefixes);
+      const status = info.hasStatus ? (JSON.parse(info.zeroStatus) as JsonObject) : undefined;
+      if (info.name === 'GlobalSecret' && resource.name.startsWith(ZONE_SIGNING_KEY)) {
+        const name = resource.name.replace(ZONE_SIGNING_KEY, ZONE_PUBLIC_KEY);
+        labels[label.displayName] ??= resource.name;
+        return { name, mesh: '', labels, spec: publicKeySpec(resource), status };
+      }
+      return { ...identity(resource, info, labels), spec: resource.spec, status };
+    },
+  };
+}
+
+/** What a zone sends global, and how (kds-wire 5.4). */
+export function zoneSendRules({ zone = '', skipPrefixes = [] }: SendOptions): SendRules {
+  return {
+    from: 'zone',
+    types: globalConsumes,
+    filter: zoneToGlobalFilter,
+    map(resource, info) {
+      const labels = without({ ...resource.labels, [label.origin]: 'zone', [label.zone]: zone }, [
+        ...skipPrefixes,
+        label.deletionGracePeriodStartedAt,
+      ]);
+      const status = info.hasStatus ? statusForGlobal(resource, info) : undefined;
+      const spec = info.name === 'DataplaneInsight' ? withoutGenerations(resource.spec) : resource.spec;
+      return { ...identity(resource, info, labels), spec, status };
+    },
+  };
+}
+
+/** Types that a zone subscribes to on GlobalToZoneSync (kds-wire 3: marked G→Z or X). */
+export const zoneConsumes = resourceTypes.filter(({ kds }) => kds.globalToZone || kds.acrossZones);
+/** Types that global subscribes to on ZoneToGlobalSync (kds-wire 3: marked Z→G). */
+export const globalConsumes = resourceTypes.filter(({ kds }) => kds.zoneToGlobal);
+
+/** The first rule that decides on a resource, with its reason: why it is or is not sent. */
+export function audienceOf(rules: SendRules, resource: Resource): { audience: Audience; because: string } {
+  const info = typeOf(resource.type);
+  for (const rule of rules.filter) {
+    const audience = rule.decide(resource, info);
+    if (audience !== undefined) return { audience, because: rule.because };
+  }
+  return { audience: NOBODY, because: 'comes from another control plane' };
+}
+
+export type ScopeQuery = { readonly labels: Labels } | { readonly nameContains: string };
+
+export type ReceiveRules = {
+  readonly by: Mode;
+  readonly types: readonly TypeInfo[];
+  /** `keep`: the stored status stays and differences do not count; `take`: it is stored (kds-wire 6.1). */
+  readonly status: 'keep' | 'take';
+  /** What an incoming resource becomes before it is looked at. */
+  readonly rewrite: (resource: WireResource, info: TypeInfo) => WireResource;
+  /** Only rows in scope, stored or incoming, are seen; the others are invisible (kds-wire 6.1). */
+  readonly inScope: (resource: { name: string; labels: Labels; syncVersion?: string | null }, info: TypeInfo) => boolean;
+  /** Queries that together find every row in scope; none = all rows of the type. */
+  readonly scope: readonly ScopeQuery[];
+  readonly ownerOnCreate: ResourceKey | null;
+};
+
+/** Types of which every row in a zone comes from global (kds-wire 6.1). */
+const ONLY_FROM_GLOBAL = new Set(['Mesh', 'ServiceInsight', 'MeshMultiZoneService']);
+
+/** What a zone stores of what global sends. */
+export function zoneReceiveRules(): ReceiveRules {
+  return {
+    by: 'zone',
+    types: zoneConsumes,
+    status: 'keep',
+    rewrite: (resource) => resource,
+    inScope: ({ labels, syncVersion }, info) => {
+      if (ONLY_FROM_GLOBAL.has(info.name)) return true;
+      const origin = labels[label.origin];
+      return (origin !== undefined && origin !== 'zone') || (syncVersion ?? null) !== null;
+    },
+    scope: [],
+    ownerOnCreate: null,
+  };
+}
+
+/** What global stores of what the zone `zone` sends: attribution is the caller's, whatever the payload says. */
+export function globalReceiveRules(zone: string, options: { hashedNames: boolean }): ReceiveRules {
+  const attribution = { [label.zone]: zone, [label.origin]: 'zone' };
+  return {
+    by: 'global',
+    types: globalConsumes,
+    status: 'take',
+    rewrite: (resource, info) => ({
+      ...resource,
+      name: options.hashedNames ? resource.name : `${zone}.${resource.name}`,
+      labels: { ...resource.labels, ...attribution },
+      spec: info.name === 'Dataplane' ? withGatewayZone(resource.spec, zone) : resource.spec,
+    }),
+    inScope: ({ name, labels }) => {
+      if (labels[label.origin] === 'global') return false;
+      return labels[label.zone] === zone || (labels[label.zone] === undefined && name.startsWith(`${zone}.`));
+    },
+    scope: [{ labels: { [label.zone]: zone } }, { nameContains: `${zone}.` }],
+    ownerOnCreate: { type: 'Zone', mesh: '', name: zone },
+  };
+}
+
+/** Ours, not the other side's: no synced row, no foreign origin, no Zone as owner (engine 13). */
+function isLocal({ labels, syncVersion, owner }: Resource, mode: Mode): boolean {
+  const origin = labels[label.origin];
+  return (origin === undefined || origin === mode) && syncVersion === null && owner?.type !== 'Zone';
+}
+
+/** The zone a resource comes from: its label, else the prefix of a legacy name (kds-wire 5.2.5b). */
+export function zoneOf({ name, labels }: { name: string; labels: Labels }): string {
+  return labels[label.zone] ?? name.split('.', 1)[0] ?? '';
+}
+
+/** Name, mesh and labels under which a resource travels. */
+function identity(resource: Resource, info: TypeInfo, labels: Record<string, string>): Pick<WireResource, 'name' | 'mesh' | 'labels'> {
+  if (info.kds.skipHash) return { name: resource.name, mesh: resource.mesh, labels };
+  const name = displayNameOf(resource);
+  labels[label.displayName] ??= name;
+  return {
+    name: hashName({ mesh: resource.mesh, name, zone: labels[label.zone], namespace: labels[label.namespace] }),
+    mesh: resource.mesh,
+    labels,
+  };
+}
+
+function without(labels: Record<string, string>, prefixes: readonly string[]): Record<string, string> {
+  if (prefixes.length === 0) return labels;
+  return Object.fromEntries(Object.entries(labels).filter(([key]) => !prefixes.some((prefix) => key.startsWith(prefix))));
+}
+
+function selectsMultiZoneService(spec: JsonObject): boolean {
+  return asObject(spec['selector'])['meshMultiZoneService'] !== undefined;
+}
+
+/** `status.zoneEgress` is each zone's own and leaves it in neither direction (decisions D22). */
+function statusForGlobal({ status }: Resource, info: TypeInfo): JsonObject {
+  if (info.name !== 'MeshExternalService' || !('zoneEgress' in status)) return status;
+  return Object.fromEntries(Object.entries(status).filter(([key]) => key !== 'zoneEgress'));
+}
+
+/** kds-wire 5.4, step 2: the generation rises all the time and means nothing to global. */
+function withoutGenerations(spec: JsonObject): JsonObject {
+  const subscriptions = spec['subscriptions'];
+  if (!Array.isArray(subscriptions)) return spec;
+  const still = subscriptions.map((item) => Object.fromEntries(Object.entries(asObject(item)).filter(([key]) => key !== 'generation')));
+  return { ...spec, subscriptions: still };
+}
+
+function withGatewayZone(spec: JsonObject, zone: string): JsonObject {
+  const networking = asObject(spec['networking']);
+  const gateway = asObject(networking['gateway']);
+  const tags = asObject(gateway['tags']);
+  if (tags[label.zone] === undefined) return spec;
+  return { ...spec, networking: { ...networking, gateway: { ...gateway, tags: { ...tags, [label.zone]: zone } } } };
+}
+
+/** Zones get the public half of a zone-token signing key alone (kds-wire 5.3, step 2). */
+function publicKeySpec({ name, spec }: Resource): JsonObject {
+  try {
+    const pem = Buffer.from(String(spec['data']), 'base64').toString('utf8');
+    const publicKey = createPublicKey(createPrivateKey(pem)).export({ type: 'pkcs1', format: 'pem' });
+    return { data: Buffer.from(publicKey).toString('base64') };
+  } catch (cause) {
+    throw new MeridianError('invalid', `GlobalSecret ${name} holds no PEM «RSA PRIVATE KEY»; it is not sent to zones`, { cause });
+  }
+}
+
+function asObject(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}

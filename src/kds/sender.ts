@@ -1,0 +1,202 @@
+// The xDS server end of one stream: answers requests from the changelog, one response in flight per type.
+// The same for both directions; the peer and the rules differ (design 4).
+import type { Logger } from '../base/log.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { encodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
+import type { Changelog } from './changelog.ts';
+import { feature } from './features.ts';
+import type { FirstStates } from './first-states.ts';
+import { peerNodeOf } from './node.ts';
+import type { SyncObserver } from './observer.ts';
+import { readRefusals } from './refusal.ts';
+import { Subscription, type PeerView } from './subscription.ts';
+import type { Entry } from './type-log.ts';
+import type { ZoneRegistry } from './zone-registry.ts';
+
+/** Resources of one message towards a peer that takes several; far under the 10 MiB limit, so that types take turns. */
+const CHUNK_BYTES = 1024 * 1024;
+const RETRY_FIRST_MS = 5_000;
+const RETRY_MOST_MS = 300_000;
+
+export type SenderOptions = {
+  /** Zone name of the peer, or of this zone where the peer is global: `node.id` in both directions. */
+  readonly peer: string;
+  readonly streamId: string;
+  /** `control_plane.identifier`: `global`, or the zone's name (kds-wire 2.2). */
+  readonly identifier: string;
+  readonly changelog: Changelog;
+  readonly firstStates: FirstStates;
+  /** Null where zones do not matter: a zone sends to global alone. */
+  readonly zones: ZoneRegistry | null;
+  readonly maxMessageBytes: number;
+  readonly send: (message: Buffer) => void;
+  readonly observe: SyncObserver;
+  readonly log: Logger;
+  readonly now: () => number;
+};
+
+type Active = { readonly subscription: Subscription | null; nonce: string; sentAt: number; retryMs: number };
+
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #active = new Map<string, Active>();
+  readonly #dirty = new Set<string>();
+  readonly #stop: () => void;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #features: readonly string[] = [];
+  #nonce = 0;
+  #admitted = false;
+  #leave: (() => void) | null = null;
+  #scheduled = false;
+  #closed = false;
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+    this.#stop = options.changelog.onAppend((type) => {
+      if (this.#active.has(type)) this.#wake(type);
+    });
+  }
+
+  /** Takes one request: a subscription (empty nonce), an ACK, or a NACK (with `error_detail`). */
+  handle(request: DeltaRequest): void {
+    if (this.#closed) return;
+    if (request.responseNonce === '') this.#subscribe(request);
+    else this.#settle(request);
+  }
+
+  /** Types for which the peer lacks something, for the lag metric. */
+  behind(): string[] {
+    return [...this.#active].filter(([, { subscription }]) => subscription?.isBehind === true).map(([type]) => type);
+  }
+
+  /** Ends the work for this stream and lets go of all slots. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#stop();
+    this.#leave?.();
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const { subscription } of this.#active.values()) subscription?.close();
+    this.#active.clear();
+  }
+
+  #subscribe({ typeUrl, node, initialResourceVersions }: DeltaRequest): void {
+    const { peer, streamId, changelog, observe, maxMessageBytes } = this.#options;
+    if (node.metadata !== undefined) {
+      const peerNode = peerNodeOf(node.metadata);
+      this.#features = peerNode.features;
+      observe({ kind: 'node', peer, streamId, node: peerNode });
+    }
+    this.#active.get(typeUrl)?.subscription?.close();
+    const log = changelog.logOf(typeUrl);
+    const resumes = node.metadata !== undefined && isResume(node.metadata);
+    const subscription =
+      log === undefined
+        ? null
+        : new Subscription(log, this.#viewOf(this.#features), {
+            known: resumes ? initialResourceVersions : null,
+            chunkBytes: Math.min(CHUNK_BYTES, maxMessageBytes / 2),
+          });
+    this.#active.set(typeUrl, { subscription, nonce: '', sentAt: 0, retryMs: RETRY_FIRST_MS });
+    void changelog.ready.then(() => {
+      this.#enter();
+      this.#wake(typeUrl);
+    });
+  }
+
+  #viewOf(features: readonly string[]): PeerView {
+    const { peer, zones } = this.#options;
+    const known = new Set(features);
+    return {
+      plainNames: this.#options.changelog.rules.from === 'global' && !known.has(feature.hashSuffix),
+      canSee: ({ audience }: Entry) => {
+        if (audience.to === 'nobody') return false;
+        if (audience.feature !== undefined && !known.has(audience.feature)) return false;
+        return audience.to === 'all' || (audience.zone !== peer && zones?.isEnabled(audience.zone) !== false);
+      },
+    };
+  }
+
+  #settle({ typeUrl, responseNonce, errorDetail }: DeltaRequest): void {
+    const active = this.#active.get(typeUrl);
+    if (active === undefined || active.nonce !== responseNonce) return;
+    const { peer, streamId, observe, now } = this.#options;
+    active.nonce = '';
+    if (errorDetail === null) {
+      active.subscription?.acknowledge();
+      active.retryMs = RETRY_FIRST_MS;
+      observe({ kind: 'acknowledged', peer, streamId, type: typeUrl, seconds: (now() - active.sentAt) / 1000 });
+    } else {
+      const names = readRefusals(errorDetail.details).map(({ name, mesh }) => `${name}.${mesh}`);
+      const refused = active.subscription?.reject(names) ?? [];
+      observe({ kind: 'rejected', peer, streamId, type: typeUrl, message: errorDetail.message, refused });
+      this.#options.log.warn({ type: typeUrl, refused: refused.slice(0, 10), of: refused.length, reason: errorDetail.message }, 'the peer refused resources');
+      this.#retryLater(typeUrl, active);
+    }
+    if (this.#leave !== null && [...this.#active.values()].every(({ subscription }) => subscription?.isSettled !== false)) this.#leave();
+    this.#wake(typeUrl);
+  }
+
+  #retryLater(type: string, active: Active): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      if (this.#active.get(type) === active) this.#respond(type, active, true);
+    }, active.retryMs).unref();
+    this.#timers.add(timer);
+    active.retryMs = Math.min(active.retryMs * 2, RETRY_MOST_MS);
+  }
+
+  #enter(): void {
+    if (this.#leave !== null || this.#closed) return;
+    this.#leave = this.#options.firstStates.enter(() => {
+      this.#admitted = true;
+      this.#schedule();
+    });
+  }
+
+  #wake(type: string): void {
+    this.#dirty.add(type);
+    this.#schedule();
+  }
+
+  /** Changes of one turn of the event loop go together. */
+  #schedule(): void {
+    if (this.#scheduled || !this.#admitted || this.#closed) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      if (this.#closed) return;
+      const types = [...this.#dirty];
+      this.#dirty.clear();
+      for (const type of types) {
+        const active = this.#active.get(type);
+        if (active !== undefined) this.#respond(type, active, false);
+      }
+    });
+  }
+
+  #respond(type: string, active: Active, retryRefused: boolean): void {
+    if (this.#closed || active.nonce !== '') return;
+    // A type that this side does not provide gets one empty response (kds-wire 2.3).
+    const draft = active.subscription === null ? (active.sentAt === 0 ? { entries: [], removed: [], bytes: 0 } : null) : active.subscription.next(retryRefused);
+    if (draft === null) return;
+    const { peer, streamId, identifier, maxMessageBytes, now, send, observe, log } = this.#options;
+    const nonce = String(++this.#nonce);
+    const message = encodeDeltaResponse({ typeUrl: type, nonce, controlPlane: identifier, entries: draft.entries, removed: draft.removed });
+    if (message.length > maxMessageBytes) {
+      const text = `the state of type ${type} is ${String(message.length)} bytes, over the limit of ${String(maxMessageBytes)} for one message to this peer`;
+      active.subscription?.reject([]);
+      observe({ kind: 'rejected', peer, streamId, type, message: text, refused: [] });
+      log.error({ type, bytes: message.length, limit: maxMessageBytes }, text);
+      return;
+    }
+    active.nonce = nonce;
+    active.sentAt = now();
+    send(message);
+    observe({ kind: 'sent', peer, streamId, type, resources: draft.entries.length, removed: draft.removed.length, bytes: message.length });
+  }
+}
+
+function isResume(metadata: JsonObject): boolean {
+  return metadata['meridian-resume'] === true;
+}

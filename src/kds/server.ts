@@ -1,0 +1,213 @@
+// The global end of KDS: a gRPC server whose two sync streams run the sender and the receiver for the zone that calls.
+// Invariant: a zone is who its `client-id` says (and, with tokens, who its token says), never what a payload claims.
+import { randomUUID } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { Metadata, Server, ServerCredentials, status, type ServerDuplexStream, type ServerUnaryCall, type UntypedServiceImplementation, type sendUnaryData } from '@grpc/grpc-js';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { encodeHealthCheckResponse } from '../wire/kds-messages.ts';
+import type { Changelog } from './changelog.ts';
+import { feature } from './features.ts';
+import { FirstStates } from './first-states.ts';
+import type { OwnNode } from './node.ts';
+import type { StreamKind, SyncObserver } from './observer.ts';
+import type { Sink } from './ports.ts';
+import { Receiver, type ReceiverOptions } from './receiver.ts';
+import { globalReceiveRules } from './rules.ts';
+import { Sender } from './sender.ts';
+import { globalService, syncService } from './services.ts';
+import { consume, serve } from './session.ts';
+import { statusOf } from './status.ts';
+import type { ZoneRegistry } from './zone-registry.ts';
+
+type Call = ServerDuplexStream<Buffer, Buffer>;
+
+/** The caller of a stream, from its headers (kds-wire 2.1). */
+type Caller = { readonly zone: string; readonly features: readonly string[]; readonly authorized: boolean };
+
+export type KdsServerOptions = {
+  readonly host: string;
+  readonly port: number;
+  /** PEM; null = plaintext. */
+  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
+  readonly maxMessageBytes: number;
+  readonly node: OwnNode;
+  readonly changelog: Changelog;
+  readonly zones: ZoneRegistry;
+  readonly sinkOf: (zone: string) => Sink;
+  readonly validate: ReceiverOptions['validate'];
+  readonly observe: SyncObserver;
+  readonly log: Logger;
+};
+
+export class KdsServer {
+  readonly #options: KdsServerOptions;
+  readonly #server: Server;
+  readonly #firstStates = new FirstStates();
+  readonly #senders = new Map<Sender, string>();
+  readonly #calls = new Set<Call>();
+
+  constructor(options: KdsServerOptions) {
+    this.#options = options;
+    this.#server = new Server({
+      'grpc.max_receive_message_length': options.maxMessageBytes,
+      'grpc.max_send_message_length': options.maxMessageBytes,
+      'grpc.keepalive_time_ms': 15_000,
+      'grpc.keepalive_timeout_ms': 15_000,
+      'grpc.max_concurrent_streams': 1_000_000,
+    });
+    const sync: UntypedServiceImplementation = {
+      globalToZoneSync: this.#stream('globalToZone', (call, caller, streamId, log) => this.#send(call, caller, streamId, log)),
+      zoneToGlobalSync: this.#stream('zoneToGlobal', (call, caller, streamId, log) => this.#receive(call, caller, streamId, log)),
+    };
+    this.#server.addService(syncService, sync);
+    this.#server.addService(globalService, {
+      streamXDSConfigs: this.#stream('configDump', drain),
+      streamStats: this.#stream('stats', drain),
+      streamClusters: this.#stream('clusters', drain),
+      healthCheck: (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
+        try {
+          const { zone } = callerOf(call.metadata);
+          this.#options.observe({ kind: 'healthCheck', peer: zone });
+          call.sendMetadata(ownFeatures());
+          answer(null, encodeHealthCheckResponse({ intervalMs: 0 }));
+        } catch (error) {
+          answer(statusOf(error));
+        }
+      },
+    });
+  }
+
+  /** Binds; resolves to the port in use. Rejects with code `config` when the address cannot be bound. */
+  async listen(): Promise<number> {
+    const { host, port, tls } = this.#options;
+    const credentials =
+      tls === null ? ServerCredentials.createInsecure() : ServerCredentials.createSsl(null, [{ cert_chain: tls.cert, private_key: tls.key }]);
+    return await new Promise((resolve, reject) => {
+      this.#server.bindAsync(`${host}:${String(port)}`, credentials, (error, bound) => {
+        if (error === null) resolve(bound);
+        else {
+          const text = `multizone.global.kds.grpcPort: cannot listen on ${host}:${String(port)}; free it or choose another port`;
+          reject(new MeridianError('config', text, { cause: error }));
+        }
+      });
+    });
+  }
+
+  /** Zone and type pairs where the zone lacks something, for the lag metric. */
+  *behind(): Generator<{ zone: string; type: string }> {
+    for (const [sender, zone] of this.#senders) for (const type of sender.behind()) yield { zone, type };
+  }
+
+  /** Ends every stream with Unavailable, so that zones try another replica, and closes the port. */
+  async close(): Promise<void> {
+    for (const call of this.#calls) call.emit('error', { code: status.UNAVAILABLE, details: 'stream unavailable' });
+    await new Promise<void>((resolve) => {
+      const force = setTimeout(() => this.#server.forceShutdown(), 1_000);
+      this.#server.tryShutdown(() => {
+        clearTimeout(force);
+        resolve();
+      });
+    });
+  }
+
+  /** One handler for all streams: who calls, what is told about it, how it ends. */
+  #stream(kind: StreamKind, work: (call: Call, caller: Caller, streamId: string, log: Logger) => Promise<void>): (call: Call) => void {
+    return (call) => {
+      const streamId = randomUUID();
+      let caller: Caller;
+      try {
+        caller = callerOf(call.metadata);
+      } catch (error) {
+        call.emit('error', statusOf(error));
+        return;
+      }
+      const { zone: peer, authorized } = caller;
+      const { zones, observe } = this.#options;
+      const log = this.#options.log.child({ zone: peer, stream: kind });
+      this.#calls.add(call);
+      const run = async (): Promise<string | null> => {
+        try {
+          await zones.ensure(peer);
+          observe({ kind: 'opened', peer, streamId, stream: kind, authorized });
+          call.sendMetadata(ownFeatures());
+          log.info('stream opened');
+          await work(call, caller, streamId, log);
+          call.end();
+          return null;
+        } catch (error) {
+          if (!call.destroyed && !call.cancelled) call.emit('error', statusOf(error));
+          return messageOf(error);
+        }
+      };
+      void run().then((error) => {
+        this.#calls.delete(call);
+        observe({ kind: 'closed', peer, streamId, stream: kind, error });
+        log.info({ ...(error !== null && { reason: error }) }, 'stream closed');
+      });
+    };
+  }
+
+  async #send(call: Call, { zone }: Caller, streamId: string, log: Logger): Promise<void> {
+    const { changelog, zones, maxMessageBytes, observe } = this.#options;
+    const sender = new Sender({
+      peer: zone,
+      streamId,
+      identifier: 'global',
+      changelog,
+      firstStates: this.#firstStates,
+      zones,
+      maxMessageBytes,
+      send: (message) => call.write(message),
+      observe,
+      log,
+      now: () => performance.now(),
+    });
+    this.#senders.set(sender, zone);
+    try {
+      await serve(call as unknown as Duplex, sender);
+    } finally {
+      this.#senders.delete(sender);
+    }
+  }
+
+  async #receive(call: Call, { zone, features }: Caller, streamId: string, log: Logger): Promise<void> {
+    const { sinkOf, node, maxMessageBytes, validate, observe } = this.#options;
+    const receiver = new Receiver({
+      zone,
+      peer: zone,
+      streamId,
+      rules: globalReceiveRules(zone, { hashedNames: features.includes(feature.hashSuffix) }),
+      sink: sinkOf(zone),
+      node,
+      resume: features.includes(feature.meridian),
+      maxMessageBytes,
+      validate,
+      send: (message) => call.write(message),
+      observe,
+      log,
+      now: () => performance.now(),
+    });
+    await consume(call as unknown as Duplex, receiver);
+  }
+}
+
+/** Global announces itself before any message (engine 1). */
+function ownFeatures(): Metadata {
+  const metadata = new Metadata();
+  metadata.set('features', feature.meridian);
+  return metadata;
+}
+
+/** Node's HTTP/2 hands repeated headers over joined with commas: split them (kds-wire, trap 4). */
+function callerOf(metadata: Metadata): Caller {
+  const zone = metadata.get('client-id')[0]?.toString();
+  if (zone === undefined || zone === '') throw new MeridianError('invalid', '"client-id" is not present in metadata');
+  const features = metadata.get('features').flatMap((value) => value.toString().split(',').map((name) => name.trim()));
+  return { zone, features, authorized: metadata.get('authorization').length === 1 };
+}
+
+/** Admin streams are accepted and kept open; the zone stays silent until it is asked (kds-wire 2.7). */
+async function drain(call: Call): Promise<void> {
+  for await (const message of call as unknown as Duplex) void message;
+}

@@ -1,0 +1,32 @@
+// The two gRPC services of kds-wire 1 as grpc-js sees them. Messages stay bytes here: responses are concatenations of
+// shared buffers, and each end decodes what it reads.
+import type { MethodDefinition } from '@grpc/grpc-js';
+
+const PACKAGE = '/kuma.mesh.v1alpha1.';
+
+type Method = MethodDefinition<Buffer, Buffer>;
+
+function method(path: string, stream: boolean): Method {
+  const same = (bytes: Buffer): Buffer => bytes;
+  return {
+    path: `${PACKAGE}${path}`,
+    requestStream: stream,
+    responseStream: stream,
+    requestSerialize: same,
+    requestDeserialize: same,
+    responseSerialize: same,
+    responseDeserialize: same,
+  };
+}
+
+export const syncService = {
+  globalToZoneSync: method('KDSSyncService/GlobalToZoneSync', true),
+  zoneToGlobalSync: method('KDSSyncService/ZoneToGlobalSync', true),
+} as const;
+
+export const globalService = {
+  streamXDSConfigs: method('GlobalKDSService/StreamXDSConfigs', true),
+  streamStats: method('GlobalKDSService/StreamStats', true),
+  streamClusters: method('GlobalKDSService/StreamClusters', true),
+  healthCheck: method('GlobalKDSService/HealthCheck', false),
+} as const;

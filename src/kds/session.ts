@@ -1,0 +1,21 @@
+// One stream, either role: bytes in, bytes out. Reading never waits on writing (design 7, 14486): answers are bounded by
+// one response in flight per type, and a stream ends with the first thing that goes wrong on it.
+import type { Duplex } from 'node:stream';
+import { decodeDeltaRequest, decodeDeltaResponse } from '../wire/kds-messages.ts';
+import type { Receiver } from './receiver.ts';
+import type { Sender } from './sender.ts';
+
+/** Answers the requests of a peer until it ends the stream. Rejects on a broken stream or a message that is none. */
+export async function serve(stream: Duplex, sender: Sender): Promise<void> {
+  try {
+    for await (const bytes of stream) sender.handle(decodeDeltaRequest(bytes as Buffer));
+  } finally {
+    sender.close();
+  }
+}
+
+/** Subscribes and stores what the peer sends until it ends the stream. Rejects if the store fails or the peer lies. */
+export async function consume(stream: Duplex, receiver: Receiver): Promise<void> {
+  await receiver.start();
+  for await (const bytes of stream) await receiver.handle(decodeDeltaResponse(bytes as Buffer));
+}

@@ -1,0 +1,26 @@
+// Failures as gRPC statuses; the one place that maps the catalogue (kds-wire 2.6).
+import { status as code, type StatusObject } from '@grpc/grpc-js';
+import { MeridianError, messageOf } from '../base/errors.ts';
+
+/** Status code and sentence with which a stream ends. */
+export function statusOf(error: unknown): Partial<StatusObject> {
+  return { code: codeOf(error), details: messageOf(error) };
+}
+
+function codeOf(error: unknown): code {
+  if (!(error instanceof MeridianError)) return code.INTERNAL;
+  switch (error.code) {
+    case 'invalid':
+    case 'bad_request':
+    case 'too_large':
+      return code.INVALID_ARGUMENT;
+    case 'forbidden':
+      return code.UNAUTHENTICATED;
+    case 'conflict':
+      return code.ABORTED;
+    case 'unavailable':
+      return code.UNAVAILABLE;
+    default:
+      return code.INTERNAL;
+  }
+}

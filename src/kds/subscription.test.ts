@@ -1,0 +1,250 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Subscription, type Draft, type SubscriptionOptions } from './subscription.ts';
+import { TypeLog, type Entry } from './type-log.ts';
+
+const EVERYBODY = { to: 'all' } as const;
+
+function entry(name: string, version: string): Entry {
+  const bytes = Buffer.from(JSON.stringify([name, version]));
+  return { audience: EVERYBODY, version, bytes, plain: () => ({ wireName: `plain-${name}`, version: `p${version}`, bytes }) };
+}
+
+function put(log: TypeLog, name: string, version: string): void {
+  log.append(name, `plain-${name}`, entry(name, version));
+}
+
+function subscribe(log: TypeLog, options: Partial<SubscriptionOptions> = {}, canSee: (e: Entry) => boolean = () => true): Subscription {
+  return new Subscription(log, { canSee, plainNames: false }, { known: null, chunkBytes: 1_000_000, ...options });
+}
+
+function namesOf(draft: Draft | null): string[] {
+  return (draft?.entries ?? []).map((bytes) => (JSON.parse(Buffer.from(bytes).toString()) as [string, string])[0]);
+}
+
+describe('a subscription', () => {
+  it('answers the first request even when there is nothing', () => {
+    const subscription = subscribe(new TypeLog('T'));
+    expect(subscription.next()).toEqual({ entries: [], removed: [], bytes: 0 });
+    subscription.acknowledge();
+    expect(subscription.next()).toBeNull();
+  });
+
+  it('sends only what changed since, once the peer has confirmed', () => {
+    const log = new TypeLog('T');
+    for (let i = 0; i < 100; i += 1) put(log, `r${String(i)}`, '1');
+    const subscription = subscribe(log);
+    expect(subscription.next()?.entries).toHaveLength(100);
+    put(log, 'r7', '2');
+    expect(subscription.next()).toBeNull();
+    subscription.acknowledge();
+    expect(namesOf(subscription.next())).toEqual(['r7']);
+  });
+
+  it('coalesces a thousand changes that come while a response is in flight', () => {
+    const log = new TypeLog('T');
+    put(log, 'r', '0');
+    const subscription = subscribe(log);
+    subscription.next();
+    for (let i = 1; i <= 1000; i += 1) put(log, 'r', String(i));
+    subscription.acknowledge();
+    expect(namesOf(subscription.next())).toEqual(['r']);
+    subscription.acknowledge();
+    expect(subscription.next()).toBeNull();
+  });
+
+  it('tells of a removal whoever may hold the name, and nobody else (engine 3)', () => {
+    const log = new TypeLog('T');
+    let visible = true;
+    const sees = subscribe(log, {}, () => visible);
+    const never = subscribe(log, {}, () => false);
+    put(log, 'r', '1');
+    sees.next();
+    never.next();
+    sees.acknowledge();
+    never.acknowledge();
+    visible = false;
+    put(log, 'r', '2');
+    put(log, 'r', '3');
+    expect(sees.next()).toMatchObject({ entries: [], removed: ['r'] });
+    expect(never.next()).toBeNull();
+  });
+
+  it('drops a tombstone when nobody holds it any more (engine 4)', () => {
+    const log = new TypeLog('T');
+    const subscription = subscribe(log);
+    put(log, 'r', '1');
+    subscription.next();
+    subscription.acknowledge();
+    log.append('r', '', null);
+    expect(log.size).toBe(1);
+    expect(subscription.next()?.removed).toEqual(['r']);
+    subscription.acknowledge();
+    expect(log.size).toBe(0);
+    for (let i = 0; i < 1000; i += 1) {
+      put(log, `churn-${String(i)}`, '1');
+      log.append(`churn-${String(i)}`, '', null);
+    }
+    expect(log.size).toBe(0);
+  });
+
+  it('makes an update of a deletion and a new creation in flight (engine 7)', () => {
+    const log = new TypeLog('T');
+    put(log, 'r', '1');
+    const subscription = subscribe(log);
+    subscription.next();
+    log.append('r', '', null);
+    put(log, 'r', '2');
+    subscription.acknowledge();
+    expect(subscription.next()).toMatchObject({ removed: [], entries: [expect.anything()] });
+  });
+
+  it('tries refused slots again and lets the rest count as stored (engine 15)', () => {
+    const log = new TypeLog('T');
+    put(log, 'good', '1');
+    put(log, 'bad', '1');
+    const subscription = subscribe(log);
+    subscription.next();
+    expect(subscription.reject(['bad'])).toEqual(['bad']);
+    expect(subscription.next()).toBeNull();
+    expect(subscription.isBehind).toBe(true);
+    expect(namesOf(subscription.next(true))).toEqual(['bad']);
+    subscription.acknowledge();
+    expect(subscription.isBehind).toBe(false);
+  });
+
+  it('suspects every name of a response when the peer names none', () => {
+    const log = new TypeLog('T');
+    put(log, 'a', '1');
+    put(log, 'b', '1');
+    const subscription = subscribe(log);
+    subscription.next();
+    expect(subscription.reject([])).toEqual(['a', 'b']);
+  });
+
+  it('resumes with the difference and removes what the peer has too much (decisions D29)', () => {
+    const log = new TypeLog('T');
+    put(log, 'same', '1');
+    put(log, 'changed', '2');
+    put(log, 'new', '1');
+    const known = new Map([
+      ['same', '1'],
+      ['changed', '1'],
+      ['gone', '1'],
+      ['unknown-version', ''],
+    ]);
+    put(log, 'unknown-version', '5');
+    const subscription = subscribe(log, { known });
+    const draft = subscription.next();
+    expect(namesOf(draft).sort()).toEqual(['changed', 'new', 'unknown-version']);
+    expect(draft?.removed).toEqual(['gone']);
+    subscription.acknowledge();
+    log.append('same', '', null);
+    expect(subscription.next()?.removed).toEqual(['same']);
+  });
+
+  it('splits a first state only for a peer that resumes', () => {
+    const log = new TypeLog('T');
+    for (let i = 0; i < 10; i += 1) put(log, `r${String(i)}`, '1');
+    expect(subscribe(log, { chunkBytes: 20 }).next()?.entries).toHaveLength(10);
+    const resuming = subscribe(log, { chunkBytes: 20, known: new Map([['gone', '1']]) });
+    const seen: string[] = [];
+    const removed: string[] = [];
+    for (let draft = resuming.next(); draft !== null; draft = resuming.next()) {
+      seen.push(...namesOf(draft));
+      removed.push(...draft.removed);
+      resuming.acknowledge();
+    }
+    expect(seen).toHaveLength(10);
+    expect(removed).toEqual(['gone']);
+  });
+
+  it('sends un-hashed names to a peer without the feature (decisions D28)', () => {
+    const log = new TypeLog('T');
+    put(log, 'r', '1');
+    const subscription = new Subscription(log, { canSee: () => true, plainNames: true }, { known: null, chunkBytes: 1000 });
+    subscription.next();
+    subscription.acknowledge();
+    log.append('r', '', null);
+    expect(subscription.next()?.removed).toEqual(['plain-r']);
+  });
+});
+
+/** Names of few resources, so that commands meet. */
+const name = fc.constantFrom('a', 'b', 'c', 'd');
+const command = fc.oneof(
+  fc.record({ do: fc.constant('put' as const), name }),
+  fc.record({ do: fc.constant('delete' as const), name }),
+  fc.record({ do: fc.constant('hide' as const), name }),
+  fc.record({ do: fc.constant('flush' as const), peer: fc.nat(2) }),
+  fc.record({ do: fc.constant('ack' as const), peer: fc.nat(2) }),
+  fc.record({ do: fc.constant('nack' as const), peer: fc.nat(2), name }),
+  fc.record({ do: fc.constant('reconnect' as const), peer: fc.nat(2), resume: fc.boolean() }),
+);
+
+describe('random writes, refusals, drops and reconnects', () => {
+  it('end with every peer holding exactly what it may see, and no slot left over', () => {
+    fc.assert(
+      fc.property(fc.array(command, { maxLength: 120 }), (commands) => {
+        const log = new TypeLog('T');
+        const truth = new Map<string, string>();
+        const hidden = new Set<string>();
+        const peers = [0, 1, 2].map(() => ({ rows: new Map<string, string>(), subscription: subscribe(log), draft: null as Draft | null, full: true }));
+        const visible = (e: Entry): boolean => !hidden.has((JSON.parse(Buffer.from(e.bytes).toString()) as [string])[0]);
+        for (const peer of peers) peer.subscription = subscribe(log, {}, visible);
+        let version = 0;
+        const apply = (peer: (typeof peers)[number], refuse?: string): void => {
+          if (peer.draft === null) return;
+          const before = new Map(peer.rows);
+          if (peer.full) peer.rows.clear();
+          for (const bytes of peer.draft.entries) {
+            const [wireName, v] = JSON.parse(Buffer.from(bytes).toString()) as [string, string];
+            if (wireName !== refuse) peer.rows.set(wireName, v);
+            else if (before.has(wireName)) peer.rows.set(wireName, before.get(wireName) ?? '');
+          }
+          for (const wireName of peer.draft.removed) if (wireName !== refuse) peer.rows.delete(wireName);
+          if (refuse === undefined) peer.subscription.acknowledge();
+          else peer.subscription.reject([refuse]);
+          peer.full = false;
+          peer.draft = null;
+        };
+        for (const step of commands) {
+          if (step.do === 'put') {
+            truth.set(step.name, String(++version));
+            put(log, step.name, String(version));
+          } else if (step.do === 'delete') {
+            truth.delete(step.name);
+            log.append(step.name, '', null);
+          } else if (step.do === 'hide') {
+            if (!hidden.delete(step.name)) hidden.add(step.name);
+            const slot = log.find(step.name);
+            if (slot !== undefined) log.touch(slot);
+          } else {
+            const peer = peers[step.peer];
+            if (peer === undefined) continue;
+            if (step.do === 'flush') peer.draft ??= peer.subscription.next();
+            else if (step.do === 'ack') apply(peer);
+            else if (step.do === 'nack') apply(peer, step.name);
+            else {
+              peer.subscription.close();
+              peer.draft = null;
+              peer.full = !step.resume;
+              peer.subscription = subscribe(log, { known: step.resume ? peer.rows : null, chunkBytes: 8 }, visible);
+            }
+          }
+        }
+        const expected = new Map([...truth].filter(([key]) => !hidden.has(key)));
+        for (const peer of peers) {
+          for (let round = 0; round < 20; round += 1) {
+            peer.draft ??= peer.subscription.next(true);
+            apply(peer);
+          }
+          expect(new Map([...peer.rows].sort())).toEqual(new Map([...expected].sort()));
+          peer.subscription.close();
+        }
+        expect(log.size).toBe(truth.size);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,128 @@
+// The metrics of the protocol, under Kuma's names where Kuma has them (rest-api 8), and how long a zone has been waiting for an
+// answer of its peer (decisions D32). Fed by the events of the sessions alone.
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { StreamKind, SyncEvent } from './observer.ts';
+import { PendingResponses } from './pending-responses.ts';
+
+export type SyncMetricsOptions = {
+  readonly registry: Registry;
+  /** Whose metrics: on the global every peer is a zone; a zone is itself the zone of every series. */
+  readonly side: { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string };
+  readonly now?: () => Date;
+};
+
+export type SyncMetrics = {
+  /** Takes an event in; never throws, never waits. */
+  observe(event: SyncEvent): void;
+  /** Drops the series of a zone that was deleted. */
+  forget(zone: string): void;
+};
+
+const MILLISECONDS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000];
+const BYTES = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 10_485_760];
+
+/** Registers the metrics and returns what feeds them. Once per registry. */
+export function createSyncMetrics({ registry, side, now = () => new Date() }: SyncMetricsOptions): SyncMetrics {
+  const registers = [registry];
+  const streams = new Gauge({ name: 'kds_delta_streams_active', help: 'Open streams on which this side is the server', registers });
+  const connections = new Gauge({
+    name: 'kds_zone_active_connections',
+    help: 'Open sync streams of a zone, both directions',
+    labelNames: ['zone_name'],
+    registers,
+  });
+  const sent = new Counter({ name: 'kds_delta_responses_sent', help: 'Responses sent', labelNames: ['type_url'], registers });
+  const sentBytes = new Histogram({
+    name: 'kds_delta_responses_sent_bytes',
+    help: 'Size of the responses sent',
+    labelNames: ['type_url'],
+    buckets: BYTES,
+    registers,
+  });
+  const requests = new Counter({
+    name: 'kds_delta_requests_received',
+    help: 'Answers of peers to responses',
+    labelNames: ['type_url', 'confirmation', 'error_type'],
+    registers,
+  });
+  const nacks = new Counter({
+    name: 'kds_nack_total',
+    help: 'Responses that a zone refused',
+    labelNames: ['zone_name', 'resource_type'],
+    registers,
+  });
+  const delivery = new Histogram({
+    name: 'kds_delta_delivery',
+    help: 'Milliseconds from a response to its acknowledgement',
+    buckets: MILLISECONDS,
+    registers,
+  });
+  const stored = new Histogram({ name: 'kds_resources_sync', help: 'Seconds to store a response of the peer', registers });
+  const pending = new PendingResponses();
+  const lag = new Gauge({
+    name: 'meridian_sync_lag_seconds',
+    help: 'Seconds since the oldest response that the peer has not accepted, 0 when in step',
+    labelNames: ['zone', 'resource_type'],
+    registers,
+    collect() {
+      this.reset();
+      for (const { zone, type, seconds } of pending.lags(now())) this.set({ zone, resource_type: type }, seconds);
+    },
+  });
+
+  const serverStream: StreamKind = side.mode === 'global' ? 'globalToZone' : 'zoneToGlobal';
+  const open = new Map<string, StreamKind>();
+  const zoneOf = (event: SyncEvent): string => (side.mode === 'global' ? event.peer : side.zone);
+
+  function count(stream: StreamKind, zone: string, by: 1 | -1): void {
+    if (stream === serverStream) streams.inc(by);
+    if (stream === 'globalToZone' || stream === 'zoneToGlobal') connections.inc({ zone_name: zone }, by);
+  }
+
+  function observe(event: SyncEvent): void {
+    const zone = zoneOf(event);
+    switch (event.kind) {
+      case 'opened':
+        open.set(event.streamId, event.stream);
+        count(event.stream, zone, 1);
+        if (event.stream === serverStream) pending.open(zone, event.streamId);
+        break;
+      case 'closed':
+        if (!open.delete(event.streamId)) break;
+        count(event.stream, zone, -1);
+        pending.close(zone, event.streamId);
+        break;
+      case 'sent':
+        sent.inc({ type_url: event.type });
+        sentBytes.observe({ type_url: event.type }, event.bytes);
+        pending.sent(zone, event.streamId, event.type, now());
+        break;
+      case 'acknowledged':
+        requests.inc({ type_url: event.type, confirmation: 'ACK', error_type: 'no_error' });
+        delivery.observe(event.seconds * 1000);
+        pending.accepted(zone, event.streamId, event.type);
+        break;
+      case 'rejected': {
+        const error_type = event.message.startsWith('user error') ? 'user' : 'other';
+        requests.inc({ type_url: event.type, confirmation: 'NACK', error_type });
+        nacks.inc({ zone_name: zone, resource_type: event.type });
+        break;
+      }
+      case 'received':
+        stored.observe(event.seconds);
+        break;
+      case 'node':
+      case 'healthCheck':
+        break;
+    }
+  }
+
+  return {
+    observe,
+    forget(zone) {
+      connections.remove({ zone_name: zone });
+      pending.forget(zone);
+      lag.reset();
+    },
+  };
+}

@@ -1,0 +1,122 @@
+// The resources every deployment begins with, as tables (kds-wire 9). Data; src/store/create-defaults.ts writes them.
+import { label } from './labels.ts';
+import type { JsonObject, Labels } from './types.ts';
+
+export const DEFAULT_MESH = 'default';
+/** Config whose `config` is the id of the whole deployment: made on the global, carried to the zones. */
+export const CLUSTER_ID_CONFIG = 'kuma-cluster-id';
+/** First part of the names of GlobalSecrets that sign zone tokens; the serial follows, the highest signs (kds-wire 8). */
+export const ZONE_TOKEN_KEY_PREFIX = 'zone-token-signing-key-';
+
+/** First part of the names of a mesh's Secrets that sign dataplane tokens; the serial follows. */
+export function dataplaneTokenKeyPrefix(mesh: string): string {
+  return `dataplane-token-signing-key-${mesh}-`;
+}
+
+export type HostnameGeneratorDefault = { readonly name: string; readonly spec: JsonObject };
+
+/** Made on the global, stored without labels. */
+export const globalHostnameGenerators: readonly HostnameGeneratorDefault[] = [
+  generator('synced-mesh-multi-zone-service', 'meshMultiZoneService', { [label.origin]: 'global' }, '{{ .DisplayName }}.mzsvc.mesh.local'),
+  generator(
+    'synced-kube-mesh-service',
+    'meshService',
+    { [label.origin]: 'global', 'k8s.kuma.io/is-headless-service': 'false', [label.env]: 'kubernetes' },
+    '{{ .DisplayName }}.{{ .Namespace }}.svc.{{ .Zone }}.mesh.local',
+  ),
+  generator(
+    'synced-headless-kube-mesh-service',
+    'meshService',
+    { [label.origin]: 'global', 'k8s.kuma.io/is-headless-service': 'true', [label.env]: 'kubernetes' },
+    '{{ label "statefulset.kubernetes.io/pod-name" }}.{{ label "k8s.kuma.io/service-name" }}.{{ .Namespace }}.svc.{{ .Zone }}.mesh.local',
+  ),
+  generator(
+    'synced-universal-mesh-service',
+    'meshService',
+    { [label.origin]: 'global', [label.env]: 'universal' },
+    '{{ .DisplayName }}.svc.{{ .Zone }}.mesh.local',
+  ),
+  generator('synced-mesh-external-service', 'meshExternalService', { [label.origin]: 'global' }, '{{ .DisplayName }}.extsvc.mesh.local'),
+];
+
+/** Made in every zone, stored with label origin = zone. */
+export const zoneHostnameGenerators: readonly HostnameGeneratorDefault[] = [
+  generator('local-mesh-external-service', 'meshExternalService', { [label.origin]: 'zone' }, '{{ .DisplayName }}.extsvc.mesh.local'),
+  generator('local-universal-mesh-service', 'meshService', { [label.origin]: 'zone' }, '{{ .DisplayName }}.svc.mesh.local'),
+];
+
+export type MeshPolicyDefault = { readonly name: string; readonly type: string; readonly spec: JsonObject };
+
+const TO_ALL = { targetRef: { kind: 'Mesh' } };
+const RETRY = { numRetries: 5, perTryTimeout: '16s', backOff: { baseInterval: '25ms', maxInterval: '250ms' } };
+
+const MESH_POLICIES: readonly MeshPolicyDefault[] = [
+  {
+    name: 'mesh-timeout-all',
+    type: 'MeshTimeout',
+    spec: {
+      targetRef: { kind: 'Mesh' },
+      rules: [
+        {
+          default: {
+            connectionTimeout: '10s',
+            idleTimeout: '2h0m0s',
+            http: { requestTimeout: '0s', streamIdleTimeout: '1h0m0s', maxStreamDuration: '0s' },
+          },
+        },
+      ],
+    },
+  },
+  {
+    name: 'mesh-timeout-to-all',
+    type: 'MeshTimeout',
+    spec: {
+      targetRef: { kind: 'Mesh' },
+      to: [
+        {
+          ...TO_ALL,
+          default: {
+            connectionTimeout: '5s',
+            idleTimeout: '1h0m0s',
+            http: { requestTimeout: '15s', streamIdleTimeout: '30m0s' },
+          },
+        },
+      ],
+    },
+  },
+  {
+    name: 'mesh-circuit-breaker-all',
+    type: 'MeshCircuitBreaker',
+    spec: {
+      targetRef: { kind: 'Mesh' },
+      to: [
+        {
+          ...TO_ALL,
+          default: { connectionLimits: { maxConnections: 1024, maxPendingRequests: 1024, maxRetries: 3, maxRequests: 1024 } },
+        },
+      ],
+    },
+  },
+  {
+    name: 'mesh-retry-all',
+    type: 'MeshRetry',
+    spec: {
+      targetRef: { kind: 'Mesh' },
+      to: [{ ...TO_ALL, default: { tcp: { maxConnectAttempt: 5 }, http: RETRY, grpc: RETRY } }],
+    },
+  },
+];
+
+/**
+ * The policies that a new Mesh gets, unless its `skipCreatingInitialPolicies` names the type or `*`.
+ * @param spec of the Mesh
+ */
+export function initialPolicies(mesh: string, spec: JsonObject): MeshPolicyDefault[] {
+  const skipped = spec['skipCreatingInitialPolicies'];
+  const isSkipped = (type: string): boolean => Array.isArray(skipped) && (skipped.includes('*') || skipped.includes(type));
+  return MESH_POLICIES.filter((policy) => !isSkipped(policy.type)).map((policy) => ({ ...policy, name: `${policy.name}-${mesh}` }));
+}
+
+function generator(name: string, kind: string, matchLabels: Labels, template: string): HostnameGeneratorDefault {
+  return { name, spec: { selector: { [kind]: { matchLabels: { ...matchLabels } } }, template } };
+}

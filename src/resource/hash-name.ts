@@ -1,0 +1,45 @@
+// Names on the wire: `name-<16 characters>`, so that equal names of different meshes, zones and namespaces never meet
+// (MADR 029, kds-wire 5.5). The full name is hashed; only the visible part is cut.
+
+const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
+const FNV_OFFSET = 0xcbf29ce484222325n;
+const FNV_PRIME = 0x100000001b3n;
+const MASK = 0xffffffffffffffffn;
+/** 253 bytes, the cap of a name, less the hyphen and the 16 characters of the suffix. */
+const MAX_VISIBLE_BYTES = 236;
+
+export type HashInput = {
+  /** `''` for Global scope. */
+  readonly mesh: string;
+  /** The display name. */
+  readonly name: string;
+  readonly zone?: string | undefined;
+  readonly namespace?: string | undefined;
+};
+
+/**
+ * The name a sender gives a resource on the wire.
+ * @returns at most 253 bytes of UTF-8; cut at a whole character (engine 25)
+ */
+export function hashName({ mesh, name, zone = '', namespace = '' }: HashInput): string {
+  const digits = fnv1a64(`${mesh}${name}${zone}${namespace}`).toString(16).padStart(16, '0');
+  let suffix = '';
+  for (const digit of digits) suffix += ALPHABET[digit.charCodeAt(0) % ALPHABET.length];
+  return `${cutAtBytes(name, MAX_VISIBLE_BYTES)}-${suffix}`;
+}
+
+/** FNV-1a, 64 bits, over the UTF-8 bytes of a text. */
+export function fnv1a64(text: string): bigint {
+  let hash = FNV_OFFSET;
+  for (const byte of Buffer.from(text, 'utf8')) hash = ((hash ^ BigInt(byte)) * FNV_PRIME) & MASK;
+  return hash;
+}
+
+/** The longest prefix of whole characters that fits into `limit` bytes of UTF-8. */
+function cutAtBytes(text: string, limit: number): string {
+  const bytes = Buffer.from(text, 'utf8');
+  if (bytes.length <= limit) return text;
+  let end = limit;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}

@@ -1,0 +1,135 @@
+// One KDSSubscription: the life of one stream on which this side is the xDS server (kds-wire 4), and its proto3 JSON, in which
+// zero values are left out and uint64 are strings. Pure.
+import type { Json, JsonObject } from './types.ts';
+
+export type SubscriptionPeer = {
+  readonly version: { readonly version?: string; readonly gitTag?: string; readonly gitCommit?: string; readonly buildDate?: string };
+  /** The peer's configuration as JSON, `''` if it sent none. */
+  readonly config: string;
+  readonly instanceId: string;
+};
+
+/** Who keeps the record: the global one of every zone, a zone one of its own stream to the global. */
+export type SubscriptionKeeper = {
+  readonly mode: 'global' | 'zone';
+  readonly instanceId: string;
+  /** Version of this control plane, for `kumaCpGlobalCompatible`. */
+  readonly version: string;
+};
+
+export type ResponseCounts = { readonly sent: number; readonly acknowledged: number; readonly rejected: number };
+
+export type Subscription = {
+  /** The id of the stream. */
+  readonly id: string;
+  readonly keeper: SubscriptionKeeper;
+  readonly connectTime: Date;
+  readonly disconnectTime: Date | null;
+  readonly authTokenProvided: boolean;
+  /** Null until the first request of the peer has named it. */
+  readonly peer: SubscriptionPeer | null;
+  readonly lastUpdateTime: Date | null;
+  readonly counts: Readonly<Record<string, ResponseCounts>>;
+  readonly generation: number;
+};
+
+const NOTHING: ResponseCounts = { sent: 0, acknowledged: 0, rejected: 0 };
+
+/** Counts one response of `type`, or the peer's answer to one. */
+export function countResponse(one: Subscription, type: string, what: keyof ResponseCounts, now: Date): Subscription {
+  const before = one.counts[type] ?? NOTHING;
+  return { ...one, lastUpdateTime: now, counts: { ...one.counts, [type]: { ...before, [what]: before[what] + 1 } } };
+}
+
+/** The subscription as proto3 JSON. */
+export function renderSubscription(one: Subscription): JsonObject {
+  const { keeper, peer } = one;
+  const [globalInstanceId, zoneInstanceId] =
+    keeper.mode === 'global' ? [keeper.instanceId, peer?.instanceId ?? ''] : [peer?.instanceId ?? '', keeper.instanceId];
+  return withoutZeros({
+    id: one.id,
+    globalInstanceId,
+    zoneInstanceId,
+    connectTime: one.connectTime.toISOString(),
+    disconnectTime: one.disconnectTime?.toISOString() ?? '',
+    status: renderStatus(one),
+    ...(peer !== null && { version: renderVersion(peer, keeper) }),
+    generation: one.generation,
+    config: peer?.config ?? '',
+    authTokenProvided: one.authTokenProvided,
+  });
+}
+
+/**
+ * Whether a zone of one version works with a global of another: same major and minor within two; what cannot be read, and
+ * previews, pass (kds-wire 4).
+ */
+export function areCompatible(one: string, other: string): boolean {
+  const [a, b] = [parseVersion(one), parseVersion(other)];
+  return a === null || b === null || (a.major === b.major && Math.abs(a.minor - b.minor) <= 2);
+}
+
+/** True for the JSON of a subscription that has a connectTime and no disconnectTime (rest-api 3). */
+export function isOpen(row: JsonObject): boolean {
+  return hasText(row['connectTime']) && !hasText(row['disconnectTime']);
+}
+
+/** The row, closed at `now` if it is open. */
+export function closedAt(row: JsonObject, now: Date): JsonObject {
+  return isOpen(row) ? { ...row, disconnectTime: now.toISOString() } : row;
+}
+
+/** The subscriptions of a ZoneInsight's spec; anything that is none is left out. */
+export function subscriptionsOf(insight: JsonObject): JsonObject[] {
+  const rows = insight['subscriptions'];
+  if (!Array.isArray(rows)) return [];
+  return rows.filter((row): row is JsonObject => row !== null && typeof row === 'object' && !Array.isArray(row));
+}
+
+function renderStatus(one: Subscription): JsonObject {
+  const all = Object.values(one.counts);
+  const total = {
+    sent: sum(all.map((counts) => counts.sent)),
+    acknowledged: sum(all.map((counts) => counts.acknowledged)),
+    rejected: sum(all.map((counts) => counts.rejected)),
+  };
+  const stat: JsonObject = {};
+  for (const [type, counts] of Object.entries(one.counts)) stat[type] = renderCounts(counts);
+  return {
+    ...(one.lastUpdateTime !== null && { lastUpdateTime: one.lastUpdateTime.toISOString() }),
+    total: renderCounts(total),
+    ...(all.length > 0 && { stat }),
+  };
+}
+
+function renderCounts({ sent, acknowledged, rejected }: ResponseCounts): JsonObject {
+  return {
+    ...(sent > 0 && { responsesSent: String(sent) }),
+    ...(acknowledged > 0 && { responsesAcknowledged: String(acknowledged) }),
+    ...(rejected > 0 && { responsesRejected: String(rejected) }),
+  };
+}
+
+function renderVersion({ version }: SubscriptionPeer, keeper: SubscriptionKeeper): JsonObject {
+  const { version: text = '', gitTag = '', gitCommit = '', buildDate = '' } = version;
+  const kumaCpGlobalCompatible = areCompatible(text, keeper.version);
+  return { kumaCp: withoutZeros({ version: text, gitTag, gitCommit, buildDate, kumaCpGlobalCompatible }) };
+}
+
+function parseVersion(text: string): { major: number; minor: number } | null {
+  const match = /^v?(\d+)\.(\d+)\./.exec(text);
+  if (match === null || text.includes('preview')) return null;
+  return { major: Number(match[1]), minor: Number(match[2]) };
+}
+
+function withoutZeros(fields: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '' && value !== 0 && value !== false));
+}
+
+function hasText(value: Json | undefined): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,25 @@
+// The labels that carry what a name loses on its way between control planes (kds-wire 5.1, MADR 029).
+import type { Labels } from './types.ts';
+
+export const label = {
+  origin: 'kuma.io/origin',
+  zone: 'kuma.io/zone',
+  displayName: 'kuma.io/display-name',
+  mesh: 'kuma.io/mesh',
+  env: 'kuma.io/env',
+  namespace: 'k8s.kuma.io/namespace',
+  policyRole: 'kuma.io/policy-role',
+  effect: 'kuma.io/effect',
+  kdsSync: 'kuma.io/kds-sync',
+  listenerZoneIngress: 'kuma.io/listener-zoneingress',
+  listenerZoneEgress: 'kuma.io/listener-zoneegress',
+  proxyType: 'kuma.io/proxy-type',
+  managedBy: 'kuma.io/managed-by',
+  workload: 'kuma.io/workload',
+  deletionGracePeriodStartedAt: 'kuma.io/deletion-grace-period-started-at',
+} as const;
+
+/** The name a person gave: the display-name label, else the stored name. */
+export function displayNameOf(resource: { name: string; labels: Labels }): string {
+  return resource.labels[label.displayName] ?? resource.name;
+}

@@ -1,0 +1,45 @@
+// Whose policy it is: system, producer, consumer or workload-owner (MADR 063, kds-wire 5.2, decisions D9).
+import { label } from './labels.ts';
+import type { Json, JsonObject, Labels } from './types.ts';
+
+export type PolicyRole = 'system' | 'producer' | 'consumer' | 'workload-owner';
+
+/** The namespace of policies that belong to the whole mesh (decisions D36). */
+export const SYSTEM_NAMESPACE = 'kuma-system';
+
+const PRODUCER_KINDS = new Set(['MeshService', 'MeshHTTPRoute', 'MeshTCPRoute']);
+const IDENTITY_LABELS = new Set<string>([label.displayName, label.namespace]);
+
+/**
+ * The role that a policy's spec and namespace give it.
+ * @returns null when `to[]` mixes producer and consumer items, which no policy may do
+ */
+export function policyRole(policy: { spec: JsonObject; labels: Labels }): PolicyRole | null {
+  const namespace = policy.labels[label.namespace];
+  if (namespace === undefined || namespace === '' || namespace === SYSTEM_NAMESPACE) return 'system';
+  const items = Array.isArray(policy.spec['to']) ? policy.spec['to'] : [];
+  if (items.length === 0) return 'workload-owner';
+  const producers = items.filter((item) => isProducerItem(item, namespace)).length;
+  if (producers === items.length) return 'producer';
+  return producers === 0 ? 'consumer' : null;
+}
+
+/** An item names one object of the policy's own namespace, by `name` or by the two labels that identify it. */
+function isProducerItem(item: Json, namespace: string): boolean {
+  const ref = asObject(asObject(item)['targetRef']);
+  if (!PRODUCER_KINDS.has(String(ref['kind']))) return false;
+  const refNamespace = ref['namespace'];
+  if (typeof ref['name'] === 'string' && ref['name'] !== '') return refNamespace === undefined || refNamespace === '' || refNamespace === namespace;
+  const labels = asObject(ref['labels']);
+  const named = labels[label.namespace];
+  return (
+    typeof labels[label.displayName] === 'string' &&
+    labels[label.displayName] !== '' &&
+    Object.keys(labels).every((key) => IDENTITY_LABELS.has(key)) &&
+    (named === undefined || named === '' || named === namespace)
+  );
+}
+
+function asObject(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}

@@ -1,0 +1,45 @@
+// The vocabulary of the domain: what a resource is and how one is addressed. Pure types, no transport, no storage.
+
+/** A JSON value as it stands in a spec, a status or a REST body. */
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+/** Flat string map; the keys are Kubernetes qualified names (kds-wire 5.1). */
+export type Labels = Readonly<Record<string, string>>;
+
+/** Primary key of a stored resource. `mesh` is `''` for Global-scoped types (kds-wire 7). */
+export type ResourceKey = { readonly type: string; readonly mesh: string; readonly name: string };
+
+/** A stored resource: one row of the `resources` table. */
+export type Resource = ResourceKey & {
+  readonly labels: Labels;
+  /** proto3 JSON or plugin JSON, the spec alone. */
+  readonly spec: JsonObject;
+  /** `{}` for types without a status. */
+  readonly status: JsonObject;
+  /** Optimistic lock, starts at 0 and rises by one a write. */
+  readonly version: number;
+  readonly creationTime: Date;
+  readonly modificationTime: Date;
+  /** The row whose deletion takes this one along, or null. */
+  readonly owner: ResourceKey | null;
+  /** Version on the wire of a row that came by KDS, `null` for one written here (decisions D29). */
+  readonly syncVersion: string | null;
+};
+
+/** Whose control plane a process is: a value of label `kuma.io/origin` too. */
+export type Mode = 'global' | 'zone';
+
+/** Orders keys as Kuma lists them: by name, then mesh, then type. */
+export function compareKeys(a: ResourceKey, b: ResourceKey): number {
+  return compareText(a.name, b.name) || compareText(a.mesh, b.mesh) || compareText(a.type, b.type);
+}
+
+/** `type "MeshTimeout" name "slow" mesh "default"`, for messages to people. */
+export function describeKey(key: ResourceKey): string {
+  return `type=${JSON.stringify(key.type)} name=${JSON.stringify(key.name)} mesh=${JSON.stringify(key.mesh)}`;
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

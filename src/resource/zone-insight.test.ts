@@ -1,0 +1,161 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { areCompatible, subscriptionsOf } from './kds-subscription.ts';
+import {
+  closeInsight,
+  dropStored,
+  emptyInsight,
+  foldInsight,
+  isOnline,
+  mergeInsight,
+  raiseGeneration,
+  type InsightEvent,
+  type InsightState,
+} from './zone-insight.ts';
+import type { JsonObject } from './types.ts';
+
+const global = { mode: 'global', instanceId: 'global-1', version: '2.14.1' } as const;
+const at = (second: number): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
+const opened = (streamId: string, stream: 'globalToZone' | 'zoneToGlobal' | 'stats' = 'globalToZone'): InsightEvent => ({
+  kind: 'opened',
+  peer: 'east',
+  streamId,
+  stream,
+  authorized: true,
+});
+const closed = (streamId: string): InsightEvent => ({ kind: 'closed', peer: 'east', streamId, stream: 'globalToZone' });
+const node: InsightEvent = {
+  kind: 'node',
+  peer: 'east',
+  streamId: 's1',
+  node: { version: { version: '2.13.0', gitTag: 'v2.13.0' }, config: '{"store":{"type":"postgres"}}', instanceId: 'east-cp', features: [] } as never,
+};
+const counted = (kind: 'sent' | 'acknowledged' | 'rejected', type: string, streamId = 's1'): InsightEvent => ({ kind, peer: 'east', streamId, type });
+
+function fold(events: readonly InsightEvent[], keeper: Parameters<typeof foldInsight>[2] = global): InsightState {
+  return events.reduce((state, event, index) => foldInsight(state, event, keeper, at(index)), emptyInsight);
+}
+
+describe('the insight of a zone', () => {
+  it('renders what the streams of a global did as proto3 JSON', () => {
+    const events = [opened('s1'), node, counted('sent', 'Mesh'), counted('acknowledged', 'Mesh'), counted('sent', 'MeshTimeout'), counted('rejected', 'MeshTimeout')];
+    const state = raiseGeneration(fold([...events, opened('s2', 'stats'), { kind: 'healthCheck', peer: 'east' }]));
+    expect(mergeInsight({}, state, 10, at(20))).toEqual({
+      subscriptions: [
+        {
+          id: 's1',
+          globalInstanceId: 'global-1',
+          zoneInstanceId: 'east-cp',
+          connectTime: '2026-01-01T00:00:00.000Z',
+          status: {
+            lastUpdateTime: '2026-01-01T00:00:05.000Z',
+            total: { responsesSent: '2', responsesAcknowledged: '1', responsesRejected: '1' },
+            stat: {
+              Mesh: { responsesSent: '1', responsesAcknowledged: '1' },
+              MeshTimeout: { responsesSent: '1', responsesRejected: '1' },
+            },
+          },
+          version: { kumaCp: { version: '2.13.0', gitTag: 'v2.13.0', kumaCpGlobalCompatible: true } },
+          generation: 1,
+          config: '{"store":{"type":"postgres"}}',
+          authTokenProvided: true,
+        },
+      ],
+      kdsStreams: {
+        globalToZone: { globalInstanceId: 'global-1', connectTime: '2026-01-01T00:00:00.000Z' },
+        stats: { globalInstanceId: 'global-1', connectTime: '2026-01-01T00:00:06.000Z' },
+      },
+      envoyAdminStreams: { statsGlobalInstanceId: 'global-1' },
+      healthCheck: { time: '2026-01-01T00:00:07.000Z' },
+    });
+  });
+
+  it('on a global makes no subscription of a zoneToGlobal stream, on a zone of nothing else', () => {
+    const events = [opened('s1'), opened('s2', 'zoneToGlobal'), { ...node, streamId: 's2' } as InsightEvent];
+    expect(subscriptionsOf(mergeInsight({}, fold(events), 10, at(9))).map((row) => row['id'])).toEqual(['s1']);
+    const zone = mergeInsight({}, fold(events, { mode: 'zone', instanceId: 'zone-cp', version: '2.14.0' }), 10, at(9));
+    expect(zone['kdsStreams']).toBeUndefined();
+    expect(subscriptionsOf(zone)).toMatchObject([{ id: 's2', zoneInstanceId: 'zone-cp', globalInstanceId: 'east-cp' }]);
+  });
+
+  it('closes what is open when a new subscription appears, and keeps the last ten', () => {
+    let row: JsonObject = {};
+    for (let index = 0; index < 12; index += 1) row = mergeInsight(row, fold([opened(`s${index}`)]), 10, at(30 + index));
+    const rows = subscriptionsOf(row);
+    expect(rows.map((one) => one['id'])).toEqual(['s2', 's3', 's4', 's5', 's6', 's7', 's8', 's9', 's10', 's11']);
+    expect(rows.map((one) => one['disconnectTime'] === undefined)).toEqual([...Array<boolean>(9).fill(false), true]);
+    expect(mergeInsight(row, fold([opened('s99')]), 0, at(50))['subscriptions']).toBeUndefined();
+  });
+
+  it('opens a living subscription again that was closed by mistake, but not while another one is open', () => {
+    const mine = fold([opened('s1')]);
+    const stored = mergeInsight({}, mine, 10, at(1));
+    const finalised = mergeInsight(stored, closeInsight(mine, at(2)), 10, at(2));
+    expect(isOnline(finalised)).toBe(false);
+    expect(isOnline(mergeInsight(finalised, mine, 10, at(3)))).toBe(true);
+    const superseded = mergeInsight(stored, fold([opened('other')]), 10, at(4));
+    expect(subscriptionsOf(mergeInsight(superseded, mine, 10, at(5))).map((one) => one['disconnectTime'])).toEqual([at(4).toISOString(), undefined]);
+  });
+
+  it('keeps a later stream record and a later health check of another process', () => {
+    const theirs = { kdsStreams: { globalToZone: { globalInstanceId: 'other', connectTime: at(40).toISOString() } }, healthCheck: { time: at(40).toISOString() } };
+    const merged = mergeInsight(theirs, fold([opened('s1'), { kind: 'healthCheck', peer: 'east' }]), 10, at(50));
+    expect(merged).toMatchObject(theirs);
+  });
+
+  it('leaves rows alone that it cannot read', () => {
+    expect(isOnline({ subscriptions: 'nonsense' })).toBe(false);
+    expect(mergeInsight({ subscriptions: [null, 1], extra: true }, emptyInsight, 10, at(1))).toEqual({ extra: true });
+  });
+
+  it('at rest says online exactly while a stream lives, wherever it lives, and its totals are the sums', () => {
+    const step = fc.record({ process: fc.nat(1), action: fc.constantFrom('open', 'close', 'send', 'reject', 'flush'), type: fc.constantFrom('Mesh', 'MeshRetry') });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const states = [emptyInsight, emptyInsight];
+        const live: string[][] = [[], []];
+        let row: JsonObject = {};
+        let second = 0;
+        const flush = (process: number): void => {
+          const state = states[process] ?? emptyInsight;
+          row = mergeInsight(row, state, 10, at(second));
+          states[process] = dropStored(state, state);
+        };
+        for (const { process, action, type } of steps) {
+          second += 1;
+          const mine = live[process] ?? [];
+          const streamId = action === 'open' ? `s${second}` : mine[0];
+          if (action === 'flush') flush(process);
+          if (streamId === undefined || action === 'flush') continue;
+          if (action === 'open') mine.push(streamId);
+          if (action === 'close') mine.shift();
+          const event = action === 'open' ? opened(streamId) : action === 'close' ? closed(streamId) : counted(action === 'send' ? 'sent' : 'rejected', type, streamId);
+          states[process] = foldInsight(states[process] ?? emptyInsight, event, { ...global, instanceId: `global-${process}` }, at(second));
+        }
+        for (const process of [0, 1, 0, 1]) flush(process);
+        expect(isOnline(row)).toBe(live.flat().length > 0);
+        expect(subscriptionsOf(row).length).toBeLessThanOrEqual(10);
+        for (const { status } of subscriptionsOf(row)) {
+          const { total, stat } = status as { total: Record<string, string>; stat?: Record<string, Record<string, string>> };
+          const sum = (key: string): number => Object.values(stat ?? {}).reduce((all, one) => all + Number(one[key] ?? 0), 0);
+          for (const key of ['responsesSent', 'responsesRejected']) expect(Number(total[key] ?? 0)).toBe(sum(key));
+        }
+        const again = mergeInsight(row, states[0] ?? emptyInsight, 10, at(second));
+        expect(again).toEqual(row);
+      }),
+    );
+  });
+});
+
+describe('areCompatible', () => {
+  it.each([
+    ['2.14.1', '2.12.0', true],
+    ['2.14.1', '2.11.9', false],
+    ['3.0.0', '2.14.0', false],
+    ['0.0.0-preview.vabc', '2.14.0', true],
+    ['', '2.14.0', true],
+  ])('%s with %s: %s', (one, other, expected) => {
+    expect(areCompatible(one, other)).toBe(expected);
+    expect(areCompatible(other, one)).toBe(expected);
+  });
+});

@@ -1,0 +1,193 @@
+// What is known of a zone's streams, as the proto3 JSON of ZoneInsight (kds-wire 4, rest-api 3). Pure: events are folded into
+// the state of this process, and that state is merged into whatever row another process may have written meanwhile.
+import {
+  closedAt,
+  countResponse,
+  isOpen,
+  renderSubscription,
+  subscriptionsOf,
+  type Subscription,
+  type SubscriptionKeeper,
+  type SubscriptionPeer,
+} from './kds-subscription.ts';
+import type { JsonObject } from './types.ts';
+
+export type InsightStreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
+
+type OfStream = { readonly peer: string; readonly streamId: string };
+
+/** The events of src/kds/observer.ts, as far as an insight reads them. */
+export type InsightEvent =
+  | (OfStream & { readonly kind: 'opened'; readonly stream: InsightStreamKind; readonly authorized: boolean })
+  | (OfStream & { readonly kind: 'node'; readonly node: SubscriptionPeer })
+  | (OfStream & { readonly kind: 'closed'; readonly stream: InsightStreamKind })
+  | (OfStream & { readonly kind: 'sent' | 'acknowledged' | 'rejected' | 'received'; readonly type: string })
+  | { readonly kind: 'healthCheck'; readonly peer: string };
+
+type StreamRecord = { readonly globalInstanceId: string; readonly connectTime: string };
+
+/** What this process knows of one zone. Begins as `emptyInsight`. */
+export type InsightState = {
+  /** In the order of their opening; closed ones stay until they are stored. */
+  readonly subscriptions: readonly Subscription[];
+  /** The newest stream of each kind; the global alone records them (kds-wire 2.6). */
+  readonly streams: Readonly<Partial<Record<InsightStreamKind, StreamRecord>>>;
+  readonly healthCheck: Date | null;
+};
+
+export const emptyInsight: InsightState = { subscriptions: [], streams: {}, healthCheck: null };
+
+/** Takes one event into the state; the same object comes back when the event says nothing new to an insight. */
+export function foldInsight(state: InsightState, event: InsightEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
+  switch (event.kind) {
+    case 'opened':
+      return openStream(state, event, keeper, now);
+    case 'healthCheck':
+      return { ...state, healthCheck: now };
+    case 'node':
+      return change(state, event.streamId, (one) => (one.peer === null ? { ...one, peer: event.node } : one));
+    case 'closed':
+      return change(state, event.streamId, (one) => ({ ...one, disconnectTime: now }));
+    case 'received':
+      return state;
+    default: {
+      const { streamId, type, kind } = event;
+      return change(state, streamId, (one) => countResponse(one, type, kind, now));
+    }
+  }
+}
+
+/** Raises the generation of what is connected, so that the finalizer of another process sees life (rest-api 7). */
+export function raiseGeneration(state: InsightState): InsightState {
+  return changeLive(state, (one) => ({ ...one, generation: one.generation + 1 }));
+}
+
+/** The state of a process that ends: what it had connected is closed. */
+export function closeInsight(state: InsightState, now: Date): InsightState {
+  return changeLive(state, (one) => ({ ...one, disconnectTime: now }));
+}
+
+/** Forgets the subscriptions that were closed in `stored`, a state that has reached the row: nothing more happens to them. */
+export function dropStored(state: InsightState, stored: InsightState): InsightState {
+  const done = new Set(stored.subscriptions.filter((one) => !isLive(one)).map((one) => one.id));
+  if (done.size === 0) return state;
+  return { ...state, subscriptions: state.subscriptions.filter((one) => !done.has(one.id)) };
+}
+
+/**
+ * The spec to store: the stored one with this process's state in it.
+ *
+ * Subscriptions meet by id; one that the row does not know closes those that are open (kds-wire 4). A closed one stays closed,
+ * except that while a stream of this process lives and none in the row is open, its newest is open again: a finalizer that was
+ * too early, or two processes that crossed, must not leave a connected zone offline.
+ * @param limit how many subscriptions are kept, the newest; 0 keeps none (rest-api 3)
+ */
+export function mergeInsight(stored: JsonObject, state: InsightState, limit: number, now: Date): JsonObject {
+  const { subscriptions: _, ...others } = stored;
+  const subscriptions = limit === 0 ? [] : mergeSubscriptions(subscriptionsOf(stored), state.subscriptions, limit, now);
+  return {
+    ...(subscriptions.length > 0 && { subscriptions }),
+    ...others,
+    ...mergeStreams(stored, state.streams),
+    ...(state.healthCheck !== null && { healthCheck: newer(stored['healthCheck'], state.healthCheck) }),
+  };
+}
+
+/** True while a subscription of the insight is open (rest-api 3). */
+export function isOnline(insight: JsonObject): boolean {
+  return subscriptionsOf(insight).some(isOpen);
+}
+
+function openStream(state: InsightState, event: InsightEvent & { kind: 'opened' }, keeper: SubscriptionKeeper, now: Date): InsightState {
+  const { streamId: id, stream, authorized: authTokenProvided } = event;
+  const record = { globalInstanceId: keeper.instanceId, connectTime: now.toISOString() };
+  const streams = keeper.mode === 'global' ? { ...state.streams, [stream]: record } : state.streams;
+  if (stream !== (keeper.mode === 'global' ? 'globalToZone' : 'zoneToGlobal')) return { ...state, streams };
+  const opened: Subscription = {
+    id,
+    keeper,
+    connectTime: now,
+    disconnectTime: null,
+    authTokenProvided,
+    peer: null,
+    lastUpdateTime: null,
+    counts: {},
+    generation: 0,
+  };
+  return { ...state, streams, subscriptions: [...state.subscriptions, opened] };
+}
+
+function mergeSubscriptions(before: JsonObject[], ours: readonly Subscription[], limit: number, now: Date): JsonObject[] {
+  let rows = before;
+  for (const one of ours) {
+    const known = rows.find((row) => row['id'] === one.id);
+    if (known !== undefined) {
+      const { disconnectTime } = known;
+      const updated = { ...renderSubscription(one), ...(disconnectTime !== undefined && { disconnectTime }) };
+      rows = rows.map((row) => (row === known ? updated : row));
+    } else if (rows.length < limit || rows.some((row) => isOlder(row, one))) {
+      // Otherwise it was pushed out of a full row by newer ones; adding it again would close them.
+      rows = [...rows.map((row) => closedAt(row, now)), renderSubscription(one)];
+    }
+  }
+  const newest = ours.findLast(isLive);
+  if (newest !== undefined && !rows.some(isOpen)) {
+    rows = rows.map((row) => (row['id'] === newest.id ? renderSubscription(newest) : row));
+  }
+  return rows.slice(-limit);
+}
+
+const ADMIN_FIELDS: Partial<Record<string, string>> = {
+  configDump: 'configDumpGlobalInstanceId',
+  stats: 'statsGlobalInstanceId',
+  clusters: 'clustersGlobalInstanceId',
+};
+
+/** `kdsStreams` and the older `envoyAdminStreams`; a stream that another process opened later stays (kds-wire 2.6). */
+function mergeStreams(stored: JsonObject, streams: InsightState['streams']): JsonObject {
+  const kdsStreams = { ...asObject(stored['kdsStreams']) };
+  const envoyAdminStreams = { ...asObject(stored['envoyAdminStreams']) };
+  for (const [kind, record] of Object.entries(streams)) {
+    if (timeOf(asObject(kdsStreams[kind])['connectTime']) > timeOf(record.connectTime)) continue;
+    kdsStreams[kind] = record;
+    const field = ADMIN_FIELDS[kind];
+    if (field !== undefined) envoyAdminStreams[field] = record.globalInstanceId;
+  }
+  return {
+    ...(Object.keys(kdsStreams).length > 0 && { kdsStreams }),
+    ...(Object.keys(envoyAdminStreams).length > 0 && { envoyAdminStreams }),
+  };
+}
+
+function change(state: InsightState, streamId: string, edit: (one: Subscription) => Subscription): InsightState {
+  const before = state.subscriptions.find((one) => one.id === streamId && isLive(one));
+  const after = before === undefined ? undefined : edit(before);
+  if (before === undefined || after === undefined || after === before) return state;
+  return { ...state, subscriptions: state.subscriptions.map((one) => (one === before ? after : one)) };
+}
+
+function changeLive(state: InsightState, edit: (one: Subscription) => Subscription): InsightState {
+  if (!state.subscriptions.some(isLive)) return state;
+  return { ...state, subscriptions: state.subscriptions.map((one) => (isLive(one) ? edit(one) : one)) };
+}
+
+function isLive(one: Subscription): boolean {
+  return one.disconnectTime === null;
+}
+
+function isOlder(row: JsonObject, one: Subscription): boolean {
+  return timeOf(row['connectTime']) < one.connectTime.getTime();
+}
+
+function newer(stored: JsonObject[string] | undefined, time: Date): JsonObject {
+  return timeOf(asObject(stored)['time']) > time.getTime() ? asObject(stored) : { time: time.toISOString() };
+}
+
+function asObject(value: JsonObject[string] | undefined): JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
+}
+
+/** Milliseconds, or `NaN`, which is neither older nor newer than anything. */
+function timeOf(value: JsonObject[string] | undefined): number {
+  return typeof value === 'string' ? Date.parse(value) : Number.NaN;
+}
