@@ -24,7 +24,11 @@ const BYTES = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 1
 /** Registers the metrics and returns what feeds them. Once per registry. */
 export function createSyncMetrics({ registry, side, now = () => new Date() }: SyncMetricsOptions): SyncMetrics {
   const registers = [registry];
-  const streams = new Gauge({ name: 'kds_delta_streams_active', help: 'Open streams on which this side is the server', registers });
+  const streams = new Gauge({
+    name: 'kds_delta_streams_active',
+    help: 'Open streams on which this side is the server',
+    registers,
+  });
   const connections = new Gauge({
     name: 'kds_zone_active_connections',
     help: 'Open sync streams of a zone, both directions',

@@ -17,7 +17,12 @@ export type HostnameGeneratorDefault = { readonly name: string; readonly spec: J
 
 /** Made on the global, stored without labels. */
 export const globalHostnameGenerators: readonly HostnameGeneratorDefault[] = [
-  generator('synced-mesh-multi-zone-service', 'meshMultiZoneService', { [label.origin]: 'global' }, '{{ .DisplayName }}.mzsvc.mesh.local'),
+  generator(
+    'synced-mesh-multi-zone-service',
+    'meshMultiZoneService',
+    { [label.origin]: 'global' },
+    '{{ .DisplayName }}.mzsvc.mesh.local',
+  ),
   generator(
     'synced-kube-mesh-service',
     'meshService',
@@ -36,12 +41,22 @@ export const globalHostnameGenerators: readonly HostnameGeneratorDefault[] = [
     { [label.origin]: 'global', [label.env]: 'universal' },
     '{{ .DisplayName }}.svc.{{ .Zone }}.mesh.local',
   ),
-  generator('synced-mesh-external-service', 'meshExternalService', { [label.origin]: 'global' }, '{{ .DisplayName }}.extsvc.mesh.local'),
+  generator(
+    'synced-mesh-external-service',
+    'meshExternalService',
+    { [label.origin]: 'global' },
+    '{{ .DisplayName }}.extsvc.mesh.local',
+  ),
 ];
 
 /** Made in every zone, stored with label origin = zone. */
 export const zoneHostnameGenerators: readonly HostnameGeneratorDefault[] = [
-  generator('local-mesh-external-service', 'meshExternalService', { [label.origin]: 'zone' }, '{{ .DisplayName }}.extsvc.mesh.local'),
+  generator(
+    'local-mesh-external-service',
+    'meshExternalService',
+    { [label.origin]: 'zone' },
+    '{{ .DisplayName }}.extsvc.mesh.local',
+  ),
   generator('local-universal-mesh-service', 'meshService', { [label.origin]: 'zone' }, '{{ .DisplayName }}.svc.mesh.local'),
 ];
 
@@ -114,7 +129,10 @@ const MESH_POLICIES: readonly MeshPolicyDefault[] = [
 export function initialPolicies(mesh: string, spec: JsonObject): MeshPolicyDefault[] {
   const skipped = spec['skipCreatingInitialPolicies'];
   const isSkipped = (type: string): boolean => Array.isArray(skipped) && (skipped.includes('*') || skipped.includes(type));
-  return MESH_POLICIES.filter((policy) => !isSkipped(policy.type)).map((policy) => ({ ...policy, name: `${policy.name}-${mesh}` }));
+  return MESH_POLICIES.filter((policy) => !isSkipped(policy.type)).map((policy) => ({
+    ...policy,
+    name: `${policy.name}-${mesh}`,
+  }));
 }
 
 function generator(name: string, kind: string, matchLabels: Labels, template: string): HostnameGeneratorDefault {

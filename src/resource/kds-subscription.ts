@@ -3,7 +3,12 @@
 import type { Json, JsonObject } from './types.ts';
 
 export type SubscriptionPeer = {
-  readonly version: { readonly version?: string; readonly gitTag?: string; readonly gitCommit?: string; readonly buildDate?: string };
+  readonly version: {
+    readonly version?: string;
+    readonly gitTag?: string;
+    readonly gitCommit?: string;
+    readonly buildDate?: string;
+  };
   /** The peer's configuration as JSON, `''` if it sent none. */
   readonly config: string;
   readonly instanceId: string;

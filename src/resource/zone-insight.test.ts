@@ -28,9 +28,18 @@ const node: InsightEvent = {
   kind: 'node',
   peer: 'east',
   streamId: 's1',
-  node: { version: { version: '2.13.0', gitTag: 'v2.13.0' }, config: '{"store":{"type":"postgres"}}', instanceId: 'east-cp', features: [] } as never,
+  node: {
+    version: { version: '2.13.0', gitTag: 'v2.13.0' },
+    config: '{"store":{"type":"postgres"}}',
+    instanceId: 'east-cp',
+  },
 };
-const counted = (kind: 'sent' | 'acknowledged' | 'rejected', type: string, streamId = 's1'): InsightEvent => ({ kind, peer: 'east', streamId, type });
+const counted = (kind: 'sent' | 'acknowledged' | 'rejected', type: string, streamId = 's1'): InsightEvent => ({
+  kind,
+  peer: 'east',
+  streamId,
+  type,
+});
 
 function fold(events: readonly InsightEvent[], keeper: Parameters<typeof foldInsight>[2] = global): InsightState {
   return events.reduce((state, event, index) => foldInsight(state, event, keeper, at(index)), emptyInsight);
@@ -38,7 +47,14 @@ function fold(events: readonly InsightEvent[], keeper: Parameters<typeof foldIns
 
 describe('the insight of a zone', () => {
   it('renders what the streams of a global did as proto3 JSON', () => {
-    const events = [opened('s1'), node, counted('sent', 'Mesh'), counted('acknowledged', 'Mesh'), counted('sent', 'MeshTimeout'), counted('rejected', 'MeshTimeout')];
+    const events = [
+      opened('s1'),
+      node,
+      counted('sent', 'Mesh'),
+      counted('acknowledged', 'Mesh'),
+      counted('sent', 'MeshTimeout'),
+      counted('rejected', 'MeshTimeout'),
+    ];
     const state = raiseGeneration(fold([...events, opened('s2', 'stats'), { kind: 'healthCheck', peer: 'east' }]));
     expect(mergeInsight({}, state, 10, at(20))).toEqual({
       subscriptions: [
@@ -94,11 +110,17 @@ describe('the insight of a zone', () => {
     expect(isOnline(finalised)).toBe(false);
     expect(isOnline(mergeInsight(finalised, mine, 10, at(3)))).toBe(true);
     const superseded = mergeInsight(stored, fold([opened('other')]), 10, at(4));
-    expect(subscriptionsOf(mergeInsight(superseded, mine, 10, at(5))).map((one) => one['disconnectTime'])).toEqual([at(4).toISOString(), undefined]);
+    expect(subscriptionsOf(mergeInsight(superseded, mine, 10, at(5))).map((one) => one['disconnectTime'])).toEqual([
+      at(4).toISOString(),
+      undefined,
+    ]);
   });
 
   it('keeps a later stream record and a later health check of another process', () => {
-    const theirs = { kdsStreams: { globalToZone: { globalInstanceId: 'other', connectTime: at(40).toISOString() } }, healthCheck: { time: at(40).toISOString() } };
+    const theirs = {
+      kdsStreams: { globalToZone: { globalInstanceId: 'other', connectTime: at(40).toISOString() } },
+      healthCheck: { time: at(40).toISOString() },
+    };
     const merged = mergeInsight(theirs, fold([opened('s1'), { kind: 'healthCheck', peer: 'east' }]), 10, at(50));
     expect(merged).toMatchObject(theirs);
   });
@@ -109,7 +131,11 @@ describe('the insight of a zone', () => {
   });
 
   it('at rest says online exactly while a stream lives, wherever it lives, and its totals are the sums', () => {
-    const step = fc.record({ process: fc.nat(1), action: fc.constantFrom('open', 'close', 'send', 'reject', 'flush'), type: fc.constantFrom('Mesh', 'MeshRetry') });
+    const step = fc.record({
+      process: fc.nat(1),
+      action: fc.constantFrom('open', 'close', 'send', 'reject', 'flush'),
+      type: fc.constantFrom('Mesh', 'MeshRetry'),
+    });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const states = [emptyInsight, emptyInsight];
@@ -129,8 +155,18 @@ describe('the insight of a zone', () => {
           if (streamId === undefined || action === 'flush') continue;
           if (action === 'open') mine.push(streamId);
           if (action === 'close') mine.shift();
-          const event = action === 'open' ? opened(streamId) : action === 'close' ? closed(streamId) : counted(action === 'send' ? 'sent' : 'rejected', type, streamId);
-          states[process] = foldInsight(states[process] ?? emptyInsight, event, { ...global, instanceId: `global-${process}` }, at(second));
+          const event =
+            action === 'open'
+              ? opened(streamId)
+              : action === 'close'
+                ? closed(streamId)
+                : counted(action === 'send' ? 'sent' : 'rejected', type, streamId);
+          states[process] = foldInsight(
+            states[process] ?? emptyInsight,
+            event,
+            { ...global, instanceId: `global-${process}` },
+            at(second),
+          );
         }
         for (const process of [0, 1, 0, 1]) flush(process);
         expect(isOnline(row)).toBe(live.flat().length > 0);

@@ -98,7 +98,12 @@ export function isOnline(insight: JsonObject): boolean {
   return subscriptionsOf(insight).some(isOpen);
 }
 
-function openStream(state: InsightState, event: InsightEvent & { kind: 'opened' }, keeper: SubscriptionKeeper, now: Date): InsightState {
+function openStream(
+  state: InsightState,
+  event: InsightEvent & { kind: 'opened' },
+  keeper: SubscriptionKeeper,
+  now: Date,
+): InsightState {
   const { streamId: id, stream, authorized: authTokenProvided } = event;
   const record = { globalInstanceId: keeper.instanceId, connectTime: now.toISOString() };
   const streams = keeper.mode === 'global' ? { ...state.streams, [stream]: record } : state.streams;
@@ -125,8 +130,8 @@ function mergeSubscriptions(before: JsonObject[], ours: readonly Subscription[],
       const { disconnectTime } = known;
       const updated = { ...renderSubscription(one), ...(disconnectTime !== undefined && { disconnectTime }) };
       rows = rows.map((row) => (row === known ? updated : row));
-    } else if (rows.length < limit || rows.some((row) => isOlder(row, one))) {
-      // Otherwise it was pushed out of a full row by newer ones; adding it again would close them.
+    } else if (rows.length < limit || !rows.some(isOpen) || !rows.every((row) => isNewer(row, one))) {
+      // Otherwise newer ones pushed it out of a full row, and adding it again would close the one that is open.
       rows = [...rows.map((row) => closedAt(row, now)), renderSubscription(one)];
     }
   }
@@ -175,8 +180,8 @@ function isLive(one: Subscription): boolean {
   return one.disconnectTime === null;
 }
 
-function isOlder(row: JsonObject, one: Subscription): boolean {
-  return timeOf(row['connectTime']) < one.connectTime.getTime();
+function isNewer(row: JsonObject, one: Subscription): boolean {
+  return timeOf(row['connectTime']) > one.connectTime.getTime();
 }
 
 function newer(stored: JsonObject[string] | undefined, time: Date): JsonObject {

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { createInfoMetric, createLeaderMetric, createRegistry, createResourcesCountMetric } from './process-metrics.ts';
+
+describe('the metrics of a process', () => {
+  it('say what it is, whether it leads and what it holds', async () => {
+    const registry = createRegistry('Global');
+    const setInfo = createInfoMetric(registry);
+    const info = {
+      product: 'Meridian',
+      version: '1',
+      buildDate: 'd',
+      gitCommit: 'c',
+      gitTag: 't',
+      instanceId: 'i',
+      clusterId: '',
+    };
+    setInfo(info);
+    setInfo({ ...info, clusterId: 'abc' });
+    createLeaderMetric(registry)(true);
+    await createResourcesCountMetric(registry, ['Mesh'], () => Promise.resolve(7))();
+    const lines = (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    expect(lines).toEqual([
+      'cp_info{product="Meridian",version="1",build_date="d",git_commit="c",git_tag="t",instance_id="i",cluster_id="abc",zone="Global"} 1',
+      'leader{zone="Global"} 1',
+      'resources_count{resource_type="Mesh",tenant="",zone="Global"} 7',
+    ]);
+  });
+});

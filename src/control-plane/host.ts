@@ -1,0 +1,150 @@
+// What global and zone have in common as a process: the store, the REST API, diagnostics, metrics, and an orderly end.
+// The sides add their own components; each is supervised, and all have ended before the store closes.
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+import { createApi, type ApiOptions } from '../api/create-api.ts';
+import { createDiagnostics } from '../api/diagnostics.ts';
+import { systemClock } from '../base/clock.ts';
+import type { Config } from '../base/config.ts';
+import { MeridianError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { createInfoMetric, createLeaderMetric, createRegistry } from '../base/process-metrics.ts';
+import { productName, productVersion } from '../base/version.ts';
+import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
+import { CLUSTER_ID_CONFIG } from '../resource/default-resources.ts';
+import { openStore } from '../store/open-store.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import { ZoneInsightWriter } from '../store/zone-insight-writer.ts';
+import { aborted, supervise } from './supervise.ts';
+
+export type Side = { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string; readonly hasGlobal: boolean };
+
+export type Context = { readonly log: Logger; readonly signal: AbortSignal };
+
+/** A running control plane, as its side sees it while it adds what is its own. */
+export type Host = {
+  readonly config: Config;
+  readonly store: ResourceStore;
+  readonly instanceId: string;
+  readonly registry: Registry;
+  readonly metrics: SyncMetrics;
+  readonly insights: ZoneInsightWriter;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** Runs with the process; started again when it fails. */
+  readonly component: (name: string, task: (signal: AbortSignal) => Promise<void>) => void;
+  /** Runs on the leader alone: work that must be done once. */
+  readonly onLeader: (task: (signal: AbortSignal) => Promise<void>) => void;
+};
+
+export type HostOptions = {
+  readonly side: Side;
+  readonly config: Config;
+  readonly context: Context;
+  /** Adds the components of the side; the process is ready when it resolves. */
+  readonly start: (host: Host) => Promise<void>;
+  readonly afterMeshCreated: (store: ResourceStore, mesh: Parameters<NonNullable<NonNullable<ApiOptions['hooks']>['afterMeshCreated']>>[0]) => Promise<void>;
+};
+
+/** Runs a control plane until the signal aborts. Rejects if it cannot start: schema, ports, store. */
+export async function runHost({ side, config, context, start, afterMeshCreated }: HostOptions): Promise<void> {
+  const { log } = context;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([context.signal, stop.signal]);
+  const instanceId = `${hostname()}-${randomUUID().slice(0, 4)}`;
+  const registry = createRegistry(side.mode === 'global' ? 'Global' : side.zone);
+  const store = await openStore(config.store, { log });
+  const running: Promise<void>[] = [];
+  const leaderTasks: ((signal: AbortSignal) => Promise<void>)[] = [];
+  const servers: FastifyInstance[] = [];
+  let started = false;
+  try {
+    const component: Host['component'] = (name, task) => void running.push(supervise(name, task, signal, log));
+    const insights = new ZoneInsightWriter({
+      store,
+      keeper: { mode: side.mode, instanceId, version: productVersion },
+      ...(side.mode === 'zone' && { zone: side.zone }),
+      log,
+      clock: systemClock,
+      flushIntervalMs: config.multizone.global.kds.zoneInsightFlushInterval,
+      subscriptionLimit: config.metrics.zone.subscriptionLimit,
+    });
+    running.push(insights.run(signal));
+    const clusterId = async (): Promise<string> => {
+      const row = await store.get({ type: 'Config', mesh: '', name: CLUSTER_ID_CONFIG });
+      return typeof row?.spec['config'] === 'string' ? row.spec['config'] : '';
+    };
+    const api = createApi({
+      store,
+      mode: side.mode,
+      zone: side.mode === 'zone' ? side.zone : null,
+      federated: side.mode === 'zone' && side.hasGlobal,
+      productVersion,
+      instanceId,
+      clusterId,
+      readOnly: config.apiServer.readOnly,
+      metrics: registry,
+      log,
+      hooks: { afterMeshCreated: (mesh) => afterMeshCreated(store, mesh) },
+    });
+    const diagnostics = createDiagnostics({
+      ready: async () => started && (await answers(store)),
+      metrics: registry,
+    });
+    servers.push(api, diagnostics);
+    await listen(diagnostics, 'diagnostics.serverPort', '0.0.0.0', config.diagnostics.serverPort);
+    await listen(api, 'apiServer.http.port', config.apiServer.http.interface, config.apiServer.http.port);
+    await start({
+      config,
+      store,
+      instanceId,
+      registry,
+      metrics: createSyncMetrics({ registry, side }),
+      insights,
+      log,
+      signal,
+      component,
+      onLeader: (task) => void leaderTasks.push(task),
+    });
+    const setLeader = createLeaderMetric(registry);
+    const setInfo = createInfoMetric(registry);
+    component('leader', (leaderSignal) =>
+      store.lead(
+        'meridian-leader',
+        async (lease) => {
+          setLeader(true);
+          await Promise.all(leaderTasks.map((task) => supervise('leader task', task, lease, log)));
+          setLeader(false);
+        },
+        leaderSignal,
+      ),
+    );
+    setInfo({ product: productName, version: productVersion, buildDate: '', gitCommit: '', gitTag: '', instanceId, clusterId: await clusterId() });
+    started = true;
+    log.info({ api: config.apiServer.http.port, diagnostics: config.diagnostics.serverPort, store: config.store.type }, `${side.mode} is up`);
+    await aborted(signal);
+  } finally {
+    stop.abort();
+    // Requests in flight are finished before the store goes.
+    await Promise.allSettled(servers.map((server) => server.close()));
+    await Promise.allSettled(running);
+    await store.close();
+  }
+}
+
+async function answers(store: ResourceStore): Promise<boolean> {
+  return await store.ping().then(
+    () => true,
+    () => false,
+  );
+}
+
+async function listen(server: FastifyInstance, key: string, host: string, port: number): Promise<void> {
+  try {
+    await server.listen({ host, port });
+  } catch (cause) {
+    throw new MeridianError('config', `${key}: cannot listen on ${host}:${String(port)}; free it or choose another port`, { cause });
+  }
+}

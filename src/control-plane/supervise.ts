@@ -1,0 +1,33 @@
+// One lifecycle for everything that runs as long as the process: a failure is logged and started again with backoff.
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+
+const FIRST_MS = 200;
+const MOST_MS = 10_000;
+/** A run longer than this was a good one: the next failure starts with the shortest wait. */
+const GOOD_RUN_MS = 30_000;
+
+/** Runs `task` until the signal aborts; when it fails or ends it is run again, with jitter. Never rejects. */
+export async function supervise(name: string, task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal, log: Logger): Promise<void> {
+  let wait = FIRST_MS;
+  while (!signal.aborted) {
+    const began = performance.now();
+    try {
+      await task(signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn({ component: name, reason: messageOf(error) }, 'a component failed; starting it again');
+    }
+    if (signal.aborted) return;
+    if (performance.now() - began > GOOD_RUN_MS) wait = FIRST_MS;
+    await delay(wait * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
+    wait = Math.min(wait * 2, MOST_MS);
+  }
+}
+
+/** Resolves when the signal aborts. */
+export async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+}

@@ -1,0 +1,14 @@
+// The default resources of a global (kds-wire 9, left column). For the leader, at its start; running again changes nothing.
+import { globalHostnameGenerators } from '../resource/default-resources.ts';
+import { createBaseDefaults, createHostnameGenerators, hasClusterId, type DefaultsConfig } from '../store/create-defaults.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+
+/** Mesh `default` with its set, the key of zone tokens, HostnameGenerators and the id of the cluster. */
+export async function createGlobalDefaults(store: ResourceStore, config: DefaultsConfig): Promise<void> {
+  if (config.skipTenantResources) return;
+  // Before the base: the id of the cluster, its last row, says that all this was done.
+  if (!config.skipHostnameGenerators && !(await hasClusterId(store))) {
+    await createHostnameGenerators(store, globalHostnameGenerators, {});
+  }
+  await createBaseDefaults(store, { mode: 'global' }, config);
+}

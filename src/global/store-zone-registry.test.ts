@@ -1,0 +1,66 @@
+import { describe, expect, it, vi } from 'vitest';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import { StoreZoneRegistry } from './store-zone-registry.ts';
+
+const zone = (name: string) => ({ type: 'Zone', mesh: '', name });
+
+async function setUp(flags: Record<string, boolean | undefined> = {}) {
+  const store = new TinyStore();
+  const put = (name: string, enabled?: boolean) =>
+    store.write({ op: 'put', key: zone(name), labels: {}, spec: enabled === undefined ? {} : { enabled } });
+  for (const [name, enabled] of Object.entries(flags)) await put(name, enabled);
+  const registry = new StoreZoneRegistry(store);
+  const heard: string[] = [];
+  const silence = registry.onChange((name) => heard.push(`${name} ${registry.isEnabled(name)}`));
+  const stop = new AbortController();
+  const running = registry.run(stop.signal);
+  await registry.loaded;
+  return { store, put, registry, heard, silence, end: () => (stop.abort(), running) };
+}
+
+describe('StoreZoneRegistry', () => {
+  it('knows the flags once loaded and tells only of those that differ from the assumption', async () => {
+    const { registry, heard, end } = await setUp({ east: true, west: false, north: undefined });
+    expect(['east', 'west', 'north', 'unknown'].map((name) => registry.isEnabled(name))).toEqual([true, false, true, true]);
+    expect(heard).toEqual(['west false']);
+    expect(registry.names().sort()).toEqual(['east', 'north', 'west']);
+    await end();
+  });
+
+  it('tells of a zone that is disabled, enabled, created and deleted, after the flag has changed', async () => {
+    const { store, put, heard, silence, end } = await setUp({ east: true });
+    await put('east', false);
+    await vi.waitFor(() => expect(heard).toEqual(['east false']));
+    await put('east', true);
+    await put('south');
+    await vi.waitFor(() => expect(heard).toEqual(['east false', 'east true', 'south true']));
+    await put('east');
+    await store.write({ op: 'delete', key: zone('south') });
+    await vi.waitFor(() => expect(heard.at(-1)).toBe('south true'));
+    await vi.waitFor(() => expect(heard).toHaveLength(4));
+    silence();
+    await end();
+  });
+
+  it('creates a zone that is absent and leaves one that exists', async () => {
+    const { store, registry, end } = await setUp({ west: false });
+    await registry.ensure('east');
+    await registry.ensure('west');
+    expect(await store.get(zone('east'))).toMatchObject({ labels: {}, spec: { enabled: true } });
+    expect(await store.get(zone('west'))).toMatchObject({ spec: { enabled: false }, version: 0 });
+    await end();
+  });
+
+  it.each(['', 'East', '1zone', '-a', 'a-', 'a.b', 'a_b', 'a'.repeat(64), 'é'])('refuses %j as a name', async (name) => {
+    const { store, registry, end } = await setUp();
+    await expect(registry.ensure(name)).rejects.toMatchObject({ code: 'invalid', violations: [{ field: 'name' }] });
+    expect(store.rows.size).toBe(0);
+    await end();
+  });
+
+  it.each(['a', 'z1', 'a'.repeat(63), 'us-east-1'])('takes %j as a name', async (name) => {
+    const { registry, end } = await setUp();
+    await registry.ensure(name);
+    await end();
+  });
+});

@@ -1,0 +1,75 @@
+// Closes the subscriptions that a dead instance left open in ZoneInsight rows (rest-api 7): a living one raises its generation,
+// so one that stands still is nobody's. Only the leader runs it.
+import { every, type Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { closedAt, isOpen, subscriptionsOf } from '../resource/kds-subscription.ts';
+import type { JsonObject } from '../resource/types.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+
+/** What was last seen of one open subscription. */
+type Sighting = { readonly generation: number; readonly since: Date };
+
+/** Per zone and subscription id. */
+type Sightings = ReadonlyMap<string, ReadonlyMap<string, Sighting>>;
+
+export type FinalizerOptions = {
+  readonly store: ResourceStore;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** `metrics.zone.idleTimeout` in milliseconds; rows are looked at twice in that time. */
+  readonly idleTimeoutMs?: number;
+};
+
+/** Looks at all ZoneInsights at once and then every half of the idle timeout, until the signal aborts. */
+export async function runSubscriptionFinalizer(options: FinalizerOptions, signal: AbortSignal): Promise<void> {
+  const { store, log, clock, idleTimeoutMs = 300_000 } = options;
+  let sightings: Sightings = new Map();
+  const look = async (): Promise<void> => {
+    const now = clock.now();
+    const seen = new Map<string, ReadonlyMap<string, Sighting>>();
+    for (const row of await store.list({ type: 'ZoneInsight' })) {
+      const verdict = finalizeInsight(row.spec, sightings.get(row.name) ?? new Map(), idleTimeoutMs, now);
+      seen.set(row.name, verdict.sightings);
+      if (verdict.closed.length === 0) continue;
+      // A conflict means that somebody alive writes this row: the next look decides again.
+      const outcome = await store.write({
+        op: 'update',
+        key: row,
+        labels: row.labels,
+        spec: verdict.spec,
+        expectVersion: row.version,
+      });
+      if (outcome.result === 'updated')
+        log.info({ zone: row.name, subscriptions: verdict.closed }, 'closed subscriptions that stood still');
+    }
+    sightings = seen;
+  };
+  await look();
+  await every(clock, idleTimeoutMs / 2, signal, look);
+}
+
+/**
+ * One look at an insight: closes what has kept its generation for the idle timeout.
+ * @returns the new spec, the ids that were closed, and what is to be handed in at the next look
+ */
+export function finalizeInsight(
+  insight: JsonObject,
+  before: ReadonlyMap<string, Sighting>,
+  idleTimeoutMs: number,
+  now: Date,
+): { spec: JsonObject; closed: string[]; sightings: ReadonlyMap<string, Sighting> } {
+  const sightings = new Map<string, Sighting>();
+  const closed: string[] = [];
+  const subscriptions = subscriptionsOf(insight).map((row) => {
+    if (!isOpen(row)) return row;
+    const id = String(row['id']);
+    const generation = Number(row['generation'] ?? 0);
+    const seen = before.get(id);
+    const since = seen?.generation === generation ? seen.since : now;
+    sightings.set(id, { generation, since });
+    if (now.getTime() - since.getTime() < idleTimeoutMs) return row;
+    closed.push(id);
+    return closedAt(row, now);
+  });
+  return { spec: closed.length === 0 ? insight : { ...insight, subscriptions }, closed, sightings };
+}

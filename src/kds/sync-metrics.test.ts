@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { createRegistry } from '../base/process-metrics.ts';
+import type { InsightEvent } from '../resource/zone-insight.ts';
+import type { SyncEvent } from './observer.ts';
+import { createSyncMetrics } from './sync-metrics.ts';
+
+const stream = { peer: 'east', streamId: 's1' } as const;
+const opened: SyncEvent = { kind: 'opened', ...stream, stream: 'globalToZone', authorized: false };
+const closed: SyncEvent = { kind: 'closed', ...stream, stream: 'globalToZone', error: null };
+const sent: SyncEvent = { kind: 'sent', ...stream, type: 'MeshTimeout', resources: 2, removed: 0, bytes: 500 };
+const acknowledged: SyncEvent = { kind: 'acknowledged', ...stream, type: 'MeshTimeout', seconds: 0.02 };
+const rejected: SyncEvent = {
+  kind: 'rejected',
+  ...stream,
+  type: 'MeshTimeout',
+  message: 'user error\nno',
+  refused: ['a.default'],
+};
+
+function setUp(side: Parameters<typeof createSyncMetrics>[0]['side'] = { mode: 'global' }) {
+  const registry = createRegistry(side.mode === 'global' ? 'Global' : side.zone);
+  let time = Date.UTC(2026, 0, 1);
+  const metrics = createSyncMetrics({ registry, side, now: () => new Date(time) });
+  const observe = (...events: SyncEvent[]): void => events.forEach((event) => metrics.observe(event));
+  const lines = async (name: string): Promise<string[]> =>
+    (await registry.metrics()).split('\n').filter((line) => line.startsWith(name));
+  return { metrics, observe, lines, pass: (seconds: number) => (time += seconds * 1000) };
+}
+
+describe('the metrics of the protocol', () => {
+  it('count responses, answers and refusals under the names of Kuma', async () => {
+    const { observe, lines } = setUp();
+    observe(opened, { ...opened, streamId: 's2', stream: 'zoneToGlobal' }, sent, acknowledged, sent, rejected);
+    observe({ kind: 'received', ...stream, type: 'Dataplane', written: 1, refused: 0, seconds: 0.1 });
+    expect(await lines('kds_delta_responses_sent{')).toEqual([
+      'kds_delta_responses_sent{type_url="MeshTimeout",zone="Global"} 2',
+    ]);
+    expect(await lines('kds_delta_requests_received')).toEqual([
+      'kds_delta_requests_received{type_url="MeshTimeout",confirmation="ACK",error_type="no_error",zone="Global"} 1',
+      'kds_delta_requests_received{type_url="MeshTimeout",confirmation="NACK",error_type="user",zone="Global"} 1',
+    ]);
+    expect(await lines('kds_nack_total')).toEqual([
+      'kds_nack_total{zone_name="east",resource_type="MeshTimeout",zone="Global"} 1',
+    ]);
+    expect(await lines('kds_delta_delivery_sum')).toEqual(['kds_delta_delivery_sum{zone="Global"} 20']);
+    expect(await lines('kds_resources_sync_count')).toEqual(['kds_resources_sync_count{zone="Global"} 1']);
+    expect(await lines('kds_delta_responses_sent_bytes_sum')).toEqual([
+      'kds_delta_responses_sent_bytes_sum{zone="Global",type_url="MeshTimeout"} 1000',
+    ]);
+  });
+
+  it('count open streams, and a stream that ends twice once', async () => {
+    const { metrics, observe, lines } = setUp();
+    observe(opened, { ...opened, streamId: 's2', stream: 'zoneToGlobal' }, { ...opened, streamId: 's3', stream: 'stats' });
+    expect(await lines('kds_delta_streams_active')).toEqual(['kds_delta_streams_active{zone="Global"} 1']);
+    expect(await lines('kds_zone_active_connections')).toEqual(['kds_zone_active_connections{zone_name="east",zone="Global"} 2']);
+    observe(closed, closed);
+    expect(await lines('kds_delta_streams_active')).toEqual(['kds_delta_streams_active{zone="Global"} 0']);
+    expect(await lines('kds_zone_active_connections')).toEqual(['kds_zone_active_connections{zone_name="east",zone="Global"} 1']);
+    metrics.forget('east');
+    expect(await lines('kds_zone_active_connections')).toEqual([]);
+  });
+
+  it('show how long a zone has not accepted a type', async () => {
+    const { observe, lines, pass } = setUp();
+    const series = (value: number): string[] => [`meridian_sync_lag_seconds{zone="east",resource_type="MeshTimeout"} ${value}`];
+    observe(opened, sent);
+    pass(3);
+    expect(await lines('meridian_sync_lag_seconds')).toEqual(series(3));
+    observe(rejected);
+    pass(2);
+    observe(sent);
+    expect(await lines('meridian_sync_lag_seconds')).toEqual(series(5));
+    observe(acknowledged);
+    pass(60);
+    expect(await lines('meridian_sync_lag_seconds')).toEqual(series(0));
+    observe(closed);
+    expect(await lines('meridian_sync_lag_seconds')).toEqual([]);
+  });
+
+  it('keep the lag of the newer stream when the older one ends late', async () => {
+    const { observe, lines } = setUp();
+    observe(opened, { ...opened, streamId: 's9' }, { ...sent, streamId: 's9' }, closed);
+    expect(await lines('meridian_sync_lag_seconds')).toHaveLength(1);
+  });
+
+  it('in a zone belong to that zone', async () => {
+    const { observe, lines } = setUp({ mode: 'zone', zone: 'east' });
+    const up = { peer: 'global', streamId: 'u1' };
+    observe({ kind: 'opened', ...up, stream: 'zoneToGlobal', authorized: true }, { ...sent, ...up });
+    expect(await lines('meridian_sync_lag_seconds')).toEqual([
+      'meridian_sync_lag_seconds{zone="east",resource_type="MeshTimeout"} 0',
+    ]);
+    expect(await lines('kds_delta_streams_active')).toEqual(['kds_delta_streams_active{zone="east"} 1']);
+  });
+});
+
+it('takes events of a session as events of an insight, by their types', () => {
+  const asInsightEvent = (event: SyncEvent): InsightEvent => event;
+  expect(asInsightEvent(sent)).toBe(sent);
+});

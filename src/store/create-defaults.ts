@@ -1,0 +1,131 @@
+// Writes the default resources that a global and a zone on its own have in common (kds-wire 9, rest-api 7 «Boot»). Everything
+// is a create, so running twice changes nothing; the id of the cluster is written last and means «this was done»: what a
+// person deletes afterwards does not come back.
+import { randomUUID } from 'node:crypto';
+import { MeridianError } from '../base/errors.ts';
+import {
+  CLUSTER_ID_CONFIG,
+  DEFAULT_MESH,
+  dataplaneTokenKeyPrefix,
+  initialPolicies,
+  ZONE_TOKEN_KEY_PREFIX,
+  type HostnameGeneratorDefault,
+} from '../resource/default-resources.ts';
+import { describeKey, type Labels, type Resource, type ResourceKey } from '../resource/types.ts';
+import { label } from '../resource/labels.ts';
+import { createSigningKey } from './signing-key.ts';
+import type { ResourceStore, Write } from './resource-store.ts';
+
+/** `defaults` of the configuration (rest-api 7). */
+export type DefaultsConfig = {
+  readonly skipMeshCreation: boolean;
+  readonly skipTenantResources: boolean;
+  readonly skipHostnameGenerators: boolean;
+};
+
+/** Whose defaults these are: it shows in the labels of the initial policies. */
+export type DefaultsOwner = { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string };
+
+type Create = Write & { readonly op: 'create' };
+
+/** True once `createBaseDefaults` has run to its end on this store, or an id has arrived by KDS. */
+export async function hasClusterId(store: ResourceStore): Promise<boolean> {
+  return (await store.get(clusterIdKey)) !== undefined;
+}
+
+/**
+ * What a control plane needs that answers to no other: Mesh `default` with its set (if `default` is wanted), the key that
+ * signs zone tokens, and last the id of the cluster. Call it on the leader only.
+ */
+export async function createBaseDefaults(store: ResourceStore, owner: DefaultsOwner, config: DefaultsConfig): Promise<void> {
+  if (config.skipTenantResources) return;
+  const isFirstStart = !(await hasClusterId(store));
+  if (isFirstStart && !config.skipMeshCreation) await createDefaultMesh(store, owner);
+  await createFirstKey(store, 'GlobalSecret', '', ZONE_TOKEN_KEY_PREFIX, null);
+  if (isFirstStart) await createAbsent(store, [create(clusterIdKey, {}, { config: randomUUID() })]);
+}
+
+/**
+ * The set of a Mesh that was created here, not by KDS: its key for dataplane tokens and its initial policies. Call it after
+ * every creation of a Mesh; what exists already stays as it is.
+ */
+export async function createMeshDefaults(
+  store: ResourceStore,
+  mesh: Pick<Resource, 'name' | 'spec'>,
+  owner: DefaultsOwner,
+): Promise<void> {
+  const meshKey: ResourceKey = { type: 'Mesh', mesh: '', name: mesh.name };
+  await createFirstKey(store, 'Secret', mesh.name, dataplaneTokenKeyPrefix(mesh.name), meshKey);
+  const policies = initialPolicies(mesh.name, mesh.spec);
+  await createAbsent(
+    store,
+    policies.map(({ type, name, spec }) =>
+      create({ type, mesh: mesh.name, name }, policyLabels(name, mesh.name, owner), spec, meshKey),
+    ),
+  );
+}
+
+/** HostnameGenerators of one of the tables of src/resource/default-resources.ts. */
+export async function createHostnameGenerators(
+  store: ResourceStore,
+  generators: readonly HostnameGeneratorDefault[],
+  labels: Labels,
+): Promise<void> {
+  await createAbsent(
+    store,
+    generators.map(({ name, spec }) => create({ type: 'HostnameGenerator', mesh: '', name }, labels, spec)),
+  );
+}
+
+/**
+ * Creates what is not there yet; what exists is left alone.
+ * @throws MeridianError `internal` when the store refuses a row
+ */
+export async function createAbsent(store: ResourceStore, writes: readonly Create[]): Promise<void> {
+  if (writes.length === 0) return;
+  const outcomes = await store.writeBatch(writes);
+  for (const [index, outcome] of outcomes.entries()) {
+    const write = writes[index];
+    if (outcome.result !== 'rejected' || write === undefined) continue;
+    throw new MeridianError('internal', `default resource ${describeKey(write.key)} could not be created: ${outcome.message}`);
+  }
+}
+
+/** A create of a row that the control plane makes for itself. */
+export function create(key: ResourceKey, labels: Labels, spec: Resource['spec'], owner: ResourceKey | null = null): Create {
+  return { op: 'create', key, labels, spec, owner };
+}
+
+const clusterIdKey: ResourceKey = { type: 'Config', mesh: '', name: CLUSTER_ID_CONFIG };
+
+async function createDefaultMesh(store: ResourceStore, owner: DefaultsOwner): Promise<void> {
+  const key: ResourceKey = { type: 'Mesh', mesh: '', name: DEFAULT_MESH };
+  await createAbsent(store, [create(key, {}, {})]);
+  // Read back: a person may have created it first, with policies to skip.
+  const mesh = await store.get(key);
+  if (mesh !== undefined) await createMeshDefaults(store, mesh, owner);
+}
+
+/** Makes key number 1, unless the store has one of any serial: a rotated key must not come back. */
+async function createFirstKey(
+  store: ResourceStore,
+  type: 'Secret' | 'GlobalSecret',
+  mesh: string,
+  prefix: string,
+  owner: ResourceKey | null,
+): Promise<void> {
+  const known = await store.list({ type, ...(mesh !== '' && { mesh }), nameContains: prefix });
+  if (known.some((row) => row.name.startsWith(prefix))) return;
+  const data = Buffer.from(await createSigningKey()).toString('base64');
+  await createAbsent(store, [create({ type, mesh, name: `${prefix}1` }, {}, { data }, owner)]);
+}
+
+/** The labels that the REST API would compute (kds-wire 9, rest-api 2.5). */
+function policyLabels(name: string, mesh: string, owner: DefaultsOwner): Labels {
+  return {
+    [label.displayName]: name,
+    [label.mesh]: mesh,
+    [label.origin]: owner.mode,
+    ...(owner.mode === 'zone' && { [label.zone]: owner.zone, [label.env]: 'universal' }),
+  };
+}

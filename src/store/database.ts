@@ -1,0 +1,131 @@
+// The two databases behind one kysely: PostgreSQL through pg, and PGlite, a PostgreSQL in this process with a folder on disk.
+import { mkdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+import { Kysely, PGliteDialect, PostgresDialect } from 'kysely';
+import pg from 'pg';
+import { readFileSync } from 'node:fs';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { lockFolder } from './folder-lock.ts';
+
+export type PostgresConfig = {
+  readonly type: 'postgres';
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly dbName: string;
+  readonly maxOpenConnections: number;
+  /** Seconds. */
+  readonly connectionTimeout: number;
+  readonly tls: { readonly mode: 'disable' | 'verifyNone' | 'verifyCa' | 'verifyFull'; readonly certPath: string; readonly keyPath: string; readonly caPath: string };
+};
+
+export type StoreConfig = { readonly type: 'embedded'; readonly path: string } | PostgresConfig;
+
+/** Every statement is written by hand; kysely runs it, binds it and owns the transactions. */
+export type Tables = Record<string, never>;
+
+export type Database = {
+  readonly kind: StoreConfig['type'];
+  readonly db: Kysely<Tables>;
+  /** Follows NOTIFY on a channel until the signal; rejects when the connection is lost. `onListening` runs once it listens. */
+  readonly listen: (channel: string, onListening: () => void, onPayload: (payload: string) => void, signal: AbortSignal) => Promise<void>;
+  /** A connection of its own for a session lock; null where this process is alone anyway. */
+  readonly session: (() => Promise<pg.Client>) | null;
+  readonly close: () => Promise<void>;
+};
+
+export async function openDatabase(config: StoreConfig, log: Logger): Promise<Database> {
+  return config.type === 'embedded' ? await openEmbedded(config.path) : openPostgres(config, log);
+}
+
+async function openEmbedded(path: string): Promise<Database> {
+  await mkdir(dirname(path), { recursive: true });
+  const unlock = await lockFolder(path);
+  try {
+    const pglite = await PGlite.create(path);
+    const db = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) });
+    return {
+      kind: 'embedded',
+      db,
+      async listen(channel, onListening, onPayload, signal) {
+        const unlisten = await pglite.listen(channel, onPayload);
+        onListening();
+        await new Promise((resolve) => {
+          if (signal.aborted) resolve(undefined);
+          else signal.addEventListener('abort', resolve, { once: true });
+        });
+        if (!pglite.closed) await unlisten();
+      },
+      session: null,
+      async close() {
+        await db.destroy();
+        if (!pglite.closed) await pglite.close();
+        await unlock();
+      },
+    };
+  } catch (cause) {
+    await unlock();
+    throw new MeridianError('unavailable', `cannot open the embedded store in ${path}: ${messageOf(cause)}`, { cause });
+  }
+}
+
+function openPostgres(config: PostgresConfig, log: Logger): Database {
+  const options: pg.ClientConfig = {
+    host: config.host,
+    port: config.port,
+    user: config.user,
+    password: config.password,
+    database: config.dbName,
+    connectionTimeoutMillis: config.connectionTimeout * 1000,
+    keepAlive: true,
+    application_name: 'meridian',
+    ssl: tlsOf(config.tls),
+  };
+  const pool = new pg.Pool({ ...options, max: config.maxOpenConnections });
+  // An idle connection that the server ends is no failure: the pool makes another.
+  pool.on('error', (error) => log.debug({ reason: error.message }, 'an idle database connection ended'));
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  return {
+    kind: 'postgres',
+    db,
+    async listen(channel, onListening, onPayload, signal) {
+      const client = new pg.Client(options);
+      const lost = new Promise<never>((_, reject) => {
+        client.on('error', reject);
+        client.on('end', () => reject(new Error('the connection of the change feed ended')));
+      });
+      lost.catch(() => undefined);
+      client.on('notification', ({ payload }) => onPayload(payload ?? ''));
+      try {
+        await client.connect();
+        await client.query(`LISTEN ${channel}`);
+        onListening();
+        await Promise.race([lost, new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))]);
+      } finally {
+        await client.end().catch(() => undefined);
+      }
+    },
+    async session() {
+      const client = new pg.Client(options);
+      await client.connect();
+      return client;
+    },
+    async close() {
+      await db.destroy();
+    },
+  };
+}
+
+function tlsOf(tls: PostgresConfig['tls']): pg.ClientConfig['ssl'] {
+  if (tls.mode === 'disable') return false;
+  return {
+    rejectUnauthorized: tls.mode !== 'verifyNone',
+    ...(tls.caPath !== '' && { ca: readFileSync(tls.caPath, 'utf8') }),
+    ...(tls.certPath !== '' && { cert: readFileSync(tls.certPath, 'utf8') }),
+    ...(tls.keyPath !== '' && { key: readFileSync(tls.keyPath, 'utf8') }),
+    ...(tls.mode === 'verifyCa' && { checkServerIdentity: () => undefined }),
+  };
+}

@@ -1,0 +1,75 @@
+// Brings a database to the schema of this version: numbered files, forward only, one at a time under a lock.
+import { readFile, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { sql, type Kysely } from 'kysely';
+import { MeridianError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { Database, Tables } from './database.ts';
+
+const FOLDER = join(import.meta.dirname, '../../migrations');
+/** Any number, as long as it is always the same. */
+const LOCK = 7_291_163;
+
+export type MigrationStatus = { readonly name: string; readonly appliedAt: string | null };
+
+/** Every migration with the time it was applied, or null. */
+export async function migrationStatus({ db }: Database): Promise<MigrationStatus[]> {
+  const applied = await appliedMigrations(db);
+  const names = await migrationNames();
+  return names.map((name) => ({ name, appliedAt: applied.get(name) ?? null }));
+}
+
+/** Applies what is missing, all in one transaction. Returns the names applied now. */
+export async function migrate({ db }: Database, { log }: { log: Logger }): Promise<string[]> {
+  const done: string[] = [];
+  await db.transaction().execute(async (tx) => {
+    await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
+    await sql`create table if not exists meridian_migrations (name text primary key, applied_at timestamp not null default (now() at time zone 'utc'))`.execute(tx);
+    const applied = await appliedMigrations(tx);
+    for (const name of await migrationNames()) {
+      if (applied.has(name)) continue;
+      for (const statement of statementsOf(await readFile(join(FOLDER, name), 'utf8'))) await sql.raw(statement).execute(tx);
+      await sql`insert into meridian_migrations (name) values (${name})`.execute(tx);
+      done.push(name);
+    }
+  });
+  if (done.length > 0) log.info({ migrations: done }, 'migrated the database');
+  return done;
+}
+
+/** @throws MeridianError `schema_outdated` with the command to run */
+export async function requireCurrentSchema(database: Database): Promise<void> {
+  const missing = (await migrationStatus(database)).filter(({ appliedAt }) => appliedAt === null).map(({ name }) => name);
+  if (missing.length === 0) return;
+  const text = `the database schema is older than this version (missing: ${missing.join(', ')}). Run \`meridian migrate up\` with the same store settings, then start again.`;
+  throw new MeridianError('schema_outdated', text);
+}
+
+async function migrationNames(): Promise<string[]> {
+  return (await readdir(FOLDER)).filter((name) => name.endsWith('.sql')).sort();
+}
+
+async function appliedMigrations(db: Kysely<Tables>): Promise<Map<string, string>> {
+  const table = await sql<{ found: string | null }>`select to_regclass('meridian_migrations')::text as found`.execute(db);
+  if (table.rows[0]?.found === null || table.rows[0] === undefined) return new Map();
+  const { rows } = await sql<{ name: string; at: string }>`select name, to_char(applied_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at from meridian_migrations`.execute(db);
+  return new Map(rows.map(({ name, at }) => [name, at]));
+}
+
+/** Splits a file at the semicolons that end lines; bodies between `$$` stay whole. */
+function statementsOf(file: string): string[] {
+  const statements: string[] = [];
+  let current = '';
+  let inBody = false;
+  for (const line of file.split('\n')) {
+    if (line.trimStart().startsWith('--') && !inBody) continue;
+    current += `${line}\n`;
+    if ((line.match(/\$\$/g)?.length ?? 0) % 2 === 1) inBody = !inBody;
+    if (!inBody && line.trimEnd().endsWith(';')) {
+      statements.push(current);
+      current = '';
+    }
+  }
+  if (current.trim() !== '') statements.push(current);
+  return statements;
+}

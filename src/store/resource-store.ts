@@ -1,0 +1,77 @@
+// What the rest of Meridian asks of a store. Two backends (PostgreSQL through pg, embedded PGlite) pass one contract suite.
+import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
+
+/** Which rows a list holds; all given conditions must hold. Sorted by mesh, name (rest-api 2.2). */
+export type ListQuery = {
+  readonly type: string;
+  readonly mesh?: string;
+  /** Label equality, answered by the GIN index. */
+  readonly labels?: Labels;
+  /** Substring of the stored name. */
+  readonly nameContains?: string;
+  readonly limit?: number;
+  readonly offset?: number;
+};
+
+/**
+ * One write. `create` fails if the row exists, `update` and `delete` if it does not; `put` does whichever is needed.
+ * With `expectVersion` an update or delete fails on any other version. `status` left out keeps the stored one.
+ * `syncVersion` left out means that this control plane wrote the row: the column becomes NULL.
+ */
+export type Write =
+  | {
+      readonly op: 'create' | 'put' | 'update';
+      readonly key: ResourceKey;
+      readonly labels: Labels;
+      readonly spec: JsonObject;
+      readonly status?: JsonObject | undefined;
+      /** Set on creation, never changed. */
+      readonly owner?: ResourceKey | null | undefined;
+      readonly syncVersion?: string | null | undefined;
+      readonly expectVersion?: number | undefined;
+    }
+  | { readonly op: 'delete'; readonly key: ResourceKey; readonly expectVersion?: number | undefined };
+
+export type WriteOutcome =
+  | { readonly result: 'created' | 'updated' | 'deleted'; readonly version: number }
+  | { readonly result: 'exists' | 'missing' | 'conflict' }
+  /** The row breaks a constraint of the table (a name too long, an owner that is gone). */
+  | { readonly result: 'rejected'; readonly message: string };
+
+/** What may have changed: a hint to re-read. `all` after a (re)connection of the feed, `type` past the size of a notification. */
+export type StoreChange =
+  | { readonly kind: 'keys'; readonly keys: readonly ResourceKey[] }
+  | { readonly kind: 'type'; readonly type: string }
+  | { readonly kind: 'all' };
+
+/** Fences a batch: it fails with code `conflict` unless `epoch` is still the newest of `peer` (engine 11). */
+export type Fence = { readonly peer: string; readonly epoch: number };
+
+export interface ResourceStore {
+  get(key: ResourceKey): Promise<Resource | undefined>;
+  /** The rows that exist among `keys`, in no particular order. */
+  getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
+  list(query: ListQuery): Promise<Resource[]>;
+  count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number>;
+
+  /** Writes one row. Writes that arrive while a transaction is in flight go together in the next one (design 3). */
+  write(write: Write): Promise<WriteOutcome>;
+  /**
+   * Writes all in one transaction and few statements; a row that cannot be written is reported in its place and the
+   * others are stored. A key stands once at most in `writes`. Deletes run first.
+   */
+  writeBatch(writes: readonly Write[], fence?: Fence): Promise<WriteOutcome[]>;
+
+  /** A raised epoch of `peer`: the fence of the receiver that opens now, older ones can commit no more. */
+  raiseEpoch(peer: string): Promise<number>;
+
+  /** Changes by whatever process, from now on; the first item is `all`, once the feed listens. Ends with the signal. */
+  changes(signal: AbortSignal): AsyncIterable<StoreChange>;
+
+  /** Runs `task` while this process alone holds the lock `name`; its signal aborts when the lock is lost. Returns when `signal` aborts. */
+  lead(name: string, task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
+
+  /** Resolves if the database answers, else throws MeridianError `unavailable`. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}

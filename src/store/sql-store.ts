@@ -1,0 +1,185 @@
+// The `resources` table as a ResourceStore, the same statements on PostgreSQL and on PGlite.
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql, type RawBuilder } from 'kysely';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
+import { ChangeFeed } from './change-feed.ts';
+import { CombinedWriter } from './combined-writer.ts';
+import type { Database } from './database.ts';
+import type { Fence, ListQuery, ResourceStore, StoreChange, Write, WriteOutcome } from './resource-store.ts';
+import { requireFence, runWrites } from './write-batch.ts';
+
+type Row = {
+  type: string;
+  mesh: string;
+  name: string;
+  version: number;
+  spec: string | null;
+  labels: string | null;
+  status: string | null;
+  created: string;
+  modified: string;
+  owner_type: string | null;
+  owner_mesh: string | null;
+  owner_name: string | null;
+  sync_version: string | null;
+};
+
+const columns = sql`r.type, r.mesh, r.name, r.version, r.spec, r.labels::text as labels, r.status::text as status,
+  r.creation_time::text as created, r.modification_time::text as modified, r.owner_type, r.owner_mesh, r.owner_name, r.sync_version`;
+
+export class SqlStore implements ResourceStore {
+  readonly #database: Database;
+  readonly #feed: ChangeFeed;
+  readonly #writer: CombinedWriter;
+
+  constructor(database: Database, log: Logger) {
+    this.#database = database;
+    this.#feed = new ChangeFeed(database, log);
+    this.#writer = new CombinedWriter((writes) => this.writeBatch(writes));
+  }
+
+  async get(key: ResourceKey): Promise<Resource | undefined> {
+    const rows = await this.#rows(sql`select ${columns} from resources r where r.type = ${key.type} and r.mesh = ${key.mesh} and r.name = ${key.name}`);
+    return rows[0];
+  }
+
+  async getMany(keys: readonly ResourceKey[]): Promise<Resource[]> {
+    if (keys.length === 0) return [];
+    const input = JSON.stringify(keys.map(({ type, mesh, name }) => ({ type, mesh, name })));
+    return await this.#rows(sql`select ${columns} from jsonb_to_recordset(${input}::jsonb) as k(type text, mesh text, name text)
+      join resources r on r.type = k.type and r.mesh = k.mesh and r.name = k.name`);
+  }
+
+  async list(query: ListQuery): Promise<Resource[]> {
+    const page = sql`${query.limit === undefined ? sql`` : sql`limit ${query.limit}`} ${query.offset === undefined ? sql`` : sql`offset ${query.offset}`}`;
+    return await this.#rows(sql`select ${columns} from resources r where ${conditions(query)} order by r.mesh collate "C", r.name collate "C" ${page}`);
+  }
+
+  async count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number> {
+    const { rows } = await this.#try(() => sql<{ n: string }>`select count(*)::text as n from resources r where ${conditions(query)}`.execute(this.#database.db));
+    return Number(rows[0]?.n ?? 0);
+  }
+
+  async write(write: Write): Promise<WriteOutcome> {
+    return await this.#writer.write(write);
+  }
+
+  async writeBatch(writes: readonly Write[], fence?: Fence): Promise<WriteOutcome[]> {
+    return await this.#try(() =>
+      this.#database.db.transaction().execute(async (tx) => {
+        if (fence !== undefined) await requireFence(tx, fence);
+        return await runWrites(tx, writes);
+      }),
+    );
+  }
+
+  async raiseEpoch(peer: string): Promise<number> {
+    const { rows } = await this.#try(() =>
+      sql<{ epoch: string }>`insert into kds_sessions (peer, epoch) values (${peer}, 1)
+        on conflict (peer) do update set epoch = kds_sessions.epoch + 1 returning epoch::text as epoch`.execute(this.#database.db),
+    );
+    return Number(rows[0]?.epoch);
+  }
+
+  changes(signal: AbortSignal): AsyncIterable<StoreChange> {
+    return this.#feed.changes(signal);
+  }
+
+  async lead(name: string, task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { session } = this.#database;
+    if (session === null) {
+      await task(signal);
+      return;
+    }
+    while (!signal.aborted) {
+      try {
+        await this.#leadOnce(session, name, task, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!isUnavailable(error)) throw error;
+      }
+      await delay(1_000, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async ping(): Promise<void> {
+    await this.#try(() => sql`select 1`.execute(this.#database.db));
+  }
+
+  async close(): Promise<void> {
+    await this.#feed.close();
+    await this.#database.close();
+  }
+
+  async #leadOnce(session: NonNullable<Database['session']>, name: string, task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const client = await session();
+    const lost = new AbortController();
+    client.on('error', () => lost.abort());
+    client.on('end', () => lost.abort());
+    try {
+      const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock(hashtextextended($1, 0)) as held', [name]);
+      if (rows[0]?.held === true) await task(AbortSignal.any([signal, lost.signal]));
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+
+  async #rows(query: RawBuilder<unknown>): Promise<Resource[]> {
+    const { rows } = await this.#try(() => query.execute(this.#database.db));
+    return (rows as Row[]).map(resourceOf);
+  }
+
+  async #try<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      if (isUnavailable(error)) throw new MeridianError('unavailable', `the database does not answer: ${messageOf(error)}`, { cause: error });
+      throw error;
+    }
+  }
+}
+
+function conditions({ type, mesh, labels, nameContains }: Omit<ListQuery, 'limit' | 'offset'>): RawBuilder<unknown> {
+  const parts = [sql`r.type = ${type}`];
+  if (mesh !== undefined) parts.push(sql`r.mesh = ${mesh}`);
+  if (labels !== undefined) parts.push(sql`r.labels @> ${JSON.stringify(labels)}::jsonb`);
+  if (nameContains !== undefined) parts.push(sql`r.name like ${`%${nameContains.replace(/[\\%_]/g, '\\$&')}%`}`);
+  return sql.join(parts, sql` and `);
+}
+
+function resourceOf(row: Row): Resource {
+  const owner = row.owner_type === null ? null : { type: row.owner_type, mesh: row.owner_mesh ?? '', name: row.owner_name ?? '' };
+  return {
+    type: row.type,
+    mesh: row.mesh,
+    name: row.name,
+    version: row.version,
+    spec: parseObject(row.spec),
+    labels: parseObject(row.labels) as Labels,
+    status: parseObject(row.status),
+    creationTime: utc(row.created),
+    modificationTime: utc(row.modified),
+    owner,
+    syncVersion: row.sync_version,
+  };
+}
+
+/** NULL, JSON null and the empty text of old rows read as an empty object. */
+function parseObject(text: string | null): JsonObject {
+  if (text === null || text === '') return {};
+  return (JSON.parse(text) as JsonObject | null) ?? {};
+}
+
+/** A `timestamp` without zone is UTC here (kds-wire 7). */
+function utc(text: string): Date {
+  return new Date(`${text.replace(' ', 'T')}Z`);
+}
+
+const UNAVAILABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ETIMEDOUT', 'EPIPE', '57P01', '57P02', '57P03', '53300', '53100', '08006', '08003', '08001']);
+
+function isUnavailable(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  return (typeof code === 'string' && UNAVAILABLE.has(code)) || /connection terminated|timeout exceeded when trying to connect|Connection ended/i.test(messageOf(error));
+}

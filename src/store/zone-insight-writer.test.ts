@@ -1,0 +1,105 @@
+import { pino } from 'pino';
+import { describe, expect, it, vi } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import { subscriptionsOf } from '../resource/kds-subscription.ts';
+import { isOnline, type InsightEvent } from '../resource/zone-insight.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { ZoneInsightWriter } from './zone-insight-writer.ts';
+
+const opened: InsightEvent = { kind: 'opened', peer: 'east', streamId: 's1', stream: 'globalToZone', authorized: false };
+const sent: InsightEvent = { kind: 'sent', peer: 'east', streamId: 's1', type: 'Mesh' };
+
+function setUp() {
+  const store = new TinyStore();
+  const clock = new ManualClock();
+  const keeper = { mode: 'global', instanceId: 'g', version: '2.14.0' } as const;
+  const writer = new ZoneInsightWriter({ store, clock, keeper, log: pino({ level: 'silent' }) });
+  const row = () => store.get({ type: 'ZoneInsight', mesh: '', name: 'east' });
+  const spec = async (): Promise<JsonObject> => (await row())?.spec ?? {};
+  return { store, clock, writer, row, spec };
+}
+
+describe('ZoneInsightWriter', () => {
+  it('stores an opened stream at once, owned by the Zone', async () => {
+    const { writer, row } = setUp();
+    writer.observe(opened);
+    await vi.waitFor(async () => expect(isOnline((await row())?.spec ?? {})).toBe(true));
+    expect((await row())?.owner).toEqual({ type: 'Zone', mesh: '', name: 'east' });
+  });
+
+  it('stores counts on the interval, in one write, and nothing when nothing happened', async () => {
+    const { writer, clock, row, spec } = setUp();
+    const stop = new AbortController();
+    const running = writer.run(stop.signal);
+    writer.observe(opened);
+    await writer.flush();
+    for (let index = 0; index < 100; index += 1) writer.observe(sent);
+    await clock.advance(9_000);
+    expect((await row())?.version).toBe(0);
+    await clock.advance(2_000);
+    expect(subscriptionsOf(await spec())).toMatchObject([{ status: { total: { responsesSent: '100' } } }]);
+    await clock.advance(100_000);
+    expect((await row())?.version).toBe(1);
+    stop.abort();
+    await running;
+  });
+
+  it('raises the generation while connected', async () => {
+    const { writer, clock, spec } = setUp();
+    const stop = new AbortController();
+    const running = writer.run(stop.signal);
+    writer.observe(opened);
+    await clock.advance(320_000);
+    expect(subscriptionsOf(await spec())).toMatchObject([{ generation: 2 }]);
+    stop.abort();
+    await running;
+  });
+
+  it('closes what is open and stores it when it stops', async () => {
+    const { writer, spec } = setUp();
+    const stop = new AbortController();
+    const running = writer.run(stop.signal);
+    writer.observe(opened);
+    writer.observe(sent);
+    stop.abort();
+    await running;
+    expect(isOnline(await spec())).toBe(false);
+    expect(subscriptionsOf(await spec())).toMatchObject([{ status: { total: { responsesSent: '1' } } }]);
+    writer.observe({ ...opened, streamId: 's2' });
+    await writer.flush();
+    expect(subscriptionsOf(await spec())).toHaveLength(1);
+  });
+
+  it('merges into what another process wrote between its read and its write', async () => {
+    const { writer, store, spec } = setUp();
+    const key = { type: 'ZoneInsight', mesh: '', name: 'east' };
+    store.beforeWrite = (write) => {
+      if (write.op !== 'create') return undefined;
+      store.beforeWrite = () => undefined;
+      return store
+        .write({ op: 'put', key, labels: {}, spec: { healthCheck: { time: '2026-01-01T00:00:00Z' } } })
+        .then(() => ({ result: 'exists' }));
+    };
+    writer.observe(opened);
+    await writer.flush();
+    expect(isOnline(await spec())).toBe(true);
+    expect((await spec())['healthCheck']).toEqual({ time: '2026-01-01T00:00:00Z' });
+  });
+
+  it('waits for a Zone row that is not there yet, and survives a store that fails', async () => {
+    const { writer, store, clock, spec } = setUp();
+    let attempts = 0;
+    store.beforeWrite = () => {
+      attempts += 1;
+      if (attempts === 1) throw new Error('connection lost');
+      return attempts < 4 ? { result: 'rejected', message: 'owner is gone' } : undefined;
+    };
+    writer.observe(opened);
+    await vi.waitFor(() => expect(attempts).toBe(1));
+    const flushed = writer.flush().then(() => writer.flush());
+    await clock.advance(10_000);
+    await flushed;
+    expect(isOnline(await spec())).toBe(true);
+  });
+});

@@ -1,0 +1,147 @@
+// Keeps ZoneInsight rows in step with what the streams of this process do (kds-wire 2.6). `observe` only folds in memory, so no
+// stream ever waits for the store; one write per zone is in flight, and events meanwhile go together in the next.
+import { isDeepStrictEqual } from 'node:util';
+import { every, type Clock } from '../base/clock.ts';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { SubscriptionKeeper } from '../resource/kds-subscription.ts';
+import {
+  closeInsight,
+  dropStored,
+  emptyInsight,
+  foldInsight,
+  mergeInsight,
+  raiseGeneration,
+  type InsightEvent,
+  type InsightState,
+} from '../resource/zone-insight.ts';
+import type { ResourceStore, WriteOutcome } from './resource-store.ts';
+
+export type ZoneInsightWriterOptions = {
+  readonly store: ResourceStore;
+  readonly keeper: SubscriptionKeeper;
+  /** On a zone: its own name, which all its events count for. On the global: left out, the peer is the zone. */
+  readonly zone?: string;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** How long counts may wait, in milliseconds; opening and closing never wait (`zoneInsightFlushInterval`). */
+  readonly flushIntervalMs?: number;
+  /** Half of `metrics.zone.idleTimeout`, in milliseconds. */
+  readonly generationIntervalMs?: number;
+  /** `metrics.zone.subscriptionLimit`. */
+  readonly subscriptionLimit?: number;
+};
+
+/** Waits before each further attempt, in milliseconds: a conflict is settled at once, a Zone row may need a moment to exist. */
+const RETRY_DELAYS_MS = [0, 50, 250, 1000, 2000];
+
+type Entry = { state: InsightState; dirty: boolean; flushing: Promise<void> | null };
+
+export class ZoneInsightWriter {
+  readonly #options: ZoneInsightWriterOptions;
+  readonly #entries = new Map<string, Entry>();
+  /** Ends retries when the process stops. */
+  readonly #stop = new AbortController();
+
+  constructor(options: ZoneInsightWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Takes an event in; never throws, never waits. */
+  observe(event: InsightEvent): void {
+    if (this.#stop.signal.aborted) return;
+    const { keeper, clock, zone = event.peer } = this.#options;
+    const entry = this.#entry(zone);
+    const state = foldInsight(entry.state, event, keeper, clock.now());
+    if (state === entry.state) return;
+    entry.state = state;
+    entry.dirty = true;
+    if (event.kind === 'opened' || event.kind === 'closed' || event.kind === 'node') void this.#flushZone(zone, entry);
+  }
+
+  /** Flushes on the interval and raises generations until the signal aborts; then closes and stores what is still open. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, flushIntervalMs = 10_000, generationIntervalMs = 150_000 } = this.#options;
+    await Promise.all([
+      every(clock, flushIntervalMs, signal, () => this.flush()),
+      every(clock, generationIntervalMs, signal, () => this.#changeAll(raiseGeneration)),
+    ]);
+    this.#changeAll((state) => closeInsight(state, clock.now()));
+    this.#stop.abort();
+    await this.flush();
+  }
+
+  /** Stores everything that waits; resolves when it is stored or was given up until the next flush. */
+  async flush(): Promise<void> {
+    const waiting = [...this.#entries].filter(([, entry]) => entry.dirty || entry.flushing !== null);
+    await Promise.all(waiting.map(([zone, entry]) => this.#flushZone(zone, entry)));
+  }
+
+  #changeAll(edit: (state: InsightState) => InsightState): void {
+    for (const entry of this.#entries.values()) {
+      const state = edit(entry.state);
+      if (state === entry.state) continue;
+      entry.state = state;
+      entry.dirty = true;
+    }
+  }
+
+  #entry(zone: string): Entry {
+    const known = this.#entries.get(zone);
+    if (known !== undefined) return known;
+    const entry: Entry = { state: emptyInsight, dirty: false, flushing: null };
+    this.#entries.set(zone, entry);
+    return entry;
+  }
+
+  #flushZone(zone: string, entry: Entry): Promise<void> {
+    if (entry.dirty) entry.flushing ??= this.#storeUntilClean(zone, entry);
+    return entry.flushing ?? Promise.resolve();
+  }
+
+  async #storeUntilClean(zone: string, entry: Entry): Promise<void> {
+    while (entry.dirty) {
+      entry.dirty = false;
+      const { state } = entry;
+      const failure = await this.#store(zone, state);
+      if (failure === null) {
+        entry.state = dropStored(entry.state, state);
+        continue;
+      }
+      entry.dirty = true;
+      this.#options.log.warn({ zone, reason: failure }, 'the insight of the zone could not be stored; it is tried again');
+      break;
+    }
+    // In the same step as the last look at `dirty`: an event that comes now starts the next flush.
+    entry.flushing = null;
+  }
+
+  /** Merges and writes with retries. Returns null, or why it did not work. */
+  async #store(zone: string, state: InsightState): Promise<string | null> {
+    let failure = '';
+    for (const delay of [...RETRY_DELAYS_MS, 0]) {
+      try {
+        const outcome = await this.#mergeInto(zone, state);
+        if (outcome === null || outcome.result === 'created' || outcome.result === 'updated') return null;
+        failure = outcome.result === 'rejected' ? outcome.message : outcome.result;
+      } catch (error) {
+        failure = messageOf(error);
+        if (!(error instanceof MeridianError)) return failure;
+      }
+      if (delay > 0) await this.#options.clock.sleep(delay, this.#stop.signal);
+    }
+    return failure;
+  }
+
+  /** One attempt; null when the row says it all already. */
+  async #mergeInto(zone: string, state: InsightState): Promise<WriteOutcome | null> {
+    const { store, clock, subscriptionLimit = 10 } = this.#options;
+    const key = { type: 'ZoneInsight', mesh: '', name: zone };
+    const row = await store.get(key);
+    const spec = mergeInsight(row?.spec ?? {}, state, subscriptionLimit, clock.now());
+    if (row === undefined)
+      return store.write({ op: 'create', key, labels: {}, spec, owner: { type: 'Zone', mesh: '', name: zone } });
+    if (isDeepStrictEqual(spec, row.spec)) return null;
+    return store.write({ op: 'update', key, labels: row.labels, spec, expectVersion: row.version });
+  }
+}

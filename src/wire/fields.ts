@@ -1,0 +1,89 @@
+// Reading and writing protobuf fields by hand, for the messages that are too many for reflection.
+// Invariant: reading ends after at most one pass over the bytes, and what is no protobuf throws.
+import { isUtf8 } from 'node:buffer';
+import protobuf from 'protobufjs/light.js';
+import type { Reader, Writer } from 'protobufjs/light.js';
+
+export type { Reader, Writer };
+
+/** Key of a length-delimited field: strings, bytes, messages, maps, packed numbers. */
+export function lengthTag(field: number): number {
+  return (field << 3) | 2;
+}
+
+export function createWriter(): Writer {
+  return protobuf.Writer.create();
+}
+
+/** Finishes a writer; in Node its bytes are always a Buffer. */
+export function finish(writer: Writer): Buffer {
+  return toBuffer(writer.finish());
+}
+
+/** The same memory as a Buffer. */
+export function toBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/**
+ * Calls `visit` for each field. It reads the value and returns true, or returns false and the value is passed over, as
+ * protobuf asks for unknown fields and for known ones of an unexpected wire type.
+ * @throws Error on bytes that are no protobuf message
+ */
+export function readFields(bytes: Uint8Array, visit: (tag: number, reader: Reader) => boolean): void {
+  const reader = protobuf.Reader.create(toBuffer(bytes));
+  while (reader.pos < reader.len) {
+    const tag = reader.tag();
+    if (tag >>> 3 === 0) throw new Error('field number 0 is not allowed');
+    if (!visit(tag, reader)) reader.skipType(tag & 7, 0, tag >>> 3);
+  }
+}
+
+/** @throws Error when the bytes are not UTF-8 */
+export function readText(reader: Reader): string {
+  return textOf(toBuffer(reader.bytes()));
+}
+
+/** @throws Error when the bytes are not UTF-8 */
+export function textOf(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw new Error('a string is not UTF-8');
+  return bytes.toString('utf8');
+}
+
+/** A string field, left out when empty. Lone surrogates become U+FFFD: they have no UTF-8. */
+export function writeText(writer: Writer, field: number, text: string): void {
+  if (text !== '') writer.uint32(lengthTag(field)).string(text.toWellFormed());
+}
+
+/** One entry of a `map<string, string>`; key and value are always written, as Go does. */
+export function writeTextEntry(writer: Writer, field: number, key: string, value: string): void {
+  writer.uint32(lengthTag(field)).fork();
+  writer.uint32(lengthTag(1)).string(key.toWellFormed());
+  writer.uint32(lengthTag(2)).string(value.toWellFormed());
+  writer.ldelim();
+}
+
+export function readTextEntry(bytes: Uint8Array): [key: string, value: string] {
+  let key = '';
+  let value = '';
+  readFields(bytes, (tag, reader) => {
+    if (tag === lengthTag(1)) key = readText(reader);
+    else if (tag === lengthTag(2)) value = readText(reader);
+    else return false;
+    return true;
+  });
+  return [key, value];
+}
+
+/**
+ * Runs a decoder; whatever it throws is said to be about `what`.
+ * @throws Error
+ */
+export function decoding<T>(what: string, decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(`cannot read ${what}: ${reason}`, { cause: error });
+  }
+}

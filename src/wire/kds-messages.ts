@@ -1,0 +1,281 @@
+// DeltaDiscoveryRequest and DeltaDiscoveryResponse ⇄ bytes (kds-wire 1). A resource is encoded once, as the field that it is in
+// a response, and a response is the concatenation of such fields.
+import { decodeAny, writeAny } from './any.ts';
+import { decodeErrorDetail, writeErrorDetail, type ErrorDetail } from './error-detail.ts';
+import { createWriter, decoding, finish, lengthTag, readFields, readText, readTextEntry, writeText, writeTextEntry } from './fields.ts';
+import { decodeStruct, writeStruct, type StructObject } from './struct.ts';
+
+/** `type_url` of the Any in `Resource.resource`; the request's and the response's own is the bare type name. */
+export const KUMA_RESOURCE_TYPE_URL = 'type.googleapis.com/kuma.mesh.v1alpha1.KumaResource';
+
+export type DeltaRequest = {
+  /** `metadata` comes with the first request of each type only. */
+  readonly node: { readonly id: string; readonly metadata?: StructObject };
+  /** Bare name of a resource type. */
+  readonly typeUrl: string;
+  readonly subscribe: readonly string[];
+  readonly unsubscribe: readonly string[];
+  /** `Resource.name` → version. */
+  readonly initialResourceVersions: ReadonlyMap<string, string>;
+  readonly responseNonce: string;
+  /** Present in a NACK. */
+  readonly errorDetail: ErrorDetail | null;
+};
+
+export type DeltaResponse = {
+  readonly typeUrl: string;
+  readonly nonce: string;
+  readonly resources: readonly {
+    /** `<name>.<mesh>` */
+    readonly name: string;
+    readonly version: string;
+    /** Bytes of the KumaResource. */
+    readonly resource: Uint8Array;
+    readonly anyTypeUrl: string;
+  }[];
+  /** `<name>.<mesh>` each. */
+  readonly removedResources: readonly string[];
+  /** Identifier of the sender. */
+  readonly controlPlane: string;
+};
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
+
+export function encodeDeltaRequest(request: DeltaRequest): Buffer {
+  const writer = createWriter();
+  writer.uint32(lengthTag(1)).fork();
+  writeText(writer, 1, request.node.id);
+  if (request.node.metadata !== undefined) {
+    writer.uint32(lengthTag(3)).fork();
+    writeStruct(writer, request.node.metadata);
+    writer.ldelim();
+  }
+  writer.ldelim();
+  writeText(writer, 2, request.typeUrl);
+  for (const name of request.subscribe) writer.uint32(lengthTag(3)).string(name);
+  for (const name of request.unsubscribe) writer.uint32(lengthTag(4)).string(name);
+  for (const [name, version] of request.initialResourceVersions) writeTextEntry(writer, 5, name, version);
+  writeText(writer, 6, request.responseNonce);
+  if (request.errorDetail !== null) writeErrorDetail(writer, 7, request.errorDetail);
+  return finish(writer);
+}
+
+/**
+ * A missing node reads as one with an empty id.
+ * @throws Error on bytes that are no DeltaDiscoveryRequest
+ */
+export function decodeDeltaRequest(bytes: Uint8Array): DeltaRequest {
+  return decoding('a DeltaDiscoveryRequest', () => {
+    const subscribe: string[] = [];
+    const unsubscribe: string[] = [];
+    const initialResourceVersions = new Map<string, string>();
+    const request: Mutable<DeltaRequest> = {
+      node: { id: '' },
+      typeUrl: '',
+      subscribe,
+      unsubscribe,
+      initialResourceVersions,
+      responseNonce: '',
+      errorDetail: null,
+    };
+    readFields(bytes, (tag, reader) => {
+      if (tag === lengthTag(1)) request.node = decodeNode(reader.bytes());
+      else if (tag === lengthTag(2)) request.typeUrl = readText(reader);
+      else if (tag === lengthTag(3)) subscribe.push(readText(reader));
+      else if (tag === lengthTag(4)) unsubscribe.push(readText(reader));
+      else if (tag === lengthTag(5)) initialResourceVersions.set(...readTextEntry(reader.bytes()));
+      else if (tag === lengthTag(6)) request.responseNonce = readText(reader);
+      else if (tag === lengthTag(7)) request.errorDetail = decodeErrorDetail(reader.bytes());
+      else return false;
+      return true;
+    });
+    return request;
+  });
+}
+
+/**
+ * Field 2 of a DeltaDiscoveryResponse with its tag and length, to be put into any number of responses.
+ * @param entry.name `<name>.<mesh>`
+ */
+export function encodeResourceEntry(entry: { name: string; version: string; kumaResource: Uint8Array }): Buffer {
+  const writer = createWriter();
+  writer.uint32(lengthTag(2)).fork();
+  writeText(writer, 1, entry.version);
+  writeAny(writer, 2, { typeUrl: KUMA_RESOURCE_TYPE_URL, value: entry.kumaResource });
+  writeText(writer, 3, entry.name);
+  writer.ldelim();
+  return finish(writer);
+}
+
+/** @param response.entries made by `encodeResourceEntry`, copied as they are */
+export function encodeDeltaResponse(response: {
+  typeUrl: string;
+  nonce: string;
+  controlPlane: string;
+  entries: readonly Uint8Array[];
+  removed: readonly string[];
+}): Buffer {
+  const writer = createWriter();
+  writeText(writer, 4, response.typeUrl);
+  writeText(writer, 5, response.nonce);
+  for (const name of response.removed) writer.uint32(lengthTag(6)).string(name);
+  writer.uint32(lengthTag(7)).fork();
+  writeText(writer, 1, response.controlPlane);
+  writer.ldelim();
+  return Buffer.concat([...response.entries, writer.finish()]);
+}
+
+/**
+ * The resources share the memory of `bytes`.
+ * @throws Error on bytes that are no DeltaDiscoveryResponse
+ */
+export function decodeDeltaResponse(bytes: Uint8Array): DeltaResponse {
+  return decoding('a DeltaDiscoveryResponse', () => {
+    const resources: DeltaResponse['resources'][number][] = [];
+    const removedResources: string[] = [];
+    const response: Mutable<DeltaResponse> = { typeUrl: '', nonce: '', resources, removedResources, controlPlane: '' };
+    readFields(bytes, (tag, reader) => {
+      if (tag === lengthTag(2)) resources.push(decodeResource(reader.bytes()));
+      else if (tag === lengthTag(4)) response.typeUrl = readText(reader);
+      else if (tag === lengthTag(5)) response.nonce = readText(reader);
+      else if (tag === lengthTag(6)) removedResources.push(readText(reader));
+      else if (tag === lengthTag(7)) response.controlPlane = decodeNode(reader.bytes()).id;
+      else return false;
+      return true;
+    });
+    return response;
+  });
+}
+
+/** Node, and ControlPlane, whose only field is the id too. */
+function decodeNode(bytes: Uint8Array): DeltaRequest['node'] {
+  const node: Mutable<DeltaRequest['node']> = { id: '' };
+  readFields(bytes, (tag, reader) => {
+    if (tag === lengthTag(1)) node.id = readText(reader);
+    else if (tag === lengthTag(3)) node.metadata = decodeStruct(reader.bytes());
+    else return false;
+    return true;
+  });
+  return node;
+}
+
+function decodeResource(bytes: Uint8Array): DeltaResponse['resources'][number] {
+  const resource: Mutable<DeltaResponse['resources'][number]> = { name: '', version: '', resource: new Uint8Array(), anyTypeUrl: '' };
+  readFields(bytes, (tag, reader) => {
+    if (tag === lengthTag(1)) resource.version = readText(reader);
+    else if (tag === lengthTag(2)) {
+      const { typeUrl, value } = decodeAny(reader.bytes());
+      resource.anyTypeUrl = typeUrl;
+      resource.resource = value;
+    } else if (tag === lengthTag(3)) resource.name = readText(reader);
+    else return false;
+    return true;
+  });
+  return resource;
+}
+
+/** ZoneHealthCheckRequest has no fields. */
+export function encodeHealthCheckRequest(): Buffer {
+  return Buffer.alloc(0);
+}
+
+/** @param response.intervalMs period of the next calls in milliseconds; 0 leaves the caller's own (kds-wire 2.5) */
+export function encodeHealthCheckResponse({ intervalMs }: { intervalMs: number }): Buffer {
+  const seconds = Math.floor(intervalMs / 1000);
+  const nanos = Math.round((intervalMs - seconds * 1000) * 1e6);
+  const writer = createWriter();
+  writer.uint32(lengthTag(1)).fork();
+  if (seconds !== 0) writer.uint32(1 << 3).int64(seconds);
+  if (nanos !== 0) writer.uint32(2 << 3).int32(nanos);
+  writer.ldelim();
+  return finish(writer);
+}
+
+/** @throws Error on bytes that are no ZoneHealthCheckResponse */
+export function decodeHealthCheckResponse(bytes: Uint8Array): { intervalMs: number } {
+  return decoding('a ZoneHealthCheckResponse', () => {
+    let intervalMs = 0;
+    readFields(bytes, (tag, reader) => {
+      if (tag !== lengthTag(1)) return false;
+      readFields(reader.bytes(), (part, duration) => {
+        if (part === 1 << 3) intervalMs += Number(duration.int64()) * 1000;
+        else if (part === 2 << 3) intervalMs += duration.int32() / 1e6;
+        else return false;
+        return true;
+      });
+      return true;
+    });
+    return { intervalMs };
+  });
+}
+
+/**
+ * What global asks on an admin stream (kds-wire 2.7): the fields that XDSConfigRequest, StatsRequest and ClustersRequest
+ * share, and field 5 and 6, which mean something else in each.
+ */
+export type AdminRequest = {
+  readonly requestId: string;
+  readonly resourceType: string;
+  readonly resourceName: string;
+  readonly resourceMesh: string;
+  /** `include_eds` of XDSConfigRequest (0 or 1), `format` of the others (0 text, 1 JSON). */
+  readonly option: number;
+  /** Of StatsRequest only. */
+  readonly usedOnly: boolean;
+};
+
+export function encodeAdminRequest(request: AdminRequest): Buffer {
+  const writer = createWriter();
+  writeText(writer, 1, request.requestId);
+  writeText(writer, 2, request.resourceType);
+  writeText(writer, 3, request.resourceName);
+  writeText(writer, 4, request.resourceMesh);
+  if (request.option !== 0) writer.uint32(5 << 3).int32(request.option);
+  if (request.usedOnly) writer.uint32(6 << 3).bool(true);
+  return finish(writer);
+}
+
+/** @throws Error on bytes that are no request of an admin stream */
+export function decodeAdminRequest(bytes: Uint8Array): AdminRequest {
+  return decoding('a request of an admin stream', () => {
+    const request: Mutable<AdminRequest> = { requestId: '', resourceType: '', resourceName: '', resourceMesh: '', option: 0, usedOnly: false };
+    readFields(bytes, (tag, reader) => {
+      if (tag === lengthTag(1)) request.requestId = readText(reader);
+      else if (tag === lengthTag(2)) request.resourceType = readText(reader);
+      else if (tag === lengthTag(3)) request.resourceName = readText(reader);
+      else if (tag === lengthTag(4)) request.resourceMesh = readText(reader);
+      else if (tag === 5 << 3) request.option = reader.int32();
+      else if (tag === 6 << 3) request.usedOnly = reader.bool();
+      else return false;
+      return true;
+    });
+    return request;
+  });
+}
+
+/** XDSConfigResponse, StatsResponse and ClustersResponse alike: an error, a payload, or neither for an empty result. */
+export type AdminResponse = { readonly requestId: string; readonly error?: string; readonly payload?: Uint8Array };
+
+export function encodeAdminResponse({ requestId, error, payload }: AdminResponse): Buffer {
+  const writer = createWriter();
+  writeText(writer, 1, requestId);
+  if (error !== undefined) writer.uint32(lengthTag(2)).string(error.toWellFormed());
+  else if (payload !== undefined) writer.uint32(lengthTag(3)).bytes(payload);
+  return finish(writer);
+}
+
+/** @throws Error on bytes that are no response of an admin stream */
+export function decodeAdminResponse(bytes: Uint8Array): AdminResponse {
+  return decoding('a response of an admin stream', () => {
+    let requestId = '';
+    let result: { error: string } | { payload: Uint8Array } | undefined;
+    readFields(bytes, (tag, reader) => {
+      if (tag === lengthTag(1)) requestId = readText(reader);
+      else if (tag === lengthTag(2)) result = { error: readText(reader) };
+      else if (tag === lengthTag(3)) result = { payload: reader.bytes() };
+      else return false;
+      return true;
+    });
+    return { requestId, ...result };
+  });
+}

@@ -1,0 +1,15 @@
+// The messages of proto/, as reflection. The descriptor is generated: `npm run gen` after a change of proto/.
+import protobuf from 'protobufjs/light.js';
+import type { INamespace, Type } from 'protobufjs/light.js';
+import descriptor from './generated/descriptor.json' with { type: 'json' };
+
+const root = protobuf.Root.fromJSON(descriptor as INamespace);
+root.resolveAll();
+
+/**
+ * The message of a full name, `kuma.mesh.v1alpha1.Mesh`.
+ * @throws Error when proto/ has none of that name
+ */
+export function messageType(name: string): Type {
+  return root.lookupType(name);
+}

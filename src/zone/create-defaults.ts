@@ -1,0 +1,35 @@
+// The default resources of a zone (kds-wire 9, right column). For the leader, at its start; running again changes nothing.
+import { zoneHostnameGenerators } from '../resource/default-resources.ts';
+import { label } from '../resource/labels.ts';
+import type { ResourceKey } from '../resource/types.ts';
+import {
+  create,
+  createAbsent,
+  createBaseDefaults,
+  createHostnameGenerators,
+  type DefaultsConfig,
+} from '../store/create-defaults.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+
+/**
+ * Its own Zone row, alone of its type, and HostnameGenerators for what is local. A zone without a global gets what a global
+ * has too: Mesh `default` with its set, the key of zone tokens, the id of the cluster (rest-api 7 «Boot»).
+ */
+export async function createZoneDefaults(
+  store: ResourceStore,
+  zone: { readonly name: string; readonly hasGlobal: boolean },
+  config: DefaultsConfig,
+): Promise<void> {
+  const key: ResourceKey = { type: 'Zone', mesh: '', name: zone.name };
+  const others = (await store.list({ type: 'Zone' })).filter((row) => row.name !== zone.name);
+  if (others.length > 0) {
+    await store.writeBatch(others.map(({ type, mesh, name }) => ({ op: 'delete', key: { type, mesh, name } })));
+  }
+  // Its own Zone row is written after the generators and says that they were made once: a deleted one does not come back.
+  const isFirstStart = (await store.get(key)) === undefined;
+  if (isFirstStart && !config.skipTenantResources && !config.skipHostnameGenerators) {
+    await createHostnameGenerators(store, zoneHostnameGenerators, { [label.origin]: 'zone' });
+  }
+  await createAbsent(store, [create(key, {}, {})]);
+  if (!zone.hasGlobal) await createBaseDefaults(store, { mode: 'zone', zone: zone.name }, config);
+}

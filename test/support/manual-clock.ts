@@ -1,0 +1,48 @@
+// A clock that stands until a test turns it.
+import type { Clock } from '../../src/base/clock.ts';
+
+type Sleeper = { readonly until: number; readonly wake: () => void };
+
+export class ManualClock implements Clock {
+  #ms: number;
+  #sleepers: Sleeper[] = [];
+
+  constructor(start = '2026-01-01T00:00:00.000Z') {
+    this.#ms = Date.parse(start);
+  }
+
+  now(): Date {
+    return new Date(this.#ms);
+  }
+
+  sleep(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const sleeper = { until: this.#ms + ms, wake: resolve };
+      this.#sleepers.push(sleeper);
+      signal.addEventListener('abort', () => {
+        this.#sleepers = this.#sleepers.filter((one) => one !== sleeper);
+        resolve();
+      });
+    });
+  }
+
+  /** Moves time on and lets everything that became due run, sleepers in order of their time. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#ms + ms;
+    for (;;) {
+      await settle();
+      const next = this.#sleepers.filter((one) => one.until <= end).sort((a, b) => a.until - b.until)[0];
+      if (next === undefined) break;
+      this.#sleepers = this.#sleepers.filter((one) => one !== next);
+      this.#ms = Math.max(this.#ms, next.until);
+      next.wake();
+    }
+    this.#ms = end;
+  }
+}
+
+/** Lets promises that are ready settle: one turn of the event loop. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,96 @@
+// A few lines of a ResourceStore for unit tests that need rows, versions and hints, and nothing else of a database.
+import type { ListQuery, ResourceStore, StoreChange, Write, WriteOutcome } from '../../src/store/resource-store.ts';
+import type { Resource, ResourceKey } from '../../src/resource/types.ts';
+
+export class TinyStore implements ResourceStore {
+  readonly rows = new Map<string, Resource>();
+  /** Called before each write is applied; a returned outcome replaces it. */
+  beforeWrite: (write: Write) => WriteOutcome | undefined | Promise<WriteOutcome | undefined> = () => undefined;
+  readonly #followers = new Set<(change: StoreChange) => void>();
+
+  get(key: ResourceKey): Promise<Resource | undefined> {
+    return Promise.resolve(this.rows.get(idOf(key)));
+  }
+
+  getMany(keys: readonly ResourceKey[]): Promise<Resource[]> {
+    return Promise.resolve(keys.map((key) => this.rows.get(idOf(key))).filter((row) => row !== undefined));
+  }
+
+  list({ type, mesh, nameContains = '' }: ListQuery): Promise<Resource[]> {
+    const rows = [...this.rows.values()].filter((row) => row.type === type && (mesh === undefined || row.mesh === mesh));
+    return Promise.resolve(rows.filter((row) => row.name.includes(nameContains)));
+  }
+
+  async count(query: ListQuery): Promise<number> {
+    return (await this.list(query)).length;
+  }
+
+  async write(write: Write): Promise<WriteOutcome> {
+    const outcome = (await this.beforeWrite(write)) ?? this.#apply(write);
+    if ('version' in outcome) for (const follow of this.#followers) follow({ kind: 'keys', keys: [write.key] });
+    return outcome;
+  }
+
+  async writeBatch(writes: readonly Write[]): Promise<WriteOutcome[]> {
+    const outcomes: WriteOutcome[] = [];
+    for (const write of writes) outcomes.push(await this.write(write));
+    return outcomes;
+  }
+
+  async *changes(signal: AbortSignal): AsyncIterable<StoreChange> {
+    const queue: StoreChange[] = [{ kind: 'all' }];
+    let wake: () => void = () => undefined;
+    const follow = (change: StoreChange): void => void (queue.push(change), wake());
+    this.#followers.add(follow);
+    signal.addEventListener('abort', () => wake());
+    while (!signal.aborted) {
+      const change = queue.shift();
+      if (change !== undefined) yield change;
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+    this.#followers.delete(follow);
+  }
+
+  raiseEpoch(): Promise<number> {
+    return Promise.resolve(1);
+  }
+
+  lead(_name: string, task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    return task(signal);
+  }
+
+  ping(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #apply(write: Write): WriteOutcome {
+    const before = this.rows.get(idOf(write.key));
+    if (write.op === 'create' && before !== undefined) return { result: 'exists' };
+    if ((write.op === 'update' || write.op === 'delete') && before === undefined) return { result: 'missing' };
+    if (write.expectVersion !== undefined && write.expectVersion !== before?.version) return { result: 'conflict' };
+    if (write.op === 'delete') {
+      this.rows.delete(idOf(write.key));
+      return { result: 'deleted', version: before?.version ?? 0 };
+    }
+    const version = before === undefined ? 0 : before.version + 1;
+    const { type, mesh, name } = write.key;
+    const time = new Date(0);
+    this.rows.set(idOf(write.key), {
+      ...{ type, mesh, name, version, creationTime: time, modificationTime: time },
+      labels: write.labels,
+      spec: write.spec,
+      status: write.status ?? before?.status ?? {},
+      owner: write.owner ?? before?.owner ?? null,
+      syncVersion: write.syncVersion ?? null,
+    });
+    return { result: before === undefined ? 'created' : 'updated', version };
+  }
+}
+
+function idOf({ type, mesh, name }: ResourceKey): string {
+  return JSON.stringify([type, mesh, name]);
+}
