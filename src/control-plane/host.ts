@@ -4,16 +4,17 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
-import { createApi, type ApiOptions } from '../api/create-api.ts';
+import { createApi } from '../api/create-api.ts';
 import { createDiagnostics } from '../api/diagnostics.ts';
 import { systemClock } from '../base/clock.ts';
-import type { Config } from '../base/config.ts';
+import { sanitizedConfig, type Config } from '../base/config.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { createInfoMetric, createLeaderMetric, createRegistry } from '../base/process-metrics.ts';
 import { productName, productVersion } from '../base/version.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import { CLUSTER_ID_CONFIG } from '../resource/default-resources.ts';
+import type { Resource } from '../resource/types.ts';
 import { openStore } from '../store/open-store.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { ZoneInsightWriter } from '../store/zone-insight-writer.ts';
@@ -45,7 +46,7 @@ export type HostOptions = {
   readonly context: Context;
   /** Adds the components of the side; the process is ready when it resolves. */
   readonly start: (host: Host) => Promise<void>;
-  readonly afterMeshCreated: (store: ResourceStore, mesh: Parameters<NonNullable<NonNullable<ApiOptions['hooks']>['afterMeshCreated']>>[0]) => Promise<void>;
+  readonly afterMeshCreated: (store: ResourceStore, mesh: Resource) => Promise<void>;
 };
 
 /** Runs a control plane until the signal aborts. Rejects if it cannot start: schema, ports, store. */
@@ -81,13 +82,15 @@ export async function runHost({ side, config, context, start, afterMeshCreated }
       mode: side.mode,
       zone: side.mode === 'zone' ? side.zone : null,
       federated: side.mode === 'zone' && side.hasGlobal,
+      product: productName,
       productVersion,
       instanceId,
       clusterId,
       readOnly: config.apiServer.readOnly,
+      config: sanitizedConfig(config),
       metrics: registry,
       log,
-      hooks: { afterMeshCreated: (mesh) => afterMeshCreated(store, mesh) },
+      afterMeshCreated: (mesh) => afterMeshCreated(store, mesh),
     });
     const diagnostics = createDiagnostics({
       ready: async () => started && (await answers(store)),

@@ -3,7 +3,17 @@ import { hash } from 'node:crypto';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { decodeAny, TYPE_URL_PREFIX, writeAny, type Any } from '../wire/any.ts';
 import { binaryToProtoJson } from '../wire/binary-to-json.ts';
-import { createWriter, finish, lengthTag, readFields, readText, readTextEntry, toBuffer, writeText, writeTextEntry } from '../wire/fields.ts';
+import {
+  createWriter,
+  finish,
+  lengthTag,
+  readFields,
+  readText,
+  readTextEntry,
+  toBuffer,
+  writeText,
+  writeTextEntry,
+} from '../wire/fields.ts';
 import { protoJsonToBinary } from '../wire/json-to-binary.ts';
 import { setOwn } from '../wire/own-key.ts';
 import { ProtoJsonError } from '../wire/proto-error.ts';
@@ -96,7 +106,8 @@ function decodeSpec(info: TypeInfo, spec: Any | undefined): JsonObject {
   if (spec === undefined) throw new Error('spec is missing');
   if (info.codec.kind === 'json') return parseJsonObject('spec', toBuffer(spec.value));
   const expected = TYPE_URL_PREFIX + info.codec.message;
-  if (spec.typeUrl !== expected) throw new Error(`spec has type_url ${JSON.stringify(spec.typeUrl)}, not ${JSON.stringify(expected)}`);
+  if (spec.typeUrl !== expected)
+    throw new Error(`spec has type_url ${JSON.stringify(spec.typeUrl)}, not ${JSON.stringify(expected)}`);
   return binaryToProtoJson(info.codec.message, spec.value);
 }
 

@@ -1,189 +1,191 @@
 // proto3 JSON → binary, straight over the descriptors. Deterministic: fields in number order, map keys by UTF-8 bytes,
 // whatever the order of the keys in the JSON (engine 19).
-import protobuf from 'protobufjs';
+import { createWriter, lengthTag, type Writer } from './fields.ts';
+import { planOf, type FieldPlan, type MessagePlan, type ValuePlan } from './message-plan.ts';
 import { ProtoJsonError, type ProtoViolation } from './proto-error.ts';
-import { messageType } from './root.ts';
-import { parseDuration, parseTimestamp, wrapperTypes } from './well-known.ts';
+import { allowedFor, isZero, parseScalar, wireTypeOf, writeScalar, type ScalarType, type ScalarValue } from './scalar.ts';
+import { writeList, writeStruct, writeValue, type StructObject, type StructValue } from './struct.ts';
+import { sortedKeys } from './text-order.ts';
+import { parseDuration, parseTimestamp, type SecondsNanos } from './well-known.ts';
 
-type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+/** Read and never used (decisions D17): known to the strict reader, left out of the binary. */
+const IGNORED_KEYS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['kuma.mesh.v1alpha1.Dataplane.Networking', ['advertisedAddress', 'advertised_address']],
+]);
+
+type PlainPlan = Exclude<ValuePlan, { kind: 'message' }>;
 
 /**
- * Encodes proto3 JSON as the binary of a message. Unknown keys are left out; original and camelCase names are taken.
+ * Encodes proto3 JSON as the binary of a message. Original and camelCase names are taken; null means absent.
+ * @param options.strict refuse unknown keys, which are otherwise left out
  * @throws ProtoJsonError with every value that does not fit, by path
  */
-export function protoJsonToBinary(message: string, json: Json): Uint8Array {
-  const encoder = new Encoder();
-  const writer = protobuf.Writer.create();
-  encoder.message(messageType(message), json, writer, '');
+export function protoJsonToBinary(message: string, json: StructObject, options: { strict?: boolean } = {}): Uint8Array {
+  const writer = createWriter();
+  const encoder = new Encoder(writer, options.strict ?? false);
+  encoder.message(planOf(message), json, '');
   if (encoder.violations.length > 0) throw new ProtoJsonError(encoder.violations);
   return writer.finish();
 }
 
+/** Writes as it checks; after the first violation what is written is of no use. */
 class Encoder {
   readonly violations: ProtoViolation[] = [];
+  readonly #writer: Writer;
+  readonly #strict: boolean;
 
-  message(type: protobuf.Type, json: Json, writer: protobuf.Writer, path: string): void {
-    const name = type.fullName.slice(1);
-    if (name === 'google.protobuf.Duration' || name === 'google.protobuf.Timestamp') {
-      const isDuration = name.endsWith('Duration');
-      const read = typeof json === 'string' ? (isDuration ? parseDuration(json) : parseTimestamp(json)) : null;
-      if (read === null) this.#refuse(path, isDuration ? 'must be a duration such as "5s" or "0.5s"' : 'must be an RFC 3339 time such as "2026-01-31T12:00:00Z"');
-      else {
-        if (read.seconds !== 0) writer.uint32(8).int64(read.seconds);
-        if (read.nanos !== 0) writer.uint32(16).int32(read.nanos);
-      }
-    } else if (wrapperTypes.has(name)) {
-      const field = type.fieldsArray[0];
-      if (field !== undefined) this.#singular(field, json, writer, path, false);
-    } else if (name === 'google.protobuf.Struct') this.#struct(json, writer, path);
-    else if (name === 'google.protobuf.Value') this.#value(json, writer);
-    else if (name === 'google.protobuf.ListValue') this.#list(json, writer, path);
-    else if (!isObject(json)) this.#refuse(path, 'must be an object');
-    else this.#fields(type, json, writer, path);
+  constructor(writer: Writer, strict: boolean) {
+    this.#writer = writer;
+    this.#strict = strict;
   }
 
-  #fields(type: protobuf.Type, json: Record<string, Json>, writer: protobuf.Writer, path: string): void {
-    for (const field of fieldsByNumber(type)) {
-      const key = Object.hasOwn(json, jsonName(field)) ? jsonName(field) : field.name;
-      const value = Object.hasOwn(json, key) ? json[key] : undefined;
-      if (value === undefined || value === null) continue;
-      const at = path === '' ? key : `${path}.${key}`;
-      if (field instanceof protobuf.MapField) this.#map(field, value, writer, at);
-      else if (field.repeated) this.#repeated(field, value, writer, at);
-      else this.#singular(field, value, writer, at, true);
-    }
-  }
-
-  #map(field: protobuf.MapField, value: Json, writer: protobuf.Writer, path: string): void {
-    if (!isObject(value)) {
-      this.#refuse(path, 'must be an object');
-      return;
-    }
-    for (const key of Object.keys(value).sort(compareUtf8)) {
-      writer.uint32((field.id << 3) | 2).fork();
-      if (key !== '') writer.uint32(10).string(key);
-      this.#mapValue(field, value[key] ?? null, writer, `${path}[${JSON.stringify(key)}]`);
-      writer.ldelim();
-    }
-  }
-
-  #mapValue(field: protobuf.MapField, value: Json, writer: protobuf.Writer, path: string): void {
-    if (field.resolvedType instanceof protobuf.Type) {
-      writer.uint32(18).fork();
-      this.message(field.resolvedType, value, writer, path);
-      writer.ldelim();
-    } else this.#scalar(field.type, 2, value, writer, path, true);
-  }
-
-  #repeated(field: protobuf.Field, value: Json, writer: protobuf.Writer, path: string): void {
-    if (!Array.isArray(value)) {
-      this.#refuse(path, 'must be a list');
-      return;
-    }
-    const isPacked = field.resolvedType === null ? packable.has(field.type) : field.resolvedType instanceof protobuf.Enum;
-    if (isPacked && value.length > 0) throw new Error(`packed field ${field.fullName} is not used by any spec`);
-    for (const [index, item] of value.entries()) this.#singular(field, item, writer, `${path}[${String(index)}]`, false);
-  }
-
-  /** @param omitDefault leave out a zero value, as proto3 does outside of lists and wrappers */
-  #singular(field: protobuf.Field, value: Json, writer: protobuf.Writer, path: string, omitDefault: boolean): void {
-    const type = field.resolvedType;
-    if (type instanceof protobuf.Type) {
-      writer.uint32((field.id << 3) | 2).fork();
-      this.message(type, value, writer, path);
-      writer.ldelim();
-    } else if (type instanceof protobuf.Enum) {
-      const number = typeof value === 'number' ? value : type.values[String(value)];
-      if (number === undefined || type.valuesById[number] === undefined) {
-        this.#refuse(path, `must be one of ${Object.keys(type.values).join(', ')}`);
-      } else if (number !== 0 || !omitDefault) writer.uint32(field.id << 3).int32(number);
-    } else {
-      const isWrapper = !omitDefault && wrapperTypes.has(field.parent?.fullName.slice(1) ?? '');
-      this.#scalar(field.type, field.id, value, writer, path, omitDefault || isWrapper);
-    }
-  }
-
-  #scalar(type: string, id: number, value: Json, writer: protobuf.Writer, path: string, omitDefault: boolean): void {
-    switch (type) {
-      case 'string':
-        if (typeof value !== 'string') this.#refuse(path, 'must be a string');
-        else if (value !== '' || !omitDefault) writer.uint32((id << 3) | 2).string(value);
+  /** Appends the fields of a message. */
+  message(plan: MessagePlan, json: StructValue, at: string): void {
+    switch (plan.wellKnown) {
+      case null:
+        if (isObject(json)) this.#fields(plan, json, at);
+        else this.#refuse(at, 'must be an object');
         return;
-      case 'bytes': {
-        const bytes = typeof value === 'string' && /^[\w+/-]*={0,2}$/.test(value) ? Buffer.from(value, 'base64') : null;
-        if (bytes === null) this.#refuse(path, 'must be base64');
-        else if (bytes.length > 0 || !omitDefault) writer.uint32((id << 3) | 2).bytes(bytes);
+      case 'Duration':
+        this.#time(
+          typeof json === 'string' ? parseDuration(json) : null,
+          at,
+          'must be a duration in seconds such as "5s" or "0.5s"',
+        );
         return;
-      }
-      case 'bool':
-        if (typeof value !== 'boolean') this.#refuse(path, 'must be true or false');
-        else if (value || !omitDefault) writer.uint32(id << 3).bool(value);
+      case 'Timestamp':
+        this.#time(
+          typeof json === 'string' ? parseTimestamp(json) : null,
+          at,
+          'must be an RFC 3339 time such as "2026-01-31T12:00:00Z"',
+        );
         return;
-      case 'double':
-        if (typeof value !== 'number') this.#refuse(path, 'must be a number');
-        else if (value !== 0 || !omitDefault) writer.uint32((id << 3) | 1).double(value);
+      case 'wrapper':
+        for (const field of plan.fields) this.#single(field, json, at);
         return;
       default:
-        this.#integer(type, id, value, writer, path, omitDefault);
+        this.#struct(plan.wellKnown, json, at);
     }
   }
 
-  #integer(type: string, id: number, value: Json, writer: protobuf.Writer, path: string, omitDefault: boolean): void {
-    const range = ranges[type];
-    if (range === undefined) throw new Error(`scalar type ${type} is not used by any spec`);
-    const isText = typeof value === 'string' && /^-?\d{1,20}$/.test(value);
-    const number = typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : isText ? BigInt(value) : null;
-    if (number === null || number < range[0] || number > range[1]) {
-      this.#refuse(path, `must be a whole number from ${String(range[0])} to ${String(range[1])}`);
-      return;
+  #fields(plan: MessagePlan, json: StructObject, at: string): void {
+    for (const field of plan.fields) {
+      const key = this.#keyOf(field, json, at);
+      const value = key === undefined ? undefined : json[key];
+      if (key === undefined || value === undefined || (value === null && !takesNull(field))) continue;
+      const path = join(at, key);
+      if (field.shape === 'map') this.#map(field, value, path);
+      else if (field.shape === 'list') this.#list(field, value, path);
+      else this.#single(field, value, path);
     }
-    if (number === 0n && omitDefault) return;
-    writer.uint32(id << 3);
-    if (type === 'uint32') writer.uint32(Number(number));
-    else if (type === 'int32') writer.int32(Number(number));
-    else if (type === 'uint64') writer.uint64(String(number));
-    else writer.int64(String(number));
+    if (this.#strict) this.#refuseUnknown(plan, json, at);
   }
 
-  #struct(json: Json, writer: protobuf.Writer, path: string): void {
+  /** The spelling in use; both at once are refused. */
+  #keyOf({ name, jsonName }: FieldPlan, json: StructObject, at: string): string | undefined {
+    const hasJsonName = Object.hasOwn(json, jsonName);
+    if (name === jsonName || !Object.hasOwn(json, name)) return hasJsonName ? jsonName : undefined;
+    if (hasJsonName) this.#refuse(join(at, name), `is given twice; keep ${jsonName} alone`);
+    return name;
+  }
+
+  #refuseUnknown(plan: MessagePlan, json: StructObject, at: string): void {
+    const known = new Set(plan.fields.flatMap(({ name, jsonName }) => [name, jsonName]));
+    const allowed = plan.fields.map(({ jsonName }) => jsonName).join(', ');
+    for (const key of Object.keys(json)) {
+      if (known.has(key) || IGNORED_KEYS.get(plan.name)?.includes(key) === true) continue;
+      this.#refuse(join(at, key), `is no field; allowed: ${allowed === '' ? 'none' : allowed}`);
+    }
+  }
+
+  /** Maps always write key and value, as Go does. */
+  #map(field: FieldPlan, json: StructValue, at: string): void {
     if (!isObject(json)) {
-      this.#refuse(path, 'must be an object');
+      this.#refuse(at, 'must be an object');
       return;
     }
-    for (const key of Object.keys(json).sort(compareUtf8)) {
-      writer.uint32(10).fork();
-      if (key !== '') writer.uint32(10).string(key);
-      writer.uint32(18).fork();
-      this.#value(json[key] ?? null, writer);
-      writer.ldelim().ldelim();
+    for (const key of sortedKeys(json)) {
+      const path = `${at}[${JSON.stringify(key)}]`;
+      if (!key.isWellFormed()) this.#refuse(path, 'has a key with half a character');
+      this.#writer.uint32(lengthTag(field.number)).fork();
+      this.#writer.uint32(lengthTag(1)).string(key);
+      this.#value(field.value, 2, json[key] ?? null, path);
+      this.#writer.ldelim();
     }
   }
 
-  #value(json: Json, writer: protobuf.Writer): void {
-    if (json === null) writer.uint32(8).int32(0);
-    else if (typeof json === 'number') writer.uint32(17).double(json);
-    else if (typeof json === 'string') writer.uint32(26).string(json);
-    else if (typeof json === 'boolean') writer.uint32(32).bool(json);
-    else if (Array.isArray(json)) {
-      writer.uint32(50).fork();
-      this.#list(json, writer, '');
-      writer.ldelim();
-    } else {
-      writer.uint32(42).fork();
-      this.#struct(json, writer, '');
-      writer.ldelim();
-    }
-  }
-
-  #list(json: Json, writer: protobuf.Writer, path: string): void {
+  #list(field: FieldPlan, json: StructValue, at: string): void {
     if (!Array.isArray(json)) {
-      this.#refuse(path, 'must be a list');
+      this.#refuse(at, 'must be a list');
       return;
     }
-    for (const item of json) {
-      writer.uint32(10).fork();
-      this.#value(item, writer);
-      writer.ldelim();
+    const { value: plan, number } = field;
+    if (plan.kind === 'message' || wireTypeOf(scalarTypeOf(plan)) === 2) {
+      for (const [index, item] of json.entries()) this.#value(plan, number, item, `${at}[${index}]`);
+    } else if (json.length > 0) this.#packed(plan, number, json, at);
+  }
+
+  #packed(plan: PlainPlan, number: number, json: readonly StructValue[], at: string): void {
+    this.#writer.uint32(lengthTag(number)).fork();
+    for (const [index, item] of json.entries()) {
+      const value = this.#parse(plan, item, `${at}[${index}]`);
+      if (value !== undefined) writeScalar(this.#writer, scalarTypeOf(plan), value);
+    }
+    this.#writer.ldelim();
+  }
+
+  /** A field of its own: scalars are left out when they have their default. */
+  #single(field: FieldPlan, json: StructValue, at: string): void {
+    this.#value(field.value, field.number, json, at, true);
+  }
+
+  /** Tag and value. */
+  #value(plan: ValuePlan, number: number, json: StructValue, at: string, omitZero = false): void {
+    if (plan.kind === 'message') {
+      this.#writer.uint32(lengthTag(number)).fork();
+      this.message(plan.message, json, at);
+      this.#writer.ldelim();
+      return;
+    }
+    const value = this.#parse(plan, json, at);
+    if (value === undefined || (omitZero && isZero(value))) return;
+    const type = scalarTypeOf(plan);
+    this.#writer.uint32((number << 3) | wireTypeOf(type));
+    writeScalar(this.#writer, type, value);
+  }
+
+  /** Undefined, and a violation, where the JSON does not fit. */
+  #parse(plan: PlainPlan, json: StructValue, at: string): ScalarValue | undefined {
+    if (plan.kind === 'scalar') {
+      const value = parseScalar(plan.type, json);
+      if (value === undefined) this.#refuse(at, allowedFor(plan.type));
+      return value;
+    }
+    const number =
+      typeof json === 'number' ? parseScalar('int32', json) : typeof json === 'string' ? plan.numbers.get(json) : undefined;
+    if (number === undefined) this.#refuse(at, `must be one of ${[...plan.numbers.keys()].join(', ')}`);
+    return number;
+  }
+
+  #time(read: SecondsNanos | null, at: string, allowed: string): void {
+    if (read === null) {
+      this.#refuse(at, allowed);
+      return;
+    }
+    if (read.seconds !== 0) this.#writer.uint32(1 << 3).int64(read.seconds);
+    if (read.nanos !== 0) this.#writer.uint32(2 << 3).int32(read.nanos);
+  }
+
+  #struct(kind: 'Struct' | 'Value' | 'ListValue', json: StructValue, at: string): void {
+    try {
+      if (kind === 'Value') writeValue(this.#writer, json);
+      else if (kind === 'ListValue') {
+        if (Array.isArray(json)) writeList(this.#writer, json);
+        else this.#refuse(at, 'must be a list');
+      } else if (isObject(json)) writeStruct(this.#writer, json);
+      else this.#refuse(at, 'must be an object');
+    } catch (error) {
+      this.#refuse(at, error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -192,34 +194,19 @@ class Encoder {
   }
 }
 
-const packable = new Set(['bool', 'double', 'int32', 'int64', 'uint32', 'uint64']);
-const ranges: Record<string, readonly [bigint, bigint]> = {
-  int32: [-(2n ** 31n), 2n ** 31n - 1n],
-  uint32: [0n, 2n ** 32n - 1n],
-  int64: [-(2n ** 63n), 2n ** 63n - 1n],
-  uint64: [0n, 2n ** 64n - 1n],
-};
-
-const ordered = new WeakMap<protobuf.Type, readonly protobuf.Field[]>();
-
-function fieldsByNumber(type: protobuf.Type): readonly protobuf.Field[] {
-  const known = ordered.get(type);
-  if (known !== undefined) return known;
-  const fields = [...type.fieldsArray].sort((a, b) => a.id - b.id);
-  ordered.set(type, fields);
-  return fields;
+/** Enums travel as int32. */
+function scalarTypeOf(plan: PlainPlan): ScalarType {
+  return plan.kind === 'scalar' ? plan.type : 'int32';
 }
 
-/** The proto3 JSON name: `advertised_port` → `advertisedPort`. */
-export function jsonName(field: protobuf.Field): string {
-  return field.name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+function takesNull({ shape, value }: FieldPlan): boolean {
+  return shape === 'single' && value.kind === 'message' && value.message.wellKnown === 'Value';
 }
 
-/** Order of the UTF-8 bytes of two texts, which is not that of their UTF-16 units. */
-export function compareUtf8(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+function join(at: string, key: string): string {
+  return at === '' ? key : `${at}.${key}`;
 }
 
-function isObject(value: Json): value is Record<string, Json> {
+function isObject(value: StructValue): value is StructObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

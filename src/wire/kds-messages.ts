@@ -2,7 +2,17 @@
 // a response, and a response is the concatenation of such fields.
 import { decodeAny, writeAny } from './any.ts';
 import { decodeErrorDetail, writeErrorDetail, type ErrorDetail } from './error-detail.ts';
-import { createWriter, decoding, finish, lengthTag, readFields, readText, readTextEntry, writeText, writeTextEntry } from './fields.ts';
+import {
+  createWriter,
+  decoding,
+  finish,
+  lengthTag,
+  readFields,
+  readText,
+  readTextEntry,
+  writeText,
+  writeTextEntry,
+} from './fields.ts';
 import { decodeStruct, writeStruct, type StructObject } from './struct.ts';
 
 /** `type_url` of the Any in `Resource.resource`; the request's and the response's own is the bare type name. */
@@ -160,7 +170,12 @@ function decodeNode(bytes: Uint8Array): DeltaRequest['node'] {
 }
 
 function decodeResource(bytes: Uint8Array): DeltaResponse['resources'][number] {
-  const resource: Mutable<DeltaResponse['resources'][number]> = { name: '', version: '', resource: new Uint8Array(), anyTypeUrl: '' };
+  const resource: Mutable<DeltaResponse['resources'][number]> = {
+    name: '',
+    version: '',
+    resource: new Uint8Array(),
+    anyTypeUrl: '',
+  };
   readFields(bytes, (tag, reader) => {
     if (tag === lengthTag(1)) resource.version = readText(reader);
     else if (tag === lengthTag(2)) {
@@ -238,7 +253,14 @@ export function encodeAdminRequest(request: AdminRequest): Buffer {
 /** @throws Error on bytes that are no request of an admin stream */
 export function decodeAdminRequest(bytes: Uint8Array): AdminRequest {
   return decoding('a request of an admin stream', () => {
-    const request: Mutable<AdminRequest> = { requestId: '', resourceType: '', resourceName: '', resourceMesh: '', option: 0, usedOnly: false };
+    const request: Mutable<AdminRequest> = {
+      requestId: '',
+      resourceType: '',
+      resourceName: '',
+      resourceMesh: '',
+      option: 0,
+      usedOnly: false,
+    };
     readFields(bytes, (tag, reader) => {
       if (tag === lengthTag(1)) request.requestId = readText(reader);
       else if (tag === lengthTag(2)) request.resourceType = readText(reader);

@@ -1,39 +1,61 @@
-// Well-known types whose JSON is not an object of fields: Duration, Timestamp, wrappers, Struct (proto3 JSON mapping).
+// Duration and Timestamp: text in JSON ⇄ seconds and nanoseconds on the wire (proto3 JSON mapping).
 
 const DURATION = /^(-?)(\d{1,12})(?:\.(\d{1,9}))?s$/;
 const TIMESTAMP = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/i;
 
+/** About 10,000 years. */
+const MAX_DURATION_SECONDS = 315_576_000_000;
+/** 0001-01-01T00:00:00Z and 9999-12-31T23:59:59Z. */
+const [FIRST_SECOND, LAST_SECOND] = [-62_135_596_800, 253_402_300_799];
+const NANOS = 1_000_000_000;
+
 export type SecondsNanos = { readonly seconds: number; readonly nanos: number };
 
-/** `5s`, `0.500s` → seconds and nanoseconds; null if the text is no duration. */
+/** `5s`, `0.500s`, `-1.5s` → seconds and nanoseconds of the same sign; null if the text is no duration. */
 export function parseDuration(text: string): SecondsNanos | null {
   const match = DURATION.exec(text);
   if (match === null) return null;
   const sign = match[1] === '-' ? -1 : 1;
-  const seconds = sign * Number(match[2]);
-  const nanos = sign * Number((match[3] ?? '').padEnd(9, '0'));
-  return { seconds: seconds === 0 ? 0 : seconds, nanos: nanos === 0 ? 0 : nanos };
+  const read = { seconds: signed(sign, Number(match[2])), nanos: signed(sign, Number((match[3] ?? '').padEnd(9, '0'))) };
+  return isDuration(read) ? read : null;
 }
 
-/** With 0, 3, 6 or 9 fraction digits. */
-export function formatDuration({ seconds, nanos }: SecondsNanos): string {
-  const negative = seconds < 0 || nanos < 0;
-  return `${negative ? '-' : ''}${String(Math.abs(seconds))}${fraction(Math.abs(nanos))}s`;
+/** With 0, 3, 6 or 9 fraction digits. @throws RangeError past 10,000 years or with parts of different signs */
+export function formatDuration(value: SecondsNanos): string {
+  if (!isDuration(value)) throw new RangeError(`${value.seconds} s and ${value.nanos} ns are no duration`);
+  const { seconds, nanos } = value;
+  return `${seconds < 0 || nanos < 0 ? '-' : ''}${Math.abs(seconds)}${fraction(Math.abs(nanos))}s`;
 }
 
 /** RFC 3339 → seconds since 1970 and nanoseconds; null if the text is no time. */
 export function parseTimestamp(text: string): SecondsNanos | null {
-  const match = TIMESTAMP.exec(text);
-  if (match === null) return null;
-  const ms = Date.parse(`${match[1] ?? ''}${match[3] ?? ''}`.toUpperCase());
-  return Number.isNaN(ms) ? null : { seconds: ms / 1000, nanos: Number((match[2] ?? '').padEnd(9, '0')) };
+  const [, clock, digits, offset] = TIMESTAMP.exec(text.toUpperCase()) ?? [];
+  if (clock === undefined || offset === undefined) return null;
+  const local = Date.parse(`${clock}Z`);
+  // The 30th of February parses, as the 2nd of March.
+  if (Number.isNaN(local) || !new Date(local).toISOString().startsWith(clock)) return null;
+  const read = { seconds: Date.parse(`${clock}${offset}`) / 1000, nanos: Number((digits ?? '').padEnd(9, '0')) };
+  return isTimestamp(read) ? read : null;
 }
 
-/** RFC 3339 with `Z` and 0, 3, 6 or 9 fraction digits. Throws RangeError outside the years 0001 to 9999. */
-export function formatTimestamp({ seconds, nanos }: SecondsNanos): string {
-  if (seconds < -62_135_596_800 || seconds > 253_402_300_799) throw new RangeError('timestamp is outside of the years 0001 to 9999');
-  const whole = new Date(seconds * 1000).toISOString().slice(0, 19);
-  return `${whole}${fraction(nanos)}Z`;
+/** RFC 3339 with `Z` and 0, 3, 6 or 9 fraction digits. @throws RangeError outside of the years 0001 to 9999 */
+export function formatTimestamp(value: SecondsNanos): string {
+  if (!isTimestamp(value)) throw new RangeError(`${value.seconds} s and ${value.nanos} ns are no time of the years 0001 to 9999`);
+  const whole = new Date(value.seconds * 1000).toISOString().slice(0, 19);
+  return `${whole}${fraction(value.nanos)}Z`;
+}
+
+function isDuration({ seconds, nanos }: SecondsNanos): boolean {
+  return Math.abs(seconds) <= MAX_DURATION_SECONDS && Math.abs(nanos) < NANOS && seconds * nanos >= 0;
+}
+
+function isTimestamp({ seconds, nanos }: SecondsNanos): boolean {
+  return seconds >= FIRST_SECOND && seconds <= LAST_SECOND && nanos >= 0 && nanos < NANOS;
+}
+
+/** Never -0, which JSON and `===` treat differently. */
+function signed(sign: number, amount: number): number {
+  return amount === 0 ? 0 : sign * amount;
 }
 
 function fraction(nanos: number): string {
@@ -41,8 +63,3 @@ function fraction(nanos: number): string {
   const digits = String(nanos).padStart(9, '0');
   return `.${digits.endsWith('000000') ? digits.slice(0, 3) : digits.endsWith('000') ? digits.slice(0, 6) : digits}`;
 }
-
-/** Wrapper types: their JSON is the bare value (kds-wire 4). */
-export const wrapperTypes: ReadonlySet<string> = new Set(
-  ['Double', 'Float', 'Int64', 'UInt64', 'Int32', 'UInt32', 'Bool', 'String', 'Bytes'].map((name) => `google.protobuf.${name}Value`),
-);

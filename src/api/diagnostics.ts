@@ -1,0 +1,11 @@
+// The diagnostics port: liveness, readiness, metrics; no auth (rest-api 1).
+import fastify, { type FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+
+export function createDiagnostics({ ready, metrics }: { ready: () => Promise<boolean>; metrics: Registry }): FastifyInstance {
+  const app = fastify({ requestTimeout: 30_000, forceCloseConnections: true });
+  app.get('/healthy', async (_request, reply) => reply.code(200).send());
+  app.get('/ready', async (_request, reply) => reply.code((await ready()) ? 200 : 503).send());
+  app.get('/metrics', async (_request, reply) => reply.type(metrics.contentType).send(await metrics.metrics()));
+  return app;
+}

@@ -1,0 +1,26 @@
+// Metrics of the REST API under Kuma's names (rest-api 8).
+import type { FastifyInstance } from 'fastify';
+import { Gauge, Histogram, type Registry } from 'prom-client';
+
+/** Measures every request of `app`; the handler is the route's template, so that names do not become series. */
+export function measureRequests(app: FastifyInstance, registry: Registry): void {
+  const registers = [registry];
+  const labelNames = ['service', 'handler', 'method', 'code'] as const;
+  const seconds = new Histogram({ name: 'api_server_http_request_duration_seconds', help: 'Time a request took', labelNames, registers });
+  const bytes = new Histogram({
+    name: 'api_server_http_response_size_bytes',
+    help: 'Size of the answers',
+    labelNames,
+    buckets: [100, 1_000, 10_000, 100_000, 1_000_000],
+    registers,
+  });
+  const inflight = new Gauge({ name: 'api_server_http_requests_inflight', help: 'Requests being answered', labelNames: ['service', 'handler'], registers });
+  app.addHook('onRequest', async (request) => inflight.inc({ service: '', handler: request.routeOptions.url ?? '' }));
+  app.addHook('onResponse', async (request, reply) => {
+    const handler = request.routeOptions.url ?? '';
+    const labels = { service: '', handler, method: request.method, code: String(reply.statusCode) };
+    seconds.observe(labels, reply.elapsedTime / 1000);
+    bytes.observe(labels, Number(reply.getHeader('content-length') ?? 0));
+    inflight.dec({ service: '', handler });
+  });
+}

@@ -1,0 +1,78 @@
+// A resource as JSON on the REST API, in both forms: flat for protobuf types, under `spec` for the others (rest-api 2.3).
+import { kriOf } from '../resource/kri.ts';
+import type { TypeInfo } from '../resource/type-registry.ts';
+import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
+import { ApiError } from './error-body.ts';
+
+const META = new Set(['type', 'mesh', 'name', 'labels', 'kri', 'snis', 'creationTime', 'modificationTime', 'status', 'spec']);
+const MAX_DEPTH = 64;
+
+/** The body of a resource. */
+export function bodyOf(info: TypeInfo, resource: Resource): JsonObject {
+  const kri = kriOf(resource);
+  const meta = metaOf(info, resource);
+  if (kri !== null) meta['kri'] = kri;
+  if (info.codec.kind === 'proto') return { ...meta, ...resource.spec };
+  return { ...meta, spec: resource.spec, ...(info.hasStatus && { status: resource.status }) };
+}
+
+/** type, mesh, name, times and labels, as every body has them. */
+export function metaOf(info: TypeInfo, resource: Resource, type = info.name): JsonObject {
+  return {
+    type,
+    ...(info.scope === 'Mesh' && { mesh: resource.mesh }),
+    name: resource.name,
+    creationTime: timeOf(resource.creationTime),
+    modificationTime: timeOf(resource.modificationTime),
+    ...(Object.keys(resource.labels).length > 0 && { labels: { ...resource.labels } }),
+  };
+}
+
+export type ParsedBody = {
+  readonly type: Json | undefined;
+  readonly mesh: Json | undefined;
+  readonly name: Json | undefined;
+  readonly labels: Labels;
+  readonly spec: JsonObject;
+};
+
+/**
+ * The parts of a PUT body. Keys that the server writes (times, kri, snis, status) are dropped.
+ * @throws ApiError when it is no object, is nested too deeply, or labels or spec have the wrong form
+ */
+export function parseBody(info: TypeInfo, given: unknown): ParsedBody {
+  if (!isObject(given)) throw new ApiError('bad_request', 'Bad Request', 'the body must be a JSON object');
+  if (depthOf(given) > MAX_DEPTH) throw new ApiError('bad_request', 'Bad Request', `the body is nested deeper than ${String(MAX_DEPTH)} levels`);
+  const { type, mesh, name, labels = {}, spec } = given;
+  if (!isObject(labels)) refuse('labels', 'must be an object of strings');
+  for (const [key, value] of Object.entries(labels)) if (typeof value !== 'string') refuse(`labels[${JSON.stringify(key)}]`, 'must be a string');
+  return { type, mesh, name, labels: labels as Labels, spec: specOf(info, given, spec) };
+}
+
+function specOf(info: TypeInfo, given: JsonObject, spec: Json | undefined): JsonObject {
+  if (info.codec.kind === 'json') {
+    if (!isObject(spec)) refuse('spec', 'must be an object');
+    return spec;
+  }
+  const flat = Object.fromEntries(Object.entries(given).filter(([key]) => !META.has(key)));
+  // A Dataplane is taken with `networking` under `spec` too (decisions D18).
+  return isObject(spec) ? { ...spec, ...flat } : flat;
+}
+
+function refuse(field: string, reason: string): never {
+  throw new ApiError('invalid', 'Could not process a resource', `${field}: ${reason}`, [{ field, reason }]);
+}
+
+function depthOf(value: Json, depth = 1): number {
+  if (depth > MAX_DEPTH || typeof value !== 'object' || value === null) return depth;
+  return Math.max(depth, ...Object.values(value).map((item) => depthOf(item, depth + 1)));
+}
+
+/** RFC 3339 in UTC, to the second. */
+function timeOf(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`;
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,38 @@
+// Answers for people (tables, 80 columns where they can) and for programs (JSON, YAML).
+import Table from 'cli-table3';
+import { stringify } from 'yaml';
+
+export type Format = 'table' | 'wide' | 'json' | 'yaml';
+
+const BORDERLESS = {
+  top: '', 'top-mid': '', 'top-left': '', 'top-right': '',
+  bottom: '', 'bottom-mid': '', 'bottom-left': '', 'bottom-right': '',
+  left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '   ',
+};
+
+/** A table without borders, three spaces between columns, as kubectl and kumactl print. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const drawn = new Table({ head: [...head], chars: BORDERLESS, style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true } });
+  for (const row of rows) drawn.push([...row]);
+  return drawn.toString().split('\n').map((line) => line.trimEnd()).join('\n');
+}
+
+export function serialize(value: unknown, format: 'json' | 'yaml'): string {
+  return format === 'json' ? JSON.stringify(value, null, 2) : stringify(value).trimEnd();
+}
+
+/** `59s`, `5m`, `2h`, `1d`, `1y`; `never` without a time (rest-api 6). */
+export function ageOf(time: unknown, now: number = Date.now()): string {
+  const then = typeof time === 'string' ? Date.parse(time) : NaN;
+  if (Number.isNaN(then)) return 'never';
+  const seconds = Math.max(0, Math.floor((now - then) / 1000));
+  if (seconds < 60) return `${String(seconds)}s`;
+  if (seconds < 3_600) return `${String(Math.floor(seconds / 60))}m`;
+  if (seconds < 86_400) return `${String(Math.floor(seconds / 3_600))}h`;
+  if (seconds < 31_536_000) return `${String(Math.floor(seconds / 86_400))}d`;
+  return `${String(Math.floor(seconds / 31_536_000))}y`;
+}
+
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

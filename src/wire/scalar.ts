@@ -1,0 +1,111 @@
+// Scalars of protobuf: JSON ⇄ value ⇄ bytes (proto3 JSON mapping). 64-bit numbers are text in JSON.
+import { readText, toBuffer, type Reader, type Writer } from './fields.ts';
+
+export type ScalarType = 'string' | 'bytes' | 'bool' | 'int32' | 'uint32' | 'int64' | 'uint64';
+/** bigint for the 64-bit types, number for the 32-bit ones. */
+export type ScalarValue = string | Uint8Array | boolean | number | bigint;
+
+const RANGES = {
+  int32: [-(2n ** 31n), 2n ** 31n - 1n],
+  uint32: [0n, 2n ** 32n - 1n],
+  int64: [-(2n ** 63n), 2n ** 63n - 1n],
+  uint64: [0n, 2n ** 64n - 1n],
+} as const;
+
+const ZEROS: Record<ScalarType, string | number | boolean> = {
+  string: '',
+  bytes: '',
+  bool: false,
+  int32: 0,
+  uint32: 0,
+  int64: '0',
+  uint64: '0',
+};
+
+const BASE64 = /^[\w+/-]*={0,2}$/;
+
+export function isScalarType(type: string): type is ScalarType {
+  return Object.hasOwn(ZEROS, type);
+}
+
+/** The wire type of a value: 0 varint, 2 length-delimited. */
+export function wireTypeOf(type: ScalarType): 0 | 2 {
+  return type === 'string' || type === 'bytes' ? 2 : 0;
+}
+
+/** The default in JSON. */
+export function zeroOf(type: ScalarType): string | number | boolean {
+  return ZEROS[type];
+}
+
+/** Undefined where the JSON does not fit; `allowedFor` says what would. */
+export function parseScalar(type: ScalarType, json: unknown): ScalarValue | undefined {
+  switch (type) {
+    case 'string':
+      return typeof json === 'string' && json.isWellFormed() ? json : undefined;
+    case 'bytes':
+      return typeof json === 'string' && BASE64.test(json) ? Buffer.from(json, 'base64') : undefined;
+    case 'bool':
+      return typeof json === 'boolean' ? json : undefined;
+    default: {
+      const [least, most] = RANGES[type];
+      const isWhole = typeof json === 'number' ? Number.isInteger(json) : typeof json === 'string' && /^-?\d{1,20}$/.test(json);
+      if (!isWhole) return undefined;
+      const number = BigInt(json as number | string);
+      if (number < least || number > most) return undefined;
+      return type === 'int32' || type === 'uint32' ? Number(number) : number;
+    }
+  }
+}
+
+/** What a JSON value of the type must be, for messages to people. */
+export function allowedFor(type: ScalarType): string {
+  switch (type) {
+    case 'string':
+      return 'must be a string';
+    case 'bytes':
+      return 'must be base64';
+    case 'bool':
+      return 'must be true or false';
+    default:
+      return `must be a whole number from ${RANGES[type][0]} to ${RANGES[type][1]}`;
+  }
+}
+
+export function isZero(value: ScalarValue): boolean {
+  return value instanceof Uint8Array ? value.length === 0 : !value;
+}
+
+/** Appends the value without a tag. */
+export function writeScalar(writer: Writer, type: ScalarType, value: ScalarValue): void {
+  if (typeof value === 'string') writer.string(value);
+  else if (typeof value === 'boolean') writer.bool(value);
+  else if (typeof value === 'bigint') {
+    // Both 64-bit types have the same bytes: two's complement.
+    const [low, high] = [Number(BigInt.asUintN(32, value)), Number(BigInt.asUintN(32, value >> 32n))];
+    writer.uint64({ low, high, unsigned: true } as Parameters<Writer['uint64']>[0]);
+  } else if (typeof value === 'number') {
+    if (type === 'int32') writer.int32(value);
+    else writer.uint32(value);
+  } else writer.bytes(value);
+}
+
+/** Reads the value after its tag, as JSON. */
+export function readScalar(type: ScalarType, reader: Reader): string | number | boolean {
+  switch (type) {
+    case 'string':
+      return readText(reader);
+    case 'bytes':
+      return toBuffer(reader.bytes()).toString('base64');
+    case 'bool':
+      return reader.bool();
+    case 'int32':
+      return reader.int32();
+    case 'uint32':
+      return reader.uint32();
+    case 'int64':
+      return reader.int64().toString();
+    case 'uint64':
+      return reader.uint64().toString();
+  }
+}
