@@ -1,0 +1,103 @@
+// The control planes of the demo: a global and two zones with a CA of their own, in a folder that goes with them.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { MeridianError } from '../../base/errors.ts';
+import { createAuthority } from '../../base/self-signed.ts';
+import { ControlPlaneProcess } from './control-plane-process.ts';
+
+export const ZONES = ['east', 'west'] as const;
+
+/** API, diagnostics and, on global, KDS (decisions D30). */
+const FIXED: Record<string, readonly number[]> = { global: [5681, 5680, 5685], east: [5691, 5690], west: [5701, 5700] };
+
+export type Fleet = {
+  readonly members: readonly ControlPlaneProcess[];
+  /** Rejects when a member dies. */
+  readonly broken: Promise<never>;
+  /** Stops every member and removes the folder. */
+  readonly stop: () => Promise<void>;
+};
+
+/** Starts all three and waits until they are ready. Nothing is left behind when it fails. */
+export async function startFleet({ freePorts, signal }: { freePorts: boolean; signal: AbortSignal }): Promise<Fleet> {
+  const ports = freePorts ? await findPorts() : await requirePorts();
+  const folder = await mkdtemp(join(tmpdir(), 'meridian-demo-'));
+  const members: ControlPlaneProcess[] = [];
+  const stop = async (): Promise<void> => {
+    await Promise.all(members.map((member) => member.stop()));
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    const files = await writeCertificates(folder);
+    const [apiPort = 0, diagnosticsPort = 0, kdsPort = 0] = ports['global'] ?? [];
+    const globalEnv = {
+      MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: String(kdsPort),
+      MERIDIAN_MULTIZONE_GLOBAL_KDS_TLS_CERT_FILE: files.cert,
+      MERIDIAN_MULTIZONE_GLOBAL_KDS_TLS_KEY_FILE: files.key,
+    };
+    members.push(new ControlPlaneProcess({ name: 'global', command: 'global', apiPort, diagnosticsPort, folder, env: globalEnv }));
+    for (const zone of ZONES) {
+      const [zoneApi = 0, zoneDiagnostics = 0] = ports[zone] ?? [];
+      const env = {
+        MERIDIAN_MULTIZONE_ZONE_NAME: zone,
+        MERIDIAN_MULTIZONE_ZONE_GLOBAL_ADDRESS: `grpcs://127.0.0.1:${String(kdsPort)}`,
+        MERIDIAN_MULTIZONE_ZONE_KDS_ROOT_CA_FILE: files.ca,
+      };
+      members.push(new ControlPlaneProcess({ name: zone, command: 'zone', apiPort: zoneApi, diagnosticsPort: zoneDiagnostics, folder, env }));
+    }
+    const broken = Promise.race(members.map((member) => member.died()));
+    broken.catch(() => undefined);
+    await Promise.race([broken, Promise.all(members.map((member) => member.ready(signal)))]);
+    return { members, broken, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function writeCertificates(folder: string): Promise<{ ca: string; cert: string; key: string }> {
+  const authority = await createAuthority('meridian-demo');
+  const server = await authority.issue({ hosts: ['localhost', '127.0.0.1'] });
+  const files = { ca: join(folder, 'ca.pem'), cert: join(folder, 'kds.pem'), key: join(folder, 'kds.key') };
+  await writeFile(files.ca, authority.certPem);
+  await writeFile(files.cert, server.certPem);
+  await writeFile(files.key, server.keyPem, { mode: 0o600 });
+  return files;
+}
+
+async function requirePorts(): Promise<typeof FIXED> {
+  for (const [name, ports] of Object.entries(FIXED)) {
+    for (const port of ports) {
+      if (await isFree(port)) continue;
+      throw new MeridianError('config', `port ${String(port)} is in use, and ${name} of the demo needs it: stop what uses it, or run \`npm start -- --once\`, which takes free ports`);
+    }
+  }
+  return FIXED;
+}
+
+async function findPorts(): Promise<typeof FIXED> {
+  const servers = await Promise.all(Object.values(FIXED).flat().map(() => listen(0)));
+  const free = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return Object.fromEntries(Object.entries(FIXED).map(([name, ports]) => [name, ports.map(() => free.pop() ?? 0)]));
+}
+
+async function isFree(port: number): Promise<boolean> {
+  try {
+    const server = await listen(port);
+    await new Promise((resolve) => server.close(resolve));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function listen(port: number): Promise<ReturnType<typeof createServer>> {
+  const server = createServer();
+  return await new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', () => resolve(server));
+  });
+}
