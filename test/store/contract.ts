@@ -1,0 +1,153 @@
+// What every store must do, whatever database is behind it. Run by pglite.test.ts and postgres.pg.test.ts.
+import { sql, type Kysely } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { ResourceKey } from '../../src/resource/types.ts';
+import type { Tables } from '../../src/store/database.ts';
+import type { ResourceStore, StoreChange, Write } from '../../src/store/resource-store.ts';
+
+export type ContractSubject = { readonly store: ResourceStore; readonly db: Kysely<Tables>; readonly close: () => Promise<void> };
+
+const mesh: ResourceKey = { type: 'Mesh', mesh: '', name: 'default' };
+
+function timeout(name: string): ResourceKey {
+  return { type: 'MeshTimeout', mesh: 'default', name };
+}
+
+function create(key: ResourceKey, more: Partial<Extract<Write, { op: 'create' | 'put' | 'update' }>> = {}): Write {
+  return { op: 'create', key, labels: {}, spec: {}, ...more };
+}
+
+export function storeContract(open: () => Promise<ContractSubject>): void {
+  let subject: ContractSubject;
+  let store: ResourceStore;
+  beforeAll(async () => {
+    subject = await open();
+    ({ store } = subject);
+  });
+  afterAll(async () => subject.close());
+  beforeEach(async () => void (await sql`delete from resources`.execute(subject.db)));
+
+  describe('single writes', () => {
+    it('keep what they were given, with version 0 and UTC times', async () => {
+      const before = Date.now();
+      expect(await store.write(create(timeout('a'), { labels: { team: 'ü' }, spec: { x: [1, null, 'é'] } }))).toEqual({ result: 'created', version: 0 });
+      const row = await store.get(timeout('a'));
+      expect(row).toMatchObject({ ...timeout('a'), labels: { team: 'ü' }, spec: { x: [1, null, 'é'] }, status: {}, version: 0, owner: null, syncVersion: null });
+      expect(Math.abs((row?.creationTime.getTime() ?? 0) - before)).toBeLessThan(60_000);
+    });
+
+    it('tell what stands in their way', async () => {
+      await store.write(create(timeout('a')));
+      expect(await store.write(create(timeout('a')))).toEqual({ result: 'exists' });
+      expect(await store.write({ ...create(timeout('b')), op: 'update' } as Write)).toEqual({ result: 'missing' });
+      expect(await store.write({ op: 'update', key: timeout('a'), labels: {}, spec: { n: 1 }, expectVersion: 0 })).toEqual({ result: 'updated', version: 1 });
+      expect(await store.write({ op: 'update', key: timeout('a'), labels: {}, spec: { n: 2 }, expectVersion: 0 })).toEqual({ result: 'conflict' });
+      expect(await store.write({ op: 'delete', key: timeout('a'), expectVersion: 0 })).toEqual({ result: 'conflict' });
+      expect(await store.write({ op: 'delete', key: timeout('a'), expectVersion: 1 })).toEqual({ result: 'deleted', version: 1 });
+      expect(await store.write({ op: 'delete', key: timeout('a') })).toEqual({ result: 'missing' });
+    });
+
+    it('keep the stored status unless they bring one', async () => {
+      await store.write(create(timeout('a'), { status: { ready: true } }));
+      await store.write({ op: 'update', key: timeout('a'), labels: {}, spec: { n: 1 } });
+      expect((await store.get(timeout('a')))?.status).toEqual({ ready: true });
+    });
+
+    it('are combined without losing one, equal keys in their order', async () => {
+      const writes = Array.from({ length: 1000 }, (_, i) => store.write({ op: 'put', key: timeout(`k${String(i % 300)}`), labels: {}, spec: { i } }));
+      await Promise.all(writes);
+      const rows = await store.list({ type: 'MeshTimeout' });
+      expect(rows).toHaveLength(300);
+      expect(rows.find(({ name }) => name === 'k5')?.spec).toEqual({ i: 905 });
+      expect(rows.find(({ name }) => name === 'k5')?.version).toBe(3);
+    });
+  });
+
+  describe('batches', () => {
+    it('store the good rows and tell of each other one', async () => {
+      await store.write(create(timeout('old')));
+      const outcomes = await store.writeBatch([
+        create(timeout('new')),
+        create(timeout('old')),
+        create(timeout('x'.repeat(254))),
+        create(timeout('orphan'), { owner: mesh }),
+        create(timeout('nul\0')),
+        { op: 'delete', key: timeout('never') },
+      ]);
+      expect(outcomes.map(({ result }) => result)).toEqual(['created', 'exists', 'rejected', 'rejected', 'rejected', 'missing']);
+      expect(await store.count({ type: 'MeshTimeout' })).toBe(2);
+    });
+
+    it('may hold an owner and what it owns, which goes with it', async () => {
+      const outcomes = await store.writeBatch([create(timeout('owned'), { owner: mesh }), create(mesh)]);
+      expect(outcomes.map(({ result }) => result)).toEqual(['created', 'created']);
+      await store.write({ op: 'delete', key: mesh });
+      expect(await store.get(timeout('owned'))).toBeUndefined();
+    });
+
+    it('of an older epoch change nothing (engine 11)', async () => {
+      const older = await store.raiseEpoch('east');
+      const newer = await store.raiseEpoch('east');
+      await expect(store.writeBatch([create(timeout('late'))], { peer: 'east', epoch: older })).rejects.toMatchObject({ code: 'conflict' });
+      expect(await store.get(timeout('late'))).toBeUndefined();
+      await store.writeBatch([create(timeout('fresh'))], { peer: 'east', epoch: newer });
+      expect(await store.get(timeout('fresh'))).toBeDefined();
+    });
+  });
+
+  describe('lists', () => {
+    it('are sorted by mesh and name, filtered by labels and name, and paged', async () => {
+      await store.writeBatch([
+        create({ ...timeout('b'), mesh: 'm1' }, { labels: { team: 'x', env: 'p' } }),
+        create({ ...timeout('a'), mesh: 'm2' }, { labels: { team: 'x' } }),
+        create({ ...timeout('a_c'), mesh: 'm1' }, { labels: { team: 'y' } }),
+        create({ ...timeout('abc'), mesh: 'm1' }),
+      ]);
+      const names = async (query: object): Promise<string[]> => (await store.list({ type: 'MeshTimeout', ...query })).map(({ mesh: m, name }) => `${m}/${name}`);
+      expect(await names({})).toEqual(['m1/a_c', 'm1/abc', 'm1/b', 'm2/a']);
+      expect(await names({ labels: { team: 'x' } })).toEqual(['m1/b', 'm2/a']);
+      expect(await names({ labels: { team: 'x', env: 'p' } })).toEqual(['m1/b']);
+      expect(await names({ nameContains: 'a_' })).toEqual(['m1/a_c']);
+      expect(await names({ mesh: 'm1', limit: 1, offset: 1 })).toEqual(['m1/abc']);
+      expect(await store.count({ type: 'MeshTimeout', mesh: 'm1' })).toBe(3);
+    });
+
+    it('read rows without labels as rows with none', async () => {
+      await sql`insert into resources (name, mesh, type, version, spec, labels) values ('n', 'default', 'MeshTimeout', 0, '{}', null), ('j', 'default', 'MeshTimeout', 0, '{}', 'null')`.execute(subject.db);
+      expect((await store.list({ type: 'MeshTimeout' })).map(({ labels }) => labels)).toEqual([{}, {}]);
+    });
+  });
+
+  describe('synced rows', () => {
+    it('lose their version, not their mark, when somebody edits them (decisions D29)', async () => {
+      await store.write(create(timeout('s'), { syncVersion: 'v1' }));
+      await sql`update resources set labels = '{"edited": "yes"}' where name = 's'`.execute(subject.db);
+      expect((await store.get(timeout('s')))?.syncVersion).toBe('');
+      await store.write({ op: 'update', key: timeout('s'), labels: {}, spec: {}, syncVersion: 'v2' });
+      expect((await store.get(timeout('s')))?.syncVersion).toBe('v2');
+      await sql`update resources set status = '{"vip": "1"}' where name = 's'`.execute(subject.db);
+      expect((await store.get(timeout('s')))?.syncVersion).toBe('v2');
+    });
+  });
+
+  describe('the change feed', () => {
+    it('starts with everything, then names the keys that anybody changes', async () => {
+      const stop = new AbortController();
+      const seen: StoreChange[] = [];
+      const reading = (async () => {
+        for await (const change of store.changes(stop.signal)) seen.push(change);
+      })();
+      await expect.poll(() => seen[0]).toEqual({ kind: 'all' });
+      await store.write(create(timeout('ours')));
+      await sql`insert into resources (name, mesh, type, version, spec) values ('theirs', 'default', 'MeshTimeout', 0, '{}')`.execute(subject.db);
+      const keys = (): string[] => seen.flatMap((change) => (change.kind === 'keys' ? change.keys.map(({ name }) => name) : []));
+      await expect.poll(keys).toEqual(expect.arrayContaining(['ours', 'theirs']));
+      await sql`update resources set name = 'renamed' where name = 'theirs'`.execute(subject.db);
+      await expect.poll(keys).toEqual(expect.arrayContaining(['renamed']));
+      await sql`insert into resources (name, mesh, type, version, spec) select 'n' || i, 'default', 'MeshRetry', 0, '{}' from generate_series(1, 1500) i`.execute(subject.db);
+      await expect.poll(() => seen).toContainEqual({ kind: 'type', type: 'MeshRetry' });
+      stop.abort();
+      await reading;
+    });
+  });
+}

@@ -1,0 +1,40 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createLogger } from '../../src/base/log.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { SqlStore } from '../../src/store/sql-store.ts';
+import { storeContract } from './contract.ts';
+
+const log = createLogger('silent');
+
+describe('the store on PGlite', () => {
+  storeContract(async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'meridian-pglite-'));
+    const database = await openDatabase({ type: 'embedded', path: join(folder, 'pg') }, log);
+    await migrate(database, { log });
+    const store = new SqlStore(database, log);
+    return {
+      store,
+      db: database.db,
+      async close() {
+        await store.close();
+        await rm(folder, { recursive: true });
+      },
+    };
+  });
+
+  it('refuses a folder that another process has, and takes over what a dead one left (engine 24)', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'meridian-lock-'));
+    const { lockFolder } = await import('../../src/store/folder-lock.ts');
+    const unlock = await lockFolder(join(folder, 'pg'));
+    await expect(lockFolder(join(folder, 'pg'))).rejects.toThrow(/in use by process/);
+    await unlock();
+    const { writeFile } = await import('node:fs/promises');
+    await writeFile(join(folder, 'pg.lock'), '4194303');
+    await (await lockFolder(join(folder, 'pg')))();
+    await rm(folder, { recursive: true });
+  });
+});

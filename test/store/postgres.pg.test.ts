@@ -1,0 +1,86 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { describe, expect, inject, it } from 'vitest';
+import { createLogger } from '../../src/base/log.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import { migrate } from '../../src/store/migrate.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { SqlStore } from '../../src/store/sql-store.ts';
+import type { StoreChange } from '../../src/store/resource-store.ts';
+import { cloneDatabase } from '../support/postgres-database.ts';
+import { storeContract } from './contract.ts';
+
+const log = createLogger('silent');
+
+describe('the store on PostgreSQL', () => {
+  storeContract(async () => {
+    const database = await openDatabase(await cloneDatabase(inject('postgresUrl')), log);
+    const store = new SqlStore(database, log);
+    return { store, db: database.db, close: () => store.close() };
+  });
+
+  it('misses nothing when its listening connection is killed', async () => {
+    const config = await cloneDatabase(inject('postgresUrl'));
+    const store = await openStore(config, { log });
+    const psql = new pg.Client({ host: config.host, port: config.port, user: config.user, password: config.password, database: config.dbName });
+    await psql.connect();
+    const stop = new AbortController();
+    const seen: StoreChange[] = [];
+    const reading = (async () => {
+      for await (const change of store.changes(stop.signal)) seen.push(change);
+    })();
+    await expect.poll(() => seen.length).toBe(1);
+    await psql.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'LISTEN%'`);
+    await psql.query(`insert into resources (name, mesh, type, version, spec) values ('while-away', 'default', 'MeshTimeout', 0, '{}')`);
+    await expect.poll(() => seen.filter(({ kind }) => kind === 'all').length, { timeout: 20_000 }).toBeGreaterThan(1);
+    expect(await store.get({ type: 'MeshTimeout', mesh: 'default', name: 'while-away' })).toBeDefined();
+    stop.abort();
+    await reading;
+    await psql.end();
+    await store.close();
+  });
+
+  it('upgrades a table that was filled before labels, and says which command to run until then', async () => {
+    const config = await cloneDatabase(inject('postgresUrl'), 'template1');
+    const old = new pg.Client({ host: config.host, port: config.port, user: config.user, password: config.password, database: config.dbName });
+    await old.connect();
+    await old.query(await readFile(join(import.meta.dirname, '../../migrations/0001_resources.sql'), 'utf8'));
+    await old.query(`insert into resources (name, mesh, type, version, spec) values ('old', 'default', 'MeshTimeout', 3, '{"a":1}')`);
+    await old.end();
+    await expect(openStore(config, { log })).rejects.toThrow(/meridian migrate up/);
+    const database = await openDatabase(config, log);
+    await migrate(database, { log });
+    expect(await migrate(database, { log })).toEqual([]);
+    await database.close();
+    const store = await openStore(config, { log });
+    expect(await store.get({ type: 'MeshTimeout', mesh: 'default', name: 'old' })).toMatchObject({ version: 3, spec: { a: 1 }, labels: {} });
+    await store.close();
+  });
+
+  it('lets one process lead at a time', async () => {
+    const config = await cloneDatabase(inject('postgresUrl'));
+    const stores = [await openStore(config, { log }), await openStore(config, { log })];
+    const stop = new AbortController();
+    let leading = 0;
+    let most = 0;
+    let terms = 0;
+    const done = stores.map((store) =>
+      store.lead(
+        'test',
+        async () => {
+          most = Math.max(most, ++leading);
+          terms += 1;
+          await new Promise((resolve) => setImmediate(resolve));
+          leading -= 1;
+        },
+        stop.signal,
+      ),
+    );
+    await expect.poll(() => terms, { timeout: 15_000 }).toBeGreaterThan(2);
+    stop.abort();
+    await Promise.all(done);
+    expect(most).toBe(1);
+    await Promise.all(stores.map((store) => store.close()));
+  });
+});
