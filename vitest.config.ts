@@ -16,7 +16,16 @@ export default defineConfig({
       },
       { test: { name: 'architecture', include: ['test/architecture.test.ts'] } },
       { test: { name: 'postgres', include: ['test/**/*.pg.test.ts'], testTimeout: 60_000, hookTimeout: 120_000, ...postgres } },
-      { test: { name: 'e2e', include: ['test/**/*.e2e.test.ts'], testTimeout: 180_000, hookTimeout: 180_000, fileParallelism: false, ...postgres } },
+      {
+        test: {
+          name: 'e2e',
+          include: ['test/**/*.e2e.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
+          ...postgres,
+        },
+      },
     ],
   },
 });

@@ -42,7 +42,11 @@ export function createApi(options: ApiOptions): FastifyInstance {
   const { store, log } = options;
   const app = fastify({
     bodyLimit: MAX_BODY_BYTES,
-    routerOptions: { maxParamLength: 1024, ignoreTrailingSlash: true, querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)) },
+    routerOptions: {
+      maxParamLength: 1024,
+      ignoreTrailingSlash: true,
+      querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
+    },
     requestTimeout: 30_000,
     connectionTimeout: 60_000,
     forceCloseConnections: 'idle',
@@ -56,8 +60,14 @@ export function createApi(options: ApiOptions): FastifyInstance {
   });
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply, log));
   app.setNotFoundHandler(async (request, reply) => {
-    const allowed = (['GET', 'PUT', 'DELETE'] as const).filter((method) => app.findRoute({ method, url: routeOf(request.url) }) !== null);
-    await reply.type('text/plain').code(allowed.length > 0 ? 405 : 404).headers(allowed.length > 0 ? { allow: allowed.join(', ') } : {}).send(allowed.length > 0 ? '405: Method Not Allowed' : '404: Page Not Found');
+    const allowed = (['GET', 'PUT', 'DELETE'] as const).filter(
+      (method) => app.findRoute({ method, url: routeOf(request.url) }) !== null,
+    );
+    await reply
+      .type('text/plain')
+      .code(allowed.length > 0 ? 405 : 404)
+      .headers(allowed.length > 0 ? { allow: allowed.join(', ') } : {})
+      .send(allowed.length > 0 ? '405: Method Not Allowed' : '404: Page Not Found');
   });
 
   const service = new ResourceService({
@@ -68,28 +78,50 @@ export function createApi(options: ApiOptions): FastifyInstance {
   });
   addIndexRoutes(app, options);
   addZoneOverviews(app, store);
-  for (const info of resourceTypes) for (const path of [info.path, ...info.aliases]) if (path !== '') addResourceRoutes(app, info, path, store, service);
+  for (const info of resourceTypes)
+    for (const path of [info.path, ...info.aliases]) if (path !== '') addResourceRoutes(app, info, path, store, service);
   return app;
 }
 
-function addResourceRoutes(app: FastifyInstance, info: TypeInfo, path: string, store: ResourceStore, service: ResourceService): void {
+function addResourceRoutes(
+  app: FastifyInstance,
+  info: TypeInfo,
+  path: string,
+  store: ResourceStore,
+  service: ResourceService,
+): void {
   const guard = { preHandler: async (request: FastifyRequest) => requireAdmin(info, request) };
   const list = async (request: FastifyRequest): Promise<unknown> => {
     const { mesh } = request.params as { mesh?: string };
     const query = new URL(request.url, 'http://localhost').searchParams;
     const page = parsePageQuery(query);
-    const filter = { type: info.name, ...(mesh !== undefined && { mesh }), ...(page.name !== undefined && { nameContains: page.name }), ...(Object.keys(page.labels).length > 0 && { labels: page.labels }) };
+    const filter = {
+      type: info.name,
+      ...(mesh !== undefined && { mesh }),
+      ...(page.name !== undefined && { nameContains: page.name }),
+      ...(Object.keys(page.labels).length > 0 && { labels: page.labels }),
+    };
     if (mesh !== undefined) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
-    const [rows, total] = await Promise.all([store.list({ ...filter, limit: page.size, offset: page.offset }), store.count(filter)]);
-    return { total, items: rows.map((row) => bodyOf(info, row)), next: nextPage(`${request.protocol}://${request.host}`, request.url.split('?')[0] ?? '', query, page, total) };
+    const [rows, total] = await Promise.all([
+      store.list({ ...filter, limit: page.size, offset: page.offset }),
+      store.count(filter),
+    ]);
+    return {
+      total,
+      items: rows.map((row) => bodyOf(info, row)),
+      next: nextPage(`${request.protocol}://${request.host}`, request.url.split('?')[0] ?? '', query, page, total),
+    };
   };
   const item = `/${path}/:name`;
   const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
   app.get(`/${path}`, guard, list);
   if (prefix !== '') app.get(`${prefix}/${path}`, guard, list);
-  app.get<ItemRoute>(prefix + item, guard, async (request) => bodyOf(info, await service.get(info, meshOf(request), request.params.name)));
+  app.get<ItemRoute>(prefix + item, guard, async (request) =>
+    bodyOf(info, await service.get(info, meshOf(request), request.params.name)),
+  );
   app.put<ItemRoute>(prefix + item, guard, async (request, reply) => {
-    if (!/^application\/json(;|$)/.test(request.headers['content-type'] ?? '')) return reply.code(415).type('text/plain').send('415: Unsupported Media Type');
+    if (!/^application\/json(;|$)/.test(request.headers['content-type'] ?? ''))
+      return reply.code(415).type('text/plain').send('415: Unsupported Media Type');
     const result = await service.put(info, meshOf(request), request.params.name, request.body);
     return reply.code(result === 'created' ? 201 : 200).send({});
   });
@@ -112,19 +144,28 @@ function addIndexRoutes(app: FastifyInstance, options: ApiOptions): void {
   }));
   app.get('/config', async () => options.config);
   app.get('/_resources', async () => ({
-    resources: resourceTypes.filter(({ path }) => path !== '').toSorted((a, b) => (a.name < b.name ? -1 : 1)).map((info) => ({
-      name: info.name,
-      scope: info.scope,
-      readOnly: options.federated || info.writers === 'none',
-      path: info.path,
-      singularDisplayName: info.singular,
-      pluralDisplayName: info.plural,
-      shortName: info.shortName ?? '',
-      includeInFederation: info.kds.globalToZone && !info.isInsight,
-      ...(info.policy !== null && {
-        policy: { isTargetRef: true, hasToTargetRef: info.policy.to, hasRulesTargetRef: info.policy.rules, hasFromTargetRef: false, isFromAsRules: false },
-      }),
-    })),
+    resources: resourceTypes
+      .filter(({ path }) => path !== '')
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map((info) => ({
+        name: info.name,
+        scope: info.scope,
+        readOnly: options.federated || info.writers === 'none',
+        path: info.path,
+        singularDisplayName: info.singular,
+        pluralDisplayName: info.plural,
+        shortName: info.shortName ?? '',
+        includeInFederation: info.kds.globalToZone && !info.isInsight,
+        ...(info.policy !== null && {
+          policy: {
+            isTargetRef: true,
+            hasToTargetRef: info.policy.to,
+            hasRulesTargetRef: info.policy.rules,
+            hasFromTargetRef: false,
+            isFromAsRules: false,
+          },
+        }),
+      })),
   }));
 }
 
@@ -140,9 +181,20 @@ function addZoneOverviews(app: FastifyInstance, store: ResourceStore): void {
   app.get('/zones/_overview', async (request) => {
     const query = new URL(request.url, 'http://localhost').searchParams;
     const page = parsePageQuery(query);
-    const filter = { type: 'Zone', ...(page.name !== undefined && { nameContains: page.name }), ...(Object.keys(page.labels).length > 0 && { labels: page.labels }) };
-    const [rows, total] = await Promise.all([store.list({ ...filter, limit: page.size, offset: page.offset }), store.count(filter)]);
-    return { total, items: await overview(rows), next: nextPage(`${request.protocol}://${request.host}`, '/zones/_overview', query, page, total) };
+    const filter = {
+      type: 'Zone',
+      ...(page.name !== undefined && { nameContains: page.name }),
+      ...(Object.keys(page.labels).length > 0 && { labels: page.labels }),
+    };
+    const [rows, total] = await Promise.all([
+      store.list({ ...filter, limit: page.size, offset: page.offset }),
+      store.count(filter),
+    ]);
+    return {
+      total,
+      items: await overview(rows),
+      next: nextPage(`${request.protocol}://${request.host}`, '/zones/_overview', query, page, total),
+    };
   });
   app.get<ItemRoute>('/zones/:name/_overview', async (request) => {
     const row = await store.get({ type: 'Zone', mesh: '', name: request.params.name });
@@ -158,7 +210,11 @@ async function requireAdmin(info: TypeInfo, request: FastifyRequest): Promise<vo
   const host = request.hostname.replace(/^\[|\]$/g, '');
   const isLocalHost = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
   if (isLoopback(request.socket.remoteAddress ?? '') && !forwarded && isLocalHost) return;
-  throw new ApiError('forbidden', 'Access Denied', `${info.name} can be read and written from the machine of the control plane alone`);
+  throw new ApiError(
+    'forbidden',
+    'Access Denied',
+    `${info.name} can be read and written from the machine of the control plane alone`,
+  );
 }
 
 function isLoopback(address: string): boolean {

@@ -6,7 +6,12 @@ import { Gauge, Histogram, type Registry } from 'prom-client';
 export function measureRequests(app: FastifyInstance, registry: Registry): void {
   const registers = [registry];
   const labelNames = ['service', 'handler', 'method', 'code'] as const;
-  const seconds = new Histogram({ name: 'api_server_http_request_duration_seconds', help: 'Time a request took', labelNames, registers });
+  const seconds = new Histogram({
+    name: 'api_server_http_request_duration_seconds',
+    help: 'Time a request took',
+    labelNames,
+    registers,
+  });
   const bytes = new Histogram({
     name: 'api_server_http_response_size_bytes',
     help: 'Size of the answers',
@@ -14,7 +19,12 @@ export function measureRequests(app: FastifyInstance, registry: Registry): void 
     buckets: [100, 1_000, 10_000, 100_000, 1_000_000],
     registers,
   });
-  const inflight = new Gauge({ name: 'api_server_http_requests_inflight', help: 'Requests being answered', labelNames: ['service', 'handler'], registers });
+  const inflight = new Gauge({
+    name: 'api_server_http_requests_inflight',
+    help: 'Requests being answered',
+    labelNames: ['service', 'handler'],
+    registers,
+  });
   app.addHook('onRequest', async (request) => inflight.inc({ service: '', handler: request.routeOptions.url ?? '' }));
   app.addHook('onResponse', async (request, reply) => {
     const handler = request.routeOptions.url ?? '';

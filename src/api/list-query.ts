@@ -29,7 +29,13 @@ export function parsePageQuery(query: URLSearchParams): PageQuery {
 }
 
 /** Absolute URL of the next page, or null on the last (rest-api 2.2). */
-export function nextPage(base: string, path: string, query: URLSearchParams, { size, offset }: PageQuery, total: number): string | null {
+export function nextPage(
+  base: string,
+  path: string,
+  query: URLSearchParams,
+  { size, offset }: PageQuery,
+  total: number,
+): string | null {
   if (offset + size >= total) return null;
   const next = new URLSearchParams(query);
   next.set('offset', String(offset + size));
@@ -41,7 +47,10 @@ function whole(query: URLSearchParams, field: string, missing: number, least: nu
   if (given === null) return missing;
   const value = /^\d{1,15}$/.test(given) ? Number(given) : NaN;
   if (Number.isNaN(value) || value < least || value > most) {
-    refuse(field, most > 1000 ? 'must be a whole number from 0' : `must be a whole number from ${String(least)} to ${String(most)}`);
+    refuse(
+      field,
+      most > 1000 ? 'must be a whole number from 0' : `must be a whole number from ${String(least)} to ${String(most)}`,
+    );
   }
   return value;
 }

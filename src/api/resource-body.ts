@@ -42,10 +42,12 @@ export type ParsedBody = {
  */
 export function parseBody(info: TypeInfo, given: unknown): ParsedBody {
   if (!isObject(given)) throw new ApiError('bad_request', 'Bad Request', 'the body must be a JSON object');
-  if (depthOf(given) > MAX_DEPTH) throw new ApiError('bad_request', 'Bad Request', `the body is nested deeper than ${String(MAX_DEPTH)} levels`);
+  if (depthOf(given) > MAX_DEPTH)
+    throw new ApiError('bad_request', 'Bad Request', `the body is nested deeper than ${String(MAX_DEPTH)} levels`);
   const { type, mesh, name, labels = {}, spec } = given;
   if (!isObject(labels)) refuse('labels', 'must be an object of strings');
-  for (const [key, value] of Object.entries(labels)) if (typeof value !== 'string') refuse(`labels[${JSON.stringify(key)}]`, 'must be a string');
+  for (const [key, value] of Object.entries(labels))
+    if (typeof value !== 'string') refuse(`labels[${JSON.stringify(key)}]`, 'must be a string');
   return { type, mesh, name, labels: labels as Labels, spec: specOf(info, given, spec) };
 }
 

@@ -53,7 +53,8 @@ export class ResourceService {
       ...refusedLabels(info, draft, writer),
       ...validateResource(info, { name: displayName, mesh, labels: body.labels, spec }),
     ];
-    if (violations.length > 0) throw new ApiError('invalid', INVALID, violations.map(({ field, reason }) => `${field}: ${reason}`).join('; '), violations);
+    if (violations.length > 0)
+      throw new ApiError('invalid', INVALID, violations.map(({ field, reason }) => `${field}: ${reason}`).join('; '), violations);
     const labels = computeLabels(info, draft, writer);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const stored = await store.get(key);
@@ -63,7 +64,8 @@ export class ResourceService {
           ? { op: 'create', key, labels, spec, status: {}, owner: ownerOf(info, mesh) }
           : { op: 'update', key, labels, spec: withComputed(info, spec, stored.spec), expectVersion: stored.version },
       );
-      if (outcome.result === 'rejected') throw new ApiError('invalid', INVALID, outcome.message, [{ field: 'name', reason: outcome.message }]);
+      if (outcome.result === 'rejected')
+        throw new ApiError('invalid', INVALID, outcome.message, [{ field: 'name', reason: outcome.message }]);
       if (outcome.result === 'updated') return 'updated';
       if (outcome.result === 'created') {
         if (info.name === 'Mesh') await this.#options.afterMeshCreated(await this.get(info, mesh, storedName));
@@ -82,12 +84,16 @@ export class ResourceService {
     const stored = await this.get(info, mesh, name, title);
     this.#requireOwn(stored, 'delete');
     if (info.name === 'Mesh' && (await store.count({ type: 'Dataplane', mesh: name })) > 0) {
-      throw new ApiError('invalid', title, 'name: the mesh still has Dataplanes; delete them first', [{ field: 'name', reason: 'the mesh still has Dataplanes; delete them first' }]);
+      throw new ApiError('invalid', title, 'name: the mesh still has Dataplanes; delete them first', [
+        { field: 'name', reason: 'the mesh still has Dataplanes; delete them first' },
+      ]);
     }
     if (info.name === 'Zone') {
       const insight = await store.get({ type: 'ZoneInsight', mesh: '', name });
       if (insight !== undefined && isOnline(insight.spec)) {
-        throw new ApiError('invalid', title, 'name: the zone is online; stop it first', [{ field: 'name', reason: 'the zone is online; stop it first' }]);
+        throw new ApiError('invalid', title, 'name: the zone is online; stop it first', [
+          { field: 'name', reason: 'the zone is online; stop it first' },
+        ]);
       }
     }
     const outcome = await store.write({ op: 'delete', key: { type: info.name, mesh, name } });
@@ -96,16 +102,27 @@ export class ResourceService {
 
   #requireWritable(info: TypeInfo): void {
     const { writer, readOnly } = this.#options;
-    const allowed = info.writers === 'both' || info.writers === writer.mode || (info.writers !== 'none' && writer.mode === 'zone' && !writer.federated);
+    const allowed =
+      info.writers === 'both' ||
+      info.writers === writer.mode ||
+      (info.writers !== 'none' && writer.mode === 'zone' && !writer.federated);
     if (allowed && !readOnly) return;
-    const where = readOnly ? 'this API is read-only' : info.writers === 'none' ? 'control planes write it themselves' : `write it on a ${info.writers}`;
+    const where = readOnly
+      ? 'this API is read-only'
+      : info.writers === 'none'
+        ? 'control planes write it themselves'
+        : `write it on a ${info.writers}`;
     throw new ApiError('read_only', 'Method not allowed', `${info.name} cannot be written here: ${where}`);
   }
 
   async #requireMesh(info: TypeInfo, mesh: string): Promise<void> {
     if (info.scope === 'Global') return;
     if ((await this.#options.store.get({ type: 'Mesh', mesh: '', name: mesh })) !== undefined) return;
-    throw new ApiError('not_found', 'Failed to retrieve Mesh', `Not found: mesh ${JSON.stringify(mesh)} does not exist; create it first`);
+    throw new ApiError(
+      'not_found',
+      'Failed to retrieve Mesh',
+      `Not found: mesh ${JSON.stringify(mesh)} does not exist; create it first`,
+    );
   }
 
   /** What came from the other side by KDS is written there alone. */
@@ -116,7 +133,9 @@ export class ResourceService {
     const zone = stored.labels[label.zone];
     const home = mode === 'global' ? `zone ${zone ?? ''}`.trim() : zone === undefined ? 'global' : `zone ${zone}`;
     const reason = `this is a copy of a resource of ${home}: ${verb} it there`;
-    throw new ApiError('invalid', verb === 'delete' ? 'Could not delete a resource' : INVALID, reason, [{ field: `labels[${JSON.stringify(label.origin)}]`, reason }]);
+    throw new ApiError('invalid', verb === 'delete' ? 'Could not delete a resource' : INVALID, reason, [
+      { field: `labels[${JSON.stringify(label.origin)}]`, reason },
+    ]);
   }
 
   #normalize(info: TypeInfo, spec: JsonObject): JsonObject {
@@ -128,22 +147,37 @@ export class ResourceService {
 function nameOf(name: string, namespace: string | undefined): { storedName: string; displayName: string } {
   if (namespace === undefined || namespace === '') return { storedName: name, displayName: name };
   const suffix = `.${namespace}`;
-  return name.endsWith(suffix) ? { storedName: name, displayName: name.slice(0, -suffix.length) } : { storedName: name + suffix, displayName: name };
+  return name.endsWith(suffix)
+    ? { storedName: name, displayName: name.slice(0, -suffix.length) }
+    : { storedName: name + suffix, displayName: name };
 }
 
 /** Type, name and mesh of the body equal those of the URL. */
-function mismatches(info: TypeInfo, key: ResourceKey, urlName: string, body: { type: unknown; name: unknown; mesh: unknown }): Violation[] {
+function mismatches(
+  info: TypeInfo,
+  key: ResourceKey,
+  urlName: string,
+  body: { type: unknown; name: unknown; mesh: unknown },
+): Violation[] {
   const violations: Violation[] = [];
   if (body.type !== info.name) violations.push({ field: 'type', reason: `must be ${info.name}, as in the URL` });
-  if (body.name !== urlName && body.name !== key.name) violations.push({ field: 'name', reason: `must be ${urlName}, as in the URL` });
-  if (info.scope === 'Mesh' && body.mesh !== key.mesh) violations.push({ field: 'mesh', reason: `must be ${key.mesh}, as in the URL` });
+  if (body.name !== urlName && body.name !== key.name)
+    violations.push({ field: 'name', reason: `must be ${urlName}, as in the URL` });
+  if (info.scope === 'Mesh' && body.mesh !== key.mesh)
+    violations.push({ field: 'mesh', reason: `must be ${key.mesh}, as in the URL` });
   return violations;
 }
 
 function nameViolations(name: string): Violation[] {
   if (name.length > 253) return [{ field: 'name', reason: 'must have at most 253 characters' }];
   if (RFC_1123_SUBDOMAIN.test(name)) return [];
-  return [{ field: 'name', reason: 'must be an RFC 1123 subdomain: lower-case letters, digits, «-» and «.», starting and ending with a letter or digit' }];
+  return [
+    {
+      field: 'name',
+      reason:
+        'must be an RFC 1123 subdomain: lower-case letters, digits, «-» and «.», starting and ending with a letter or digit',
+    },
+  ];
 }
 
 /** kds-wire 7: mesh-scoped rows go with their Mesh, except Dataplane and Secret. */
@@ -157,5 +191,9 @@ function withComputed(info: TypeInfo, spec: JsonObject, stored: JsonObject): Jso
   if (info.name !== 'MeshService') return spec;
   const kept = (['state', 'identities'] as const).filter((key) => stored[key] !== undefined && spec[key] === undefined);
   const zoneIngress = spec['zoneIngress'] ?? stored['zoneIngress'];
-  return { ...spec, ...Object.fromEntries(kept.map((key) => [key, stored[key] ?? null])), ...(zoneIngress !== undefined && { zoneIngress }) };
+  return {
+    ...spec,
+    ...Object.fromEntries(kept.map((key) => [key, stored[key] ?? null])),
+    ...(zoneIngress !== undefined && { zoneIngress }),
+  };
 }

@@ -6,7 +6,12 @@ import { parseGoDuration } from './duration.ts';
 
 const text = (value: string) => z.string().default(value);
 const flag = (value: boolean) => z.boolean().default(value);
-const port = (value: number) => z.int('must be a port, 0 to 65535').min(0, 'must be a port, 0 to 65535').max(65_535, 'must be a port, 0 to 65535').default(value);
+const port = (value: number) =>
+  z
+    .int('must be a port, 0 to 65535')
+    .min(0, 'must be a port, 0 to 65535')
+    .max(65_535, 'must be a port, 0 to 65535')
+    .default(value);
 const count = (value: number) => z.int().min(0).default(value);
 /** A Go duration in the file, milliseconds in the program. */
 const duration = (value: string) =>
@@ -19,11 +24,17 @@ const section = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape).pre
 
 const zoneName = z
   .string()
-  .regex(/^([a-z]([a-z0-9-]{0,61}[a-z0-9])?)?$/, 'must be an RFC 1035 label: lower-case letters, digits and hyphens, a letter first, at most 63')
+  .regex(
+    /^([a-z]([a-z0-9-]{0,61}[a-z0-9])?)?$/,
+    'must be an RFC 1035 label: lower-case letters, digits and hyphens, a letter first, at most 63',
+  )
   .default('default');
 const globalAddress = z
   .string()
-  .regex(/^(grpcs?:\/\/[^/\s:]+:\d{1,5}|grpcs?:\/\/\[[0-9a-fA-F:]+\]:\d{1,5})?$/, 'must be grpcs://HOST:PORT, or grpc://HOST:PORT without TLS')
+  .regex(
+    /^(grpcs?:\/\/[^/\s:]+:\d{1,5}|grpcs?:\/\/\[[0-9a-fA-F:]+\]:\d{1,5})?$/,
+    'must be grpcs://HOST:PORT, or grpc://HOST:PORT without TLS',
+  )
   .default('');
 
 const defaultWorkDir = join(homedir(), '.meridian');

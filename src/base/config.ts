@@ -40,7 +40,8 @@ export function loadConfig({ file, env = {}, flags = {}, mode }: ConfigSources):
     if (!name.startsWith('MERIDIAN_') || NOT_CONFIG.has(name) || value === undefined) continue;
     const path = pathOfEnv.get(name);
     if (path !== undefined) setText(tree, path, value);
-    else violations.push({ field: name, reason: `no key of the configuration has this name${hint(name, [...pathOfEnv.keys()])}` });
+    else
+      violations.push({ field: name, reason: `no key of the configuration has this name${hint(name, [...pathOfEnv.keys()])}` });
   }
   for (const [path, value] of Object.entries(flags)) {
     if (leaves.has(path)) setText(tree, path, value);
@@ -119,9 +120,12 @@ function invalid(violations: readonly Violation[]): MeridianError {
 
 function violationOf(issue: z.core.$ZodIssue): Violation {
   const field = issue.path.map(String).join('.');
-  if (issue.code === 'unrecognized_keys') return { field: [field, ...issue.keys].filter(Boolean).join('.'), reason: 'unknown key' };
-  if (issue.code === 'invalid_type') return { field, reason: `must be ${issue.expected === 'int' ? 'a whole number' : `a ${issue.expected}`}` };
-  if (issue.code === 'invalid_value' && !issue.message.startsWith('must')) return { field, reason: `must be one of ${issue.values.map(String).join(', ')}` };
+  if (issue.code === 'unrecognized_keys')
+    return { field: [field, ...issue.keys].filter(Boolean).join('.'), reason: 'unknown key' };
+  if (issue.code === 'invalid_type')
+    return { field, reason: `must be ${issue.expected === 'int' ? 'a whole number' : `a ${issue.expected}`}` };
+  if (issue.code === 'invalid_value' && !issue.message.startsWith('must'))
+    return { field, reason: `must be one of ${issue.values.map(String).join(', ')}` };
   return { field, reason: issue.message };
 }
 
@@ -164,7 +168,10 @@ const kumaOnly = new Set(kumaOnlyKeys);
 const pathOfEnv = new Map([...leaves.keys()].map((path) => [envName(path), path]));
 
 export function envName(path: string): string {
-  return `MERIDIAN_${path.replace(/([a-z0-9])([A-Z])/g, '$1_$2').replaceAll('.', '_').toUpperCase()}`;
+  return `MERIDIAN_${path
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll('.', '_')
+    .toUpperCase()}`;
 }
 
 function collect(schema: JsonSchema, path: string): void {

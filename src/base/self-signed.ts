@@ -28,7 +28,10 @@ export async function createAuthority(name: string): Promise<Authority> {
     ...validity,
     keys,
     signingAlgorithm: ALGORITHM,
-    extensions: [new BasicConstraintsExtension(true, 0, true), new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true)],
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+    ],
   });
   return {
     certPem: certificate.toString('pem'),

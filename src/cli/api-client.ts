@@ -3,7 +3,12 @@ import { MeridianError, messageOf, type ErrorCode, type Violation } from '../bas
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 
-export type Item = JsonObject & { readonly type: string; readonly name: string; readonly mesh?: string; readonly labels?: Record<string, string> };
+export type Item = JsonObject & {
+  readonly type: string;
+  readonly name: string;
+  readonly mesh?: string;
+  readonly labels?: Record<string, string>;
+};
 
 /** What `GET /` says of the control plane. */
 export type Index = { readonly product: string; readonly version: string; readonly mode?: string; readonly zone?: string };
@@ -29,7 +34,8 @@ export class ApiClient {
 
   /** All items, page after page; of all meshes if none is named. */
   async list(info: TypeInfo, mesh: string | undefined, filter: Record<string, string> = {}): Promise<Item[]> {
-    const path = info.scope === 'Mesh' && mesh !== undefined ? `/meshes/${encodeURIComponent(mesh)}/${info.path}` : `/${info.path}`;
+    const path =
+      info.scope === 'Mesh' && mesh !== undefined ? `/meshes/${encodeURIComponent(mesh)}/${info.path}` : `/${info.path}`;
     return await this.#pages(path, filter);
   }
 
@@ -58,7 +64,12 @@ export class ApiClient {
     }
   }
 
-  async #call(method: string, path: string, body?: JsonObject, expected: readonly number[] = []): Promise<{ status: number; body: unknown }> {
+  async #call(
+    method: string,
+    path: string,
+    body?: JsonObject,
+    expected: readonly number[] = [],
+  ): Promise<{ status: number; body: unknown }> {
     let response: Response;
     try {
       response = await fetch(this.#address + path, {
@@ -82,12 +93,26 @@ function itemPath(info: TypeInfo, mesh: string, name: string): string {
   return `${prefix}/${info.path}/${encodeURIComponent(name)}`;
 }
 
-const CODES: Record<number, ErrorCode> = { 400: 'invalid', 403: 'forbidden', 404: 'not_found', 405: 'read_only', 409: 'conflict', 413: 'too_large', 503: 'unavailable' };
+const CODES: Record<number, ErrorCode> = {
+  400: 'invalid',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'read_only',
+  409: 'conflict',
+  413: 'too_large',
+  503: 'unavailable',
+};
 
 function failure(status: number, answer: unknown, text: string): MeridianError {
-  const { title = '', detail = text.trim(), invalid_parameters: violations = [] } = (answer ?? {}) as { title?: string; detail?: string; invalid_parameters?: Violation[] };
+  const {
+    title = '',
+    detail = text.trim(),
+    invalid_parameters: violations = [],
+  } = (answer ?? {}) as { title?: string; detail?: string; invalid_parameters?: Violation[] };
   const message = violations.length > 0 ? title : [title, detail].filter(Boolean).join(': ');
-  return new MeridianError(CODES[status] ?? 'internal', message === '' ? `the answer has status ${String(status)}` : message, { violations });
+  return new MeridianError(CODES[status] ?? 'internal', message === '' ? `the answer has status ${String(status)}` : message, {
+    violations,
+  });
 }
 
 function parse(text: string): unknown {

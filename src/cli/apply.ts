@@ -32,7 +32,8 @@ export async function* applyDocuments(client: ApiClient, documents: readonly Res
 }
 
 function withOrigin({ info, body }: ResourceDocument, messages: string[]): JsonObject {
-  const labels = typeof body['labels'] === 'object' && body['labels'] !== null && !Array.isArray(body['labels']) ? body['labels'] : {};
+  const labels =
+    typeof body['labels'] === 'object' && body['labels'] !== null && !Array.isArray(body['labels']) ? body['labels'] : {};
   if (info.codec.kind !== 'json' || labels[label.origin] !== undefined) return body;
   messages.push(`label ${label.origin}: zone was added`);
   return { ...body, labels: { ...labels, [label.origin]: 'zone' } };

@@ -25,7 +25,10 @@ export async function demo({ once }: { once: boolean }): Promise<number> {
     show(result, fleet);
     if (!once && fleet !== undefined) {
       print('\nCtrl-C stops everything.');
-      await Promise.race([fleet.broken, new Promise((resolve) => stop.signal.addEventListener('abort', resolve, { once: true }))]);
+      await Promise.race([
+        fleet.broken,
+        new Promise((resolve) => stop.signal.addEventListener('abort', resolve, { once: true })),
+      ]);
     }
     return 0;
   } catch (error) {
@@ -61,7 +64,11 @@ async function work(options: { freePorts: boolean; signal: AbortSignal }, onFlee
         task: async (_context, task) => {
           await applyShop(addresses, 'global', applied);
           // The meshes must have reached the zones before anything is put into them there.
-          await verifyInStep(addresses, applied.filter(({ info }) => info.name === 'Mesh'), options.signal);
+          await verifyInStep(
+            addresses,
+            applied.filter(({ info }) => info.name === 'Mesh'),
+            options.signal,
+          );
           for (const zone of ZONES) await applyShop(addresses, zone, applied);
           task.title = `Apply examples/shop: ${String(applied.length)} resources`;
         },
@@ -93,13 +100,27 @@ function show({ verified, hops }: Result, fleet: Fleet | undefined): void {
       index === 0 ? `${resource.info.name} ${resource.mesh === '' ? '' : `${resource.mesh}/`}${resource.name}` : '',
       place,
       storedName,
-      [label.origin, label.zone].flatMap((key) => (item.labels?.[key] === undefined ? [] : [`${key.slice('kuma.io/'.length)}=${item.labels[key]}`])).join(' '),
+      [label.origin, label.zone]
+        .flatMap((key) => (item.labels?.[key] === undefined ? [] : [`${key.slice('kuma.io/'.length)}=${item.labels[key]}`]))
+        .join(' '),
     ]),
   );
   print(`\nWho holds what:\n${table(['RESOURCE', 'ON', 'STORED NAME', 'LABELS'], rows)}`);
   print(`\nFrom an acknowledged write here to the row there, median of 5:`);
-  print(table(['FROM', 'TO', 'WHAT', 'TIME'], hops.map(({ from, to, what, medianMs }) => [from, to, what, `${medianMs.toFixed(1)} ms`])));
-  print(`\nREST APIs:\n${table(['CONTROL PLANE', 'URL'], (fleet?.members ?? []).map(({ name, api }) => [name, api]))}`);
+  print(
+    table(
+      ['FROM', 'TO', 'WHAT', 'TIME'],
+      hops.map(({ from, to, what, medianMs }) => [from, to, what, `${medianMs.toFixed(1)} ms`]),
+    ),
+  );
+  print(
+    `\nREST APIs:\n${table(
+      ['CONTROL PLANE', 'URL'],
+      (fleet?.members ?? []).map(({ name, api }) => [name, api]),
+    )}`,
+  );
   const west = fleet?.members.find(({ name }) => name === 'west')?.api ?? '';
-  print(`\nTry:\n  bin/meridian get meshservices --mesh shop --address ${west}\n  bin/meridian get meshtimeouts -A -o wide\n  bin/meridian inspect zones`);
+  print(
+    `\nTry:\n  bin/meridian get meshservices --mesh shop --address ${west}\n  bin/meridian get meshtimeouts -A -o wide\n  bin/meridian inspect zones`,
+  );
 }

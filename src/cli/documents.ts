@@ -27,8 +27,10 @@ const ENDINGS = new Set(['.yaml', '.yml', '.json']);
 export async function readDocuments(sources: readonly string[], defaultMesh: string): Promise<ResourceDocument[]> {
   const documents: ResourceDocument[] = [];
   const problems: string[] = [];
-  for (const source of sources) for (const file of await filesOf(source)) parseFile(await contentOf(file), file, defaultMesh, documents, problems);
-  if (problems.length > 0) throw new MeridianError('invalid', `nothing was applied:\n${problems.map((line) => `  ${line}`).join('\n')}`);
+  for (const source of sources)
+    for (const file of await filesOf(source)) parseFile(await contentOf(file), file, defaultMesh, documents, problems);
+  if (problems.length > 0)
+    throw new MeridianError('invalid', `nothing was applied:\n${problems.map((line) => `  ${line}`).join('\n')}`);
   if (documents.length === 0) throw new MeridianError('invalid', `no resource found in ${sources.join(', ')}`);
   return documents.toSorted((a, b) => rank(a) - rank(b));
 }
@@ -59,7 +61,8 @@ function toResource(value: unknown, place: string, defaultMesh: string): Resourc
   const { type, name } = given;
   if (typeof type !== 'string') return 'type: must be given';
   const info = findType(type);
-  if (info === undefined || info.path === '') return `type: ${JSON.stringify(type)} is no resource type; \`meridian get --help\` lists them`;
+  if (info === undefined || info.path === '')
+    return `type: ${JSON.stringify(type)} is no resource type; \`meridian get --help\` lists them`;
   if (typeof name !== 'string' || name === '') return 'name: must be given';
   const mesh = info.scope === 'Global' ? '' : (given['mesh'] ?? defaultMesh);
   if (typeof mesh !== 'string') return 'mesh: must be a string';
@@ -68,7 +71,8 @@ function toResource(value: unknown, place: string, defaultMesh: string): Resourc
 
 /** `apiVersion: kuma.io/v1alpha1`: metadata becomes name, mesh and labels (decisions D5). */
 function fromKubernetes({ apiVersion, kind, metadata, spec }: JsonObject): JsonObject | string {
-  if (apiVersion !== 'kuma.io/v1alpha1') return `apiVersion: must be kuma.io/v1alpha1, or leave it out and give type, name and mesh`;
+  if (apiVersion !== 'kuma.io/v1alpha1')
+    return `apiVersion: must be kuma.io/v1alpha1, or leave it out and give type, name and mesh`;
   if (!isObject(metadata)) return 'metadata: must be an object';
   const labels = isObject(metadata['labels']) ? metadata['labels'] : {};
   const { [label.mesh]: mesh = 'default', ...others } = labels;
@@ -94,7 +98,10 @@ async function filesOf(source: string): Promise<string[]> {
   if (found === null) throw new MeridianError('invalid', `${source}: no such file or folder`);
   if (!found.isDirectory()) return [source];
   const names = await readdir(source, { recursive: true });
-  return names.filter((name) => ENDINGS.has(extname(name))).sort().map((name) => join(source, name));
+  return names
+    .filter((name) => ENDINGS.has(extname(name)))
+    .sort()
+    .map((name) => join(source, name));
 }
 
 async function contentOf(source: string): Promise<string> {

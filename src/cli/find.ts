@@ -8,7 +8,9 @@ import type { ApiClient, Item } from './api-client.ts';
 export function requireType(text: string): TypeInfo {
   const info = findTypeByAnyName(text);
   if (info !== undefined && info.path !== '') return info;
-  const known = resourceTypes.filter(({ path }) => path !== '').map(({ path, shortName }) => (shortName === null ? path : `${path} (${shortName})`));
+  const known = resourceTypes
+    .filter(({ path }) => path !== '')
+    .map(({ path, shortName }) => (shortName === null ? path : `${path} (${shortName})`));
   throw new MeridianError('invalid', `${JSON.stringify(text)} is no resource type. Known types:\n  ${known.join('\n  ')}`);
 }
 
@@ -19,13 +21,23 @@ export function requireType(text: string): TypeInfo {
 export async function findOne(client: ApiClient, info: TypeInfo, mesh: string, name: string): Promise<Item> {
   const stored = await client.get(info, mesh, name);
   if (stored !== undefined) return stored;
-  const named = await client.list(info, info.scope === 'Mesh' ? mesh : undefined, { [`filter[labels.${label.displayName}]`]: name });
+  const named = await client.list(info, info.scope === 'Mesh' ? mesh : undefined, {
+    [`filter[labels.${label.displayName}]`]: name,
+  });
   const [only, ...others] = named;
   if (only !== undefined && others.length === 0) return only;
   if (only === undefined) {
     const where = info.scope === 'Mesh' ? ` in mesh ${JSON.stringify(mesh)}` : '';
-    throw new MeridianError('not_found', `there is no ${info.name} ${JSON.stringify(name)}${where}; \`meridian get ${info.path}\` lists what there is`);
+    throw new MeridianError(
+      'not_found',
+      `there is no ${info.name} ${JSON.stringify(name)}${where}; \`meridian get ${info.path}\` lists what there is`,
+    );
   }
-  const names = named.map((item) => `  ${item.name}   zone: ${item.labels?.[label.zone] ?? '-'}   namespace: ${item.labels?.[label.namespace] ?? '-'}`);
-  throw new MeridianError('invalid', `several have the display name ${JSON.stringify(name)}; name one by its stored name:\n${names.join('\n')}`);
+  const names = named.map(
+    (item) => `  ${item.name}   zone: ${item.labels?.[label.zone] ?? '-'}   namespace: ${item.labels?.[label.namespace] ?? '-'}`,
+  );
+  throw new MeridianError(
+    'invalid',
+    `several have the display name ${JSON.stringify(name)}; name one by its stored name:\n${names.join('\n')}`,
+  );
 }

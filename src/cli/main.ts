@@ -10,13 +10,18 @@ const program = new Command('meridian')
   .description('A multizone control plane: one global and many zones, kept in step within milliseconds.')
   .showHelpAfterError('(--help shows what is possible)')
   .exitOverride()
-  .addHelpText('after', '\nFirst steps:\n  meridian demo                 a global and two zones on this machine\n  meridian get meshes           what a control plane holds\n\nExit codes: 0 done, 1 not done, 2 the call was not understood.');
+  .addHelpText(
+    'after',
+    '\nFirst steps:\n  meridian demo                 a global and two zones on this machine\n  meridian get meshes           what a control plane holds\n\nExit codes: 0 done, 1 not done, 2 the call was not understood.',
+  );
 
 program
   .command('version')
   .description('the version of this command')
   .option('-o, --output <format>', 'text or json', 'text')
-  .action(({ output }: { output: string }) => print(output === 'json' ? JSON.stringify({ product: 'Meridian', version: productVersion }) : `Meridian ${productVersion}`));
+  .action(({ output }: { output: string }) =>
+    print(output === 'json' ? JSON.stringify({ product: 'Meridian', version: productVersion }) : `Meridian ${productVersion}`),
+  );
 addRunCommands(program);
 addResourceCommands(program);
 program

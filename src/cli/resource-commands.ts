@@ -13,15 +13,27 @@ type Common = { address: string; mesh: string; output: Format };
 
 export function addResourceCommands(program: Command): void {
   common(program.command('apply').description('create or change resources'))
-    .requiredOption('-f, --file <source>', 'file, folder, URL, or - for standard input; may be given again', (value: string, before: string[] = []) => [...before, value])
-    .addHelpText('after', '\nExamples:\n  meridian apply -f examples/shop/global\n  cat timeout.yaml | meridian apply -f - --address http://127.0.0.1:5691')
+    .requiredOption(
+      '-f, --file <source>',
+      'file, folder, URL, or - for standard input; may be given again',
+      (value: string, before: string[] = []) => [...before, value],
+    )
+    .addHelpText(
+      'after',
+      '\nExamples:\n  meridian apply -f examples/shop/global\n  cat timeout.yaml | meridian apply -f - --address http://127.0.0.1:5691',
+    )
     .action(async (options: Common & { file: string[] }) => apply(options));
   common(program.command('get').description('show the resources of a type, or one of them'))
     .argument('<type>', 'type, plural or short name: MeshTimeout, meshtimeouts, mt')
     .argument('[name]', 'display name or stored name')
     .option('-A, --all-meshes', 'of all meshes')
-    .addHelpText('after', '\nExamples:\n  meridian get meshes\n  meridian get mt --mesh shop\n  meridian get meshservice cart -o yaml')
-    .action(async (type: string, name: string | undefined, options: Common & { allMeshes?: boolean }) => get(type, name, options));
+    .addHelpText(
+      'after',
+      '\nExamples:\n  meridian get meshes\n  meridian get mt --mesh shop\n  meridian get meshservice cart -o yaml',
+    )
+    .action(async (type: string, name: string | undefined, options: Common & { allMeshes?: boolean }) =>
+      get(type, name, options),
+    );
   common(program.command('delete').description('delete one resource'))
     .argument('<type>', 'type, plural or short name')
     .argument('<name>', 'display name or stored name')
@@ -40,7 +52,9 @@ function common(command: Command): Command {
   return command
     .addOption(new Option('--address <url>', 'control plane to talk to').default('http://127.0.0.1:5681').env('MERIDIAN_ADDRESS'))
     .addOption(new Option('--mesh <mesh>', 'mesh of the resources').default('default').env('MERIDIAN_MESH'))
-    .addOption(new Option('-o, --output <format>', 'form of the answer').choices(['table', 'wide', 'json', 'yaml']).default('table'));
+    .addOption(
+      new Option('-o, --output <format>', 'form of the answer').choices(['table', 'wide', 'json', 'yaml']).default('table'),
+    );
 }
 
 async function apply({ file, address, mesh, output }: Common & { file: string[] }): Promise<void> {
@@ -58,7 +72,11 @@ async function apply({ file, address, mesh, output }: Common & { file: string[] 
   if (failed > 0) throw new MeridianError('invalid', `${String(failed)} of ${String(all.length)} resources could not be applied`);
 }
 
-async function get(typeName: string, name: string | undefined, { address, mesh, output, allMeshes = false }: Common & { allMeshes?: boolean }): Promise<void> {
+async function get(
+  typeName: string,
+  name: string | undefined,
+  { address, mesh, output, allMeshes = false }: Common & { allMeshes?: boolean },
+): Promise<void> {
   const client = new ApiClient(address);
   const info = requireType(typeName);
   if (name !== undefined) {
@@ -68,7 +86,8 @@ async function get(typeName: string, name: string | undefined, { address, mesh, 
   }
   const items = await client.list(info, allMeshes || info.scope === 'Global' ? undefined : mesh);
   if (output === 'json' || output === 'yaml') print(serialize({ total: items.length, items }, output));
-  else if (items.length === 0) print(`no ${info.plural.toLowerCase()}${info.scope === 'Mesh' && !allMeshes ? ` in mesh ${mesh}; -A shows all meshes` : ''}`);
+  else if (items.length === 0)
+    print(`no ${info.plural.toLowerCase()}${info.scope === 'Mesh' && !allMeshes ? ` in mesh ${mesh}; -A shows all meshes` : ''}`);
   else print(tableOf(info, items, output === 'wide'));
 }
 
@@ -82,7 +101,13 @@ function tableOf(info: TypeInfo, items: readonly Item[], wide: boolean): string 
     labels[label.origin] ?? '-',
     name,
     ageOf(modificationTime),
-    ...(wide ? [Object.entries(labels).map(([key, value]) => `${key}=${value}`).join(',')] : []),
+    ...(wide
+      ? [
+          Object.entries(labels)
+            .map(([key, value]) => `${key}=${value}`)
+            .join(','),
+        ]
+      : []),
   ]);
   return table(head, rows);
 }
@@ -106,13 +131,28 @@ async function inspectZones({ address, output }: Common): Promise<void> {
 }
 
 function zoneRow(item: Item): string[] {
-  const { zone, zoneInsight } = item as unknown as { zone: { enabled?: boolean }; zoneInsight?: { subscriptions?: Subscription[] } };
+  const { zone, zoneInsight } = item as unknown as {
+    zone: { enabled?: boolean };
+    zoneInsight?: { subscriptions?: Subscription[] };
+  };
   const subscriptions = zoneInsight?.subscriptions ?? [];
   const last = subscriptions.at(-1);
-  const online = subscriptions.some(({ connectTime, disconnectTime }) => connectTime !== undefined && disconnectTime === undefined);
-  const sum = (key: 'responsesSent' | 'responsesRejected'): string => String(subscriptions.reduce((total, { status }) => total + Number(status?.total?.[key] ?? 0), 0));
+  const online = subscriptions.some(
+    ({ connectTime, disconnectTime }) => connectTime !== undefined && disconnectTime === undefined,
+  );
+  const sum = (key: 'responsesSent' | 'responsesRejected'): string =>
+    String(subscriptions.reduce((total, { status }) => total + Number(status?.total?.[key] ?? 0), 0));
   const status = zone.enabled === false ? 'Disabled' : online ? 'Online' : 'Offline';
-  return [item.name, status, ageOf(last?.connectTime), ageOf(last?.status?.lastUpdateTime), sum('responsesSent'), sum('responsesRejected'), last?.version?.kumaCp?.version ?? '-', storeOf(last?.config)];
+  return [
+    item.name,
+    status,
+    ageOf(last?.connectTime),
+    ageOf(last?.status?.lastUpdateTime),
+    sum('responsesSent'),
+    sum('responsesRejected'),
+    last?.version?.kumaCp?.version ?? '-',
+    storeOf(last?.config),
+  ];
 }
 
 function storeOf(config: string | undefined): string {

@@ -12,7 +12,9 @@ const FLAGS: Record<string, readonly [flag: string, about: string]> = {
   'store.embedded.path': ['--store-path <folder>', 'folder of the embedded store'],
   'log.level': ['--log-level <level>', 'silent, error, warn, info or debug (info)'],
 };
-const GLOBAL_FLAGS: typeof FLAGS = { 'multizone.global.kds.grpcPort': ['--kds-port <port>', 'port that zones connect to (5685)'] };
+const GLOBAL_FLAGS: typeof FLAGS = {
+  'multizone.global.kds.grpcPort': ['--kds-port <port>', 'port that zones connect to (5685)'],
+};
 const ZONE_FLAGS: typeof FLAGS = {
   'multizone.zone.name': ['--name <zone>', 'name of the zone (default)'],
   'multizone.zone.globalAddress': ['--global-address <url>', 'grpcs://HOST:PORT of global; without it the zone runs on its own'],
@@ -23,15 +25,26 @@ type Options = Record<string, string | string[] | undefined>;
 export function addRunCommands(program: Command): void {
   const global = program.command('global').description('the global control plane');
   withConfig(global.command('run').description('run a global control plane until it is stopped'), { ...FLAGS, ...GLOBAL_FLAGS })
-    .addHelpText('after', '\nExamples:\n  meridian global run\n  meridian global run --store postgres --set store.postgres.dbName=global')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  meridian global run\n  meridian global run --store postgres --set store.postgres.dbName=global',
+    )
     .action(async (options: Options) => runUntilStopped('global', configOf('global', options, { ...FLAGS, ...GLOBAL_FLAGS })));
   const zone = program.command('zone').description('a zone control plane');
   withConfig(zone.command('run').description('run a zone control plane until it is stopped'), { ...FLAGS, ...ZONE_FLAGS })
-    .addHelpText('after', '\nExamples:\n  meridian zone run --name east --global-address grpcs://global.example:5685\n  meridian zone run --name alone')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  meridian zone run --name east --global-address grpcs://global.example:5685\n  meridian zone run --name alone',
+    )
     .action(async (options: Options) => runUntilStopped('zone', configOf('zone', options, { ...FLAGS, ...ZONE_FLAGS })));
   const migrate = program.command('migrate').description('the schema of the store');
-  withConfig(migrate.command('up').description('bring the database to the schema of this version'), { ...FLAGS, ...ZONE_FLAGS }).action(migrateUp);
-  withConfig(migrate.command('status').description('show which migrations are applied'), { ...FLAGS, ...ZONE_FLAGS }).action(migrateStatus);
+  withConfig(migrate.command('up').description('bring the database to the schema of this version'), {
+    ...FLAGS,
+    ...ZONE_FLAGS,
+  }).action(migrateUp);
+  withConfig(migrate.command('status').description('show which migrations are applied'), { ...FLAGS, ...ZONE_FLAGS }).action(
+    migrateStatus,
+  );
 }
 
 function withConfig(command: Command, flags: typeof FLAGS): Command {
@@ -63,7 +76,10 @@ function flagName(flag: string): string {
   return (flag.split(' ')[0] ?? '').replace(/^--/, '').replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-async function runUntilStopped(mode: 'global' | 'zone', { config, warnings }: { config: Config; warnings: string[] }): Promise<void> {
+async function runUntilStopped(
+  mode: 'global' | 'zone',
+  { config, warnings }: { config: Config; warnings: string[] },
+): Promise<void> {
   const log = createLogger(config.log.level, { mode, ...(mode === 'zone' && { zone: config.multizone.zone.name }) });
   for (const warning of warnings) log.warn(warning);
   const stop = new AbortController();
@@ -92,11 +108,19 @@ async function migrateStatus(options: Options): Promise<void> {
   await withDatabase(options, async (database) => {
     const { migrationStatus } = await import('../store/migrate.ts');
     const rows = await migrationStatus(database);
-    print(table(['MIGRATION', 'APPLIED'], rows.map(({ name, appliedAt }) => [name, appliedAt ?? 'not yet'])));
+    print(
+      table(
+        ['MIGRATION', 'APPLIED'],
+        rows.map(({ name, appliedAt }) => [name, appliedAt ?? 'not yet']),
+      ),
+    );
   });
 }
 
-async function withDatabase(options: Options, use: (database: import('../store/database.ts').Database, log: Logger) => Promise<void>): Promise<void> {
+async function withDatabase(
+  options: Options,
+  use: (database: import('../store/database.ts').Database, log: Logger) => Promise<void>,
+): Promise<void> {
   const { config } = configOf('zone', options, { ...FLAGS, ...ZONE_FLAGS });
   const log = createLogger('warn');
   const { openDatabase } = await import('../store/database.ts');

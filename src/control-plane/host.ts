@@ -124,9 +124,20 @@ export async function runHost({ side, config, context, start, afterMeshCreated }
         leaderSignal,
       ),
     );
-    setInfo({ product: productName, version: productVersion, buildDate: '', gitCommit: '', gitTag: '', instanceId, clusterId: await clusterId() });
+    setInfo({
+      product: productName,
+      version: productVersion,
+      buildDate: '',
+      gitCommit: '',
+      gitTag: '',
+      instanceId,
+      clusterId: await clusterId(),
+    });
     started = true;
-    log.info({ api: config.apiServer.http.port, diagnostics: config.diagnostics.serverPort, store: config.store.type }, `${side.mode} is up`);
+    log.info(
+      { api: config.apiServer.http.port, diagnostics: config.diagnostics.serverPort, store: config.store.type },
+      `${side.mode} is up`,
+    );
     await aborted(signal);
   } finally {
     stop.abort();
@@ -148,6 +159,8 @@ async function listen(server: FastifyInstance, key: string, host: string, port: 
   try {
     await server.listen({ host, port });
   } catch (cause) {
-    throw new MeridianError('config', `${key}: cannot listen on ${host}:${String(port)}; free it or choose another port`, { cause });
+    throw new MeridianError('config', `${key}: cannot listen on ${host}:${String(port)}; free it or choose another port`, {
+      cause,
+    });
   }
 }

@@ -9,7 +9,12 @@ const MOST_MS = 10_000;
 const GOOD_RUN_MS = 30_000;
 
 /** Runs `task` until the signal aborts; when it fails or ends it is run again, with jitter. Never rejects. */
-export async function supervise(name: string, task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal, log: Logger): Promise<void> {
+export async function supervise(
+  name: string,
+  task: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+  log: Logger,
+): Promise<void> {
   let wait = FIRST_MS;
   while (!signal.aborted) {
     const began = performance.now();

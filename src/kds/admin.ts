@@ -2,12 +2,15 @@
 import type { Duplex } from 'node:stream';
 import { decodeAdminRequest, encodeAdminResponse } from '../wire/kds-messages.ts';
 
-export type AdminStream = 'streamXDSConfigs' | 'streamStats' | 'streamClusters';
-
 /** Answers every request at once and once only: no proxy is connected to this control plane. */
-export async function answerAdminRequests(call: Duplex, _stream: AdminStream): Promise<void> {
+export async function answerAdminRequests(call: Duplex): Promise<void> {
   for await (const bytes of call) {
     const { requestId, resourceName } = decodeAdminRequest(bytes as Buffer);
-    call.write(encodeAdminResponse({ requestId, error: `no proxy of Dataplane ${JSON.stringify(resourceName)} is connected to this zone` }));
+    call.write(
+      encodeAdminResponse({
+        requestId,
+        error: `no proxy of Dataplane ${JSON.stringify(resourceName)} is connected to this zone`,
+      }),
+    );
   }
 }

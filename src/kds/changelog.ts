@@ -118,7 +118,10 @@ export class Changelog {
     const holder = this.#rowOfSlot.get(row.type)?.get(made.wireName);
     if (holder !== undefined && holder !== key) {
       this.#waiting.set(`${row.type}/${key}`, row);
-      this.#log.error({ type: row.type, name: row.name, mesh: row.mesh, wireName: made.wireName }, 'two resources have one name on the wire; the later one is not sent: rename it');
+      this.#log.error(
+        { type: row.type, name: row.name, mesh: row.mesh, wireName: made.wireName },
+        'two resources have one name on the wire; the later one is not sent: rename it',
+      );
       return;
     }
     const log = this.#mustLog(row.type);
@@ -180,13 +183,23 @@ export class Changelog {
       const plainName = `${info.kds.skipHash ? mapped.name : row.name}.${row.mesh}`;
       const bytes = encodeResourceEntry({ name: wireName, version, kumaResource });
       const plain = once(() => {
-        const renamed = encodeKumaResource(info, { ...decodeKumaResource(info, kumaResource), name: plainName.slice(0, plainName.lastIndexOf('.')) });
+        const renamed = encodeKumaResource(info, {
+          ...decodeKumaResource(info, kumaResource),
+          name: plainName.slice(0, plainName.lastIndexOf('.')),
+        });
         const plainVersion = wireVersion(renamed);
-        return { wireName: plainName, version: plainVersion, bytes: encodeResourceEntry({ name: plainName, version: plainVersion, kumaResource: renamed }) };
+        return {
+          wireName: plainName,
+          version: plainVersion,
+          bytes: encodeResourceEntry({ name: plainName, version: plainVersion, kumaResource: renamed }),
+        };
       });
       return { wireName, plainName, entry: { audience, version, bytes, plain } };
     } catch (error) {
-      this.#log.error({ type: row.type, name: row.name, mesh: row.mesh, err: messageOf(error) }, 'this resource cannot be sent; correct it');
+      this.#log.error(
+        { type: row.type, name: row.name, mesh: row.mesh, err: messageOf(error) },
+        'this resource cannot be sent; correct it',
+      );
       return null;
     }
   }
@@ -197,7 +210,11 @@ function rowKey({ mesh, name }: { mesh: string; name: string }): string {
 }
 
 function sameAudience(a: Audience, b: Audience): boolean {
-  return a.to === b.to && (a.to === 'nobody' || b.to === 'nobody' || a.feature === b.feature) && (a.to !== 'others' || b.to !== 'others' || a.zone === b.zone);
+  return (
+    a.to === b.to &&
+    (a.to === 'nobody' || b.to === 'nobody' || a.feature === b.feature) &&
+    (a.to !== 'others' || b.to !== 'others' || a.zone === b.zone)
+  );
 }
 
 function once<T>(make: () => T): () => T {

@@ -112,11 +112,19 @@ class Connection {
     return await new Promise((resolve, reject) => {
       let isMeridian = false;
       const deadline = Date.now() + ANSWER_MS;
-      const call = this.#client.makeUnaryRequest(path, requestSerialize, responseDeserialize, encodeHealthCheckRequest(), this.#headers(), { deadline }, (error, bytes) => {
-        if (error?.code === status.UNIMPLEMENTED) resolve({ isMeridian: false, intervalMs: 0 });
-        else if (error !== null) reject(error);
-        else resolve({ isMeridian, intervalMs: bytes === undefined ? 0 : decodeHealthCheckResponse(bytes).intervalMs });
-      });
+      const call = this.#client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        encodeHealthCheckRequest(),
+        this.#headers(),
+        { deadline },
+        (error, bytes) => {
+          if (error?.code === status.UNIMPLEMENTED) resolve({ isMeridian: false, intervalMs: 0 });
+          else if (error !== null) reject(error);
+          else resolve({ isMeridian, intervalMs: bytes === undefined ? 0 : decodeHealthCheckResponse(bytes).intervalMs });
+        },
+      );
       call.on('metadata', (metadata) => {
         isMeridian = metadata.get('features').some((value) => value.toString().split(/, ?/).includes(feature.meridian));
       });
@@ -124,7 +132,7 @@ class Connection {
   }
 
   async keepChecking(intervalMs: number): Promise<void> {
-    for (let wait = intervalMs; ; ) {
+    for (let wait = intervalMs; ;) {
       await delay(wait > 0 ? wait : HEALTH_CHECK_MS, undefined, { signal: this.#signal, ref: false });
       wait = (await this.healthCheck()).intervalMs;
     }
@@ -136,7 +144,24 @@ class Connection {
       const rules = zoneReceiveRules();
       const send = (message: Buffer): void => void call.write(message);
       const now = (): number => performance.now();
-      await consume(call, new Receiver({ zone, peer: 'global', streamId, rules, sink, node, resume, maxMessageBytes, validate, send, observe, log, now }));
+      await consume(
+        call,
+        new Receiver({
+          zone,
+          peer: 'global',
+          streamId,
+          rules,
+          sink,
+          node,
+          resume,
+          maxMessageBytes,
+          validate,
+          send,
+          observe,
+          log,
+          now,
+        }),
+      );
     });
   }
 
@@ -164,14 +189,18 @@ class Connection {
   /** Unimplemented disables an admin stream and nothing else (kds-wire 2.1): its promise then stays open. */
   async admin(kind: StreamKind, name: 'streamXDSConfigs' | 'streamStats' | 'streamClusters'): Promise<void> {
     try {
-      await this.#open(kind, globalService[name].path, async (call) => answerAdminRequests(call, name));
+      await this.#open(kind, globalService[name].path, async (call) => answerAdminRequests(call));
     } catch (error) {
       if ((error as { code?: unknown }).code !== status.UNIMPLEMENTED) throw error;
       await new Promise((resolve) => this.#signal.addEventListener('abort', resolve, { once: true }));
     }
   }
 
-  async #open(stream: StreamKind, path: string, work: (call: Duplex, streamId: string, log: Logger) => Promise<void>): Promise<void> {
+  async #open(
+    stream: StreamKind,
+    path: string,
+    work: (call: Duplex, streamId: string, log: Logger) => Promise<void>,
+  ): Promise<void> {
     const { observe } = this.#options;
     const streamId = randomUUID();
     const { requestSerialize, responseDeserialize } = syncService.globalToZoneSync;

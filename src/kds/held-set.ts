@@ -17,7 +17,7 @@ export class HeldSet {
     }
     const before = this.#words[word] ?? 0;
     this.#words[word] = before | (1 << (index & 31));
-    return (before >>> (index & 31) & 1) === 0;
+    return ((before >>> (index & 31)) & 1) === 0;
   }
 
   delete(index: number): void {

@@ -4,7 +4,12 @@ export type StreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats
 
 /** Which control plane speaks, as its node metadata says (kds-wire 2.2). */
 export type PeerNode = {
-  readonly version: { readonly version?: string; readonly gitTag?: string; readonly gitCommit?: string; readonly buildDate?: string };
+  readonly version: {
+    readonly version?: string;
+    readonly gitTag?: string;
+    readonly gitCommit?: string;
+    readonly buildDate?: string;
+  };
   /** The peer's sanitized configuration as JSON, `''` if it sends none. */
   readonly config: string;
   readonly instanceId: string;
@@ -13,9 +18,21 @@ export type PeerNode = {
 
 export type SyncEvent =
   /** `streamId` is a fresh UUID per stream: the id of its KDSSubscription. */
-  | { readonly kind: 'opened'; readonly peer: string; readonly streamId: string; readonly stream: StreamKind; readonly authorized: boolean }
+  | {
+      readonly kind: 'opened';
+      readonly peer: string;
+      readonly streamId: string;
+      readonly stream: StreamKind;
+      readonly authorized: boolean;
+    }
   | { readonly kind: 'node'; readonly peer: string; readonly streamId: string; readonly node: PeerNode }
-  | { readonly kind: 'closed'; readonly peer: string; readonly streamId: string; readonly stream: StreamKind; readonly error: string | null }
+  | {
+      readonly kind: 'closed';
+      readonly peer: string;
+      readonly streamId: string;
+      readonly stream: StreamKind;
+      readonly error: string | null;
+    }
   /** This side sent a response. */
   | {
       readonly kind: 'sent';
@@ -26,7 +43,13 @@ export type SyncEvent =
       readonly removed: number;
       readonly bytes: number;
     }
-  | { readonly kind: 'acknowledged'; readonly peer: string; readonly streamId: string; readonly type: string; readonly seconds: number }
+  | {
+      readonly kind: 'acknowledged';
+      readonly peer: string;
+      readonly streamId: string;
+      readonly type: string;
+      readonly seconds: number;
+    }
   /** The peer refused our response; `refused` names the resources where it said which. */
   | {
       readonly kind: 'rejected';

@@ -28,7 +28,10 @@ export type ReceiverOptions = {
   /** The peer is Meridian: send versions, take differences, prune nothing (decisions D29). */
   readonly resume: boolean;
   readonly maxMessageBytes: number;
-  readonly validate: (info: TypeInfo, resource: { name: string; mesh: string; labels: WireResource['labels']; spec: WireResource['spec'] }) => readonly Violation[];
+  readonly validate: (
+    info: TypeInfo,
+    resource: { name: string; mesh: string; labels: WireResource['labels']; spec: WireResource['spec'] },
+  ) => readonly Violation[];
   readonly send: (message: Buffer) => void;
   readonly observe: SyncObserver;
   readonly log: Logger;
@@ -84,7 +87,8 @@ export class Receiver {
     const incoming = this.#decode(info, response, refusals);
     const full = this.#fullNext.delete(info.name);
     const written = await this.#store(info, incoming, response.removedResources, full, refusals);
-    if (refusals.length > 0) log.warn({ type: info.name, refused: refusals.slice(0, 10), of: refusals.length }, 'refused resources of the peer');
+    if (refusals.length > 0)
+      log.warn({ type: info.name, refused: refusals.slice(0, 10), of: refusals.length }, 'refused resources of the peer');
     send(
       encodeDeltaRequest({
         node: { id: zone },
@@ -93,10 +97,19 @@ export class Receiver {
         unsubscribe: [],
         initialResourceVersions: new Map(),
         responseNonce: response.nonce,
-        errorDetail: refusals.length > 0 ? { code: 0, message: describeRefusals(refusals), details: writeRefusals(refusals) } : null,
+        errorDetail:
+          refusals.length > 0 ? { code: 0, message: describeRefusals(refusals), details: writeRefusals(refusals) } : null,
       }),
     );
-    observe({ kind: 'received', peer, streamId, type: info.name, written, refused: refusals.length, seconds: (now() - began) / 1000 });
+    observe({
+      kind: 'received',
+      peer,
+      streamId,
+      type: info.name,
+      written,
+      refused: refusals.length,
+      seconds: (now() - began) / 1000,
+    });
   }
 
   /** `Resource.name` → version of every row in scope; `''` where it is unknown, so that it is updated or removed. */
@@ -107,7 +120,10 @@ export class Receiver {
 
   async #rowsInScope(info: TypeInfo): Promise<Resource[]> {
     const { rules, sink } = this.#options;
-    const lists = rules.scope.length === 0 ? [await sink.list(info.name)] : await Promise.all(rules.scope.map((query) => sink.list(info.name, query)));
+    const lists =
+      rules.scope.length === 0
+        ? [await sink.list(info.name)]
+        : await Promise.all(rules.scope.map((query) => sink.list(info.name, query)));
     const rows = new Map(lists.flat().map((row) => [keyText(row), row]));
     return [...rows.values()].filter((row) => rules.inScope(row, info));
   }
@@ -123,7 +139,11 @@ export class Receiver {
         if (!rules.inScope(resource, info)) continue;
         const violations = validate(info, resource);
         if (violations.length > 0) {
-          refusals.push({ type: info.name, ...split, reason: violations.map(({ field, reason }) => `${field}: ${reason}`).join('; ') });
+          refusals.push({
+            type: info.name,
+            ...split,
+            reason: violations.map(({ field, reason }) => `${field}: ${reason}`).join('; '),
+          });
         } else incoming.set(keyText(resource), { ...resource, version: version === '' ? wireVersion(bytes) : version });
       } catch (error) {
         refusals.push({ type: info.name, ...split, reason: messageOf(error) });
@@ -132,7 +152,13 @@ export class Receiver {
     return incoming;
   }
 
-  async #store(info: TypeInfo, incoming: ReadonlyMap<string, Incoming>, removed: readonly string[], full: boolean, refusals: Refusal[]): Promise<number> {
+  async #store(
+    info: TypeInfo,
+    incoming: ReadonlyMap<string, Incoming>,
+    removed: readonly string[],
+    full: boolean,
+    refusals: Refusal[],
+  ): Promise<number> {
     const refusedBefore = new Set(refusals.map(keyText));
     let written = 0;
     let open: ReadonlyMap<string, Incoming> = incoming;
@@ -150,7 +176,8 @@ export class Receiver {
         const text = keyText(write.key);
         const resource = incoming.get(text);
         if (result === 'created' || result === 'updated' || result === 'deleted') written += 1;
-        else if (result === 'rejected') refusals.push(refusalOf(info, write.key, 'message' in rest ? rest.message : 'the store refused the row'));
+        else if (result === 'rejected')
+          refusals.push(refusalOf(info, write.key, 'message' in rest ? rest.message : 'the store refused the row'));
         else if (attempt < ATTEMPTS) {
           if (resource !== undefined && write.op !== 'delete') again.set(text, resource);
           else if (result !== 'missing') goneAgain.push(`${write.key.name}.${write.key.mesh}`);
@@ -164,7 +191,12 @@ export class Receiver {
   }
 
   /** The stored rows that matter: those named, or, for a full state, all in scope and those named. */
-  async #stored(info: TypeInfo, incoming: ReadonlyMap<string, Incoming>, removed: readonly string[], full: boolean): Promise<Map<string, Resource>> {
+  async #stored(
+    info: TypeInfo,
+    incoming: ReadonlyMap<string, Incoming>,
+    removed: readonly string[],
+    full: boolean,
+  ): Promise<Map<string, Resource>> {
     const keys: ResourceKey[] = [...incoming.values()].map(({ name, mesh }) => ({ type: info.name, mesh, name }));
     for (const wireName of removed) keys.push({ type: info.name, ...splitWireName(wireName) });
     const rows = keys.length === 0 ? [] : await this.#options.sink.getMany(uniqueKeys(keys));

@@ -26,7 +26,10 @@ export function readRefusals(details: readonly Detail[]): Refusal[] {
 
 /** The text people and Kuma peers see: `user error`, then a line a resource (kds-wire 6.2). */
 export function describeRefusals(refusals: readonly Refusal[]): string {
-  const lines = refusals.map(({ type, name, mesh, reason }) => `${reason}: type=${JSON.stringify(type)} name=${JSON.stringify(name)} mesh=${JSON.stringify(mesh)}`);
+  const lines = refusals.map(
+    ({ type, name, mesh, reason }) =>
+      `${reason}: type=${JSON.stringify(type)} name=${JSON.stringify(name)} mesh=${JSON.stringify(mesh)}`,
+  );
   return ['user error', ...lines].join('\n');
 }
 

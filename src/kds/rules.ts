@@ -59,7 +59,9 @@ const globalToZoneFilter: readonly FilterRule[] = [
     because: 'this GlobalSecret belongs to its own control plane',
     section: 'kds-wire 5.2.3',
     decide: ({ name }, info) =>
-      info.name === 'GlobalSecret' && (PRIVATE_GLOBAL_SECRETS.has(name) || name.startsWith(USER_SIGNING_KEY)) ? NOBODY : undefined,
+      info.name === 'GlobalSecret' && (PRIVATE_GLOBAL_SECRETS.has(name) || name.startsWith(USER_SIGNING_KEY))
+        ? NOBODY
+        : undefined,
   },
   {
     because: 'only zones that know the meshMultiZoneService selector can read it',
@@ -229,7 +231,11 @@ export function zoneOf({ name, labels }: { name: string; labels: Labels }): stri
 }
 
 /** Name, mesh and labels under which a resource travels. */
-function identity(resource: Resource, info: TypeInfo, labels: Record<string, string>): Pick<WireResource, 'name' | 'mesh' | 'labels'> {
+function identity(
+  resource: Resource,
+  info: TypeInfo,
+  labels: Record<string, string>,
+): Pick<WireResource, 'name' | 'mesh' | 'labels'> {
   if (info.kds.skipHash) return { name: resource.name, mesh: resource.mesh, labels };
   const name = displayNameOf(resource);
   labels[label.displayName] ??= name;
@@ -259,7 +265,9 @@ function statusForGlobal({ status }: Resource, info: TypeInfo): JsonObject {
 function withoutGenerations(spec: JsonObject): JsonObject {
   const subscriptions = spec['subscriptions'];
   if (!Array.isArray(subscriptions)) return spec;
-  const still = subscriptions.map((item) => Object.fromEntries(Object.entries(asObject(item)).filter(([key]) => key !== 'generation')));
+  const still = subscriptions.map((item) =>
+    Object.fromEntries(Object.entries(asObject(item)).filter(([key]) => key !== 'generation')),
+  );
   return { ...spec, subscriptions: still };
 }
 

@@ -130,10 +130,14 @@ export class Sender {
       const names = readRefusals(errorDetail.details).map(({ name, mesh }) => `${name}.${mesh}`);
       const refused = active.subscription?.reject(names) ?? [];
       observe({ kind: 'rejected', peer, streamId, type: typeUrl, message: errorDetail.message, refused });
-      this.#options.log.warn({ type: typeUrl, refused: refused.slice(0, 10), of: refused.length, reason: errorDetail.message }, 'the peer refused resources');
+      this.#options.log.warn(
+        { type: typeUrl, refused: refused.slice(0, 10), of: refused.length, reason: errorDetail.message },
+        'the peer refused resources',
+      );
       this.#retryLater(typeUrl, active);
     }
-    if (this.#leave !== null && [...this.#active.values()].every(({ subscription }) => subscription?.isSettled !== false)) this.#leave();
+    if (this.#leave !== null && [...this.#active.values()].every(({ subscription }) => subscription?.isSettled !== false))
+      this.#leave();
     this.#wake(typeUrl);
   }
 
@@ -178,11 +182,22 @@ export class Sender {
   #respond(type: string, active: Active, retryRefused: boolean): void {
     if (this.#closed || active.nonce !== '') return;
     // A type that this side does not provide gets one empty response (kds-wire 2.3).
-    const draft = active.subscription === null ? (active.sentAt === 0 ? { entries: [], removed: [], bytes: 0 } : null) : active.subscription.next(retryRefused);
+    const draft =
+      active.subscription === null
+        ? active.sentAt === 0
+          ? { entries: [], removed: [], bytes: 0 }
+          : null
+        : active.subscription.next(retryRefused);
     if (draft === null) return;
     const { peer, streamId, identifier, maxMessageBytes, now, send, observe, log } = this.#options;
     const nonce = String(++this.#nonce);
-    const message = encodeDeltaResponse({ typeUrl: type, nonce, controlPlane: identifier, entries: draft.entries, removed: draft.removed });
+    const message = encodeDeltaResponse({
+      typeUrl: type,
+      nonce,
+      controlPlane: identifier,
+      entries: draft.entries,
+      removed: draft.removed,
+    });
     if (message.length > maxMessageBytes) {
       const text = `the state of type ${type} is ${String(message.length)} bytes, over the limit of ${String(maxMessageBytes)} for one message to this peer`;
       active.subscription?.reject([]);
@@ -193,7 +208,15 @@ export class Sender {
     active.nonce = nonce;
     active.sentAt = now();
     send(message);
-    observe({ kind: 'sent', peer, streamId, type, resources: draft.entries.length, removed: draft.removed.length, bytes: message.length });
+    observe({
+      kind: 'sent',
+      peer,
+      streamId,
+      type,
+      resources: draft.entries.length,
+      removed: draft.removed.length,
+      bytes: message.length,
+    });
   }
 }
 

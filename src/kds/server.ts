@@ -2,7 +2,16 @@
 // Invariant: a zone is who its `client-id` says (and, with tokens, who its token says), never what a payload claims.
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { Metadata, Server, ServerCredentials, status, type ServerDuplexStream, type ServerUnaryCall, type UntypedServiceImplementation, type sendUnaryData } from '@grpc/grpc-js';
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  status,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type UntypedServiceImplementation,
+  type sendUnaryData,
+} from '@grpc/grpc-js';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckResponse } from '../wire/kds-messages.ts';
@@ -82,7 +91,9 @@ export class KdsServer {
   async listen(): Promise<number> {
     const { host, port, tls } = this.#options;
     const credentials =
-      tls === null ? ServerCredentials.createInsecure() : ServerCredentials.createSsl(null, [{ cert_chain: tls.cert, private_key: tls.key }]);
+      tls === null
+        ? ServerCredentials.createInsecure()
+        : ServerCredentials.createSsl(null, [{ cert_chain: tls.cert, private_key: tls.key }]);
     return await new Promise((resolve, reject) => {
       this.#server.bindAsync(`${host}:${String(port)}`, credentials, (error, bound) => {
         if (error === null) resolve(bound);
@@ -112,7 +123,10 @@ export class KdsServer {
   }
 
   /** One handler for all streams: who calls, what is told about it, how it ends. */
-  #stream(kind: StreamKind, work: (call: Call, caller: Caller, streamId: string, log: Logger) => Promise<void>): (call: Call) => void {
+  #stream(
+    kind: StreamKind,
+    work: (call: Call, caller: Caller, streamId: string, log: Logger) => Promise<void>,
+  ): (call: Call) => void {
     return (call) => {
       const streamId = randomUUID();
       let caller: Caller;
@@ -203,7 +217,12 @@ function ownFeatures(): Metadata {
 function callerOf(metadata: Metadata): Caller {
   const zone = metadata.get('client-id')[0]?.toString();
   if (zone === undefined || zone === '') throw new MeridianError('invalid', '"client-id" is not present in metadata');
-  const features = metadata.get('features').flatMap((value) => value.toString().split(',').map((name) => name.trim()));
+  const features = metadata.get('features').flatMap((value) =>
+    value
+      .toString()
+      .split(',')
+      .map((name) => name.trim()),
+  );
   return { zone, features, authorized: metadata.get('authorization').length === 1 };
 }
 

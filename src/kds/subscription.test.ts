@@ -14,7 +14,11 @@ function put(log: TypeLog, name: string, version: string): void {
   log.append(name, `plain-${name}`, entry(name, version));
 }
 
-function subscribe(log: TypeLog, options: Partial<SubscriptionOptions> = {}, canSee: (e: Entry) => boolean = () => true): Subscription {
+function subscribe(
+  log: TypeLog,
+  options: Partial<SubscriptionOptions> = {},
+  canSee: (e: Entry) => boolean = () => true,
+): Subscription {
   return new Subscription(log, { canSee, plainNames: false }, { known: null, chunkBytes: 1_000_000, ...options });
 }
 
@@ -189,7 +193,12 @@ describe('random writes, refusals, drops and reconnects', () => {
         const log = new TypeLog('T');
         const truth = new Map<string, string>();
         const hidden = new Set<string>();
-        const peers = [0, 1, 2].map(() => ({ rows: new Map<string, string>(), subscription: subscribe(log), draft: null as Draft | null, full: true }));
+        const peers = [0, 1, 2].map(() => ({
+          rows: new Map<string, string>(),
+          subscription: subscribe(log),
+          draft: null as Draft | null,
+          full: true,
+        }));
         const visible = (e: Entry): boolean => !hidden.has((JSON.parse(Buffer.from(e.bytes).toString()) as [string])[0]);
         for (const peer of peers) peer.subscription = subscribe(log, {}, visible);
         let version = 0;

@@ -90,7 +90,11 @@ export class Subscription {
 
     const take = (slot: Slot): void => {
       if (slot.entry !== null && this.#view.canSee(slot.entry)) {
-        const { wireName, version, bytes: encoded } = this.#view.plainNames ? slot.entry.plain() : { ...slot.entry, wireName: slot.wireName };
+        const {
+          wireName,
+          version,
+          bytes: encoded,
+        } = this.#view.plainNames ? slot.entry.plain() : { ...slot.entry, wireName: slot.wireName };
         const has = this.#known?.get(wireName);
         this.#known?.delete(wireName);
         if (has === version) {

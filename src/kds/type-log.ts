@@ -60,7 +60,16 @@ export class TypeLog {
     let slot = this.#byName.get(wireName);
     if (slot === undefined) {
       if (entry === null) return undefined;
-      slot = { index: this.#free.pop() ?? this.#slots++, wireName, plainName, position: 0, entry, holders: 0, previous: null, next: null };
+      slot = {
+        index: this.#free.pop() ?? this.#slots++,
+        wireName,
+        plainName,
+        position: 0,
+        entry,
+        holders: 0,
+        previous: null,
+        next: null,
+      };
       this.#byName.set(wireName, slot);
     } else {
       this.#unlink(slot);

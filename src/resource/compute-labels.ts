@@ -19,18 +19,24 @@ export function refusedLabels(info: TypeInfo, { mesh, labels, spec }: Draft, wri
   const violations: Violation[] = [];
   const refuse = (key: string, reason: string): void => void violations.push({ field: `labels[${JSON.stringify(key)}]`, reason });
   for (const [key, value] of Object.entries(labels)) {
-    if (!KEY.test(key)) refuse(key, 'must be a qualified name: an optional DNS prefix and «/», then at most 63 letters, digits, «-», «_», «.»');
+    if (!KEY.test(key))
+      refuse(key, 'must be a qualified name: an optional DNS prefix and «/», then at most 63 letters, digits, «-», «_», «.»');
     // The display name keeps whatever a resource name may hold.
-    if (key !== label.displayName && !VALUE.test(value)) refuse(key, 'must be a label value: at most 63 letters, digits, «-», «_», «.», starting and ending with a letter or digit');
+    if (key !== label.displayName && !VALUE.test(value))
+      refuse(key, 'must be a label value: at most 63 letters, digits, «-», «_», «.», starting and ending with a letter or digit');
   }
   const origin = labels[label.origin];
   if (origin !== undefined && origin !== writer.mode) refuse(label.origin, `must be ${writer.mode} here`);
-  if (origin === undefined && writer.federated && info.codec.kind === 'json') refuse(label.origin, 'must be zone: a zone that has a global says so with every resource it writes');
+  if (origin === undefined && writer.federated && info.codec.kind === 'json')
+    refuse(label.origin, 'must be zone: a zone that has a global says so with every resource it writes');
   const zone = labels[label.zone];
-  if (zone !== undefined && writer.mode === 'zone' && zone !== writer.zone) refuse(label.zone, `must be ${writer.zone ?? ''}, the name of this zone`);
-  if (zone !== undefined && writer.mode === 'global') refuse(label.zone, 'must not be set on global: it marks what came from a zone');
+  if (zone !== undefined && writer.mode === 'zone' && zone !== writer.zone)
+    refuse(label.zone, `must be ${writer.zone ?? ''}, the name of this zone`);
+  if (zone !== undefined && writer.mode === 'global')
+    refuse(label.zone, 'must not be set on global: it marks what came from a zone');
   const meshLabel = labels[label.mesh];
-  if (meshLabel !== undefined && info.scope === 'Mesh' && meshLabel !== mesh) refuse(label.mesh, `must be ${mesh}, the mesh of the resource`);
+  if (meshLabel !== undefined && info.scope === 'Mesh' && meshLabel !== mesh)
+    refuse(label.mesh, `must be ${mesh}, the mesh of the resource`);
   const role = labels[label.policyRole];
   if (role !== undefined && info.policy !== null && role !== 'system' && role !== policyRole({ spec, labels })) {
     refuse(label.policyRole, `must be ${policyRole({ spec, labels }) ?? 'left out: the to[] items mix roles'}`);

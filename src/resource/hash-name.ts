@@ -24,7 +24,7 @@ export type HashInput = {
 export function hashName({ mesh, name, zone = '', namespace = '' }: HashInput): string {
   const digits = fnv1a64(`${mesh}${name}${zone}${namespace}`).toString(16).padStart(16, '0');
   let suffix = '';
-  for (const digit of digits) suffix += ALPHABET[digit.charCodeAt(0) % ALPHABET.length];
+  for (const digit of digits) suffix += ALPHABET.charAt(digit.charCodeAt(0) % ALPHABET.length);
   return `${cutAtBytes(name, MAX_VISIBLE_BYTES)}-${suffix}`;
 }
 

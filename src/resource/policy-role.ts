@@ -29,7 +29,8 @@ function isProducerItem(item: Json, namespace: string): boolean {
   const ref = asObject(asObject(item)['targetRef']);
   if (!PRODUCER_KINDS.has(String(ref['kind']))) return false;
   const refNamespace = ref['namespace'];
-  if (typeof ref['name'] === 'string' && ref['name'] !== '') return refNamespace === undefined || refNamespace === '' || refNamespace === namespace;
+  if (typeof ref['name'] === 'string' && ref['name'] !== '')
+    return refNamespace === undefined || refNamespace === '' || refNamespace === namespace;
   const labels = asObject(ref['labels']);
   const named = labels[label.namespace];
   return (

@@ -58,25 +58,71 @@ const SYSTEM = 'kuma.system.v1alpha1.';
 
 // kds: G = global to zone, Z = zone to global, X = across zones.
 const CORE: Record<string, Row> = {
-  Mesh: { path: 'meshes', plural: 'Meshes', short: 'm', scope: 'Global', proto: `${MESH}Mesh`, kds: 'G', skipHash: true, writers: 'global', labelName: true },
+  Mesh: {
+    path: 'meshes',
+    plural: 'Meshes',
+    short: 'm',
+    scope: 'Global',
+    proto: `${MESH}Mesh`,
+    kds: 'G',
+    skipHash: true,
+    writers: 'global',
+    labelName: true,
+  },
   Dataplane: { path: 'dataplanes', short: 'dp', proto: `${MESH}Dataplane`, kds: 'Z', writers: 'zone' },
   DataplaneInsight: { path: 'dataplane-insights', proto: `${MESH}DataplaneInsight`, kds: 'Z', writers: 'none', insight: true },
   MeshInsight: { path: 'mesh-insights', scope: 'Global', proto: `${MESH}MeshInsight`, writers: 'none', insight: true },
   ServiceInsight: { path: 'service-insights', proto: `${MESH}ServiceInsight`, kds: 'G', writers: 'none', insight: true },
   Config: { scope: 'Global', proto: `${SYSTEM}Config`, kds: 'G', skipHash: true, writers: 'none' },
   Secret: { path: 'secrets', proto: `${SYSTEM}Secret`, kds: 'G', skipHash: true, writers: 'both', admin: true },
-  GlobalSecret: { path: 'globalsecrets', aliases: ['global-secrets'], scope: 'Global', proto: `${SYSTEM}Secret`, kds: 'G', skipHash: true, writers: 'both', admin: true },
+  GlobalSecret: {
+    path: 'globalsecrets',
+    aliases: ['global-secrets'],
+    scope: 'Global',
+    proto: `${SYSTEM}Secret`,
+    kds: 'G',
+    skipHash: true,
+    writers: 'both',
+    admin: true,
+  },
   Zone: { path: 'zones', short: 'z', scope: 'Global', proto: `${SYSTEM}Zone`, writers: 'both', labelName: true },
   ZoneInsight: { path: 'zone-insights', scope: 'Global', proto: `${SYSTEM}ZoneInsight`, writers: 'none', insight: true },
   HostnameGenerator: { path: 'hostnamegenerators', short: 'hg', scope: 'Global', kds: 'GZ', writers: 'both' },
-  MeshService: { path: 'meshservices', short: 'msvc', kds: 'ZX', status: '{"tls":{},"dataplaneProxies":{}}', writers: 'zone', labelName: true },
-  MeshMultiZoneService: { path: 'meshmultizoneservices', short: 'mzsvc', kds: 'G', status: '{}', writers: 'global', labelName: true },
-  MeshExternalService: { path: 'meshexternalservices', short: 'extsvc', kds: 'GZ', status: '{"vip":{}}', writers: 'both', labelName: true },
+  MeshService: {
+    path: 'meshservices',
+    short: 'msvc',
+    kds: 'ZX',
+    status: '{"tls":{},"dataplaneProxies":{}}',
+    writers: 'zone',
+    labelName: true,
+  },
+  MeshMultiZoneService: {
+    path: 'meshmultizoneservices',
+    short: 'mzsvc',
+    kds: 'G',
+    status: '{}',
+    writers: 'global',
+    labelName: true,
+  },
+  MeshExternalService: {
+    path: 'meshexternalservices',
+    short: 'extsvc',
+    kds: 'GZ',
+    status: '{"vip":{}}',
+    writers: 'both',
+    labelName: true,
+  },
   MeshIdentity: { path: 'meshidentities', plural: 'Mesh Identities', short: 'mid', kds: 'GZ', status: '{}', writers: 'both' },
   MeshTrust: { path: 'meshtrusts', short: 'mtrust', kds: 'GZ', status: '{}', writers: 'both' },
   MeshOpenTelemetryBackend: { path: 'meshopentelemetrybackends', short: 'motb', kds: 'GZ', status: '{}', writers: 'both' },
   MeshZoneAddress: { path: 'meshzoneaddresses', plural: 'Mesh Zone Addresses', short: 'mza', kds: 'ZX', writers: 'zone' },
-  Workload: { path: 'workloads', short: 'wl', kds: 'Z', status: '{"dataplaneProxies":{"connected":0,"healthy":0,"total":0}}', writers: 'zone' },
+  Workload: {
+    path: 'workloads',
+    short: 'wl',
+    kds: 'Z',
+    status: '{"dataplaneProxies":{"connected":0,"healthy":0,"total":0}}',
+    writers: 'zone',
+  },
 };
 
 /** name, path, short name, sections («to», «rules», S = has a status), plugin order. */
@@ -162,7 +208,8 @@ function coreType(name: string, row: Row): TypeInfo {
 
 function policyType([name, path, short, uses, order]: (typeof POLICIES)[number]): TypeInfo {
   const core = coreType(name, { path, short, kds: 'GZX', writers: 'both', ...(uses.includes('S') && { status: '{}' }) });
-  const plural = name === 'MeshRetry' ? 'Mesh Retries' : name === 'MeshLoadBalancingStrategy' ? 'Mesh Load Balancing Strategies' : core.plural;
+  const plural =
+    name === 'MeshRetry' ? 'Mesh Retries' : name === 'MeshLoadBalancingStrategy' ? 'Mesh Load Balancing Strategies' : core.plural;
   return { ...core, plural, policy: { to: uses.includes('to'), rules: uses.includes('rules'), order } };
 }
 

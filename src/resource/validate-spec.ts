@@ -10,10 +10,16 @@ const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const DNS_NAME = /^(?=.{1,253}$)[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*\.?$/;
 
 /** All violations of a resource; empty when it is valid. Paths start at `name` or `spec` (protobuf types: at their field). */
-export function validateResource(info: TypeInfo, resource: { name: string; mesh: string; labels: Labels; spec: JsonObject }): Violation[] {
+export function validateResource(
+  info: TypeInfo,
+  resource: { name: string; mesh: string; labels: Labels; spec: JsonObject },
+): Violation[] {
   const violations: Violation[] = [];
   if (info.labelName && !RFC_1035_LABEL.test(displayNameOf(resource))) {
-    violations.push({ field: 'name', reason: 'must be an RFC 1035 label: lower-case letters, digits and hyphens, a letter first, at most 63 characters' });
+    violations.push({
+      field: 'name',
+      reason: 'must be an RFC 1035 label: lower-case letters, digits and hyphens, a letter first, at most 63 characters',
+    });
   }
   if (info.name === 'Dataplane') validateDataplane(resource.spec, violations);
   if (info.policy !== null) validatePolicy(resource.spec, violations);
@@ -40,7 +46,8 @@ function validatePolicy(spec: JsonObject, violations: Violation[]): void {
 function validateTargetRef(ref: Json | undefined, path: string, violations: Violation[]): void {
   if (ref === undefined || ref === null) return;
   if (!isObject(ref)) violations.push({ field: path, reason: 'must be an object' });
-  else if (typeof ref['kind'] !== 'string' || ref['kind'] === '') violations.push({ field: `${path}.kind`, reason: 'must be the name of a kind' });
+  else if (typeof ref['kind'] !== 'string' || ref['kind'] === '')
+    violations.push({ field: `${path}.kind`, reason: 'must be the name of a kind' });
 }
 
 function validateDataplane(spec: JsonObject, violations: Violation[]): void {
@@ -56,9 +63,11 @@ function validateDataplane(spec: JsonObject, violations: Violation[]): void {
   const egress = networking['zoneEgress'];
   const hasZoneProxy = isObject(ingress) || isObject(egress);
   if (networking['address'] !== undefined || !hasZoneProxy) address(networking['address'], 'networking.address', violations);
-  for (const [index, inbound] of inbounds.entries()) port(inbound['port'], `networking.inbound[${String(index)}].port`, violations);
+  for (const [index, inbound] of inbounds.entries())
+    port(inbound['port'], `networking.inbound[${String(index)}].port`, violations);
   for (const [index, outbound] of outbounds.entries()) {
-    if (!isObject(outbound['backendRef'])) violations.push({ field: `networking.outbound[${String(index)}].backendRef`, reason: 'must be given' });
+    if (!isObject(outbound['backendRef']))
+      violations.push({ field: `networking.outbound[${String(index)}].backendRef`, reason: 'must be given' });
   }
   for (const [index, listener] of listeners.entries()) {
     const path = `networking.listeners[${String(index)}]`;
@@ -98,7 +107,11 @@ function uniqueSections(networking: JsonObject, inbounds: readonly JsonObject[],
   for (const { path, section } of all) {
     const name = typeof section['name'] === 'string' && section['name'] !== '' ? section['name'] : String(section['port']);
     const taken = names.get(name);
-    if (taken !== undefined) violations.push({ field: `${path}.name`, reason: `${JSON.stringify(name)} is the section name of ${taken} already: set another name` });
+    if (taken !== undefined)
+      violations.push({
+        field: `${path}.name`,
+        reason: `${JSON.stringify(name)} is the section name of ${taken} already: set another name`,
+      });
     names.set(name, path);
     const place = `${String(section['address'] ?? networking['address'])}:${String(section['port'])}`;
     const other = places.get(place);

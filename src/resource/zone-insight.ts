@@ -83,7 +83,7 @@ export function dropStored(state: InsightState, stored: InsightState): InsightSt
  * @param limit how many subscriptions are kept, the newest; 0 keeps none (rest-api 3)
  */
 export function mergeInsight(stored: JsonObject, state: InsightState, limit: number, now: Date): JsonObject {
-  const { subscriptions: _, ...others } = stored;
+  const others = Object.fromEntries(Object.entries(stored).filter(([key]) => key !== 'subscriptions'));
   const subscriptions = limit === 0 ? [] : mergeSubscriptions(subscriptionsOf(stored), state.subscriptions, limit, now);
   return {
     ...(subscriptions.length > 0 && { subscriptions }),

@@ -4,7 +4,12 @@ import type { Write, WriteOutcome } from './resource-store.ts';
 
 const MOST_AT_ONCE = 1_000;
 
-type Waiting = { readonly write: Write; readonly key: string; readonly resolve: (outcome: WriteOutcome) => void; readonly reject: (error: unknown) => void };
+type Waiting = {
+  readonly write: Write;
+  readonly key: string;
+  readonly resolve: (outcome: WriteOutcome) => void;
+  readonly reject: (error: unknown) => void;
+};
 
 export class CombinedWriter {
   readonly #run: (writes: readonly Write[]) => Promise<WriteOutcome[]>;

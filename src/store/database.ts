@@ -19,7 +19,12 @@ export type PostgresConfig = {
   readonly maxOpenConnections: number;
   /** Seconds. */
   readonly connectionTimeout: number;
-  readonly tls: { readonly mode: 'disable' | 'verifyNone' | 'verifyCa' | 'verifyFull'; readonly certPath: string; readonly keyPath: string; readonly caPath: string };
+  readonly tls: {
+    readonly mode: 'disable' | 'verifyNone' | 'verifyCa' | 'verifyFull';
+    readonly certPath: string;
+    readonly keyPath: string;
+    readonly caPath: string;
+  };
 };
 
 export type StoreConfig = { readonly type: 'embedded'; readonly path: string } | PostgresConfig;
@@ -31,7 +36,12 @@ export type Database = {
   readonly kind: StoreConfig['type'];
   readonly db: Kysely<Tables>;
   /** Follows NOTIFY on a channel until the signal; rejects when the connection is lost. `onListening` runs once it listens. */
-  readonly listen: (channel: string, onListening: () => void, onPayload: (payload: string) => void, signal: AbortSignal) => Promise<void>;
+  readonly listen: (
+    channel: string,
+    onListening: () => void,
+    onPayload: (payload: string) => void,
+    signal: AbortSignal,
+  ) => Promise<void>;
   /** A connection of its own for a session lock; null where this process is alone anyway. */
   readonly session: (() => Promise<pg.Client>) | null;
   readonly close: () => Promise<void>;

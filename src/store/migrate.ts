@@ -24,7 +24,9 @@ export async function migrate({ db }: Database, { log }: { log: Logger }): Promi
   const done: string[] = [];
   await db.transaction().execute(async (tx) => {
     await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
-    await sql`create table if not exists meridian_migrations (name text primary key, applied_at timestamp not null default (now() at time zone 'utc'))`.execute(tx);
+    await sql`create table if not exists meridian_migrations (name text primary key, applied_at timestamp not null default (now() at time zone 'utc'))`.execute(
+      tx,
+    );
     const applied = await appliedMigrations(tx);
     for (const name of await migrationNames()) {
       if (applied.has(name)) continue;
@@ -52,7 +54,10 @@ async function migrationNames(): Promise<string[]> {
 async function appliedMigrations(db: Kysely<Tables>): Promise<Map<string, string>> {
   const table = await sql<{ found: string | null }>`select to_regclass('meridian_migrations')::text as found`.execute(db);
   if (table.rows[0]?.found === null || table.rows[0] === undefined) return new Map();
-  const { rows } = await sql<{ name: string; at: string }>`select name, to_char(applied_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at from meridian_migrations`.execute(db);
+  const { rows } = await sql<{
+    name: string;
+    at: string;
+  }>`select name, to_char(applied_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at from meridian_migrations`.execute(db);
   return new Map(rows.map(({ name, at }) => [name, at]));
 }
 

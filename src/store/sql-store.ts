@@ -41,7 +41,9 @@ export class SqlStore implements ResourceStore {
   }
 
   async get(key: ResourceKey): Promise<Resource | undefined> {
-    const rows = await this.#rows(sql`select ${columns} from resources r where r.type = ${key.type} and r.mesh = ${key.mesh} and r.name = ${key.name}`);
+    const rows = await this.#rows(
+      sql`select ${columns} from resources r where r.type = ${key.type} and r.mesh = ${key.mesh} and r.name = ${key.name}`,
+    );
     return rows[0];
   }
 
@@ -54,11 +56,15 @@ export class SqlStore implements ResourceStore {
 
   async list(query: ListQuery): Promise<Resource[]> {
     const page = sql`${query.limit === undefined ? sql`` : sql`limit ${query.limit}`} ${query.offset === undefined ? sql`` : sql`offset ${query.offset}`}`;
-    return await this.#rows(sql`select ${columns} from resources r where ${conditions(query)} order by r.mesh collate "C", r.name collate "C" ${page}`);
+    return await this.#rows(
+      sql`select ${columns} from resources r where ${conditions(query)} order by r.mesh collate "C", r.name collate "C" ${page}`,
+    );
   }
 
   async count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number> {
-    const { rows } = await this.#try(() => sql<{ n: string }>`select count(*)::text as n from resources r where ${conditions(query)}`.execute(this.#database.db));
+    const { rows } = await this.#try(() =>
+      sql<{ n: string }>`select count(*)::text as n from resources r where ${conditions(query)}`.execute(this.#database.db),
+    );
     return Number(rows[0]?.n ?? 0);
   }
 
@@ -78,7 +84,9 @@ export class SqlStore implements ResourceStore {
   async raiseEpoch(peer: string): Promise<number> {
     const { rows } = await this.#try(() =>
       sql<{ epoch: string }>`insert into kds_sessions (peer, epoch) values (${peer}, 1)
-        on conflict (peer) do update set epoch = kds_sessions.epoch + 1 returning epoch::text as epoch`.execute(this.#database.db),
+        on conflict (peer) do update set epoch = kds_sessions.epoch + 1 returning epoch::text as epoch`.execute(
+        this.#database.db,
+      ),
     );
     return Number(rows[0]?.epoch);
   }
@@ -113,13 +121,20 @@ export class SqlStore implements ResourceStore {
     await this.#database.close();
   }
 
-  async #leadOnce(session: NonNullable<Database['session']>, name: string, task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+  async #leadOnce(
+    session: NonNullable<Database['session']>,
+    name: string,
+    task: (signal: AbortSignal) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const client = await session();
     const lost = new AbortController();
     client.on('error', () => lost.abort());
     client.on('end', () => lost.abort());
     try {
-      const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock(hashtextextended($1, 0)) as held', [name]);
+      const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock(hashtextextended($1, 0)) as held', [
+        name,
+      ]);
       if (rows[0]?.held === true) await task(AbortSignal.any([signal, lost.signal]));
     } finally {
       await client.end().catch(() => undefined);
@@ -135,7 +150,8 @@ export class SqlStore implements ResourceStore {
     try {
       return await run();
     } catch (error) {
-      if (isUnavailable(error)) throw new MeridianError('unavailable', `the database does not answer: ${messageOf(error)}`, { cause: error });
+      if (isUnavailable(error))
+        throw new MeridianError('unavailable', `the database does not answer: ${messageOf(error)}`, { cause: error });
       throw error;
     }
   }
@@ -177,9 +193,26 @@ function utc(text: string): Date {
   return new Date(`${text.replace(' ', 'T')}Z`);
 }
 
-const UNAVAILABLE = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'ETIMEDOUT', 'EPIPE', '57P01', '57P02', '57P03', '53300', '53100', '08006', '08003', '08001']);
+const UNAVAILABLE = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+  'EPIPE',
+  '57P01',
+  '57P02',
+  '57P03',
+  '53300',
+  '53100',
+  '08006',
+  '08003',
+  '08001',
+]);
 
 function isUnavailable(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
-  return (typeof code === 'string' && UNAVAILABLE.has(code)) || /connection terminated|timeout exceeded when trying to connect|Connection ended/i.test(messageOf(error));
+  return (
+    (typeof code === 'string' && UNAVAILABLE.has(code)) ||
+    /connection terminated|timeout exceeded when trying to connect|Connection ended/i.test(messageOf(error))
+  );
 }

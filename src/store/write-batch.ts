@@ -25,8 +25,16 @@ export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<Write
   }
   await runDeletes(tx, deletes, outcomes);
   // A row may be owned by another of the same batch, which one statement would not see.
-  await runInserts(tx, inserts.filter(({ write }) => (write.owner ?? null) === null), outcomes);
-  await runInserts(tx, inserts.filter(({ write }) => (write.owner ?? null) !== null), outcomes);
+  await runInserts(
+    tx,
+    inserts.filter(({ write }) => (write.owner ?? null) === null),
+    outcomes,
+  );
+  await runInserts(
+    tx,
+    inserts.filter(({ write }) => (write.owner ?? null) !== null),
+    outcomes,
+  );
   for (const { index, write } of inserts) {
     if (write.op !== 'put' || outcomes[index]?.result !== 'exists') continue;
     outcomes[index] = undefined;
@@ -38,7 +46,9 @@ export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<Write
 
 /** Fails unless the fence's epoch is the newest; holds the row, so that no newer one can open before the commit. */
 export async function requireFence(tx: Tx, { peer, epoch }: Fence): Promise<void> {
-  const { rows } = await sql<{ epoch: string }>`select epoch::text as epoch from kds_sessions where peer = ${peer} for update`.execute(tx);
+  const { rows } = await sql<{
+    epoch: string;
+  }>`select epoch::text as epoch from kds_sessions where peer = ${peer} for update`.execute(tx);
   if (rows[0]?.epoch !== String(epoch)) {
     throw new MeridianError('conflict', `another receiver for ${peer} has taken over; this one stops`);
   }
@@ -46,7 +56,9 @@ export async function requireFence(tx: Tx, { peer, epoch }: Fence): Promise<void
 
 async function runDeletes(tx: Tx, deletes: readonly Indexed<Write>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
   if (deletes.length === 0) return;
-  const input = JSON.stringify(deletes.map(({ index, write }) => ({ index, ...keyOf(write.key), expect: write.expectVersion ?? null })));
+  const input = JSON.stringify(
+    deletes.map(({ index, write }) => ({ index, ...keyOf(write.key), expect: write.expectVersion ?? null })),
+  );
   const { rows } = await sql<{ index: number; version: number }>`
     delete from resources r using jsonb_to_recordset(${input}::jsonb) as d(index int, type text, mesh text, name text, expect int)
     where r.type = d.type and r.mesh = d.mesh and r.name = d.name and (d.expect is null or r.version = d.expect)
@@ -87,13 +99,19 @@ async function runInserts(tx: Tx, inserts: readonly Indexed<Content>[], outcomes
     const result = results.get(keyText(write.key));
     if (result === 'created') outcomes[index] = { result: 'created', version: 0 };
     else if (result === undefined) outcomes[index] = { result: 'exists' };
-    else outcomes[index] = { result: 'rejected', message: `its owner ${write.owner?.type ?? ''} ${JSON.stringify(write.owner?.name ?? '')} does not exist` };
+    else
+      outcomes[index] = {
+        result: 'rejected',
+        message: `its owner ${write.owner?.type ?? ''} ${JSON.stringify(write.owner?.name ?? '')} does not exist`,
+      };
   }
 }
 
 async function runUpdates(tx: Tx, updates: readonly Indexed<Content>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
   if (updates.length === 0) return;
-  const input = JSON.stringify(updates.map(({ index, write }) => ({ index, ...contentOf(write), expect: write.expectVersion ?? null })));
+  const input = JSON.stringify(
+    updates.map(({ index, write }) => ({ index, ...contentOf(write), expect: write.expectVersion ?? null })),
+  );
   const { rows } = await sql<{ index: number; version: number }>`
     update resources r set version = r.version + 1, spec = u.spec, labels = u.labels, status = coalesce(u.status, r.status),
       sync_version = u.sync_version, modification_time = now() at time zone 'utc'
@@ -124,7 +142,7 @@ function unstorable({ key, labels, status }: Content): string | null {
     ['type', key.type, 100],
   ] as const;
   for (const [field, value, most] of limits) {
-    if ([...value].length > most) return `${field}: must have at most ${String(most)} characters`;
+    if (Array.from(value).length > most) return `${field}: must have at most ${String(most)} characters`;
     if (!isText(value)) return `${field}: must be valid text`;
   }
   if (!Object.entries(labels).every(([name, value]) => isText(name) && isText(value))) return 'labels: must be valid text';

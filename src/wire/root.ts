@@ -1,9 +1,9 @@
 // The messages of proto/, as reflection. The descriptor is generated: `npm run gen` after a change of proto/.
 import protobuf from 'protobufjs/light.js';
-import type { INamespace, Type } from 'protobufjs/light.js';
+import type { Type } from 'protobufjs/light.js';
 import descriptor from './generated/descriptor.json' with { type: 'json' };
 
-const root = protobuf.Root.fromJSON(descriptor as INamespace);
+const root = protobuf.Root.fromJSON(descriptor);
 root.resolveAll();
 
 /**

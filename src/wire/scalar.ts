@@ -83,7 +83,7 @@ export function writeScalar(writer: Writer, type: ScalarType, value: ScalarValue
   else if (typeof value === 'bigint') {
     // Both 64-bit types have the same bytes: two's complement.
     const [low, high] = [Number(BigInt.asUintN(32, value)), Number(BigInt.asUintN(32, value >> 32n))];
-    writer.uint64({ low, high, unsigned: true } as Parameters<Writer['uint64']>[0]);
+    writer.uint64({ low, high, unsigned: true });
   } else if (typeof value === 'number') {
     if (type === 'int32') writer.int32(value);
     else writer.uint32(value);

@@ -30,9 +30,20 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
   describe('single writes', () => {
     it('keep what they were given, with version 0 and UTC times', async () => {
       const before = Date.now();
-      expect(await store.write(create(timeout('a'), { labels: { team: 'ü' }, spec: { x: [1, null, 'é'] } }))).toEqual({ result: 'created', version: 0 });
+      expect(await store.write(create(timeout('a'), { labels: { team: 'ü' }, spec: { x: [1, null, 'é'] } }))).toEqual({
+        result: 'created',
+        version: 0,
+      });
       const row = await store.get(timeout('a'));
-      expect(row).toMatchObject({ ...timeout('a'), labels: { team: 'ü' }, spec: { x: [1, null, 'é'] }, status: {}, version: 0, owner: null, syncVersion: null });
+      expect(row).toMatchObject({
+        ...timeout('a'),
+        labels: { team: 'ü' },
+        spec: { x: [1, null, 'é'] },
+        status: {},
+        version: 0,
+        owner: null,
+        syncVersion: null,
+      });
       expect(Math.abs((row?.creationTime.getTime() ?? 0) - before)).toBeLessThan(60_000);
     });
 
@@ -40,8 +51,13 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
       await store.write(create(timeout('a')));
       expect(await store.write(create(timeout('a')))).toEqual({ result: 'exists' });
       expect(await store.write({ ...create(timeout('b')), op: 'update' } as Write)).toEqual({ result: 'missing' });
-      expect(await store.write({ op: 'update', key: timeout('a'), labels: {}, spec: { n: 1 }, expectVersion: 0 })).toEqual({ result: 'updated', version: 1 });
-      expect(await store.write({ op: 'update', key: timeout('a'), labels: {}, spec: { n: 2 }, expectVersion: 0 })).toEqual({ result: 'conflict' });
+      expect(await store.write({ op: 'update', key: timeout('a'), labels: {}, spec: { n: 1 }, expectVersion: 0 })).toEqual({
+        result: 'updated',
+        version: 1,
+      });
+      expect(await store.write({ op: 'update', key: timeout('a'), labels: {}, spec: { n: 2 }, expectVersion: 0 })).toEqual({
+        result: 'conflict',
+      });
       expect(await store.write({ op: 'delete', key: timeout('a'), expectVersion: 0 })).toEqual({ result: 'conflict' });
       expect(await store.write({ op: 'delete', key: timeout('a'), expectVersion: 1 })).toEqual({ result: 'deleted', version: 1 });
       expect(await store.write({ op: 'delete', key: timeout('a') })).toEqual({ result: 'missing' });
@@ -54,7 +70,9 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
     });
 
     it('are combined without losing one, equal keys in their order', async () => {
-      const writes = Array.from({ length: 1000 }, (_, i) => store.write({ op: 'put', key: timeout(`k${String(i % 300)}`), labels: {}, spec: { i } }));
+      const writes = Array.from({ length: 1000 }, (_, i) =>
+        store.write({ op: 'put', key: timeout(`k${String(i % 300)}`), labels: {}, spec: { i } }),
+      );
       await Promise.all(writes);
       const rows = await store.list({ type: 'MeshTimeout' });
       expect(rows).toHaveLength(300);
@@ -88,7 +106,9 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
     it('of an older epoch change nothing (engine 11)', async () => {
       const older = await store.raiseEpoch('east');
       const newer = await store.raiseEpoch('east');
-      await expect(store.writeBatch([create(timeout('late'))], { peer: 'east', epoch: older })).rejects.toMatchObject({ code: 'conflict' });
+      await expect(store.writeBatch([create(timeout('late'))], { peer: 'east', epoch: older })).rejects.toMatchObject({
+        code: 'conflict',
+      });
       expect(await store.get(timeout('late'))).toBeUndefined();
       await store.writeBatch([create(timeout('fresh'))], { peer: 'east', epoch: newer });
       expect(await store.get(timeout('fresh'))).toBeDefined();
@@ -103,7 +123,8 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
         create({ ...timeout('a_c'), mesh: 'm1' }, { labels: { team: 'y' } }),
         create({ ...timeout('abc'), mesh: 'm1' }),
       ]);
-      const names = async (query: object): Promise<string[]> => (await store.list({ type: 'MeshTimeout', ...query })).map(({ mesh: m, name }) => `${m}/${name}`);
+      const names = async (query: object): Promise<string[]> =>
+        (await store.list({ type: 'MeshTimeout', ...query })).map(({ mesh: m, name }) => `${m}/${name}`);
       expect(await names({})).toEqual(['m1/a_c', 'm1/abc', 'm1/b', 'm2/a']);
       expect(await names({ labels: { team: 'x' } })).toEqual(['m1/b', 'm2/a']);
       expect(await names({ labels: { team: 'x', env: 'p' } })).toEqual(['m1/b']);
@@ -113,7 +134,9 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
     });
 
     it('read rows without labels as rows with none', async () => {
-      await sql`insert into resources (name, mesh, type, version, spec, labels) values ('n', 'default', 'MeshTimeout', 0, '{}', null), ('j', 'default', 'MeshTimeout', 0, '{}', 'null')`.execute(subject.db);
+      await sql`insert into resources (name, mesh, type, version, spec, labels) values ('n', 'default', 'MeshTimeout', 0, '{}', null), ('j', 'default', 'MeshTimeout', 0, '{}', 'null')`.execute(
+        subject.db,
+      );
       expect((await store.list({ type: 'MeshTimeout' })).map(({ labels }) => labels)).toEqual([{}, {}]);
     });
   });
@@ -139,12 +162,16 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
       })();
       await expect.poll(() => seen[0]).toEqual({ kind: 'all' });
       await store.write(create(timeout('ours')));
-      await sql`insert into resources (name, mesh, type, version, spec) values ('theirs', 'default', 'MeshTimeout', 0, '{}')`.execute(subject.db);
+      await sql`insert into resources (name, mesh, type, version, spec) values ('theirs', 'default', 'MeshTimeout', 0, '{}')`.execute(
+        subject.db,
+      );
       const keys = (): string[] => seen.flatMap((change) => (change.kind === 'keys' ? change.keys.map(({ name }) => name) : []));
       await expect.poll(keys).toEqual(expect.arrayContaining(['ours', 'theirs']));
       await sql`update resources set name = 'renamed' where name = 'theirs'`.execute(subject.db);
       await expect.poll(keys).toEqual(expect.arrayContaining(['renamed']));
-      await sql`insert into resources (name, mesh, type, version, spec) select 'n' || i, 'default', 'MeshRetry', 0, '{}' from generate_series(1, 1500) i`.execute(subject.db);
+      await sql`insert into resources (name, mesh, type, version, spec) select 'n' || i, 'default', 'MeshRetry', 0, '{}' from generate_series(1, 1500) i`.execute(
+        subject.db,
+      );
       await expect.poll(() => seen).toContainEqual({ kind: 'type', type: 'MeshRetry' });
       stop.abort();
       await reading;

@@ -34,7 +34,9 @@ describe('the store on PGlite', () => {
     await unlock();
     const { writeFile } = await import('node:fs/promises');
     await writeFile(join(folder, 'pg.lock'), '4194303');
-    await (await lockFolder(join(folder, 'pg')))();
+    await (
+      await lockFolder(join(folder, 'pg'))
+    )();
     await rm(folder, { recursive: true });
   });
 });

