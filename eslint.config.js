@@ -2,7 +2,7 @@ import js from '@eslint/js';
 import { defineConfig, globalIgnores } from 'eslint/config';
 import tseslint from 'typescript-eslint';
 
-export default defineConfig(globalIgnores(['node_modules', 'src/wire/generated', 'test/vectors']), js.configs.recommended, {
+export default defineConfig(globalIgnores(['node_modules', '.ci', 'src/wire/generated', 'test/vectors']), js.configs.recommended, {
   files: ['**/*.ts'],
   extends: [tseslint.configs.strictTypeChecked],
   languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },

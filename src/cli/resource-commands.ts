@@ -16,7 +16,7 @@ export function addResourceCommands(program: Command): void {
     .requiredOption(
       '-f, --file <source>',
       'file, folder, URL, or - for standard input; may be given again',
-      (value: string, before: string[] = []) => [...before, value],
+      (value: string, before?: string[]) => [...(before ?? []), value],
     )
     .addHelpText(
       'after',
