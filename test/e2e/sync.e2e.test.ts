@@ -48,7 +48,10 @@ class ControlPlane {
   }
 
   start(): void {
-    this.child = spawn(MERIDIAN, [this.command, 'run'], { env: { ...process.env, ...this.env }, stdio: ['ignore', 'ignore', 'inherit'] });
+    this.child = spawn(MERIDIAN, [this.command, 'run'], {
+      env: { ...process.env, ...this.env },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
   }
 
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
@@ -77,17 +80,25 @@ class ControlPlane {
   }
 
   /** Rows of a type as psql sees them: name → [mesh, labels, spec]. */
-  async rows(type: string): Promise<Map<string, { mesh: string; labels: Record<string, string>; spec: unknown; status: unknown }>> {
-    const { rows } = await this.psql.query<{ name: string; mesh: string; labels: Record<string, string>; spec: string; status: unknown }>(
-      'select name, mesh, labels, spec, status from resources where type = $1',
-      [type],
-    );
-    return new Map(rows.map(({ name, mesh, labels, spec, status }) => [name, { mesh, labels, spec: JSON.parse(spec), status }]));
+  async rows(
+    type: string,
+  ): Promise<Map<string, { mesh: string; labels: Record<string, string>; spec: unknown; status: unknown }>> {
+    const { rows } = await this.psql.query<{
+      name: string;
+      mesh: string;
+      labels: Record<string, string>;
+      spec: string;
+      status: unknown;
+    }>('select name, mesh, labels, spec, status from resources where type = $1', [type]);
+    return new Map(rows.map(({ name, mesh, labels, spec, status }) => [name, { mesh, labels, spec: JSON.parse(spec) as unknown, status }]));
   }
 }
 
 function timeout(mesh: string, name: string, seconds: number, labels: Record<string, string> = {}): Record<string, unknown> {
-  const spec = { targetRef: { kind: 'Mesh' }, to: [{ targetRef: { kind: 'Mesh' }, default: { http: { requestTimeout: `${String(seconds)}s` } } }] };
+  const spec = {
+    targetRef: { kind: 'Mesh' },
+    to: [{ targetRef: { kind: 'Mesh' }, default: { http: { requestTimeout: `${String(seconds)}s` } } }],
+  };
   return { type: 'MeshTimeout', mesh, name, labels, spec };
 }
 
@@ -118,7 +129,8 @@ describe('a global and two zones', () => {
       await member.psql.connect();
       member.start();
     }
-    const until = (isTrue: () => Promise<boolean>): Promise<void> => vi.waitFor(async () => expect(await isTrue()).toBe(true), WAIT);
+    const until = (isTrue: () => Promise<boolean>): Promise<void> =>
+      vi.waitFor(async () => expect(await isTrue()).toBe(true), WAIT);
     for (const member of fleet) await until(() => member.answers());
     expect(await global.put('/meshes/shop', { type: 'Mesh', name: 'shop' })).toBe(201);
     for (const zone of [east, west]) await until(async () => (await zone.rows('Mesh')).has('shop'));
@@ -134,9 +146,13 @@ describe('a global and two zones', () => {
   it('holds policies of global in every zone under hashed names, two of one name apart (MADR 029)', async () => {
     expect(await global.put('/meshes/shop/meshtimeouts/slow', timeout('shop', 'slow', 1, { team: 'a' }))).toBe(201);
     expect(await global.put('/meshes/default/meshtimeouts/slow', timeout('default', 'slow', 2))).toBe(201);
-    expect(await global.put('/meshes/shop/meshtimeouts/mine', timeout('shop', 'mine', 3, { 'kuma.io/kds-sync': 'disabled' }))).toBe(201);
+    expect(
+      await global.put('/meshes/shop/meshtimeouts/mine', timeout('shop', 'mine', 3, { 'kuma.io/kds-sync': 'disabled' })),
+    ).toBe(201);
     for (const zone of [east, west]) {
-      await expect.poll(async () => (await zone.rows('MeshTimeout')).has(hashName({ mesh: 'default', name: 'slow' })), WAIT).toBe(true);
+      await expect
+        .poll(async () => (await zone.rows('MeshTimeout')).has(hashName({ mesh: 'default', name: 'slow' })), WAIT)
+        .toBe(true);
       const rows = await zone.rows('MeshTimeout');
       expect(rows.get(hashName({ mesh: 'shop', name: 'slow' }))).toEqual({
         mesh: 'shop',
@@ -154,18 +170,29 @@ describe('a global and two zones', () => {
     expect(await east.put('/meshes/shop/meshservices/cart', body)).toBe(201);
     await east.psql.query(`update resources set status = '{"vips":[{"ip":"241.0.0.0"}]}' where type = 'MeshService'`);
     const name = hashName({ mesh: 'shop', name: 'cart', zone: 'east' });
-    await expect.poll(async () => (await global.rows('MeshService')).get(name)?.status, WAIT).toEqual({ vips: [{ ip: '241.0.0.0' }] });
+    await expect
+      .poll(async () => (await global.rows('MeshService')).get(name)?.status, WAIT)
+      .toEqual({ vips: [{ ip: '241.0.0.0' }] });
     await expect.poll(async () => (await west.rows('MeshService')).get(name), WAIT).toMatchObject({ spec, status: {} });
-    expect((await west.rows('MeshService')).get(name)?.labels).toMatchObject({ 'kuma.io/origin': 'global', 'kuma.io/zone': 'east', 'kuma.io/display-name': 'cart' });
+    expect((await west.rows('MeshService')).get(name)?.labels).toMatchObject({
+      'kuma.io/origin': 'global',
+      'kuma.io/zone': 'east',
+      'kuma.io/display-name': 'cart',
+    });
     expect([...(await east.rows('MeshService')).keys()]).toEqual(['cart']);
-    expect((await global.rows('MeshService')).get(name)?.labels).toMatchObject({ 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' });
+    expect((await global.rows('MeshService')).get(name)?.labels).toMatchObject({
+      'kuma.io/origin': 'zone',
+      'kuma.io/zone': 'east',
+    });
   });
 
   it('refuses to change a copy, and syncs what psql writes, changes and deletes', async () => {
     const name = hashName({ mesh: 'shop', name: 'slow' });
     const labels = { 'kuma.io/origin': 'zone' };
     expect(await east.put(`/meshes/shop/meshtimeouts/${name}`, timeout('shop', name, 9, labels))).toBe(400);
-    await global.psql.query(`insert into resources (name, mesh, type, version, spec) values ('by-hand', 'shop', 'MeshTimeout', 0, '{"a":1}')`);
+    await global.psql.query(
+      `insert into resources (name, mesh, type, version, spec) values ('by-hand', 'shop', 'MeshTimeout', 0, '{"a":1}')`,
+    );
     const copy = hashName({ mesh: 'shop', name: 'by-hand' });
     await expect.poll(async () => (await west.rows('MeshTimeout')).get(copy)?.spec, WAIT).toEqual({ a: 1 });
     await global.psql.query(`update resources set spec = '{"a":2}' where name = 'by-hand'`);
@@ -176,7 +203,8 @@ describe('a global and two zones', () => {
 
   it('converges after kill -9 of either side, and a reconnect writes nothing that did not change', async () => {
     const kept = hashName({ mesh: 'shop', name: 'slow' });
-    const versionOf = async (): Promise<unknown> => (await east.psql.query('select version from resources where name = $1', [kept])).rows[0];
+    const versionOf = async (): Promise<unknown> =>
+      (await east.psql.query('select version from resources where name = $1', [kept])).rows[0];
     const before = await versionOf();
     await global.end('SIGKILL');
     await east.end('SIGKILL');
@@ -187,23 +215,36 @@ describe('a global and two zones', () => {
     expect(await global.put('/meshes/shop/meshtimeouts/while-east-is-away', timeout('shop', 'while-east-is-away', 4))).toBe(201);
     east.start();
     for (const zone of [east, west]) {
-      await expect.poll(async () => (await zone.rows('MeshTimeout')).has(hashName({ mesh: 'shop', name: 'while-east-is-away' })), WAIT).toBe(true);
-      await expect.poll(async () => (await zone.rows('MeshTimeout')).has(hashName({ mesh: 'default', name: 'slow' })), WAIT).toBe(false);
+      await expect
+        .poll(async () => (await zone.rows('MeshTimeout')).has(hashName({ mesh: 'shop', name: 'while-east-is-away' })), WAIT)
+        .toBe(true);
+      await expect
+        .poll(async () => (await zone.rows('MeshTimeout')).has(hashName({ mesh: 'default', name: 'slow' })), WAIT)
+        .toBe(false);
     }
-    await expect.poll(async () => (await west.rows('MeshTimeout')).get(kept)?.spec, WAIT).toEqual(timeout('shop', 'slow', 1)['spec']);
+    await expect
+      .poll(async () => (await west.rows('MeshTimeout')).get(kept)?.spec, WAIT)
+      .toEqual(timeout('shop', 'slow', 1)['spec']);
     expect(await versionOf()).toEqual(before);
   });
 
   it('takes a thousand changes of one resource in a burst and ends with the last', async () => {
-    const puts = Array.from({ length: 1000 }, (_, i) => global.psql.query(`update resources set spec = $1 where mesh = 'shop' and name = 'slow' and type = 'MeshTimeout'`, [JSON.stringify({ n: i })]));
+    const puts = Array.from({ length: 1000 }, (_, i) =>
+      global.psql.query(`update resources set spec = $1 where mesh = 'shop' and name = 'slow' and type = 'MeshTimeout'`, [
+        JSON.stringify({ n: i }),
+      ]),
+    );
     await Promise.all(puts);
     const name = hashName({ mesh: 'shop', name: 'slow' });
-    for (const zone of [east, west]) await expect.poll(async () => (await zone.rows('MeshTimeout')).get(name)?.spec, WAIT).toEqual({ n: 999 });
+    for (const zone of [east, west])
+      await expect.poll(async () => (await zone.rows('MeshTimeout')).get(name)?.spec, WAIT).toEqual({ n: 999 });
   });
 
   it('stops cleanly', async () => {
     expect(await west.end('SIGTERM')).toBe(0);
-    await expect.poll(async () => JSON.stringify((await global.rows('ZoneInsight')).get('west')?.spec), WAIT).toContain('disconnectTime');
+    await expect
+      .poll(async () => JSON.stringify((await global.rows('ZoneInsight')).get('west')?.spec), WAIT)
+      .toContain('disconnectTime');
     expect(await global.end('SIGTERM')).toBe(0);
     expect(await east.end('SIGTERM')).toBe(0);
   });

@@ -1,0 +1,85 @@
+// The import table of docs/flow.md as a test: who may import whom, no cycles, no room too large.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+const SRC = join(import.meta.dirname, '../src');
+
+/** Folder → folders it may import besides itself. `control-plane` is what both roots share. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  base: [],
+  wire: [],
+  resource: ['base', 'wire'],
+  store: ['base', 'resource'],
+  kds: ['base', 'wire', 'resource'],
+  policy: ['resource'],
+  'gateway-api': ['resource', 'policy'],
+  api: ['base', 'resource', 'store', 'policy', 'gateway-api'],
+  'control-plane': ['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'api'],
+  global: ['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'api', 'control-plane'],
+  zone: ['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'api', 'control-plane'],
+  // The two roots are started by a dynamic import, and `migrate` opens a store.
+  cli: ['base', 'resource', 'global', 'zone', 'store'],
+};
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
+const sources = files.filter((file) => !file.endsWith('.test.ts'));
+
+/** Files that a file imports at run time (type-only imports left out), relative to src. */
+function importsOf(file: string, options: { types: boolean }): string[] {
+  const text = readFileSync(join(SRC, file), 'utf8');
+  const found = text.matchAll(/^(?:import|export)\s+(type\s)?[^;]*?from\s+'(\.[^']+)'|import\('(\.[^']+)'\)/gm);
+  return [...found].flatMap(([, isType, from, dynamic]) => {
+    if (isType !== undefined && !options.types) return [];
+    return [relative(SRC, join(SRC, dirname(file), from ?? dynamic ?? ''))];
+  });
+}
+
+describe('the architecture', () => {
+  it('lets a folder import only what the table allows', () => {
+    const wrong = sources.flatMap((file) => {
+      const folder = file.split('/')[0] ?? '';
+      const allowed = MAY_IMPORT[folder];
+      if (allowed === undefined)
+        return [
+          `${file}: folder ${folder} is not in the table of test/architecture.test.ts; decide what it may import and add it`,
+        ];
+      return importsOf(file, { types: true })
+        .filter((target) => !target.startsWith('..'))
+        .map((target) => target.split('/')[0] ?? '')
+        .filter((target) => target !== folder && !allowed.includes(target))
+        .map((target) => `${file} imports ${target}: move what is shared down, or let the root pass it in`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('has no import cycle', () => {
+    const done = new Set<string>();
+    const visit = (file: string, path: readonly string[]): void => {
+      if (path.includes(file))
+        throw new Error(
+          `import cycle, break it by moving what is shared into a file of its own:\n  ${[...path.slice(path.indexOf(file)), file].join('\n  → ')}`,
+        );
+      if (done.has(file)) return;
+      for (const target of importsOf(file, { types: false })) if (sources.includes(target)) visit(target, [...path, file]);
+      done.add(file);
+    };
+    for (const file of sources) visit(file, []);
+  });
+
+  it('has no room too large, no barrel and no lumber-room', () => {
+    const wrong = files.flatMap((file) => {
+      const lines = readFileSync(join(SRC, file), 'utf8').split('\n').length;
+      const name = file.split('/').at(-1) ?? '';
+      return [
+        ...(lines > 500 ? [`${file} has ${String(lines)} lines; more than 500 is more than one job: split it`] : []),
+        ...(name === 'index.ts' ? [`${file}: import the file itself, there are no barrels`] : []),
+        ...(/^(utils?|helpers?|common|lib|manager|interfaces)\.ts$/.test(name)
+          ? [`${file}: name the file after what it holds`]
+          : []),
+        ...(/^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*\.ts$/.test(name) ? [] : [`${file}: file names are kebab-case`]),
+      ];
+    });
+    expect(wrong).toEqual([]);
+  });
+});
