@@ -9,7 +9,10 @@ install -d -o postgres -g postgres -m 700 "$data"
 install -d -o postgres -g postgres /var/run/postgresql
 as() { setpriv --reuid=postgres --regid=postgres --init-groups "$@"; }
 if [ ! -s "$data/PG_VERSION" ]; then
-  as "$bin/initdb" -D "$data" -U "$user" --pwfile=<(echo "${POSTGRES_PASSWORD:-postgres}") --auth-host=scram-sha-256 --auth-local=trust -E UTF8 --locale=C >/dev/null
+  password=$(mktemp)
+  echo "${POSTGRES_PASSWORD:-postgres}" >"$password"
+  chown postgres "$password"
+  as "$bin/initdb" -D "$data" -U "$user" --pwfile="$password" --auth-host=scram-sha-256 --auth-local=trust -E UTF8 --locale=C >/dev/null
   echo 'host all all all scram-sha-256' >>"$data/pg_hba.conf"
   as "$bin/pg_ctl" -D "$data" -o "-c listen_addresses=''" -w start
   if [ "${POSTGRES_DB:-$user}" != postgres ]; then as "$bin/createdb" -h /var/run/postgresql -U "$user" "${POSTGRES_DB:-$user}"; fi
