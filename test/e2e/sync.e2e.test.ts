@@ -90,7 +90,9 @@ class ControlPlane {
       spec: string;
       status: unknown;
     }>('select name, mesh, labels, spec, status from resources where type = $1', [type]);
-    return new Map(rows.map(({ name, mesh, labels, spec, status }) => [name, { mesh, labels, spec: JSON.parse(spec) as unknown, status }]));
+    return new Map(
+      rows.map(({ name, mesh, labels, spec, status }) => [name, { mesh, labels, spec: JSON.parse(spec) as unknown, status }]),
+    );
   }
 }
 
