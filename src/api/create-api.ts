@@ -222,6 +222,10 @@ function isLoopback(address: string): boolean {
 }
 
 async function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): Promise<void> {
+  if ((error as { statusCode?: unknown }).statusCode === 415) {
+    await reply.code(415).type('text/plain').send('415: Unsupported Media Type');
+    return;
+  }
   const known = fastifyFailure(error);
   const body = errorBody(known);
   if (body.status >= 500) log.error({ err: error, method: request.method, url: request.url }, 'a request failed');
