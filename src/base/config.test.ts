@@ -1,0 +1,80 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { envName, loadConfig, sanitizedConfig, type ConfigSources } from './config.ts';
+
+function fileWith(text: string): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'meridian-config-')), 'meridian.yaml');
+  writeFileSync(file, text);
+  return file;
+}
+
+function problemsOf(sources: Partial<ConfigSources>): string {
+  try {
+    loadConfig({ mode: 'zone', ...sources });
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return '';
+}
+
+describe('the configuration', () => {
+  it('has defaults that work', () => {
+    const { config, warnings } = loadConfig({ mode: 'global', flags: { 'general.workDir': '/w' } });
+    expect(config.store).toEqual({ type: 'embedded', path: '/w/global/pg' });
+    expect(config.multizone.global.kds).toMatchObject({
+      grpcPort: 5685,
+      tlsEnabled: true,
+      zoneInsightFlushInterval: 10_000,
+      auth: { type: 'none' },
+    });
+    expect([config.apiServer.http.port, config.diagnostics.serverPort, warnings]).toEqual([5681, 5680, []]);
+  });
+
+  it('takes the file, then the environment, then flags', () => {
+    const file = fileWith(
+      'apiServer: { http: { port: 1, interface: 10.0.0.1 } }\ndiagnostics: { serverPort: 1 }\nstore: { type: postgres, postgres: { dbName: a, password: hush } }',
+    );
+    const env = {
+      MERIDIAN_API_SERVER_HTTP_PORT: '2',
+      MERIDIAN_STORE_POSTGRES_DB_NAME: 'b',
+      MERIDIAN_ADDRESS: 'for the command line',
+    };
+    const { config } = loadConfig({ mode: 'zone', file, env, flags: { 'apiServer.http.port': '3' } });
+    expect(config.apiServer.http).toEqual({ port: 3, interface: '10.0.0.1' });
+    expect(config.diagnostics.serverPort).toBe(1);
+    expect(config.store).toMatchObject({ type: 'postgres', dbName: 'b', password: 'hush' });
+    expect(JSON.stringify(sanitizedConfig(config))).not.toContain('hush');
+  });
+
+  it('names every unknown key and bad value, with the nearest known key', () => {
+    const problems = problemsOf({
+      file: fileWith('stroe: {}\napiServer: { http: { port: 70000 } }\nmultizone: { zone: { name: Not_A_Label } }'),
+      env: { MERIDIAN_STORE_POSTGRES_DBNAME: 'x' },
+      flags: { 'store.type': 'memory', 'multizone.zone.globalAddress': 'http://x' },
+    });
+    for (const part of [
+      'stroe: unknown key',
+      'apiServer.http.port: must be a port',
+      'multizone.zone.name: must be an RFC 1035 label',
+      'did you mean MERIDIAN_STORE_POSTGRES_DB_NAME?',
+      'store.type: must be one of embedded, postgres',
+      'multizone.zone.globalAddress: must be grpcs://',
+    ]) {
+      expect(problems).toContain(part);
+    }
+  });
+
+  it('warns of what Kuma has and Meridian does not need', () => {
+    const { warnings } = loadConfig({
+      mode: 'zone',
+      file: fileWith('store: { cache: { enabled: true } }\ndpServer: { port: 5678 }'),
+    });
+    expect(warnings.map((warning) => warning.split(':')[0])).toEqual(['store.cache', 'dpServer']);
+  });
+
+  it('spells the environment name of a key', () => {
+    expect(envName('multizone.zone.kds.tlsSkipVerify')).toBe('MERIDIAN_MULTIZONE_ZONE_KDS_TLS_SKIP_VERIFY');
+  });
+});

@@ -1,0 +1,144 @@
+// Both directions of a session, engine against engine in one process: whatever is written, cut and resumed, at rest the zone
+// holds what global wrote, global holds what the zone wrote, and nothing comes back as an echo.
+import fc from 'fast-check';
+import { expect, it, vi } from 'vitest';
+import { createLogger } from '../../src/base/log.ts';
+import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
+import { Changelog } from '../../src/kds/changelog.ts';
+import { FirstStates } from '../../src/kds/first-states.ts';
+import { Receiver } from '../../src/kds/receiver.ts';
+import { globalReceiveRules, globalSendRules, zoneReceiveRules, zoneSendRules, type ReceiveRules } from '../../src/kds/rules.ts';
+import { Sender } from '../../src/kds/sender.ts';
+import { hashName } from '../../src/resource/hash-name.ts';
+import { decodeDeltaRequest, decodeDeltaResponse } from '../../src/wire/kds-messages.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+
+const ZONE = 'east';
+const log = createLogger('silent');
+
+/** One stream; cut, it loses whatever is under way. */
+function connect(changelog: Changelog, rules: ReceiveRules, into: TinyStore, peer: string, resume: boolean): () => void {
+  let isCut = false;
+  let work = Promise.resolve();
+  const common = {
+    peer,
+    streamId: 's',
+    maxMessageBytes: 10_485_760,
+    observe: () => undefined,
+    log,
+    now: () => performance.now(),
+  };
+  const sender = new Sender({
+    ...common,
+    identifier: peer,
+    changelog,
+    firstStates: new FirstStates(),
+    zones: null,
+    send(message) {
+      work = work.then(async () => {
+        if (!isCut) await receiver.handle(decodeDeltaResponse(message));
+      });
+    },
+  });
+  const receiver = new Receiver({
+    ...common,
+    zone: ZONE,
+    rules,
+    sink: sinkOf(into, peer),
+    node: { version: '0', instanceId: 'i', config: '' },
+    resume,
+    // A name that is refused, so that a NACK is part of every run.
+    validate: (_info, { labels }) => (labels['bad'] === 'yes' ? [{ field: 'labels', reason: 'refused by the test' }] : []),
+    send(message) {
+      if (!isCut) sender.handle(decodeDeltaRequest(message));
+    },
+  });
+  work = work.then(() => receiver.start());
+  return () => {
+    isCut = true;
+    sender.close();
+  };
+}
+
+const command = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('put' as const),
+      side: fc.constantFrom('global' as const, 'zone' as const),
+      name: fc.constantFrom('a', 'b', 'c'),
+      bad: fc.boolean(),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('delete' as const),
+      side: fc.constantFrom('global' as const, 'zone' as const),
+      name: fc.constantFrom('a', 'b', 'c'),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('reconnect' as const), resume: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const) }) },
+);
+
+it('ends with equal stores after random writes, refusals, cuts and resumes', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 40 }), async (commands) => {
+      const stop = new AbortController();
+      const stores = { global: new TinyStore(), zone: new TinyStore() };
+      const down = new Changelog(sourceOf(stores.global), globalSendRules(), log);
+      const up = new Changelog(sourceOf(stores.zone), zoneSendRules({ zone: ZONE }), log);
+      const running = [down.run(stop.signal), up.run(stop.signal)];
+      const open = (resume: boolean): (() => void)[] => [
+        connect(down, zoneReceiveRules(), stores.zone, ZONE, resume),
+        connect(up, globalReceiveRules(ZONE, { hashedNames: true }), stores.global, ZONE, resume),
+      ];
+      let streams = open(true);
+      const truth = { global: new Map<string, number>(), zone: new Map<string, number>() };
+      let n = 0;
+      for (const step of commands) {
+        if (step.do === 'wait') await new Promise((resolve) => setImmediate(resolve));
+        else if (step.do === 'reconnect') {
+          for (const cut of streams) cut();
+          streams = open(step.resume);
+        } else {
+          const key = { type: 'MeshTimeout', mesh: 'default', name: step.name };
+          if (step.do === 'delete') {
+            await stores[step.side].write({ op: 'delete', key });
+            truth[step.side].delete(step.name);
+          } else {
+            // What is refused is not expected over there; the next good write of the name must get through all the same.
+            await stores[step.side].write({ op: 'put', key, labels: step.bad ? { bad: 'yes' } : {}, spec: { n: ++n } });
+            if (!step.bad) truth[step.side].set(step.name, n);
+            else {
+              await stores[step.side].write({ op: 'put', key, labels: {}, spec: { n: ++n } });
+              truth[step.side].set(step.name, n);
+            }
+          }
+        }
+      }
+      const rowsOf = (store: TinyStore): [string, unknown][] =>
+        [...store.rows.values()].map(({ name, spec }): [string, unknown] => [name, spec['n']]).sort();
+      const expected = (side: 'global' | 'zone'): [string, unknown][] => {
+        const other = side === 'global' ? 'zone' : 'global';
+        const copies = [...truth[other]].map(([name, value]): [string, unknown] => [
+          hashName({ mesh: 'default', name, ...(other === 'zone' && { zone: ZONE }) }),
+          value,
+        ]);
+        return [...[...truth[side]].map(([name, value]): [string, unknown] => [name, value]), ...copies].sort();
+      };
+      await vi.waitFor(
+        () => {
+          expect(rowsOf(stores.global)).toEqual(expected('global'));
+          expect(rowsOf(stores.zone)).toEqual(expected('zone'));
+        },
+        { timeout: 5_000, interval: 5 },
+      );
+      for (const cut of streams) cut();
+      stop.abort();
+      await Promise.all(running);
+    }),
+    { numRuns: 200 },
+  );
+});
