@@ -6,19 +6,23 @@ import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { createApi } from '../api/create-api.ts';
 import { createDiagnostics } from '../api/diagnostics.ts';
-import { systemClock } from '../base/clock.ts';
+import { every, systemClock } from '../base/clock.ts';
 import { sanitizedConfig, type Config } from '../base/config.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { createInfoMetric, createLeaderMetric, createRegistry } from '../base/process-metrics.ts';
+import { createInfoMetric, createLeaderMetric, createRegistry, createResourcesCountMetric } from '../base/process-metrics.ts';
 import { productName, productVersion } from '../base/version.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import { CLUSTER_ID_CONFIG } from '../resource/default-resources.ts';
+import { resourceTypes } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
 import { openStore } from '../store/open-store.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { ZoneInsightWriter } from '../store/zone-insight-writer.ts';
 import { aborted, supervise } from './supervise.ts';
+
+/** How often the leader counts the rows of each type (rest-api 8). */
+const COUNT_MS = 60_000;
 
 export type Side = { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string; readonly hasGlobal: boolean };
 
@@ -111,6 +115,12 @@ export async function runHost({ side, config, context, start, afterMeshCreated }
       component,
       onLeader: (task) => void leaderTasks.push(task),
     });
+    const countResources = createResourcesCountMetric(
+      registry,
+      resourceTypes.map(({ name }) => name),
+      (type) => store.count({ type }),
+    );
+    leaderTasks.push(async (lease) => every(systemClock, COUNT_MS, lease, countResources));
     const setLeader = createLeaderMetric(registry);
     const setInfo = createInfoMetric(registry);
     component('leader', (leaderSignal) =>

@@ -32,7 +32,10 @@ async function start(host: Host): Promise<void> {
   const { config, store, log, component, onLeader } = host;
   const zones = new StoreZoneRegistry(store);
   const changelog = new Changelog(sourceOf(store), globalSendRules(), log);
-  zones.onChange((zone) => changelog.touchZone(zone));
+  zones.onChange((zone) => {
+    changelog.touchZone(zone);
+    if (!zones.names().includes(zone)) host.metrics.forget(zone);
+  });
   component('zone registry', (signal) => zones.run(signal));
   component('changelog', (signal) => changelog.run(signal));
   onLeader(async (signal) => {
