@@ -200,7 +200,8 @@ export class Sender {
     });
     if (message.length > maxMessageBytes) {
       const text = `the state of type ${type} is ${String(message.length)} bytes, over the limit of ${String(maxMessageBytes)} for one message to this peer`;
-      active.subscription?.reject([]);
+      // The response stays pending, so the type stands still on this stream: a smaller one after it would be read as the full
+      // state, and the peer would prune all it does not name.
       observe({ kind: 'rejected', peer, streamId, type, message: text, refused: [] });
       log.error({ type, bytes: message.length, limit: maxMessageBytes }, text);
       return;
