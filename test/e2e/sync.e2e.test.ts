@@ -1,100 +1,7 @@
 // Real processes, real TCP, real PostgreSQL: what is applied here is there, survives kill -9 on either side, and nothing is left.
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
-import type { PostgresConfig } from '../../src/store/database.ts';
-import { cloneDatabase } from '../support/postgres-database.ts';
-
-const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
-const WAIT = { timeout: 30_000, interval: 20 };
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
-class ControlPlane {
-  readonly command: 'global' | 'zone';
-  readonly database: PostgresConfig;
-  readonly env: Record<string, string>;
-  readonly api: number;
-  readonly psql: pg.Client;
-  child: ChildProcess | undefined;
-
-  constructor(command: 'global' | 'zone', database: PostgresConfig, api: number, env: Record<string, string>) {
-    this.command = command;
-    this.database = database;
-    this.api = api;
-    const { host, port, user, password, dbName } = database;
-    this.env = {
-      MERIDIAN_STORE_TYPE: 'postgres',
-      MERIDIAN_STORE_POSTGRES_HOST: host,
-      MERIDIAN_STORE_POSTGRES_PORT: String(port),
-      MERIDIAN_STORE_POSTGRES_USER: user,
-      MERIDIAN_STORE_POSTGRES_PASSWORD: password,
-      MERIDIAN_STORE_POSTGRES_DB_NAME: dbName,
-      MERIDIAN_API_SERVER_HTTP_PORT: String(api),
-      MERIDIAN_LOG_LEVEL: 'warn',
-      ...env,
-    };
-    this.psql = new pg.Client({ host, port, user, password, database: dbName });
-  }
-
-  start(): void {
-    this.child = spawn(MERIDIAN, [this.command, 'run'], {
-      env: { ...process.env, ...this.env },
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
-  }
-
-  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
-    const { child } = this;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
-    const exit = once(child, 'exit');
-    child.kill(signal);
-    await exit;
-    return child.exitCode;
-  }
-
-  async put(path: string, body: Record<string, unknown>): Promise<number> {
-    const response = await fetch(`http://127.0.0.1:${String(this.api)}${path}`, {
-      method: 'PUT',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    return response.status;
-  }
-
-  async answers(): Promise<boolean> {
-    return await fetch(`http://127.0.0.1:${String(this.api)}/`).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-  }
-
-  /** Rows of a type as psql sees them: name → [mesh, labels, spec]. */
-  async rows(
-    type: string,
-  ): Promise<Map<string, { mesh: string; labels: Record<string, string>; spec: unknown; status: unknown }>> {
-    const { rows } = await this.psql.query<{
-      name: string;
-      mesh: string;
-      labels: Record<string, string>;
-      spec: string;
-      status: unknown;
-    }>('select name, mesh, labels, spec, status from resources where type = $1', [type]);
-    return new Map(
-      rows.map(({ name, mesh, labels, spec, status }) => [name, { mesh, labels, spec: JSON.parse(spec) as unknown, status }]),
-    );
-  }
-}
+import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 
 function timeout(mesh: string, name: string, seconds: number, labels: Record<string, string> = {}): Record<string, unknown> {
   const spec = {
@@ -108,42 +15,19 @@ describe('a global and two zones', () => {
   let global: ControlPlane;
   let east: ControlPlane;
   let west: ControlPlane;
-  let fleet: ControlPlane[];
+  let started: Fleet;
 
   beforeAll(async () => {
-    const url = inject('postgresUrl');
-    const kds = String(await freePort());
-    global = new ControlPlane('global', await cloneDatabase(url), await freePort(), {
-      MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: kds,
-      MERIDIAN_MULTIZONE_GLOBAL_KDS_TLS_ENABLED: 'false',
-      MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
-    });
-    const zone = async (name: string): Promise<ControlPlane> =>
-      new ControlPlane('zone', await cloneDatabase(url), await freePort(), {
-        MERIDIAN_MULTIZONE_ZONE_NAME: name,
-        MERIDIAN_MULTIZONE_ZONE_GLOBAL_ADDRESS: `grpc://127.0.0.1:${kds}`,
-        MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
-      });
-    east = await zone('east');
-    west = await zone('west');
-    fleet = [global, east, west];
-    for (const member of fleet) {
-      await member.psql.connect();
-      member.start();
-    }
+    started = await startFleet(inject('postgresUrl'), ['east', 'west']);
+    global = started.global;
+    [east, west] = started.zones as [ControlPlane, ControlPlane];
     const until = (isTrue: () => Promise<boolean>): Promise<void> =>
       vi.waitFor(async () => expect(await isTrue()).toBe(true), WAIT);
-    for (const member of fleet) await until(() => member.answers());
     expect(await global.put('/meshes/shop', { type: 'Mesh', name: 'shop' })).toBe(201);
     for (const zone of [east, west]) await until(async () => (await zone.rows('Mesh')).has('shop'));
   });
 
-  afterAll(async () => {
-    for (const member of fleet) {
-      await member.end('SIGTERM');
-      await member.psql.end();
-    }
-  });
+  afterAll(() => started.stop());
 
   it('holds policies of global in every zone under hashed names, two of one name apart (MADR 029)', async () => {
     expect(await global.put('/meshes/shop/meshtimeouts/slow', timeout('shop', 'slow', 1, { team: 'a' }))).toBe(201);
