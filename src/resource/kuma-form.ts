@@ -1,0 +1,234 @@
+// A resource as a plain Kuma peer can take it (decisions D26; Kuma's form: policies 0 to 2, column K3).
+// Pure and idempotent: input is never changed, and what needs no change comes back as the very same object.
+import type { WireResource } from './codec.ts';
+import { label } from './labels.ts';
+import type { TypeInfo } from './type-registry.ts';
+import type { Json, JsonObject } from './types.ts';
+
+/**
+ * What a plain Kuma peer can take of a resource: the same object where it can take all of it, a translated copy, or why it
+ * can take none (decisions D26).
+ */
+export type KumaForm = { readonly resource: WireResource } | { readonly withheld: string };
+
+/** Steps into a spec; `*` stands for every item of a list. */
+type Path = readonly string[];
+type Found = { readonly name: string; readonly value: Json };
+
+const SERVICES = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
+const SERVICES_AND_MESH = ['Mesh', ...SERVICES];
+const ROUTE_TOO = [...SERVICES_AND_MESH, 'MeshHTTPRoute'];
+
+/** Kinds of the top-level targetRef (policies 1.2). */
+const TOP_KINDS = ['Mesh', 'Dataplane'];
+
+/** Kinds of `to[].targetRef` by policy (policies 1.2). */
+const TO_KINDS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['MeshHTTPRoute', SERVICES],
+  ['MeshTCPRoute', SERVICES],
+  ['MeshLoadBalancingStrategy', ROUTE_TOO],
+  ['MeshAccessLog', ROUTE_TOO],
+  ['MeshTimeout', ROUTE_TOO],
+  ['MeshRetry', ROUTE_TOO],
+  ['MeshCircuitBreaker', SERVICES_AND_MESH],
+  ['MeshHealthCheck', SERVICES_AND_MESH],
+  ['MeshFaultInjection', ['Mesh']],
+  ['MeshRateLimit', ['Mesh']],
+]);
+
+/** Kinds that are named by labels alone (policies 1.1, 2.4). */
+const LABEL_KINDS = new Set([...SERVICES, 'MeshHTTPRoute', 'Dataplane', 'MeshOpenTelemetryBackend']);
+
+const TOP_REF = path('targetRef');
+const TO_REF = path('to.*.targetRef');
+const BACKEND_REFS = [
+  path('to.*.rules.*.default.backendRefs.*'),
+  path('to.*.rules.*.default.filters.*.requestMirror.backendRef'),
+];
+const OPEN_TELEMETRY = ['to', 'rules'].map((section) => path(`${section}.*.default.backends.*.openTelemetry`));
+const HASH_POLICIES = ['', 'loadBalancer.ringHash.', 'loadBalancer.maglev.'].map((at) =>
+  path(`to.*.default.${at}hashPolicies.*`),
+);
+const MATCHES = ['matches', 'default.allow', 'default.deny', 'default.allowWithShadowDeny'].map((at) => path(`rules.*.${at}.*`));
+const ROUTES = new Set(['MeshHTTPRoute', 'MeshTCPRoute']);
+
+/** The struct of `loadBalancer` that a balancer's type uses (policies 2.3). */
+const BALANCERS: ReadonlyMap<Json | undefined, string> = new Map([
+  ['RingHash', 'ringHash'],
+  ['Maglev', 'maglev'],
+]);
+
+/** `spiffeId` is an alias (decisions D23). */
+const SPIFFE_KEYS = ['spiffeID', 'spiffeId'];
+
+/**
+ * The resource as a peer without our capability can take it (decisions D26).
+ * Shapes that no schema knows pass through unchanged, so it never throws.
+ * @returns the resource itself when nothing changes, so that encoded bytes can be shared; else a copy, or one sentence that
+ * names the field
+ */
+export function toKumaForm(info: TypeInfo, resource: WireResource): KumaForm {
+  const { spec } = resource;
+  for (const withheld of info.policy === null ? dataplaneReasons(info, spec) : policyReasons(info, spec)) return { withheld };
+  const translated = info.policy === null ? translateDataplane(info, spec) : translatePolicy(info, resource);
+  return { resource: translated === spec ? resource : { ...resource, spec: translated } };
+}
+
+/** Why a policy cannot be said, as far as Kuma would refuse it or silently take it for a broader one (policies 0). */
+function* policyReasons(info: TypeInfo, spec: JsonObject): Generator<string> {
+  yield* refusedKinds(spec, TOP_REF, TOP_KINDS, `at the top of a ${info.name}`);
+  yield* refusedKinds(spec, TO_REF, TO_KINDS.get(info.name), `in to[] of a ${info.name}`);
+  for (const { name, value } of find(spec, path('targetRef.proxyTypes'))) {
+    if (Array.isArray(value) && value.length > 0 && !['Sidecar', 'Gateway'].every((type) => value.includes(type)))
+      yield `${name}: Kuma has no proxyTypes and would apply the policy to every proxy`;
+  }
+  if (info.policy?.rules === true && hasItems(spec['from']))
+    yield 'spec.from: Kuma has no from and would leave it out; write spec.rules instead';
+  if (ROUTES.has(info.name)) for (const at of BACKEND_REFS) yield* backendReasons(spec, at);
+  if (info.name === 'MeshLoadBalancingStrategy') yield* loadBalancingReasons(spec);
+  if (info.name === 'MeshAccessLog') {
+    for (const { name, value } of OPEN_TELEMETRY.flatMap((at) => find(spec, [...at, 'endpoint'])))
+      if (isGiven(value)) yield `${name}: Kuma has no endpoint; write backendRef instead`;
+  }
+  if (info.name === 'MeshTrafficPermission') {
+    for (const { name, value } of find(spec, path('rules.*.matches')))
+      if (hasItems(value)) yield `${name}: Kuma takes matches inside default alone and would apply the rule to every request`;
+  }
+}
+
+/** Kinds and ports of backendRefs (policies 1.4). */
+function* backendReasons(spec: JsonObject, at: Path): Generator<string> {
+  yield* refusedKinds(spec, at, SERVICES, 'as a backend');
+  for (const { name, value } of find(spec, at)) {
+    if (isObject(value) && value['kind'] === 'MeshMultiZoneService' && !isGiven(value['port']))
+      yield `${name}.port: Kuma takes no MeshMultiZoneService as a backend without a port`;
+  }
+}
+
+/** `crossZone` beside labels, which every MeshService reference becomes, and hash policies of type SourceIP (policies 2.3). */
+function* loadBalancingReasons(spec: JsonObject): Generator<string> {
+  for (const { name, value } of find(spec, path('to.*'))) {
+    const isService = find(value, path('targetRef.kind')).some((kind) => kind.value === 'MeshService');
+    if (isService && find(value, path('default.localityAwareness.crossZone')).some((conf) => isGiven(conf.value)))
+      yield `${name}.default.localityAwareness.crossZone: Kuma names a MeshService by labels and takes no crossZone beside them`;
+  }
+  for (const { name, value } of HASH_POLICIES.flatMap((at) => find(spec, [...at, 'type'])))
+    if (value === 'SourceIP') yield `${name}: Kuma has no SourceIP; write Connection instead`;
+}
+
+function* refusedKinds(spec: JsonObject, at: Path, kinds: readonly string[] | undefined, where: string): Generator<string> {
+  if (kinds === undefined) return;
+  for (const { name, value } of find(spec, [...at, 'kind'])) {
+    if (typeof value === 'string' && value !== '' && !kinds.includes(value))
+      yield `${name}: Kuma takes ${kinds.join(', ')} ${where}, not ${JSON.stringify(value)}`;
+  }
+}
+
+/** Zone sections alone are nothing to Kuma, which needs an address (decisions D17, D18). */
+function* dataplaneReasons(info: TypeInfo, spec: JsonObject): Generator<string> {
+  const networking = spec['networking'];
+  if (info.name !== 'Dataplane' || !isObject(networking)) return;
+  const { zoneIngress, zoneEgress, inbound, listeners, gateway, address } = networking;
+  if (!isObject(zoneIngress) && !isObject(zoneEgress)) return;
+  if (hasItems(inbound) || hasItems(listeners) || isGiven(gateway) || (isGiven(address) && address !== '')) return;
+  yield 'networking.address: Kuma needs one, and knows neither zoneIngress nor zoneEgress, the only sections given';
+}
+
+function translatePolicy(info: TypeInfo, { labels, spec }: WireResource): JsonObject {
+  const byLabels = (ref: Json): Json => nameToLabels(ref, labels[label.namespace]);
+  let form = isGiven(spec['targetRef']) ? spec : { ...spec, targetRef: { kind: 'Mesh' } };
+  form = edit(form, TOP_REF, byLabels);
+  form = edit(form, TO_REF, byLabels);
+  if (ROUTES.has(info.name)) for (const at of BACKEND_REFS) form = edit(form, at, byLabels);
+  if (info.name === 'MeshAccessLog')
+    for (const at of OPEN_TELEMETRY) form = edit(form, [...at, 'backendRef'], (ref) => nameToLabels(ref, undefined));
+  if (info.name === 'MeshLoadBalancingStrategy') form = edit(form, path('to.*.default'), hashPoliciesToRoot);
+  if (info.policy?.rules === true)
+    for (const at of MATCHES) for (const key of SPIFFE_KEYS) form = edit(form, [...at, key], trimPrefix);
+  return form;
+}
+
+/** 1010, 1011 and inbound tags are left out (decisions D15, D17). */
+function translateDataplane(info: TypeInfo, spec: JsonObject): JsonObject {
+  if (info.name !== 'Dataplane') return spec;
+  const flat = edit(spec, path('networking'), (networking) => without(networking, ['zoneIngress', 'zoneEgress']));
+  return edit(flat, path('networking.inbound.*'), (inbound) => without(inbound, ['tags']));
+}
+
+/** A name without a namespace means the policy's own namespace, if that has one (decisions D8). */
+function nameToLabels(ref: Json, ownNamespace: string | undefined): Json {
+  if (!isObject(ref) || typeof ref['kind'] !== 'string' || !LABEL_KINDS.has(ref['kind'])) return ref;
+  const { name, namespace, labels, ...rest } = ref;
+  const isBare = !isGiven(labels) || (isObject(labels) && Object.keys(labels).length === 0);
+  if (!isBare || typeof name !== 'string' || name === '') return ref;
+  if (isGiven(namespace) && typeof namespace !== 'string') return ref;
+  const place = namespace || ownNamespace;
+  return { ...rest, labels: { [label.displayName]: name, ...(place && { [label.namespace]: place }) } };
+}
+
+/** The list of the balancer in use moves to the root unless one is there; lists that take no effect are left out (policies 5). */
+function hashPoliciesToRoot(conf: Json): Json {
+  if (!isObject(conf) || !isObject(conf['loadBalancer']) || !isGiven(conf['loadBalancer']['type'])) return conf;
+  const inUse = BALANCERS.get(conf['loadBalancer']['type']);
+  let form = conf;
+  for (const balancer of BALANCERS.values()) {
+    const list = find(conf, ['loadBalancer', balancer, 'hashPolicies'])[0]?.value;
+    if (!Array.isArray(list)) continue;
+    form = edit(form, ['loadBalancer', balancer], (struct) => without(struct, ['hashPolicies']));
+    if (balancer === inUse && !isGiven(conf['hashPolicies'])) form = { ...form, hashPolicies: list };
+  }
+  return form;
+}
+
+/** `spiffe://domain/` → `spiffe://domain` in a Prefix (decisions D23). */
+function trimPrefix(matcher: Json): Json {
+  if (!isObject(matcher) || matcher['type'] !== 'Prefix') return matcher;
+  return edit(matcher, ['value'], (value) =>
+    typeof value === 'string' && /^spiffe:\/\/.*[^/]\/$/.test(value) ? value.slice(0, -1) : value,
+  );
+}
+
+function path(text: string): Path {
+  return text.split('.');
+}
+
+/** Every value at a path, each with its name for people. */
+function find(value: Json | undefined, [step, ...rest]: Path, name = 'spec'): Found[] {
+  if (value === undefined) return [];
+  if (step === undefined) return [{ name, value }];
+  if (step !== '*') return isObject(value) ? find(value[step], rest, `${name}.${step}`) : [];
+  return Array.isArray(value) ? value.flatMap((item, index) => find(item, rest, `${name}[${String(index)}]`)) : [];
+}
+
+/** A copy with the values at a path changed, or the value itself when none of them changes. */
+function edit<T extends Json>(value: T, steps: Path, change: (value: Json) => Json): T;
+function edit(value: Json, [step, ...rest]: Path, change: (value: Json) => Json): Json {
+  if (step === undefined) return change(value);
+  if (step === '*') {
+    if (!Array.isArray(value)) return value;
+    const items = value.map((item) => edit(item, rest, change));
+    return items.every((item, index) => Object.is(item, value[index])) ? value : items;
+  }
+  const old = isObject(value) ? value[step] : undefined;
+  if (!isObject(value) || old === undefined) return value;
+  const next = edit(old, rest, change);
+  return Object.is(next, old) ? value : { ...value, [step]: next };
+}
+
+/** Object.fromEntries defines own properties, `__proto__` too. */
+function without(value: Json, keys: readonly string[]): Json {
+  if (!isObject(value) || !keys.some((key) => Object.hasOwn(value, key))) return value;
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
+}
+
+function hasItems(value: Json | undefined): boolean {
+  return Array.isArray(value) && value.length > 0;
+}
+
+function isGiven(value: Json | undefined): value is Exclude<Json, null> {
+  return value !== undefined && value !== null;
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
