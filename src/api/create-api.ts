@@ -172,10 +172,11 @@ function addIndexRoutes(app: FastifyInstance, options: ApiOptions): void {
 function addZoneOverviews(app: FastifyInstance, store: ResourceStore): void {
   const overview = async (zones: readonly Resource[]): Promise<Json[]> => {
     const insights = await store.getMany(zones.map(({ name }) => ({ type: 'ZoneInsight', mesh: '', name })));
-    const byName = new Map(insights.map((row) => [row.name, row.spec]));
+    const byName = new Map(insights.map((row) => [row.name, row]));
     return zones.map((zone) => {
-      const zoneInsight = byName.get(zone.name);
-      return { ...metaOf(zoneType, zone, 'ZoneOverview'), zone: zone.spec, ...(zoneInsight !== undefined && { zoneInsight }) };
+      const insight = byName.get(zone.name);
+      const seen = insight === undefined ? {} : { zoneInsight: insight.spec, ...insight.status };
+      return { ...metaOf(zoneType, zone, 'ZoneOverview'), zone: zone.spec, ...seen };
     });
   };
   app.get('/zones/_overview', async (request) => {

@@ -189,11 +189,9 @@ function ownerOf(info: TypeInfo, mesh: string): ResourceKey | null {
 /** What the control plane computes stays as it is (decisions D21); a first value may be given where there is none. */
 function withComputed(info: TypeInfo, spec: JsonObject, stored: JsonObject): JsonObject {
   if (info.name !== 'MeshService') return spec;
-  const kept = (['state', 'identities'] as const).filter((key) => stored[key] !== undefined && spec[key] === undefined);
-  const zoneIngress = spec['zoneIngress'] ?? stored['zoneIngress'];
-  return {
-    ...spec,
-    ...Object.fromEntries(kept.map((key) => [key, stored[key] ?? null])),
-    ...(zoneIngress !== undefined && { zoneIngress }),
-  };
+  const kept = ['state', 'identities', 'zoneIngress'].flatMap((key) => {
+    const value = stored[key];
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  return { ...spec, ...Object.fromEntries(kept) };
 }

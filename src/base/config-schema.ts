@@ -85,6 +85,7 @@ export const configSchema = z.strictObject({
     zone: section({
       name: zoneName,
       globalAddress,
+      acceptNewCluster: flag(false),
       disableOriginLabelValidation: flag(false),
       kds: section({
         rootCaFile: text(''),

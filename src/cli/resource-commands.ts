@@ -7,6 +7,7 @@ import { ApiClient, type Item } from './api-client.ts';
 import { applyDocuments } from './apply.ts';
 import { readDocuments } from './documents.ts';
 import { findOne, requireType } from './find.ts';
+import { inspectZones } from './inspect-zones.ts';
 import { ageOf, print, serialize, table, type Format } from './output.ts';
 
 type Common = { address: string; mesh: string; output: Format };
@@ -110,55 +111,4 @@ function tableOf(info: TypeInfo, items: readonly Item[], wide: boolean): string 
       : []),
   ]);
   return table(head, rows);
-}
-
-type Subscription = {
-  connectTime?: string;
-  disconnectTime?: string;
-  status?: { lastUpdateTime?: string; total?: { responsesSent?: string; responsesRejected?: string } };
-  version?: { kumaCp?: { version?: string } };
-  config?: string;
-};
-
-async function inspectZones({ address, output }: Common): Promise<void> {
-  const items = await new ApiClient(address).zoneOverviews();
-  if (output === 'json' || output === 'yaml') {
-    print(serialize({ total: items.length, items }, output));
-    return;
-  }
-  if (items.length === 0) print('no zone has connected yet');
-  else print(table(['NAME', 'STATUS', 'CONNECTED', 'UPDATED', 'UPDATES', 'ERRORS', 'VERSION', 'STORE'], items.map(zoneRow)));
-}
-
-function zoneRow(item: Item): string[] {
-  const { zone, zoneInsight } = item as unknown as {
-    zone: { enabled?: boolean };
-    zoneInsight?: { subscriptions?: Subscription[] };
-  };
-  const subscriptions = zoneInsight?.subscriptions ?? [];
-  const last = subscriptions.at(-1);
-  const online = subscriptions.some(
-    ({ connectTime, disconnectTime }) => connectTime !== undefined && disconnectTime === undefined,
-  );
-  const sum = (key: 'responsesSent' | 'responsesRejected'): string =>
-    String(subscriptions.reduce((total, { status }) => total + Number(status?.total?.[key] ?? 0), 0));
-  const status = zone.enabled === false ? 'Disabled' : online ? 'Online' : 'Offline';
-  return [
-    item.name,
-    status,
-    ageOf(last?.connectTime),
-    ageOf(last?.status?.lastUpdateTime),
-    sum('responsesSent'),
-    sum('responsesRejected'),
-    last?.version?.kumaCp?.version ?? '-',
-    storeOf(last?.config),
-  ];
-}
-
-function storeOf(config: string | undefined): string {
-  try {
-    return (JSON.parse(config ?? '') as { store?: { type?: string } }).store?.type ?? '-';
-  } catch {
-    return '-';
-  }
 }

@@ -7,6 +7,7 @@ export function sourceOf(store: ResourceStore): Source {
     list: (type) => store.list({ type }),
     getMany: (keys) => store.getMany(keys),
     changes: (signal) => store.changes(signal),
+    mark: (id) => store.mark(id),
   };
 }
 

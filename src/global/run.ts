@@ -10,7 +10,6 @@ import { sinkOf, sourceOf } from '../control-plane/store-ports.ts';
 import { Changelog } from '../kds/changelog.ts';
 import { globalSendRules } from '../kds/rules.ts';
 import { KdsServer, type KdsServerOptions } from '../kds/server.ts';
-import { SyncErrors } from '../kds/sync-errors.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { createMeshDefaults } from '../store/create-defaults.ts';
 import { createGlobalDefaults } from './create-defaults.ts';
@@ -50,7 +49,6 @@ async function start(host: Host): Promise<void> {
 async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegistry): Promise<void> {
   const { config, store, log, signal, metrics, insights } = host;
   const { kds } = config.multizone.global;
-  const errors = new SyncErrors(log);
   const server = new KdsServer({
     host: '0.0.0.0',
     port: kds.grpcPort,
@@ -64,7 +62,6 @@ async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegi
     observe: (event) => {
       metrics.observe(event);
       insights.observe(event);
-      errors.observe(event);
     },
     log: log.child({ component: 'kds' }),
   });

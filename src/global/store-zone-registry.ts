@@ -67,7 +67,7 @@ export class StoreZoneRegistry implements ZoneRegistry {
         keys.map((key) => key.name),
         rows,
       );
-    } else if (change.kind === 'all' || change.type === 'Zone') {
+    } else if (change.kind === 'all' || (change.kind === 'type' && change.type === 'Zone')) {
       const rows = await this.#store.list({ type: 'Zone' });
       this.#apply([...this.#enabled.keys(), ...rows.map((row) => row.name)], rows);
       this.#isLoaded = true;

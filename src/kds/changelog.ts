@@ -1,15 +1,15 @@
 // One log per type, shared by every stream: rows of the source, filtered and renamed by the rules, encoded once.
 // Invariant: a log moves only when what goes on the wire, or who may see it, has changed (engine 6).
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { decodeKumaResource, encodeKumaResource, wireVersion } from '../resource/codec.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
-import { encodeResourceEntry } from '../wire/kds-messages.ts';
+import { EncodedEntry, type Entry } from './entry.ts';
 import type { Source, SourceChange } from './ports.ts';
 import { audienceOf, type Audience, type SendRules } from './rules.ts';
-import { TypeLog, type Entry, type Slot } from './type-log.ts';
+import { TypeLog, type Slot, type SlotNames } from './type-log.ts';
 
 export type ChangelogListener = (type: string) => void;
 
@@ -18,14 +18,17 @@ export class Changelog {
   readonly #source: Source;
   readonly #log: Logger;
   readonly #logs = new Map<string, TypeLog>();
-  /** Row key → wire name of the slot it fills, per type. */
+  /** Row key → key of the slot it fills, per type. */
   readonly #slotOfRow = new Map<string, Map<string, string>>();
-  /** Wire name → the row that fills it, per type; a second row of the same wire name waits (engine 5). */
+  /** Key of a slot → the row that fills it, per type; a second row of the same wire name waits (engine 5). */
   readonly #rowOfSlot = new Map<string, Map<string, string>>();
   readonly #waiting = new Map<string, ResourceKey>();
   readonly #byZone = new Map<string, Map<Slot, TypeLog>>();
   readonly #listeners = new Set<ChangelogListener>();
   readonly #ready = Promise.withResolvers<undefined>();
+  /** Marks on their way through the feed, each with those who wait for it. */
+  readonly #marks = new Map<string, PromiseWithResolvers<undefined>>();
+  #nextMark: Promise<undefined> | null = null;
 
   constructor(source: Source, rules: SendRules, log: Logger) {
     this.#source = source;
@@ -41,6 +44,17 @@ export class Changelog {
   /** Settles when every type has been read once. */
   get ready(): Promise<undefined> {
     return this.#ready.promise;
+  }
+
+  /**
+   * Settles when everything that is committed now, by whatever replica, is in the logs (engine 10). Whoever asks while a mark
+   * is being sent shares the next one.
+   * @throws MeridianError `unavailable` when the store does not answer
+   */
+  async caughtUp(): Promise<void> {
+    await this.ready;
+    this.#nextMark ??= Promise.resolve().then(() => this.#passMark());
+    await this.#nextMark;
   }
 
   /** The log of a type that this side provides. */
@@ -80,9 +94,27 @@ export class Changelog {
     for (const type of touched) this.#notify(type);
   }
 
+  async #passMark(): Promise<undefined> {
+    this.#nextMark = null;
+    const id = randomUUID();
+    const heard = Promise.withResolvers<undefined>();
+    this.#marks.set(id, heard);
+    try {
+      await this.#source.mark(id);
+      return await heard.promise;
+    } finally {
+      this.#marks.delete(id);
+    }
+  }
+
   async #take(change: SourceChange): Promise<void> {
-    if (change.kind === 'all') for (const type of this.#logs.keys()) await this.#reload(type);
-    else if (change.kind === 'type') {
+    if (change.kind === 'mark') this.#marks.get(change.id)?.resolve(undefined);
+    else if (change.kind === 'all') {
+      // Marks of before may have been lost with the connection; what they stand for is read now.
+      const lost = [...this.#marks.values()];
+      for (const type of this.#logs.keys()) await this.#reload(type);
+      for (const { resolve } of lost) resolve(undefined);
+    } else if (change.kind === 'type') {
       if (this.#logs.has(change.type)) await this.#reload(change.type);
     } else await this.#reread(change.keys.filter(({ type }) => this.#logs.has(type)));
   }
@@ -113,32 +145,40 @@ export class Changelog {
     const made = this.#encode(row, typeOf(row.type));
     const key = rowKey(row);
     const wasAt = this.#slotOfRow.get(row.type)?.get(key);
-    if (made === null || (wasAt !== undefined && wasAt !== made.wireName)) this.#remove(row.type, key);
+    if (wasAt !== undefined && wasAt !== made?.names.key) this.#remove(row.type, key);
     if (made === null) return;
-    const holder = this.#rowOfSlot.get(row.type)?.get(made.wireName);
+    const { names, entry } = made;
+    const holder = this.#rowOfSlot.get(row.type)?.get(names.key);
     if (holder !== undefined && holder !== key) {
       this.#waiting.set(`${row.type}/${key}`, row);
       this.#log.error(
-        { type: row.type, name: row.name, mesh: row.mesh, wireName: made.wireName },
+        { type: row.type, name: row.name, mesh: row.mesh, wireName: names.wireName },
         'two resources have one name on the wire; the later one is not sent: rename it',
       );
       return;
     }
     const log = this.#mustLog(row.type);
-    const current = log.find(made.wireName)?.entry;
-    if (current?.version === made.entry.version && sameAudience(current.audience, made.entry.audience)) return;
-    this.#slotOfRow.get(row.type)?.set(key, made.wireName);
-    this.#rowOfSlot.get(row.type)?.set(made.wireName, key);
-    this.#append(log, made.wireName, made.plainName, made.entry);
+    const current = log.find(names.key)?.entry;
+    if (current?.version === entry.version && sameAudience(current.audience, entry.audience)) return;
+    this.#slotOfRow.get(row.type)?.set(key, names.key);
+    this.#rowOfSlot.get(row.type)?.set(names.key, key);
+    this.#unindex(log.find(names.key));
+    this.#index(log, log.append(names, entry));
+    this.#notify(log.type);
   }
 
   #remove(type: string, key: string): void {
     this.#waiting.delete(`${type}/${key}`);
-    const wireName = this.#slotOfRow.get(type)?.get(key);
-    if (wireName === undefined) return;
+    const slotKey = this.#slotOfRow.get(type)?.get(key);
+    if (slotKey === undefined) return;
     this.#slotOfRow.get(type)?.delete(key);
-    this.#rowOfSlot.get(type)?.delete(wireName);
-    this.#append(this.#mustLog(type), wireName, '', null);
+    this.#rowOfSlot.get(type)?.delete(slotKey);
+    const log = this.#mustLog(type);
+    const slot = log.find(slotKey);
+    if (slot === undefined) return;
+    this.#unindex(slot);
+    log.bury(slot);
+    this.#notify(type);
   }
 
   /** Rows that lost a wire name to another get their chance when that one has gone. */
@@ -149,16 +189,20 @@ export class Changelog {
     for (const row of await this.#source.getMany(keys)) this.#put(row);
   }
 
-  #append(log: TypeLog, wireName: string, plainName: string, entry: Entry | null): void {
-    const before = log.find(wireName);
-    if (before?.entry?.audience.to === 'others') this.#byZone.get(before.entry.audience.zone)?.delete(before);
-    const slot = log.append(wireName, plainName, entry);
-    if (slot !== undefined && entry?.audience.to === 'others') {
-      const slots = this.#byZone.get(entry.audience.zone) ?? new Map<Slot, TypeLog>();
-      slots.set(slot, log);
-      this.#byZone.set(entry.audience.zone, slots);
-    }
-    this.#notify(log.type);
+  #index(log: TypeLog, slot: Slot): void {
+    const audience = slot.entry?.audience;
+    if (audience?.to !== 'others') return;
+    const slots = this.#byZone.get(audience.zone) ?? new Map<Slot, TypeLog>();
+    slots.set(slot, log);
+    this.#byZone.set(audience.zone, slots);
+  }
+
+  #unindex(slot: Slot | undefined): void {
+    const audience = slot?.entry?.audience;
+    if (slot === undefined || audience?.to !== 'others') return;
+    const slots = this.#byZone.get(audience.zone);
+    slots?.delete(slot);
+    if (slots?.size === 0) this.#byZone.delete(audience.zone);
   }
 
   #notify(type: string): void {
@@ -172,29 +216,19 @@ export class Changelog {
   }
 
   /** Null where nobody may ever see the row, or it cannot be written on the wire. */
-  #encode(row: Resource, info: TypeInfo): { wireName: string; plainName: string; entry: Entry } | null {
+  #encode(row: Resource, info: TypeInfo): { names: SlotNames; entry: Entry } | null {
     const { audience } = audienceOf(this.rules, row);
     if (audience.to === 'nobody') return null;
     try {
       const mapped = this.rules.map(row, info);
+      const plainName = info.kds.skipHash ? mapped.name : row.name;
       const wireName = `${mapped.name}.${mapped.mesh}`;
-      const kumaResource = encodeKumaResource(info, mapped);
-      const version = wireVersion(kumaResource);
-      const plainName = `${info.kds.skipHash ? mapped.name : row.name}.${row.mesh}`;
-      const bytes = encodeResourceEntry({ name: wireName, version, kumaResource });
-      const plain = once(() => {
-        const renamed = encodeKumaResource(info, {
-          ...decodeKumaResource(info, kumaResource),
-          name: plainName.slice(0, plainName.lastIndexOf('.')),
-        });
-        const plainVersion = wireVersion(renamed);
-        return {
-          wireName: plainName,
-          version: plainVersion,
-          bytes: encodeResourceEntry({ name: plainName, version: plainVersion, kumaResource: renamed }),
-        };
-      });
-      return { wireName, plainName, entry: { audience, version, bytes, plain } };
+      // A Mesh that was made anew took along what it owned, and must do so over there (engine 7).
+      const key = info.name === 'Mesh' ? `${wireName}@${row.creationTime.toISOString()}` : wireName;
+      return {
+        names: { key, wireName, plainName: `${plainName}.${row.mesh}` },
+        entry: new EncodedEntry(info, mapped, plainName, audience),
+      };
     } catch (error) {
       this.#log.error(
         { type: row.type, name: row.name, mesh: row.mesh, err: messageOf(error) },
@@ -215,9 +249,4 @@ function sameAudience(a: Audience, b: Audience): boolean {
     (a.to === 'nobody' || b.to === 'nobody' || a.feature === b.feature) &&
     (a.to !== 'others' || b.to !== 'others' || a.zone === b.zone)
   );
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
 }

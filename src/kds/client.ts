@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, Metadata, credentials, status, type ChannelCredentials, type ClientDuplexStream } from '@grpc/grpc-js';
-import { messageOf } from '../base/errors.ts';
+import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckRequest, decodeHealthCheckResponse } from '../wire/kds-messages.ts';
 import { answerAdminRequests } from './admin.ts';
@@ -14,7 +14,8 @@ import { FirstStates } from './first-states.ts';
 import type { OwnNode } from './node.ts';
 import type { StreamKind, SyncObserver } from './observer.ts';
 import type { Sink } from './ports.ts';
-import { Receiver, type ReceiverOptions } from './receiver.ts';
+import type { Validate } from './incoming.ts';
+import { Receiver, type Admission } from './receiver.ts';
 import { zoneReceiveRules } from './rules.ts';
 import { Sender } from './sender.ts';
 import { globalService, syncService } from './services.ts';
@@ -24,6 +25,8 @@ import { consume, serve } from './session.ts';
 const HEALTH_CHECK_MS = 300_000;
 /** A call that must be answered at once, or the connection is no good. */
 const ANSWER_MS = 10_000;
+/** What only a person can change is not tried again all the time. */
+const FORBIDDEN_MS = 15_000;
 
 export type KdsClientOptions = {
   readonly zone: string;
@@ -35,7 +38,9 @@ export type KdsClientOptions = {
   readonly node: OwnNode;
   readonly changelog: Changelog;
   readonly sink: Sink;
-  readonly validate: ReceiverOptions['validate'];
+  /** Asked at each connection: what global must show before it is obeyed. */
+  readonly admission: () => Promise<Admission | null>;
+  readonly validate: Validate;
   readonly observe: SyncObserver;
   readonly log: Logger;
 };
@@ -44,16 +49,21 @@ export type KdsClientOptions = {
 export async function runKdsClient(options: KdsClientOptions, signal: AbortSignal): Promise<void> {
   let lastReason = '';
   while (!signal.aborted) {
-    const reason = await connectOnce(options, signal);
+    const { reason, isForbidden } = await connectOnce(options, signal);
     if (signal.aborted) return;
-    if (reason !== lastReason) options.log.warn({ address: options.address, reason }, 'not connected to global; trying again');
+    if (reason !== lastReason) {
+      if (isForbidden) options.log.error({ address: options.address }, reason);
+      else options.log.warn({ address: options.address, reason }, 'not connected to global; trying again');
+    }
     lastReason = reason;
-    await delay(100 + Math.random() * 700, undefined, { signal }).catch(() => undefined);
+    await delay(isForbidden ? FORBIDDEN_MS : 100 + Math.random() * 700, undefined, { signal }).catch(() => undefined);
   }
 }
 
+type Ending = { readonly reason: string; readonly isForbidden: boolean };
+
 /** One connection from dialling to its end; resolves to why it ended. */
-async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Promise<string> {
+async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Promise<Ending> {
   const client = new Client(options.address, channelCredentials(options), {
     'grpc.max_receive_message_length': options.maxMessageBytes,
     'grpc.max_send_message_length': options.maxMessageBytes,
@@ -80,9 +90,9 @@ async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Prom
       connection.admin('clusters', 'streamClusters'),
       new Promise((resolve) => both.addEventListener('abort', resolve, { once: true })),
     ]);
-    return 'global ended a stream';
+    return { reason: 'global ended a stream', isForbidden: false };
   } catch (error) {
-    return messageOf(error);
+    return { reason: messageOf(error), isForbidden: error instanceof MeridianError && error.code === 'forbidden' };
   } finally {
     ended.abort();
     connection.close();
@@ -142,6 +152,7 @@ class Connection {
     const { zone, sink, node, maxMessageBytes, validate, observe } = this.#options;
     await this.#open('globalToZone', syncService.globalToZoneSync.path, async (call, streamId, log) => {
       const rules = zoneReceiveRules();
+      const admission = await this.#options.admission();
       const send = (message: Buffer): void => void call.write(message);
       const now = (): number => performance.now();
       await consume(
@@ -154,6 +165,7 @@ class Connection {
           sink,
           node,
           resume,
+          admission,
           maxMessageBytes,
           validate,
           send,

@@ -1,5 +1,7 @@
 // What a session tells its host while it works: the raw material of ZoneInsight, metrics and lag. Calls must not throw or wait.
 
+import type { Refusal } from './refusal.ts';
+
 export type StreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
 
 /** Which control plane speaks, as its node metadata says (kds-wire 2.2). */
@@ -49,6 +51,16 @@ export type SyncEvent =
       readonly streamId: string;
       readonly type: string;
       readonly seconds: number;
+      /** How many resources of the type the peer has refused and not accepted since. */
+      readonly refused: number;
+    }
+  /** What the peer should have and cannot take, by wire name; empty when that is over (decisions D26). */
+  | {
+      readonly kind: 'withheld';
+      readonly peer: string;
+      readonly streamId: string;
+      readonly type: string;
+      readonly resources: ReadonlyMap<string, string>;
     }
   /** The peer refused our response; `refused` names the resources where it said which. */
   | {
@@ -59,14 +71,14 @@ export type SyncEvent =
       readonly message: string;
       readonly refused: readonly string[];
     }
-  /** This side stored (or refused) a response of the peer. */
+  /** This side stored a response of the peer; `refused` is what of the type it has refused and not accepted since. */
   | {
       readonly kind: 'received';
       readonly peer: string;
       readonly streamId: string;
       readonly type: string;
       readonly written: number;
-      readonly refused: number;
+      readonly refused: readonly Refusal[];
       readonly seconds: number;
     }
   | { readonly kind: 'healthCheck'; readonly peer: string };

@@ -5,7 +5,8 @@ import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/type
 export type SourceChange =
   | { readonly kind: 'keys'; readonly keys: readonly ResourceKey[] }
   | { readonly kind: 'type'; readonly type: string }
-  | { readonly kind: 'all' };
+  | { readonly kind: 'all' }
+  | { readonly kind: 'mark'; readonly id: string };
 
 export interface Source {
   list(type: string): Promise<Resource[]>;
@@ -13,6 +14,8 @@ export interface Source {
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
   /** Hints of what may have changed; the first is `all`. */
   changes(signal: AbortSignal): AsyncIterable<SourceChange>;
+  /** Sends a mark through `changes`: what was committed before it is told before it. A lost mark is followed by `all`. */
+  mark(id: string): Promise<void>;
 }
 
 export type SinkWrite =

@@ -7,6 +7,10 @@ type Detail = { readonly typeUrl: string; readonly value: Uint8Array };
 
 const TYPE_URL = 'meridian.io/kds.v1.Refusal';
 
+export function refusalOf(type: string, { name, mesh }: { name: string; mesh: string }, reason: string): Refusal {
+  return { type, name, mesh, reason };
+}
+
 export function writeRefusals(refusals: readonly Refusal[]): Detail[] {
   return refusals.map((refusal) => ({ typeUrl: TYPE_URL, value: Buffer.from(JSON.stringify(refusal)) }));
 }

@@ -140,7 +140,8 @@ export function zoneSendRules({ zone = '', skipPrefixes = [] }: SendOptions): Se
         label.deletionGracePeriodStartedAt,
       ]);
       const status = info.hasStatus ? statusForGlobal(resource, info) : undefined;
-      const spec = info.name === 'DataplaneInsight' ? withoutGenerations(resource.spec) : resource.spec;
+      const rewrite = zoneSpecRewrites[info.name];
+      const spec = rewrite === undefined ? resource.spec : rewrite(resource.spec);
       return { ...identity(resource, info, labels), spec, status };
     },
   };
@@ -158,7 +159,8 @@ export function audienceOf(rules: SendRules, resource: Resource): { audience: Au
     const audience = rule.decide(resource, info);
     if (audience !== undefined) return { audience, because: rule.because };
   }
-  return { audience: NOBODY, because: 'comes from another control plane' };
+  const isOwn = isLocal(resource, rules.from);
+  return { audience: NOBODY, because: isOwn ? 'stays where it was written' : 'comes from another control plane' };
 }
 
 export type ScopeQuery = { readonly labels: Labels } | { readonly nameContains: string };
@@ -168,6 +170,8 @@ export type ReceiveRules = {
   readonly types: readonly TypeInfo[];
   /** `keep`: the stored status stays and differences do not count; `take`: it is stored (kds-wire 6.1). */
   readonly status: 'keep' | 'take';
+  /** The name of a row, of a name on the wire: what is removed is called as what was sent. */
+  readonly storedName: (name: string) => string;
   /** What an incoming resource becomes before it is looked at. */
   readonly rewrite: (resource: WireResource, info: TypeInfo) => WireResource;
   /** Only rows in scope, stored or incoming, are seen; the others are invisible (kds-wire 6.1). */
@@ -186,6 +190,7 @@ export function zoneReceiveRules(): ReceiveRules {
     by: 'zone',
     types: zoneConsumes,
     status: 'keep',
+    storedName: (name) => name,
     rewrite: (resource) => resource,
     inScope: ({ labels, syncVersion }, info) => {
       if (ONLY_FROM_GLOBAL.has(info.name)) return true;
@@ -200,13 +205,15 @@ export function zoneReceiveRules(): ReceiveRules {
 /** What global stores of what the zone `zone` sends: attribution is the caller's, whatever the payload says. */
 export function globalReceiveRules(zone: string, options: { hashedNames: boolean }): ReceiveRules {
   const attribution = { [label.zone]: zone, [label.origin]: 'zone' };
+  const storedName = (name: string): string => (options.hashedNames ? name : `${zone}.${name}`);
   return {
     by: 'global',
     types: globalConsumes,
     status: 'take',
+    storedName,
     rewrite: (resource, info) => ({
       ...resource,
-      name: options.hashedNames ? resource.name : `${zone}.${resource.name}`,
+      name: storedName(resource.name),
       labels: { ...resource.labels, ...attribution },
       spec: info.name === 'Dataplane' ? withGatewayZone(resource.spec, zone) : resource.spec,
     }),
@@ -225,9 +232,9 @@ function isLocal({ labels, syncVersion, owner }: Resource, mode: Mode): boolean 
   return (origin === undefined || origin === mode) && syncVersion === null && owner?.type !== 'Zone';
 }
 
-/** The zone a resource comes from: its label, else the prefix of a legacy name (kds-wire 5.2.5b). */
-export function zoneOf({ name, labels }: { name: string; labels: Labels }): string {
-  return labels[label.zone] ?? name.split('.', 1)[0] ?? '';
+/** The zone a resource comes from: the Zone that owns it, else its label, else the prefix of a legacy name (kds-wire 5.2.5b). */
+export function zoneOf({ name, labels, owner }: Pick<Resource, 'name' | 'labels' | 'owner'>): string {
+  return owner?.type === 'Zone' ? owner.name : (labels[label.zone] ?? name.split('.', 1)[0] ?? '');
 }
 
 /** Name, mesh and labels under which a resource travels. */
@@ -252,13 +259,27 @@ function without(labels: Record<string, string>, prefixes: readonly string[]): R
 }
 
 function selectsMultiZoneService(spec: JsonObject): boolean {
-  return asObject(spec['selector'])['meshMultiZoneService'] !== undefined;
+  return (asObject(spec['selector'])['meshMultiZoneService'] ?? null) !== null;
 }
 
 /** `status.zoneEgress` is each zone's own and leaves it in neither direction (decisions D22). */
 function statusForGlobal({ status }: Resource, info: TypeInfo): JsonObject {
   if (info.name !== 'MeshExternalService' || !('zoneEgress' in status)) return status;
   return Object.fromEntries(Object.entries(status).filter(([key]) => key !== 'zoneEgress'));
+}
+
+/** What of a spec changes on its way to global, by type. */
+const zoneSpecRewrites: Readonly<Partial<Record<string, (spec: JsonObject) => JsonObject>>> = {
+  DataplaneInsight: withoutGenerations,
+  Dataplane: withAddress,
+};
+
+/** A Dataplane of zone sections alone goes with the address of the first of them (decisions D18). */
+function withAddress(spec: JsonObject): JsonObject {
+  const networking = asObject(spec['networking']);
+  if (networking['address'] !== undefined) return spec;
+  const address = ['zoneIngress', 'zoneEgress'].map((key) => asObject(networking[key])['address']).find(Boolean);
+  return address === undefined ? spec : { ...spec, networking: { ...networking, address } };
 }
 
 /** kds-wire 5.4, step 2: the generation rises all the time and means nothing to global. */

@@ -4,13 +4,13 @@ import type { Logger } from '../base/log.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { encodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
 import type { Changelog } from './changelog.ts';
+import type { Entry, Form } from './entry.ts';
 import { feature } from './features.ts';
 import type { FirstStates } from './first-states.ts';
 import { peerNodeOf } from './node.ts';
 import type { SyncObserver } from './observer.ts';
 import { readRefusals } from './refusal.ts';
-import { Subscription, type PeerView } from './subscription.ts';
-import type { Entry } from './type-log.ts';
+import { Subscription, type Draft, type PeerView } from './subscription.ts';
 import type { ZoneRegistry } from './zone-registry.ts';
 
 /** Resources of one message towards a peer that takes several; far under the 10 MiB limit, so that types take turns. */
@@ -35,7 +35,15 @@ export type SenderOptions = {
   readonly now: () => number;
 };
 
-type Active = { readonly subscription: Subscription | null; nonce: string; sentAt: number; retryMs: number };
+type Active = {
+  /** Null for a type that this side does not provide. */
+  readonly subscription: Subscription | null;
+  nonce: string;
+  sentAt: number;
+  retryMs: number;
+  /** How many withheld resources were last told of. */
+  withheld: number;
+};
 
 export class Sender {
   readonly #options: SenderOptions;
@@ -55,6 +63,11 @@ export class Sender {
     this.#stop = options.changelog.onAppend((type) => {
       if (this.#active.has(type)) this.#wake(type);
     });
+  }
+
+  /** Settles when this replica knows all that another one may have told the peer already (engine 10). */
+  async ready(): Promise<void> {
+    await this.#options.changelog.caughtUp();
   }
 
   /** Takes one request: a subscription (empty nonce), an ACK, or a NACK (with `error_detail`). */
@@ -97,24 +110,28 @@ export class Sender {
             known: resumes ? initialResourceVersions : null,
             chunkBytes: Math.min(CHUNK_BYTES, maxMessageBytes / 2),
           });
-    this.#active.set(typeUrl, { subscription, nonce: '', sentAt: 0, retryMs: RETRY_FIRST_MS });
-    void changelog.ready.then(() => {
-      this.#enter();
-      this.#wake(typeUrl);
-    });
+    this.#active.set(typeUrl, { subscription, nonce: '', sentAt: 0, retryMs: RETRY_FIRST_MS, withheld: 0 });
+    this.#enter();
+    this.#wake(typeUrl);
   }
 
   #viewOf(features: readonly string[]): PeerView {
     const { peer, zones } = this.#options;
     const known = new Set(features);
     return {
-      plainNames: this.#options.changelog.rules.from === 'global' && !known.has(feature.hashSuffix),
+      form: this.#formFor(known),
       canSee: ({ audience }: Entry) => {
         if (audience.to === 'nobody') return false;
         if (audience.feature !== undefined && !known.has(audience.feature)) return false;
         return audience.to === 'all' || (audience.zone !== peer && zones?.isEnabled(audience.zone) !== false);
       },
     };
+  }
+
+  #formFor(features: ReadonlySet<string>): Form {
+    if (features.has(feature.meridian)) return 'native';
+    const hashed = this.#options.changelog.rules.from === 'zone' || features.has(feature.hashSuffix);
+    return hashed ? 'kuma' : 'legacy';
   }
 
   #settle({ typeUrl, responseNonce, errorDetail }: DeltaRequest): void {
@@ -125,7 +142,8 @@ export class Sender {
     if (errorDetail === null) {
       active.subscription?.acknowledge();
       active.retryMs = RETRY_FIRST_MS;
-      observe({ kind: 'acknowledged', peer, streamId, type: typeUrl, seconds: (now() - active.sentAt) / 1000 });
+      const refused = active.subscription?.refused ?? 0;
+      observe({ kind: 'acknowledged', peer, streamId, type: typeUrl, seconds: (now() - active.sentAt) / 1000, refused });
     } else {
       const names = readRefusals(errorDetail.details).map(({ name, mesh }) => `${name}.${mesh}`);
       const refused = active.subscription?.reject(names) ?? [];
@@ -181,13 +199,8 @@ export class Sender {
 
   #respond(type: string, active: Active, retryRefused: boolean): void {
     if (this.#closed || active.nonce !== '') return;
-    // A type that this side does not provide gets one empty response (kds-wire 2.3).
-    const draft =
-      active.subscription === null
-        ? active.sentAt === 0
-          ? { entries: [], removed: [], bytes: 0 }
-          : null
-        : active.subscription.next(retryRefused);
+    const draft = nextDraft(active, retryRefused);
+    this.#tellWithheld(type, active);
     if (draft === null) return;
     const { peer, streamId, identifier, maxMessageBytes, now, send, observe, log } = this.#options;
     const nonce = String(++this.#nonce);
@@ -219,6 +232,23 @@ export class Sender {
       bytes: message.length,
     });
   }
+
+  /** Told when it changes, and only then: a Kuma peer that lacks something is not told of at every response. */
+  #tellWithheld(type: string, active: Active): void {
+    const resources = active.subscription?.withheld ?? new Map<string, string>();
+    if (resources.size === active.withheld) return;
+    active.withheld = resources.size;
+    const { peer, streamId, observe, log } = this.#options;
+    observe({ kind: 'withheld', peer, streamId, type, resources: new Map(resources) });
+    for (const [name, reason] of [...resources].slice(0, 10))
+      log.warn({ type, name, reason }, 'the peer cannot take this resource; it is withheld');
+  }
+}
+
+/** A type that this side does not provide gets one empty response (kds-wire 2.3). */
+function nextDraft({ subscription, sentAt }: Active, retryRefused: boolean): Draft | null {
+  if (subscription !== null) return subscription.next(retryRefused);
+  return sentAt === 0 ? { entries: [], removed: [], bytes: 0 } : null;
 }
 
 function isResume(metadata: JsonObject): boolean {

@@ -8,6 +8,7 @@ import type { Sender } from './sender.ts';
 /** Answers the requests of a peer until it ends the stream. Rejects on a broken stream or a message that is none. */
 export async function serve(stream: Duplex, sender: Sender): Promise<void> {
   try {
+    await sender.ready();
     for await (const bytes of stream) sender.handle(decodeDeltaRequest(bytes as Buffer));
   } finally {
     sender.close();

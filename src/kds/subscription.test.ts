@@ -1,17 +1,34 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Subscription, type Draft, type SubscriptionOptions } from './subscription.ts';
-import { TypeLog, type Entry } from './type-log.ts';
+import type { Encoding, Entry } from './entry.ts';
+import { TypeLog } from './type-log.ts';
 
 const EVERYBODY = { to: 'all' } as const;
 
-function entry(name: string, version: string): Entry {
+type FakeEntry = Entry & { readonly bytes: Uint8Array };
+
+function entry(name: string, version: string): FakeEntry {
   const bytes = Buffer.from(JSON.stringify([name, version]));
-  return { audience: EVERYBODY, version, bytes, plain: () => ({ wireName: `plain-${name}`, version: `p${version}`, bytes }) };
+  const encoding: Encoding = { version, bytes };
+  return {
+    audience: EVERYBODY,
+    version,
+    bytes,
+    in(form) {
+      if (form === 'native') return encoding;
+      return name.startsWith('odd') ? { withheld: `nobody over there knows ${version}` } : { version: `p${version}`, bytes };
+    },
+  };
 }
 
-function put(log: TypeLog, name: string, version: string): void {
-  log.append(name, `plain-${name}`, entry(name, version));
+function put(log: TypeLog, name: string, version: string, key = name): void {
+  log.append({ key, wireName: name, plainName: `plain-${name}` }, entry(name, version));
+}
+
+function remove(log: TypeLog, key: string): void {
+  const slot = log.find(key);
+  if (slot !== undefined) log.bury(slot);
 }
 
 function subscribe(
@@ -19,7 +36,7 @@ function subscribe(
   options: Partial<SubscriptionOptions> = {},
   canSee: (e: Entry) => boolean = () => true,
 ): Subscription {
-  return new Subscription(log, { canSee, plainNames: false }, { known: null, chunkBytes: 1_000_000, ...options });
+  return new Subscription(log, { canSee, form: 'native' }, { known: null, chunkBytes: 1_000_000, ...options });
 }
 
 function namesOf(draft: Draft | null): string[] {
@@ -80,14 +97,14 @@ describe('a subscription', () => {
     put(log, 'r', '1');
     subscription.next();
     subscription.acknowledge();
-    log.append('r', '', null);
+    remove(log, 'r');
     expect(log.size).toBe(1);
     expect(subscription.next()?.removed).toEqual(['r']);
     subscription.acknowledge();
     expect(log.size).toBe(0);
     for (let i = 0; i < 1000; i += 1) {
       put(log, `churn-${String(i)}`, '1');
-      log.append(`churn-${String(i)}`, '', null);
+      remove(log, `churn-${String(i)}`);
     }
     expect(log.size).toBe(0);
   });
@@ -97,10 +114,40 @@ describe('a subscription', () => {
     put(log, 'r', '1');
     const subscription = subscribe(log);
     subscription.next();
-    log.append('r', '', null);
+    remove(log, 'r');
     put(log, 'r', '2');
     subscription.acknowledge();
     expect(subscription.next()).toMatchObject({ removed: [], entries: [expect.anything()] });
+  });
+
+  it('sends a removal and then the addition of a name that another slot fills now (engine 7)', () => {
+    const log = new TypeLog('T');
+    put(log, 'mesh', '1', 'mesh@1');
+    const subscription = subscribe(log);
+    subscription.next();
+    remove(log, 'mesh@1');
+    put(log, 'mesh', '1', 'mesh@2');
+    put(log, 'other', '1');
+    subscription.acknowledge();
+    expect(subscription.next()).toMatchObject({ removed: ['mesh'], entries: [] });
+    subscription.acknowledge();
+    expect(namesOf(subscription.next())).toEqual(['mesh', 'other']);
+    subscription.acknowledge();
+    expect(subscription.isBehind).toBe(false);
+    expect(log.size).toBe(2);
+  });
+
+  it('withholds what the form of the peer cannot say, takes it away if the peer has it, and says so (decisions D26)', () => {
+    const log = new TypeLog('T');
+    put(log, 'odd', '1');
+    put(log, 'even', '1');
+    const subscription = new Subscription(log, { canSee: () => true, form: 'kuma' }, { known: null, chunkBytes: 1000 });
+    expect(namesOf(subscription.next())).toEqual(['even']);
+    expect([...subscription.withheld]).toEqual([['odd', 'nobody over there knows 1']]);
+    subscription.acknowledge();
+    remove(log, 'odd');
+    expect(subscription.next()).toBeNull();
+    expect(subscription.withheld.size).toBe(0);
   });
 
   it('tries refused slots again and lets the rest count as stored (engine 15)', () => {
@@ -143,7 +190,7 @@ describe('a subscription', () => {
     expect(namesOf(draft).sort()).toEqual(['changed', 'new', 'unknown-version']);
     expect(draft?.removed).toEqual(['gone']);
     subscription.acknowledge();
-    log.append('same', '', null);
+    remove(log, 'same');
     expect(subscription.next()?.removed).toEqual(['same']);
   });
 
@@ -166,10 +213,10 @@ describe('a subscription', () => {
   it('sends un-hashed names to a peer without the feature (decisions D28)', () => {
     const log = new TypeLog('T');
     put(log, 'r', '1');
-    const subscription = new Subscription(log, { canSee: () => true, plainNames: true }, { known: null, chunkBytes: 1000 });
+    const subscription = new Subscription(log, { canSee: () => true, form: 'legacy' }, { known: null, chunkBytes: 1000 });
     subscription.next();
     subscription.acknowledge();
-    log.append('r', '', null);
+    remove(log, 'r');
     expect(subscription.next()?.removed).toEqual(['plain-r']);
   });
 });
@@ -199,7 +246,8 @@ describe('random writes, refusals, drops and reconnects', () => {
           draft: null as Draft | null,
           full: true,
         }));
-        const visible = (e: Entry): boolean => !hidden.has((JSON.parse(Buffer.from(e.bytes).toString()) as [string])[0]);
+        const visible = (e: Entry): boolean =>
+          !hidden.has((JSON.parse(Buffer.from((e as FakeEntry).bytes).toString()) as [string])[0]);
         for (const peer of peers) peer.subscription = subscribe(log, {}, visible);
         let version = 0;
         const apply = (peer: (typeof peers)[number], refuse?: string): void => {
@@ -223,7 +271,7 @@ describe('random writes, refusals, drops and reconnects', () => {
             put(log, step.name, String(version));
           } else if (step.do === 'delete') {
             truth.delete(step.name);
-            log.append(step.name, '', null);
+            remove(log, step.name);
           } else if (step.do === 'hide') {
             if (!hidden.delete(step.name)) hidden.add(step.name);
             const slot = log.find(step.name);

@@ -2,13 +2,13 @@
 // Invariants: at most one response is pending; a slot's held bit is set from the moment its name is sent until the peer
 // has acknowledged its removal; only an acknowledgement advances `acknowledged`.
 import { HeldSet } from './held-set.ts';
-import type { Entry, Slot, TypeLog } from './type-log.ts';
+import type { Encoding, Entry, Form } from './entry.ts';
+import type { Slot, TypeLog } from './type-log.ts';
 
 /** What decides, for one peer, what it sees and how. */
 export type PeerView = {
   readonly canSee: (entry: Entry) => boolean;
-  /** Send un-hashed names (decisions D28). */
-  readonly plainNames: boolean;
+  readonly form: Form;
 };
 
 export type SubscriptionOptions = {
@@ -25,7 +25,31 @@ export type Draft = {
   readonly bytes: number;
 };
 
-type Pending = { readonly added: Slot[]; readonly removed: Slot[]; readonly upTo: number };
+/** A response that waits for its answer: what it brought, and what it took away. */
+type Pending = { readonly added: readonly Slot[]; readonly gone: readonly Slot[]; readonly upTo: number };
+
+/** A response in the making. */
+class Building {
+  readonly entries: Uint8Array[] = [];
+  readonly removed = new Set<string>();
+  readonly added: Slot[] = [];
+  readonly gone: Slot[] = [];
+  bytes = 0;
+
+  get isEmpty(): boolean {
+    return this.entries.length === 0 && this.removed.size === 0;
+  }
+
+  add(slot: Slot, bytes: Uint8Array): void {
+    this.entries.push(bytes);
+    this.bytes += bytes.length;
+    this.added.push(slot);
+  }
+
+  finish(): Draft {
+    return { entries: this.entries, removed: [...this.removed], bytes: this.bytes };
+  }
+}
 
 export class Subscription {
   readonly log: TypeLog;
@@ -41,6 +65,7 @@ export class Subscription {
   #answered = false;
   #firstWalk = true;
   readonly #refused = new Set<Slot>();
+  readonly #withheld = new Map<Slot, string>();
 
   constructor(log: TypeLog, view: PeerView, { known, chunkBytes }: SubscriptionOptions) {
     this.log = log;
@@ -70,8 +95,14 @@ export class Subscription {
     return this.#acknowledged < this.log.position || this.#refused.size > 0;
   }
 
-  get hasRefused(): boolean {
-    return this.#refused.size > 0;
+  /** Resources that the peer has refused and not accepted since. */
+  get refused(): number {
+    return this.#refused.size;
+  }
+
+  /** Wire name → why the peer should have it and cannot take it (decisions D26). */
+  get withheld(): ReadonlyMap<string, string> {
+    return new Map([...this.#withheld].filter(([slot]) => slot.entry !== null).map(([slot, reason]) => [slot.wireName, reason]));
   }
 
   /**
@@ -80,65 +111,74 @@ export class Subscription {
    */
   next(retryRefused = false): Draft | null {
     if (this.#pending !== null) return null;
-    const pending: Pending & { upTo: number } = { added: [], removed: [], upTo: this.#sent };
-    const entries: Uint8Array[] = [];
-    const removed: string[] = [];
-    // The full state goes in one message: a Kuma peer prunes after the first (engine 1).
-    const limit = this.#full && this.#firstWalk ? Infinity : this.#chunkBytes;
-    let bytes = 0;
-    let complete = true;
-
-    const take = (slot: Slot): void => {
-      if (slot.entry !== null && this.#view.canSee(slot.entry)) {
-        const {
-          wireName,
-          version,
-          bytes: encoded,
-        } = this.#view.plainNames ? slot.entry.plain() : { ...slot.entry, wireName: slot.wireName };
-        const has = this.#known?.get(wireName);
-        this.#known?.delete(wireName);
-        if (has === version) {
-          this.#hold(slot);
-          return;
-        }
-        entries.push(encoded);
-        bytes += encoded.length;
-        pending.added.push(slot);
-      } else if (this.#held.has(slot.index)) {
-        removed.push(this.#view.plainNames ? slot.plainName : slot.wireName);
-        pending.removed.push(slot);
-      }
-    };
-
+    const draft = new Building();
     if (retryRefused) {
-      for (const slot of this.#refused) if (slot.position <= this.#sent) take(slot);
+      const again = [...this.#refused].filter((slot) => slot.position <= this.#sent);
       this.#refused.clear();
+      for (const slot of again) this.#take(slot, draft);
     }
-    for (const slot of this.log.since(this.#sent)) {
-      if (bytes >= limit) {
-        complete = false;
-        break;
-      }
-      this.#refused.delete(slot);
-      take(slot);
-      pending.upTo = slot.position;
-    }
+    const { upTo, complete } = this.#walk(draft);
+    if (complete) for (const name of this.#known?.keys() ?? []) draft.removed.add(name);
+    this.#sent = upTo;
     if (complete) {
-      pending.upTo = this.log.position;
-      if (this.#known !== null) removed.push(...this.#known.keys());
+      this.#firstWalk = false;
+      this.#known = null;
     }
-    if (entries.length === 0 && removed.length === 0 && this.#answered) {
-      this.#sent = pending.upTo;
-      if (complete) this.#endFirstWalk();
-      this.#acknowledged = this.#sent;
+    if (draft.isEmpty && this.#answered) {
+      this.#acknowledged = upTo;
       return null;
     }
-    for (const slot of pending.added) this.#hold(slot);
-    if (complete) this.#endFirstWalk();
-    this.#sent = pending.upTo;
+    for (const slot of draft.added) this.#hold(slot);
     this.#answered = true;
-    this.#pending = pending;
-    return { entries, removed, bytes };
+    this.#pending = { added: draft.added, gone: draft.gone, upTo };
+    return draft.finish();
+  }
+
+  /** Takes what is newer than the last response, until the response is full or the log ends. */
+  #walk(draft: Building): { upTo: number; complete: boolean } {
+    // The full state goes in one message: a Kuma peer prunes after the first (engine 1).
+    const limit = this.#full && this.#firstWalk ? Infinity : this.#chunkBytes;
+    let upTo = this.#sent;
+    for (const slot of this.log.since(this.#sent)) {
+      if (draft.bytes >= limit) return { upTo, complete: false };
+      // A name that goes and comes again needs two responses: in one it would be an update (engine 7).
+      if (slot.entry !== null && draft.removed.has(this.#nameOf(slot))) return { upTo, complete: false };
+      this.#refused.delete(slot);
+      this.#take(slot, draft);
+      upTo = slot.position;
+    }
+    return { upTo: this.log.position, complete: true };
+  }
+
+  #take(slot: Slot, draft: Building): void {
+    const name = this.#nameOf(slot);
+    const sendable = this.#encodingOf(slot);
+    if (sendable === null) {
+      if (!this.#held.has(slot.index)) return;
+      draft.removed.add(name);
+      draft.gone.push(slot);
+      return;
+    }
+    const isKnown = this.#known?.get(name) === sendable.version;
+    this.#known?.delete(name);
+    if (isKnown) this.#hold(slot);
+    else draft.add(slot, sendable.bytes);
+  }
+
+  /** Null where the peer must not or cannot have it. */
+  #encodingOf(slot: Slot): Encoding | null {
+    const { entry } = slot;
+    const encoding = entry !== null && this.#view.canSee(entry) ? entry.in(this.#view.form) : null;
+    if (encoding !== null && 'withheld' in encoding) {
+      this.#withheld.set(slot, encoding.withheld);
+      return null;
+    }
+    this.#withheld.delete(slot);
+    return encoding;
+  }
+
+  #nameOf(slot: Slot): string {
+    return this.#view.form === 'legacy' ? slot.plainName : slot.wireName;
   }
 
   /** The peer stored the pending response. */
@@ -147,7 +187,7 @@ export class Subscription {
     if (pending === null) return;
     this.#pending = null;
     this.#acknowledged = pending.upTo;
-    for (const slot of pending.removed) this.#release(slot);
+    for (const slot of pending.gone) this.#release(slot);
   }
 
   /**
@@ -161,10 +201,10 @@ export class Subscription {
     if (pending === null) return [];
     const said = new Set(names);
     const isRefused = (slot: Slot): boolean => said.size === 0 || said.has(slot.wireName) || said.has(slot.plainName);
-    const refused = [...pending.added, ...pending.removed].filter(isRefused);
+    const refused = [...pending.added, ...pending.gone].filter(isRefused);
     this.#pending = null;
     this.#acknowledged = pending.upTo;
-    for (const slot of pending.removed) if (!isRefused(slot)) this.#release(slot);
+    for (const slot of pending.gone) if (!isRefused(slot)) this.#release(slot);
     for (const slot of refused) this.#refused.add(slot);
     return refused.map((slot) => slot.wireName);
   }
@@ -173,11 +213,6 @@ export class Subscription {
   close(): void {
     this.#pending = null;
     for (const slot of [...this.log.since(0)]) if (this.#held.has(slot.index)) this.#release(slot);
-  }
-
-  #endFirstWalk(): void {
-    this.#firstWalk = false;
-    this.#known = null;
   }
 
   #hold(slot: Slot): void {

@@ -8,7 +8,7 @@ const stream = { peer: 'east', streamId: 's1' } as const;
 const opened: SyncEvent = { kind: 'opened', ...stream, stream: 'globalToZone', authorized: false };
 const closed: SyncEvent = { kind: 'closed', ...stream, stream: 'globalToZone', error: null };
 const sent: SyncEvent = { kind: 'sent', ...stream, type: 'MeshTimeout', resources: 2, removed: 0, bytes: 500 };
-const acknowledged: SyncEvent = { kind: 'acknowledged', ...stream, type: 'MeshTimeout', seconds: 0.02 };
+const acknowledged: SyncEvent = { kind: 'acknowledged', ...stream, type: 'MeshTimeout', seconds: 0.02, refused: 0 };
 const rejected: SyncEvent = {
   kind: 'rejected',
   ...stream,
@@ -31,7 +31,7 @@ describe('the metrics of the protocol', () => {
   it('count responses, answers and refusals under the names of Kuma', async () => {
     const { observe, lines } = setUp();
     observe(opened, { ...opened, streamId: 's2', stream: 'zoneToGlobal' }, sent, acknowledged, sent, rejected);
-    observe({ kind: 'received', ...stream, type: 'Dataplane', written: 1, refused: 0, seconds: 0.1 });
+    observe({ kind: 'received', ...stream, type: 'Dataplane', written: 1, refused: [], seconds: 0.1 });
     expect(await lines('kds_delta_responses_sent{')).toEqual([
       'kds_delta_responses_sent{type_url="MeshTimeout",zone="Global"} 2',
     ]);

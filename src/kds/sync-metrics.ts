@@ -117,6 +117,7 @@ export function createSyncMetrics({ registry, side, now = () => new Date() }: Sy
         break;
       case 'node':
       case 'healthCheck':
+      case 'withheld':
         break;
     }
   }

@@ -1,25 +1,20 @@
-// The compacted log of one type: each wire name has one slot at a growing position; a change moves it to the tail.
+// The compacted log of one type: each resource has one slot at a growing position; a change moves it to the tail.
 // Invariant: walking back from the tail meets every slot newer than a position before any older one.
-import type { Audience } from './rules.ts';
+import type { Entry } from './entry.ts';
 
-/** What goes to the zones: the latest state of a resource, encoded once for all of them. */
-export type Entry = {
-  readonly audience: Audience;
-  /** SHA-256 of the KumaResource, lowercase hex (kds-wire 2.3). */
-  readonly version: string;
-  /** A `Resource` as field 2 of a response, tag and length included. */
-  readonly bytes: Uint8Array;
-  /** The bytes under the un-hashed name, made when a peer without `hash-suffix` first needs them (decisions D28). */
-  readonly plain: () => { readonly wireName: string; readonly version: string; readonly bytes: Uint8Array };
-};
-
-export type Slot = {
-  /** Index of the held bit; used again after the slot is gone. */
-  readonly index: number;
+/** How a resource is called. */
+export type SlotNames = {
+  /** What tells slots apart: the wire name, and for a type that owns others which of its incarnations it is (engine 7). */
+  readonly key: string;
   /** `<name>.<mesh>`: `Resource.name` on the wire. */
   readonly wireName: string;
   /** The same for peers without `hash-suffix`. */
   readonly plainName: string;
+};
+
+export type Slot = SlotNames & {
+  /** Index of the held bit; used again after the slot is gone. */
+  readonly index: number;
   position: number;
   /** Null: a tombstone. */
   entry: Entry | null;
@@ -31,7 +26,7 @@ export type Slot = {
 
 export class TypeLog {
   readonly type: string;
-  readonly #byName = new Map<string, Slot>();
+  readonly #byKey = new Map<string, Slot>();
   readonly #free: number[] = [];
   #head: Slot | null = null;
   #tail: Slot | null = null;
@@ -48,36 +43,28 @@ export class TypeLog {
   }
 
   get size(): number {
-    return this.#byName.size;
+    return this.#byKey.size;
   }
 
-  find(wireName: string): Slot | undefined {
-    return this.#byName.get(wireName);
+  find(key: string): Slot | undefined {
+    return this.#byKey.get(key);
   }
 
-  /** Puts the latest state of a wire name at the tail; null writes a tombstone. */
-  append(wireName: string, plainName: string, entry: Entry | null): Slot | undefined {
-    let slot = this.#byName.get(wireName);
-    if (slot === undefined) {
-      if (entry === null) return undefined;
-      slot = {
-        index: this.#free.pop() ?? this.#slots++,
-        wireName,
-        plainName,
-        position: 0,
-        entry,
-        holders: 0,
-        previous: null,
-        next: null,
-      };
-      this.#byName.set(wireName, slot);
-    } else {
-      this.#unlink(slot);
-      slot.entry = entry;
-    }
+  /** Puts the latest state of a resource at the tail. */
+  append(names: SlotNames, entry: Entry): Slot {
+    const known = this.#byKey.get(names.key);
+    const slot = known ?? this.#createSlot(names);
+    if (known !== undefined) this.#unlink(known);
+    slot.entry = entry;
     this.#link(slot);
-    this.#dropIfGone(slot);
     return slot;
+  }
+
+  /** Puts a tombstone at the tail, for those who hold the slot. */
+  bury(slot: Slot): void {
+    slot.entry = null;
+    this.touch(slot);
+    this.#dropIfGone(slot);
   }
 
   /** Moves a slot to the tail as it is: who may see it has changed. */
@@ -106,6 +93,13 @@ export class TypeLog {
     for (; slot !== null; slot = slot.next) yield slot;
   }
 
+  #createSlot({ key, wireName, plainName }: SlotNames): Slot {
+    const index = this.#free.pop() ?? this.#slots++;
+    const slot: Slot = { key, wireName, plainName, index, position: 0, entry: null, holders: 0, previous: null, next: null };
+    this.#byKey.set(key, slot);
+    return slot;
+  }
+
   #link(slot: Slot): void {
     slot.position = ++this.#position;
     slot.previous = this.#tail;
@@ -123,9 +117,9 @@ export class TypeLog {
   }
 
   #dropIfGone(slot: Slot): void {
-    if (slot.entry !== null || slot.holders > 0 || this.#byName.get(slot.wireName) !== slot) return;
+    if (slot.entry !== null || slot.holders > 0 || this.#byKey.get(slot.key) !== slot) return;
     this.#unlink(slot);
-    this.#byName.delete(slot.wireName);
+    this.#byKey.delete(slot.key);
     this.#free.push(slot.index);
   }
 }

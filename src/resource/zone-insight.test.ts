@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { renderProblems } from './sync-problem.ts';
 import { describe, expect, it } from 'vitest';
 import { areCompatible, subscriptionsOf } from './kds-subscription.ts';
 import {
@@ -34,12 +35,11 @@ const node: InsightEvent = {
     instanceId: 'east-cp',
   },
 };
-const counted = (kind: 'sent' | 'acknowledged' | 'rejected', type: string, streamId = 's1'): InsightEvent => ({
-  kind,
-  peer: 'east',
-  streamId,
-  type,
-});
+const counted = (kind: 'sent' | 'acknowledged' | 'rejected', type: string, streamId = 's1'): InsightEvent => {
+  const of = { peer: 'east', streamId, type };
+  if (kind === 'sent') return { kind, ...of };
+  return kind === 'acknowledged' ? { kind, ...of, refused: 0 } : { kind, ...of, message: 'no', refused: ['a.default'] };
+};
 
 function fold(events: readonly InsightEvent[], keeper: Parameters<typeof foldInsight>[2] = global): InsightState {
   return events.reduce((state, event, index) => foldInsight(state, event, keeper, at(index)), emptyInsight);
@@ -193,5 +193,53 @@ describe('areCompatible', () => {
   ])('%s with %s: %s', (one, other, expected) => {
     expect(areCompatible(one, other)).toBe(expected);
     expect(areCompatible(other, one)).toBe(expected);
+  });
+});
+
+describe('the problems of a zone', () => {
+  const refusal = { type: 'Dataplane', name: 'dp', mesh: 'default', reason: 'networking.address: is required' };
+  const received = (refused: readonly (typeof refusal)[]): InsightEvent => ({
+    ...{ kind: 'received', peer: 'east', streamId: 's2', type: 'Dataplane', refused },
+  });
+  const withheld = (resources: [string, string][]): InsightEvent => ({
+    ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'MeshRetry', resources: new Map(resources) },
+  });
+
+  it('name what does not get through, each way, until it does', () => {
+    const begin = [opened('s1'), opened('s2', 'zoneToGlobal')];
+    const bad = fold([
+      ...begin,
+      counted('rejected', 'Mesh'),
+      withheld([['r.default', 'spec.from: unknown']]),
+      received([refusal]),
+    ]);
+    expect(renderProblems(bad.problems ?? [])).toEqual({
+      syncProblems: [
+        {
+          ...{ stream: 'globalToZone', type: 'Mesh', kind: 'refused', resources: ['a.default'], count: 1, message: 'no' },
+          time: at(2).toISOString(),
+        },
+        {
+          ...{ stream: 'globalToZone', type: 'MeshRetry', kind: 'withheld', resources: ['r.default'], count: 1 },
+          ...{ message: 'spec.from: unknown', time: at(3).toISOString() },
+        },
+        {
+          ...{ stream: 'zoneToGlobal', type: 'Dataplane', kind: 'refused', resources: ['dp.default'], count: 1 },
+          ...{ message: 'networking.address: is required', time: at(4).toISOString() },
+        },
+      ],
+    });
+    const good = [counted('acknowledged', 'Mesh'), withheld([]), received([])].reduce(
+      (state, event) => foldInsight(state, event, global, at(9)),
+      bad,
+    );
+    expect(renderProblems(good.problems ?? [])).toEqual({});
+  });
+
+  it('stay while refused resources are outstanding, and go with a fresh stream', () => {
+    const outstanding: InsightEvent = { kind: 'acknowledged', peer: 'east', streamId: 's1', type: 'Mesh', refused: 1 };
+    const bad = fold([opened('s1'), counted('rejected', 'Mesh'), outstanding]);
+    expect(bad.problems).toHaveLength(1);
+    expect(foldInsight(bad, opened('s3'), global, at(9)).problems).toEqual([]);
   });
 });

@@ -10,6 +10,7 @@ import {
   type SubscriptionKeeper,
   type SubscriptionPeer,
 } from './kds-subscription.ts';
+import { describeProblem, dropStream, setProblem, type SyncProblems } from './sync-problem.ts';
 import type { JsonObject } from './types.ts';
 
 export type InsightStreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
@@ -21,8 +22,19 @@ export type InsightEvent =
   | (OfStream & { readonly kind: 'opened'; readonly stream: InsightStreamKind; readonly authorized: boolean })
   | (OfStream & { readonly kind: 'node'; readonly node: SubscriptionPeer })
   | (OfStream & { readonly kind: 'closed'; readonly stream: InsightStreamKind })
-  | (OfStream & { readonly kind: 'sent' | 'acknowledged' | 'rejected' | 'received'; readonly type: string })
+  | (OfStream & { readonly kind: 'sent'; readonly type: string })
+  | (OfStream & { readonly kind: 'acknowledged'; readonly type: string; readonly refused: number })
+  | (OfStream & {
+      readonly kind: 'rejected';
+      readonly type: string;
+      readonly message: string;
+      readonly refused: readonly string[];
+    })
+  | (OfStream & { readonly kind: 'withheld'; readonly type: string; readonly resources: ReadonlyMap<string, string> })
+  | (OfStream & { readonly kind: 'received'; readonly type: string; readonly refused: readonly Refused[] })
   | { readonly kind: 'healthCheck'; readonly peer: string };
+
+type Refused = { readonly name: string; readonly mesh: string; readonly reason: string };
 
 type StreamRecord = { readonly globalInstanceId: string; readonly connectTime: string };
 
@@ -33,12 +45,20 @@ export type InsightState = {
   /** The newest stream of each kind; the global alone records them (kds-wire 2.6). */
   readonly streams: Readonly<Partial<Record<InsightStreamKind, StreamRecord>>>;
   readonly healthCheck: Date | null;
+  /** Null until a stream of the zone was opened in this process: the row's are another's. */
+  readonly problems: SyncProblems | null;
 };
 
-export const emptyInsight: InsightState = { subscriptions: [], streams: {}, healthCheck: null };
+export const emptyInsight: InsightState = { subscriptions: [], streams: {}, healthCheck: null, problems: null };
 
 /** Takes one event into the state; the same object comes back when the event says nothing new to an insight. */
 export function foldInsight(state: InsightState, event: InsightEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
+  const counted = countEvent(state, event, keeper, now);
+  const problems = foldProblems(counted.problems, event, keeper.mode, now);
+  return problems === counted.problems ? counted : { ...counted, problems };
+}
+
+function countEvent(state: InsightState, event: InsightEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
   switch (event.kind) {
     case 'opened':
       return openStream(state, event, keeper, now);
@@ -49,11 +69,46 @@ export function foldInsight(state: InsightState, event: InsightEvent, keeper: Su
     case 'closed':
       return change(state, event.streamId, (one) => ({ ...one, disconnectTime: now }));
     case 'received':
+    case 'withheld':
       return state;
     default: {
       const { streamId, type, kind } = event;
       return change(state, streamId, (one) => countResponse(one, type, kind, now));
     }
+  }
+}
+
+/** What the event says of resources that do not get through; the sender is on one stream and the receiver on the other. */
+function foldProblems(known: SyncProblems | null, event: InsightEvent, mode: 'global' | 'zone', now: Date): SyncProblems | null {
+  const [sending, receiving] = mode === 'global' ? ['globalToZone', 'zoneToGlobal'] : ['zoneToGlobal', 'globalToZone'];
+  if (known === null && event.kind !== 'opened') return null;
+  const problems = known ?? [];
+  switch (event.kind) {
+    case 'opened':
+      return dropStream(problems, event.stream);
+    case 'acknowledged':
+      return event.refused > 0 ? known : setProblem(problems, { stream: sending, type: event.type, kind: 'refused' }, null);
+    case 'rejected': {
+      const at = { stream: sending, type: event.type, kind: 'refused' } as const;
+      return setProblem(problems, at, describeProblem(at, event.refused, event.message, now));
+    }
+    case 'withheld': {
+      const at = { stream: sending, type: event.type, kind: 'withheld' } as const;
+      const names = [...event.resources.keys()];
+      const [reason = ''] = event.resources.values();
+      return setProblem(problems, at, names.length === 0 ? null : describeProblem(at, names, reason, now));
+    }
+    case 'received': {
+      const at = { stream: receiving, type: event.type, kind: 'refused' } as const;
+      const names = event.refused.map(({ name, mesh }) => `${name}.${mesh}`);
+      return setProblem(
+        problems,
+        at,
+        names.length === 0 ? null : describeProblem(at, names, event.refused[0]?.reason ?? '', now),
+      );
+    }
+    default:
+      return known;
   }
 }
 

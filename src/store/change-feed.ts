@@ -1,6 +1,7 @@
 // NOTIFY as a stream of hints. One listening connection serves all readers; a slow reader gets the merged latest, never a
 // growing queue; after every (re)connection all readers hear `all`, because the table is the truth.
 import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { ResourceKey } from '../resource/types.ts';
@@ -13,16 +14,20 @@ export const CHANNEL = 'meridian_resources';
 const MOST_KEYS = 10_000;
 /** A net for what no notification told: a dropped message, a trigger that was disabled. */
 const NET_MS = 300_000;
+/** Marks that a slow reader may owe before it hears `all` in their place. */
+const MOST_MARKS = 1_000;
 
 class Reader {
   #all = false;
   readonly #types = new Set<string>();
   readonly #keys = new Map<string, Map<string, ResourceKey>>();
+  #marks: string[] = [];
   #wake: (() => void) | null = null;
 
   push(change: StoreChange): void {
     if (change.kind === 'all') this.#all = true;
     else if (change.kind === 'type') this.#types.add(change.type);
+    else if (change.kind === 'mark') this.#pushMark(change.id);
     else for (const key of change.keys) this.#pushKey(key);
     this.#wake?.();
   }
@@ -39,6 +44,13 @@ class Reader {
       this.#wake = null;
     }
     return null;
+  }
+
+  #pushMark(id: string): void {
+    this.#marks.push(id);
+    if (this.#marks.length <= MOST_MARKS) return;
+    this.#marks = [];
+    this.#all = true;
   }
 
   #pushKey(key: ResourceKey): void {
@@ -64,7 +76,12 @@ class Reader {
       this.#keys.delete(type);
       return { kind: 'type', type };
     }
-    if (this.#keys.size === 0) return null;
+    if (this.#keys.size > 0) return this.#takeKeys();
+    const mark = this.#marks.shift();
+    return mark === undefined ? null : { kind: 'mark', id: mark };
+  }
+
+  #takeKeys(): StoreChange {
     const keys = [...this.#keys.values()].flatMap((byName) => [...byName.values()]);
     this.#keys.clear();
     return { kind: 'keys', keys };
@@ -76,7 +93,7 @@ export class ChangeFeed {
   readonly #log: Logger;
   readonly #readers = new Set<Reader>();
   readonly #stop = new AbortController();
-  #running: Promise<void> | null = null;
+  #running: Promise<unknown> | null = null;
   #isListening = false;
 
   constructor(database: Database, log: Logger) {
@@ -87,14 +104,12 @@ export class ChangeFeed {
   async *changes(signal: AbortSignal): AsyncGenerator<StoreChange> {
     const reader = new Reader();
     this.#readers.add(reader);
-    this.#running ??= this.#run();
+    this.#running ??= Promise.all([this.#run(), this.#watch()]);
     if (this.#isListening) reader.push({ kind: 'all' });
     const either = AbortSignal.any([signal, this.#stop.signal]);
-    const net = setInterval(() => reader.push({ kind: 'all' }), NET_MS).unref();
     try {
       for (let change = await reader.next(either); change !== null; change = await reader.next(either)) yield change;
     } finally {
-      clearInterval(net);
       this.#readers.delete(reader);
     }
   }
@@ -126,15 +141,46 @@ export class ChangeFeed {
     }
   }
 
+  /** The net: from time to time, readers hear of the types whose rows are no longer those of the last look (engine 9). */
+  async #watch(): Promise<void> {
+    const { signal } = this.#stop;
+    let before: ReadonlyMap<string, string> | null = null;
+    while (!signal.aborted) {
+      await delay(NET_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        const now = await digests(this.#database);
+        if (before === null) this.#publish({ kind: 'all' });
+        else for (const type of differing(before, now)) this.#publish({ kind: 'type', type });
+        before = now;
+      } catch (error) {
+        this.#log.debug({ reason: messageOf(error) }, 'the rows could not be compared with the last look');
+      }
+    }
+  }
+
   #publish(change: StoreChange): void {
     for (const reader of this.#readers) reader.push(change);
   }
 }
 
+/** Type → a digest over the keys of its rows and the transactions that wrote them: psql raises no version, but it has an xmin. */
+async function digests({ db }: Database): Promise<Map<string, string>> {
+  const { rows } = await sql<{ type: string; digest: string }>`
+    select type, count(*) || ':' || sum(hashtextextended(mesh || '/' || name || '@' || xmin::text, 0)) as digest
+    from resources group by type`.execute(db);
+  return new Map(rows.map(({ type, digest }) => [type, digest]));
+}
+
+function differing(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): string[] {
+  return [...new Set([...before.keys(), ...now.keys()])].filter((type) => before.get(type) !== now.get(type));
+}
+
 /** What a notification says; anything that is not ours means: read it all again. */
 function parsePayload(payload: string): StoreChange {
   try {
-    const { type, keys } = JSON.parse(payload) as { type?: string; keys?: [string, string][] };
+    const { type, keys, mark } = JSON.parse(payload) as { type?: string; keys?: [string, string][]; mark?: string };
+    if (mark !== undefined) return { kind: 'mark', id: mark };
     if (type === undefined) return { kind: 'all' };
     if (keys === undefined) return { kind: 'type', type };
     return { kind: 'keys', keys: keys.map(([mesh, name]) => ({ type, mesh, name })) };

@@ -96,7 +96,8 @@ export function create(key: ResourceKey, labels: Labels, spec: Resource['spec'],
   return { op: 'create', key, labels, spec, owner };
 }
 
-const clusterIdKey: ResourceKey = { type: 'Config', mesh: '', name: CLUSTER_ID_CONFIG };
+/** The Config that holds the id of the cluster. */
+export const clusterIdKey: ResourceKey = { type: 'Config', mesh: '', name: CLUSTER_ID_CONFIG };
 
 async function createDefaultMesh(store: ResourceStore, owner: DefaultsOwner): Promise<void> {
   const key: ResourceKey = { type: 'Mesh', mesh: '', name: DEFAULT_MESH };

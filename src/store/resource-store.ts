@@ -38,11 +38,15 @@ export type WriteOutcome =
   /** The row breaks a constraint of the table (a name too long, an owner that is gone). */
   | { readonly result: 'rejected'; readonly message: string };
 
-/** What may have changed: a hint to re-read. `all` after a (re)connection of the feed, `type` past the size of a notification. */
+/**
+ * What may have changed: a hint to re-read. `all` after a (re)connection of the feed, `type` past the size of a notification.
+ * A `mark` says that everything committed before it was sent has been told (engine 10).
+ */
 export type StoreChange =
   | { readonly kind: 'keys'; readonly keys: readonly ResourceKey[] }
   | { readonly kind: 'type'; readonly type: string }
-  | { readonly kind: 'all' };
+  | { readonly kind: 'all' }
+  | { readonly kind: 'mark'; readonly id: string };
 
 /** Fences a batch: it fails with code `conflict` unless `epoch` is still the newest of `peer` (engine 11). */
 export type Fence = { readonly peer: string; readonly epoch: number };
@@ -67,6 +71,12 @@ export interface ResourceStore {
 
   /** Changes by whatever process, from now on; the first item is `all`, once the feed listens. Ends with the signal. */
   changes(signal: AbortSignal): AsyncIterable<StoreChange>;
+
+  /**
+   * Sends a mark through the feed of every process. One that gets lost while a feed connects again is made up for by the
+   * `all` that follows.
+   */
+  mark(id: string): Promise<void>;
 
   /** Runs `task` while this process alone holds the lock `name`; its signal aborts when the lock is lost. Returns when `signal` aborts. */
   lead(name: string, task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;

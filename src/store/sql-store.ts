@@ -4,7 +4,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
-import { ChangeFeed } from './change-feed.ts';
+import { CHANNEL, ChangeFeed } from './change-feed.ts';
 import { CombinedWriter } from './combined-writer.ts';
 import type { Database } from './database.ts';
 import type { Fence, ListQuery, ResourceStore, StoreChange, Write, WriteOutcome } from './resource-store.ts';
@@ -93,6 +93,10 @@ export class SqlStore implements ResourceStore {
 
   changes(signal: AbortSignal): AsyncIterable<StoreChange> {
     return this.#feed.changes(signal);
+  }
+
+  async mark(id: string): Promise<void> {
+    await this.#try(() => sql`select pg_notify(${CHANNEL}, ${JSON.stringify({ mark: id })})`.execute(this.#database.db));
   }
 
   async lead(name: string, task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {

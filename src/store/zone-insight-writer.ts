@@ -15,6 +15,7 @@ import {
   type InsightEvent,
   type InsightState,
 } from '../resource/zone-insight.ts';
+import { renderProblems } from '../resource/sync-problem.ts';
 import type { ResourceStore, WriteOutcome } from './resource-store.ts';
 
 export type ZoneInsightWriterOptions = {
@@ -34,6 +35,9 @@ export type ZoneInsightWriterOptions = {
 
 /** Waits before each further attempt, in milliseconds: a conflict is settled at once, a Zone row may need a moment to exist. */
 const RETRY_DELAYS_MS = [0, 50, 250, 1000, 2000];
+
+/** What people look for at once; counts may wait. */
+const AT_ONCE: ReadonlySet<InsightEvent['kind']> = new Set(['opened', 'closed', 'node', 'rejected', 'withheld']);
 
 type Entry = { state: InsightState; dirty: boolean; flushing: Promise<void> | null };
 
@@ -56,7 +60,7 @@ export class ZoneInsightWriter {
     if (state === entry.state) return;
     entry.state = state;
     entry.dirty = true;
-    if (event.kind === 'opened' || event.kind === 'closed' || event.kind === 'node') void this.#flushZone(zone, entry);
+    if (AT_ONCE.has(event.kind)) void this.#flushZone(zone, entry);
   }
 
   /** Flushes on the interval and raises generations until the signal aborts; then closes and stores what is still open. */
@@ -139,9 +143,10 @@ export class ZoneInsightWriter {
     const key = { type: 'ZoneInsight', mesh: '', name: zone };
     const row = await store.get(key);
     const spec = mergeInsight(row?.spec ?? {}, state, subscriptionLimit, clock.now());
+    const status = state.problems === null ? (row?.status ?? {}) : renderProblems(state.problems);
     if (row === undefined)
-      return store.write({ op: 'create', key, labels: {}, spec, owner: { type: 'Zone', mesh: '', name: zone } });
-    if (isDeepStrictEqual(spec, row.spec)) return null;
-    return store.write({ op: 'update', key, labels: row.labels, spec, expectVersion: row.version });
+      return store.write({ op: 'create', key, labels: {}, spec, status, owner: { type: 'Zone', mesh: '', name: zone } });
+    if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;
+    return store.write({ op: 'update', key, labels: row.labels, spec, status, expectVersion: row.version });
   }
 }

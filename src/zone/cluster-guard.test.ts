@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decideCluster } from './cluster-guard.ts';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import { clusterAdmission, decideCluster } from './cluster-guard.ts';
 
 describe('decideCluster', () => {
   it.each([
@@ -10,5 +11,28 @@ describe('decideCluster', () => {
     ['a', '', 'other'],
   ])('known %j, offered %j: %s', (known, offered, expected) => {
     expect(decideCluster(known, offered)).toBe(expected);
+  });
+});
+
+describe('the admission of a global', () => {
+  const key = { type: 'Config', mesh: '', name: 'kuma-cluster-id' };
+  const labels = { 'kuma.io/origin': 'global' };
+  const config = (id: string) => ({ name: key.name, mesh: '', labels, spec: { config: id }, status: undefined, version: 'v' });
+
+  it('asks nothing of the first global, nor for the sake of an id that the zone made itself', async () => {
+    const store = new TinyStore();
+    expect(await clusterAdmission(store, 'grpc://g:1')).toBeNull();
+    await store.write({ op: 'create', key, labels: {}, spec: { config: 'own' } });
+    expect(await clusterAdmission(store, 'grpc://g:1')).toBeNull();
+  });
+
+  it('lets the known cluster in, and refuses another or none with what to do', async () => {
+    const store = new TinyStore();
+    await store.write({ op: 'create', key, labels, spec: { config: 'ours' }, syncVersion: 'v' });
+    const admission = await clusterAdmission(store, 'grpc://g:1');
+    expect(admission?.type).toBe('Config');
+    expect(() => admission?.check([config('ours')])).not.toThrow();
+    expect(() => admission?.check([config('theirs')])).toThrow(/"theirs".*"ours".*acceptNewCluster/);
+    expect(() => admission?.check([])).toThrow(/globalAddress/);
   });
 });

@@ -1,5 +1,9 @@
 // Keeps a zone from being emptied by a wrong global (engine 14): the first cluster id it hears is remembered, and a global that
 // offers another one is not obeyed until a person says so.
+import { MeridianError } from '../base/errors.ts';
+import type { Admission } from '../kds/receiver.ts';
+import { clusterIdKey as key } from '../store/create-defaults.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
 
 /**
  * What a zone thinks of the global that offers a cluster id (Config `kuma-cluster-id`).
@@ -10,4 +14,27 @@
 export function decideCluster(known: string | null, offered: string): 'first' | 'same' | 'other' {
   if (known === null || known === '') return 'first';
   return known === offered ? 'same' : 'other';
+}
+
+/**
+ * What a global must show before the zone asks it for anything else: the id of the cluster that the zone belongs to. Null for
+ * a zone that has none yet.
+ */
+export async function clusterAdmission(store: ResourceStore, address: string): Promise<Admission | null> {
+  const row = await store.get(key);
+  const known = row === undefined || row.syncVersion === null ? '' : String(row.spec['config'] ?? '');
+  if (known === '') return null;
+  return {
+    type: key.type,
+    check(configs) {
+      const offered = String(configs.find(({ name }) => name === key.name)?.spec['config'] ?? '');
+      if (decideCluster(known, offered) !== 'other') return;
+      throw new MeridianError(
+        'forbidden',
+        `the global at ${address} is of cluster ${JSON.stringify(offered)}, and this zone belongs to ${JSON.stringify(known)}: ` +
+          'nothing of it was stored, and nothing here was removed. Correct multizone.zone.globalAddress; or, if this zone is to ' +
+          'move, start it once with multizone.zone.acceptNewCluster=true, which removes what it has of the old global',
+      );
+    },
+  };
 }

@@ -3,6 +3,7 @@ import { zoneHostnameGenerators } from '../resource/default-resources.ts';
 import { label } from '../resource/labels.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import {
+  clusterIdKey,
   create,
   createAbsent,
   createBaseDefaults,
@@ -31,5 +32,12 @@ export async function createZoneDefaults(
     await createHostnameGenerators(store, zoneHostnameGenerators, { [label.origin]: 'zone' });
   }
   await createAbsent(store, [create(key, {}, {})]);
-  if (!zone.hasGlobal) await createBaseDefaults(store, { mode: 'zone', zone: zone.name }, config);
+  if (zone.hasGlobal) await dropOwnClusterId(store);
+  else await createBaseDefaults(store, { mode: 'zone', zone: zone.name }, config);
+}
+
+/** A zone that ran on its own made an id for itself; now it belongs to the cluster of its global (kds-wire 9). */
+async function dropOwnClusterId(store: ResourceStore): Promise<void> {
+  const row = await store.get(clusterIdKey);
+  if (row?.syncVersion === null) await store.write({ op: 'delete', key: clusterIdKey, expectVersion: row.version });
 }

@@ -10,6 +10,7 @@ import { runKdsClient, type KdsClientOptions } from '../kds/client.ts';
 import { zoneSendRules } from '../kds/rules.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { createMeshDefaults } from '../store/create-defaults.ts';
+import { clusterAdmission } from './cluster-guard.ts';
 import { createZoneDefaults } from './create-defaults.ts';
 
 /** Runs a zone until the signal aborts. Rejects with a MeridianError if it cannot start. */
@@ -38,7 +39,7 @@ async function start(host: Host): Promise<void> {
 /** The leader alone dials global (kds-wire 2.1). */
 async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
   const { config, store, log, metrics, insights } = host;
-  const { name, globalAddress, kds } = config.multizone.zone;
+  const { name, globalAddress, acceptNewCluster, kds } = config.multizone.zone;
   const changelog = new Changelog(sourceOf(store), zoneSendRules({ zone: name }), log);
   const address = new URL(globalAddress);
   const client = runKdsClient(
@@ -50,6 +51,7 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
       node: { version: productVersion, instanceId: host.instanceId, config: JSON.stringify(sanitizedConfig(config)) },
       changelog,
       sink: sinkOf(store, 'global'),
+      admission: async () => (acceptNewCluster ? null : await clusterAdmission(store, globalAddress)),
       validate: validateResource,
       observe: (event) => {
         metrics.observe(event);

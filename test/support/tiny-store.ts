@@ -51,6 +51,11 @@ export class TinyStore implements ResourceStore {
     this.#followers.delete(follow);
   }
 
+  mark(id: string): Promise<void> {
+    for (const follow of this.#followers) follow({ kind: 'mark', id });
+    return Promise.resolve();
+  }
+
   raiseEpoch(): Promise<number> {
     return Promise.resolve(1);
   }
@@ -80,7 +85,7 @@ export class TinyStore implements ResourceStore {
     const { type, mesh, name } = write.key;
     const time = new Date(0);
     this.rows.set(idOf(write.key), {
-      ...{ type, mesh, name, version, creationTime: time, modificationTime: time },
+      ...{ type, mesh, name, version, creationTime: before?.creationTime ?? time, modificationTime: time },
       labels: write.labels,
       spec: write.spec,
       status: write.status ?? before?.status ?? {},

@@ -1,0 +1,108 @@
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createLogger } from '../base/log.ts';
+import { sourceOf } from '../control-plane/store-ports.ts';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import { Changelog } from './changelog.ts';
+import type { Source } from './ports.ts';
+import { globalSendRules } from './rules.ts';
+
+const log = createLogger('silent');
+let stop = new AbortController();
+
+function start(source: Source): Changelog {
+  stop = new AbortController();
+  const changelog = new Changelog(source, globalSendRules(), log);
+  void changelog.run(stop.signal);
+  return changelog;
+}
+
+async function put(store: TinyStore, type: string, name: string, labels: Record<string, string> = {}): Promise<void> {
+  const key = { type, mesh: type === 'Mesh' ? '' : 'default', name };
+  await store.write({ op: 'put', key, labels, spec: {} });
+}
+
+const namesOf = (changelog: Changelog, type: string): string[] =>
+  [...(changelog.logOf(type)?.since(0) ?? [])].map(({ wireName, entry }) => (entry === null ? `-${wireName}` : wireName));
+
+afterEach(() => stop.abort());
+
+describe('the changelog', () => {
+  it('knows after a mark all that was committed before it, by whatever replica (engine 10)', async () => {
+    const store = new TinyStore();
+    const changelog = start(sourceOf(store));
+    await put(store, 'Mesh', 'a');
+    await changelog.caughtUp();
+    expect(namesOf(changelog, 'Mesh')).toEqual(['a.']);
+    await put(store, 'Mesh', 'b');
+    await Promise.all([changelog.caughtUp(), changelog.caughtUp()]);
+    expect(namesOf(changelog, 'Mesh')).toEqual(['a.', 'b.']);
+  });
+
+  it('sends one mark for all who ask in the same turn', async () => {
+    const store = new TinyStore();
+    const mark = vi.spyOn(store, 'mark');
+    const changelog = start(sourceOf(store));
+    await changelog.ready;
+    await Promise.all(Array.from({ length: 50 }, () => changelog.caughtUp()));
+    expect(mark).toHaveBeenCalledTimes(1);
+  });
+
+  it('takes a fresh read of all for a mark that got lost with the connection', async () => {
+    const store = new TinyStore();
+    const source = sourceOf(store);
+    const again = Promise.withResolvers<undefined>();
+    const changelog = start({
+      ...source,
+      mark: () => Promise.resolve(again.resolve(undefined)),
+      async *changes() {
+        yield { kind: 'all' };
+        await again.promise;
+        await put(store, 'Mesh', 'late');
+        yield { kind: 'all' };
+      },
+    });
+    await changelog.caughtUp();
+    expect(namesOf(changelog, 'Mesh')).toEqual(['late.']);
+  });
+
+  it('says that the store does not answer', async () => {
+    const store = new TinyStore();
+    store.mark = () => Promise.reject(new Error('gone'));
+    await expect(start(sourceOf(store)).caughtUp()).rejects.toThrow('gone');
+  });
+
+  it('makes a removal and an addition of a Mesh that was created anew (engine 7)', async () => {
+    const store = new TinyStore();
+    const changelog = start(sourceOf(store));
+    await put(store, 'Mesh', 'a');
+    await changelog.caughtUp();
+    const [slot] = [...(changelog.logOf('Mesh')?.since(0) ?? [])];
+    if (slot === undefined) throw new Error('no slot');
+    changelog.logOf('Mesh')?.hold(slot);
+    const row = store.rows.get(JSON.stringify(['Mesh', '', 'a']));
+    if (row !== undefined) store.rows.set(JSON.stringify(['Mesh', '', 'a']), { ...row, creationTime: new Date(1) });
+    await store.write({ op: 'put', key: { type: 'Mesh', mesh: '', name: 'b' }, labels: {}, spec: {} });
+    await store.write({ op: 'update', key: { type: 'Mesh', mesh: '', name: 'a' }, labels: {}, spec: {} });
+    await changelog.caughtUp();
+    expect(namesOf(changelog, 'Mesh')).toContain('-a.');
+    expect(namesOf(changelog, 'Mesh')).toContain('a.');
+  });
+
+  it('does not wake anybody for a status that stays at home (engine 6)', async () => {
+    const store = new TinyStore();
+    const changelog = start(sourceOf(store));
+    await store.write({ op: 'create', key: { type: 'MeshExternalService', mesh: 'default', name: 'x' }, labels: {}, spec: {} });
+    await changelog.caughtUp();
+    const before = changelog.logOf('MeshExternalService')?.position;
+    const status = { vip: { ip: '241.0.0.1' } };
+    await store.write({
+      op: 'put',
+      key: { type: 'MeshExternalService', mesh: 'default', name: 'x' },
+      labels: {},
+      spec: {},
+      status,
+    });
+    await changelog.caughtUp();
+    expect(changelog.logOf('MeshExternalService')?.position).toBe(before);
+  });
+});

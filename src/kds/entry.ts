@@ -1,0 +1,82 @@
+// The latest state of a resource as it goes to peers: encoded once, shared by all of them. What a peer cannot take as it is
+// gets a second form, made when such a peer first needs it (decisions D26, D28; engine 16).
+import { decodeKumaResource, encodeKumaResource, wireVersion, type WireResource } from '../resource/codec.ts';
+import { toKumaForm } from '../resource/kuma-form.ts';
+import type { TypeInfo } from '../resource/type-registry.ts';
+import { decodeDeltaResponse, encodeResourceEntry } from '../wire/kds-messages.ts';
+import type { Audience } from './rules.ts';
+
+/**
+ * `native`: as it was written, for peers with our capability. `kuma`: translated to what Kuma can take. `legacy`: that, under
+ * the un-hashed name, for peers without `hash-suffix`.
+ */
+export type Form = 'native' | 'kuma' | 'legacy';
+
+export type Encoding = {
+  /** SHA-256 of the KumaResource, lowercase hex (kds-wire 2.3). */
+  readonly version: string;
+  /** A `Resource` as field 2 of a response, tag and length included. */
+  readonly bytes: Uint8Array;
+};
+
+/** Why peers of a form cannot have the resource. */
+export type Withheld = { readonly withheld: string };
+
+export type Entry = {
+  readonly audience: Audience;
+  /** Of the native form. */
+  readonly version: string;
+  /** Never throws: what cannot be put into a form is withheld from the peers that need it. */
+  readonly in: (form: Form) => Encoding | Withheld;
+};
+
+export class EncodedEntry implements Entry, Encoding {
+  readonly audience: Audience;
+  readonly version: string;
+  readonly bytes: Uint8Array;
+  readonly #info: TypeInfo;
+  readonly #plainName: string;
+  #kuma: Encoding | Withheld | null = null;
+  #legacy: Encoding | Withheld | null = null;
+
+  /**
+   * @param resource under its wire name
+   * @param plainName its name for peers without `hash-suffix`
+   * @throws ProtoJsonError when the spec of a protobuf type does not fit its message
+   */
+  constructor(info: TypeInfo, resource: WireResource, plainName: string, audience: Audience) {
+    const { version, bytes } = encode(info, resource);
+    this.audience = audience;
+    this.version = version;
+    this.bytes = bytes;
+    this.#info = info;
+    this.#plainName = plainName;
+  }
+
+  in(form: Form): Encoding | Withheld {
+    if (form === 'native') return this;
+    if (form === 'kuma') return (this.#kuma ??= this.#translate(null));
+    return (this.#legacy ??= this.#translate(this.#plainName));
+  }
+
+  #translate(name: string | null): Encoding | Withheld {
+    try {
+      // The bytes are those of a response that holds this one resource.
+      const kumaResource = decodeDeltaResponse(this.bytes).resources[0]?.resource ?? new Uint8Array();
+      const native = decodeKumaResource(this.#info, kumaResource);
+      const translated = toKumaForm(this.#info, native);
+      if ('withheld' in translated) return translated;
+      const { resource } = translated;
+      if (name === null) return resource === native ? this : encode(this.#info, resource);
+      return encode(this.#info, { ...resource, name });
+    } catch (error) {
+      return { withheld: error instanceof Error ? error.message : String(error) };
+    }
+  }
+}
+
+function encode(info: TypeInfo, resource: WireResource): Encoding {
+  const kumaResource = encodeKumaResource(info, resource);
+  const version = wireVersion(kumaResource);
+  return { version, bytes: encodeResourceEntry({ name: `${resource.name}.${resource.mesh}`, version, kumaResource }) };
+}

@@ -1,0 +1,70 @@
+// One response of a peer as this side may see it: read, rewritten by the rules, checked. Pure; what is wrong with a resource
+// becomes a refusal that names it, and the others go on (engine 15).
+import { messageOf, type Violation } from '../base/errors.ts';
+import { decodeKumaResource, wireVersion, type WireResource } from '../resource/codec.ts';
+import type { TypeInfo } from '../resource/type-registry.ts';
+import type { ResourceKey } from '../resource/types.ts';
+import type { DeltaResponse } from '../wire/kds-messages.ts';
+import { refusalOf, type Refusal } from './refusal.ts';
+import type { ReceiveRules } from './rules.ts';
+
+/** A resource as it is to be stored, with the version of what came on the wire. */
+export type Incoming = WireResource & { readonly version: string };
+
+export type Validate = (
+  info: TypeInfo,
+  resource: Pick<WireResource, 'name' | 'mesh' | 'labels' | 'spec'>,
+) => readonly Violation[];
+
+export type ReadResponse = {
+  /** By `keyText`. */
+  readonly resources: ReadonlyMap<string, Incoming>;
+  /** The rows that are gone, by `keyText`. */
+  readonly removed: ReadonlyMap<string, ResourceKey>;
+  readonly refusals: readonly Refusal[];
+};
+
+/**
+ * Resources that can be read, are in scope and valid; the others are refused or, out of scope, nothing. The version is the
+ * hash of the bytes, whatever the peer says it is: equal versions must mean equal content.
+ */
+export function readResponse(info: TypeInfo, response: DeltaResponse, rules: ReceiveRules, validate: Validate): ReadResponse {
+  const resources = new Map<string, Incoming>();
+  const refusals: Refusal[] = [];
+  for (const { name: wireName, resource: bytes } of response.resources) {
+    try {
+      const resource = rules.rewrite(decodeKumaResource(info, bytes), info);
+      if (!rules.inScope(resource, info)) continue;
+      const violations = validate(info, resource);
+      if (violations.length === 0) resources.set(keyText(resource), { ...resource, version: wireVersion(bytes) });
+      else {
+        const reason = violations.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
+        refusals.push(refusalOf(info.name, storedKey(info, wireName, rules), reason));
+      }
+    } catch (error) {
+      refusals.push(refusalOf(info.name, storedKey(info, wireName, rules), messageOf(error)));
+    }
+  }
+  const removed = new Map<string, ResourceKey>();
+  for (const wireName of response.removedResources) {
+    const key = storedKey(info, wireName, rules);
+    removed.set(keyText(key), key);
+  }
+  return { resources, removed, refusals };
+}
+
+/** `<name>.<mesh>`, split at the last dot; without a dot there is no mesh (kds-wire 2.3). */
+export function splitWireName(wireName: string): { name: string; mesh: string } {
+  const dot = wireName.lastIndexOf('.');
+  return dot < 0 ? { name: wireName, mesh: '' } : { name: wireName.slice(0, dot), mesh: wireName.slice(dot + 1) };
+}
+
+function storedKey(info: TypeInfo, wireName: string, rules: ReceiveRules): ResourceKey {
+  const { name, mesh } = splitWireName(wireName);
+  return { type: info.name, mesh, name: rules.storedName(name) };
+}
+
+/** Tells the rows of one type apart. */
+export function keyText({ mesh, name }: { readonly mesh: string; readonly name: string }): string {
+  return JSON.stringify([mesh, name]);
+}

@@ -1,0 +1,55 @@
+// What a response changes in the store: incoming resources against the rows that are there (kds-wire 6.2). Pure.
+// Invariants: a row out of scope is never touched; a row that equals what came is not written.
+import { isDeepStrictEqual } from 'node:util';
+import type { TypeInfo } from '../resource/type-registry.ts';
+import type { Resource, ResourceKey } from '../resource/types.ts';
+import type { Incoming } from './incoming.ts';
+import type { SinkWrite } from './ports.ts';
+import { refusalOf, type Refusal } from './refusal.ts';
+import type { ReceiveRules } from './rules.ts';
+
+/** What of a response is still to be stored; everything by `keyText`. */
+export type Work = {
+  readonly incoming: ReadonlyMap<string, Incoming>;
+  readonly removed: ReadonlyMap<string, ResourceKey>;
+  /** In a full state: rows that it does not name are gone, but for those of which a newer state was refused. */
+  readonly prune: { readonly except: ReadonlySet<string> } | null;
+};
+
+export type PlanInput = Work & {
+  readonly info: TypeInfo;
+  readonly rules: ReceiveRules;
+  /** The rows that the response is about; of a full state all rows in scope too. */
+  readonly stored: ReadonlyMap<string, Resource>;
+  /** The version of an equal row must be right, because the peer resumes by it (decisions D29). */
+  readonly exactVersions: boolean;
+};
+
+/** The writes, and what cannot be written because the name is taken by a row out of scope. */
+export function planWrites(input: PlanInput): { writes: SinkWrite[]; refusals: Refusal[] } {
+  const { info, rules, incoming, removed, stored, prune } = input;
+  const writes: SinkWrite[] = [];
+  const refusals: Refusal[] = [];
+  for (const [text, resource] of incoming) {
+    const { name, mesh, labels, spec, status, version } = resource;
+    const key = { type: info.name, mesh, name };
+    const row = stored.get(text);
+    const content = { key, labels, spec, syncVersion: version, ...(rules.status === 'take' && { status: status ?? {} }) };
+    if (row === undefined) writes.push({ op: 'create', ...content, owner: rules.ownerOnCreate });
+    else if (!rules.inScope(row, info)) refusals.push(refusalOf(info.name, key, 'resource already exists'));
+    else if (!isEqual(row, resource, input)) writes.push({ op: 'update', ...content, expectVersion: row.version });
+  }
+  for (const [text, row] of stored) {
+    const isGone = removed.has(text) || (prune !== null && !prune.except.has(text));
+    if (!isGone || incoming.has(text) || !rules.inScope(row, info)) continue;
+    writes.push({ op: 'delete', key: { type: info.name, mesh: row.mesh, name: row.name }, expectVersion: row.version });
+  }
+  return { writes, refusals };
+}
+
+/** Equal versions mean equal content: a trigger clears the version of a row that somebody edits (decisions D29). */
+function isEqual(row: Resource, incoming: Incoming, { rules, exactVersions }: PlanInput): boolean {
+  const sameContent = (): boolean => isDeepStrictEqual(row.labels, incoming.labels) && isDeepStrictEqual(row.spec, incoming.spec);
+  if (row.syncVersion !== incoming.version && (exactVersions || !sameContent())) return false;
+  return rules.status === 'keep' || isDeepStrictEqual(row.status, incoming.status ?? {});
+}

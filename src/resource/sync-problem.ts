@@ -1,0 +1,61 @@
+// What of a zone's sync does not work, for people: which resources a peer refuses or cannot take, and why. ZoneInsight has no
+// field for it, so it is kept in the status of the row, which Kuma leaves empty (kds-wire 7). Pure.
+import type { JsonObject } from './types.ts';
+
+export type SyncProblem = {
+  /** `globalToZone` or `zoneToGlobal`: the way that the resources did not go. */
+  readonly stream: string;
+  readonly type: string;
+  /** `refused` by who should store it, `withheld` by who should send it. */
+  readonly kind: 'refused' | 'withheld';
+  /** Wire names, the first ten; empty where the peer did not say which. */
+  readonly resources: readonly string[];
+  /** How many there are. */
+  readonly count: number;
+  readonly message: string;
+  readonly time: Date;
+};
+
+/** One per stream, type and kind. */
+export type SyncProblems = readonly SyncProblem[];
+
+const MOST_NAMES = 10;
+const LONGEST_MESSAGE = 2_000;
+
+export function describeProblem(
+  { stream, type, kind }: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,
+  resources: readonly string[],
+  message: string,
+  time: Date,
+): SyncProblem {
+  const names = resources.slice(0, MOST_NAMES);
+  return { stream, type, kind, resources: names, count: resources.length, message: message.slice(0, LONGEST_MESSAGE), time };
+}
+
+/** The list with this problem in place of the one before it; null takes that away. The same list comes back if nothing changes. */
+export function setProblem(
+  problems: SyncProblems,
+  { stream, type, kind }: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,
+  problem: SyncProblem | null,
+): SyncProblems {
+  const others = problems.filter((one) => one.stream !== stream || one.type !== type || one.kind !== kind);
+  if (problem !== null) return [...others, problem];
+  return others.length === problems.length ? problems : others;
+}
+
+/** A fresh stream tries everything again. */
+export function dropStream(problems: SyncProblems, stream: string): SyncProblems {
+  return problems.some((one) => one.stream === stream) ? problems.filter((one) => one.stream !== stream) : problems;
+}
+
+/** The status of a ZoneInsight row: `{}` while everything works. */
+export function renderProblems(problems: SyncProblems): JsonObject {
+  if (problems.length === 0) return {};
+  return {
+    syncProblems: problems.map(({ resources, time, ...rest }) => ({
+      ...rest,
+      resources: [...resources],
+      time: time.toISOString(),
+    })),
+  };
+}
