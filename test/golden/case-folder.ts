@@ -1,0 +1,139 @@
+// A case is a folder: what goes in, as numbered files of YAML documents, and what each store must hold in the end.
+// Invariant: the expected text depends on what the rows hold alone: sorted, without times and versions.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parseAllDocuments, stringify } from 'yaml';
+import { z } from 'zod';
+import { readDocuments } from '../../src/cli/documents.ts';
+import { compareKeys, type Json, type Resource } from '../../src/resource/types.ts';
+import { sides, type ControlPlanes, type Refusal, type Side } from './control-planes.ts';
+
+/** Folder of all cases. */
+export const casesFolder = join(import.meta.dirname, 'cases');
+
+/**
+ * `NN-<side>[.<what>].yaml`. Without `what` the documents are applied over REST. `delete` deletes them, `refused` applies them
+ * and wants every one refused, `store` writes rows past REST, `before` does so before the zones connect.
+ */
+const STEP = /^\d\d-(global|east|west)(?:\.(delete|refused|store|before))?\.yaml$/;
+type Step = { readonly file: string; readonly side: Side; readonly what: string };
+
+/** A row written past REST: what is left out stays as it is stored. */
+const row = z.strictObject({
+  type: z.string(),
+  mesh: z.string().default(''),
+  name: z.string(),
+  labels: z.record(z.string(), z.string()).optional(),
+  spec: z.record(z.string(), z.json()).optional(),
+  status: z.record(z.string(), z.json()).optional(),
+});
+
+export function caseNames(): string[] {
+  return readdirSync(casesFolder).sort();
+}
+
+/** The steps of a case in order. @throws Error when a file is neither a step, nor expected, nor the README */
+export function stepsOf(name: string): Step[] {
+  const folder = join(casesFolder, name);
+  return readdirSync(folder)
+    .sort()
+    .flatMap((file) => {
+      const [, side, what = 'apply'] = STEP.exec(file) ?? [];
+      if (side !== undefined) return [{ file: join(folder, file), side: side as Side, what }];
+      if (file === 'README.md' || /^expect\.(global|east|west|refusals)\.yaml$/.test(file)) return [];
+      throw new Error(`${join(folder, file)} is no step: name it NN-<global|east|west>[.<delete|refused|store|before>].yaml`);
+    });
+}
+
+/** Does what one file says; the control planes come to rest afterwards, not here. */
+export async function runStep({ file, side, what }: Step, planes: ControlPlanes): Promise<void> {
+  if (what === 'store' || what === 'before') return await writeRows(file, planes, side);
+  for (const { info, mesh, name, body, place } of await readDocuments([file], 'default')) {
+    const url = `${info.scope === 'Mesh' ? `/meshes/${mesh}` : ''}/${info.path}/${encodeURIComponent(name)}`;
+    const { status, text } =
+      what === 'delete' ? await planes.call(side, 'DELETE', url) : await planes.call(side, 'PUT', url, body);
+    const isRefused = status >= 400 && status < 500;
+    if (isRefused !== (what === 'refused') || status >= 500)
+      throw new Error(`${place}: ${side} answered ${String(status)}: ${text}`);
+    if (isRefused) planes.refusals.push({ by: side, over: 'REST', type: info.name, message: reasonOf(text) });
+  }
+}
+
+async function writeRows(file: string, planes: ControlPlanes, side: Side): Promise<void> {
+  for (const document of parseAllDocuments(readFileSync(file, 'utf8'))) {
+    const { type, mesh, name, labels, spec, status } = row.parse(document.toJS());
+    const key = { type, mesh, name };
+    const stored = await planes.stores[side].get(key);
+    const isEdit = labels !== undefined || spec !== undefined;
+    await planes.stores[side].write({
+      op: 'put',
+      key,
+      labels: labels ?? stored?.labels ?? {},
+      spec: spec ?? stored?.spec ?? {},
+      status,
+      // The trigger of the table empties the version of a copy that is edited; its status may change.
+      syncVersion: isEdit && stored?.syncVersion ? '' : stored?.syncVersion,
+    });
+  }
+}
+
+/** Name of the expected file → what it should hold if the stores are right; null where there should be no file. */
+export function textsOf(planes: ControlPlanes): Map<string, string | null> {
+  const texts = new Map<string, string | null>();
+  for (const side of sides) {
+    const rows = [...planes.stores[side].rows.values()].sort((a, b) => compareText(a.type, b.type) || compareKeys(a, b));
+    texts.set(`expect.${side}.yaml`, documentsOf(rows.map(rowOf)));
+  }
+  // A refusal is repeated with every attempt, so each counts once.
+  const refusals = [...new Set(planes.refusals.map((refusal) => JSON.stringify(refusal)))].sort();
+  texts.set(
+    'expect.refusals.yaml',
+    refusals.length === 0 ? null : documentsOf(refusals.map((text) => JSON.parse(text) as Refusal)),
+  );
+  return texts;
+}
+
+/** The text of an expected file, laid out as `textsOf` does; null where there is none. */
+export function expectedText(name: string, file: string): string | null {
+  const path = join(casesFolder, name, file);
+  if (!readdirSync(join(casesFolder, name)).includes(basename(path))) return null;
+  return documentsOf(parseAllDocuments(readFileSync(path, 'utf8')).map((document) => document.toJS() as Json));
+}
+
+export function writeExpected(name: string, file: string, text: string | null): void {
+  const path = join(casesFolder, name, file);
+  if (text === null) rmSync(path, { force: true });
+  else writeFileSync(path, text);
+}
+
+function rowOf({ type, mesh, name, labels, spec, status, owner }: Resource): Json {
+  const ownerText = owner === null ? null : [owner.type, owner.mesh, owner.name].filter((part) => part !== '').join('/');
+  return { type, mesh, name, labels: sorted(labels), spec: sorted(spec), status: sorted(status), owner: ownerText };
+}
+
+function documentsOf(items: readonly unknown[]): string {
+  return items.map((item) => stringify(item, { singleQuote: true, lineWidth: 0 })).join('---\n');
+}
+
+function sorted(value: Json | Resource['labels']): Json {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => compareText(a, b))
+      .map(([key, item]) => [key, sorted(item)]),
+  );
+}
+
+/** The violations of an error body, or what it says where it names none. */
+function reasonOf(text: string): string {
+  const { detail, invalid_parameters: violations = [] } = JSON.parse(text) as {
+    detail: string;
+    invalid_parameters?: { field: string; reason: string }[];
+  };
+  return violations.length === 0 ? detail : violations.map(({ field, reason }) => `${field}: ${reason}`).join('\n');
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

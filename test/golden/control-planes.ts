@@ -1,0 +1,189 @@
+// A global and its zones in one process: a store and a REST API each, and between them the real senders and receivers, which
+// exchange encoded messages. Invariant: whatever is awaited here is at rest when it resolves.
+import type { FastifyInstance } from 'fastify';
+import { Registry } from 'prom-client';
+import { createApi } from '../../src/api/create-api.ts';
+import { createLogger } from '../../src/base/log.ts';
+import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
+import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
+import { Changelog } from '../../src/kds/changelog.ts';
+import { FirstStates } from '../../src/kds/first-states.ts';
+import type { SyncEvent } from '../../src/kds/observer.ts';
+import { Receiver, type ReceiverOptions } from '../../src/kds/receiver.ts';
+import { globalReceiveRules, globalSendRules, zoneReceiveRules, zoneSendRules } from '../../src/kds/rules.ts';
+import { Sender, type SenderOptions } from '../../src/kds/sender.ts';
+import { validateResource } from '../../src/resource/validate-spec.ts';
+import { decodeDeltaRequest, decodeDeltaResponse } from '../../src/wire/kds-messages.ts';
+import { createZoneDefaults } from '../../src/zone/create-defaults.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+import { Traffic } from './traffic.ts';
+
+export const zones = ['east', 'west'] as const;
+export type Zone = (typeof zones)[number];
+export const sides = ['global', ...zones] as const;
+export type Side = (typeof sides)[number];
+
+/** What a control plane did not take, from whomever it came. */
+export type Refusal = { readonly by: Side; readonly over: 'KDS' | 'REST'; readonly type: string; readonly message: string };
+
+const log = createLogger('silent');
+const NO_DEFAULTS = { skipTenantResources: true, skipMeshCreation: true, skipHostnameGenerators: true };
+
+export class ControlPlanes {
+  readonly stores: Readonly<Record<Side, TinyStore>> = { global: new TinyStore(), east: new TinyStore(), west: new TinyStore() };
+  readonly refusals: Refusal[] = [];
+  readonly #apis: Readonly<Record<Side, FastifyInstance>>;
+  readonly #traffic = new Traffic();
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>[] = [];
+  readonly #registry: StoreZoneRegistry;
+  readonly #changelogs: Readonly<Record<Side, Changelog>>;
+  readonly #firstStates = new FirstStates();
+  readonly #resume: boolean;
+  #streams: { readonly sender: Sender; readonly cut: () => void }[] = [];
+
+  /** `resume`: receivers tell their versions and get differences; without it they get the full state and prune (decisions D29). */
+  constructor({ resume }: { resume: boolean }) {
+    this.#resume = resume;
+    for (const side of sides) this.#traffic.watch(this.stores[side]);
+    this.#apis = {
+      global: apiOf(this.stores.global, null),
+      east: apiOf(this.stores.east, 'east'),
+      west: apiOf(this.stores.west, 'west'),
+    };
+    this.#registry = new StoreZoneRegistry(this.stores.global);
+    const changelogOf = (side: Side): Changelog =>
+      new Changelog(sourceOf(this.stores[side]), side === 'global' ? globalSendRules() : zoneSendRules({ zone: side }), log);
+    this.#changelogs = { global: changelogOf('global'), east: changelogOf('east'), west: changelogOf('west') };
+  }
+
+  /** Starts all three with what their stores hold, and connects the zones. */
+  async start(): Promise<void> {
+    const { signal } = this.#stop;
+    this.#registry.onChange((zone) => this.#changelogs.global.touchZone(zone));
+    this.#running.push(this.#registry.run(signal));
+    for (const side of sides) this.#running.push(this.#changelogs[side].run(signal));
+    for (const zone of zones) await createZoneDefaults(this.stores[zone], { name: zone, hasGlobal: true }, NO_DEFAULTS);
+    await Promise.all([this.#registry.loaded, ...sides.map((side) => this.#changelogs[side].ready)]);
+    await this.reconnect();
+  }
+
+  /** Cuts every stream and opens it anew. */
+  async reconnect(): Promise<void> {
+    for (const { cut } of this.#streams) cut();
+    this.#streams = [];
+    for (const zone of zones) {
+      await this.#registry.ensure(zone);
+      this.#streams.push(this.#down(zone), this.#up(zone));
+    }
+    await this.rest();
+  }
+
+  /** One REST call. @returns its status and, where it was refused, why */
+  async call(side: Side, method: 'PUT' | 'DELETE', url: string, body?: unknown): Promise<{ status: number; text: string }> {
+    const answer = await this.#apis[side].inject({
+      method,
+      url,
+      ...(body !== undefined && { payload: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    return { status: answer.statusCode, text: answer.body };
+  }
+
+  /** @throws Error when there is no rest, or when there is and a peer lacks something that it did not refuse */
+  async rest(): Promise<void> {
+    await this.#traffic.rest();
+    const refused = new Set(this.refusals.map(({ type }) => type));
+    const behind = this.#streams.flatMap(({ sender }) => sender.behind()).filter((type) => !refused.has(type));
+    if (behind.length > 0) throw new Error(`at rest, but not all has been sent of ${behind.join(', ')}`);
+  }
+
+  async close(): Promise<void> {
+    for (const { cut } of this.#streams) cut();
+    this.#stop.abort();
+    await Promise.all([...this.#running, ...sides.map((side) => this.#apis[side].close())]);
+  }
+
+  /** GlobalToZoneSync. */
+  #down(zone: Zone): { sender: Sender; cut: () => void } {
+    return this.#stream(
+      zone,
+      { by: 'global', changelog: this.#changelogs.global, firstStates: this.#firstStates, zones: this.#registry },
+      { by: zone, peer: 'global', rules: zoneReceiveRules(), sink: sinkOf(this.stores[zone], 'global') },
+    );
+  }
+
+  /** ZoneToGlobalSync. */
+  #up(zone: Zone): { sender: Sender; cut: () => void } {
+    const rules = globalReceiveRules(zone, { hashedNames: true });
+    return this.#stream(
+      zone,
+      { by: zone, changelog: this.#changelogs[zone], firstStates: new FirstStates(), zones: null },
+      { by: 'global', peer: zone, rules, sink: sinkOf(this.stores.global, zone) },
+    );
+  }
+
+  #stream(
+    zone: Zone,
+    from: Pick<SenderOptions, 'changelog' | 'firstStates' | 'zones'> & { by: Side },
+    to: Pick<ReceiverOptions, 'rules' | 'sink' | 'peer'> & { by: Side },
+  ): { sender: Sender; cut: () => void } {
+    let isCut = false;
+    const toReceiver = this.#traffic.queue();
+    const toSender = this.#traffic.queue();
+    const common = { streamId: zone, maxMessageBytes: 10_485_760, log, now: () => performance.now() };
+    const sender = new Sender({
+      ...common,
+      ...from,
+      peer: zone,
+      identifier: from.by,
+      observe: (event) => this.#keepRefusal(to.by, event),
+      send: (message) =>
+        toReceiver(async () => {
+          if (!isCut) await receiver.handle(decodeDeltaResponse(message));
+        }),
+    });
+    const receiver = new Receiver({
+      ...common,
+      ...to,
+      zone,
+      node: { version: '0-preview', instanceId: to.by, config: '' },
+      resume: this.#resume,
+      validate: validateResource,
+      observe: () => undefined,
+      send: (message) =>
+        toSender(() => {
+          if (!isCut) sender.handle(decodeDeltaRequest(message));
+        }),
+    });
+    toReceiver(() => receiver.start());
+    return {
+      sender,
+      cut: () => {
+        isCut = true;
+        sender.close();
+      },
+    };
+  }
+
+  #keepRefusal(by: Side, event: SyncEvent): void {
+    if (event.kind === 'rejected') this.refusals.push({ by, over: 'KDS', type: event.type, message: event.message });
+  }
+}
+
+function apiOf(store: TinyStore, zone: Zone | null): FastifyInstance {
+  return createApi({
+    store,
+    mode: zone === null ? 'global' : 'zone',
+    zone,
+    federated: zone !== null,
+    product: 'Meridian',
+    productVersion: '0-preview',
+    instanceId: zone ?? 'global',
+    clusterId: async () => 'golden',
+    readOnly: false,
+    config: {},
+    metrics: new Registry(),
+    log,
+    afterMeshCreated: async () => undefined,
+  });
+}

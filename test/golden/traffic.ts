@@ -1,0 +1,52 @@
+// Counts what moves between control planes in one process, so that a test can wait until nothing does.
+// Invariant: at rest no message is under way, no store has been written, and no timer but that of a refusal is set.
+import type { TinyStore } from '../support/tiny-store.ts';
+
+/** Far over what the longest case needs: two control planes that echo each other for ever end here. */
+const MOST_TURNS = 10_000;
+
+export class Traffic {
+  #underWay = 0;
+  #seen = 0;
+  #failure: Error | null = null;
+
+  watch(store: TinyStore): void {
+    store.beforeWrite = () => {
+      this.#seen += 1;
+      return undefined;
+    };
+  }
+
+  /** A queue that works off in order, one item at a time; an item counts as under way until its work is done. */
+  queue(): (work: () => void | Promise<void>) => void {
+    let tail = Promise.resolve();
+    return (work) => {
+      this.#underWay += 1;
+      this.#seen += 1;
+      tail = tail
+        .then(work)
+        .catch((error: unknown) => {
+          this.#failure ??= error instanceof Error ? error : new Error(String(error));
+        })
+        .finally(() => {
+          this.#underWay -= 1;
+        });
+    };
+  }
+
+  /**
+   * Resolves at rest. A change takes one turn of the event loop at most to become a message (a sender gathers the changes of
+   * one turn), so two turns in a row without a write or a message mean that none can follow.
+   * @throws what a receiver threw, and when there is no end to it
+   */
+  async rest(): Promise<void> {
+    for (let quiet = 0, turns = 0; quiet < 2 || this.#underWay > 0; turns += 1) {
+      if (this.#failure !== null) throw this.#failure;
+      if (turns > MOST_TURNS) throw new Error(`no rest after ${String(this.#seen)} writes and messages: is there an echo?`);
+      const before = this.#seen;
+      await new Promise((resolve) => setImmediate(resolve));
+      quiet = this.#seen === before ? quiet + 1 : 0;
+    }
+    if (this.#failure !== null) throw this.#failure;
+  }
+}
