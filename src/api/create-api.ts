@@ -12,7 +12,7 @@ import { ApiError, errorBody } from './error-body.ts';
 import { measureRequests } from './http-metrics.ts';
 import { nextPage, parsePageQuery } from './list-query.ts';
 import { bodyOf, metaOf } from './resource-body.ts';
-import { ResourceService } from './resource-service.ts';
+import { ResourceService, type ServiceOptions } from './resource-service.ts';
 
 export type ApiOptions = {
   readonly store: ResourceStore;
@@ -30,7 +30,8 @@ export type ApiOptions = {
   readonly config: unknown;
   readonly metrics: Registry;
   readonly log: Logger;
-  readonly afterMeshCreated: (mesh: Resource) => Promise<void>;
+  /** What is written together with a new Mesh. */
+  readonly meshDefaults: ServiceOptions['meshDefaults'];
 };
 
 type ItemRoute = { Params: { mesh?: string; name: string } };
@@ -74,7 +75,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
     store,
     writer: { mode: options.mode, zone: options.zone, federated: options.federated },
     readOnly: options.readOnly,
-    afterMeshCreated: options.afterMeshCreated,
+    meshDefaults: options.meshDefaults,
   });
   addIndexRoutes(app, options);
   addZoneOverviews(app, store);

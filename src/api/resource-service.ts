@@ -1,6 +1,6 @@
 // What a REST call does to the store: the checks of a write in Kuma's order, then one write (rest-api 2.4).
 // Invariant: nothing is stored unless every check has passed; the last writer wins (decisions D33).
-import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
+import { describeKey, type JsonObject, type Labels, type Resource, type ResourceKey } from '../resource/types.ts';
 import { normalizeSpec } from '../resource/codec.ts';
 import { computeLabels, refusedLabels, type Writer } from '../resource/compute-labels.ts';
 import { label } from '../resource/labels.ts';
@@ -8,7 +8,7 @@ import type { TypeInfo } from '../resource/type-registry.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { isOnline } from '../resource/zone-insight.ts';
 import type { Violation } from '../base/errors.ts';
-import type { ResourceStore } from '../store/resource-store.ts';
+import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 import { ApiError } from './error-body.ts';
 import { parseBody } from './resource-body.ts';
 
@@ -20,7 +20,8 @@ export type ServiceOptions = {
   readonly store: ResourceStore;
   readonly writer: Writer;
   readonly readOnly: boolean;
-  readonly afterMeshCreated: (mesh: Resource) => Promise<void>;
+  /** What is written in one transaction with a new Mesh. */
+  readonly meshDefaults: (mesh: Pick<Resource, 'name' | 'spec'>) => Promise<Write[]>;
 };
 
 export class ResourceService {
@@ -59,20 +60,28 @@ export class ResourceService {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const stored = await store.get(key);
       if (stored !== undefined) this.#requireOwn(stored, 'update');
-      const outcome = await store.write(
+      const outcome =
         stored === undefined
-          ? { op: 'create', key, labels, spec, status: {}, owner: ownerOf(info, mesh) }
-          : { op: 'update', key, labels, spec: withComputed(info, spec, stored.spec), expectVersion: stored.version },
-      );
+          ? await this.#create({ op: 'create', key, labels, spec, status: {}, owner: ownerOf(info, mesh) })
+          : await this.#update(stored, { key, labels, spec: withComputed(info, spec, stored.spec) });
       if (outcome.result === 'rejected')
         throw new ApiError('invalid', INVALID, outcome.message, [{ field: 'name', reason: outcome.message }]);
       if (outcome.result === 'updated') return 'updated';
-      if (outcome.result === 'created') {
-        if (info.name === 'Mesh') await this.#options.afterMeshCreated(await this.get(info, mesh, storedName));
-        return 'created';
-      }
+      if (outcome.result === 'created') return 'created';
     }
     throw new ApiError('conflict', 'Conflict', `resource conflict: ${describeKey(key)} is being written by others; try again`);
+  }
+
+  async #update(stored: Resource, content: { key: ResourceKey; labels: Labels; spec: JsonObject }): Promise<WriteOutcome> {
+    return await this.#options.store.write({ op: 'update', ...content, expectVersion: stored.version });
+  }
+
+  /** A Mesh comes with its defaults or not at all. */
+  async #create(write: Write & { readonly op: 'create' }): Promise<WriteOutcome> {
+    const { store, meshDefaults } = this.#options;
+    if (write.key.type !== 'Mesh') return await store.write(write);
+    const [outcome] = await store.writeBatch([write, ...(await meshDefaults({ name: write.key.name, spec: write.spec }))]);
+    return outcome ?? { result: 'missing' };
   }
 
   /** @throws ApiError: 404, 405, 400 where something still needs it */

@@ -15,7 +15,7 @@ import { productName, productVersion } from '../base/version.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import { CLUSTER_ID_CONFIG } from '../resource/default-resources.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
-import type { Resource } from '../resource/types.ts';
+import { meshDefaults } from '../store/create-defaults.ts';
 import { openStore } from '../store/open-store.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { ZoneInsightWriter } from '../store/zone-insight-writer.ts';
@@ -50,11 +50,10 @@ export type HostOptions = {
   readonly context: Context;
   /** Adds the components of the side; the process is ready when it resolves. */
   readonly start: (host: Host) => Promise<void>;
-  readonly afterMeshCreated: (store: ResourceStore, mesh: Resource) => Promise<void>;
 };
 
 /** Runs a control plane until the signal aborts. Rejects if it cannot start: schema, ports, store. */
-export async function runHost({ side, config, context, start, afterMeshCreated }: HostOptions): Promise<void> {
+export async function runHost({ side, config, context, start }: HostOptions): Promise<void> {
   const { log } = context;
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
@@ -94,7 +93,7 @@ export async function runHost({ side, config, context, start, afterMeshCreated }
       config: sanitizedConfig(config),
       metrics: registry,
       log,
-      afterMeshCreated: (mesh) => afterMeshCreated(store, mesh),
+      meshDefaults: (mesh) => meshDefaults(store, mesh, side),
     });
     const diagnostics = createDiagnostics({
       ready: async () => started && (await answers(store)),

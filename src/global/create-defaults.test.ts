@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { createMeshDefaults } from '../store/create-defaults.ts';
+import { createAbsent, meshDefaults } from '../store/create-defaults.ts';
 import { createGlobalDefaults } from './create-defaults.ts';
 
 const all = { skipMeshCreation: false, skipTenantResources: false, skipHostnameGenerators: false };
@@ -122,7 +122,10 @@ describe('the set of a new mesh', () => {
     [[], 4],
   ])('without the policies that it skips: %j', async (skipCreatingInitialPolicies, policies) => {
     const store = new TinyStore();
-    await createMeshDefaults(store, { name: 'pay', spec: { skipCreatingInitialPolicies } }, { mode: 'global' });
+    await createAbsent(
+      store,
+      await meshDefaults(store, { name: 'pay', spec: { skipCreatingInitialPolicies } }, { mode: 'global' }),
+    );
     expect(store.rows.size).toBe(policies + 1);
     expect(await store.get({ type: 'Secret', mesh: 'pay', name: 'dataplane-token-signing-key-pay-1' })).toBeDefined();
   });

@@ -11,7 +11,6 @@ import { Changelog } from '../kds/changelog.ts';
 import { globalSendRules } from '../kds/rules.ts';
 import { KdsServer, type KdsServerOptions } from '../kds/server.ts';
 import { validateResource } from '../resource/validate-spec.ts';
-import { createMeshDefaults } from '../store/create-defaults.ts';
 import { createGlobalDefaults } from './create-defaults.ts';
 import { StoreZoneRegistry } from './store-zone-registry.ts';
 import { runSubscriptionFinalizer } from './subscription-finalizer.ts';
@@ -23,7 +22,6 @@ export async function run(config: Config, context: Context): Promise<void> {
     config,
     context,
     start,
-    afterMeshCreated: (store, mesh) => createMeshDefaults(store, mesh, { mode: 'global' }),
   });
 }
 

@@ -41,28 +41,25 @@ export async function createBaseDefaults(store: ResourceStore, owner: DefaultsOw
   if (config.skipTenantResources) return;
   const isFirstStart = !(await hasClusterId(store));
   if (isFirstStart && !config.skipMeshCreation) await createDefaultMesh(store, owner);
-  await createFirstKey(store, 'GlobalSecret', '', ZONE_TOKEN_KEY_PREFIX, null);
+  await createAbsent(store, await firstKey(store, 'GlobalSecret', '', ZONE_TOKEN_KEY_PREFIX, null));
   if (isFirstStart) await createAbsent(store, [create(clusterIdKey, {}, { config: randomUUID() })]);
 }
 
 /**
- * The set of a Mesh that was created here, not by KDS: its key for dataplane tokens and its initial policies. Call it after
- * every creation of a Mesh; what exists already stays as it is.
+ * The set of a Mesh that is created here, not by KDS: its key for dataplane tokens and its initial policies. Write it in one
+ * transaction with the Mesh, or a crash between the two leaves a mesh without its set; what exists already stays as it is.
  */
-export async function createMeshDefaults(
+export async function meshDefaults(
   store: ResourceStore,
   mesh: Pick<Resource, 'name' | 'spec'>,
   owner: DefaultsOwner,
-): Promise<void> {
+): Promise<Create[]> {
   const meshKey: ResourceKey = { type: 'Mesh', mesh: '', name: mesh.name };
-  await createFirstKey(store, 'Secret', mesh.name, dataplaneTokenKeyPrefix(mesh.name), meshKey);
-  const policies = initialPolicies(mesh.name, mesh.spec);
-  await createAbsent(
-    store,
-    policies.map(({ type, name, spec }) =>
-      create({ type, mesh: mesh.name, name }, policyLabels(name, mesh.name, owner), spec, meshKey),
-    ),
+  const key = await firstKey(store, 'Secret', mesh.name, dataplaneTokenKeyPrefix(mesh.name), meshKey);
+  const policies = initialPolicies(mesh.name, mesh.spec).map(({ type, name, spec }) =>
+    create({ type, mesh: mesh.name, name }, policyLabels(name, mesh.name, owner), spec, meshKey),
   );
+  return [...key, ...policies];
 }
 
 /** HostnameGenerators of one of the tables of src/resource/default-resources.ts. */
@@ -101,24 +98,23 @@ export const clusterIdKey: ResourceKey = { type: 'Config', mesh: '', name: CLUST
 
 async function createDefaultMesh(store: ResourceStore, owner: DefaultsOwner): Promise<void> {
   const key: ResourceKey = { type: 'Mesh', mesh: '', name: DEFAULT_MESH };
-  await createAbsent(store, [create(key, {}, {})]);
-  // Read back: a person may have created it first, with policies to skip.
-  const mesh = await store.get(key);
-  if (mesh !== undefined) await createMeshDefaults(store, mesh, owner);
+  // A person may have created it first, with policies to skip.
+  const { name, spec } = (await store.get(key)) ?? { name: key.name, spec: {} };
+  await createAbsent(store, [create(key, {}, spec), ...(await meshDefaults(store, { name, spec }, owner))]);
 }
 
-/** Makes key number 1, unless the store has one of any serial: a rotated key must not come back. */
-async function createFirstKey(
+/** Key number 1, or none if the store has one of any serial: a rotated key must not come back. */
+async function firstKey(
   store: ResourceStore,
   type: 'Secret' | 'GlobalSecret',
   mesh: string,
   prefix: string,
   owner: ResourceKey | null,
-): Promise<void> {
+): Promise<Create[]> {
   const known = await store.list({ type, ...(mesh !== '' && { mesh }), nameContains: prefix });
-  if (known.some((row) => row.name.startsWith(prefix))) return;
+  if (known.some((row) => row.name.startsWith(prefix))) return [];
   const data = Buffer.from(await createSigningKey()).toString('base64');
-  await createAbsent(store, [create({ type, mesh, name: `${prefix}1` }, {}, { data }, owner)]);
+  return [create({ type, mesh, name: `${prefix}1` }, {}, { data }, owner)];
 }
 
 /** The labels that the REST API would compute (kds-wire 9, rest-api 2.5). */

@@ -9,7 +9,6 @@ import { Changelog } from '../kds/changelog.ts';
 import { runKdsClient, type KdsClientOptions } from '../kds/client.ts';
 import { zoneSendRules } from '../kds/rules.ts';
 import { validateResource } from '../resource/validate-spec.ts';
-import { createMeshDefaults } from '../store/create-defaults.ts';
 import { clusterAdmission } from './cluster-guard.ts';
 import { createZoneDefaults } from './create-defaults.ts';
 
@@ -21,7 +20,6 @@ export async function run(config: Config, context: Context): Promise<void> {
     config,
     context,
     start,
-    afterMeshCreated: (store, mesh) => createMeshDefaults(store, mesh, { mode: 'zone', zone: name }),
   });
 }
 

@@ -31,9 +31,9 @@ beforeAll(async () => {
     config: {},
     log,
   };
-  const afterMeshCreated = async (): Promise<void> => undefined;
-  global = createApi({ ...common, mode: 'global', zone: null, federated: false, metrics: new Registry(), afterMeshCreated });
-  zone = createApi({ ...common, mode: 'zone', zone: 'east', federated: true, metrics: new Registry(), afterMeshCreated });
+  const meshDefaults = async (): Promise<[]> => [];
+  global = createApi({ ...common, mode: 'global', zone: null, federated: false, metrics: new Registry(), meshDefaults });
+  zone = createApi({ ...common, mode: 'zone', zone: 'east', federated: true, metrics: new Registry(), meshDefaults });
   expect((await put(global, '/meshes/default', { type: 'Mesh', name: 'default' })).statusCode).toBe(201);
 });
 

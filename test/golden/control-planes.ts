@@ -184,6 +184,6 @@ function apiOf(store: TinyStore, zone: Zone | null): FastifyInstance {
     config: {},
     metrics: new Registry(),
     log,
-    afterMeshCreated: async () => undefined,
+    meshDefaults: async () => [],
   });
 }
