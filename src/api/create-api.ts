@@ -5,12 +5,13 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Registry } from 'prom-client';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
+import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { Json, Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { ApiError, errorBody } from './error-body.ts';
 import { measureRequests } from './http-metrics.ts';
 import { nextPage, parsePageQuery } from './list-query.ts';
+import { addProxyAdminRoutes, type ProxyAdmin } from './proxy-admin-routes.ts';
 import { bodyOf, metaOf } from './resource-body.ts';
 import { ResourceService, type ServiceOptions } from './resource-service.ts';
 
@@ -30,6 +31,7 @@ export type ApiOptions = {
   readonly config: unknown;
   readonly metrics: Registry;
   readonly log: Logger;
+  readonly proxyAdmin: ProxyAdmin;
   /** What is written together with a new Mesh. */
   readonly meshDefaults: ServiceOptions['meshDefaults'];
 };
@@ -79,6 +81,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   });
   addIndexRoutes(app, options);
   addZoneOverviews(app, store);
+  addProxyAdminRoutes(app, (mesh, name) => service.get(dataplaneType, mesh, name), options.proxyAdmin);
   for (const info of resourceTypes)
     for (const path of [info.path, ...info.aliases]) if (path !== '') addResourceRoutes(app, info, path, store, service);
   return app;
@@ -252,5 +255,6 @@ function meshOf(request: FastifyRequest<ItemRoute>): string {
   return request.params.mesh ?? '';
 }
 
-const meshType = resourceTypes.find(({ name }) => name === 'Mesh') as TypeInfo;
-const zoneType = resourceTypes.find(({ name }) => name === 'Zone') as TypeInfo;
+const meshType = typeOf('Mesh');
+const dataplaneType = typeOf('Dataplane');
+const zoneType = typeOf('Zone');

@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { createApi } from '../api/create-api.ts';
+import type { ProxyAdmin } from '../api/proxy-admin-routes.ts';
 import { createDiagnostics } from '../api/diagnostics.ts';
 import { every, systemClock } from '../base/clock.ts';
 import { sanitizedConfig, type Config } from '../base/config.ts';
@@ -50,10 +51,12 @@ export type HostOptions = {
   readonly context: Context;
   /** Adds the components of the side; the process is ready when it resolves. */
   readonly start: (host: Host) => Promise<void>;
+  /** How this side reaches the proxies. */
+  readonly proxyAdmin: (store: ResourceStore) => ProxyAdmin;
 };
 
 /** Runs a control plane until the signal aborts. Rejects if it cannot start: schema, ports, store. */
-export async function runHost({ side, config, context, start }: HostOptions): Promise<void> {
+export async function runHost({ side, config, context, start, proxyAdmin }: HostOptions): Promise<void> {
   const { log } = context;
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
@@ -93,6 +96,7 @@ export async function runHost({ side, config, context, start }: HostOptions): Pr
       config: sanitizedConfig(config),
       metrics: registry,
       log,
+      proxyAdmin: proxyAdmin(store),
       meshDefaults: (mesh) => meshDefaults(store, mesh, side),
     });
     const diagnostics = createDiagnostics({

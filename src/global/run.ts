@@ -7,25 +7,29 @@ import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
 import { aborted } from '../control-plane/supervise.ts';
 import { sinkOf, sourceOf } from '../control-plane/store-ports.ts';
+import { AdminStreams } from '../kds/admin-streams.ts';
 import { Changelog } from '../kds/changelog.ts';
 import { globalSendRules } from '../kds/rules.ts';
 import { KdsServer, type KdsServerOptions } from '../kds/server.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { createGlobalDefaults } from './create-defaults.ts';
+import { createProxyAdmin } from './proxy-admin.ts';
 import { StoreZoneRegistry } from './store-zone-registry.ts';
 import { runSubscriptionFinalizer } from './subscription-finalizer.ts';
 
 /** Runs a global until the signal aborts. Rejects with a MeridianError if it cannot start. */
 export async function run(config: Config, context: Context): Promise<void> {
+  const admin = new AdminStreams();
   await runHost({
     side: { mode: 'global' },
     config,
     context,
-    start,
+    start: (host) => start(host, admin),
+    proxyAdmin: (store) => createProxyAdmin(store, admin),
   });
 }
 
-async function start(host: Host): Promise<void> {
+async function start(host: Host, admin: AdminStreams): Promise<void> {
   const { config, store, log, component, onLeader } = host;
   const zones = new StoreZoneRegistry(store);
   const changelog = new Changelog(sourceOf(store), globalSendRules(), log);
@@ -41,10 +45,10 @@ async function start(host: Host): Promise<void> {
   });
   onLeader((signal) => runSubscriptionFinalizer({ store, log, clock: systemClock }, signal));
   await Promise.all([changelog.ready, zones.loaded]);
-  await serveZones(host, changelog, zones);
+  await serveZones(host, changelog, zones, admin);
 }
 
-async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegistry): Promise<void> {
+async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegistry, admin: AdminStreams): Promise<void> {
   const { config, store, log, signal, metrics, insights } = host;
   const { kds } = config.multizone.global;
   const server = new KdsServer({
@@ -55,6 +59,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegi
     node: { version: productVersion, instanceId: host.instanceId, config: '' },
     changelog,
     zones,
+    admin,
     sinkOf: (zone) => sinkOf(store, zone),
     validate: validateResource,
     observe: (event) => {

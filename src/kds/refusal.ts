@@ -7,11 +7,21 @@ type Detail = { readonly typeUrl: string; readonly value: Uint8Array };
 
 const TYPE_URL = 'meridian.io/kds.v1.Refusal';
 
+/** Characters of a reason. */
+const LONGEST_REASON = 1_000;
+
 export function refusalOf(type: string, { name, mesh }: { name: string; mesh: string }, reason: string): Refusal {
-  return { type, name, mesh, reason };
+  return { type, name, mesh, reason: reason.slice(0, LONGEST_REASON) };
 }
 
+/** Refusals that are named one by one; with more of them the NACK names none, and the peer suspects the whole response. */
+const MOST_NAMED = 1_000;
+/** Refusals that the text spells out. */
+const MOST_LINES = 100;
+
+/** All of them, or none: a list that lacks some would say that those were accepted. */
 export function writeRefusals(refusals: readonly Refusal[]): Detail[] {
+  if (refusals.length > MOST_NAMED) return [];
   return refusals.map((refusal) => ({ typeUrl: TYPE_URL, value: Buffer.from(JSON.stringify(refusal)) }));
 }
 
@@ -30,10 +40,13 @@ export function readRefusals(details: readonly Detail[]): Refusal[] {
 
 /** The text people and Kuma peers see: `user error`, then a line a resource (kds-wire 6.2). */
 export function describeRefusals(refusals: readonly Refusal[]): string {
-  const lines = refusals.map(
-    ({ type, name, mesh, reason }) =>
-      `${reason}: type=${JSON.stringify(type)} name=${JSON.stringify(name)} mesh=${JSON.stringify(mesh)}`,
-  );
+  const lines = refusals
+    .slice(0, MOST_LINES)
+    .map(
+      ({ type, name, mesh, reason }) =>
+        `${reason}: type=${JSON.stringify(type)} name=${JSON.stringify(name)} mesh=${JSON.stringify(mesh)}`,
+    );
+  if (refusals.length > MOST_LINES) lines.push(`and ${String(refusals.length - MOST_LINES)} more`);
   return ['user error', ...lines].join('\n');
 }
 

@@ -165,6 +165,9 @@ export function audienceOf(rules: SendRules, resource: Resource): { audience: Au
 
 export type ScopeQuery = { readonly labels: Labels } | { readonly nameContains: string };
 
+/** A stored row, or what came and may become one. */
+export type ScopedResource = Pick<Resource, 'name' | 'labels'> & Partial<Pick<Resource, 'syncVersion' | 'owner'>>;
+
 export type ReceiveRules = {
   readonly by: Mode;
   readonly types: readonly TypeInfo[];
@@ -175,7 +178,7 @@ export type ReceiveRules = {
   /** What an incoming resource becomes before it is looked at. */
   readonly rewrite: (resource: WireResource, info: TypeInfo) => WireResource;
   /** Only rows in scope, stored or incoming, are seen; the others are invisible (kds-wire 6.1). */
-  readonly inScope: (resource: { name: string; labels: Labels; syncVersion?: string | null }, info: TypeInfo) => boolean;
+  readonly inScope: (resource: ScopedResource, info: TypeInfo) => boolean;
   /** Queries that together find every row in scope; none = all rows of the type. */
   readonly scope: readonly ScopeQuery[];
   readonly ownerOnCreate: ResourceKey | null;
@@ -217,7 +220,9 @@ export function globalReceiveRules(zone: string, options: { hashedNames: boolean
       labels: { ...resource.labels, ...attribution },
       spec: info.name === 'Dataplane' ? withGatewayZone(resource.spec, zone) : resource.spec,
     }),
-    inScope: ({ name, labels }) => {
+    inScope: ({ name, labels, owner }) => {
+      // A row keeps its owner when somebody's edit loses its labels, and so can be healed (engine 12).
+      if (owner?.type === 'Zone') return owner.name === zone;
       if (labels[label.origin] === 'global') return false;
       return labels[label.zone] === zone || (labels[label.zone] === undefined && name.startsWith(`${zone}.`));
     },

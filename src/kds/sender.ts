@@ -1,5 +1,6 @@
 // The xDS server end of one stream: answers requests from the changelog, one response in flight per type.
 // The same for both directions; the peer and the rules differ (design 4).
+import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { encodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
@@ -15,6 +16,8 @@ import type { ZoneRegistry } from './zone-registry.ts';
 
 /** Resources of one message towards a peer that takes several; far under the 10 MiB limit, so that types take turns. */
 const CHUNK_BYTES = 1024 * 1024;
+/** A peer of another version may ask for types that are not known here. */
+const MOST_UNKNOWN_TYPES = 100;
 const RETRY_FIRST_MS = 5_000;
 const RETRY_MOST_MS = 300_000;
 
@@ -102,6 +105,7 @@ export class Sender {
     }
     this.#active.get(typeUrl)?.subscription?.close();
     const log = changelog.logOf(typeUrl);
+    if (log === undefined) this.#requireFewUnknown(typeUrl);
     const resumes = node.metadata !== undefined && isResume(node.metadata);
     const subscription =
       log === undefined
@@ -113,6 +117,12 @@ export class Sender {
     this.#active.set(typeUrl, { subscription, nonce: '', sentAt: 0, retryMs: RETRY_FIRST_MS, withheld: 0 });
     this.#enter();
     this.#wake(typeUrl);
+  }
+
+  /** Each costs memory, and a peer could name as many as it likes. */
+  #requireFewUnknown(type: string): void {
+    const unknown = [...this.#active].filter(([name, { subscription }]) => subscription === null && name !== type).length;
+    if (unknown >= MOST_UNKNOWN_TYPES) throw new MeridianError('bad_request', 'too many types that this side does not provide');
   }
 
   #viewOf(features: readonly string[]): PeerView {
@@ -139,14 +149,15 @@ export class Sender {
     if (active === undefined || active.nonce !== responseNonce) return;
     const { peer, streamId, observe, now } = this.#options;
     active.nonce = '';
+    if (active.subscription === null) return;
     if (errorDetail === null) {
-      active.subscription?.acknowledge();
+      active.subscription.acknowledge();
       active.retryMs = RETRY_FIRST_MS;
-      const refused = active.subscription?.refused ?? 0;
+      const { refused } = active.subscription;
       observe({ kind: 'acknowledged', peer, streamId, type: typeUrl, seconds: (now() - active.sentAt) / 1000, refused });
     } else {
       const names = readRefusals(errorDetail.details).map(({ name, mesh }) => `${name}.${mesh}`);
-      const refused = active.subscription?.reject(names) ?? [];
+      const refused = active.subscription.reject(names);
       observe({ kind: 'rejected', peer, streamId, type: typeUrl, message: errorDetail.message, refused });
       this.#options.log.warn(
         { type: typeUrl, refused: refused.slice(0, 10), of: refused.length, reason: errorDetail.message },
@@ -170,7 +181,7 @@ export class Sender {
 
   #enter(): void {
     if (this.#leave !== null || this.#closed) return;
-    this.#leave = this.#options.firstStates.enter(() => {
+    this.#leave = this.#options.firstStates.enter(this.#options.peer, () => {
       this.#admitted = true;
       this.#schedule();
     });
@@ -222,6 +233,8 @@ export class Sender {
     active.nonce = nonce;
     active.sentAt = now();
     send(message);
+    // The name of a type that is not known here is the peer's invention, and nothing to count by.
+    if (active.subscription === null) return;
     observe({
       kind: 'sent',
       peer,

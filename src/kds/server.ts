@@ -15,6 +15,7 @@ import {
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckResponse } from '../wire/kds-messages.ts';
+import type { AdminKind, AdminStreams } from './admin-streams.ts';
 import type { Changelog } from './changelog.ts';
 import { feature } from './features.ts';
 import { FirstStates } from './first-states.ts';
@@ -43,6 +44,7 @@ export type KdsServerOptions = {
   readonly node: OwnNode;
   readonly changelog: Changelog;
   readonly zones: ZoneRegistry;
+  readonly admin: AdminStreams;
   readonly sinkOf: (zone: string) => Sink;
   readonly validate: ReceiverOptions['validate'];
   readonly observe: SyncObserver;
@@ -71,9 +73,9 @@ export class KdsServer {
     };
     this.#server.addService(syncService, sync);
     this.#server.addService(globalService, {
-      streamXDSConfigs: this.#stream('configDump', drain),
-      streamStats: this.#stream('stats', drain),
-      streamClusters: this.#stream('clusters', drain),
+      streamXDSConfigs: this.#stream('configDump', (call, { zone }) => this.#admin(call, zone, 'configDump')),
+      streamStats: this.#stream('stats', (call, { zone }) => this.#admin(call, zone, 'stats')),
+      streamClusters: this.#stream('clusters', (call, { zone }) => this.#admin(call, zone, 'clusters')),
       healthCheck: (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
         try {
           const { zone } = callerOf(call.metadata);
@@ -185,6 +187,10 @@ export class KdsServer {
     }
   }
 
+  async #admin(call: Call, zone: string, kind: AdminKind): Promise<void> {
+    await this.#options.admin.serve(zone, kind, call as unknown as Duplex);
+  }
+
   async #receive(call: Call, { zone, features }: Caller, streamId: string, log: Logger): Promise<void> {
     const { sinkOf, node, maxMessageBytes, validate, observe } = this.#options;
     const receiver = new Receiver({
@@ -224,9 +230,4 @@ function callerOf(metadata: Metadata): Caller {
       .map((name) => name.trim()),
   );
   return { zone, features, authorized: metadata.get('authorization').length === 1 };
-}
-
-/** Admin streams are accepted and kept open; the zone stays silent until it is asked (kds-wire 2.7). */
-async function drain(call: Call): Promise<void> {
-  for await (const message of call as unknown as Duplex) void message;
 }

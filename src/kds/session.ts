@@ -9,7 +9,7 @@ import type { Sender } from './sender.ts';
 export async function serve(stream: Duplex, sender: Sender): Promise<void> {
   try {
     await sender.ready();
-    for await (const bytes of stream) sender.handle(decodeDeltaRequest(bytes as Buffer));
+    for await (const bytes of messagesOf(stream)) sender.handle(decodeDeltaRequest(bytes as Buffer));
   } finally {
     sender.close();
   }
@@ -18,5 +18,10 @@ export async function serve(stream: Duplex, sender: Sender): Promise<void> {
 /** Subscribes and stores what the peer sends until it ends the stream. Rejects if the store fails or the peer lies. */
 export async function consume(stream: Duplex, receiver: Receiver): Promise<void> {
   await receiver.start();
-  for await (const bytes of stream) await receiver.handle(decodeDeltaResponse(bytes as Buffer));
+  for await (const bytes of messagesOf(stream)) await receiver.handle(decodeDeltaResponse(bytes as Buffer));
+}
+
+/** Leaves the stream open when the reader fails: only then can the peer be told with which status it ends. */
+export function messagesOf(stream: Duplex): AsyncIterable<unknown> {
+  return stream.iterator({ destroyOnReturn: false }) as AsyncIterable<unknown>;
 }

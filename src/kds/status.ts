@@ -2,9 +2,12 @@
 import { status as code, type StatusObject } from '@grpc/grpc-js';
 import { MeridianError, messageOf } from '../base/errors.ts';
 
+/** A status travels in headers, which a peer may limit to 8 KiB. */
+const LONGEST_DETAILS = 1_000;
+
 /** Status code and sentence with which a stream ends. */
 export function statusOf(error: unknown): Partial<StatusObject> {
-  return { code: codeOf(error), details: messageOf(error) };
+  return { code: codeOf(error), details: messageOf(error).slice(0, LONGEST_DETAILS).toWellFormed() };
 }
 
 function codeOf(error: unknown): code {

@@ -1,6 +1,8 @@
 // A zone control plane: what is written here goes to global, what global has is kept here. Without a global it runs alone.
 import { readFile } from 'node:fs/promises';
+import type { ProxyAdmin } from '../api/proxy-admin-routes.ts';
 import { sanitizedConfig, type Config } from '../base/config.ts';
+import { MeridianError } from '../base/errors.ts';
 import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
 import { sinkOf, sourceOf } from '../control-plane/store-ports.ts';
@@ -20,8 +22,15 @@ export async function run(config: Config, context: Context): Promise<void> {
     config,
     context,
     start,
+    proxyAdmin: () => noProxies,
   });
 }
+
+/** No proxy connects to this control plane yet. */
+const noProxies: ProxyAdmin = (dataplane) =>
+  Promise.reject(
+    new MeridianError('unavailable', `no proxy of Dataplane ${JSON.stringify(dataplane.name)} is connected to this zone`),
+  );
 
 async function start(host: Host): Promise<void> {
   const { config, store, onLeader } = host;

@@ -32,8 +32,17 @@ beforeAll(async () => {
     log,
   };
   const meshDefaults = async (): Promise<[]> => [];
-  global = createApi({ ...common, mode: 'global', zone: null, federated: false, metrics: new Registry(), meshDefaults });
-  zone = createApi({ ...common, mode: 'zone', zone: 'east', federated: true, metrics: new Registry(), meshDefaults });
+  const proxyAdmin = async (): Promise<Uint8Array> => new Uint8Array();
+  global = createApi({
+    ...common,
+    mode: 'global',
+    zone: null,
+    federated: false,
+    metrics: new Registry(),
+    meshDefaults,
+    proxyAdmin,
+  });
+  zone = createApi({ ...common, mode: 'zone', zone: 'east', federated: true, metrics: new Registry(), meshDefaults, proxyAdmin });
   expect((await put(global, '/meshes/default', { type: 'Mesh', name: 'default' })).statusCode).toBe(201);
 });
 

@@ -184,6 +184,7 @@ function apiOf(store: TinyStore, zone: Zone | null): FastifyInstance {
     config: {},
     metrics: new Registry(),
     log,
+    proxyAdmin: async () => new Uint8Array(),
     meshDefaults: async () => [],
   });
 }

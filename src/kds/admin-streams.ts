@@ -1,0 +1,78 @@
+// The global end of the admin streams, a call in reverse: the zone opens the stream and stays silent, global asks on it and the
+// zone answers in any order (kds-wire 2.7). One newest stream per zone and kind.
+import { randomUUID } from 'node:crypto';
+import type { Duplex } from 'node:stream';
+import { MeridianError } from '../base/errors.ts';
+import { decodeAdminResponse, encodeAdminRequest, type AdminRequest } from '../wire/kds-messages.ts';
+import { messagesOf } from './session.ts';
+
+export type AdminKind = 'configDump' | 'stats' | 'clusters';
+
+export type AdminQuestion = Omit<AdminRequest, 'requestId' | 'resourceType'>;
+
+/** The zone gives up after 10 s; what comes later is no answer. */
+const ANSWER_MS = 12_000;
+
+type Waiting = { readonly resolve: (payload: Uint8Array) => void; readonly reject: (error: unknown) => void };
+type Open = { readonly stream: Duplex; readonly waiting: Map<string, Waiting> };
+
+export class AdminStreams {
+  readonly #open = new Map<string, Open>();
+
+  /**
+   * Reads the answers of a zone until it ends the stream.
+   * @throws MeridianError `bad_request` on an answer that nobody waits for: a zone answers once, and in time
+   */
+  async serve(zone: string, kind: AdminKind, stream: Duplex): Promise<void> {
+    const open: Open = { stream, waiting: new Map() };
+    const key = keyOf(zone, kind);
+    this.#open.set(key, open);
+    try {
+      for await (const bytes of messagesOf(stream)) {
+        const { requestId, error, payload } = decodeAdminResponse(bytes as Buffer);
+        const waiting = open.waiting.get(requestId);
+        if (waiting === undefined)
+          throw new MeridianError('bad_request', `no request ${JSON.stringify(requestId)} waits for an answer`);
+        open.waiting.delete(requestId);
+        if (error === undefined) waiting.resolve(payload ?? new Uint8Array());
+        else waiting.reject(new MeridianError('invalid', error));
+      }
+    } finally {
+      if (this.#open.get(key) === open) this.#open.delete(key);
+      const gone = new MeridianError('unavailable', `zone ${JSON.stringify(zone)} disconnected before it answered`);
+      for (const { reject } of open.waiting.values()) reject(gone);
+    }
+  }
+
+  /** True while the stream of the zone is open in this process. */
+  has(zone: string, kind: AdminKind): boolean {
+    return this.#open.has(keyOf(zone, kind));
+  }
+
+  /**
+   * What a proxy of the zone says.
+   * @throws MeridianError `unavailable` when the zone has no stream here, ends it or does not answer; `invalid` with its own words
+   */
+  async ask(zone: string, kind: AdminKind, question: AdminQuestion): Promise<Uint8Array> {
+    const open = this.#open.get(keyOf(zone, kind));
+    if (open === undefined)
+      throw new MeridianError('unavailable', `zone ${JSON.stringify(zone)} has no ${kind} stream to this control plane`);
+    const requestId = randomUUID();
+    const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+    open.waiting.set(requestId, { resolve, reject });
+    const timer = setTimeout(() => {
+      open.waiting.delete(requestId);
+      reject(new MeridianError('unavailable', `zone ${JSON.stringify(zone)} did not answer in ${String(ANSWER_MS / 1000)} s`));
+    }, ANSWER_MS);
+    open.stream.write(encodeAdminRequest({ requestId, resourceType: 'Dataplane', ...question }));
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+function keyOf(zone: string, kind: AdminKind): string {
+  return `${kind} ${zone}`;
+}

@@ -1,0 +1,101 @@
+// Node metadata: what this side says of itself, and what it reads of a peer that says anything.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeDeltaRequest, encodeDeltaRequest } from '../wire/kds-messages.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { nodeFeatures } from './features.ts';
+import { nodeMetadata, peerNodeOf } from './node.ts';
+import type { PeerNode } from './observer.ts';
+
+const OWN = { version: '1.2.3', instanceId: 'host-1', config: '{"store":{"type":"postgres"}}' };
+const NO_VERSION = { version: '', gitTag: '', gitCommit: '', buildDate: '' };
+const EMPTY: PeerNode = { version: NO_VERSION, config: '', instanceId: '', features: [] };
+
+function overTheWire(metadata: JsonObject): JsonObject | undefined {
+  const bytes = encodeDeltaRequest({
+    ...{ node: { id: 'east', metadata }, typeUrl: 'Mesh', subscribe: ['*'], unsubscribe: [], errorDetail: null },
+    ...{ initialResourceVersions: new Map<string, string>(), responseNonce: '' },
+  });
+  return decodeDeltaRequest(bytes).node.metadata;
+}
+
+describe('node metadata', () => {
+  it('has the keys that Kuma reads (kds-wire 2.2)', () => {
+    expect(nodeMetadata(OWN, false)).toEqual({
+      version: { kumaCp: { version: '1.2.3' } },
+      config: OWN.config,
+      'control-plane-id': 'host-1',
+      features: nodeFeatures,
+    });
+    expect(nodeFeatures).toEqual(
+      expect.arrayContaining([
+        'zone-token',
+        'hash-suffix',
+        'hg-mz-selector',
+        'producer-policy-flow',
+        'optional-top-level-target-ref',
+      ]),
+    );
+  });
+
+  it('says that versions follow only where they do (decisions D29)', () => {
+    expect(nodeMetadata(OWN, true)).toMatchObject({ 'meridian-resume': true });
+    expect(nodeMetadata(OWN, false)).not.toHaveProperty('meridian-resume');
+  });
+
+  it('is read as it was written', () => {
+    expect(peerNodeOf(overTheWire(nodeMetadata(OWN, true)) ?? {})).toEqual({
+      version: { ...NO_VERSION, version: '1.2.3' },
+      config: OWN.config,
+      instanceId: 'host-1',
+      features: nodeFeatures,
+    });
+  });
+
+  it('of a Kuma peer is read whole', () => {
+    const kumaCp = { version: '3.0.0', gitTag: 'v3.0.0', gitCommit: 'abc', buildDate: '2026-01-01' };
+    const metadata = { version: { kumaCp }, config: '{}', 'control-plane-id': 'kuma-1', features: ['zone-token'] };
+    expect(peerNodeOf(metadata)).toEqual({ version: kumaCp, config: '{}', instanceId: 'kuma-1', features: ['zone-token'] });
+  });
+
+  it.each<[string, JsonObject]>([
+    ['nothing', {}],
+    ['nulls', { version: null, config: null, 'control-plane-id': null, features: null }],
+    ['numbers', { version: 3, config: 1, 'control-plane-id': 2, features: 4 }],
+    ['lists', { version: [{ kumaCp: {} }], config: ['{}'], 'control-plane-id': ['x'], features: [] }],
+    ['texts where objects belong', { version: '3.0.0', features: 'hash-suffix' }],
+    ['objects where texts belong', { version: { kumaCp: { version: {} } }, config: {}, 'control-plane-id': {}, features: {} }],
+    ['a list for a version', { version: { kumaCp: ['3.0.0'] } }],
+    ['features of other types', { features: [1, null, {}, ['hash-suffix'], true] }],
+  ])('of a peer that sends %s reads as empty', (_, metadata) => {
+    expect(peerNodeOf(metadata)).toEqual(EMPTY);
+  });
+
+  it('keeps the features that are texts among others', () => {
+    expect(peerNodeOf({ features: [1, 'hash-suffix', null, 'x'] }).features).toEqual(['hash-suffix', 'x']);
+  });
+
+  it('never throws and always has its shape', () => {
+    const { json } = fc.letrec<{ json: Json }>((tie) => ({
+      json: fc.oneof(
+        { depthSize: 'small' },
+        fc.string(),
+        fc.integer(),
+        fc.boolean(),
+        fc.constant(null),
+        fc.array(tie('json'), { maxLength: 3 }),
+        fc.dictionary(fc.constantFrom('kumaCp', 'version', 'gitTag', '__proto__', 'x'), tie('json'), { maxKeys: 3 }),
+      ),
+    }));
+    const keys = fc.constantFrom('version', 'config', 'control-plane-id', 'features', '__proto__', 'constructor');
+    fc.assert(
+      fc.property(fc.dictionary(keys, json), (metadata) => {
+        const { version, config, instanceId, features } = peerNodeOf(metadata);
+        expect([...Object.values(version), config, instanceId, ...features].every((value) => typeof value === 'string')).toBe(
+          true,
+        );
+        expect(Object.keys(version).sort()).toEqual(Object.keys(NO_VERSION).sort());
+      }),
+    );
+  });
+});

@@ -1,0 +1,65 @@
+// What a NACK says: resources by name for a peer that reads details, a text for people and Kuma peers.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeDeltaRequest, encodeDeltaRequest } from '../wire/kds-messages.ts';
+import { describeRefusals, readRefusals, writeRefusals, type Refusal } from './refusal.ts';
+
+const text = fc.string({ unit: 'binary', maxLength: 40 });
+const refusal = fc.record({ type: text, name: text, mesh: text, reason: text });
+
+const SLOW: Refusal = { type: 'MeshTimeout', name: 'slow', mesh: 'default', reason: 'spec.to: must be a list' };
+const TYPE_URL = writeRefusals([SLOW])[0]?.typeUrl ?? '';
+const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
+
+/** The details as the peer reads them out of a request. */
+function overTheWire(refusals: readonly Refusal[]): Refusal[] {
+  const errorDetail = { code: 0, message: describeRefusals(refusals), details: writeRefusals(refusals) };
+  const bytes = encodeDeltaRequest({
+    ...{ node: { id: 'east' }, typeUrl: 'MeshTimeout', subscribe: ['*'], unsubscribe: [] },
+    ...{ initialResourceVersions: new Map<string, string>(), responseNonce: '1', errorDetail },
+  });
+  return readRefusals(decodeDeltaRequest(bytes).errorDetail?.details ?? []);
+}
+
+describe('refusals', () => {
+  it('come back as they were written', () => {
+    fc.assert(
+      fc.property(fc.array(refusal, { maxLength: 10 }), (refusals) => {
+        expect(readRefusals(writeRefusals(refusals))).toEqual(refusals);
+        expect(overTheWire(refusals)).toEqual(refusals);
+      }),
+    );
+  });
+
+  it.each<[string, { typeUrl: string; value: Uint8Array }]>([
+    ['another type', { typeUrl: 'type.googleapis.com/google.rpc.ErrorInfo', value: json(SLOW) }],
+    ['no type', { typeUrl: '', value: json(SLOW) }],
+    ['no value', { typeUrl: TYPE_URL, value: new Uint8Array() }],
+    ['half a JSON', { typeUrl: TYPE_URL, value: json(SLOW).subarray(0, 20) }],
+    ['bytes that are no text', { typeUrl: TYPE_URL, value: Buffer.from('ff00fe', 'hex') }],
+    ['null', { typeUrl: TYPE_URL, value: json(null) }],
+    ['a list', { typeUrl: TYPE_URL, value: json([SLOW]) }],
+    ['a string', { typeUrl: TYPE_URL, value: json('slow') }],
+    ['a missing field', { typeUrl: TYPE_URL, value: json({ ...SLOW, reason: undefined }) }],
+    ['a field of another type', { typeUrl: TYPE_URL, value: json({ ...SLOW, mesh: null }) }],
+  ])('pass over details with %s and keep the others', (_, foreign) => {
+    expect(readRefusals([foreign, ...writeRefusals([SLOW]), foreign])).toEqual([SLOW]);
+  });
+
+  it('are not read from what JSON inherits', () => {
+    const value = Buffer.from('{"__proto__":{"type":"a","name":"b","mesh":"c","reason":"d"}}');
+    expect(readRefusals([{ typeUrl: TYPE_URL, value }])).toEqual([]);
+  });
+
+  it('make a text that begins as Kuma expects and has a line a resource (kds-wire 6.2)', () => {
+    expect(describeRefusals([{ type: 'Secret', name: 'x', mesh: 'm', reason: 'resource already exists' }])).toBe(
+      'user error\nresource already exists: type="Secret" name="x" mesh="m"',
+    );
+    expect(describeRefusals([SLOW, SLOW]).split('\n')).toHaveLength(3);
+  });
+
+  it('quote names, so that none can pass for another line', () => {
+    const [first, ...lines] = describeRefusals([{ ...SLOW, name: 'a"\nuser error\nb' }]).split('\n');
+    expect([first, lines.length]).toEqual(['user error', 1]);
+  });
+});

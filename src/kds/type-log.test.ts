@@ -1,0 +1,129 @@
+// The log of one type against a naive model: a list that is sorted anew for every question.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Entry } from './entry.ts';
+import { TypeLog, type Slot } from './type-log.ts';
+
+function entry(version: number): Entry {
+  return { audience: { to: 'all' }, version: String(version), in: () => ({ version: String(version), bytes: new Uint8Array() }) };
+}
+
+function put(log: TypeLog, key: string, version = 0): Slot {
+  return log.append({ key, wireName: `${key}.default`, plainName: `plain-${key}.default` }, entry(version));
+}
+
+const keysSince = (log: TypeLog, position: number): string[] => [...log.since(position)].map(({ key }) => key);
+
+describe('a log of a type', () => {
+  it('is empty at first', () => {
+    const log = new TypeLog('Mesh');
+    expect([log.type, log.position, log.size, log.find('a'), keysSince(log, 0)]).toEqual(['Mesh', 0, 0, undefined, []]);
+  });
+
+  it('moves what changes to the tail and keeps the names of a slot', () => {
+    const log = new TypeLog('Mesh');
+    const slots = ['a', 'b', 'c'].map((key) => put(log, key));
+    expect(put(log, 'a', 1)).toBe(slots[0]);
+    expect(keysSince(log, 0)).toEqual(['b', 'c', 'a']);
+    expect(keysSince(log, 3)).toEqual(['a']);
+    expect(keysSince(log, 4)).toEqual([]);
+    expect(log.find('a')).toMatchObject({ wireName: 'a.default', plainName: 'plain-a.default', entry: { version: '1' } });
+  });
+
+  it('keeps a tombstone for those who hold it, and no longer (engine 4)', () => {
+    const log = new TypeLog('Mesh');
+    const slot = put(log, 'a');
+    log.hold(slot);
+    log.hold(slot);
+    log.bury(slot);
+    expect([log.size, keysSince(log, 1), slot.entry]).toEqual([1, ['a'], null]);
+    log.release(slot);
+    expect(log.size).toBe(1);
+    log.release(slot);
+    expect([log.size, log.find('a'), keysSince(log, 0)]).toEqual([0, undefined, []]);
+  });
+
+  it('gives a slot that comes back to life no second place', () => {
+    const log = new TypeLog('Mesh');
+    const slot = put(log, 'a');
+    log.hold(slot);
+    log.bury(slot);
+    expect(put(log, 'a', 2)).toBe(slot);
+    log.release(slot);
+    expect([log.size, keysSince(log, 0)]).toEqual([1, ['a']]);
+  });
+
+  it('uses indexes again, so that bits stay few', () => {
+    const log = new TypeLog('Mesh');
+    const indexes = new Set<number>();
+    for (let n = 0; n < 1_000; n += 1) {
+      const slots = [put(log, `a${String(n)}`), put(log, `b${String(n)}`)];
+      for (const slot of slots) {
+        indexes.add(slot.index);
+        log.bury(slot);
+      }
+    }
+    expect([log.size, [...indexes].sort()]).toEqual([0, [0, 1]]);
+  });
+});
+
+type Row = { version: number; position: number; holders: number };
+
+const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
+const command = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('put' as const), key }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('bury' as const), key }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('touch' as const), key }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('hold' as const), key }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), key }) },
+);
+
+describe('random writes and holders', () => {
+  it('leave the log as the model says', () => {
+    fc.assert(
+      fc.property(fc.array(command, { maxLength: 150 }), fc.nat(200), (commands, asked) => {
+        const log = new TypeLog('Mesh');
+        /** Version -1 is a tombstone. */
+        const model = new Map<string, Row>();
+        let [position, version] = [0, 0];
+        let mostAtOnce = 0;
+        for (const step of commands) {
+          const slot = log.find(step.key);
+          const row = model.get(step.key);
+          expect(slot === undefined).toBe(row === undefined);
+          if (step.do === 'put') {
+            model.set(step.key, { version: ++version, position: ++position, holders: row?.holders ?? 0 });
+            put(log, step.key, version);
+          } else if (slot !== undefined && row !== undefined) {
+            if (step.do === 'bury') {
+              Object.assign(row, { version: -1, position: ++position });
+              log.bury(slot);
+            } else if (step.do === 'touch') {
+              row.position = ++position;
+              log.touch(slot);
+            } else if (step.do === 'hold') {
+              row.holders += 1;
+              log.hold(slot);
+            } else if (row.holders > 0) {
+              row.holders -= 1;
+              log.release(slot);
+            }
+            if (row.version === -1 && row.holders === 0) model.delete(step.key);
+          }
+          mostAtOnce = Math.max(mostAtOnce, model.size);
+          const live = [...log.since(0)];
+          expect(new Set(live.map(({ index }) => index)).size).toBe(live.length);
+          expect(live.every(({ index }) => index < mostAtOnce + 1)).toBe(true);
+        }
+        for (const from of [0, asked, position - 1, position].filter((at) => at >= 0)) {
+          const expected = [...model].filter(([, row]) => row.position > from).sort(([, a], [, b]) => a.position - b.position);
+          expect(
+            [...log.since(from)].map((slot) => [slot.key, slot.entry?.version ?? '-1', slot.position, slot.holders]),
+          ).toEqual(expected.map(([name, row]) => [name, String(row.version), row.position, row.holders]));
+        }
+        expect([log.position, log.size]).toEqual([position, model.size]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,104 @@
+// Global asks over the stream that a zone opened, and every way in which no answer comes (kds-wire 2.7).
+import { duplexPair, type Duplex } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { createProxyAdmin } from '../../src/global/proxy-admin.ts';
+import { answerAdminRequests } from '../../src/kds/admin.ts';
+import { AdminStreams } from '../../src/kds/admin-streams.ts';
+import type { Resource } from '../../src/resource/types.ts';
+import { decodeAdminRequest, encodeAdminResponse, type AdminRequest } from '../../src/wire/kds-messages.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+
+/** A stream between two ends in this process, message by message. */
+function connect(): { zone: Duplex; global: Duplex } {
+  const [zone, global] = duplexPair({ objectMode: true });
+  return { zone, global };
+}
+
+const question = { resourceName: 'dp', resourceMesh: 'default', option: 1, usedOnly: false };
+
+async function storeWith(insight: Resource['spec']): Promise<TinyStore> {
+  const store = new TinyStore();
+  await store.write({ op: 'create', key: { type: 'ZoneInsight', mesh: '', name: 'east' }, labels: {}, spec: insight });
+  return store;
+}
+
+const dataplane: Resource = {
+  ...{ type: 'Dataplane', mesh: 'default', name: 'dp-hashed', version: 0, spec: {}, status: {}, owner: null, syncVersion: 'v' },
+  labels: { 'kuma.io/zone': 'east', 'kuma.io/display-name': 'dp', 'k8s.kuma.io/namespace': 'ns' },
+  creationTime: new Date(0),
+  modificationTime: new Date(0),
+};
+const online = (store: string) => ({
+  subscriptions: [{ id: '1', connectTime: '2026-01-01T00:00:00Z', config: JSON.stringify({ store: { type: store } }) }],
+  kdsStreams: { stats: { globalInstanceId: 'replica-b' } },
+});
+const options = { json: false, usedOnly: true, includeEds: false };
+
+describe('the admin streams', () => {
+  it('carry a question to the zone and its answer back, whatever the order', async () => {
+    const streams = new AdminStreams();
+    const { zone, global } = connect();
+    void streams.serve('east', 'clusters', global);
+    const asked: AdminRequest[] = [];
+    zone.on('data', (bytes: Buffer) => {
+      asked.push(decodeAdminRequest(bytes));
+      if (asked.length < 2) return;
+      for (const { requestId, resourceName } of asked.toReversed())
+        zone.write(encodeAdminResponse({ requestId, payload: Buffer.from(resourceName) }));
+    });
+    const answers = await Promise.all(
+      ['one', 'two'].map((resourceName) => streams.ask('east', 'clusters', { ...question, resourceName })),
+    );
+    expect(answers.map((bytes) => Buffer.from(bytes).toString())).toEqual(['one', 'two']);
+    expect(asked[0]).toMatchObject({ resourceType: 'Dataplane', resourceMesh: 'default', option: 1 });
+  });
+
+  it('pass on what the zone says went wrong', async () => {
+    const streams = new AdminStreams();
+    const { zone, global } = connect();
+    void streams.serve('east', 'stats', global);
+    void answerAdminRequests(zone);
+    await expect(streams.ask('east', 'stats', question)).rejects.toThrow('no proxy of Dataplane "dp"');
+  });
+
+  it('fail what waits when the zone goes, and what comes when it is gone', async () => {
+    const streams = new AdminStreams();
+    const { zone, global } = connect();
+    const served = streams.serve('east', 'stats', global);
+    const answer = streams.ask('east', 'stats', question);
+    zone.on('data', () => zone.end());
+    await expect(answer).rejects.toThrow('disconnected before it answered');
+    await served;
+    await expect(streams.ask('east', 'stats', question)).rejects.toThrow('has no stats stream');
+  });
+
+  it('end with an answer that nobody waits for', async () => {
+    const streams = new AdminStreams();
+    const { zone, global } = connect();
+    const served = streams.serve('east', 'stats', global);
+    zone.write(encodeAdminResponse({ requestId: 'unknown' }));
+    await expect(served).rejects.toMatchObject({ code: 'bad_request' });
+  });
+
+  it.each([
+    ['postgres', 'dp'],
+    ['kubernetes', 'dp.ns'],
+  ])('call a Dataplane of a zone on %s %s', async (store, name) => {
+    const streams = new AdminStreams();
+    const { zone, global } = connect();
+    void streams.serve('east', 'stats', global);
+    zone.on('data', (bytes: Buffer) => {
+      const { requestId, resourceName, usedOnly } = decodeAdminRequest(bytes);
+      zone.write(encodeAdminResponse({ requestId, payload: Buffer.from(`${resourceName} ${String(usedOnly)}`) }));
+    });
+    const ask = createProxyAdmin(await storeWith(online(store)), streams);
+    expect(Buffer.from(await ask(dataplane, 'stats', options)).toString()).toBe(`${name} true`);
+  });
+
+  it('say that the zone is offline, or which replica has its stream', async () => {
+    const streams = new AdminStreams();
+    await expect(createProxyAdmin(await storeWith({}), streams)(dataplane, 'stats', options)).rejects.toThrow('is offline');
+    const ask = createProxyAdmin(await storeWith(online('postgres')), streams);
+    await expect(ask(dataplane, 'stats', options)).rejects.toThrow('replica-b holds it');
+  });
+});
