@@ -37,7 +37,7 @@ export type ZoneInsightWriterOptions = {
 const RETRY_DELAYS_MS = [0, 50, 250, 1000, 2000];
 
 /** What people look for at once; counts may wait. */
-const AT_ONCE: ReadonlySet<InsightEvent['kind']> = new Set(['opened', 'closed', 'node', 'rejected', 'withheld']);
+const AT_ONCE: ReadonlySet<InsightEvent['kind']> = new Set(['opened', 'closed', 'node']);
 
 type Entry = { state: InsightState; dirty: boolean; flushing: Promise<void> | null };
 
@@ -58,9 +58,10 @@ export class ZoneInsightWriter {
     const entry = this.#entry(zone);
     const state = foldInsight(entry.state, event, keeper, clock.now());
     if (state === entry.state) return;
+    const isUrgent = AT_ONCE.has(event.kind) || state.problems !== entry.state.problems;
     entry.state = state;
     entry.dirty = true;
-    if (AT_ONCE.has(event.kind)) void this.#flushZone(zone, entry);
+    if (isUrgent) void this.#flushZone(zone, entry);
   }
 
   /** Flushes on the interval and raises generations until the signal aborts; then closes and stores what is still open. */

@@ -47,10 +47,11 @@ export class ControlPlane {
     this.psql = new pg.Client({ host, port, user, password, database: dbName });
   }
 
-  start(): void {
+  /** @param output `pipe` to read its log from `child.stdout` */
+  start(output: 'inherit' | 'pipe' = 'inherit'): void {
     this.child = spawn(MERIDIAN, [this.command, 'run'], {
       env: { ...process.env, ...this.env },
-      stdio: ['ignore', 'ignore', 'inherit'],
+      stdio: ['ignore', output === 'pipe' ? 'pipe' : 'ignore', output],
     });
   }
 

@@ -1,0 +1,73 @@
+// What people must be told of a zone: resources that do not get through, and a global that is not its own.
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { hashName } from '../../src/resource/hash-name.ts';
+import { ControlPlane, freePort, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
+import { cloneDatabase } from '../support/postgres-database.ts';
+
+type Problem = { stream: string; type: string; kind: string; resources: string[]; message: string };
+
+async function problemsOf(cp: ControlPlane, zone: string): Promise<Problem[]> {
+  const response = await fetch(`http://127.0.0.1:${String(cp.api)}/zones/${zone}/_overview`);
+  return ((await response.json()) as { syncProblems?: Problem[] }).syncProblems ?? [];
+}
+
+describe('a zone that is not well', () => {
+  let fleet: Fleet;
+  let east: ControlPlane;
+  let other: ControlPlane | undefined;
+
+  beforeAll(async () => {
+    fleet = await startFleet(inject('postgresUrl'), ['east']);
+    [east] = fleet.zones as [ControlPlane];
+  });
+
+  afterAll(async () => {
+    await other?.end('SIGTERM');
+    await other?.psql.end();
+    await fleet.stop();
+  });
+
+  it('is shown with the resource that global refuses and why, on both sides, until it is corrected', async () => {
+    const insert = `insert into resources (name, mesh, type, version, spec) values ($1, 'default', 'Dataplane', 0, $2)`;
+    const bad = { networking: { address: '0.0.0.0', inbound: [{ port: 80 }] } };
+    await east.psql.query(insert, ['bad', JSON.stringify(bad)]);
+    await east.psql.query(insert, ['good', JSON.stringify({ networking: { address: '192.0.2.1', inbound: [{ port: 80 }] } })]);
+    const refused = hashName({ mesh: 'default', name: 'bad', zone: 'east' });
+    const problem = {
+      ...{ stream: 'zoneToGlobal', type: 'Dataplane', kind: 'refused', resources: [`${refused}.default`] },
+      message: expect.stringContaining('networking.address') as string,
+    };
+    for (const cp of [fleet.global, east]) await expect.poll(() => problemsOf(cp, 'east'), WAIT).toMatchObject([problem]);
+    const stored = async (): Promise<string[]> => [...(await fleet.global.rows('Dataplane')).keys()];
+    expect(await stored()).toEqual([hashName({ mesh: 'default', name: 'good', zone: 'east' })]);
+    await east.psql.query(`update resources set spec = replace(spec, '0.0.0.0', '192.0.2.2') where name = 'bad'`);
+    await expect.poll(stored, WAIT).toContain(refused);
+    for (const cp of [fleet.global, east]) await expect.poll(() => problemsOf(cp, 'east'), WAIT).toEqual([]);
+  });
+
+  it('obeys no global of another cluster until it is told to (engine 14)', async () => {
+    expect(await fleet.global.put('/meshes/shop', { type: 'Mesh', name: 'shop' })).toBe(201);
+    await expect.poll(async () => (await east.rows('Mesh')).has('shop'), WAIT).toBe(true);
+    await fleet.global.end('SIGTERM');
+    const { MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: kds = '' } = fleet.global.env;
+    other = new ControlPlane('global', await cloneDatabase(inject('postgresUrl')), await freePort(), {
+      MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: kds,
+      MERIDIAN_MULTIZONE_GLOBAL_KDS_TLS_ENABLED: 'false',
+      MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
+    });
+    await other.psql.connect();
+    const lines: string[] = [];
+    await east.end('SIGTERM');
+    east.env['MERIDIAN_LOG_LEVEL'] = 'error';
+    other.start();
+    east.start('pipe');
+    east.child?.stdout?.on('data', (bytes: Buffer) => lines.push(bytes.toString()));
+    east.child?.stderr?.on('data', (bytes: Buffer) => lines.push(bytes.toString()));
+    await expect.poll(() => lines.join(''), WAIT).toContain('acceptNewCluster=true');
+    expect((await east.rows('Mesh')).has('shop')).toBe(true);
+    await east.end('SIGTERM');
+    east.env['MERIDIAN_MULTIZONE_ZONE_ACCEPT_NEW_CLUSTER'] = 'true';
+    east.start();
+    await expect.poll(async () => [...(await east.rows('Mesh')).keys()], WAIT).toEqual(['default']);
+  });
+});
