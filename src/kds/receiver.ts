@@ -6,7 +6,7 @@ import type { Logger } from '../base/log.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { encodeDeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts';
-import { keyText, readResponse, type Incoming, type Validate } from './incoming.ts';
+import { keyText, readResponse, type Incoming, type ReadResponse, type Validate } from './incoming.ts';
 import { nodeMetadata, type OwnNode } from './node.ts';
 import type { SyncObserver } from './observer.ts';
 import type { Sink, SinkWrite } from './ports.ts';
@@ -47,8 +47,11 @@ export type ReceiverOptions = {
 export class Receiver {
   readonly #options: ReceiverOptions;
   readonly #types: ReadonlyMap<string, TypeInfo>;
-  /** Types whose next response is the full state: what it lacks is pruned. */
-  readonly #fullNext = new Set<string>();
+  /**
+   * Types of which the full state is due, with what of it was named so far: it may come in parts, and after the last what it
+   * lacks is pruned.
+   */
+  readonly #fullState = new Map<string, Set<string>>();
   /** What was refused and has not been accepted since, per type and stored name. */
   readonly #refused = new Map<string, Map<string, Refusal>>();
   #admission: Admission | null;
@@ -82,8 +85,7 @@ export class Receiver {
     const read = readResponse(info, response, rules, validate);
     const admission = this.#admission?.type === info.name ? this.#admission : null;
     admission?.check([...read.resources.values()]);
-    const isFull = this.#fullNext.delete(info.name);
-    const prune = isFull ? { except: new Set(read.refusals.map(keyText)) } : null;
+    const prune = this.#pruneAfter(info, response, read);
     const work = { incoming: read.resources, removed: read.removed, prune };
     const { written, refusals } = await this.#store(info, work, read.refusals);
     this.#answer(info, response.nonce, refusals);
@@ -94,11 +96,21 @@ export class Receiver {
     for (const other of this.#types.values()) if (other !== info) await this.#subscribe(other, this.#options.resume);
   }
 
+  /** What the last part of a full state leaves alone: all that was named in it, whether it was good or not. */
+  #pruneAfter(info: TypeInfo, { isPartial }: DeltaResponse, { resources, refusals }: ReadResponse): Work['prune'] {
+    const named = this.#fullState.get(info.name);
+    if (named === undefined) return null;
+    for (const text of [...resources.keys(), ...refusals.map(keyText)]) named.add(text);
+    if (isPartial) return null;
+    this.#fullState.delete(info.name);
+    return { except: named };
+  }
+
   async #subscribe(info: TypeInfo, resume: boolean): Promise<void> {
     const { send, zone, node, maxMessageBytes } = this.#options;
     const versions = resume ? await this.#versionsOf(info) : null;
     const fits = versions !== null && sizeOf(versions) <= maxMessageBytes / 2;
-    if (!fits) this.#fullNext.add(info.name);
+    if (!fits) this.#fullState.set(info.name, new Set());
     send(
       encodeDeltaRequest({
         node: { id: zone, metadata: nodeMetadata(node, fits) },

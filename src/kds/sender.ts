@@ -18,6 +18,8 @@ import type { ZoneRegistry } from './zone-registry.ts';
 const CHUNK_BYTES = 1024 * 1024;
 /** A peer of another version may ask for types that are not known here. */
 const MOST_UNKNOWN_TYPES = 100;
+/** Room for type, nonce and sender in a message. */
+const ENVELOPE_BYTES = 512;
 const RETRY_FIRST_MS = 5_000;
 const RETRY_MOST_MS = 300_000;
 
@@ -130,6 +132,7 @@ export class Sender {
     const known = new Set(features);
     return {
       form: this.#formFor(known),
+      largestBytes: this.#options.maxMessageBytes - ENVELOPE_BYTES,
       canSee: ({ audience }: Entry) => {
         if (audience.to === 'nobody') return false;
         if (audience.feature !== undefined && !known.has(audience.feature)) return false;
@@ -221,6 +224,7 @@ export class Sender {
       controlPlane: identifier,
       entries: draft.entries,
       removed: draft.removed,
+      isPartial: draft.isPartial,
     });
     if (message.length > maxMessageBytes) {
       const text = `the state of type ${type} is ${String(message.length)} bytes, over the limit of ${String(maxMessageBytes)} for one message to this peer`;
@@ -261,7 +265,7 @@ export class Sender {
 /** A type that this side does not provide gets one empty response (kds-wire 2.3). */
 function nextDraft({ subscription, sentAt }: Active, retryRefused: boolean): Draft | null {
   if (subscription !== null) return subscription.next(retryRefused);
-  return sentAt === 0 ? { entries: [], removed: [], bytes: 0 } : null;
+  return sentAt === 0 ? { entries: [], removed: [], bytes: 0, isPartial: false } : null;
 }
 
 function isResume(metadata: JsonObject): boolean {

@@ -36,7 +36,11 @@ function subscribe(
   options: Partial<SubscriptionOptions> = {},
   canSee: (e: Entry) => boolean = () => true,
 ): Subscription {
-  return new Subscription(log, { canSee, form: 'native' }, { known: null, chunkBytes: 1_000_000, ...options });
+  return new Subscription(
+    log,
+    { canSee, form: 'native', largestBytes: 1000 },
+    { known: null, chunkBytes: 1_000_000, ...options },
+  );
 }
 
 function namesOf(draft: Draft | null): string[] {
@@ -46,7 +50,7 @@ function namesOf(draft: Draft | null): string[] {
 describe('a subscription', () => {
   it('answers the first request even when there is nothing', () => {
     const subscription = subscribe(new TypeLog('T'));
-    expect(subscription.next()).toEqual({ entries: [], removed: [], bytes: 0 });
+    expect(subscription.next()).toEqual({ entries: [], removed: [], bytes: 0, isPartial: false });
     subscription.acknowledge();
     expect(subscription.next()).toBeNull();
   });
@@ -141,13 +145,26 @@ describe('a subscription', () => {
     const log = new TypeLog('T');
     put(log, 'odd', '1');
     put(log, 'even', '1');
-    const subscription = new Subscription(log, { canSee: () => true, form: 'kuma' }, { known: null, chunkBytes: 1000 });
+    const subscription = new Subscription(
+      log,
+      { canSee: () => true, form: 'kuma', largestBytes: 1000 },
+      { known: null, chunkBytes: 1000 },
+    );
     expect(namesOf(subscription.next())).toEqual(['even']);
     expect([...subscription.withheld]).toEqual([['odd', 'nobody over there knows 1']]);
     subscription.acknowledge();
     remove(log, 'odd');
     expect(subscription.next()).toBeNull();
     expect(subscription.withheld.size).toBe(0);
+  });
+
+  it('withholds a resource that no message can hold, and sends the others of its type (pain 11062)', () => {
+    const log = new TypeLog('T');
+    put(log, 'x'.repeat(2_000), '1');
+    put(log, 'small', '1');
+    const subscription = subscribe(log);
+    expect(namesOf(subscription.next())).toEqual(['small']);
+    expect([...subscription.withheld.values()]).toEqual([expect.stringMatching(/2\d+ bytes; .* takes 1000$/)]);
   });
 
   it('tries refused slots again and lets the rest count as stored (engine 15)', () => {
@@ -194,10 +211,23 @@ describe('a subscription', () => {
     expect(subscription.next()?.removed).toEqual(['same']);
   });
 
-  it('splits a first state only for a peer that resumes', () => {
+  it('splits a full state for a peer of ours and marks its end, even where that is empty', () => {
+    const log = new TypeLog('T');
+    put(log, 'a', '1');
+    put(log, 'hidden', '1');
+    const subscription = subscribe(log, { chunkBytes: 1 }, (e) => !Buffer.from((e as FakeEntry).bytes).includes('hidden'));
+    expect(subscription.next()).toMatchObject({ entries: [expect.anything()], isPartial: true });
+    subscription.acknowledge();
+    expect(subscription.next()).toMatchObject({ entries: [], isPartial: false });
+    subscription.acknowledge();
+    expect(subscription.next()).toBeNull();
+  });
+
+  it('splits a first state only for a peer of ours', () => {
     const log = new TypeLog('T');
     for (let i = 0; i < 10; i += 1) put(log, `r${String(i)}`, '1');
-    expect(subscribe(log, { chunkBytes: 20 }).next()?.entries).toHaveLength(10);
+    const kuma = new Subscription(log, { canSee: () => true, form: 'kuma', largestBytes: 1000 }, { known: null, chunkBytes: 20 });
+    expect(kuma.next()).toMatchObject({ entries: { length: 10 }, isPartial: false });
     const resuming = subscribe(log, { chunkBytes: 20, known: new Map([['gone', '1']]) });
     const seen: string[] = [];
     const removed: string[] = [];
@@ -213,7 +243,11 @@ describe('a subscription', () => {
   it('sends un-hashed names to a peer without the feature (decisions D28)', () => {
     const log = new TypeLog('T');
     put(log, 'r', '1');
-    const subscription = new Subscription(log, { canSee: () => true, form: 'legacy' }, { known: null, chunkBytes: 1000 });
+    const subscription = new Subscription(
+      log,
+      { canSee: () => true, form: 'legacy', largestBytes: 1000 },
+      { known: null, chunkBytes: 1000 },
+    );
     subscription.next();
     subscription.acknowledge();
     remove(log, 'r');

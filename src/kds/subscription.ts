@@ -2,13 +2,15 @@
 // Invariants: at most one response is pending; a slot's held bit is set from the moment its name is sent until the peer
 // has acknowledged its removal; only an acknowledgement advances `acknowledged`.
 import { HeldSet } from './held-set.ts';
-import type { Encoding, Entry, Form } from './entry.ts';
+import type { Encoding, Entry, Form, Withheld } from './entry.ts';
 import type { Slot, TypeLog } from './type-log.ts';
 
 /** What decides, for one peer, what it sees and how. */
 export type PeerView = {
   readonly canSee: (entry: Entry) => boolean;
   readonly form: Form;
+  /** Bytes of the largest resource that the peer can be sent: a larger one must not keep back the others of its type. */
+  readonly largestBytes: number;
 };
 
 export type SubscriptionOptions = {
@@ -23,6 +25,8 @@ export type Draft = {
   readonly entries: readonly Uint8Array[];
   readonly removed: readonly string[];
   readonly bytes: number;
+  /** More of the full state follows: what is not named yet is not gone. */
+  readonly isPartial: boolean;
 };
 
 /** A response that waits for its answer: what it brought, and what it took away. */
@@ -46,8 +50,8 @@ class Building {
     this.added.push(slot);
   }
 
-  finish(): Draft {
-    return { entries: this.entries, removed: [...this.removed], bytes: this.bytes };
+  finish(isPartial: boolean): Draft {
+    return { entries: this.entries, removed: [...this.removed], bytes: this.bytes, isPartial };
   }
 }
 
@@ -120,24 +124,26 @@ export class Subscription {
     const { upTo, complete } = this.#walk(draft);
     if (complete) for (const name of this.#known?.keys() ?? []) draft.removed.add(name);
     this.#sent = upTo;
+    const isFullState = this.#full && this.#firstWalk;
     if (complete) {
       this.#firstWalk = false;
       this.#known = null;
     }
-    if (draft.isEmpty && this.#answered) {
+    if (draft.isEmpty && this.#answered && !isFullState) {
       this.#acknowledged = upTo;
       return null;
     }
     for (const slot of draft.added) this.#hold(slot);
     this.#answered = true;
     this.#pending = { added: draft.added, gone: draft.gone, upTo };
-    return draft.finish();
+    return draft.finish(isFullState && !complete);
   }
 
   /** Takes what is newer than the last response, until the response is full or the log ends. */
   #walk(draft: Building): { upTo: number; complete: boolean } {
-    // The full state goes in one message: a Kuma peer prunes after the first (engine 1).
-    const limit = this.#full && this.#firstWalk ? Infinity : this.#chunkBytes;
+    // Kuma takes the full state in one message, and prunes after it (engine 1); other peers are told that more follows.
+    const isWhole = this.#full && this.#firstWalk && this.#view.form !== 'native';
+    const limit = isWhole ? Infinity : this.#chunkBytes;
     let upTo = this.#sent;
     for (const slot of this.log.since(this.#sent)) {
       if (draft.bytes >= limit) return { upTo, complete: false };
@@ -168,13 +174,19 @@ export class Subscription {
   /** Null where the peer must not or cannot have it. */
   #encodingOf(slot: Slot): Encoding | null {
     const { entry } = slot;
-    const encoding = entry !== null && this.#view.canSee(entry) ? entry.in(this.#view.form) : null;
+    const encoding = entry !== null && this.#view.canSee(entry) ? this.#limited(entry.in(this.#view.form)) : null;
     if (encoding !== null && 'withheld' in encoding) {
       this.#withheld.set(slot, encoding.withheld);
       return null;
     }
     this.#withheld.delete(slot);
     return encoding;
+  }
+
+  #limited(encoding: Encoding | Withheld): Encoding | Withheld {
+    const { largestBytes } = this.#view;
+    if ('withheld' in encoding || encoding.bytes.length <= largestBytes) return encoding;
+    return { withheld: `it has ${String(encoding.bytes.length)} bytes; a message to this peer takes ${String(largestBytes)}` };
   }
 
   #nameOf(slot: Slot): string {

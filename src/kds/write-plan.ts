@@ -12,7 +12,7 @@ import type { ReceiveRules } from './rules.ts';
 export type Work = {
   readonly incoming: ReadonlyMap<string, Incoming>;
   readonly removed: ReadonlyMap<string, ResourceKey>;
-  /** In a full state: rows that it does not name are gone, but for those of which a newer state was refused. */
+  /** With the end of a full state: rows in scope that it did not name are gone. */
   readonly prune: { readonly except: ReadonlySet<string> } | null;
 };
 

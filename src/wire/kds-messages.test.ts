@@ -87,6 +87,7 @@ describe('DeltaDiscoveryResponse', () => {
       typeUrl: 'MeshTimeout',
       nonce: '3',
       controlPlane: 'global',
+      isPartial: false,
       removedResources: ['old.default'],
       resources: resources.map(({ name, version, kumaResource }) => ({
         name,

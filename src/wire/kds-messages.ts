@@ -47,7 +47,12 @@ export type DeltaResponse = {
   readonly removedResources: readonly string[];
   /** Identifier of the sender. */
   readonly controlPlane: string;
+  /** More of the full state follows; only between peers of ours, as Kuma knows no such thing. */
+  readonly isPartial: boolean;
 };
+
+/** `system_version_info` of a part of a full state; Kuma always leaves the field empty and never reads it. */
+const PARTIAL = 'meridian-partial';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -124,8 +129,10 @@ export function encodeDeltaResponse(response: {
   controlPlane: string;
   entries: readonly Uint8Array[];
   removed: readonly string[];
+  isPartial?: boolean;
 }): Buffer {
   const writer = createWriter();
+  if (response.isPartial === true) writeText(writer, 1, PARTIAL);
   writeText(writer, 4, response.typeUrl);
   writeText(writer, 5, response.nonce);
   for (const name of response.removed) writer.uint32(lengthTag(6)).string(name);
@@ -143,9 +150,12 @@ export function decodeDeltaResponse(bytes: Uint8Array): DeltaResponse {
   return decoding('a DeltaDiscoveryResponse', () => {
     const resources: DeltaResponse['resources'][number][] = [];
     const removedResources: string[] = [];
-    const response: Mutable<DeltaResponse> = { typeUrl: '', nonce: '', resources, removedResources, controlPlane: '' };
+    const response: Mutable<DeltaResponse> = {
+      ...{ typeUrl: '', nonce: '', resources, removedResources, controlPlane: '', isPartial: false },
+    };
     readFields(bytes, (tag, reader) => {
-      if (tag === lengthTag(2)) resources.push(decodeResource(reader.bytes()));
+      if (tag === lengthTag(1)) response.isPartial = readText(reader) === PARTIAL;
+      else if (tag === lengthTag(2)) resources.push(decodeResource(reader.bytes()));
       else if (tag === lengthTag(4)) response.typeUrl = readText(reader);
       else if (tag === lengthTag(5)) response.nonce = readText(reader);
       else if (tag === lengthTag(6)) removedResources.push(readText(reader));

@@ -41,7 +41,7 @@ function state(typeUrl: string, cluster: string | null): DeltaResponse {
   const resource = { name: key.name, mesh: '', labels, spec: { config: cluster ?? '' }, status: undefined };
   const bytes = encodeKumaResource(typeOf('Config'), resource);
   const resources = cluster === null ? [] : [{ name: 'kuma-cluster-id.', version: '', resource: bytes, anyTypeUrl: '' }];
-  return { typeUrl, nonce: '1', resources, removedResources: [], controlPlane: 'global' };
+  return { typeUrl, nonce: '1', resources, removedResources: [], controlPlane: 'global', isPartial: false };
 }
 
 it('asks for everything once the id is the known one', async () => {

@@ -1,11 +1,13 @@
 // A full state over the message limit must never be followed by a smaller response: a Kuma peer would prune by it.
 import { expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { sourceOf } from '../../src/control-plane/store-ports.ts';
+import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { FirstStates } from '../../src/kds/first-states.ts';
-import { globalSendRules } from '../../src/kds/rules.ts';
+import { Receiver } from '../../src/kds/receiver.ts';
+import { globalSendRules, zoneReceiveRules } from '../../src/kds/rules.ts';
 import { Sender } from '../../src/kds/sender.ts';
+import { decodeDeltaRequest, decodeDeltaResponse } from '../../src/wire/kds-messages.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
 it('stands still for a type whose full state is too large, and says so', async () => {
@@ -14,7 +16,7 @@ it('stands still for a type whose full state is too large, and says so', async (
   const put = async (name: string, spec: { a: string }): Promise<void> => {
     await store.write({ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name }, labels: {}, spec });
   };
-  await put('large', { a: 'x'.repeat(2_000) });
+  for (let i = 0; i < 4; i += 1) await put(`large-${String(i)}`, { a: 'x'.repeat(1_000) });
   const stop = new AbortController();
   const changelog = new Changelog(sourceOf(store), globalSendRules(), log);
   const running = changelog.run(stop.signal);
@@ -27,7 +29,7 @@ it('stands still for a type whose full state is too large, and says so', async (
     changelog,
     firstStates: new FirstStates(),
     zones: null,
-    maxMessageBytes: 1_000,
+    maxMessageBytes: 3_000,
     send: (message) => void sent.push(message),
     observe: (event) => void (event.kind === 'rejected' && rejected.push(event.message)),
     log,
@@ -43,10 +45,60 @@ it('stands still for a type whose full state is too large, and says so', async (
   sender.handle({ ...none, node: { id: 'east', metadata: { features: ['hash-suffix'] } }, typeUrl: 'MeshTimeout' });
   await vi.waitFor(() => expect(rejected).toHaveLength(1));
   await put('small', { a: 'y' });
-  await vi.waitFor(() => expect(changelog.logOf('MeshTimeout')?.size).toBe(2));
+  await vi.waitFor(() => expect(changelog.logOf('MeshTimeout')?.size).toBe(5));
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   expect(sent).toEqual([]);
   expect(rejected[0]).toMatch(/MeshTimeout is \d+ bytes/);
+  sender.close();
+  stop.abort();
+  await running;
+});
+
+it('sends a full state over the limit in parts to a peer of ours, which prunes after the last', async () => {
+  const log = createLogger('silent');
+  const stop = new AbortController();
+  const [global, zone] = [new TinyStore(), new TinyStore()];
+  const names = Array.from({ length: 50 }, (_, index) => `t${String(index)}`);
+  for (const name of names)
+    await global.write({
+      ...{ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name }, labels: {}, spec: { a: 'x'.repeat(300) } },
+    });
+  const stale = { type: 'MeshTimeout', mesh: 'default', name: 'stale' };
+  await zone.write({ op: 'put', key: stale, labels: { 'kuma.io/origin': 'global' }, spec: {}, syncVersion: 'old' });
+  const changelog = new Changelog(sourceOf(global), globalSendRules(), log);
+  const running = changelog.run(stop.signal);
+  await changelog.ready;
+  const common = { peer: 'east', streamId: 's', maxMessageBytes: 4_096, observe: () => undefined, log, now: () => 0 };
+  let work = Promise.resolve();
+  let [parts, largest, rowsAtPart] = [0, 0, 0];
+  const sender: Sender = new Sender({
+    ...common,
+    ...{ identifier: 'global', changelog, firstStates: new FirstStates(), zones: null },
+    send(message) {
+      work = work.then(async () => {
+        const response = decodeDeltaResponse(message);
+        largest = Math.max(largest, message.length);
+        await receiver.handle(response);
+        if (!response.isPartial) return;
+        parts += 1;
+        if (zone.rows.has(JSON.stringify(Object.values(stale)))) rowsAtPart += 1;
+      });
+    },
+  });
+  const timeouts = zoneReceiveRules().types.filter(({ name }) => name === 'MeshTimeout');
+  const receiver: Receiver = new Receiver({
+    ...common,
+    ...{ zone: 'east', rules: { ...zoneReceiveRules(), types: timeouts }, sink: sinkOf(zone, 'global'), resume: false },
+    node: { version: '0', instanceId: 'i', config: '' },
+    validate: () => [],
+    send: (message) => sender.handle(decodeDeltaRequest(message)),
+  });
+  await receiver.start();
+  await vi.waitFor(() => expect(zone.rows.size).toBe(names.length));
+  expect(zone.rows.has(JSON.stringify(Object.values(stale)))).toBe(false);
+  expect(parts).toBeGreaterThan(2);
+  expect(rowsAtPart).toBe(parts);
+  expect(largest).toBeLessThanOrEqual(common.maxMessageBytes);
   sender.close();
   stop.abort();
   await running;
