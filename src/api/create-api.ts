@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { isIP } from 'node:net';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Registry } from 'prom-client';
-import { MeridianError } from '../base/errors.ts';
+import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { Json, Resource } from '../resource/types.ts';
@@ -233,7 +233,9 @@ async function sendError(error: unknown, request: FastifyRequest, reply: Fastify
   }
   const known = fastifyFailure(error);
   const body = errorBody(known);
-  if (body.status >= 500) log.error({ err: error, method: request.method, url: request.url }, 'a request failed');
+  // A database that is away is told of once, by who follows it.
+  if (body.status === 503) log.debug({ reason: messageOf(error), method: request.method, url: request.url }, 'a request failed');
+  else if (body.status >= 500) log.error({ err: error, method: request.method, url: request.url }, 'a request failed');
   await reply.code(body.status).send(body);
 }
 

@@ -190,6 +190,7 @@ class Connection {
         zones: null,
         maxMessageBytes,
         send: (message) => call.write(message),
+        fail: (error) => call.destroy(error),
         observe,
         log,
         now: () => performance.now(),
@@ -218,6 +219,8 @@ class Connection {
     const { requestSerialize, responseDeserialize } = syncService.globalToZoneSync;
     const call = this.#client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, this.#headers());
     this.#calls.add(call);
+    // A stream may break before anybody reads it; the reader is told all the same.
+    call.on('error', () => undefined);
     observe({ kind: 'opened', peer: 'global', streamId, stream, authorized: false });
     let reason: string | null = null;
     try {
@@ -227,7 +230,6 @@ class Connection {
       throw error;
     } finally {
       this.#calls.delete(call);
-      call.on('error', () => undefined);
       call.cancel();
       observe({ kind: 'closed', peer: 'global', streamId, stream, error: reason });
     }

@@ -20,6 +20,8 @@ const CHUNK_BYTES = 1024 * 1024;
 const MOST_UNKNOWN_TYPES = 100;
 /** Room for type, nonce and sender in a message. */
 const ENVELOPE_BYTES = 512;
+/** The largest message over a link of 40 kB/s takes as long. */
+const STUCK_MS = 300_000;
 const RETRY_FIRST_MS = 5_000;
 const RETRY_MOST_MS = 300_000;
 
@@ -35,6 +37,8 @@ export type SenderOptions = {
   readonly zones: ZoneRegistry | null;
   readonly maxMessageBytes: number;
   readonly send: (message: Buffer) => void;
+  /** Ends the stream: the peer connects anew, and resumes. */
+  readonly fail: (error: Error) => void;
   readonly observe: SyncObserver;
   readonly log: Logger;
   readonly now: () => number;
@@ -48,6 +52,7 @@ type Active = {
   retryMs: number;
   /** How many withheld resources were last told of. */
   withheld: number;
+  watch?: NodeJS.Timeout;
 };
 
 export class Sender {
@@ -82,7 +87,7 @@ export class Sender {
     else this.#settle(request);
   }
 
-  /** Types for which the peer lacks something, for the lag metric. */
+  /** Types of which the peer has not all that it should have. */
   behind(): string[] {
     return [...this.#active].filter(([, { subscription }]) => subscription?.isBehind === true).map(([type]) => type);
   }
@@ -94,7 +99,10 @@ export class Sender {
     this.#stop();
     this.#leave?.();
     for (const timer of this.#timers) clearTimeout(timer);
-    for (const { subscription } of this.#active.values()) subscription?.close();
+    for (const { subscription, watch } of this.#active.values()) {
+      clearTimeout(watch);
+      subscription?.close();
+    }
     this.#active.clear();
   }
 
@@ -152,6 +160,7 @@ export class Sender {
     if (active === undefined || active.nonce !== responseNonce) return;
     const { peer, streamId, observe, now } = this.#options;
     active.nonce = '';
+    clearTimeout(active.watch);
     if (active.subscription === null) return;
     if (errorDetail === null) {
       active.subscription.acknowledge();
@@ -180,6 +189,16 @@ export class Sender {
     }, active.retryMs).unref();
     this.#timers.add(timer);
     active.retryMs = Math.min(active.retryMs * 2, RETRY_MOST_MS);
+  }
+
+  /** A stream on which an answer never comes is stuck: it is ended, so that the peer makes it anew (pain 13624). */
+  #watch(type: string, active: Active, nonce: string): void {
+    clearTimeout(active.watch);
+    active.watch = setTimeout(() => {
+      if (this.#closed || active.nonce !== nonce) return;
+      const text = `no answer to the ${type} of this stream for ${String(STUCK_MS / 60_000)} minutes; connect again`;
+      this.#options.fail(new MeridianError('unavailable', text));
+    }, STUCK_MS).unref();
   }
 
   #enter(): void {
@@ -237,6 +256,7 @@ export class Sender {
     active.nonce = nonce;
     active.sentAt = now();
     send(message);
+    this.#watch(type, active, nonce);
     // The name of a type that is not known here is the peer's invention, and nothing to count by.
     if (active.subscription === null) return;
     observe({

@@ -107,7 +107,7 @@ export class KdsServer {
     });
   }
 
-  /** Zone and type pairs where the zone lacks something, for the lag metric. */
+  /** Zone and type pairs where the zone has not all that it should have. */
   *behind(): Generator<{ zone: string; type: string }> {
     for (const [sender, zone] of this.#senders) for (const type of sender.behind()) yield { zone, type };
   }
@@ -142,6 +142,7 @@ export class KdsServer {
       const { zones, observe } = this.#options;
       const log = this.#options.log.child({ zone: peer, stream: kind });
       this.#calls.add(call);
+      call.on('error', () => undefined);
       const run = async (): Promise<string | null> => {
         try {
           await zones.ensure(peer);
@@ -175,6 +176,7 @@ export class KdsServer {
       zones,
       maxMessageBytes,
       send: (message) => call.write(message),
+      fail: (error) => call.emit('error', statusOf(error)),
       observe,
       log,
       now: () => performance.now(),

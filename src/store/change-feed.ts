@@ -37,13 +37,15 @@ class Reader {
     while (!signal.aborted) {
       const change = this.#take();
       if (change !== null) return change;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-        signal.addEventListener('abort', () => resolve(), { once: true });
-      });
+      await new Promise<void>((resolve) => (this.#wake = resolve));
       this.#wake = null;
     }
     return null;
+  }
+
+  /** Lets `next` look again, at the signal for one. */
+  wake(): void {
+    this.#wake?.();
   }
 
   #pushMark(id: string): void {
@@ -107,6 +109,7 @@ export class ChangeFeed {
     this.#running ??= Promise.all([this.#run(), this.#watch()]);
     if (this.#isListening) reader.push({ kind: 'all' });
     const either = AbortSignal.any([signal, this.#stop.signal]);
+    either.addEventListener('abort', () => reader.wake(), { once: true });
     try {
       for (let change = await reader.next(either); change !== null; change = await reader.next(either)) yield change;
     } finally {

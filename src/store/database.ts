@@ -1,6 +1,7 @@
 // The two databases behind one kysely: PostgreSQL through pg, and PGlite, a PostgreSQL in this process with a folder on disk.
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { PGlite } from '@electric-sql/pglite';
 import { Kysely, PGliteDialect, PostgresDialect } from 'kysely';
 import pg from 'pg';
@@ -8,6 +9,11 @@ import { readFileSync } from 'node:fs';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { lockFolder } from './folder-lock.ts';
+
+/** How long a connection that must not be lost unnoticed stays silent, and how long its answer may take. */
+const PING_MS = 10_000;
+/** A statement that takes longer is given up: the connection may be gone. */
+const QUERY_MS = 120_000;
 
 export type PostgresConfig = {
   readonly type: 'postgres';
@@ -91,12 +97,15 @@ function openPostgres(config: PostgresConfig, log: Logger): Database {
     database: config.dbName,
     connectionTimeoutMillis: config.connectionTimeout * 1000,
     keepAlive: true,
+    query_timeout: QUERY_MS,
     application_name: 'meridian',
     ssl: tlsOf(config.tls),
   };
   const pool = new pg.Pool({ ...options, max: config.maxOpenConnections });
   // An idle connection that the server ends is no failure: the pool makes another.
   pool.on('error', (error) => log.debug({ reason: error.message }, 'an idle database connection ended'));
+  // One in use tells its query too; without a listener it would take the process along.
+  pool.on('connect', (client) => void client.on('error', () => undefined));
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   return {
     kind: 'postgres',
@@ -113,7 +122,8 @@ function openPostgres(config: PostgresConfig, log: Logger): Database {
         await client.connect();
         await client.query(`LISTEN ${channel}`);
         onListening();
-        await Promise.race([lost, new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))]);
+        const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+        await Promise.race([lost, stopped, pingUntilLost(client, signal)]);
       } finally {
         await client.end().catch(() => undefined);
       }
@@ -121,12 +131,27 @@ function openPostgres(config: PostgresConfig, log: Logger): Database {
     async session() {
       const client = new pg.Client(options);
       await client.connect();
+      // The server lets go of the locks of a client that vanished without a word.
+      for (const setting of ['tcp_keepalives_idle = 10', 'tcp_keepalives_interval = 5', 'tcp_keepalives_count = 3'])
+        await client.query(`SET ${setting}`);
       return client;
     },
     async close() {
       await db.destroy();
     },
   };
+}
+
+/** Resolves when the signal aborts; rejects when the server does not answer: a connection that is gone may be silent about it. */
+export async function pingUntilLost(client: pg.Client, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await delay(PING_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    if (signal.aborted) return;
+    const silent = new Promise<never>((_, reject) => {
+      setTimeout(() => reject(new Error('the database does not answer on this connection')), PING_MS).unref();
+    });
+    await Promise.race([client.query('select 1'), silent]);
+  }
 }
 
 function tlsOf(tls: PostgresConfig['tls']): pg.ClientConfig['ssl'] {

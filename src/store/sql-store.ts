@@ -6,7 +6,7 @@ import type { Logger } from '../base/log.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
 import { CHANNEL, ChangeFeed } from './change-feed.ts';
 import { CombinedWriter } from './combined-writer.ts';
-import type { Database } from './database.ts';
+import { pingUntilLost, type Database } from './database.ts';
 import type { Fence, ListQuery, ResourceStore, StoreChange, Write, WriteOutcome } from './resource-store.ts';
 import { requireFence, runWrites } from './write-batch.ts';
 
@@ -139,7 +139,10 @@ export class SqlStore implements ResourceStore {
       const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock(hashtextextended($1, 0)) as held', [
         name,
       ]);
-      if (rows[0]?.held === true) await task(AbortSignal.any([signal, lost.signal]));
+      if (rows[0]?.held !== true) return;
+      const lease = AbortSignal.any([signal, lost.signal]);
+      void pingUntilLost(client, lease).catch(() => lost.abort());
+      await task(lease);
     } finally {
       await client.end().catch(() => undefined);
     }
@@ -206,6 +209,7 @@ const UNAVAILABLE = new Set([
   '57P01',
   '57P02',
   '57P03',
+  '55000',
   '53300',
   '53100',
   '08006',
@@ -217,6 +221,8 @@ function isUnavailable(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
   return (
     (typeof code === 'string' && UNAVAILABLE.has(code)) ||
-    /connection terminated|timeout exceeded when trying to connect|Connection ended/i.test(messageOf(error))
+    /connection terminated|connection ended|not queryable|(timeout exceeded when trying to connect)|(query read timeout)/i.test(
+      messageOf(error),
+    )
   );
 }

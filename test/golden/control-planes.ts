@@ -133,6 +133,7 @@ export class ControlPlanes {
     const common = { streamId: zone, maxMessageBytes: 10_485_760, log, now: () => performance.now() };
     const sender = new Sender({
       ...common,
+      fail: () => undefined,
       ...from,
       peer: zone,
       identifier: from.by,

@@ -135,18 +135,23 @@ export async function startFleet(
     zones.push(new ControlPlane('zone', await cloneDatabase(postgresUrl), await freePort(), zoneEnv));
   }
   const members = [global, ...zones];
-  for (const member of members) {
-    await member.psql.connect();
-    member.start();
-  }
-  await vi.waitFor(async () => {
-    for (const member of members) if (!(await member.answers())) throw new Error(`${member.command} does not answer`);
-  }, WAIT);
   const stop = async (): Promise<void> => {
     for (const member of members) {
       await member.end('SIGTERM');
       await member.psql.end();
     }
   };
+  try {
+    for (const member of members) {
+      await member.psql.connect();
+      member.start();
+    }
+    await vi.waitFor(async () => {
+      for (const member of members) if (!(await member.answers())) throw new Error(`${member.command} does not answer`);
+    }, WAIT);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
   return { global, zones, kds: `127.0.0.1:${String(kds)}`, stop };
 }

@@ -28,6 +28,7 @@ it('stands still for a type whose full state is too large, and says so', async (
     identifier: 'global',
     changelog,
     firstStates: new FirstStates(),
+    fail: () => undefined,
     zones: null,
     maxMessageBytes: 3_000,
     send: (message) => void sent.push(message),
@@ -73,7 +74,7 @@ it('sends a full state over the limit in parts to a peer of ours, which prunes a
   let [parts, largest, rowsAtPart] = [0, 0, 0];
   const sender: Sender = new Sender({
     ...common,
-    ...{ identifier: 'global', changelog, firstStates: new FirstStates(), zones: null },
+    ...{ identifier: 'global', changelog, firstStates: new FirstStates(), fail: () => undefined, zones: null },
     send(message) {
       work = work.then(async () => {
         const response = decodeDeltaResponse(message);

@@ -33,6 +33,7 @@ function connect(changelog: Changelog, rules: ReceiveRules, into: TinyStore, pee
     identifier: peer,
     changelog,
     firstStates: new FirstStates(),
+    fail: () => undefined,
     zones: null,
     send(message) {
       work = work.then(async () => {
