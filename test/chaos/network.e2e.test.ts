@@ -1,0 +1,144 @@
+// A link that is cut, swallowed or slow: what is written meanwhile arrives, and the zone behind it is nobody else's concern.
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { hashName } from '../../src/resource/hash-name.ts';
+import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
+import { expectEqualStores, writesOf } from './compare-stores.ts';
+import { hasMesh, isRunning, putService, putTimeout, QUIET, writeSteadily } from './steady-writes.ts';
+import { TcpProxy } from './tcp-proxy.ts';
+
+const CUTS = 20;
+const HOLE_MS = 3_000;
+const SLOW_BYTES_PER_SECOND = 20_000;
+/** One change fills the slow link for about half a second. */
+const PAD = 'x'.repeat(10_000);
+const CHANGES = 40;
+
+describe('a link between a zone and global', () => {
+  const started = new AsyncDisposableStack();
+  let fleet: Fleet;
+  let global: ControlPlane;
+  let east: ControlPlane;
+  let west: ControlPlane;
+  let eastLink: TcpProxy;
+  let westLink: TcpProxy;
+
+  const isThere = (side: ControlPlane, type: string, name: string): Promise<boolean> =>
+    side.rows(type).then((rows) => rows.has(name));
+
+  /** Writes on both sides of the link, and removals, while `fault` runs; then all must be in step. */
+  async function writeDuring(prefix: string, fault: () => Promise<void>): Promise<void> {
+    const policies = writeSteadily(`policy-${prefix}`, (name, n) => putTimeout(global, name, n));
+    const services = writeSteadily(`service-${prefix}`, (name, n) => putService(east, name, n));
+    const removals = writeSteadily(`removed-${prefix}`, async (name, n) => {
+      const status = await putTimeout(global, name, n);
+      await global.psql.query(`delete from resources where name = $1`, [`removed-${prefix}-${String(n - 5)}`]);
+      return status;
+    });
+    const all = [policies, services, removals];
+    try {
+      await fault();
+    } finally {
+      for (const writes of all) await writes.stop();
+    }
+    expect([global, east, west].map(isRunning), 'global, east and west run').toEqual([true, true, true]);
+    for (const writes of all) expect((await writes.stop()).answers).toEqual(new Set([201]));
+    await expectEqualStores(fleet);
+  }
+
+  beforeAll(async () => {
+    eastLink = await TcpProxy.start();
+    started.defer(() => eastLink.close());
+    westLink = await TcpProxy.start();
+    started.defer(() => westLink.close());
+    const links = [eastLink, westLink].values();
+    const kdsAddress = (port: number): string => {
+      const link = links.next().value;
+      if (link === undefined) throw new Error('a link for each zone');
+      link.target = port;
+      return link.address;
+    };
+    fleet = await startFleet(inject('postgresUrl'), ['east', 'west'], { kdsAddress, env: QUIET });
+    started.defer(fleet.stop);
+    global = fleet.global;
+    [east, west] = fleet.zones as [ControlPlane, ControlPlane];
+    for (const zone of fleet.zones) await vi.waitFor(async () => expect(await hasMesh(zone)).toBe(true), WAIT);
+  });
+
+  // What one case has ended must not fail the next.
+  beforeEach(() => {
+    for (const process of [global, east, west]) if (!isRunning(process)) process.start();
+  });
+
+  afterAll(() => started.disposeAsync());
+
+  it('may be cut twenty times during writes', async () => {
+    await writeDuring('cut', async () => {
+      for (let cut = 1; cut <= CUTS; cut += 1) {
+        await expect.poll(() => eastLink.connected, { ...WAIT, interval: 1 }).toBeGreaterThan(0);
+        await delay(Math.random() * 100);
+        eastLink.cut();
+        expect(isRunning(east), `after ${String(cut)} cuts`).toBe(true);
+      }
+    });
+  });
+
+  it('may swallow everything for seconds: a new connection heals it, and no row is written twice', async () => {
+    expect(await putTimeout(global, 'before-the-hole', 1)).toBe(201);
+    await expectEqualStores(fleet);
+    const before = await writesOf(east);
+    await writeDuring('hole', async () => {
+      eastLink.blackHole();
+      expect(await putTimeout(global, 'in-the-hole', 1)).toBe(201);
+      const name = hashName({ mesh: 'default', name: 'in-the-hole' });
+      await expect.poll(() => isThere(west, 'MeshTimeout', name), WAIT).toBe(true);
+      await delay(HOLE_MS);
+      expect(await isThere(east, 'MeshTimeout', name)).toBe(false);
+      eastLink.cut();
+      eastLink.resume();
+      await expect.poll(() => isThere(east, 'MeshTimeout', name), WAIT).toBe(true);
+    });
+    const after = await writesOf(east);
+    expect([...before].filter(([key, written]) => after.get(key) !== written)).toEqual([]);
+  });
+
+  it('may be slow: the other zone gets every change and is never behind, the slow one skips what is outdated', async () => {
+    const { psql } = global;
+    const name = hashName({ mesh: 'default', name: 'counter' });
+    const set = (n: number): Promise<unknown> =>
+      psql.query(`update resources set spec = $1 where name = 'counter' and type = 'MeshTimeout'`, [
+        JSON.stringify({ n, pad: PAD }),
+      ]);
+    const counterOf = async (zone: ControlPlane): Promise<{ n: number; version: number }> => {
+      const { rows } = await zone.psql.query<{ spec: string; version: number }>(
+        'select spec, version from resources where name = $1',
+        [name],
+      );
+      const row = rows[0];
+      return row === undefined ? { n: -1, version: -1 } : { n: (JSON.parse(row.spec) as { n: number }).n, version: row.version };
+    };
+    await psql.query(
+      `insert into resources (name, mesh, type, version, spec) values ('counter', 'default', 'MeshTimeout', 0, '{"n":0}')`,
+    );
+    for (const zone of [east, west]) await expect.poll(async () => (await counterOf(zone)).n, WAIT).toBe(0);
+    westLink.throttle(SLOW_BYTES_PER_SECOND);
+    const behind: string[] = [];
+    for (let n = 1; n <= CHANGES; n += 1) {
+      await set(n);
+      await expect
+        .poll(async () => {
+          const slow = await counterOf(west);
+          const fast = await counterOf(east);
+          if (fast.n < slow.n) behind.push(`${String(fast.n)} when the slow one had ${String(slow.n)}`);
+          return fast.n;
+        }, WAIT)
+        .toBe(n);
+    }
+    expect(behind, 'the fast zone had').toEqual([]);
+    expect((await counterOf(east)).version, 'every change was stored').toBe(CHANGES);
+    await expect.poll(async () => (await counterOf(west)).n, WAIT).toBe(CHANGES);
+    expect((await counterOf(west)).version, 'outdated states were left out').toBeLessThan(CHANGES);
+    expect(await putService(west, 'over-the-slow-link', 80)).toBe(201);
+    await expectEqualStores(fleet);
+  });
+});

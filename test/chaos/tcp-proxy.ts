@@ -1,0 +1,128 @@
+// A link between two control planes that a test can break. It holds no more than one chunk a direction: what cannot be handed
+// on is not read, so that both ends feel the back-pressure of a real link.
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A slow link hands on pieces of this part of a second. */
+const PIECES_A_SECOND = 10;
+
+type Connection = { readonly near: Socket; far: Socket | null; readonly gone: AbortController };
+
+export class TcpProxy {
+  /** Port of 127.0.0.1 that new connections are handed on to. */
+  target: number;
+  readonly #server: Server;
+  readonly #connections = new Set<Connection>();
+  #open = Promise.withResolvers<undefined>();
+  #isHole = false;
+  #bytesPerSecond = Number.POSITIVE_INFINITY;
+
+  private constructor(server: Server, target: number) {
+    this.#server = server;
+    this.target = target;
+    this.#open.resolve(undefined);
+    server.on('connection', (near) => void this.#carry(near));
+  }
+
+  static async start(target = 0): Promise<TcpProxy> {
+    // An end of file waits its turn like data, so the far end must not be closed by itself.
+    const server = createServer({ allowHalfOpen: true, noDelay: true });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new TcpProxy(server, target);
+  }
+
+  /** `127.0.0.1:port`. */
+  get address(): string {
+    return `127.0.0.1:${String((this.#server.address() as AddressInfo).port)}`;
+  }
+
+  /** How many connections reach the target now. */
+  get connected(): number {
+    return [...this.#connections].filter(({ far }) => far !== null).length;
+  }
+
+  /** Resets every connection; new ones are taken at once. */
+  cut(): void {
+    for (const connection of this.#connections) this.#end(connection);
+  }
+
+  /** From now on nothing passes and nobody is told: no data, no end, no reset, and new connections hang. */
+  blackHole(): void {
+    if (this.#isHole) return;
+    this.#isHole = true;
+    this.#open = Promise.withResolvers<undefined>();
+  }
+
+  /** What stood still goes on. */
+  resume(): void {
+    this.#isHole = false;
+    this.#open.resolve(undefined);
+  }
+
+  /** Bytes per second of each direction of each connection; infinity lifts the limit. */
+  throttle(bytesPerSecond: number): void {
+    this.#bytesPerSecond = bytesPerSecond;
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.cut();
+    this.resume();
+    await closed;
+  }
+
+  async #carry(near: Socket): Promise<void> {
+    const connection: Connection = { near, far: null, gone: new AbortController() };
+    this.#connections.add(connection);
+    const end = (): void => void this.#passed(connection).then(() => this.#end(connection));
+    near.on('error', end);
+    await this.#passed(connection);
+    if (connection.gone.signal.aborted) return;
+    const far = connect({ host: '127.0.0.1', port: this.target, allowHalfOpen: true, noDelay: true });
+    far.on('error', end);
+    far.once('connect', () => (connection.far = far));
+    connection.gone.signal.addEventListener('abort', () => far.destroy(), { once: true });
+    try {
+      await Promise.all([this.#pump(near, far, connection), this.#pump(far, near, connection)]);
+    } catch {
+      end();
+      return;
+    }
+    this.#end(connection);
+  }
+
+  async #pump(from: Socket, to: Socket, connection: Connection): Promise<void> {
+    const { signal } = connection.gone;
+    for await (const chunk of from as AsyncIterable<Buffer>) {
+      for (let rest = chunk; rest.length > 0;) {
+        const size = Math.min(rest.length, Math.max(1, this.#bytesPerSecond / PIECES_A_SECOND));
+        const piece = rest.subarray(0, size);
+        rest = rest.subarray(piece.length);
+        if (Number.isFinite(this.#bytesPerSecond))
+          await delay((piece.length / this.#bytesPerSecond) * 1000, undefined, { signal });
+        await this.#passed(connection);
+        if (!to.write(piece)) await once(to, 'drain', { signal });
+      }
+    }
+    await this.#passed(connection);
+    to.end();
+  }
+
+  /** Resolves when the link is no black hole, or the connection has been cut. */
+  async #passed({ gone }: Connection): Promise<void> {
+    if (!this.#isHole || gone.signal.aborted) return;
+    const cut = once(gone.signal, 'abort');
+    await Promise.race([this.#open.promise, cut]);
+  }
+
+  #end(connection: Connection): void {
+    const { near, gone } = connection;
+    if (!this.#connections.delete(connection)) return;
+    connection.far?.resetAndDestroy();
+    near.resetAndDestroy();
+    gone.abort();
+  }
+}
