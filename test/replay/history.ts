@@ -1,0 +1,34 @@
+// What a sender said of each resource, in the order in which it said it: the form in which two senders are compared.
+// Invariant: order between resources, nonces and the splitting into responses do not show.
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject, Labels } from '../../src/resource/types.ts';
+import type { DeltaResponse } from '../../src/wire/kds-messages.ts';
+import { resourcesOf } from './recording.ts';
+
+export type State =
+  | {
+      readonly labels: Labels;
+      readonly spec: JsonObject;
+      readonly status: JsonObject | undefined;
+      /** Hash of the bytes: equal versions say that even the order of keys is the same. */
+      readonly version: string;
+    }
+  | 'removed';
+
+/** Type → `<name>.<mesh>` → states, oldest first; a type that was answered with nothing stands with no names. */
+export type History = Readonly<Record<string, Readonly<Record<string, readonly State[]>>>>;
+
+export function historyOf(responses: readonly DeltaResponse[]): History {
+  const history: Record<string, Record<string, State[]>> = {};
+  for (const response of responses) {
+    const ofType = (history[response.typeUrl] ??= {});
+    const say = (wireName: string, state: State): void => {
+      const states = (ofType[wireName] ??= []);
+      if (!isDeepStrictEqual(states.at(-1), state)) states.push(state);
+    };
+    for (const { wireName, labels, spec, status, version } of resourcesOf(response))
+      say(wireName, { labels, spec, status, version });
+    for (const wireName of response.removedResources) say(wireName, 'removed');
+  }
+  return history;
+}

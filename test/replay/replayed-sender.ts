@@ -1,0 +1,53 @@
+// Our sender towards a recorded peer: it is fed what the peer said, and keeps what it answers.
+// Invariant: of a recorded request only the nonce is replaced, by that of our response that it stands for.
+import type { Sender } from '../../src/kds/sender.ts';
+import { decodeDeltaResponse, type DeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';
+
+export class ReplayedSender {
+  /** Every response, oldest first. */
+  readonly sent: DeltaResponse[] = [];
+  readonly #sender: Sender;
+  /** Type → nonce of the one response that waits for its answer. */
+  readonly #unanswered = new Map<string, string>();
+
+  constructor(create: (send: (message: Buffer) => void) => Sender) {
+    this.#sender = create((message) => {
+      const response = decodeDeltaResponse(message);
+      this.sent.push(response);
+      this.#unanswered.set(response.typeUrl, response.nonce);
+    });
+  }
+
+  /** @returns false for an answer to a response that ours has not sent */
+  feed(request: DeltaRequest): boolean {
+    if (request.responseNonce === '') {
+      this.#sender.handle(request);
+      return true;
+    }
+    const nonce = this.#unanswered.get(request.typeUrl);
+    if (nonce === undefined) return false;
+    this.#unanswered.delete(request.typeUrl);
+    this.#sender.handle({ ...request, responseNonce: nonce });
+    return true;
+  }
+
+  /** Acknowledges what the recording has no answer to, as `peer` would. @returns whether there was anything */
+  acknowledgeRest(peer: string): boolean {
+    const types = [...this.#unanswered.keys()];
+    for (const typeUrl of types)
+      this.feed({
+        ...{ node: { id: peer }, typeUrl, subscribe: [], unsubscribe: [], initialResourceVersions: new Map() },
+        ...{ responseNonce: 'any', errorDetail: null },
+      });
+    return types.length > 0;
+  }
+
+  /** Types of which the peer lacks something. */
+  behind(): string[] {
+    return this.#sender.behind();
+  }
+
+  close(): void {
+    this.#sender.close();
+  }
+}
