@@ -26,6 +26,8 @@ export type Side = (typeof sides)[number];
 /** What a control plane did not take, from whomever it came. */
 export type Refusal = { readonly by: Side; readonly over: 'KDS' | 'REST'; readonly type: string; readonly message: string };
 
+type Stream = { readonly zone: Zone; readonly sender: Sender; readonly cut: () => void };
+
 const log = createLogger('silent');
 const NO_DEFAULTS = { skipTenantResources: true, skipMeshCreation: true, skipHostnameGenerators: true };
 
@@ -40,7 +42,8 @@ export class ControlPlanes {
   readonly #changelogs: Readonly<Record<Side, Changelog>>;
   readonly #firstStates = new FirstStates();
   readonly #resume: boolean;
-  #streams: { readonly sender: Sender; readonly cut: () => void }[] = [];
+  readonly #received = new Map<Side, number>();
+  #streams: Stream[] = [];
 
   /** `resume`: receivers tell their versions and get differences; without it they get the full state and prune (decisions D29). */
   constructor({ resume }: { resume: boolean }) {
@@ -66,6 +69,19 @@ export class ControlPlanes {
     for (const zone of zones) await createZoneDefaults(this.stores[zone], { name: zone, hasGlobal: true }, NO_DEFAULTS);
     await Promise.all([this.#registry.loaded, ...sides.map((side) => this.#changelogs[side].ready)]);
     await this.reconnect();
+  }
+
+  /** Cuts the streams of one zone, for good. */
+  async disconnect(zone: Zone): Promise<void> {
+    const of = this.#streams.filter((stream) => stream.zone === zone);
+    for (const { cut } of of) cut();
+    this.#streams = this.#streams.filter((stream) => !of.includes(stream));
+    await this.rest();
+  }
+
+  /** Messages that reached a side so far. */
+  received(side: Side): number {
+    return this.#received.get(side) ?? 0;
   }
 
   /** Cuts every stream and opens it anew. */
@@ -104,7 +120,7 @@ export class ControlPlanes {
   }
 
   /** GlobalToZoneSync. */
-  #down(zone: Zone): { sender: Sender; cut: () => void } {
+  #down(zone: Zone): Stream {
     return this.#stream(
       zone,
       { by: 'global', changelog: this.#changelogs.global, firstStates: this.#firstStates, zones: this.#registry },
@@ -113,7 +129,7 @@ export class ControlPlanes {
   }
 
   /** ZoneToGlobalSync. */
-  #up(zone: Zone): { sender: Sender; cut: () => void } {
+  #up(zone: Zone): Stream {
     const rules = globalReceiveRules(zone, { hashedNames: true });
     return this.#stream(
       zone,
@@ -126,7 +142,7 @@ export class ControlPlanes {
     zone: Zone,
     from: Pick<SenderOptions, 'changelog' | 'firstStates' | 'zones'> & { by: Side },
     to: Pick<ReceiverOptions, 'rules' | 'sink' | 'peer'> & { by: Side },
-  ): { sender: Sender; cut: () => void } {
+  ): Stream {
     let isCut = false;
     const toReceiver = this.#traffic.queue();
     const toSender = this.#traffic.queue();
@@ -140,7 +156,9 @@ export class ControlPlanes {
       observe: (event) => this.#keepRefusal(to.by, event),
       send: (message) =>
         toReceiver(async () => {
-          if (!isCut) await receiver.handle(decodeDeltaResponse(message));
+          if (isCut) return;
+          this.#received.set(to.by, this.received(to.by) + 1);
+          await receiver.handle(decodeDeltaResponse(message));
         }),
     });
     const receiver = new Receiver({
@@ -158,6 +176,7 @@ export class ControlPlanes {
     });
     toReceiver(() => receiver.start());
     return {
+      zone,
       sender,
       cut: () => {
         isCut = true;

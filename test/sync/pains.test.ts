@@ -1,0 +1,95 @@
+// What hurts users of the original must be impossible here: a test for each line of the design's table that one process can
+// show. The numbers are those of Kuma's issues; the others of the table are named in src/kds/SPEC.md.
+import fc from 'fast-check';
+import { afterEach, describe, expect, it } from 'vitest';
+import { ControlPlanes, zones, type Side, type Zone } from '../golden/control-planes.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
+import type { TinyStore } from '../support/tiny-store.ts';
+
+let planes: ControlPlanes | undefined;
+
+async function start(options = { resume: true }): Promise<ControlPlanes> {
+  planes = new ControlPlanes(options);
+  await planes.stores.global.write({ op: 'put', key: { type: 'Mesh', mesh: '', name: 'default' }, labels: {}, spec: {} });
+  await planes.start();
+  return planes;
+}
+
+afterEach(async () => {
+  await planes?.close();
+  planes = undefined;
+});
+
+async function put(store: TinyStore, type: string, name: string, spec: JsonObject = {}): Promise<void> {
+  await store.write({ op: 'put', key: { type, mesh: 'default', name }, labels: {}, spec });
+}
+
+const rowsOf = (store: TinyStore): unknown[] => [...store.rows.values()];
+
+describe('what hurts users of the original', () => {
+  it('9455: a zone that disconnects changes nobody’s view', async () => {
+    const all = await start();
+    const { stores } = all;
+    await put(stores.east, 'MeshService', 'cart');
+    await put(stores.west, 'MeshService', 'search');
+    await all.rest();
+    const before = { global: rowsOf(stores.global), west: rowsOf(stores.west) };
+    const messages = all.received('west');
+    await all.disconnect('east');
+    expect({ global: rowsOf(stores.global), west: rowsOf(stores.west) }).toEqual(before);
+    expect(all.received('west')).toBe(messages);
+  });
+
+  it.each([{ resume: true }, { resume: false }])(
+    '13592: a reconnect writes nothing that did not change (%j)',
+    async (options) => {
+      const all = await start(options);
+      for (const zone of zones) await put(all.stores[zone], 'MeshService', `of-${zone}`);
+      for (let i = 0; i < 20; i += 1) await put(all.stores.global, 'MeshTimeout', `t-${String(i)}`);
+      await all.rest();
+      const before = (['global', ...zones] as const).map((side) => rowsOf(all.stores[side]));
+      await all.reconnect();
+      expect((['global', ...zones] as const).map((side) => rowsOf(all.stores[side]))).toEqual(before);
+    },
+  );
+
+  it('14486: bursts on both ends at once end with both in step, one response in flight per type', async () => {
+    const all = await start();
+    const writes: Promise<void>[] = [];
+    for (let i = 0; i < 500; i += 1) {
+      writes.push(put(all.stores.global, 'MeshTimeout', `g-${String(i % 50)}`, { i }));
+      for (const zone of zones) writes.push(put(all.stores[zone], 'MeshService', `z-${String(i % 50)}`, { i }));
+    }
+    await Promise.all(writes);
+    await all.rest();
+    const count = (side: Side, type: string): number =>
+      [...all.stores[side].rows.values()].filter((row) => row.type === type).length;
+    for (const zone of zones) expect([count(zone, 'MeshTimeout'), count(zone, 'MeshService')]).toEqual([50, 100]);
+    expect(count('global', 'MeshService')).toBe(100);
+    // What changes while a response is in flight goes together: far fewer messages than changes.
+    expect(all.received('global')).toBeLessThan(500);
+  });
+
+  it('16407: the status of one zone never shows up in another', async () => {
+    const status = fc.record({ zone: fc.constantFrom(...zones), name: fc.constantFrom('a', 'b'), ip: fc.ipV4() });
+    await fc.assert(
+      fc.asyncProperty(fc.array(status, { minLength: 1, maxLength: 12 }), async (writes) => {
+        const all = await start();
+        for (const { zone, name, ip } of writes) {
+          const key = { type: 'MeshService', mesh: 'default', name };
+          await all.stores[zone].write({ op: 'put', key, labels: {}, spec: {}, status: { vips: [{ ip, zone }] } });
+        }
+        await all.rest();
+        for (const zone of zones) {
+          for (const row of all.stores[zone].rows.values()) {
+            const text = JSON.stringify(row.status);
+            for (const other of zones) if (other !== zone) expect(text).not.toContain(`"zone":"${other satisfies Zone}"`);
+          }
+        }
+        await all.close();
+        planes = undefined;
+      }),
+      { numRuns: 25 },
+    );
+  });
+});
