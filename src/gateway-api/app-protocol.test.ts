@@ -1,0 +1,18 @@
+import { describe, expect, it } from 'vitest';
+import { appProtocolOf, PROTOCOL_ANNOTATION } from './app-protocol.ts';
+
+describe('appProtocolOf', () => {
+  it.each([
+    ['http2', 'grpc', 'http2'],
+    ['tcp', 'http', 'tcp'],
+    [undefined, 'grpc', 'grpc'],
+    ['', 'kubernetes.io/h2c', 'http2'],
+    [undefined, undefined, null],
+    ['sctp', 'http', { unsupported: 'sctp' }],
+    [undefined, 'constructor', { unsupported: 'constructor' }],
+  ])('of appProtocol %j and annotation %j is %j', (appProtocol, annotation, expected) => {
+    const port = { port: 80, appProtocol };
+    const annotations = annotation === undefined ? undefined : { [PROTOCOL_ANNOTATION]: annotation };
+    expect(appProtocolOf({ kind: 'MeshService', name: 'a', ports: [port], annotations }, port)).toEqual(expected);
+  });
+});

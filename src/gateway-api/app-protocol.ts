@@ -1,0 +1,25 @@
+// Which protocol a service's port speaks (GEP-718 «API», decisions D25): its appProtocol; only where that is unset the annotation.
+import type { Referent, ServicePort } from './resolver.ts';
+
+export const PROTOCOL_ANNOTATION = 'gateway.networking.k8s.io/app-protocol';
+
+/** What a proxy of the mesh can speak; null where nobody says. */
+export type AppProtocol = 'tcp' | 'http' | 'http2' | 'grpc';
+
+/** The mesh's own names, and those that Kubernetes gives to the same protocols. */
+const KNOWN: ReadonlyMap<string, AppProtocol> = new Map([
+  ['tcp', 'tcp'],
+  ['http', 'http'],
+  ['http2', 'http2'],
+  ['grpc', 'grpc'],
+  ['kubernetes.io/h2c', 'http2'],
+  ['kubernetes.io/ws', 'http'],
+]);
+
+/** The protocol of a port, null where it is unset, or the text that no proxy here can speak. */
+export function appProtocolOf(referent: Referent, port: ServicePort): AppProtocol | null | { readonly unsupported: string } {
+  const { annotations = {} } = referent;
+  const annotation = Object.hasOwn(annotations, PROTOCOL_ANNOTATION) ? annotations[PROTOCOL_ANNOTATION] : undefined;
+  const text = port.appProtocol || annotation || '';
+  return text === '' ? null : (KNOWN.get(text.toLowerCase()) ?? { unsupported: text });
+}

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { derivedName } from './derived-name.ts';
+import type { ParentRef } from './gateway-route.ts';
+
+const cart: ParentRef = {
+  group: '',
+  kind: 'Service',
+  name: 'cart',
+  namespace: 'shop',
+  at: 'spec.parentRefs[0]',
+  port: undefined,
+  sectionName: undefined,
+};
+
+describe('derivedName', () => {
+  it('is the name of the route in the usual case', () => {
+    expect(derivedName('r', cart, { parent: 0, group: 0 })).toBe('r');
+  });
+
+  it('depends on what the next parent is, not on its place', () => {
+    const name = derivedName('r', cart, { parent: 1, group: 0 });
+    expect(name).toMatch(/^r-[0-9a-z]{8}$/);
+    expect(derivedName('r', { ...cart, at: 'spec.parentRefs[4]' }, { parent: 4, group: 0 })).toBe(name);
+    expect(derivedName('r', { ...cart, port: 80 }, { parent: 1, group: 0 })).not.toBe(name);
+  });
+
+  it('grows with the group, so that rules written first stay stronger', () => {
+    const names = [0, 1, 2, 9, 10].map((group) => derivedName('r', cart, { parent: 0, group }));
+    expect(names).toEqual(['r', 'r-t02', 'r-t03', 'r-t10', 'r-t11']);
+    expect(names.toSorted()).toEqual(names);
+  });
+
+  it('has at most 253 characters', () => {
+    expect(derivedName('a'.repeat(253), cart, { parent: 1, group: 1 })).toMatch(/^a{240}-[0-9a-z]{8}-t02$/);
+  });
+});

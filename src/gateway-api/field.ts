@@ -1,0 +1,123 @@
+// A cursor over an untrusted document: reads what is there and notes every violation with the path it stands at.
+// Invariant: reading never throws, and only own keys count, so `__proto__` is one unknown key among others.
+
+/** One thing wrong with a document: where it is and what to write instead. The shape of every violation in the product. */
+export type Violation = { readonly field: string; readonly reason: string };
+
+const PLAIN_KEY = /^[A-Za-z_][\w-]{0,62}$/;
+const MAX_SHOWN = 60;
+
+export class Field {
+  readonly path: string;
+  readonly #value: unknown;
+  readonly #violations: Violation[];
+
+  constructor(value: unknown, path: string, violations: Violation[]) {
+    this.#value = value;
+    this.path = path;
+    this.#violations = violations;
+  }
+
+  /** Absent and null are the same, as they are to Kubernetes. */
+  get isGiven(): boolean {
+    return this.#value !== undefined && this.#value !== null;
+  }
+
+  get value(): unknown {
+    return this.#value;
+  }
+
+  /** The value as a person may see it in a message: short, on one line. */
+  get shown(): string {
+    const text = JSON.stringify(this.#value) ?? 'nothing';
+    return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  }
+
+  get isEmptyList(): boolean {
+    return Array.isArray(this.#value) && this.#value.length === 0;
+  }
+
+  /** The same value, read without a trace. */
+  quiet(): Field {
+    return new Field(this.#value, this.path, []);
+  }
+
+  refuse(reason: string): undefined {
+    this.#violations.push({ field: this.path, reason });
+  }
+
+  /** The field of that key; one that is not given when this is no object. */
+  at(key: string): Field {
+    const value = isObject(this.#value) && Object.hasOwn(this.#value, key) ? this.#value[key] : undefined;
+    const step = PLAIN_KEY.test(key) ? `.${key}` : `[${JSON.stringify(key.slice(0, MAX_SHOWN))}]`;
+    return new Field(value, this.path === '' ? step.replace(/^\./, '') : `${this.path}${step}`, this.#violations);
+  }
+
+  /** The keys that are given; none when this is no object. */
+  keys(): string[] {
+    return isObject(this.#value) ? Object.keys(this.#value).filter((key) => this.at(key).isGiven) : [];
+  }
+
+  /** Whether it is an object; what is given and is none is refused. */
+  isObject(): boolean {
+    if (isObject(this.#value)) return true;
+    if (this.isGiven) this.refuse(`must be an object, not ${this.shown}`);
+    return false;
+  }
+
+  /**
+   * Refuses every key but the known. `elsewhere` says of a key without a home here what to write instead; keys that are `judged`
+   * are refused by the caller, with words of its own.
+   */
+  only(known: readonly string[], elsewhere: Readonly<Record<string, string>> = {}, judged: readonly string[] = []): void {
+    for (const key of this.keys()) {
+      if (known.includes(key) || judged.includes(key)) continue;
+      const hint = Object.hasOwn(elsewhere, key) ? elsewhere[key] : undefined;
+      this.at(key).refuse(hint ?? `has no home here; what can be written: ${known.join(', ')}`);
+    }
+  }
+
+  /** The items of a list; none when nothing is given or it is no list. */
+  items(): Field[] {
+    if (!this.isGiven) return [];
+    if (!Array.isArray(this.#value)) {
+      this.refuse(`must be a list, not ${this.shown}`);
+      return [];
+    }
+    return this.#value.map((item: unknown, index) => new Field(item, `${this.path}[${String(index)}]`, this.#violations));
+  }
+
+  /** The text, or undefined where nothing is given or it was refused. */
+  text(form?: { readonly pattern: RegExp; readonly is: string; readonly max: number }): string | undefined {
+    if (!this.isGiven) return undefined;
+    if (typeof this.#value !== 'string') return this.refuse(`must be a string, not ${this.shown}`);
+    if (form !== undefined && (this.#value.length > form.max || !form.pattern.test(this.#value)))
+      return this.refuse(`must be ${form.is}, at most ${String(form.max)} characters, not ${this.shown}`);
+    return this.#value;
+  }
+
+  /** As `text`, and it must be there and not empty. */
+  requiredText(form?: { readonly pattern: RegExp; readonly is: string; readonly max: number }): string | undefined {
+    if (!this.isGiven || this.#value === '') return this.refuse('must be given');
+    return this.text(form);
+  }
+
+  /** The integer, or undefined where nothing is given or it was refused. */
+  integer(min: number, max: number): number | undefined {
+    if (!this.isGiven) return undefined;
+    const value = this.#value;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value;
+    return this.refuse(`must be an integer from ${String(min)} to ${String(max)}, not ${this.shown}`);
+  }
+
+  /** One of the choices, or undefined where nothing is given or it was refused. */
+  choice<T extends string | number>(choices: readonly T[]): T | undefined {
+    if (!this.isGiven) return undefined;
+    const found = choices.find((choice) => choice === this.#value);
+    return found ?? this.refuse(`must be one of ${choices.join(', ')}, not ${this.shown}`);
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,179 @@
+// A MeshHTTPRoute or MeshTCPRoute → the Gateway API document that says the same, for `get --format gateway-api`.
+// Invariant: what comes out is what `parseRoute` takes, and becomes the same resource again; what Gateway API cannot say is
+// named, never dropped.
+import { displayNameOf, label } from '../resource/labels.ts';
+import type { Json, JsonObject, Labels } from '../resource/types.ts';
+import { formatGatewayDuration, parseGoDuration } from './durations.ts';
+import { Field, type Violation } from './field.ts';
+import { type InverseContext, toBackendRef, toParentRef } from './from-target-ref.ts';
+import { GATEWAY_GROUP } from './gateway-route.ts';
+import { parseRoute } from './parse-route.ts';
+import type { Resolver } from './resolver.ts';
+import { COMPUTED_LABELS } from './to-mesh-routes.ts';
+
+/** The part of a stored resource that is asked for; a `Resource` fits. */
+export type MeshResource = {
+  readonly type: string;
+  readonly mesh: string;
+  readonly name: string;
+  readonly labels: Labels;
+  readonly spec: JsonObject;
+};
+
+export type GatewayDocument = { readonly document: JsonObject } | { readonly violations: readonly Violation[] };
+
+/**
+ * The inverse of `toMeshRoutes`, for one route.
+ * @param options.timeout the MeshTimeout whose `to[]` names the route, if there is one
+ * @param options.resolve finds the port of a service that the route names without a number
+ * @returns the document, or every field that Gateway API has no home for
+ */
+export function fromMeshRoute(
+  route: MeshResource,
+  options: { readonly timeout?: MeshResource | undefined; readonly resolve?: Resolver | undefined } = {},
+): GatewayDocument {
+  const violations: Violation[] = [];
+  if (route.type !== 'MeshHTTPRoute' && route.type !== 'MeshTCPRoute')
+    return {
+      violations: [{ field: 'type', reason: `must be MeshHTTPRoute or MeshTCPRoute, not ${JSON.stringify(route.type)}` }],
+    };
+  const isHttp = route.type === 'MeshHTTPRoute';
+  const namespace = route.labels[label.namespace] || undefined;
+  const context = { namespace, resolve: options.resolve };
+  const item = onlyItem(new Field(route.spec, 'spec', violations));
+  const timeouts = options.timeout === undefined ? undefined : timeoutsOf(options.timeout, violations);
+  const parentRef = item === undefined ? undefined : toParentRef(item.at('targetRef'), context);
+  const rules = item === undefined ? [] : isHttp ? httpRules(item, context, timeouts) : tcpRules(item, context);
+  if (violations.length > 0 || parentRef === undefined) return { violations: distinct(violations) };
+  const document: JsonObject = {
+    apiVersion: `${GATEWAY_GROUP}/${isHttp ? 'v1' : 'v1alpha2'}`,
+    kind: isHttp ? 'HTTPRoute' : 'TCPRoute',
+    metadata: {
+      name: displayNameOf(route),
+      ...(namespace !== undefined && { namespace }),
+      labels: Object.fromEntries([
+        ...Object.entries(route.labels).filter(([key]) => !COMPUTED_LABELS.has(key)),
+        [label.mesh, route.mesh],
+      ]),
+    },
+    spec: { parentRefs: [parentRef], rules },
+  };
+  // What stands there literally is judged by the very rules that `apply` has.
+  const parsed = parseRoute(document);
+  return 'route' in parsed ? { document } : parsed;
+}
+
+/** A target is read as a parent and as a backend, and may be refused twice. */
+function distinct(violations: readonly Violation[]): Violation[] {
+  return [...new Map(violations.map((violation) => [JSON.stringify(violation), violation])).values()];
+}
+
+/** One `to[]`, for all proxies of the mesh: a Gateway API route can say no more. */
+function onlyItem(spec: Field): Field | undefined {
+  spec.only(['targetRef', 'to']);
+  const top = spec.at('targetRef');
+  if (top.isGiven && (top.at('kind').value !== 'Mesh' || top.keys().length > 1))
+    top.refuse('must be {kind: Mesh} or left out: an HTTPRoute cannot select proxies');
+  const items = spec.at('to').items();
+  const [item] = items;
+  if (item === undefined || items.length > 1)
+    return spec.at('to').refuse(`must have one item for an HTTPRoute, not ${String(items.length)}`);
+  if (!item.isGiven || !item.isObject()) return item.refuse('must be an object');
+  item.only(['targetRef', 'rules']);
+  return item;
+}
+
+function httpRules(item: Field, context: InverseContext, timeouts: JsonObject | undefined): Json[] {
+  return item
+    .at('rules')
+    .items()
+    .map((rule): Json => {
+      const conf = confOf(rule, ['matches', 'default'], ['filters', 'backendRefs']);
+      const filters = conf
+        .at('filters')
+        .items()
+        .map((filter) => filterOf(filter, context));
+      const isRedirect = filters.some((filter) => filter['type'] === 'RequestRedirect');
+      const backendRefs = isRedirect ? conf.at('backendRefs').items().map(literally) : backendsOf(item, conf, context);
+      return {
+        matches: rule.at('matches').items().map(literally),
+        ...(filters.length > 0 && { filters }),
+        ...(backendRefs.length > 0 && { backendRefs }),
+        ...(timeouts !== undefined && { timeouts }),
+      };
+    });
+}
+
+/** No rule means the target itself (policies 2.5). */
+function tcpRules(item: Field, context: InverseContext): Json[] {
+  const rules = item.at('rules').items();
+  const [rule] = rules;
+  if (rules.length > 1) item.at('rules').refuse(`must have at most one rule, not ${String(rules.length)}`);
+  const conf = rule === undefined ? undefined : confOf(rule, ['default'], ['backendRefs']);
+  return [{ backendRefs: backendsOf(item, conf, context) }];
+}
+
+function confOf(rule: Field, ruleKeys: readonly string[], confKeys: readonly string[]): Field {
+  const conf = rule.at('default');
+  if (rule.isObject()) rule.only(ruleKeys);
+  if (conf.isObject()) conf.only(confKeys);
+  return conf;
+}
+
+/** A rule without backends forwards to the target itself, which an HTTPRoute spells out. */
+function backendsOf(item: Field, conf: Field | undefined, context: InverseContext): Json[] {
+  const given = conf?.at('backendRefs').items() ?? [];
+  const backends = (given.length > 0 ? given : [item.at('targetRef')]).map((ref) => toBackendRef(ref, context));
+  return backends.filter((backend) => backend !== undefined);
+}
+
+function filterOf(filter: Field, context: InverseContext): JsonObject {
+  if (filter.at('type').value !== 'RequestMirror') return literally(filter);
+  const mirror = filter.at('requestMirror');
+  filter.only(['type', 'requestMirror']);
+  mirror.only(['percentage', 'backendRef']);
+  const backendRef = toBackendRef(mirror.at('backendRef'), context);
+  return {
+    type: 'RequestMirror',
+    requestMirror: { ...(backendRef !== undefined && { backendRef }), ...percentOf(mirror.at('percentage')) },
+  };
+}
+
+/** An integer is a `percent`, a decimal a `fraction` of a power of ten. */
+function percentOf(field: Field): JsonObject {
+  if (!field.isGiven) return {};
+  const text = String(field.value);
+  const [, whole, decimals = ''] = /^([0-9]{1,3})(?:\.([0-9]{1,4}))?$/.exec(text) ?? [];
+  if (whole === undefined) {
+    field.refuse(`must be a percentage with at most four decimals, not ${field.shown}`);
+    return {};
+  }
+  if (Number(decimals) === 0) return { percent: Number(whole) };
+  return { fraction: { numerator: Number(`${whole}${decimals}`), denominator: 100 * 10 ** decimals.length } };
+}
+
+/** `timeouts` of every rule, because a MeshTimeout applies to the whole route. */
+function timeoutsOf(timeout: MeshResource, violations: Violation[]): JsonObject | undefined {
+  const conf = onlyTimeoutConf(new Field(timeout.spec, 'timeout.spec', violations));
+  if (conf === undefined) return undefined;
+  conf.only(['http']);
+  const request = conf.at('http').at('requestTimeout');
+  conf.at('http').only(['requestTimeout']);
+  const text = request.text();
+  if (text === undefined) return undefined;
+  const milliseconds = parseGoDuration(text);
+  if (milliseconds === null) return request.refuse(`must be a duration of whole milliseconds, not ${request.shown}`);
+  return { request: formatGatewayDuration(milliseconds) };
+}
+
+function onlyTimeoutConf(spec: Field): Field | undefined {
+  const items = spec.at('to').items();
+  const [item] = items;
+  if (item === undefined || items.length > 1)
+    return spec.at('to').refuse(`must have one item for an HTTPRoute, not ${String(items.length)}`);
+  return item.at('default');
+}
+
+function literally(field: Field): JsonObject {
+  return field.isObject() ? (field.value as JsonObject) : {};
+}

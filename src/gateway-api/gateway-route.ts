@@ -1,0 +1,78 @@
+// The normalised model of a Gateway API route: one form for both spellings of a backend (GEP-718 «API» and «Note on future
+// consolidation»). Invariant: every default is filled in, and nothing of the document's spec is left behind.
+import type { JsonObject, Labels } from '../resource/types.ts';
+
+/** The group of Gateway API's own kinds. */
+export const GATEWAY_GROUP = 'gateway.networking.k8s.io';
+
+/** The group of the mesh's own service kinds, as parents and backends. */
+export const MESH_GROUP = 'kuma.io';
+
+/** What a reference names. The namespace is the reference's, else the route's; undefined where neither has one. */
+export type ObjectRef = {
+  /** `''` is the group of Service. */
+  readonly group: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string | undefined;
+};
+
+/** The service whose clients take the route; `port` or `sectionName` (a port's name) narrow it to one port. */
+export type ParentRef = ObjectRef & {
+  /** Path in the document, for messages. */
+  readonly at: string;
+  readonly port: number | undefined;
+  readonly sectionName: string | undefined;
+};
+
+export type Backend = ObjectRef & {
+  /** Path in the document, for messages. */
+  readonly at: string;
+  /** Always there for a Service (GEP-718: «Port is required when the backend is a Kubernetes Service»). */
+  readonly port: number | undefined;
+  /** 0…1,000,000; its share is weight / sum over the rule. */
+  readonly weight: number;
+};
+
+export type RouteFilter =
+  | { readonly type: 'RequestMirror'; readonly backend: Backend; readonly percentage: number | string | undefined }
+  | {
+      readonly type: 'RequestHeaderModifier' | 'ResponseHeaderModifier' | 'RequestRedirect' | 'URLRewrite';
+      /** As MeshHTTPRoute has it (policies 2.5); the two APIs agree on these. */
+      readonly conf: JsonObject;
+    };
+
+export type RouteRule = {
+  /** Given by the author, for messages alone. */
+  readonly name: string | undefined;
+  /** As MeshHTTPRoute has them (policies 2.5), at least one; empty for a TCPRoute. */
+  readonly matches: readonly JsonObject[];
+  readonly filters: readonly RouteFilter[];
+  /** Empty only where a redirect answers. */
+  readonly backends: readonly Backend[];
+  /** Whole milliseconds, 0 = no limit. */
+  readonly requestTimeout: number | undefined;
+};
+
+export type GatewayRoute = {
+  readonly kind: 'HTTPRoute' | 'TCPRoute';
+  readonly mesh: string;
+  readonly name: string;
+  readonly namespace: string | undefined;
+  /** The author's labels; namespace and mesh are taken out of them. */
+  readonly labels: Labels;
+  readonly parents: readonly ParentRef[];
+  readonly rules: readonly RouteRule[];
+};
+
+/** Whether a reference is to a Kubernetes Service, the kind that needs a port. */
+export function isService(ref: ObjectRef): boolean {
+  return ref.group === '' && ref.kind === 'Service';
+}
+
+/** `Service "cart" in namespace "shop"`, `server.networking.acme.io "foo"`: for messages to people. */
+export function describeRef(ref: ObjectRef): string {
+  const kind = ref.group === '' ? ref.kind : `${ref.kind}.${ref.group}`;
+  const place = ref.namespace === undefined ? '' : ` in namespace ${JSON.stringify(ref.namespace)}`;
+  return `${kind} ${JSON.stringify(ref.name)}${place}`;
+}

@@ -1,0 +1,127 @@
+// Backends in both spellings, GEP-718's `forwardTo` and today's `backendRefs`, and the one backend of a mirror.
+// Invariant: an entry names exactly one backend, and a Service always with its port (GEP-718 «API», decisions D25).
+import type { Field } from './field.ts';
+import { type Backend, isService } from './gateway-route.ts';
+import { parseObjectRef, REF_KEYS } from './parse-object-ref.ts';
+
+const MAX_WEIGHT = 1_000_000;
+const NO_FILTERS = 'has no home in a MeshHTTPRoute, whose backends share the filters of their rule: write filters beside matches';
+
+/** `spec.rules[i]` → its backends; every refusal is noted at its field. */
+export function parseBackends(rule: Field, namespace: string | undefined): Backend[] {
+  const forwardTo = rule.at('forwardTo');
+  const backendRefs = rule.at('backendRefs');
+  if (forwardTo.isGiven && backendRefs.isGiven)
+    forwardTo.refuse('stands beside backendRefs, which says the same thing today: keep backendRefs alone');
+  return [
+    ...forwardTo.items().map((entry) => forwardToEntry(entry, namespace)),
+    ...backendRefs.items().map((entry) => backendRefsEntry(entry, namespace)),
+  ].filter((backend) => backend !== undefined);
+}
+
+/** The backend of a mirror: `backendRef` with the port inside (today) or beside it (GEP-718); a mirror has no weight. */
+export function parseMirrorBackend(mirror: Field, namespace: string | undefined): Backend | undefined {
+  const serviceName = mirror.at('serviceName');
+  const backendRef = mirror.at('backendRef');
+  const inner = backendRef.at('port');
+  const outer = mirror.at('port');
+  const port = inner.isGiven ? inner : outer;
+  if (inner.isGiven && outer.isGiven)
+    outer.refuse('stands beside backendRef.port: two ports for one backend; keep backendRef.port');
+  if (serviceName.isGiven)
+    refuseServiceName(serviceName, backendRef, (name) => `backendRef: {name: ${name}, port: ${shownPort(port)}}`);
+  else if (!backendRef.isGiven) backendRef.refuse('must be given: write backendRef: {name: …, port: …}');
+  if (!backendRef.isObject()) return undefined;
+  backendRef.only([...REF_KEYS, 'port'], { weight: NO_MIRROR_WEIGHT });
+  return readBackend(mirror.path, backendRef, { port, missingPort: inner }, namespace);
+}
+
+/** What to say of a weight in or beside the backend of a mirror. */
+export const NO_MIRROR_WEIGHT = 'has no meaning in a mirror, which gets a copy of each request: write percent beside backendRef';
+
+/** GEP-718: `{backendRef: {name, kind?, group?, namespace?}, port, weight}`. */
+function forwardToEntry(entry: Field, namespace: string | undefined): Backend | undefined {
+  if (!entry.isGiven) return entry.refuse('must be an object with backendRef');
+  if (!entry.isObject()) return undefined;
+  const [serviceName, backendRef, port] = [entry.at('serviceName'), entry.at('backendRef'), entry.at('port')];
+  const inline = REF_KEYS.filter((key) => entry.at(key).isGiven);
+  if (serviceName.isGiven)
+    refuseServiceName(serviceName, backendRef, (name) => `backendRef: {name: ${name}} and port: ${shownPort(port)}`);
+  else if (!backendRef.isGiven) backendRef.refuse('must be given: write backendRef: {name: …} and port: …');
+  if (inline.length > 0 && backendRef.isGiven) entry.refuse(twoSpecs('backendRef', inline));
+  const belongInside = inline.map((key) => [key, `belongs into backendRef: write backendRef: {${key}: ${entry.at(key).shown}}`]);
+  const elsewhere = { filters: NO_FILTERS, ...(Object.fromEntries(belongInside) as Record<string, string>) };
+  entry.only(['backendRef', 'port', 'weight'], elsewhere, ['serviceName']);
+  const weight = parseWeight(entry);
+  if (!backendRef.isObject()) {
+    if (serviceName.isGiven) checkPort(port, { isRequired: true });
+    return undefined;
+  }
+  backendRef.only(REF_KEYS, { port: 'belongs beside backendRef in forwardTo', weight: 'belongs beside backendRef in forwardTo' });
+  return readBackend(entry.path, backendRef, { port, missingPort: port, weight }, namespace);
+}
+
+/** Today: `{name, kind?, group?, namespace?, port, weight}`. */
+function backendRefsEntry(entry: Field, namespace: string | undefined): Backend | undefined {
+  if (!entry.isGiven) return entry.refuse('must be an object with name and port');
+  if (!entry.isObject()) return undefined;
+  const [serviceName, backendRef, port] = [entry.at('serviceName'), entry.at('backendRef'), entry.at('port')];
+  const inline = REF_KEYS.filter((key) => entry.at(key).isGiven);
+  if (serviceName.isGiven)
+    refuseServiceName(serviceName, entry.at('name'), (name) => `name: ${name} and port: ${shownPort(port)}`);
+  if (backendRef.isGiven && inline.length > 0) entry.refuse(twoSpecs('backendRef', inline));
+  const elsewhere = {
+    filters: NO_FILTERS,
+    backendRef: 'is for forwardTo: in backendRefs write name, kind, group and namespace directly in the entry',
+  };
+  entry.only([...REF_KEYS, 'port', 'weight'], elsewhere, ['serviceName']);
+  const weight = parseWeight(entry);
+  if (serviceName.isGiven || backendRef.isGiven) {
+    checkPort(port, { isRequired: serviceName.isGiven });
+    return undefined;
+  }
+  return readBackend(entry.path, entry, { port, missingPort: port, weight }, namespace);
+}
+
+type Beside = { readonly port: Field; readonly missingPort: Field; readonly weight?: number | undefined };
+
+function readBackend(
+  at: string,
+  ref: Field,
+  { port, missingPort, weight }: Beside,
+  namespace: string | undefined,
+): Backend | undefined {
+  const object = parseObjectRef(ref, namespace);
+  const isRequired = object !== undefined && isService(object);
+  const number = checkPort(port.isGiven ? port : missingPort, { isRequired });
+  if (object === undefined || (number === undefined && (isRequired || port.isGiven))) return undefined;
+  return { ...object, at, port: number, weight: weight ?? 1 };
+}
+
+function checkPort(port: Field, { isRequired }: { isRequired: boolean }): number | undefined {
+  if (!port.isGiven && isRequired)
+    return port.refuse('must be given when the backend is a Service: a port number from 1 to 65535');
+  return port.integer(1, 65_535);
+}
+
+function parseWeight(entry: Field): number | undefined {
+  return entry.at('weight').integer(0, MAX_WEIGHT);
+}
+
+/** GEP-718 «Proposal»: the shortcut is gone, also from the mirror. */
+function refuseServiceName(serviceName: Field, other: Field, replacement: (name: string) => string): void {
+  const name = serviceName.text() === undefined ? '…' : serviceName.shown;
+  serviceName.refuse(
+    other.isGiven
+      ? `is gone, and another backend stands beside it: keep one, as ${replacement(name)}`
+      : `is gone: write ${replacement(name)}`,
+  );
+}
+
+function twoSpecs(one: string, others: readonly string[]): string {
+  return `names two backends, by ${one} and by ${others.join(', ')}: keep one`;
+}
+
+function shownPort(port: Field): string {
+  return port.isGiven ? port.shown : '…';
+}

@@ -1,0 +1,91 @@
+// A Gateway API document → the normalised model, or everything that is wrong with it (GEP-718, decisions D24, D25).
+// Invariant: pure, never throws, and all violations come at once, each with its path and what to write instead.
+import { label } from '../resource/labels.ts';
+import { Field, type Violation } from './field.ts';
+import { GATEWAY_GROUP, type GatewayRoute } from './gateway-route.ts';
+import { parseParents } from './parse-parents.ts';
+import { parseHttpRules, parseTcpRules } from './parse-rules.ts';
+import { textForms } from './text-forms.ts';
+
+const VERSIONS = ['v1', 'v1beta1', 'v1alpha2', 'v1alpha1'];
+const KINDS = ['HTTPRoute', 'TCPRoute'] as const;
+
+/** Written by the API server into every object; they say nothing about traffic. */
+const METADATA = [
+  ...['name', 'namespace', 'labels', 'annotations', 'uid', 'resourceVersion', 'generation', 'creationTimestamp', 'generateName'],
+  ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'finalizers', 'managedFields', 'ownerReferences', 'selfLink'],
+];
+const SPEC_ELSEWHERE = {
+  hostnames:
+    'has no home in a mesh, where a request is matched by the service it goes to: leave it out and name that service in parentRefs',
+  gateways: 'has no home in a mesh: write parentRefs: [{kind: Service, name: …}]',
+  useDefaultGateways: 'has no home in a mesh: write parentRefs: [{kind: Service, name: …}]',
+  tls: 'has no home in a mesh, which encrypts by itself: leave it out',
+};
+
+export type ParsedRoute = { readonly route: GatewayRoute } | { readonly violations: readonly Violation[] };
+
+/** Whether a document is for `parseRoute`: its apiVersion is of Gateway API's group, whatever its kind and version. */
+export function isGatewayDocument(document: unknown): boolean {
+  const apiVersion: unknown =
+    typeof document === 'object' && document !== null && 'apiVersion' in document && document.apiVersion;
+  return typeof apiVersion === 'string' && apiVersion.startsWith(`${GATEWAY_GROUP}/`);
+}
+
+/**
+ * Reads an HTTPRoute or a TCPRoute, in both spellings of a backend.
+ * @param options.mesh the mesh of a document without label `kuma.io/mesh`
+ */
+export function parseRoute(document: unknown, options: { readonly mesh?: string } = {}): ParsedRoute {
+  const violations: Violation[] = [];
+  const root = new Field(document, '', violations);
+  if (!root.isGiven)
+    new Field(document, 'document', violations).refuse('must be an object with apiVersion, kind, metadata and spec');
+  if (!root.isObject()) return { violations: violations.map((found) => ({ ...found, field: found.field || 'document' })) };
+  root.only(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
+  checkVersion(root.at('apiVersion'));
+  const kind = parseKind(root.at('kind'));
+  const metadata = parseMetadata(root.at('metadata'), options.mesh ?? 'default');
+  const spec = root.at('spec');
+  if (!spec.isGiven) spec.refuse('must be given');
+  if (kind === undefined || !spec.isGiven || !spec.isObject()) return { violations };
+  spec.only(['parentRefs', 'rules'], SPEC_ELSEWHERE);
+  const parents = parseParents(spec, metadata.namespace);
+  const rules = kind === 'HTTPRoute' ? parseHttpRules(spec, metadata.namespace) : parseTcpRules(spec, metadata.namespace);
+  return violations.length > 0 ? { violations } : { route: { kind, ...metadata, parents, rules } };
+}
+
+function checkVersion(field: Field): void {
+  const allowed = VERSIONS.map((version) => `${GATEWAY_GROUP}/${version}`);
+  if (!field.isGiven) field.refuse(`must be given: one of ${allowed.join(', ')}`);
+  else field.choice(allowed);
+}
+
+/** TLSRoute and UDPRoute have no home in a mesh (decisions D25), nor have the others. */
+function parseKind(field: Field): GatewayRoute['kind'] | undefined {
+  if (!field.isGiven) return field.refuse(`must be given: ${KINDS.join(' or ')}`);
+  const kind = KINDS.find((known) => field.shown === JSON.stringify(known));
+  return kind ?? field.refuse(`${field.shown} has no home in a mesh: write ${KINDS.join(' or ')}`);
+}
+
+type Metadata = Pick<GatewayRoute, 'mesh' | 'name' | 'namespace' | 'labels'>;
+
+/** metadata.namespace becomes label `k8s.kuma.io/namespace` later on, label `kuma.io/mesh` the mesh (decisions D2, D5). */
+function parseMetadata(field: Field, defaultMesh: string): Metadata {
+  if (!field.isGiven) field.refuse('must be given, with a name');
+  if (!field.isObject()) return { mesh: defaultMesh, name: '', namespace: undefined, labels: {} };
+  field.only(METADATA);
+  const given = field.at('labels');
+  const labels: [string, string][] = [];
+  if (given.isObject())
+    for (const key of given.keys()) {
+      const value = given.at(key).text();
+      if (value !== undefined) labels.push([key, value]);
+    }
+  const { [label.mesh]: mesh = defaultMesh, [label.namespace]: labelled, ...others } = Object.fromEntries(labels);
+  const name = field.at('name').requiredText(textForms.name) ?? '';
+  const namespace = field.at('namespace').text(textForms.namespace);
+  if (labelled !== undefined && namespace !== undefined && labelled !== namespace)
+    given.at(label.namespace).refuse(`must be ${namespace}, as metadata.namespace has it: leave the label out`);
+  return { mesh, name, namespace: namespace ?? labelled, labels: others };
+}

@@ -1,0 +1,121 @@
+// Every reference of a route, looked up: parents become targets, backends become backendRefs, and a rule with a reference that
+// leads nowhere is left out (GEP-718 «API»: «If the referent cannot be found, the rule is not included in the route»).
+import type { JsonObject } from '../resource/types.ts';
+import { appProtocolOf } from './app-protocol.ts';
+import { type Backend, describeRef, type GatewayRoute, type ParentRef, type RouteRule } from './gateway-route.ts';
+import { describePorts, type Referent, type Resolver, sectionOf, type ServicePort } from './resolver.ts';
+
+/** Why a rule is left out: one reference of it, with the reason that Gateway API has for that case. */
+export type BrokenReference = {
+  /** Index in `spec.rules`. */
+  readonly rule: number;
+  readonly ruleName: string | undefined;
+  /** Path of the reference in the document. */
+  readonly at: string;
+  readonly reason: 'BackendNotFound' | 'InvalidKind' | 'UnsupportedProtocol';
+  readonly message: string;
+};
+
+export type ResolvedParent = {
+  readonly parent: ParentRef;
+  /** `to[].targetRef`, or why there is none. */
+  readonly target: { readonly targetRef: JsonObject } | { readonly problem: string };
+};
+
+export type ResolvedRoute = {
+  readonly parents: readonly ResolvedParent[];
+  /** The rules that stay; `backendRefs` by the backend they were made from. */
+  readonly rules: readonly RouteRule[];
+  readonly backendRefs: ReadonlyMap<Backend, JsonObject>;
+  readonly broken: readonly BrokenReference[];
+  /** What is resolved and has less effect than its author may think, as sentences. */
+  readonly warnings: readonly string[];
+};
+
+/** Looks up all references of a route. Pure but for what the resolver does. */
+export function resolveReferences(route: GatewayRoute, resolve: Resolver): ResolvedRoute {
+  const warnings: string[] = [];
+  const backendRefs = new Map<Backend, JsonObject>();
+  const broken: BrokenReference[] = [];
+  const parents = route.parents.map((parent) => ({ parent, target: resolveParent(route, parent, resolve, warnings) }));
+  const rules = route.rules.filter((rule, index) => {
+    const before = broken.length;
+    const mirrors = rule.filters.flatMap((filter) => (filter.type === 'RequestMirror' ? [filter.backend] : []));
+    for (const backend of [...rule.backends, ...mirrors]) {
+      const outcome = resolveBackend(route, backend, resolve, warnings);
+      if ('backendRef' in outcome) backendRefs.set(backend, outcome.backendRef);
+      else broken.push({ rule: index, ruleName: rule.name, at: backend.at, ...outcome });
+    }
+    if (rule.backends.length > 0 && rule.backends.every(({ weight }) => weight === 0))
+      warnings.push(`spec.rules[${String(index)}]: no backend has a weight over 0, so none of its requests is forwarded`);
+    return broken.length === before;
+  });
+  return { parents, rules, backendRefs, broken, warnings: [...new Set(warnings)] };
+}
+
+function resolveParent(route: GatewayRoute, parent: ParentRef, resolve: Resolver, warnings: string[]): ResolvedParent['target'] {
+  const resolution = resolve(parent);
+  const shown = `${parent.at}: ${describeRef(parent)}`;
+  if ('missing' in resolution) return { problem: `${shown}: ${resolution.missing}` };
+  if ('foreign' in resolution) return { problem: `${shown}: ${resolution.foreign}` };
+  const { found } = resolution;
+  const { port: number, sectionName } = parent;
+  const isNarrowed = number !== undefined || sectionName !== undefined;
+  const fitting = found.ports.filter(
+    (port) =>
+      (number === undefined || port.port === number) &&
+      (sectionName === undefined || sectionOf(port) === sectionName || String(port.port) === sectionName),
+  );
+  const [port] = fitting;
+  if (isNarrowed && port === undefined) {
+    const wanted = [number, sectionName].filter((part) => part !== undefined).join(' named ');
+    return { problem: `${shown} has no port ${wanted}; its ports: ${describePorts(found)}` };
+  }
+  for (const one of isNarrowed ? fitting.slice(0, 1) : found.ports)
+    warnOfProtocol(route, shown, found, one, 'HTTP rules have no effect there', warnings);
+  return { targetRef: { ...refTo(found), ...(isNarrowed && port !== undefined && { sectionName: sectionOf(port) }) } };
+}
+
+type Outcome = { readonly backendRef: JsonObject } | Pick<BrokenReference, 'reason' | 'message'>;
+
+/** The protocol decides too: a backend that cannot be spoken to is as good as none (decisions D25). */
+function resolveBackend(route: GatewayRoute, backend: Backend, resolve: Resolver, warnings: string[]): Outcome {
+  const resolution = resolve(backend);
+  const shown = describeRef(backend);
+  if ('missing' in resolution) return { reason: 'BackendNotFound', message: `${shown}: ${resolution.missing}` };
+  if ('foreign' in resolution) return { reason: 'InvalidKind', message: `${shown}: ${resolution.foreign}` };
+  const { found } = resolution;
+  const port = backend.port === undefined ? onlyPort(found) : found.ports.find(({ port }) => port === backend.port);
+  if (port === undefined) {
+    const problem = backend.port === undefined ? 'needs port to be given' : `has no port ${String(backend.port)}`;
+    return { reason: 'BackendNotFound', message: `${shown} ${problem}; its ports: ${describePorts(found)}` };
+  }
+  const protocol = appProtocolOf(found, port);
+  if (protocol !== null && typeof protocol === 'object') {
+    const message = `${shown}: port ${String(port.port)} speaks ${JSON.stringify(protocol.unsupported)}, which no proxy here can`;
+    return { reason: 'UnsupportedProtocol', message };
+  }
+  warnOfProtocol(route, `${backend.at}: ${shown}`, found, port, 'it gets HTTP all the same', warnings);
+  return { backendRef: { ...refTo(found), port: port.port } };
+}
+
+function warnOfProtocol(
+  route: GatewayRoute,
+  shown: string,
+  found: Referent,
+  port: ServicePort,
+  effect: string,
+  warnings: string[],
+): void {
+  if (route.kind !== 'HTTPRoute' || appProtocolOf(found, port) !== 'tcp') return;
+  warnings.push(`${shown}: port ${String(port.port)} speaks tcp, so ${effect}: set its appProtocol to http, http2 or grpc`);
+}
+
+/** By name and namespace, so that a reference into the route's own namespace makes a producer route (decisions D9). */
+function refTo({ kind, name, namespace }: Referent): JsonObject {
+  return { kind, name, ...(namespace !== undefined && { namespace }) };
+}
+
+function onlyPort({ ports }: Referent): ServicePort | undefined {
+  return ports.length === 1 ? ports[0] : undefined;
+}

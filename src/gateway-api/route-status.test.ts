@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { parseRoute } from './parse-route.ts';
+import { CONTROLLER_NAME, routeStatus } from './route-status.ts';
+import { toMeshRoutes } from './to-mesh-routes.ts';
+
+/** The status of a route with one backend, which is there or not. */
+function statusAt(second: number, isThere: boolean, former: Json): JsonObject {
+  const parsed = parseRoute({
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'HTTPRoute',
+    metadata: { name: 'r', namespace: 'shop' },
+    spec: { parentRefs: [{ kind: 'Service', name: 'cart' }], rules: [{ backendRefs: [{ name: 'new', port: 80 }] }] },
+  });
+  if ('violations' in parsed) throw new Error(JSON.stringify(parsed.violations));
+  const { resolved } = toMeshRoutes(parsed.route, ({ name, namespace }) =>
+    name === 'new' && !isThere
+      ? { missing: 'not yet' }
+      : { found: { kind: 'MeshService', name, namespace, ports: [{ port: 80 }] } },
+  );
+  return routeStatus(resolved, { former, now: new Date(second * 1000), generation: second });
+}
+
+function conditionsOf(status: JsonObject): string[] {
+  const [parent] = status['parents'] as {
+    conditions: { type: string; status: string; reason: string; lastTransitionTime: string }[];
+  }[];
+  return (parent?.conditions ?? []).map(
+    ({ type, status, reason, lastTransitionTime }) => `${type} ${status} ${reason} ${lastTransitionTime.slice(17, 19)}`,
+  );
+}
+
+describe('routeStatus', () => {
+  it('changes the time of a condition only when its status changes', () => {
+    const missing = statusAt(1, false, {});
+    expect(conditionsOf(missing)).toEqual([
+      'Accepted True Accepted 01',
+      'ResolvedRefs False DegradedRoutes 01',
+      'PartiallyInvalid True BackendNotFound 01',
+    ]);
+    const still = statusAt(2, false, missing);
+    expect(conditionsOf(still)).toEqual(conditionsOf(missing));
+    const found = statusAt(3, true, still);
+    expect(conditionsOf(found)).toEqual(['Accepted True Accepted 01', 'ResolvedRefs True ResolvedRefs 03']);
+    expect(conditionsOf(statusAt(4, false, found))).toEqual([
+      'Accepted True Accepted 01',
+      'ResolvedRefs False DegradedRoutes 04',
+      'PartiallyInvalid True BackendNotFound 04',
+    ]);
+  });
+
+  it('finds its former entry whatever the order of keys, and leaves the entries of others', () => {
+    const other = { controllerName: 'example.org/other', parentRef: { name: 'gateway' }, conditions: [] };
+    const [mine] = statusAt(1, true, {})['parents'] as JsonObject[];
+    const parentRef = Object.fromEntries(Object.entries(mine?.['parentRef'] as JsonObject).toReversed());
+    const former = { parents: [other, { ...mine, parentRef }] };
+    const after = statusAt(2, true, former);
+    expect(conditionsOf(after)).toEqual(['Accepted True Accepted 01', 'ResolvedRefs True ResolvedRefs 01']);
+    expect((after['parents'] as JsonObject[]).map((entry) => entry['controllerName'])).toEqual([
+      CONTROLLER_NAME,
+      'example.org/other',
+    ]);
+  });
+
+  it.each<[Json]>([
+    [null],
+    ['x'],
+    [[]],
+    [{ parents: 'x' }],
+    [{ parents: [null, { controllerName: CONTROLLER_NAME, conditions: {} }] }],
+  ])('takes the former status %j for none', (former) => {
+    expect(conditionsOf(statusAt(5, true, former))).toEqual(['Accepted True Accepted 05', 'ResolvedRefs True ResolvedRefs 05']);
+  });
+});

@@ -1,0 +1,113 @@
+// `status.parents[].conditions` of a route, as a Gateway API user expects it (GEP-718 «API», decisions D24).
+// Invariant: pure; a condition keeps its transition time until its status changes, so that an unchanged route is an unchanged row.
+import type { Json, JsonObject } from '../resource/types.ts';
+import type { ParentRef } from './gateway-route.ts';
+import type { BrokenReference, ResolvedParent, ResolvedRoute } from './resolve-references.ts';
+
+/** `status.parents[].controllerName`: which entries are ours. */
+export const CONTROLLER_NAME = 'meridian.internal/gateway-api';
+
+/** Of a condition's message, which Kubernetes limits to 32 KiB. */
+const MAX_DETAILS = 20;
+
+export type StatusContext = {
+  /** The status that is stored now; anything else than what `routeStatus` gave counts as none. */
+  readonly former: Json | undefined;
+  readonly now: Date;
+  /** `metadata.generation` as readers see it: which writing of the route was looked at. */
+  readonly generation: number;
+};
+
+type Verdict = { readonly type: string; readonly status: 'True' | 'False'; readonly reason: string; readonly message: string };
+
+/**
+ * The status after a conversion.
+ * - `Accepted`: False with reason `NoMatchingParent` where the parent is not found.
+ * - `ResolvedRefs`: False with reason `DegradedRoutes` where a rule is left out (GEP-718).
+ * - `PartiallyInvalid`, only then: which reference and why. Gateway API made it for rules that are dropped.
+ */
+export function routeStatus(resolved: ResolvedRoute, { former, now, generation }: StatusContext): JsonObject {
+  const formerEntries = listOf(isObject(former) ? former['parents'] : undefined).filter(isObject);
+  const others = formerEntries.filter(
+    (entry) => typeof entry['controllerName'] === 'string' && entry['controllerName'] !== CONTROLLER_NAME,
+  );
+  const parents = resolved.parents.map((resolvedParent): JsonObject => {
+    const parentRef = parentRefOf(resolvedParent.parent);
+    const mine = formerEntries.find(
+      (entry) => entry['controllerName'] === CONTROLLER_NAME && isSame(entry['parentRef'], parentRef),
+    );
+    const before = listOf(mine?.['conditions']).filter(isObject);
+    const verdicts = [accepted(resolvedParent, resolved), ...references(resolved.broken)];
+    return {
+      parentRef,
+      controllerName: CONTROLLER_NAME,
+      conditions: verdicts.map((verdict) => ({
+        ...verdict,
+        observedGeneration: generation,
+        lastTransitionTime: transitionTime(verdict, before) ?? `${now.toISOString().slice(0, 19)}Z`,
+      })),
+    };
+  });
+  return { parents: [...parents, ...others] };
+}
+
+function accepted({ target }: ResolvedParent, { rules, warnings }: ResolvedRoute): Verdict {
+  if ('problem' in target) return { type: 'Accepted', status: 'False', reason: 'NoMatchingParent', message: target.problem };
+  const effect = rules.length === 0 ? 'the route is accepted, and none of its rules is in force' : 'the route is in force';
+  const message = [effect, ...warnings.slice(0, MAX_DETAILS)].join('; ');
+  return { type: 'Accepted', status: 'True', reason: 'Accepted', message };
+}
+
+function references(broken: readonly BrokenReference[]): Verdict[] {
+  const [first] = broken;
+  if (first === undefined)
+    return [{ type: 'ResolvedRefs', status: 'True', reason: 'ResolvedRefs', message: 'every reference is found' }];
+  const rules = [...new Map(broken.map((item) => [item.rule, item])).values()];
+  const names = rules.map(({ rule, ruleName }) => (ruleName === undefined ? String(rule) : `${String(rule)} (${ruleName})`));
+  const left = rules.length === 1 ? `rule ${names.join('')} is left out` : `rules ${names.join(', ')} are left out`;
+  const shown = broken.slice(0, MAX_DETAILS).map(({ at, message }) => `${at}: ${message}`);
+  const details = [...shown, ...(broken.length > MAX_DETAILS ? [`and ${String(broken.length - MAX_DETAILS)} more`] : [])].join(
+    '; ',
+  );
+  return [
+    { type: 'ResolvedRefs', status: 'False', reason: 'DegradedRoutes', message: `${left} until every reference of it is found` },
+    // The beginning of the message is Gateway API's.
+    {
+      type: 'PartiallyInvalid',
+      status: 'True',
+      reason: first.reason,
+      message: `Dropped Rule${rules.length === 1 ? '' : 's'} ${names.join(', ')}: ${details}`,
+    },
+  ];
+}
+
+function transitionTime(verdict: Verdict, before: readonly JsonObject[]): string | undefined {
+  const former = before.find((condition) => condition['type'] === verdict.type);
+  const time = former?.['status'] === verdict.status ? former['lastTransitionTime'] : undefined;
+  return typeof time === 'string' ? time : undefined;
+}
+
+function parentRefOf({ group, kind, namespace, name, sectionName, port }: ParentRef): JsonObject {
+  return {
+    group,
+    kind,
+    ...(namespace !== undefined && { namespace }),
+    name,
+    ...(sectionName !== undefined && { sectionName }),
+    ...(port !== undefined && { port }),
+  };
+}
+
+/** Stores do not keep the order of keys. */
+function isSame(given: Json | undefined, ref: JsonObject): boolean {
+  if (!isObject(given) || Object.keys(given).length !== Object.keys(ref).length) return false;
+  return Object.entries(ref).every(([key, value]) => Object.hasOwn(given, key) && given[key] === value);
+}
+
+function listOf(value: Json | undefined): Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,97 @@
+// A Gateway API route → MeshHTTPRoutes (or MeshTCPRoutes) and MeshTimeouts in Universal form (policies 2.1, 2.5; decisions D24).
+// Invariant: one parent makes one route with one `to[]`, as MADR 063 wants it, and rules with unequal timeouts stand in routes of
+// their own, because a MeshTimeout applies to a whole route. Pure: the same model and the same referents give the same result.
+import { label } from '../resource/labels.ts';
+import type { Json, JsonObject, Labels } from '../resource/types.ts';
+import { derivedName } from './derived-name.ts';
+import { formatGoDuration } from './durations.ts';
+import type { Backend, GatewayRoute, RouteFilter, RouteRule } from './gateway-route.ts';
+import { filterKey } from './parse-filters.ts';
+import { type ResolvedRoute, resolveReferences } from './resolve-references.ts';
+import type { Resolver } from './resolver.ts';
+
+/** Universal form, as the REST API takes it; the control plane computes the other labels. */
+export type DerivedResource = {
+  readonly type: 'MeshHTTPRoute' | 'MeshTCPRoute' | 'MeshTimeout';
+  readonly mesh: string;
+  readonly name: string;
+  readonly labels: Labels;
+  readonly spec: JsonObject;
+};
+
+export type Conversion = {
+  /** Empty for a parent that is not found, and where every rule is left out. */
+  readonly resources: readonly DerivedResource[];
+  /** What `routeStatus` tells the author. */
+  readonly resolved: ResolvedRoute;
+};
+
+/** The labels that a control plane computes are its own to write (policies 1.5). */
+export const COMPUTED_LABELS = new Set<string>([
+  ...[label.origin, label.zone, label.displayName, label.mesh, label.env, label.namespace],
+  ...[label.policyRole, label.kdsSync, label.managedBy],
+]);
+
+/** Converts a route with what its references resolve to now; to be done again when a referent appears or goes (decisions D24). */
+export function toMeshRoutes(route: GatewayRoute, resolve: Resolver): Conversion {
+  const resolved = resolveReferences(route, resolve);
+  const labels = Object.fromEntries([
+    ...Object.entries(route.labels).filter(([key]) => !COMPUTED_LABELS.has(key)),
+    ...(route.namespace === undefined ? [] : [[label.namespace, route.namespace]]),
+  ]) as Labels;
+  const groups = groupsOf(route);
+  const resources = resolved.parents.flatMap(({ parent, target }, parentIndex) => {
+    if ('problem' in target) return [];
+    return groups.flatMap((group, groupIndex) => {
+      const rules = group.filter((rule) => resolved.rules.includes(rule));
+      const [first] = rules;
+      if (first === undefined) return [];
+      const name = derivedName(route.name, parent, { parent: parentIndex, group: groupIndex });
+      const envelope = { mesh: route.mesh, name, labels };
+      const to = { targetRef: target.targetRef, rules: rules.map((rule) => ruleOf(route, rule, resolved)) };
+      const type = route.kind === 'HTTPRoute' ? ('MeshHTTPRoute' as const) : ('MeshTCPRoute' as const);
+      const meshRoute: DerivedResource = { type, ...envelope, spec: { targetRef: { kind: 'Mesh' }, to: [to] } };
+      if (first.requestTimeout === undefined) return [meshRoute];
+      return [meshRoute, timeoutOf(envelope, route.namespace, first.requestTimeout)];
+    });
+  });
+  return { resources, resolved };
+}
+
+/** The rules by timeout, each group in the order of its first rule. What does not resolve keeps its place. */
+function groupsOf(route: GatewayRoute): RouteRule[][] {
+  const groups = new Map<number | undefined, RouteRule[]>();
+  for (const rule of route.rules) groups.set(rule.requestTimeout, [...(groups.get(rule.requestTimeout) ?? []), rule]);
+  return [...groups.values()];
+}
+
+function ruleOf(route: GatewayRoute, rule: RouteRule, resolved: ResolvedRoute): JsonObject {
+  const filters = rule.filters.map((filter) => filterOf(filter, resolved));
+  const backendRefs = rule.backends.map((backend): Json => ({ ...refOf(backend, resolved), weight: backend.weight }));
+  const conf = { ...(filters.length > 0 && { filters }), ...(backendRefs.length > 0 && { backendRefs }) };
+  return route.kind === 'TCPRoute' ? { default: conf } : { matches: [...rule.matches], default: conf };
+}
+
+function filterOf(filter: RouteFilter, resolved: ResolvedRoute): JsonObject {
+  if (filter.type !== 'RequestMirror') return { type: filter.type, [filterKey(filter.type)]: filter.conf };
+  const { percentage } = filter;
+  const mirror = { ...(percentage !== undefined && { percentage }), backendRef: refOf(filter.backend, resolved) };
+  return { type: filter.type, [filterKey(filter.type)]: mirror };
+}
+
+function refOf(backend: Backend, { backendRefs }: ResolvedRoute): JsonObject {
+  const ref = backendRefs.get(backend);
+  if (ref === undefined) throw new Error(`${backend.at} is not resolved, so its rule should have been left out`);
+  return ref;
+}
+
+/** Only what the author said: other timeouts come from what holds for the whole mesh (decisions D12). */
+function timeoutOf(
+  envelope: { readonly mesh: string; readonly name: string; readonly labels: Labels },
+  namespace: string | undefined,
+  milliseconds: number,
+): DerivedResource {
+  const targetRef = { kind: 'MeshHTTPRoute', name: envelope.name, ...(namespace !== undefined && { namespace }) };
+  const conf = { http: { requestTimeout: formatGoDuration(milliseconds) } };
+  return { type: 'MeshTimeout', ...envelope, spec: { targetRef: { kind: 'Mesh' }, to: [{ targetRef, default: conf }] } };
+}

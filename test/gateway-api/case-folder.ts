@@ -1,0 +1,50 @@
+// A golden case of the conversion: a route and the services of its mesh, and what must become of them.
+// Invariant: the expected texts depend on these two files alone; the clock stands still and the zone is east.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse, parseAllDocuments, stringify } from 'yaml';
+import type { GatewayRoute } from '../../src/gateway-api/gateway-route.ts';
+import { parseRoute } from '../../src/gateway-api/parse-route.ts';
+import type { Resolver } from '../../src/gateway-api/resolver.ts';
+import { routeStatus } from '../../src/gateway-api/route-status.ts';
+import { serviceResolver, type StoredService } from '../../src/gateway-api/service-resolver.ts';
+import { type Conversion, toMeshRoutes } from '../../src/gateway-api/to-mesh-routes.ts';
+
+const casesFolder = join(import.meta.dirname, 'cases');
+
+export const caseNames = readdirSync(casesFolder).sort();
+
+export type Case = { readonly route: GatewayRoute; readonly resolve: Resolver; readonly conversion: Conversion };
+
+/** @throws Error when the route of the case has violations: bad input has tables of its own */
+export function readCase(name: string): Case {
+  const parsed = parseRoute(parse(readFileSync(join(casesFolder, name, 'route.yaml'), 'utf8')));
+  if ('violations' in parsed) throw new Error(parsed.violations.map(({ field, reason }) => `${field}: ${reason}`).join('\n'));
+  const services = parseAllDocuments(readFileSync(join(casesFolder, name, 'services.yaml'), 'utf8'));
+  const stored = services.map((document) => document.toJS() as StoredService);
+  const resolve = serviceResolver(stored, parsed.route.mesh, 'east');
+  return { route: parsed.route, resolve, conversion: toMeshRoutes(parsed.route, resolve) };
+}
+
+/** Name of the expected file → what the conversion gave. */
+export function textsOf({ conversion }: Case): Map<string, string> {
+  const status = routeStatus(conversion.resolved, { former: {}, now: new Date('2026-01-01T00:00:00Z'), generation: 1 });
+  return new Map([
+    ['expect.resources.yaml', conversion.resources.map((resource) => textOf(resource)).join('---\n')],
+    ['expect.status.yaml', textOf(status)],
+  ]);
+}
+
+/** The text of an expected file, laid out as `textsOf` does. */
+export function expectedText(name: string, file: string): string {
+  const documents = parseAllDocuments(readFileSync(join(casesFolder, name, file), 'utf8'));
+  return documents.map((document) => textOf(document.toJS())).join('---\n');
+}
+
+export function writeExpected(name: string, file: string, text: string): void {
+  writeFileSync(join(casesFolder, name, file), text);
+}
+
+function textOf(value: unknown): string {
+  return stringify(value, { singleQuote: true, lineWidth: 0, aliasDuplicateObjects: false });
+}

@@ -1,0 +1,151 @@
+// What holds for every document: nothing throws, conversion and inverse agree, and a referent that comes back brings its rule.
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fromMeshRoute } from '../../src/gateway-api/from-mesh-route.ts';
+import type { GatewayRoute } from '../../src/gateway-api/gateway-route.ts';
+import { parseRoute } from '../../src/gateway-api/parse-route.ts';
+import type { Resolver } from '../../src/gateway-api/resolver.ts';
+import { routeStatus } from '../../src/gateway-api/route-status.ts';
+import { toMeshRoutes } from '../../src/gateway-api/to-mesh-routes.ts';
+import { policyRole } from '../../src/resource/policy-role.ts';
+import type { Json, JsonObject } from '../../src/resource/types.ts';
+import { arbitraryRoute } from './arbitrary-route.ts';
+
+const findAll: Resolver = (ref) => ({
+  found: {
+    kind: ref.kind === 'MeshMultiZoneService' ? 'MeshMultiZoneService' : 'MeshService',
+    name: ref.name,
+    namespace: ref.namespace,
+    ports: [{ port: 80, name: 'http', appProtocol: 'http' }, { port: 8080 }],
+  },
+});
+const findSome: Resolver = (ref) =>
+  ref.group === 'networking.acme.io' ? { foreign: 'custom' } : ref.name === 'partner' ? { missing: 'gone' } : findAll(ref);
+
+function routeOf(document: JsonObject): GatewayRoute {
+  const parsed = parseRoute(document);
+  if ('violations' in parsed) throw new Error(JSON.stringify(parsed.violations));
+  return parsed.route;
+}
+
+/** The document with one value inside it replaced by something else, wherever that is. */
+const damaged = fc
+  .tuple(arbitraryRoute, fc.nat(), fc.oneof(fc.jsonValue(), fc.constantFrom('__proto__', -1, {}, [], [null])), fc.boolean())
+  .map(([document, at, value, isKey]) => {
+    const copy = structuredClone(document);
+    const places: { holder: Json[] | JsonObject; key: string }[] = [];
+    const walk = (node: Json | undefined): void => {
+      if (typeof node !== 'object' || node === null) return;
+      for (const [key, child] of Object.entries(node)) {
+        places.push({ holder: node, key });
+        walk(child);
+      }
+    };
+    walk(copy);
+    const place = places[at % places.length];
+    if (place === undefined) return copy;
+    const key = isKey && !Array.isArray(place.holder) ? '__proto__' : place.key;
+    Object.defineProperty(place.holder, key, { value, enumerable: true, configurable: true, writable: true });
+    return copy;
+  });
+
+describe('every document', () => {
+  it('is read or refused by field, and never throws', () => {
+    fc.assert(
+      fc.property(fc.oneof(damaged, fc.jsonValue(), fc.anything()), (document) => {
+        const parsed = parseRoute(document);
+        if ('route' in parsed) {
+          const { resolved } = toMeshRoutes(parsed.route, findSome);
+          routeStatus(resolved, { former: document as Json, now: new Date(0), generation: 1 });
+          return;
+        }
+        expect(parsed.violations.length).toBeGreaterThan(0);
+        for (const { field, reason } of parsed.violations) expect([field === '', reason === '']).toEqual([false, false]);
+      }),
+      { numRuns: 2000 },
+    );
+    expect(Object.prototype).not.toHaveProperty('weight');
+  });
+
+  it('inverts or refuses any spec, and never throws', () => {
+    const spec = fc.oneof(
+      fc.jsonValue(),
+      fc.record({
+        to: fc.array(
+          fc.record({
+            targetRef: fc.jsonValue(),
+            rules: fc.array(fc.record({ default: fc.jsonValue(), matches: fc.jsonValue() })),
+          }),
+        ),
+      }),
+    );
+    fc.assert(
+      fc.property(spec, fc.constantFrom('MeshHTTPRoute', 'MeshTCPRoute', 'Mesh'), (value, type) => {
+        const outcome = fromMeshRoute({ type, mesh: 'default', name: 'a', labels: {}, spec: value as JsonObject });
+        if ('violations' in outcome) expect(outcome.violations.length).toBeGreaterThan(0);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe('every right document', () => {
+  it('comes back as a document that becomes the same resources', () => {
+    fc.assert(
+      fc.property(arbitraryRoute, (document) => {
+        const { resources, resolved } = toMeshRoutes(routeOf(document), findAll);
+        expect(resources.length > 0).toBe(resolved.parents.some(({ target }) => 'targetRef' in target));
+        for (const route of resources.filter(({ type }) => type !== 'MeshTimeout')) {
+          const timeout = resources.find(({ type, name }) => type === 'MeshTimeout' && name === route.name);
+          const inverse = fromMeshRoute(route, { timeout, resolve: findAll });
+          if ('violations' in inverse) throw new Error(JSON.stringify(inverse.violations));
+          expect(toMeshRoutes(routeOf(inverse.document), findAll).resources).toEqual(
+            timeout === undefined ? [route] : [route, timeout],
+          );
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('gives resources that have one role and distinct names', () => {
+    fc.assert(
+      fc.property(arbitraryRoute, (document) => {
+        const { resources } = toMeshRoutes(routeOf(document), findAll);
+        for (const resource of resources) expect(policyRole(resource)).toMatch(/^(producer|consumer)$/);
+        const keys = resources.map(({ type, name }) => `${type} ${name}`);
+        expect(new Set(keys).size).toBe(keys.length);
+      }),
+    );
+  });
+
+  it('loses exactly the rules with a broken reference, and has them back when it is mended', () => {
+    fc.assert(
+      fc.property(arbitraryRoute, (document) => {
+        const route = routeOf(document);
+        const degraded = toMeshRoutes(route, findSome).resolved;
+        const broken = new Set(degraded.broken.map(({ rule }) => rule));
+        expect(degraded.rules).toEqual(route.rules.filter((_, index) => !broken.has(index)));
+        const before = routeStatus(degraded, { former: undefined, now: new Date(0), generation: 1 });
+        expect(JSON.stringify(before).includes('DegradedRoutes')).toBe(broken.size > 0);
+        const mended = toMeshRoutes(route, findAll).resolved;
+        const after = JSON.stringify(routeStatus(mended, { former: before, now: new Date(1000), generation: 1 }));
+        expect([mended.rules.length, after.includes('DegradedRoutes'), after.includes('PartiallyInvalid')]).toEqual([
+          route.rules.length,
+          false,
+          false,
+        ]);
+      }),
+    );
+  });
+
+  it('has a status that settles at once', () => {
+    fc.assert(
+      fc.property(arbitraryRoute, fc.constantFrom(findAll, findSome), (document, resolve) => {
+        const { resolved } = toMeshRoutes(routeOf(document), resolve);
+        const once = routeStatus(resolved, { former: {}, now: new Date(0), generation: 1 });
+        expect(routeStatus(resolved, { former: once, now: new Date(9999), generation: 1 })).toEqual(once);
+      }),
+    );
+  });
+});
