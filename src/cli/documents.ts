@@ -69,10 +69,15 @@ function toResource(value: unknown, place: string, defaultMesh: string): Resourc
   return { place, info, mesh, name, body: { ...given, ...(info.scope === 'Mesh' && { mesh }) } };
 }
 
-/** `apiVersion: kuma.io/v1alpha1`: metadata becomes name, mesh and labels (decisions D5). */
+const GATEWAY_KINDS = ['HTTPRoute', 'TCPRoute'];
+
+/** `kuma.io/v1alpha1` and Gateway API's group: metadata becomes name, mesh and labels (decisions D5, D24). */
 function fromKubernetes({ apiVersion, kind, metadata, spec }: JsonObject): JsonObject | string {
-  if (apiVersion !== 'kuma.io/v1alpha1')
-    return `apiVersion: must be kuma.io/v1alpha1, or leave it out and give type, name and mesh`;
+  const isGateway = typeof apiVersion === 'string' && apiVersion.startsWith('gateway.networking.k8s.io/');
+  if (!isGateway && apiVersion !== 'kuma.io/v1alpha1')
+    return `apiVersion: must be kuma.io/v1alpha1 or gateway.networking.k8s.io/v1, or leave it out and give type, name and mesh`;
+  if (isGateway && !GATEWAY_KINDS.includes(String(kind)))
+    return `kind: ${JSON.stringify(kind)} has no home in a mesh: write ${GATEWAY_KINDS.join(' or ')}`;
   if (!isObject(metadata)) return 'metadata: must be an object';
   const labels = isObject(metadata['labels']) ? metadata['labels'] : {};
   const { [label.mesh]: mesh = 'default', ...others } = labels;

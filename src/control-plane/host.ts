@@ -20,6 +20,7 @@ import { meshDefaults } from '../store/create-defaults.ts';
 import { openStore } from '../store/open-store.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { ZoneInsightWriter } from '../store/zone-insight-writer.ts';
+import { runGatewayRoutes } from './gateway-routes.ts';
 import { aborted, supervise } from './supervise.ts';
 
 /** How often the leader counts the rows of each type (rest-api 8). */
@@ -60,6 +61,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
   const { log } = context;
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
+  const isFederated = side.mode === 'zone' && side.hasGlobal;
   const instanceId = `${hostname()}-${randomUUID().slice(0, 4)}`;
   const registry = createRegistry(side.mode === 'global' ? 'Global' : side.zone);
   const store = await openStore(config.store, { log });
@@ -87,7 +89,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       store,
       mode: side.mode,
       zone: side.mode === 'zone' ? side.zone : null,
-      federated: side.mode === 'zone' && side.hasGlobal,
+      federated: isFederated,
       product: productName,
       productVersion,
       instanceId,
@@ -124,6 +126,8 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       (type) => store.count({ type }),
     );
     leaderTasks.push(async (lease) => every(systemClock, COUNT_MS, lease, countResources));
+    const writer = { mode: side.mode, zone: side.mode === 'zone' ? side.zone : null, federated: isFederated };
+    leaderTasks.push((lease) => runGatewayRoutes({ store, writer, clock: systemClock, log }, lease));
     const setLeader = createLeaderMetric(registry);
     const setInfo = createInfoMetric(registry);
     component('leader', (leaderSignal) =>

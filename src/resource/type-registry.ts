@@ -123,6 +123,9 @@ const CORE: Record<string, Row> = {
     status: '{"dataplaneProxies":{"connected":0,"healthy":0,"total":0}}',
     writers: 'zone',
   },
+  // Gateway API documents, kept where they were written; the mesh routes made of them are synced (decisions D24).
+  HTTPRoute: { path: 'httproutes', plural: 'HTTP Routes', status: '{}', writers: 'both' },
+  TCPRoute: { path: 'tcproutes', plural: 'TCP Routes', status: '{}', writers: 'both' },
 };
 
 /** name, path, short name, sections («to», «rules», S = has a status), plugin order. */

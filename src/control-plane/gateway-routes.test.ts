@@ -1,0 +1,102 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import { createLogger } from '../base/log.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import type { Write } from '../store/resource-store.ts';
+import { deriveGatewayRoutes } from './gateway-routes.ts';
+
+const route = {
+  parentRefs: [{ kind: 'Service', name: 'cart' }],
+  rules: [
+    { matches: [{ path: { type: 'Exact', value: '/a' } }], forwardTo: [{ backendRef: { name: 'cart' }, port: 80 }] },
+    { matches: [{ path: { type: 'Exact', value: '/b' } }], forwardTo: [{ backendRef: { name: 'next' }, port: 80 }] },
+  ],
+};
+const labels = { 'k8s.kuma.io/namespace': 'shop', 'kuma.io/display-name': 'cart-route', 'kuma.io/mesh': 'default' };
+const key = { type: 'HTTPRoute', mesh: 'default', name: 'cart-route.shop' };
+const meshRoute = { type: 'MeshHTTPRoute', mesh: 'default', name: 'cart-route.shop' };
+
+describe('the rows derived from Gateway API routes', () => {
+  let store: TinyStore;
+  let writes: Write[];
+
+  const service = async (name: string): Promise<void> => {
+    const spec = { ports: [{ port: 80, appProtocol: 'http' }] };
+    const serviceKey = { type: 'MeshService', mesh: 'default', name: `${name}.shop` };
+    await store.write({
+      ...{ op: 'put', key: serviceKey, labels: { 'k8s.kuma.io/namespace': 'shop', 'kuma.io/display-name': name }, spec },
+    });
+  };
+  const derive = async (): Promise<void> => {
+    writes = [];
+    const writer = { mode: 'zone', zone: 'east', federated: true } as const;
+    await deriveGatewayRoutes({ store, writer, clock: new ManualClock(), log: createLogger('silent') }, 'default');
+  };
+  const conditions = async (): Promise<Record<string, string>> => {
+    const parents = (await store.get(key))?.status['parents'] as { conditions: JsonObject[] }[];
+    const [parent] = parents;
+    return Object.fromEntries(
+      (parent?.conditions ?? []).map(({ type, status, reason }) => [type, `${String(status)} ${String(reason)}`]),
+    );
+  };
+  const derived = async (): Promise<Resource | undefined> => store.get(meshRoute);
+  const paths = async (): Promise<string[]> => {
+    type To = { rules: { matches: { path: { value: string } }[] }[] };
+    const sections = ((await derived())?.spec['to'] ?? []) as To[];
+    return sections.flatMap(({ rules }) => rules.flatMap(({ matches }) => matches.map(({ path }) => path.value)));
+  };
+
+  beforeEach(async () => {
+    store = new TinyStore();
+    store.beforeWrite = (write) => void writes.push(write);
+    writes = [];
+    await service('cart');
+    await store.write({ op: 'create', key, labels, spec: route as unknown as JsonObject });
+  });
+
+  it('leave out a rule whose referent is missing, say so, and take it back when the referent appears', async () => {
+    await derive();
+    expect(await paths()).toEqual(['/a']);
+    expect(await conditions()).toMatchObject({ ResolvedRefs: 'False DegradedRoutes', Accepted: 'True Accepted' });
+    await service('next');
+    await derive();
+    expect(await paths()).toEqual(['/a', '/b']);
+    expect(await conditions()).toEqual({ ResolvedRefs: 'True ResolvedRefs', Accepted: 'True Accepted' });
+  });
+
+  it('have the labels of a resource of this control plane, its role among them, and belong to the route', async () => {
+    await derive();
+    expect(await derived()).toMatchObject({
+      owner: key,
+      labels: {
+        ...{ 'kuma.io/display-name': 'cart-route', 'k8s.kuma.io/namespace': 'shop', 'kuma.io/managed-by': 'gateway-api' },
+        ...{ 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east', 'kuma.io/policy-role': 'producer' },
+      },
+    });
+  });
+
+  it('are written once: another look changes nothing', async () => {
+    await derive();
+    expect(writes).toHaveLength(2);
+    await derive();
+    expect(writes).toEqual([]);
+  });
+
+  it('go with the route', async () => {
+    await derive();
+    await store.write({ op: 'delete', key });
+    await derive();
+    expect(await derived()).toBeUndefined();
+  });
+
+  it('never replace a row of the same name that was written by hand', async () => {
+    const own = { targetRef: { kind: 'Mesh' } };
+    await store.write({ op: 'create', key: meshRoute, labels: {}, spec: own });
+    await derive();
+    expect((await derived())?.spec).toEqual(own);
+    expect((await conditions())['Accepted']).toBe('False NameConflict');
+    await derive();
+    expect(writes).toEqual([]);
+  });
+});
