@@ -36,9 +36,11 @@ describe('the rows derived from Gateway API routes', () => {
   const conditions = async (): Promise<Record<string, string>> => {
     const parents = (await store.get(key))?.status['parents'] as { conditions: JsonObject[] }[];
     const [parent] = parents;
-    return Object.fromEntries(
-      (parent?.conditions ?? []).map(({ type, status, reason }) => [type, `${String(status)} ${String(reason)}`]),
-    );
+    const pairs = (parent?.conditions ?? []).map(({ type, status, reason }): [string, string] => [
+      String(type),
+      `${String(status)} ${String(reason)}`,
+    ]);
+    return Object.fromEntries(pairs);
   };
   const derived = async (): Promise<Resource | undefined> => store.get(meshRoute);
   const paths = async (): Promise<string[]> => {
