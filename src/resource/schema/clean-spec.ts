@@ -1,0 +1,46 @@
+// A spec as the checks see it: bounded in depth, without nulls and prototypes. The stored spec is never touched.
+import type { Json, JsonObject } from '../types.ts';
+import type { Findings } from './findings.ts';
+import { child } from './spec-path.ts';
+
+/** Levels of objects and lists, the spec itself included (decisions D32). */
+export const MAX_SPEC_DEPTH = 64;
+
+/**
+ * A copy without prototypes, null members (absent to every reader, policies 3.3), keys `__proto__`, and what is too deep;
+ * the last two are violations.
+ */
+export function cleanSpec(spec: JsonObject, findings: Findings): JsonObject {
+  let isTooDeep = false;
+  const steps: (string | number)[] = [];
+  const here = (): string => steps.reduce<string>(child, 'spec');
+
+  const cleanMember = (value: Json, step: string | number): Json | undefined => {
+    if (typeof value !== 'object' || value === null) return value;
+    steps.push(step);
+    const cleaned = cleanNested(value);
+    steps.pop();
+    return cleaned;
+  };
+  const cleanNested = (value: Json[] | JsonObject): Json | undefined => {
+    if (steps.length >= MAX_SPEC_DEPTH) {
+      if (!isTooDeep) findings.violation(here(), `must not be nested deeper than ${MAX_SPEC_DEPTH} levels`);
+      isTooDeep = true;
+      return undefined;
+    }
+    return Array.isArray(value) ? value.map((item, index) => cleanMember(item, index) ?? null) : cleanObject(value);
+  };
+  const cleanObject = (value: JsonObject): JsonObject => {
+    const copy = Object.create(null) as JsonObject;
+    for (const key of Object.keys(value)) {
+      const member = value[key];
+      if (key === '__proto__') findings.violation(child(here(), key), 'must not be used as a key');
+      else if (member !== null && member !== undefined) {
+        const cleaned = cleanMember(member, key);
+        if (cleaned !== undefined) copy[key] = cleaned;
+      }
+    }
+    return copy;
+  };
+  return cleanObject(spec);
+}

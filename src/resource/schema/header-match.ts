@@ -1,0 +1,68 @@
+// HTTP headers in policies: their names, how requests are matched by them, how they are changed (policies 2.2, 2.5).
+import { z } from 'zod';
+import type { JsonObject } from '../types.ts';
+import type { Findings } from './findings.ts';
+import { at, isObject, items } from './json-access.ts';
+import { choice, must, pattern } from './spec-fields.ts';
+import { withRules } from './spec-rules.ts';
+import { child } from './spec-path.ts';
+
+const MAX_ITEMS = 16;
+const WITHOUT_VALUE = new Set(['Present', 'Absent']);
+
+/** Header names are compared in any case, so a changed header may be written in any. */
+const headerName = () => pattern(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]{1,256}$/, 'a header name of 1 to 256 characters, without blanks');
+
+const lowerCaseHeaderName = () =>
+  pattern(/^[a-z0-9!#$%&'*+\-.^_`|~]{1,256}$/, 'a header name in lower case of 1 to 256 characters, without blanks');
+
+const nameAndValue = z.object({ name: headerName(), value: z.string(must('text')) });
+const headerList = () => z.array(nameAndValue).max(MAX_ITEMS).optional();
+
+/** `{type, name, value}`; Present and Absent take no value. */
+export const headerMatch = withRules(
+  z.object({
+    type: choice('Exact', 'Present', 'RegularExpression', 'Absent', 'Prefix').describe('Exact if not set.').optional(),
+    name: lowerCaseHeaderName(),
+    value: z.string(must('text')).optional(),
+  }),
+  checkHeaderMatch,
+);
+
+/** `{set, add}`: headers to write or to append. */
+export const headerAdditions = z.object({ set: headerList(), add: headerList() });
+
+/** `{set, add, remove}`: at least one of them, no header twice. */
+export const headerModifier = withRules(
+  z.object({ set: headerList(), add: headerList(), remove: z.array(headerName()).max(MAX_ITEMS).optional() }),
+  checkHeaderModifier,
+);
+
+function checkHeaderMatch(match: JsonObject, path: string, findings: Findings): void {
+  const type = match['type'] ?? 'Exact';
+  const value = match['value'];
+  if (typeof type !== 'string') return;
+  if (WITHOUT_VALUE.has(type)) {
+    if (value !== undefined && value !== '') findings.violation(child(path, 'value'), `must not be set with type ${type}`);
+  } else if (value === undefined) findings.violation(child(path, 'value'), `must be given with type ${type.slice(0, 60)}`);
+}
+
+function checkHeaderModifier(modifier: JsonObject, path: string, findings: Findings): void {
+  const lists = (['set', 'add', 'remove'] as const).map((key) => ({ key, list: items(modifier[key]) }));
+  if (lists.every(({ list }) => list.length === 0)) findings.violation(path, 'must have at least one of set, add, remove');
+  const seen = new Set<string>();
+  for (const { key, list } of lists) {
+    for (const [index, item] of list.entries()) {
+      const name = isObject(item) ? at(item, 'name') : item;
+      if (typeof name !== 'string') continue;
+      const header = name.toLowerCase();
+      const where = child(child(path, key), index);
+      if (seen.has(header))
+        findings.violation(
+          key === 'remove' ? where : child(where, 'name'),
+          'must not name a header that set, add or remove names already',
+        );
+      seen.add(header);
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// HostnameGenerator (policies 2.9, 9.5): hostnames for services, from a template in the syntax of Go's text/template.
+import { z } from 'zod';
+import { labelSelector } from './label-selector.ts';
+import { anything, isDnsName, must, text } from './spec-fields.ts';
+import { withRules } from './spec-rules.ts';
+
+const KINDS = ['meshService', 'meshExternalService', 'meshMultiZoneService'];
+const MAX_TEMPLATE = 2_048;
+const ACTION = /\{\{-?\s*([^{}]*?)\s*-?\}\}/g;
+const KNOWN_ACTION = /^(\.(Name|DisplayName|Namespace|Mesh|Zone)|label\s+("[^"]+"|`[^`]+`))$/;
+
+const templateSentence = must(
+  'a template of an RFC 1123 name with {{ .Name }}, {{ .DisplayName }}, {{ .Namespace }}, {{ .Mesh }}, {{ .Zone }} or {{ label "key" }}',
+);
+
+const selector = withRules(
+  z.object({
+    meshService: labelSelector.optional(),
+    meshExternalService: labelSelector.optional(),
+    meshMultiZoneService: labelSelector.optional(),
+  }),
+  (value, path, findings) => {
+    if (KINDS.filter((kind) => value[kind] !== undefined).length !== 1)
+      findings.violation(path, `must have exactly one of ${KINDS.join(', ')}`);
+  },
+);
+
+export const hostnameGeneratorSpec = z.object({
+  selector,
+  template: z.string(templateSentence).refine(rendersToName, templateSentence).optional(),
+  extension: z.object({ type: text(), config: anything().optional() }).optional(),
+});
+
+export type HostnameGeneratorSpec = z.infer<typeof hostnameGeneratorSpec>;
+
+/** Whether the template gives a DNS name when every action gives a label. */
+function rendersToName(template: string): boolean {
+  if (template.length > MAX_TEMPLATE) return false;
+  let isKnown = true;
+  const name = template.replace(ACTION, (_, action: string) => {
+    isKnown &&= KNOWN_ACTION.test(action);
+    return 'x';
+  });
+  return isKnown && isDnsName(name);
+}

@@ -1,0 +1,24 @@
+// Reading JSON of unknown shape: what is not there, or not of the wanted kind, comes back as undefined or empty. Never throws.
+import type { Json, JsonObject } from '../types.ts';
+
+export function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The value behind a dotted path of own keys (`http.requestTimeout`). */
+export function at(value: Json | undefined, path: string): Json | undefined {
+  let found = value;
+  for (const key of path.split('.')) found = isObject(found) && Object.hasOwn(found, key) ? found[key] : undefined;
+  return found;
+}
+
+/** The items of a list; of anything else none. */
+export function items(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** Set to something: neither absent nor null, `""`, `[]` or `{}`, which a Kuma control plane cannot tell from absent. */
+export function isSet(value: Json | undefined): boolean {
+  if (value === undefined || value === null || value === '') return false;
+  return typeof value !== 'object' || Object.keys(value).length > 0;
+}

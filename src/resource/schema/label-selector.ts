@@ -1,0 +1,14 @@
+// `{matchLabels}`: resources by the labels that they carry (policies 2.7 to 2.9).
+import { z } from 'zod';
+import { isSet } from './json-access.ts';
+import { textMap } from './spec-fields.ts';
+import { withRules } from './spec-rules.ts';
+import { child } from './spec-path.ts';
+
+/** Without labels it selects every resource of its kind. */
+export const labelSelector = z.object({ matchLabels: textMap().optional() });
+
+/** At least one label. */
+export const narrowingSelector = withRules(z.object({ matchLabels: textMap().optional() }), (selector, path, findings) => {
+  if (!isSet(selector['matchLabels'])) findings.violation(child(path, 'matchLabels'), 'must have at least one label');
+});

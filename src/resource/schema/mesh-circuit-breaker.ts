@@ -1,0 +1,81 @@
+// MeshCircuitBreaker (policies 2.6): limits on connections, and which endpoints are left out for their failures.
+import { z } from 'zod';
+import type { Violation } from '../../base/errors.ts';
+import type { JsonObject } from '../types.ts';
+import type { Findings } from './findings.ts';
+import { checkFrame, fromItems, proxyRef, toItems, type PolicyDocument } from './policy-frame.ts';
+import { disabled, flag, integer, intOrDecimal, percentage, positiveDuration, UINT32_MAX } from './spec-fields.ts';
+import { atLeastOne, withRules } from './spec-rules.ts';
+import { SERVICE_KINDS } from './target-ref.ts';
+
+const count = () => integer(1, UINT32_MAX).optional();
+
+const connectionLimits = z.object({
+  maxConnections: count(),
+  maxConnectionPools: count(),
+  maxPendingRequests: count(),
+  maxRetries: count(),
+  maxRequests: count(),
+});
+
+const consecutive = () => z.object({ consecutive: count() }).optional();
+
+const detectors = withRules(
+  z.object({
+    totalFailures: consecutive(),
+    gatewayFailures: consecutive(),
+    localOriginFailures: consecutive(),
+    successRate: z
+      .object({
+        minimumHosts: count(),
+        requestVolume: count(),
+        standardDeviationFactor: intOrDecimal('greater than 0', (value) => value > 0).optional(),
+      })
+      .optional(),
+    failurePercentage: z
+      .object({ minimumHosts: count(), requestVolume: count(), threshold: integer(0, 100).optional() })
+      .optional(),
+  }),
+  atLeastOne('totalFailures', 'gatewayFailures', 'localOriginFailures', 'successRate', 'failurePercentage'),
+);
+
+const outlierDetection = z.object({
+  disabled: disabled(),
+  interval: positiveDuration().optional(),
+  baseEjectionTime: positiveDuration().optional(),
+  maxEjectionPercent: integer(0, 100).optional(),
+  splitExternalAndLocalErrors: flag().optional(),
+  healthyPanicThreshold: percentage().optional(),
+  detectors,
+});
+
+const conf = withRules(
+  z.object({ connectionLimits: connectionLimits.optional(), outlierDetection: outlierDetection.optional() }),
+  atLeastOne('connectionLimits', 'outlierDetection'),
+);
+
+export const meshCircuitBreakerSpec = z.object({
+  targetRef: proxyRef(),
+  to: toItems(['Mesh', ...SERVICE_KINDS], conf),
+  from: fromItems(['Mesh'], conf),
+  rules: z
+    .array(
+      z.object({
+        matches: z.array(z.unknown()).max(0, 'must be empty: a limit is shared by all clients').optional(),
+        default: conf,
+      }),
+    )
+    .optional(),
+});
+
+export type MeshCircuitBreakerSpec = z.infer<typeof meshCircuitBreakerSpec>;
+
+export function checkMeshCircuitBreaker(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
+  checkFrame({ oneOf: ['to', 'rules', 'from'], besideRules: ['to', 'from'] }, spec, document, findings);
+}
+
+/** Violations of `rules[i]` are reported at `from[i]`, as a Kuma control plane does (policies 2.6), and say where they stand. */
+export function reportMeshCircuitBreaker({ field, reason }: Violation): Violation {
+  const reported = field.replace(/^spec\.rules(?=\[)/, 'spec.from');
+  return { field: reported, reason: reported === field ? reason : `${reason} (given as ${field})` };
+}

@@ -1,0 +1,93 @@
+// MeshExternalService (policies 2.8): a service outside of the mesh, with the TLS that proxies speak to it.
+import { z } from 'zod';
+import type { JsonObject } from '../types.ts';
+import { items } from './json-access.ts';
+import { address, anything, choice, flag, integer, port, text } from './spec-fields.ts';
+import { needsObjectOfType, withRules, type Rule } from './spec-rules.ts';
+import { child } from './spec-path.ts';
+
+const VERSIONS = ['TLSAuto', 'TLS10', 'TLS11', 'TLS12', 'TLS13'] as const;
+const FORMS = ['type', 'secret', 'inline', 'inlineString'];
+
+const oneForm: Rule = (value, path, findings) => {
+  const given = FORMS.filter((key) => value[key] !== undefined);
+  if (given.length !== 1) findings.violation(path, `must have exactly one of ${FORMS.join(', ')}`);
+};
+
+/** Where a certificate or key is: `type` with its object, or one of the three older forms. */
+const dataSource = withRules(
+  z.object({
+    type: choice('Secret', 'InsecureInline').optional(),
+    secretRef: z.object({ kind: choice('Secret'), name: text('the name of a Secret') }).optional(),
+    insecureInline: z.object({ value: text() }).optional(),
+    secret: text('the name of a Secret').optional(),
+    inline: text('base64').optional(),
+    inlineString: text().optional(),
+  }),
+  needsObjectOfType({ Secret: 'secretRef', InsecureInline: 'insecureInline' }),
+  oneForm,
+);
+
+const verification = withRules(
+  z.object({
+    mode: choice('Secured', 'SkipSAN', 'SkipCA', 'SkipAll').describe('Secured if not set.').optional(),
+    serverName: text().optional(),
+    subjectAltNames: z
+      .array(z.object({ type: choice('Exact', 'Prefix').describe('Exact if not set.').optional(), value: text() }))
+      .optional(),
+    caCert: dataSource.optional(),
+    clientCert: dataSource.optional(),
+    clientKey: dataSource.optional(),
+  }),
+  (value, path, findings) => {
+    for (const [key, other] of [
+      ['clientCert', 'clientKey'],
+      ['clientKey', 'clientCert'],
+    ] as const) {
+      if (value[key] === undefined && value[other] !== undefined)
+        findings.violation(child(path, key), `must be given beside ${other}`);
+    }
+  },
+);
+
+const tls = z.object({
+  enabled: flag().optional(),
+  allowRenegotiation: flag().describe('false if not set.').optional(),
+  version: z
+    .object({ min: choice(...VERSIONS).optional(), max: choice(...VERSIONS).optional() })
+    .describe('TLSAuto if not set.')
+    .optional(),
+  verification: verification.optional(),
+});
+
+export const meshExternalServiceSpec = withRules(
+  z.object({
+    match: z.object({
+      type: choice('HostnameGenerator').optional(),
+      port: port(),
+      protocol: choice('tcp', 'http', 'http2', 'grpc').describe('tcp if not set.').optional(),
+    }),
+    endpoints: z
+      .array(
+        z.object({
+          address: address(),
+          port: port(),
+          priority: integer(0, 128).optional(),
+        }),
+      )
+      .optional(),
+    tls: tls.optional(),
+    extension: z.object({ type: text(), config: anything().optional() }).optional(),
+  }),
+  (spec, path, findings) => {
+    if (spec['extension'] === undefined && items(spec['endpoints']).length === 0)
+      findings.warning(child(path, 'endpoints'), 'none given: nothing will answer');
+  },
+);
+
+export type MeshExternalServiceSpec = z.infer<typeof meshExternalServiceSpec>;
+
+/** Whether a violation counts: an extension makes endpoints and TLS its own business. */
+export function countsInExternalService(field: string, spec: JsonObject): boolean {
+  return spec['extension'] === undefined || !/^spec\.(endpoints|tls)(?=$|[.[])/.test(field);
+}

@@ -1,0 +1,56 @@
+// MeshHealthCheck (policies 2.6): how proxies find out whether an endpoint answers.
+import { z } from 'zod';
+import type { JsonObject } from '../types.ts';
+import type { Findings } from './findings.ts';
+import { headerAdditions } from './header-match.ts';
+import { checkFrame, proxyRef, toItems, type PolicyDocument } from './policy-frame.ts';
+import { disabled, flag, integer, must, percentage, positiveDuration, text, UINT32_MAX } from './spec-fields.ts';
+import { atLeastOne, withRules } from './spec-rules.ts';
+import { child } from './spec-path.ts';
+import { SERVICE_KINDS } from './target-ref.ts';
+
+const anyText = () => z.string(must('text'));
+
+const conf = withRules(
+  z.object({
+    interval: positiveDuration().describe('1m if not set.').optional(),
+    timeout: positiveDuration().describe('15s if not set.').optional(),
+    unhealthyThreshold: integer(1, UINT32_MAX).describe('5 if not set.').optional(),
+    healthyThreshold: integer(1, UINT32_MAX).describe('1 if not set.').optional(),
+    initialJitter: positiveDuration().optional(),
+    intervalJitter: positiveDuration().optional(),
+    intervalJitterPercent: integer(0, 100).optional(),
+    noTrafficInterval: positiveDuration().optional(),
+    healthyPanicThreshold: percentage().optional(),
+    failTrafficOnPanic: flag().optional(),
+    eventLogPath: text().optional(),
+    alwaysLogHealthCheckFailures: flag().optional(),
+    reuseConnection: flag().optional(),
+    http: z
+      .object({
+        disabled: disabled(),
+        path: text().describe('/ if not set.').optional(),
+        requestHeadersToAdd: headerAdditions.optional(),
+        expectedStatuses: z.array(integer(100, 599)).optional(),
+      })
+      .optional(),
+    tcp: z.object({ disabled: disabled(), send: anyText().optional(), receive: z.array(anyText()).optional() }).optional(),
+    grpc: z.object({ disabled: disabled(), serviceName: anyText().optional(), authority: anyText().optional() }).optional(),
+  }),
+  atLeastOne('http', 'tcp', 'grpc'),
+  (value, path, findings) => {
+    if (value['healthyPanicThreshold'] !== undefined)
+      findings.warning(
+        child(path, 'healthyPanicThreshold'),
+        'is deprecated: use outlierDetection.healthyPanicThreshold of MeshCircuitBreaker',
+      );
+  },
+);
+
+export const meshHealthCheckSpec = z.object({ targetRef: proxyRef(), to: toItems(['Mesh', ...SERVICE_KINDS], conf) });
+
+export type MeshHealthCheckSpec = z.infer<typeof meshHealthCheckSpec>;
+
+export function checkMeshHealthCheck(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
+  checkFrame({}, spec, document, findings);
+}

@@ -1,0 +1,127 @@
+// MeshHTTPRoute (policies 2.5): where requests to a service go, by path, method, headers and query.
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import type { JsonObject } from '../types.ts';
+import type { Findings } from './findings.ts';
+import { headerMatch, headerModifier } from './header-match.ts';
+import { at, isObject, items } from './json-access.ts';
+import { proxyRef, type PolicyDocument } from './policy-frame.ts';
+import { checkRouteFrame, hostnamesAreEmpty, ROUTE_TO_KINDS } from './route-frame.ts';
+import { choice, isDnsName, must, percentage, port, text } from './spec-fields.ts';
+import { needsObjectOfType, withRules } from './spec-rules.ts';
+import { child } from './spec-path.ts';
+import { backendRef, targetRef } from './target-ref.ts';
+
+const pathMatch = withRules(
+  z.object({ type: choice('Exact', 'PathPrefix', 'RegularExpression'), value: text() }),
+  (match, path, findings) => {
+    const { type, value } = match;
+    if (typeof value !== 'string' || (type !== 'Exact' && type !== 'PathPrefix')) return;
+    if (!value.startsWith('/'))
+      findings.violation(child(path, 'value'), `must be an absolute path with type ${type}: begin with "/"`);
+    else if (type === 'PathPrefix' && value.length > 1 && value.endsWith('/'))
+      findings.violation(child(path, 'value'), 'must not end with "/" with type PathPrefix');
+  },
+);
+
+const match = withRules(
+  z.object({
+    path: pathMatch.optional(),
+    method: choice('CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE').optional(),
+    headers: z.array(headerMatch).optional(),
+    queryParams: z
+      .array(z.object({ type: choice('Exact', 'RegularExpression'), name: text(), value: z.string(must('text')) }))
+      .optional(),
+  }),
+  (value, path, findings) => {
+    const names = new Set<unknown>();
+    for (const [index, param] of items(value['queryParams']).entries()) {
+      const name = at(param, 'name');
+      if (typeof name !== 'string') continue;
+      if (names.has(name))
+        findings.violation(`${path}.queryParams[${index}].name`, 'must not name a parameter that is named already');
+      names.add(name);
+    }
+  },
+);
+
+const hostname = () => {
+  const what = must('a DNS name, not an IP address');
+  return z.string(what).refine((given) => isIP(given) === 0 && isDnsName(given), what);
+};
+
+const pathRewrite = withRules(
+  z.object({
+    type: choice('ReplaceFullPath', 'ReplacePrefixMatch'),
+    replaceFullPath: z.string(must('text')).optional(),
+    replacePrefixMatch: z.string(must('text')).optional(),
+  }),
+  needsObjectOfType({ ReplaceFullPath: 'replaceFullPath', ReplacePrefixMatch: 'replacePrefixMatch' }),
+);
+
+const filter = withRules(
+  z.object({
+    type: choice('RequestHeaderModifier', 'ResponseHeaderModifier', 'RequestRedirect', 'URLRewrite', 'RequestMirror'),
+    requestHeaderModifier: headerModifier.optional(),
+    responseHeaderModifier: headerModifier.optional(),
+    requestRedirect: z
+      .object({
+        scheme: choice('http', 'https').optional(),
+        hostname: hostname().optional(),
+        path: pathRewrite.optional(),
+        port: port().optional(),
+        statusCode: z
+          .literal([301, 302, 303, 307, 308], must('one of 301, 302, 303, 307, 308'))
+          .describe('302 if not set.')
+          .optional(),
+      })
+      .optional(),
+    urlRewrite: z.object({ hostname: hostname().optional(), path: pathRewrite.optional() }).optional(),
+    requestMirror: z.object({ percentage: percentage().optional(), backendRef: backendRef() }).optional(),
+  }),
+  needsObjectOfType({
+    RequestHeaderModifier: 'requestHeaderModifier',
+    ResponseHeaderModifier: 'responseHeaderModifier',
+    RequestRedirect: 'requestRedirect',
+    URLRewrite: 'urlRewrite',
+    RequestMirror: 'requestMirror',
+  }),
+);
+
+const rule = withRules(
+  z.object({
+    matches: z.array(match).min(1),
+    default: z.object({ filters: z.array(filter).optional(), backendRefs: z.array(backendRef()).optional() }).optional(),
+  }),
+  prefixesForPrefixRewrite,
+);
+
+const item = z.object({
+  targetRef: targetRef(...ROUTE_TO_KINDS),
+  hostnames: z.array(z.string(must('text'))).optional(),
+  rules: z.array(rule),
+});
+
+export const meshHTTPRouteSpec = z.object({ targetRef: proxyRef(), to: z.array(item).optional() });
+
+export type MeshHTTPRouteSpec = z.infer<typeof meshHTTPRouteSpec>;
+
+export function checkMeshHTTPRoute(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
+  checkRouteFrame(spec, document, findings);
+  hostnamesAreEmpty(spec, findings);
+}
+
+/** Only a prefix can be replaced where a prefix was matched. */
+function prefixesForPrefixRewrite(value: JsonObject, path: string, findings: Findings): void {
+  if (items(value['matches']).every((one) => at(one, 'path.type') === 'PathPrefix')) return;
+  for (const [index, one] of items(at(value, 'default.filters')).entries()) {
+    for (const key of ['requestRedirect', 'urlRewrite']) {
+      const rewrite = at(one, `${key}.path`);
+      if (isObject(rewrite) && rewrite['type'] === 'ReplacePrefixMatch')
+        findings.violation(
+          `${path}.default.filters[${index}].${key}.path.type`,
+          'must not be ReplacePrefixMatch unless every match has a path of type PathPrefix',
+        );
+    }
+  }
+}

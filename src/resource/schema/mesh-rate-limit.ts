@@ -1,0 +1,65 @@
+// MeshRateLimit (policies 2.6): how many requests or connections a proxy takes in a time.
+import { z } from 'zod';
+import type { JsonObject } from '../types.ts';
+import type { Findings } from './findings.ts';
+import { checkGatewaySections } from './gateway-sections.ts';
+import { headerAdditions } from './header-match.ts';
+import { narrowingMatch, refusedWithSpiffe } from './inbound-match.ts';
+import { checkFrame, fromItems, proxyOrRouteRef, ruleItems, toItems, type PolicyDocument } from './policy-frame.ts';
+import { disabled, duration, integer, UINT32_MAX } from './spec-fields.ts';
+import { atLeastOne, withRules } from './spec-rules.ts';
+import { child } from './spec-path.ts';
+
+const rate = z.object({
+  num: integer(1, UINT32_MAX).describe('How many in each interval.'),
+  interval: duration({ ms: 50, text: '50ms' }),
+});
+
+const onRateLimit = withRules(
+  z.object({ status: integer(100, 599).describe('429 if not set.').optional(), headers: headerAdditions.optional() }),
+  (value, path, findings) => {
+    const status = value['status'];
+    if (typeof status === 'number' && status < 400)
+      findings.warning(child(path, 'status'), `${status} is no error status: clients will not notice that they are limited`);
+  },
+);
+
+const conf = z.object({
+  local: withRules(
+    z.object({
+      http: withRules(
+        z.object({ disabled: disabled(), requestRate: rate.optional(), onRateLimit: onRateLimit.optional() }),
+        atLeastOne('disabled', 'requestRate', 'onRateLimit'),
+      ).optional(),
+      tcp: withRules(
+        z.object({ disabled: disabled(), connectionRate: rate.optional() }),
+        atLeastOne('disabled', 'connectionRate'),
+      ).optional(),
+    }),
+    atLeastOne('http', 'tcp'),
+  ),
+});
+
+export const meshRateLimitSpec = z.object({
+  targetRef: proxyOrRouteRef(),
+  to: toItems(['Mesh'], conf),
+  from: fromItems(['Mesh'], conf),
+  rules: ruleItems(narrowingMatch, conf, refusedWithSpiffe(['local.tcp'])),
+});
+
+export type MeshRateLimitSpec = z.infer<typeof meshRateLimitSpec>;
+
+export function checkMeshRateLimit(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
+  checkFrame(
+    {
+      oneOf: ['to', 'rules', 'from'],
+      besideRules: ['to', 'from'],
+      gateway: 'system',
+      routeAdvice: 'a rate limit is for inbounds: use Dataplane',
+    },
+    spec,
+    document,
+    findings,
+  );
+  checkGatewaySections(spec, ['from', 'rules'], findings);
+}

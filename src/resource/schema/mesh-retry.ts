@@ -1,0 +1,125 @@
+// MeshRetry (policies 2.2): which failures are tried again, and how often. Its violations run through `default.conf`.
+import { STATUS_CODES } from 'node:http';
+import { z } from 'zod';
+import type { Violation } from '../../base/errors.ts';
+import type { JsonObject } from '../types.ts';
+import type { Findings } from './findings.ts';
+import { headerMatch } from './header-match.ts';
+import { isSet, items, at } from './json-access.ts';
+import { checkFrame, ROUTE_ADVICE, proxyOrRouteRef, routeLimits, toItems, type PolicyDocument } from './policy-frame.ts';
+import { choice, duration, integer, must, positiveDuration, text, textMap, UINT32_MAX } from './spec-fields.ts';
+import { atLeastOne, withRules } from './spec-rules.ts';
+import { child } from './spec-path.ts';
+import { ROUTE_KINDS, SERVICE_KINDS } from './target-ref.ts';
+
+const METHODS = ['Connect', 'Delete', 'Get', 'Head', 'Options', 'Patch', 'Post', 'Put', 'Trace'].map(
+  (name) => `HttpMethod${name}`,
+);
+const HTTP_RETRY_ON = [
+  '5xx',
+  'GatewayError',
+  'Reset',
+  'Retriable4xx',
+  'ConnectFailure',
+  'EnvoyRatelimited',
+  'RefusedStream',
+  'Http3PostConnectFailure',
+  ...METHODS,
+];
+const httpRetryOnSentence = must(`one of ${HTTP_RETRY_ON.join(', ')}, or a status code in quotes such as "503"`);
+const httpRetryOn = z
+  .string(httpRetryOnSentence)
+  .refine((given) => HTTP_RETRY_ON.includes(given) || Object.hasOwn(STATUS_CODES, given), httpRetryOnSentence);
+
+const retries = {
+  numRetries: integer(0, UINT32_MAX).describe('1 if not set; 0 = no retries.').optional(),
+  perTryTimeout: duration().describe('For each try.').optional(),
+  backOff: withRules(
+    z.object({
+      baseInterval: positiveDuration().describe('25ms if not set.').optional(),
+      maxInterval: positiveDuration().describe('Ten times baseInterval if not set.').optional(),
+    }),
+    atLeastOne('baseInterval', 'maxInterval'),
+  ).optional(),
+  rateLimitedBackOff: z
+    .object({
+      resetHeaders: z.array(z.object({ name: text(), format: choice('Seconds', 'UnixTimestamp') })).min(1),
+      maxInterval: positiveDuration().describe('300s if not set.').optional(),
+    })
+    .optional(),
+};
+
+const hostSelection = withRules(
+  z.object({
+    predicate: choice('OmitPreviousHosts', 'OmitHostsWithTags', 'OmitPreviousPriorities'),
+    tags: textMap().optional(),
+    updateFrequency: integer(1, UINT32_MAX).describe('2 if not set.').optional(),
+  }),
+  (selection, path, findings) => {
+    if (selection['predicate'] === 'OmitHostsWithTags' && !isSet(selection['tags']))
+      findings.violation(child(path, 'tags'), 'must be given with predicate OmitHostsWithTags');
+  },
+);
+
+const httpShape = {
+  ...retries,
+  retryOn: z.array(httpRetryOn).optional(),
+  retriableRequestHeaders: z.array(headerMatch).optional(),
+  retriableResponseHeaders: z.array(headerMatch).optional(),
+  hostSelection: z.array(hostSelection).optional(),
+  hostSelectionMaxAttempts: integer(0).optional(),
+};
+const grpcShape = {
+  ...retries,
+  retryOn: z.array(choice('Canceled', 'DeadlineExceeded', 'Internal', 'ResourceExhausted', 'Unavailable')).optional(),
+};
+
+const conf = withRules(
+  z.object({
+    tcp: z.object({ maxConnectAttempt: integer(1, UINT32_MAX) }).optional(),
+    http: withRules(z.object(httpShape), notEmpty(httpShape), priorityOnce).optional(),
+    grpc: withRules(z.object(grpcShape), notEmpty(grpcShape)).optional(),
+  }),
+  atLeastOne('tcp', 'http', 'grpc'),
+);
+
+const onRoutes = routeLimits({
+  MeshHTTPRoute: { refused: ['tcp'], allowed: 'http and grpc' },
+  MeshTCPRoute: { refused: ['http', 'grpc'], allowed: 'tcp' },
+});
+
+export const meshRetrySpec = z.object({
+  targetRef: proxyOrRouteRef(),
+  to: toItems(['Mesh', ...SERVICE_KINDS, ...ROUTE_KINDS], conf, onRoutes),
+});
+
+export type MeshRetrySpec = z.infer<typeof meshRetrySpec>;
+
+export function checkMeshRetry(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
+  checkFrame(
+    { gateway: 'system', toBelowRoute: ['Mesh', 'MeshExternalService'], routeAdvice: ROUTE_ADVICE },
+    spec,
+    document,
+    findings,
+  );
+}
+
+/** Violations of a conf are reported below `default.conf` (policies 2.2). */
+export function reportMeshRetry(violation: Violation): Violation {
+  return { ...violation, field: violation.field.replace(/^(spec\.to\[\d+\]\.default)(?=$|[.[])/, '$1.conf') };
+}
+
+function notEmpty(shape: Readonly<Record<string, unknown>>) {
+  const [first = '', ...others] = Object.keys(shape);
+  return atLeastOne(first, ...others);
+}
+
+function priorityOnce(http: JsonObject, path: string, findings: Findings): void {
+  let count = 0;
+  for (const [index, selection] of items(http['hostSelection']).entries()) {
+    if (at(selection, 'predicate') !== 'OmitPreviousPriorities') continue;
+    count += 1;
+    if (count > 1)
+      findings.violation(child(child(path, 'hostSelection'), index), 'must not be OmitPreviousPriorities a second time');
+  }
+}

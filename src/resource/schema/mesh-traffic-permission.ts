@@ -1,0 +1,38 @@
+// MeshTrafficPermission (policies 2.6, decisions D23): which clients a proxy answers.
+import { z } from 'zod';
+import type { JsonObject } from '../types.ts';
+import type { Findings } from './findings.ts';
+import { inboundMatch } from './inbound-match.ts';
+import { at, items } from './json-access.ts';
+import { checkFrame, fromItems, ruleItems, topRef, type PolicyDocument } from './policy-frame.ts';
+import { choice } from './spec-fields.ts';
+import { withRules } from './spec-rules.ts';
+import { PROXY_KINDS } from './target-ref.ts';
+
+const LISTS = ['allow', 'deny', 'allowWithShadowDeny'] as const;
+const matches = () => z.array(inboundMatch).optional();
+
+const conf = withRules(
+  z.object({ allow: matches(), deny: matches(), allowWithShadowDeny: matches() }),
+  (value, path, findings) => {
+    if (LISTS.every((key) => items(value[key]).length === 0))
+      findings.violation(path, `must have at least one item in ${LISTS.join(', ')}`);
+  },
+);
+const action = z.object({ action: choice('Allow', 'Deny', 'AllowWithShadowDeny') });
+
+export const meshTrafficPermissionSpec = z.object({
+  targetRef: topRef(...PROXY_KINDS),
+  from: fromItems(['Mesh', 'MeshSubset', 'MeshService', 'MeshServiceSubset'], action),
+  rules: ruleItems(inboundMatch, conf),
+});
+
+export type MeshTrafficPermissionSpec = z.infer<typeof meshTrafficPermissionSpec>;
+
+export function checkMeshTrafficPermission(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
+  checkFrame({ oneOf: ['rules', 'from'], besideRules: ['from'], gateway: 'nobody' }, spec, document, findings);
+  for (const [index, item] of items(spec['from']).entries()) {
+    if (at(item, 'targetRef.kind') === 'MeshService')
+      findings.warning(`spec.from[${index}].targetRef.kind`, 'MeshService is deprecated here: use rules with SPIFFE IDs');
+  }
+}

@@ -1,0 +1,16 @@
+// The key that a person most likely meant.
+import { expect, it } from 'vitest';
+import { nearestKey } from './nearest-key.ts';
+
+it.each([
+  ['requestTimout', 'requestTimeout'],
+  ['reqeustTimeout', 'requestTimeout'],
+  ['RequestTimeout', 'requestTimeout'],
+  ['idletimeout', 'idleTimeout'],
+  ['htpp', 'http'],
+  ['x', null],
+  ['abcd', null],
+  ['x'.repeat(1_000_000), null],
+])('finds for %s', (key, nearest) => {
+  expect(nearestKey(key, ['requestTimeout', 'idleTimeout', 'http'])).toBe(nearest);
+});

@@ -1,0 +1,130 @@
+// What all targetRef policies share: the sections, the kinds at the top, and who may use them (policies 1.2, 4; MADR 063).
+import { z } from 'zod';
+import type { PolicyRole } from '../policy-role.ts';
+import type { JsonObject } from '../types.ts';
+import type { Findings } from './findings.ts';
+import { at, isObject, isSet, items } from './json-access.ts';
+import { atLeastOne, refuses, withRules, type Rule } from './spec-rules.ts';
+import { child } from './spec-path.ts';
+import { PROXY_KINDS, ROUTE_KINDS, targetRef, type Kinds } from './target-ref.ts';
+
+export type Section = 'to' | 'from' | 'rules';
+
+/** What a check knows of the document besides its spec; the role is null when `to[]` mixes producer and consumer items. */
+export type PolicyDocument = { readonly type: string; readonly role: PolicyRole | null };
+
+/** What is said of a Mesh*Route at the top where `to[]` takes it (MADR 063). */
+export const ROUTE_ADVICE = 'put the route in to[].targetRef';
+
+/** The rules of one policy type about its sections. */
+export type Frame = {
+  /** At least one of these must have items. */
+  readonly oneOf?: readonly [Section, ...Section[]];
+  /** Sections that must be empty when `rules` has items. */
+  readonly besideRules?: readonly Section[];
+  /** Whose policies may have MeshGateway at the top; anybody's if not said. */
+  readonly gateway?: 'system' | 'nobody';
+  /** Below a route or a gateway at the top, `to[]` takes these kinds alone. */
+  readonly toBelowRoute?: Kinds;
+  /** Where a route belongs that stands at the top; without it no route may stand there. */
+  readonly routeAdvice?: string;
+};
+
+/** A route that `to[]` may name: the conf that cannot apply to it, field by field, and what can (MADR 063, decisions D11). */
+export type RouteLimits = Readonly<
+  Record<(typeof ROUTE_KINDS)[number], { readonly refused: readonly string[]; readonly allowed: string }>
+>;
+
+const SUBSETS = new Set<unknown>(['MeshSubset', 'MeshService', 'MeshServiceSubset']);
+const ROUTES = new Set<unknown>(ROUTE_KINDS);
+
+/** The top-level targetRef; without it the policy is for the whole mesh. */
+export const topRef = <const K extends Kinds>(...kinds: K) =>
+  targetRef(...kinds)
+    .optional()
+    .describe('The proxies that the policy configures; without it all of the mesh.');
+export const proxyRef = () => topRef(...PROXY_KINDS, 'MeshGateway');
+export const proxyOrRouteRef = () => topRef(...PROXY_KINDS, 'MeshGateway', ...ROUTE_KINDS);
+
+/** `to[]`: outbounds by what they lead to. */
+export function toItems<const K extends Kinds, C extends z.ZodType>(kinds: K, conf: C, ...rules: readonly Rule[]) {
+  return z.array(withRules(z.object({ targetRef: targetRef(...kinds), default: conf }), ...rules)).optional();
+}
+
+/** `from[]`: clients, the old form of `rules[]`. */
+export function fromItems<const K extends Kinds, C extends z.ZodType>(kinds: K, conf: C) {
+  return z.array(z.object({ targetRef: targetRef(...kinds), default: conf })).optional();
+}
+
+/** `rules[]`: inbounds, each for the requests that one of its matches fits. */
+export function ruleItems<M extends z.ZodType, C extends z.ZodType>(match: M, conf: C, ...rules: readonly Rule[]) {
+  return z.array(withRules(z.object({ matches: z.array(match).optional(), default: conf }), ...rules)).optional();
+}
+
+/** A rule for items of `to[]`: refuses conf that the named route cannot have. */
+export function routeLimits(limits: RouteLimits): Rule {
+  const rules = ROUTE_KINDS.map((kind) => ({
+    kind,
+    rule: refuses(limits[kind].refused, `must not be set for a ${kind}: a route can have ${limits[kind].allowed}`),
+  }));
+  return (item, path, findings) => {
+    const conf = item['default'];
+    for (const { kind, rule } of rules)
+      if (isObject(conf) && at(item, 'targetRef.kind') === kind) rule(conf, child(path, 'default'), findings);
+  };
+}
+
+/** Whether the top-level reference can select gateways (policies 1.2). */
+export function selectsGateways(spec: JsonObject): boolean {
+  const kind = at(spec, 'targetRef.kind') ?? 'Mesh';
+  if (kind === 'MeshGateway' || ROUTES.has(kind)) return true;
+  const types = at(spec, 'targetRef.proxyTypes');
+  return (kind === 'Mesh' || kind === 'MeshSubset') && (!Array.isArray(types) || types.includes('Gateway'));
+}
+
+/** Checks the sections and the top-level reference of a policy. */
+export function checkFrame(frame: Frame, spec: JsonObject, document: PolicyDocument, findings: Findings): void {
+  const has = (section: Section): boolean => items(spec[section]).length > 0;
+  const { role, type } = document;
+  if (role === null)
+    findings.violation('spec.to', 'must not mix producer items (this namespace, by name) and consumer items: make two policies');
+  if (role !== 'system' && has('to') && has('from'))
+    findings.violation('spec.from', 'must not stand beside to in a policy with a namespace');
+  if (frame.oneOf?.some(has) === false) atLeastOne(...frame.oneOf)({}, 'spec', findings);
+  const besideRules = has('rules') ? (frame.besideRules ?? []).filter(has) : [];
+  if (besideRules.length > 0)
+    findings.violation('spec.rules', `must not stand beside ${besideRules.join(' and ')}: make two policies`);
+  if (has('from'))
+    findings.warning('spec.from', `is deprecated: use rules${type === 'MeshTrafficPermission' ? ' with SPIFFE IDs' : ''}`);
+  checkTop(frame, spec, role, findings);
+  const kind = at(spec, 'targetRef.kind');
+  const kinds = kind === 'MeshGateway' || ROUTES.has(kind) ? frame.toBelowRoute : undefined;
+  for (const [index, item] of items(kinds === undefined ? [] : spec['to']).entries()) {
+    const given = at(item, 'targetRef.kind');
+    if (given !== undefined && kinds?.includes(String(given)) === false)
+      findings.violation(
+        `spec.to[${index}].targetRef.kind`,
+        `must be one of ${kinds.join(', ')} below a top-level ${String(kind)}`,
+      );
+  }
+}
+
+function checkTop(frame: Frame, spec: JsonObject, role: PolicyRole | null, findings: Findings): void {
+  const path = 'spec.targetRef.kind';
+  const kind = at(spec, 'targetRef.kind');
+  const whose = role ?? 'namespaced';
+  if (SUBSETS.has(kind)) findings.warning(path, `${String(kind)} is deprecated at the top level: use Dataplane with labels`);
+  const advice = frame.routeAdvice;
+  if (ROUTES.has(kind) && advice !== undefined) {
+    if (role === 'system') findings.warning(path, `${String(kind)} is deprecated at the top level: ${advice}`);
+    else findings.violation(path, `must not be ${String(kind)} in a ${whose} policy: ${advice}`);
+  }
+  if (kind === 'MeshGateway' && frame.gateway !== 'nobody') {
+    if (role === 'system' || frame.gateway !== 'system')
+      findings.warning(path, 'MeshGateway selects nothing here: there are no built-in gateways');
+    else findings.violation(path, `must not be MeshGateway in a ${whose} policy`);
+  }
+  const isInbound = items(spec['from']).length > 0 || items(spec['rules']).length > 0;
+  if (kind === 'Dataplane' && isSet(at(spec, 'targetRef.sectionName')) && !isInbound)
+    findings.violation('spec.targetRef.sectionName', 'must not be set without rules: only rules are about one inbound');
+}

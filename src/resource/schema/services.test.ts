@@ -1,0 +1,137 @@
+// MeshService, MeshExternalService, MeshMultiZoneService, HostnameGenerator, MeshZoneAddress: good and bad specs (policies 2.7 to 2.9).
+import { describe, expect, it } from 'vitest';
+import { globalHostnameGenerators, zoneHostnameGenerators } from '../default-resources.ts';
+import { find, findIn, NOTHING_FOUND } from './spec-table.fixture.ts';
+
+const SELECTOR = 'selector: { dataplaneTags: { app: redis } }';
+const endpoint = (value: string): string => `match: { port: 443 }\nendpoints: [${value}]`;
+const tls = (value: string): string =>
+  `match: { port: 443 }\nendpoints: [{ address: a.b, port: 1 }]\ntls: { verification: ${value} }`;
+const generator = (template: string): string => `selector: { meshService: { matchLabels: { a: b } } }\ntemplate: '${template}'`;
+const TEMPLATE =
+  'must be a template of an RFC 1123 name with {{ .Name }}, {{ .DisplayName }}, {{ .Namespace }}, {{ .Mesh }}, {{ .Zone }} or {{ label "key" }}';
+
+describe('service resources', () => {
+  it.each([
+    [
+      'MeshService',
+      `selector: { dataplaneTags: { app: redis, k8s.kuma.io/namespace: kuma-demo } }
+ports: [{ port: 6739, targetPort: 6739, appProtocol: tcp }, { name: some-port, port: 16739, targetPort: target-port-from-container, appProtocol: tcp }]
+zoneIngress: { address: 192.168.0.1, port: 10002, sni: ae10a8071b8a8eeb8.backend.8080.demo.ms }`,
+    ],
+    [
+      'MeshService',
+      'selector: { dataplaneRef: { name: a } }\nstate: Unavailable\nidentities: [{ type: SpiffeID, value: "spiffe://a/b" }]',
+    ],
+    [
+      'MeshExternalService',
+      'match: { type: HostnameGenerator, port: 443, protocol: http2 }\nendpoints: [{ address: api.external.com, port: 443 }]\ntls: { enabled: true }',
+    ],
+    ['MeshExternalService', endpoint('{ address: 10.0.0.1, port: 1, priority: 128 }, { address: "::1", port: 2 }')],
+    [
+      'MeshExternalService',
+      tls(
+        '{ mode: SkipSAN, serverName: a, subjectAltNames: [{ value: a }, { type: Prefix, value: b }], caCert: { inline: YQ== }, clientCert: { type: Secret, secretRef: { kind: Secret, name: c } }, clientKey: { type: InsecureInline, insecureInline: { value: k } } }',
+      ),
+    ],
+    [
+      'MeshExternalService',
+      'match: { port: 443 }\nextension: { type: Lambda, config: { a: 1 } }\nendpoints: [{ address: 7 }]\ntls: 9',
+    ],
+    [
+      'MeshMultiZoneService',
+      'selector: { meshService: { matchLabels: { a: b } } }\nports: [{ port: 80, name: http, appProtocol: http }]',
+    ],
+    ['HostnameGenerator', generator('{{ label "a/b" }}.{{.Name}}.{{- .Namespace -}}.svc.{{ .Zone }}.mesh.local')],
+    ['HostnameGenerator', 'selector: { meshMultiZoneService: {} }\nextension: { type: a, config: {} }'],
+    ['MeshZoneAddress', 'address: zone.example\nport: 10001'],
+    ['MeshIdentity', 'provider: { type: Bundled }\nanything: [1]'],
+    ['Workload', '{}'],
+  ])('%s may be %s', (type, spec) => {
+    expect(findIn(type, spec)).toEqual(NOTHING_FOUND);
+  });
+
+  it('take the generators that every deployment begins with', () => {
+    for (const { spec } of [...globalHostnameGenerators, ...zoneHostnameGenerators])
+      expect(find('HostnameGenerator', spec)).toEqual(NOTHING_FOUND);
+  });
+
+  it.each([
+    [
+      'MeshService',
+      `selector: { dataplaneTags: {}, dataplaneLabels: {} }`,
+      'selector.dataplaneTags: must not be set beside dataplaneLabels: a service has one selector',
+    ],
+    ['MeshService', `${SELECTOR}\nports: [{ port: 0 }]`, 'ports[0].port: must be a whole number from 1 to 65535'],
+    [
+      'MeshService',
+      `${SELECTOR}\nports: [{ port: 1, targetPort: 65536 }]`,
+      'ports[0].targetPort: must be a port from 1 to 65535 or the name of an inbound',
+    ],
+    [
+      'MeshService',
+      `${SELECTOR}\nports: [{ port: 1, targetPort: true }]`,
+      'ports[0].targetPort: must be a port from 1 to 65535 or the name of an inbound',
+    ],
+    [
+      'MeshService',
+      `${SELECTOR}\nports: [{ port: 1, appProtocol: udp }]`,
+      'ports[0].appProtocol: must be one of tcp, http, http2, grpc, not "udp"',
+    ],
+    ['MeshService', `${SELECTOR}\nstate: Gone`, 'state: must be one of Available, Unavailable, not "Gone"'],
+    [
+      'MeshService',
+      `${SELECTOR}\nzoneIngress: { address: a b, port: 1, sni: c }`,
+      'zoneIngress.address: must be an IP address or a DNS name',
+    ],
+    ['MeshExternalService', 'endpoints: [{ address: a, port: 1 }]', 'match: must be given: an object'],
+    ['MeshExternalService', endpoint('{ address: a_b, port: 1 }'), 'endpoints[0].address: must be an IP address or a DNS name'],
+    [
+      'MeshExternalService',
+      endpoint('{ address: a, port: 1, priority: 129 }'),
+      'endpoints[0].priority: must be a whole number from 0 to 128',
+    ],
+    ['MeshExternalService', tls('{ clientCert: { secret: a } }'), 'tls.verification.clientKey: must be given beside clientCert'],
+    [
+      'MeshExternalService',
+      tls('{ caCert: { secret: a, inline: b } }'),
+      'tls.verification.caCert: must have exactly one of type, secret, inline, inlineString',
+    ],
+    [
+      'MeshExternalService',
+      tls('{ caCert: { type: Secret } }'),
+      'tls.verification.caCert.secretRef: must be given with type Secret',
+    ],
+    [
+      'MeshMultiZoneService',
+      'selector: { meshService: {} }\nports: [{ port: 1 }]',
+      'selector.meshService.matchLabels: must have at least one label',
+    ],
+    [
+      'MeshMultiZoneService',
+      'selector: { meshService: { matchLabels: { a: b } } }\nports: []',
+      'ports: must have at least 1 item',
+    ],
+    [
+      'HostnameGenerator',
+      'selector: {}\ntemplate: a',
+      'selector: must have exactly one of meshService, meshExternalService, meshMultiZoneService',
+    ],
+    ['HostnameGenerator', generator('{{ .Port }}.a'), `template: ${TEMPLATE}`],
+    ['HostnameGenerator', generator('{{ .Name }.a'), `template: ${TEMPLATE}`],
+    ['HostnameGenerator', generator('a_{{ .Name }}'), `template: ${TEMPLATE}`],
+    ['MeshZoneAddress', 'address: 0.0.0.0\nport: 1', 'address: must not be the unspecified address'],
+    ['MeshZoneAddress', 'port: 1', 'address: must be given: an IP address or a DNS name'],
+  ])('%s may not be %s', (type, spec, line) => {
+    expect(findIn(type, spec)).toEqual({ violations: [`spec.${line}`], warnings: [] });
+  });
+
+  it('warn where nothing is selected or nothing answers', () => {
+    expect(findIn('MeshService', 'ports: [{ port: 1 }]').warnings).toEqual([
+      'spec.selector: selects no Dataplane: set one of dataplaneRef, dataplaneLabels, dataplaneTags',
+    ]);
+    expect(findIn('MeshExternalService', 'match: { port: 1 }').warnings).toEqual([
+      'spec.endpoints: none given: nothing will answer',
+    ]);
+  });
+});

@@ -1,0 +1,105 @@
+// The scalar fields of specs as zod schemas, each with the sentence that says what is allowed. Defaults are never filled in:
+// what a reader uses instead stands in the descriptions.
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import { parseGoDuration } from '../../base/duration.ts';
+import { shown } from './spec-path.ts';
+
+export const UINT32_MAX = 4_294_967_295;
+/** int64 nanoseconds, the range of a Go duration. */
+const LONGEST_MS = 2 ** 63 / 1e6;
+
+const GO_DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+)$/;
+const DECIMAL = /^\d{1,15}(\.\d{1,15})?$/;
+const DNS_LABELS = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
+
+type Sentence = { readonly error: (issue: { readonly input?: unknown }) => string };
+
+/** «must be …», or «must be given: …» where nothing is. */
+export function must(what: string): Sentence {
+  return { error: (issue) => (issue.input === undefined ? `must be given: ${what}` : `must be ${what}`) };
+}
+
+/** Any text that is not empty. */
+export function text(what = 'text that is not empty') {
+  return z.string(must(what)).min(1, must(what));
+}
+
+/** Text of a pattern. */
+export function pattern(regex: RegExp, what: string) {
+  return z.string(must(what)).regex(regex, must(what));
+}
+
+export function flag() {
+  return z.boolean(must('true or false'));
+}
+
+/** A whole number within both bounds. */
+export function integer(min: number, max: number = Number.MAX_SAFE_INTEGER) {
+  const what = must(
+    max === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`,
+  );
+  return z.int(what).min(min, what).max(max, what);
+}
+
+export const port = () => integer(1, 65_535);
+
+/** One of a few words. */
+export function choice<const V extends readonly [string, ...string[]]>(...values: V) {
+  const what = values.length === 1 ? values[0] : `one of ${values.join(', ')}`;
+  return z.enum(values, {
+    error: ({ input }) => (input === undefined ? `must be given: ${what}` : `must be ${what}, not ${shown(input)}`),
+  });
+}
+
+/** A Go duration that is not negative, and with `above` greater than that many milliseconds. */
+export function duration(above?: { readonly ms: number; readonly text: string }) {
+  const what = must(
+    `a duration such as "10s" or "1m30s"${above === undefined ? ', not negative' : `, greater than ${above.text}`}`,
+  );
+  return z
+    .string(what)
+    .regex(GO_DURATION, what)
+    .refine((given) => {
+      const ms = parseGoDuration(given);
+      return ms !== null && ms < LONGEST_MS && (above === undefined ? ms >= 0 : ms > above.ms);
+    }, what);
+}
+
+export const positiveDuration = () => duration({ ms: 0, text: '0' });
+
+/** A whole number, or a decimal as text (`"12.5"`), that `allows` takes; `range` says it in words. */
+export function intOrDecimal(range: string, allows: (value: number) => boolean) {
+  const what = must(`a whole number or a decimal in quotes such as "12.5", ${range}`);
+  return z.union([z.int(), z.string().regex(DECIMAL, what)], what).refine((given) => allows(Number(given)), what);
+}
+
+export const percentage = () => intOrDecimal('from 0 to 100', (value) => value >= 0 && value <= 100);
+
+/** A lower-case DNS name: RFC 1123 subdomain, at most 253 characters. */
+export function isDnsName(value: string): boolean {
+  return value.length <= 253 && DNS_LABELS.test(value);
+}
+
+export function dnsName(what = 'a DNS name: lower-case letters, digits, hyphens and dots, at most 253 characters') {
+  return z.string(must(what)).refine(isDnsName, must(what));
+}
+
+/** An IP address or a DNS name. */
+export function address() {
+  const what = must('an IP address or a DNS name');
+  return z.string(what).refine((given) => isIP(given) !== 0 || isDnsName(given.toLowerCase()), what);
+}
+
+/** A map of texts: labels, tags. */
+export function textMap() {
+  return z.record(z.string(), z.string(must('text')));
+}
+
+/** Part of a spec that is kept and not looked into. */
+export function anything() {
+  return z.record(z.string(), z.unknown());
+}
+
+/** The switch of a part that is on by being there. */
+export const disabled = () => flag().describe('Switches the part off.').optional();

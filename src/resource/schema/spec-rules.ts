@@ -1,0 +1,108 @@
+// Rules that zod cannot say well (this field excludes that one) and unknown keys: one walk over a schema and a value together.
+// Rules run wherever the value is an object, also beside wrong neighbours, so that all violations of a document come at once.
+import { z } from 'zod';
+import type { Json, JsonObject } from '../types.ts';
+import type { Findings } from './findings.ts';
+import { at } from './json-access.ts';
+import { nearestKey } from './nearest-key.ts';
+import { child } from './spec-path.ts';
+
+/** A check of one object at `path`. It must bear members of any type: their shape is the schema's business. */
+export type Rule = (value: JsonObject, path: string, findings: Findings) => void;
+
+/** Called for each key that a schema does not have. `hint()` says what the person may have meant. */
+export type OnUnknownKey = (path: string, hint: () => string) => void;
+
+type Node =
+  | { readonly is: 'leaf' }
+  | { readonly is: 'list'; readonly item: Node }
+  | { readonly is: 'map'; readonly value: Node }
+  | {
+      readonly is: 'object';
+      readonly keys: ReadonlyMap<string, Node>;
+      readonly isOpen: boolean;
+      readonly rules: readonly Rule[];
+    };
+
+const rulesOf = new WeakMap<z.ZodType, readonly Rule[]>();
+const nodes = new WeakMap<z.ZodType, Node>();
+const LEAF: Node = { is: 'leaf' };
+
+/** The same schema, whose objects also obey `rules`. Describe it before, or describe the optional: a described schema is a copy. */
+export function withRules<S extends z.ZodObject>(schema: S, ...rules: readonly Rule[]): S {
+  rulesOf.set(schema, [...(rulesOf.get(schema) ?? []), ...rules]);
+  return schema;
+}
+
+/** A rule: at least one of these keys must be there. */
+export function atLeastOne(...keys: readonly [string, ...string[]]): Rule {
+  const reason = `must have at least one of ${keys.join(', ')}`;
+  return (value, path, findings) => {
+    if (keys.every((key) => value[key] === undefined)) findings.violation(path, reason);
+  };
+}
+
+/** A rule: the object that `type` names must be there (`Header` → `header`). */
+export function needsObjectOfType(objects: Readonly<Record<string, string>>): Rule {
+  return (value, path, findings) => {
+    const type = value['type'];
+    const key = typeof type === 'string' && Object.hasOwn(objects, type) ? objects[type] : undefined;
+    if (key !== undefined && value[key] === undefined)
+      findings.violation(child(path, key), `must be given with type ${String(type)}`);
+  };
+}
+
+/** A rule: none of these dotted paths may be set; each that is makes a violation of its own. */
+export function refuses(paths: readonly string[], reason: string): Rule {
+  return (value, path, findings) => {
+    for (const refused of paths) if (at(value, refused) !== undefined) findings.violation(`${path}.${refused}`, reason);
+  };
+}
+
+/** Runs all rules of a schema and reports unknown keys. */
+export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findings, onUnknownKey: OnUnknownKey): void {
+  const walk = (node: Node, given: Json, path: string): void => {
+    if (typeof given !== 'object' || given === null || node.is === 'leaf') return;
+    if (Array.isArray(given)) {
+      if (node.is === 'list') for (const [index, item] of given.entries()) walk(node.item, item, child(path, index));
+    } else if (node.is === 'map') {
+      for (const [key, member] of Object.entries(given)) walk(node.value, member, child(path, key));
+    } else if (node.is === 'object') {
+      for (const [key, member] of Object.entries(given)) {
+        const known = node.keys.get(key);
+        if (known === undefined) {
+          if (!node.isOpen) onUnknownKey(child(path, key), () => hint(key, [...node.keys.keys()]));
+        } else if (typeof member === 'object') walk(known, member, child(path, key));
+      }
+      for (const rule of node.rules) rule(given, path, findings);
+    }
+  };
+  walk(nodeOf(schema), value, 'spec');
+}
+
+function hint(key: string, known: readonly string[]): string {
+  const nearest = nearestKey(key, known);
+  return nearest === null ? `known keys are ${known.join(', ')}` : `did you mean ${JSON.stringify(nearest)}?`;
+}
+
+function nodeOf(schema: z.ZodType): Node {
+  const ready = nodes.get(schema);
+  if (ready !== undefined) return ready;
+  const node = buildNode(schema);
+  nodes.set(schema, node);
+  return node;
+}
+
+function buildNode(schema: z.ZodType): Node {
+  if (schema instanceof z.ZodOptional) return nodeOf(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodArray) return { is: 'list', item: nodeOf(schema.element as z.ZodType) };
+  if (schema instanceof z.ZodRecord) return { is: 'map', value: nodeOf(schema.valueType as z.ZodType) };
+  if (!(schema instanceof z.ZodObject)) return LEAF;
+  const shape = schema.shape as Readonly<Record<string, z.ZodType>>;
+  return {
+    is: 'object',
+    keys: new Map(Object.entries(shape).map(([key, member]) => [key, nodeOf(member)])),
+    isOpen: schema.def.catchall !== undefined,
+    rules: rulesOf.get(schema) ?? [],
+  };
+}

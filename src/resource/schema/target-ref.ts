@@ -1,0 +1,103 @@
+// References by kind: which fields each kind takes (policies 1.1, 1.4). Both spellings, by name and by labels (decisions D8).
+import { z } from 'zod';
+import type { JsonObject } from '../types.ts';
+import type { Findings } from './findings.ts';
+import { isObject, isSet } from './json-access.ts';
+import { choice, integer, pattern, port, text, textMap, UINT32_MAX } from './spec-fields.ts';
+import { withRules } from './spec-rules.ts';
+import { child } from './spec-path.ts';
+
+export type Kinds = readonly [string, ...string[]];
+
+export const SERVICE_KINDS = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'] as const;
+export const ROUTE_KINDS = ['MeshHTTPRoute', 'MeshTCPRoute'] as const;
+/** What every policy may select proxies by; MeshGateway matches nothing (decisions D14). */
+export const PROXY_KINDS = ['Mesh', 'Dataplane', 'MeshSubset', 'MeshService', 'MeshServiceSubset'] as const;
+
+const FIELDS = ['name', 'namespace', 'labels', 'tags', 'sectionName', 'proxyTypes', 'mesh'] as const;
+const BY_NAME_OR_LABELS = ['name', 'namespace', 'labels'];
+
+/** Fields that each kind takes besides `kind`. */
+const FIELDS_OF: ReadonlyMap<string, readonly string[]> = new Map([
+  ['Mesh', ['proxyTypes']],
+  ['Dataplane', [...BY_NAME_OR_LABELS, 'sectionName']],
+  ['MeshSubset', ['tags', 'proxyTypes']],
+  ['MeshService', [...BY_NAME_OR_LABELS, 'sectionName']],
+  ['MeshServiceSubset', ['name', 'tags']],
+  ['MeshGateway', ['name', 'tags']],
+  ['MeshExternalService', BY_NAME_OR_LABELS],
+  ['MeshMultiZoneService', [...BY_NAME_OR_LABELS, 'sectionName']],
+  ['MeshHTTPRoute', BY_NAME_OR_LABELS],
+  ['MeshTCPRoute', BY_NAME_OR_LABELS],
+]);
+const NEEDS_NAME = new Set(['MeshServiceSubset', 'MeshGateway']);
+const NEEDS_NAME_OR_LABELS = new Set<string>([...SERVICE_KINDS, ...ROUTE_KINDS]);
+
+const TAG_KEY = /^[a-zA-Z0-9.\-_:/]+$/;
+const TAG_VALUE = /^[a-zA-Z0-9.\-_:]+$/;
+const NAME = 'lower-case letters, digits, dots, hyphens and underscores';
+
+/** The fields of a reference whose kind is one of `kinds`. */
+function shape<const K extends Kinds>(kinds: K) {
+  return {
+    kind: choice(...kinds),
+    name: pattern(/^[0-9a-z.\-_]*$/, NAME).optional(),
+    namespace: pattern(/^[0-9a-z.\-_]*$/, NAME)
+      .describe('Namespace of `name`; without it the namespace of the policy.')
+      .optional(),
+    labels: textMap().describe('All resources of the kind that carry every one of these labels.').optional(),
+    tags: textMap().optional(),
+    sectionName: text().describe('One port or listener, by its name, else by its port as text.').optional(),
+    proxyTypes: z.array(choice('Sidecar', 'Gateway')).min(1).optional(),
+    mesh: z.string().max(0, 'must not be set: a reference stays within its mesh').optional(),
+  };
+}
+
+/** A reference to one of `kinds`. */
+export function targetRef<const K extends Kinds>(...kinds: K) {
+  return withRules(z.object(shape(kinds)), checkReference);
+}
+
+/** Where a route sends requests to (policies 1.4). */
+export function backendRef() {
+  return withRules(
+    z.object({
+      ...shape([...SERVICE_KINDS, 'MeshServiceSubset']),
+      weight: integer(0, UINT32_MAX)
+        .describe('Share of the requests: weight by the sum of all weights. 1 if not set.')
+        .optional(),
+      port: port().optional(),
+    }),
+    checkReference,
+  );
+}
+
+function checkReference(ref: JsonObject, path: string, findings: Findings): void {
+  const kind = ref['kind'];
+  const fields = typeof kind === 'string' ? FIELDS_OF.get(kind) : undefined;
+  checkTags(ref, path, findings);
+  if (typeof kind !== 'string' || fields === undefined) return;
+  for (const field of FIELDS) {
+    if (field !== 'mesh' && isSet(ref[field]) && !fields.includes(field))
+      findings.violation(child(path, field), `must not be set with kind ${kind}: allowed are ${fields.join(', ')}`);
+  }
+  const hasName = isSet(ref['name']);
+  const hasLabels = isSet(ref['labels']);
+  if (NEEDS_NAME.has(kind) && !hasName) findings.violation(child(path, 'name'), `must be given with kind ${kind}`);
+  if (!fields.includes('labels')) return;
+  if (hasLabels && (hasName || isSet(ref['namespace'])))
+    findings.violation(child(path, 'labels'), 'must not be set beside name or namespace: refer by one or the other');
+  else if (!hasLabels && !hasName && (NEEDS_NAME_OR_LABELS.has(kind) || isSet(ref['namespace'])))
+    findings.violation(child(path, 'name'), `must be given with kind ${kind}, or labels in its place`);
+}
+
+function checkTags(ref: JsonObject, path: string, findings: Findings): void {
+  const tags = ref['tags'];
+  if (!isObject(tags)) return;
+  for (const [key, value] of Object.entries(tags)) {
+    const at = child(child(path, 'tags'), key);
+    if (!TAG_KEY.test(key)) findings.violation(at, 'must have a key of letters, digits and . - _ : /');
+    if (typeof value === 'string' && !TAG_VALUE.test(value))
+      findings.violation(at, 'must be letters, digits and . - _ :, not empty');
+  }
+}
