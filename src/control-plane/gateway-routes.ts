@@ -14,7 +14,7 @@ import { computeLabels, type Writer } from '../resource/compute-labels.ts';
 import { label } from '../resource/labels.ts';
 import { storedNameOf } from '../resource/stored-name.ts';
 import { typeOf } from '../resource/type-registry.ts';
-import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
+import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
 import type { ResourceStore, StoreChange, Write } from '../store/resource-store.ts';
 
 export type GatewayRoutesOptions = {
@@ -34,68 +34,77 @@ const ATTEMPTS = 5;
 
 /** Follows the store until the signal aborts; the leader alone runs it. Throws when the store fails, to be run again. */
 export async function runGatewayRoutes(options: GatewayRoutesOptions, signal: AbortSignal): Promise<void> {
+  /** Meshes with such routes, or rows made of them: in the others no service and no policy is looked at. */
+  let active = new Set<string>();
   for await (const change of options.store.changes(signal)) {
-    const meshes = await meshesOf(options.store, change);
-    for (const mesh of meshes) await deriveGatewayRoutes(options, mesh);
+    if (change.kind === 'all' || (change.kind === 'type' && GATEWAY_TYPES.has(change.type)))
+      active = await meshesInUse(options.store);
+    else if (change.kind === 'keys') for (const { type, mesh } of change.keys) if (GATEWAY_TYPES.has(type)) active.add(mesh);
+    for (const mesh of meshesOf(change, active)) if (!(await deriveGatewayRoutes(options, mesh))) active.delete(mesh);
   }
 }
 
-/** Brings the derived rows of one mesh in step with its routes and services as they stand now. */
-export async function deriveGatewayRoutes({ store, writer, clock, log }: GatewayRoutesOptions, mesh: string): Promise<void> {
+/**
+ * Brings the derived rows of one mesh in step with its routes and services as they stand now.
+ * @returns false when the mesh has neither
+ */
+export async function deriveGatewayRoutes({ store, writer, clock, log }: GatewayRoutesOptions, mesh: string): Promise<boolean> {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const lists = [...GATEWAY_TYPES].map((type) => store.list({ type, mesh }));
-    const routes = (await Promise.all(lists)).flat();
-    const derived = await listAll(store, DERIVED, mesh);
-    const isDerived = (row: Resource): boolean =>
-      row.labels[label.managedBy] === MANAGED_BY && GATEWAY_TYPES.has(row.owner?.type ?? '');
-    if (routes.length === 0 && !derived.some(isDerived)) return;
+    const routes = await listAll(store, [...GATEWAY_TYPES], mesh);
+    const derived = (await listAll(store, DERIVED, mesh, { [label.managedBy]: MANAGED_BY })).filter(isDerived);
+    if (routes.length === 0 && derived.length === 0) return false;
     const resolve = serviceResolver(await listAll(store, SERVICES, mesh), mesh, writer.zone);
-    const stored = new Map(derived.map((row) => [keyText(row), row]));
-    const writes: Write[] = [];
-    const wanted = new Set<string>();
-    for (const route of routes) {
-      const { rows, status } = derive(route, resolve, stored, writer, clock.now());
-      for (const row of rows) wanted.add(keyText(row.key));
-      writes.push(...rows.flatMap((row) => differing(row, stored.get(keyText(row.key)))));
-      if (!isDeepStrictEqual(status, route.status)) {
-        const { labels, spec, version } = route;
-        writes.push({ op: 'update', key: keyOf(route), labels, spec, status, expectVersion: version });
-      }
-    }
-    for (const row of derived)
-      if (isDerived(row) && !wanted.has(keyText(row))) writes.push({ op: 'delete', key: keyOf(row), expectVersion: row.version });
-    if (writes.length === 0) return;
+    const made = routes.map((route) => derive(route, resolve, writer, clock.now()));
+    const wanted = new Map(made.flatMap(({ rows }) => rows).map((row) => [keyText(row.key), row]));
+    const found = await store.getMany([...wanted.values()].map(({ key }) => key));
+    const stored = new Map(found.map((row) => [keyText(row), row]));
+    const gone = derived.filter((row) => !wanted.has(keyText(row)));
+    const writes: Write[] = [
+      ...made.flatMap((one) => writesOf(one, stored)),
+      ...gone.map((row): Write => ({ op: 'delete', key: keyOf(row), expectVersion: row.version })),
+    ];
+    if (writes.length === 0) return true;
     const outcomes = await store.writeBatch(writes);
     log.info({ mesh, writes: writes.length }, 'derived mesh routes from Gateway API routes');
-    if (outcomes.every((outcome) => 'version' in outcome)) return;
+    if (outcomes.every((outcome) => 'version' in outcome)) return true;
   }
   log.warn({ mesh }, 'others keep writing the derived routes; they are looked at again with the next change');
+  return true;
 }
 
 type DerivedRow = Write & { readonly op: 'create' };
 
-/** What one route makes, and what its author is told. A name that another row has is left to that row. */
-function derive(
-  route: Resource,
-  resolve: Resolver,
-  stored: ReadonlyMap<string, Resource>,
-  writer: Writer,
-  now: Date,
-): { rows: DerivedRow[]; status: JsonObject } {
+/** What one route makes, and what its author is told. */
+type Derived = { readonly route: Resource; readonly rows: readonly DerivedRow[]; readonly status: JsonObject };
+
+function derive(route: Resource, resolve: Resolver, writer: Writer, now: Date): Derived {
   const parsed = parseRoute(documentOf(route), { mesh: route.mesh });
   // Checked when it was written; a row that came another way says so in its status.
-  if ('violations' in parsed)
-    return { rows: [], status: { parents: [], invalid: parsed.violations.map(({ field, reason }) => `${field}: ${reason}`) } };
+  if ('violations' in parsed) {
+    const invalid = parsed.violations.map(({ field, reason }) => `${field}: ${reason}`);
+    return { route, rows: [], status: { parents: [], invalid } };
+  }
   const { resources, resolved } = toMeshRoutes(parsed.route, resolve);
-  const rows = resources.map((resource) => rowOf(resource, route, writer));
+  const status = routeStatus(resolved, { former: route.status, now, generation: 1 });
+  return { route, rows: resources.map((resource) => rowOf(resource, route, writer)), status };
+}
+
+/** What differs of the rows and of the status. A name that another row has is left to that row, and the author is told. */
+function writesOf({ route, rows, status }: Derived, stored: ReadonlyMap<string, Resource>): Write[] {
   const isTaken = ({ key }: DerivedRow): boolean => {
     const row = stored.get(keyText(key));
     return row !== undefined && !isDeepStrictEqual(row.owner, keyOf(route));
   };
   const taken = rows.find(isTaken);
-  const former = route.status;
-  const status = routeStatus(resolved, { former, now, generation: 1 });
-  return { rows: rows.filter((row) => !isTaken(row)), status: taken === undefined ? status : refused(status, taken.key, former) };
+  const told = taken === undefined ? status : refused(status, taken.key, route.status);
+  const writes = rows.filter((row) => !isTaken(row)).flatMap((row) => differing(row, stored.get(keyText(row.key))));
+  if (isDeepStrictEqual(told, route.status)) return writes;
+  const { labels, spec, version } = route;
+  return [...writes, { op: 'update', key: keyOf(route), labels, spec, status: told, expectVersion: version }];
+}
+
+function isDerived({ owner }: Resource): boolean {
+  return owner !== null && GATEWAY_TYPES.has(owner.type);
 }
 
 function rowOf({ type, mesh, name, labels, spec }: DerivedResource, route: Resource, writer: Writer): DerivedRow {
@@ -131,17 +140,28 @@ function withoutTimes(status: JsonObject): unknown {
   return JSON.parse(JSON.stringify(status, (key, value: unknown) => (key === 'lastTransitionTime' ? undefined : value)));
 }
 
-async function listAll(store: ResourceStore, types: readonly string[], mesh: string): Promise<Resource[]> {
-  return (await Promise.all(types.map((type) => store.list({ type, mesh })))).flat();
+async function listAll(store: ResourceStore, types: readonly string[], mesh: string, labels?: Labels): Promise<Resource[]> {
+  const lists = types.map((type) => store.list({ type, mesh, ...(labels !== undefined && { labels }) }));
+  return (await Promise.all(lists)).flat();
 }
 
-/** The meshes that a change may concern. */
-async function meshesOf(store: ResourceStore, change: StoreChange): Promise<Set<string>> {
+async function meshesInUse(store: ResourceStore): Promise<Set<string>> {
+  const labels = { [label.managedBy]: MANAGED_BY };
+  const [routes, derived] = await Promise.all([
+    store.outline({ types: [...GATEWAY_TYPES] }),
+    store.outline({ types: DERIVED, labels }),
+  ]);
+  return new Set([...routes, ...derived].map(({ mesh }) => mesh));
+}
+
+/** The meshes in use that a change may concern. */
+function meshesOf(change: StoreChange, active: ReadonlySet<string>): string[] {
   const concerns = (type: string): boolean => GATEWAY_TYPES.has(type) || SERVICES.includes(type) || DERIVED.includes(type);
-  if (change.kind === 'mark') return new Set();
-  if (change.kind === 'keys') return new Set(change.keys.filter(({ type }) => concerns(type)).map(({ mesh }) => mesh));
-  if (change.kind === 'type' && !concerns(change.type)) return new Set();
-  return new Set((await store.list({ type: 'Mesh' })).map(({ name }) => name));
+  if (active.size === 0 || change.kind === 'mark') return [];
+  if (change.kind === 'all') return [...active];
+  if (change.kind === 'type') return concerns(change.type) ? [...active] : [];
+  const meshes = new Set(change.keys.filter(({ type }) => concerns(type)).map(({ mesh }) => mesh));
+  return [...meshes].filter((mesh) => active.has(mesh));
 }
 
 function keyOf({ type, mesh, name }: ResourceKey): ResourceKey {

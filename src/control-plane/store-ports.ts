@@ -15,7 +15,7 @@ export function sourceOf(store: ResourceStore): Source {
 export function sinkOf(store: ResourceStore, peer: string): Sink {
   return {
     getMany: (keys) => store.getMany(keys),
-    list: (type, query) => store.list({ type, ...query }),
+    outline: (types, scope) => store.outline({ types, ...scope }),
     write: (writes, epoch) => store.writeBatch(writes, { peer, epoch }),
     raiseEpoch: () => store.raiseEpoch(peer),
   };

@@ -37,10 +37,16 @@ export type SinkOutcome =
   | { readonly result: 'exists' | 'missing' | 'conflict' }
   | { readonly result: 'rejected'; readonly message: string };
 
+/** Rows with these labels, and rows whose stored name begins so. */
+export type Scope = { readonly labels: Labels; readonly namePrefix: string };
+
+/** A row without what makes it large. */
+export type Outline = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'labels' | 'syncVersion' | 'owner'>;
+
 export interface Sink {
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
-  /** All rows of a type, or those that a query finds. */
-  list(type: string, query?: { readonly labels: Labels } | { readonly nameContains: string }): Promise<Resource[]>;
+  /** The rows of these types, of which the version is told at a resume and which may be pruned; all of them, or those in `scope`. */
+  outline(types: readonly string[], scope: Scope | null): Promise<Outline[]>;
   /** One transaction; outcomes in the order of `writes`. Throws on a lost fence or an unreachable store. */
   write(writes: readonly SinkWrite[], epoch: number): Promise<SinkOutcome[]>;
   /** Opens the fence of one receiver of this peer: older epochs can write no more (engine 11). */

@@ -9,7 +9,7 @@ import { encodeDeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts'
 import { keyText, readResponse, type Incoming, type ReadResponse, type Validate } from './incoming.ts';
 import { nodeMetadata, type OwnNode } from './node.ts';
 import type { SyncObserver } from './observer.ts';
-import type { Sink, SinkWrite } from './ports.ts';
+import type { Outline, Sink, SinkWrite } from './ports.ts';
 import { describeRefusals, refusalOf, writeRefusals, type Refusal } from './refusal.ts';
 import type { ReceiveRules } from './rules.ts';
 import { planWrites, type Work } from './write-plan.ts';
@@ -66,11 +66,9 @@ export class Receiver {
   /** Opens the fence and sends one request per type, without waiting (kds-wire 2.2), unless one type goes before the others. */
   async start(): Promise<void> {
     this.#epoch = await this.#options.sink.raiseEpoch();
-    const first = this.#admission?.type;
-    for (const info of this.#types.values()) {
-      if (first === undefined) await this.#subscribe(info, this.#options.resume);
-      else if (info.name === first) await this.#subscribe(info, false);
-    }
+    const first = this.#types.get(this.#admission?.type ?? '');
+    if (first === undefined) await this.#subscribeAll([...this.#types.values()]);
+    else this.#subscribe(first, null);
   }
 
   /**
@@ -93,7 +91,7 @@ export class Receiver {
     observe({ kind: 'received', peer, streamId, type: info.name, written, refused, seconds: (now() - began) / 1000 });
     if (admission === null) return;
     this.#admission = null;
-    for (const other of this.#types.values()) if (other !== info) await this.#subscribe(other, this.#options.resume);
+    await this.#subscribeAll([...this.#types.values()].filter((other) => other !== info));
   }
 
   /** What the last part of a full state leaves alone: all that was named in it, whether it was good or not. */
@@ -106,9 +104,14 @@ export class Receiver {
     return { except: named };
   }
 
-  async #subscribe(info: TypeInfo, resume: boolean): Promise<void> {
+  async #subscribeAll(types: readonly TypeInfo[]): Promise<void> {
+    const versions = this.#options.resume ? await this.#versionsOf(types) : null;
+    for (const info of types) this.#subscribe(info, versions?.get(info.name) ?? null);
+  }
+
+  /** @param versions null: the full state is wanted */
+  #subscribe(info: TypeInfo, versions: ReadonlyMap<string, string> | null): void {
     const { send, zone, node, maxMessageBytes } = this.#options;
-    const versions = resume ? await this.#versionsOf(info) : null;
     const fits = versions !== null && sizeOf(versions) <= maxMessageBytes / 2;
     if (!fits) this.#fullState.set(info.name, new Set());
     send(
@@ -151,20 +154,21 @@ export class Receiver {
     return [...known.values()];
   }
 
-  /** `Resource.name` → version of every row in scope; `''` where it is unknown, so that it is updated or removed. */
-  async #versionsOf(info: TypeInfo): Promise<Map<string, string>> {
-    const rows = await this.#rowsInScope(info);
-    return new Map(rows.map((row) => [`${row.name}.${row.mesh}`, row.syncVersion ?? '']));
+  /** `Resource.name` → version of every row in scope, by type; `''` where it is unknown, so that it is updated or removed. */
+  async #versionsOf(types: readonly TypeInfo[]): Promise<Map<string, Map<string, string>>> {
+    const versions = new Map(types.map(({ name }) => [name, new Map<string, string>()]));
+    for (const { type, name, mesh, syncVersion } of await this.#inScope(types))
+      versions.get(type)?.set(`${name}.${mesh}`, syncVersion ?? '');
+    return versions;
   }
 
-  async #rowsInScope(info: TypeInfo): Promise<Resource[]> {
+  async #inScope(types: readonly TypeInfo[]): Promise<Outline[]> {
     const { rules, sink } = this.#options;
-    const lists =
-      rules.scope.length === 0
-        ? [await sink.list(info.name)]
-        : await Promise.all(rules.scope.map((query) => sink.list(info.name, query)));
-    const rows = new Map(lists.flat().map((row) => [keyText(row), row]));
-    return [...rows.values()].filter((row) => rules.inScope(row, info));
+    const rows = await sink.outline(
+      types.map(({ name }) => name),
+      rules.scope,
+    );
+    return rows.filter((row) => rules.inScope(row, this.#types.get(row.type) as TypeInfo));
   }
 
   /** Writes what differs; a row that another writer changes meanwhile is read and decided again. */
@@ -174,8 +178,9 @@ export class Receiver {
     let written = 0;
     let work: Work | null = all;
     for (let attempt = 1; work !== null; attempt += 1) {
-      const stored = await this.#rowsFor(info, work);
-      const plan = planWrites({ info, rules, ...work, stored, exactVersions: resume });
+      const { incoming } = work;
+      const stored = new Map((await this.#rowsOf(info, incoming.values())).map((row) => [keyText(row), row]));
+      const plan = planWrites({ info, rules, incoming, stored, gone: await this.#rowsGone(info, work), exactVersions: resume });
       refusals.push(...plan.refusals);
       if (plan.writes.length === 0) break;
       const outcomes = await sink.write(plan.writes, this.#epoch);
@@ -198,13 +203,17 @@ export class Receiver {
     return { written, refusals };
   }
 
-  /** The stored rows that matter: those named, or, for a full state, all in scope and those named. */
-  async #rowsFor(info: TypeInfo, { incoming, removed, prune }: Work): Promise<Map<string, Resource>> {
-    const keys = new Map(removed);
-    for (const [text, { name, mesh }] of incoming) keys.set(text, { type: info.name, mesh, name });
-    const rows = keys.size === 0 ? [] : await this.#options.sink.getMany([...keys.values()]);
-    if (prune !== null) rows.push(...(await this.#rowsInScope(info)));
-    return new Map(rows.map((row) => [keyText(row), row]));
+  async #rowsOf(info: TypeInfo, named: Iterable<{ readonly mesh: string; readonly name: string }>): Promise<Resource[]> {
+    const keys = [...named].map(({ mesh, name }) => ({ type: info.name, mesh, name }));
+    return keys.length === 0 ? [] : await this.#options.sink.getMany(keys);
+  }
+
+  /** What the peer does not have any more: what it says is gone, and at the end of a full state what it did not name. */
+  async #rowsGone(info: TypeInfo, { removed, prune }: Work): Promise<Outline[]> {
+    const rows = new Map<string, Outline>((await this.#rowsOf(info, removed.values())).map((row) => [keyText(row), row]));
+    if (prune === null) return [...rows.values()];
+    for (const row of await this.#inScope([info])) if (!prune.except.has(keyText(row))) rows.set(keyText(row), row);
+    return [...rows.values()];
   }
 }
 

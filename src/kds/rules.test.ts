@@ -356,7 +356,7 @@ describe('what a zone stores (kds-wire 6.1)', () => {
   const rules = zoneReceiveRules();
 
   it('asks for the types marked G→Z or X, takes them as they are and keeps its own status', () => {
-    expect(rules).toMatchObject({ by: 'zone', types: zoneConsumes, status: 'keep', ownerOnCreate: null, scope: [] });
+    expect(rules).toMatchObject({ by: 'zone', types: zoneConsumes, status: 'keep', ownerOnCreate: null, scope: null });
     const sent = { name: 'x', mesh: 'default', labels: FROM_EAST, spec: { a: 1 }, status: {} };
     for (const info of rules.types) expect(rules.rewrite(sent, info)).toBe(sent);
     expect(rules.storedName('x')).toBe('x');
@@ -447,11 +447,8 @@ describe('what global stores of a zone (kds-wire 6.1)', () => {
     const name = fc.constantFrom('east.thing', 'west.thing', 'thing', 'eastern.thing');
     fc.assert(
       fc.property(name, labels, (row, rowLabels) => {
-        const isFound = rules.scope.some((query) =>
-          'labels' in query
-            ? Object.entries(query.labels).every(([key, value]) => rowLabels[key] === value)
-            : row.includes(query.nameContains),
-        );
+        const hasLabels = Object.entries(rules.scope?.labels ?? {}).every(([key, value]) => rowLabels[key] === value);
+        const isFound = hasLabels || row.startsWith(rules.scope?.namePrefix ?? 'none');
         if (rules.inScope({ name: row, labels: rowLabels }, typeOf('MeshTimeout'))) expect(isFound).toBe(true);
       }),
     );

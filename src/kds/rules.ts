@@ -6,9 +6,10 @@ import { hashName } from '../resource/hash-name.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { policyRole } from '../resource/policy-role.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
-import type { Json, JsonObject, Labels, Mode, Resource, ResourceKey } from '../resource/types.ts';
+import type { Json, JsonObject, Mode, Resource, ResourceKey } from '../resource/types.ts';
 import type { WireResource } from '../resource/codec.ts';
 import { feature } from './features.ts';
+import type { Scope } from './ports.ts';
 
 /** Who may see an entry. `others`: every zone but the one it comes from, and only while that one is enabled. */
 export type Audience =
@@ -163,8 +164,6 @@ export function audienceOf(rules: SendRules, resource: Resource): { audience: Au
   return { audience: NOBODY, because: isOwn ? 'stays where it was written' : 'comes from another control plane' };
 }
 
-export type ScopeQuery = { readonly labels: Labels } | { readonly nameContains: string };
-
 /** A stored row, or what came and may become one. */
 export type ScopedResource = Pick<Resource, 'name' | 'labels'> & Partial<Pick<Resource, 'syncVersion' | 'owner'>>;
 
@@ -179,8 +178,8 @@ export type ReceiveRules = {
   readonly rewrite: (resource: WireResource, info: TypeInfo) => WireResource;
   /** Only rows in scope, stored or incoming, are seen; the others are invisible (kds-wire 6.1). */
   readonly inScope: (resource: ScopedResource, info: TypeInfo) => boolean;
-  /** Queries that together find every row in scope; none = all rows of the type. */
-  readonly scope: readonly ScopeQuery[];
+  /** What finds every row in scope; null = all rows of the type. */
+  readonly scope: Scope | null;
   readonly ownerOnCreate: ResourceKey | null;
 };
 
@@ -200,7 +199,7 @@ export function zoneReceiveRules(): ReceiveRules {
       const origin = labels[label.origin];
       return (origin !== undefined && origin !== 'zone') || (syncVersion ?? null) !== null;
     },
-    scope: [],
+    scope: null,
     ownerOnCreate: null,
   };
 }
@@ -226,7 +225,7 @@ export function globalReceiveRules(zone: string, options: { hashedNames: boolean
       if (labels[label.origin] === 'global') return false;
       return labels[label.zone] === zone || (labels[label.zone] === undefined && name.startsWith(`${zone}.`));
     },
-    scope: [{ labels: { [label.zone]: zone } }, { nameContains: `${zone}.` }],
+    scope: { labels: { [label.zone]: zone }, namePrefix: `${zone}.` },
     ownerOnCreate: { type: 'Zone', mesh: '', name: zone },
   };
 }

@@ -3,8 +3,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
-import type { Incoming } from './incoming.ts';
-import type { SinkWrite } from './ports.ts';
+import { keyText, type Incoming } from './incoming.ts';
+import type { Outline, SinkWrite } from './ports.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
 import type { ReceiveRules } from './rules.ts';
 
@@ -16,18 +16,20 @@ export type Work = {
   readonly prune: { readonly except: ReadonlySet<string> } | null;
 };
 
-export type PlanInput = Work & {
+export type PlanInput = Pick<Work, 'incoming'> & {
   readonly info: TypeInfo;
   readonly rules: ReceiveRules;
-  /** The rows that the response is about; of a full state all rows in scope too. */
+  /** The rows of what is incoming, as far as they exist. */
   readonly stored: ReadonlyMap<string, Resource>;
+  /** The rows that the peer does not have any more. */
+  readonly gone: readonly Outline[];
   /** The version of an equal row must be right, because the peer resumes by it (decisions D29). */
   readonly exactVersions: boolean;
 };
 
 /** The writes, and what cannot be written because the name is taken by a row out of scope. */
 export function planWrites(input: PlanInput): { writes: SinkWrite[]; refusals: Refusal[] } {
-  const { info, rules, incoming, removed, stored, prune } = input;
+  const { info, rules, incoming, stored, gone } = input;
   const writes: SinkWrite[] = [];
   const refusals: Refusal[] = [];
   for (const [text, resource] of incoming) {
@@ -39,10 +41,9 @@ export function planWrites(input: PlanInput): { writes: SinkWrite[]; refusals: R
     else if (!rules.inScope(row, info)) refusals.push(refusalOf(info.name, key, 'resource already exists'));
     else if (!isEqual(row, resource, input)) writes.push({ op: 'update', ...content, expectVersion: row.version });
   }
-  for (const [text, row] of stored) {
-    const isGone = removed.has(text) || (prune !== null && !prune.except.has(text));
-    if (!isGone || incoming.has(text) || !rules.inScope(row, info)) continue;
-    writes.push({ op: 'delete', key: { type: info.name, mesh: row.mesh, name: row.name }, expectVersion: row.version });
+  for (const { type, mesh, name, version, ...row } of gone) {
+    if (incoming.has(keyText({ mesh, name })) || !rules.inScope({ name, ...row }, info)) continue;
+    writes.push({ op: 'delete', key: { type, mesh, name }, expectVersion: version });
   }
   return { writes, refusals };
 }

@@ -13,6 +13,12 @@ export type ListQuery = {
   readonly offset?: number;
 };
 
+/** The rows of some types; of those with these labels or this beginning of the stored name, where any of the two is given. */
+export type OutlineQuery = { readonly types: readonly string[]; readonly labels?: Labels; readonly namePrefix?: string };
+
+/** A row without what makes it large. */
+export type Outline = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'labels' | 'syncVersion' | 'owner'>;
+
 /**
  * One write. `create` fails if the row exists, `update` and `delete` if it does not; `put` does whichever is needed.
  * With `expectVersion` an update or delete fails on any other version. `status` left out keeps the stored one.
@@ -56,6 +62,8 @@ export interface ResourceStore {
   /** The rows that exist among `keys`, in no particular order. */
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
   list(query: ListQuery): Promise<Resource[]>;
+  /** What a resume and a prune need of many rows, in one statement. */
+  outline(query: OutlineQuery): Promise<Outline[]>;
   count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number>;
 
   /** Writes one row. Writes that arrive while a transaction is in flight go together in the next one (design 3). */

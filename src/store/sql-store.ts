@@ -5,26 +5,34 @@ import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
 import { CHANNEL, ChangeFeed } from './change-feed.ts';
+import { CombinedReader } from './combined-reader.ts';
 import { CombinedWriter } from './combined-writer.ts';
 import { pingUntilLost, type Database } from './database.ts';
-import type { Fence, ListQuery, ResourceStore, StoreChange, Write, WriteOutcome } from './resource-store.ts';
+import type {
+  Fence,
+  ListQuery,
+  Outline,
+  OutlineQuery,
+  ResourceStore,
+  StoreChange,
+  Write,
+  WriteOutcome,
+} from './resource-store.ts';
 import { requireFence, runWrites } from './write-batch.ts';
 
-type Row = {
+type OutlineRow = {
   type: string;
   mesh: string;
   name: string;
   version: number;
-  spec: string | null;
   labels: string | null;
-  status: string | null;
-  created: string;
-  modified: string;
   owner_type: string | null;
   owner_mesh: string | null;
   owner_name: string | null;
   sync_version: string | null;
 };
+
+type Row = OutlineRow & { spec: string | null; status: string | null; created: string; modified: string };
 
 const columns = sql`r.type, r.mesh, r.name, r.version, r.spec, r.labels::text as labels, r.status::text as status,
   r.creation_time::text as created, r.modification_time::text as modified, r.owner_type, r.owner_mesh, r.owner_name, r.sync_version`;
@@ -32,19 +40,18 @@ const columns = sql`r.type, r.mesh, r.name, r.version, r.spec, r.labels::text as
 export class SqlStore implements ResourceStore {
   readonly #database: Database;
   readonly #feed: ChangeFeed;
+  readonly #reader: CombinedReader;
   readonly #writer: CombinedWriter;
 
   constructor(database: Database, log: Logger) {
     this.#database = database;
     this.#feed = new ChangeFeed(database, log);
+    this.#reader = new CombinedReader((keys) => this.getMany(keys));
     this.#writer = new CombinedWriter((writes) => this.writeBatch(writes));
   }
 
   async get(key: ResourceKey): Promise<Resource | undefined> {
-    const rows = await this.#rows(
-      sql`select ${columns} from resources r where r.type = ${key.type} and r.mesh = ${key.mesh} and r.name = ${key.name}`,
-    );
-    return rows[0];
+    return await this.#reader.get(key);
   }
 
   async getMany(keys: readonly ResourceKey[]): Promise<Resource[]> {
@@ -59,6 +66,24 @@ export class SqlStore implements ResourceStore {
     return await this.#rows(
       sql`select ${columns} from resources r where ${conditions(query)} order by r.mesh collate "C", r.name collate "C" ${page}`,
     );
+  }
+
+  async outline({ types, labels, namePrefix }: OutlineQuery): Promise<Outline[]> {
+    const either = [
+      ...(labels === undefined ? [] : [sql`r.labels @> ${JSON.stringify(labels)}::jsonb`]),
+      ...(namePrefix === undefined ? [] : [sql`r.name like ${`${escapeLike(namePrefix)}%`}`]),
+    ];
+    const rows = await this.#try(() =>
+      sql<OutlineRow>`select r.type, r.mesh, r.name, r.version, r.labels::text as labels, r.sync_version, r.owner_type, r.owner_mesh, r.owner_name
+        from resources r where r.type = any(${[...types]}::text[]) ${either.length === 0 ? sql`` : sql`and (${sql.join(either, sql` or `)})`}`.execute(
+        this.#database.db,
+      ),
+    );
+    return rows.rows.map((row) => ({
+      ...{ type: row.type, mesh: row.mesh, name: row.name, version: row.version, syncVersion: row.sync_version },
+      labels: parseObject(row.labels) as Labels,
+      owner: ownerOf(row),
+    }));
   }
 
   async count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number> {
@@ -168,12 +193,15 @@ function conditions({ type, mesh, labels, nameContains }: Omit<ListQuery, 'limit
   const parts = [sql`r.type = ${type}`];
   if (mesh !== undefined) parts.push(sql`r.mesh = ${mesh}`);
   if (labels !== undefined) parts.push(sql`r.labels @> ${JSON.stringify(labels)}::jsonb`);
-  if (nameContains !== undefined) parts.push(sql`r.name like ${`%${nameContains.replace(/[\\%_]/g, '\\$&')}%`}`);
+  if (nameContains !== undefined) parts.push(sql`r.name like ${`%${escapeLike(nameContains)}%`}`);
   return sql.join(parts, sql` and `);
 }
 
+function escapeLike(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&');
+}
+
 function resourceOf(row: Row): Resource {
-  const owner = row.owner_type === null ? null : { type: row.owner_type, mesh: row.owner_mesh ?? '', name: row.owner_name ?? '' };
   return {
     type: row.type,
     mesh: row.mesh,
@@ -184,9 +212,13 @@ function resourceOf(row: Row): Resource {
     status: parseObject(row.status),
     creationTime: utc(row.created),
     modificationTime: utc(row.modified),
-    owner,
+    owner: ownerOf(row),
     syncVersion: row.sync_version,
   };
+}
+
+function ownerOf({ owner_type: type, owner_mesh: mesh, owner_name: name }: OutlineRow): ResourceKey | null {
+  return type === null ? null : { type, mesh: mesh ?? '', name: name ?? '' };
 }
 
 /** NULL, JSON null and the empty text of old rows read as an empty object. */

@@ -1,5 +1,13 @@
 // A few lines of a ResourceStore for unit tests that need rows, versions and hints, and nothing else of a database.
-import type { ListQuery, ResourceStore, StoreChange, Write, WriteOutcome } from '../../src/store/resource-store.ts';
+import type {
+  ListQuery,
+  Outline,
+  OutlineQuery,
+  ResourceStore,
+  StoreChange,
+  Write,
+  WriteOutcome,
+} from '../../src/store/resource-store.ts';
 import type { Resource, ResourceKey } from '../../src/resource/types.ts';
 
 export class TinyStore implements ResourceStore {
@@ -16,9 +24,20 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve(keys.map((key) => this.rows.get(idOf(key))).filter((row) => row !== undefined));
   }
 
-  list({ type, mesh, nameContains = '' }: ListQuery): Promise<Resource[]> {
+  list({ type, mesh, labels = {}, nameContains = '' }: ListQuery): Promise<Resource[]> {
     const rows = [...this.rows.values()].filter((row) => row.type === type && (mesh === undefined || row.mesh === mesh));
-    return Promise.resolve(rows.filter((row) => row.name.includes(nameContains)));
+    const hasLabels = (row: Resource): boolean => Object.entries(labels).every(([key, value]) => row.labels[key] === value);
+    return Promise.resolve(rows.filter((row) => row.name.includes(nameContains) && hasLabels(row)));
+  }
+
+  outline({ types, labels, namePrefix }: OutlineQuery): Promise<Outline[]> {
+    const hasLabels = (row: Resource): boolean =>
+      labels !== undefined && Object.entries(labels).every(([key, value]) => row.labels[key] === value);
+    const isFound = (row: Resource): boolean =>
+      (labels === undefined && namePrefix === undefined) ||
+      hasLabels(row) ||
+      (namePrefix !== undefined && row.name.startsWith(namePrefix));
+    return Promise.resolve([...this.rows.values()].filter((row) => types.includes(row.type) && isFound(row)));
   }
 
   async count(query: ListQuery): Promise<number> {

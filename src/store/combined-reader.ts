@@ -1,0 +1,55 @@
+// Single reads, combined: while one statement is in flight the keys that are asked for wait and go together in the next, so that
+// a busy API costs few round trips. What is read began after it was asked for: nobody sees a state older than his own write.
+import type { Resource, ResourceKey } from '../resource/types.ts';
+
+/** Statements at a time; each holds a connection of the pool. */
+const MOST_IN_FLIGHT = 2;
+const MOST_AT_ONCE = 1_000;
+
+type Waiting = {
+  readonly key: ResourceKey;
+  readonly resolve: (row: Resource | undefined) => void;
+  readonly reject: (error: unknown) => void;
+};
+
+export class CombinedReader {
+  readonly #read: (keys: readonly ResourceKey[]) => Promise<Resource[]>;
+  #queue: Waiting[] = [];
+  #inFlight = 0;
+
+  constructor(read: (keys: readonly ResourceKey[]) => Promise<Resource[]>) {
+    this.#read = read;
+  }
+
+  async get(key: ResourceKey): Promise<Resource | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<Resource | undefined>();
+    this.#queue.push({ key, resolve, reject });
+    // The keys of one turn of the event loop go together.
+    if (this.#queue.length === 1) queueMicrotask(() => this.#next());
+    return await promise;
+  }
+
+  #next(): void {
+    if (this.#inFlight >= MOST_IN_FLIGHT || this.#queue.length === 0) return;
+    const batch = this.#queue.splice(0, MOST_AT_ONCE);
+    this.#inFlight += 1;
+    void this.#run(batch).finally(() => {
+      this.#inFlight -= 1;
+      this.#next();
+    });
+  }
+
+  async #run(batch: readonly Waiting[]): Promise<void> {
+    try {
+      const keys = new Map(batch.map(({ key }) => [textOf(key), key]));
+      const rows = new Map((await this.#read([...keys.values()])).map((row) => [textOf(row), row]));
+      for (const { key, resolve } of batch) resolve(rows.get(textOf(key)));
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    }
+  }
+}
+
+function textOf({ type, mesh, name }: ResourceKey): string {
+  return JSON.stringify([type, mesh, name]);
+}
