@@ -1,0 +1,55 @@
+// Every process that a run starts. Invariant: none outlives it, whether it ends well, fails or is interrupted.
+import { fork, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+const MERIDIAN = join(import.meta.dirname, '../bin/meridian');
+/** A process that does not end by itself within this is killed. */
+const END_MS = 5_000;
+
+const live = new Set<ChildProcess>();
+
+process.once('exit', () => {
+  for (const child of live) child.kill('SIGKILL');
+});
+
+/** A script of this folder in a process of its own, with a channel for messages. */
+export function startScript(file: string): ChildProcess {
+  return track(fork(join(import.meta.dirname, file), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }));
+}
+
+export function startMeridianCommand(args: readonly string[], env: Record<string, string>): ChildProcess {
+  return track(spawn(MERIDIAN, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'inherit'] }));
+}
+
+export async function endChild(child: ChildProcess): Promise<void> {
+  if (!live.has(child)) return;
+  const ended = once(child, 'exit');
+  const timer = setTimeout(() => child.kill('SIGKILL'), END_MS);
+  child.kill('SIGTERM');
+  await ended;
+  clearTimeout(timer);
+}
+
+export async function endChildren(): Promise<void> {
+  await Promise.all([...live].map(endChild));
+}
+
+/** The next message of a child. @throws Error when it ends before it says anything */
+export async function nextMessage<T>(child: ChildProcess): Promise<T> {
+  return await new Promise((resolve, reject) => {
+    const onExit = (code: number | null): void => reject(new Error(`a process ended with ${String(code)} before it answered`));
+    child.once('exit', onExit);
+    child.once('message', (message: unknown) => {
+      child.off('exit', onExit);
+      resolve(message as T);
+    });
+  });
+}
+
+function track(child: ChildProcess): ChildProcess {
+  live.add(child);
+  child.once('exit', () => live.delete(child));
+  child.once('error', () => live.delete(child));
+  return child;
+}

@@ -1,0 +1,121 @@
+// The floor: the least that a gRPC server in this language can do. It holds the bytes of the whole state, made beforehand, and
+// when it is told of a change by HTTP it writes bytes that are ready to every stream. No store, no filter, no memory of zones.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type sendUnaryData,
+} from '@grpc/grpc-js';
+import { feature } from '../src/kds/features.ts';
+import { globalSendRules } from '../src/kds/rules.ts';
+import { globalService, syncService } from '../src/kds/services.ts';
+import { encodeKumaResource, wireVersion } from '../src/resource/codec.ts';
+import { typeOf } from '../src/resource/type-registry.ts';
+import { encodeDeltaResponse, encodeHealthCheckResponse, encodeResourceEntry } from '../src/wire/kds-messages.ts';
+import { policy, TYPE } from './policies.ts';
+import { scanRequest } from './response-scan.ts';
+
+export type FloorCommand = { readonly policies: number };
+export type FloorReport = { readonly kdsAddress: string; readonly apiPort: number };
+
+type Call = ServerDuplexStream<Buffer, Buffer>;
+
+const CHUNK_BYTES = 1024 * 1024;
+const { map } = globalSendRules();
+const streams = new Set<Call>();
+
+function entryOf(index: number, revision: number): Buffer {
+  const resource = map(policy(index, revision), typeOf(TYPE));
+  const kumaResource = encodeKumaResource(typeOf(TYPE), resource);
+  return encodeResourceEntry({ name: `${resource.name}.${resource.mesh}`, version: wireVersion(kumaResource), kumaResource });
+}
+
+function responseOf(type: string, nonce: string, entries: readonly Buffer[]): Buffer {
+  return encodeDeltaResponse({ typeUrl: type, nonce, controlPlane: 'global', entries, removed: [] });
+}
+
+/** The state as responses of about 1 MiB, with their number as nonce: an acknowledgement asks for the next. */
+function stateOf(policies: number): Buffer[] {
+  const chunks: Buffer[] = [];
+  let entries: Buffer[] = [];
+  let bytes = 0;
+  for (let index = 0; index < policies; index += 1) {
+    const entry = entryOf(index, 0);
+    entries.push(entry);
+    bytes += entry.length;
+    if (bytes < CHUNK_BYTES && index + 1 < policies) continue;
+    chunks.push(responseOf(TYPE, String(chunks.length + 1), entries));
+    entries = [];
+    bytes = 0;
+  }
+  return chunks.length === 0 ? [responseOf(TYPE, '1', [])] : chunks;
+}
+
+function serveSync(state: readonly Buffer[]): (call: Call) => void {
+  const empty = new Map<string, Buffer>();
+  return (call) => {
+    greet(call);
+    streams.add(call);
+    call.on('close', () => streams.delete(call));
+    call.on('data', (bytes: Buffer) => {
+      const { type, nonce } = scanRequest(bytes);
+      if (type === TYPE) {
+        const next = nonce === 'change' ? undefined : state[Number(nonce)];
+        if (next !== undefined) call.write(next);
+      } else if (nonce === '') {
+        const response = empty.get(type) ?? responseOf(type, 'empty', []);
+        empty.set(type, response);
+        call.write(response);
+      }
+    });
+    call.on('end', () => call.end());
+  };
+}
+
+function greet(call: { sendMetadata: (metadata: Metadata) => void }): void {
+  const metadata = new Metadata();
+  metadata.set('features', feature.meridian);
+  call.sendMetadata(metadata);
+}
+
+function drain(call: Call): void {
+  greet(call);
+  call.resume();
+  call.on('end', () => call.end());
+}
+
+async function start({ policies }: FloorCommand): Promise<FloorReport> {
+  const change = responseOf(TYPE, 'change', [entryOf(0, 1)]);
+  const server = new Server();
+  server.addService(syncService, { globalToZoneSync: serveSync(stateOf(policies)), zoneToGlobalSync: drain });
+  server.addService(globalService, {
+    streamXDSConfigs: drain,
+    streamStats: drain,
+    streamClusters: drain,
+    healthCheck: (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
+      greet(call);
+      answer(null, encodeHealthCheckResponse({ intervalMs: 0 }));
+    },
+  });
+  const http = createServer((request, response) => {
+    request.resume().once('end', () => {
+      for (const call of streams) call.write(change);
+      response.end('{}');
+    });
+  });
+  const kdsPort = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
+      error === null ? resolve(port) : reject(error),
+    );
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  return { kdsAddress: `127.0.0.1:${String(kdsPort)}`, apiPort: (http.address() as AddressInfo).port };
+}
+
+process.on('SIGINT', () => undefined);
+process.on('disconnect', () => process.exit(0));
+process.once('message', (command: FloorCommand) => void start(command).then((report) => process.send?.(report)));

@@ -1,0 +1,47 @@
+// One measured number beside its floor and its budget. The budgets are data, from section 5 of the design.
+export type Budget = {
+  readonly most?: number;
+  readonly least?: number;
+  /** As good as `most`: this many times the floor of the same run. */
+  readonly timesFloor?: number;
+  /** For how many zones it was set, where that is not 50. */
+  readonly zones?: number;
+};
+
+export type Metric = {
+  readonly section: string;
+  readonly name: string;
+  readonly unit: string;
+  readonly meridian: number;
+  readonly floor?: number;
+  readonly budget?: Budget;
+};
+
+/** For 50 zones and 5,000 MeshTimeouts on two cores, clients included. */
+export const budgets = {
+  joinSeconds: { most: 1.5, timesFloor: 2 },
+  joinCpuSeconds: { most: 1.2, timesFloor: 2 },
+  idleCpuPercent: { most: 1 },
+  memoryMb: { most: 300 },
+  memoryOf500ZonesMb: { most: 450, zones: 500 },
+  changeP50Ms: { most: 20 },
+  changeP99Ms: { most: 60 },
+  changeCpuMs: { most: 25 },
+  burstSeconds: { most: 3 },
+  putsPerSecond: { least: 5_000 },
+  putP99Ms: { most: 40 },
+  getsPerSecond: { least: 5_500 },
+  pagesPerSecond: { least: 1_500 },
+  tableP50Ms: { most: 40 },
+  tableBurstSeconds: { most: 1.5 },
+  /** Twice the zones, or twice the resources, may not double it. */
+  scalingFactor: { most: 2 },
+} as const satisfies Record<string, Budget>;
+
+export function isWithin({ meridian, floor, budget }: Metric): boolean {
+  if (budget === undefined) return true;
+  const { most, least, timesFloor } = budget;
+  if (least !== undefined) return meridian >= least;
+  if (most !== undefined && meridian <= most) return true;
+  return timesFloor !== undefined && floor !== undefined && meridian <= timesFloor * floor;
+}

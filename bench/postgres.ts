@@ -1,0 +1,100 @@
+// A real PostgreSQL for the run: a migrated template, and databases cloned from it with the wanted rows in them.
+import pg from 'pg';
+import { createLogger } from '../src/base/log.ts';
+import { openDatabase, type PostgresConfig } from '../src/store/database.ts';
+import { migrate } from '../src/store/migrate.ts';
+import { cloneDatabase, configOf } from '../test/support/postgres-database.ts';
+import { providePostgres } from '../test/support/postgres.ts';
+import { MESH, policyLabels, policyName, policySpec, TYPE } from './policies.ts';
+
+const TEMPLATE = 'meridian_bench_template';
+
+export type Postgres = {
+  /** Version, provider and whether fsync is on. */
+  readonly facts: { readonly version: string; readonly provider: string; readonly fsync: string };
+  /** A database with Mesh `default` and that many MeshTimeouts. */
+  readonly createDatabase: (policies: number) => Promise<PostgresConfig>;
+  /** A database with the schema alone. */
+  readonly createEmptyDatabase: () => Promise<PostgresConfig>;
+  readonly dropDatabase: (database: PostgresConfig) => Promise<void>;
+  readonly stop: () => Promise<void>;
+};
+
+export async function startPostgres(): Promise<Postgres> {
+  const server = await providePostgres();
+  try {
+    const run = async <T extends pg.QueryResultRow>(text: string): Promise<T[]> =>
+      withClient({ connectionString: server.url }, async (client) => (await client.query<T>(text)).rows);
+    await run(`DROP DATABASE IF EXISTS ${TEMPLATE} WITH (FORCE)`);
+    await run(`CREATE DATABASE ${TEMPLATE}`);
+    const log = createLogger('warn');
+    const database = await openDatabase(configOf(server.url, TEMPLATE), log);
+    await migrate(database, { log });
+    await database.close();
+    const [version] = await run<{ server_version: string }>('SHOW server_version');
+    const [fsync] = await run<{ fsync: string }>('SHOW fsync');
+    const databases = new Set<string>();
+    const cloned = async (): Promise<PostgresConfig> => {
+      const config = await cloneDatabase(server.url, TEMPLATE);
+      databases.add(config.dbName);
+      return config;
+    };
+    const drop = async (dbName: string): Promise<void> => {
+      await run(`DROP DATABASE IF EXISTS ${dbName} WITH (FORCE)`);
+      databases.delete(dbName);
+    };
+    return {
+      facts: { version: version?.server_version ?? '', provider: server.description, fsync: fsync?.fsync ?? '' },
+      async createDatabase(policies) {
+        const config = await cloned();
+        await withClient(clientConfig(config), (client) => seed(client, policies));
+        return config;
+      },
+      createEmptyDatabase: cloned,
+      dropDatabase: async ({ dbName }) => drop(dbName),
+      async stop() {
+        // What a failed run left; a server that was lent must not keep it.
+        for (const dbName of [...databases, TEMPLATE]) await drop(dbName);
+        await server.stop();
+      },
+    };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+export function clientConfig({ host, port, user, password, dbName }: PostgresConfig): pg.ClientConfig {
+  return { host, port, user, password, database: dbName };
+}
+
+async function withClient<T>(config: pg.ClientConfig, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client(config);
+  await client.connect();
+  try {
+    return await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function seed(client: pg.Client, policies: number): Promise<void> {
+  // Without initial policies: what zones hold is then exactly what is counted here.
+  await client.query(`insert into resources (type, mesh, name, version, spec, labels) values ('Mesh', '', $1, 0, $2, '{}')`, [
+    MESH,
+    JSON.stringify({ skipCreatingInitialPolicies: ['*'] }),
+  ]);
+  const indexes = Array.from({ length: policies }, (_, index) => index);
+  await client.query(
+    `insert into resources (type, mesh, name, version, spec, labels, owner_type, owner_mesh, owner_name)
+     select $1, $2, name, 0, spec, labels::jsonb, 'Mesh', '', $2 from unnest($3::text[], $4::text[], $5::text[]) as row (name, spec, labels)`,
+    [
+      TYPE,
+      MESH,
+      indexes.map(policyName),
+      indexes.map((index) => JSON.stringify(policySpec(index))),
+      indexes.map((index) => JSON.stringify(policyLabels(index))),
+    ],
+  );
+  await client.query('analyze resources');
+}

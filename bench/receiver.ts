@@ -1,0 +1,45 @@
+// A real zone joins for the first time: how long until the whole state of the global is committed in its PostgreSQL.
+import pg from 'pg';
+import type { Context } from './context.ts';
+import { startZone } from './control-plane.ts';
+import { startSeededGlobal } from './fleet.ts';
+import { cpuSeconds } from './measure.ts';
+import type { Metric } from './metric.ts';
+import { TYPE } from './policies.ts';
+import { clientConfig } from './postgres.ts';
+import { RowWatch } from './row-watch.ts';
+
+const CHANNEL = 'bench_connected';
+/** The first thing that a zone writes for a connection is its fence: that tells the moment. */
+const TELL_CONNECTED = [
+  `create function bench_connected() returns trigger language plpgsql as $$ begin perform pg_notify('${CHANNEL}', ''); return null; end $$`,
+  `create trigger bench_connected after insert or update on kds_sessions for each statement execute function bench_connected()`,
+];
+
+export async function measureReceiver({ settings, postgres, say }: Context): Promise<Metric[]> {
+  const { resources } = settings;
+  say(`a real zone takes its first state, ${String(resources)} rows`);
+  const global = await startSeededGlobal(postgres, resources);
+  const database = await postgres.createEmptyDatabase();
+  const client = new pg.Client(clientConfig(database));
+  await client.connect();
+  for (const statement of TELL_CONNECTED) await client.query(statement);
+  await client.end();
+  const watch = await RowWatch.open(database, [CHANNEL]);
+  const zone = await startZone('bench-north', global.kdsAddress, database);
+  try {
+    const at = await watch.until('select count(*) = $1::int as yes from resources where type = $2', [resources, TYPE]);
+    const connected = watch.lastHeard(CHANNEL);
+    if (connected === undefined) throw new Error('the zone wrote rows without having connected');
+    const section = 'receiver';
+    return [
+      { section, name: `first ${String(resources)} rows committed in a zone`, unit: 's', meridian: (at - connected) / 1000 },
+      { section, name: 'CPU of the zone, start included', unit: 's', meridian: cpuSeconds(zone.pid) },
+    ];
+  } finally {
+    await watch.close();
+    await zone.stop();
+    await global.stop();
+    await postgres.dropDatabase(database);
+  }
+}
