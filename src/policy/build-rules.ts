@@ -1,0 +1,121 @@
+// All rules of one proxy: the way in for inspect and, later, for configuring proxies (policies 1.7, 3, 6).
+// Invariant: a function of what the index holds; what proxies share is remembered until something of it changes.
+import { resourceTypes } from '../resource/type-registry.ts';
+import type { DataplaneProxy } from './dataplane-proxy.ts';
+import { inboundRulesOf, sectionRules, type SectionRules, type SharedInbound } from './inbound-rules.ts';
+import type { MeshIndex, ProxyMatches } from './mesh-index.ts';
+import { oldRouteRules, type OldRouteRule } from './old-route-rules.ts';
+import type { Policy } from './parse-policy.ts';
+import { proxyWideRule, type ProxyWideRule } from './proxy-wide-rule.ts';
+import type { ResourceRules } from './resource-rules.ts';
+import { hasRouteFields } from './route-fields.ts';
+import { describeRef } from './target-ref.ts';
+import { ToRulesOfType } from './to-rules.ts';
+
+export type TypeRules = {
+  readonly type: string;
+  readonly proxyRule: ProxyWideRule | null;
+  readonly toRules: ResourceRules;
+  /** They count where `toRules` has no key for their route (decisions D14). */
+  readonly oldRules: readonly OldRouteRule[];
+  /** Sections without rules are left out. */
+  readonly inboundRules: readonly SectionRules[];
+  /** References of matched policies that resolve to nothing. */
+  readonly warnings: readonly string[];
+};
+
+export type ProxyRules = {
+  readonly proxy: DataplaneProxy;
+  /** KRIs of the routes that the proxy has. */
+  readonly routes: ReadonlySet<string>;
+  /** Types with rules or warnings, in the order in which they are applied. */
+  readonly types: readonly TypeRules[];
+};
+
+/** What the proxies of a zone share of one type. */
+type Shared = {
+  readonly revision: string;
+  readonly policies: readonly Policy[];
+  /** Those about the whole proxy. */
+  readonly wide: readonly Policy[];
+  readonly to: ToRulesOfType;
+  readonly inbound: SharedInbound;
+};
+
+const POLICY_TYPES = resourceTypes
+  .flatMap(({ name, policy }) => (policy === null ? [] : [{ name, order: policy.order }]))
+  .sort((a, b) => a.order - b.order)
+  .map(({ name }) => name);
+
+const remembered = new WeakMap<MeshIndex, Map<string, Shared>>();
+
+/** The rules of a proxy of this index (`index.proxy(name)`). */
+export function buildRules(index: MeshIndex, proxy: DataplaneProxy): ProxyRules {
+  const matches = new Map<string, ProxyMatches>();
+  if (proxy.sections.length > 0 || proxy.gatewayTags !== null)
+    for (const type of POLICY_TYPES) matches.set(type, index.matching(type, proxy));
+  const routes = new Set(ROUTE_TYPES.flatMap((type) => routesOf(index, proxy, type, matches.get(type))));
+  const types = [...matches].map(([type, { selected, unresolved }]) =>
+    typeRules(index, proxy, type, selected, unresolved, routes),
+  );
+  return { proxy, routes, types: types.filter(hasContent) };
+}
+
+const ROUTE_TYPES = ['MeshHTTPRoute', 'MeshTCPRoute'];
+
+function typeRules(
+  index: MeshIndex,
+  proxy: DataplaneProxy,
+  type: string,
+  selected: ProxyMatches['selected'],
+  unresolved: readonly Policy[],
+  routes: ReadonlySet<string>,
+): TypeRules {
+  const shared = sharedOf(index, type, proxy);
+  const own = [...selected.keys()];
+  const to = shared.to.rulesFor(own, routes);
+  const hasRoute = (kri: string): boolean => routes.has(kri) && !to.rules.has(kri);
+  return {
+    type,
+    proxyRule: proxyWideRule([...shared.wide, ...own], proxy.zone),
+    toRules: to.rules,
+    oldRules: hasRouteFields(type) ? oldRouteRules(index, own, shared.policies, proxy.zone, hasRoute) : [],
+    inboundRules: sectionRules(proxy.sections, shared.inbound, selected, proxy.zone),
+    warnings: [
+      ...to.warnings,
+      ...unresolved.map(
+        (policy) => `${type} ${policy.displayName}: spec.targetRef: ${describeRef(policy.targetRef)} does not exist`,
+      ),
+    ].sort(),
+  };
+}
+
+function sharedOf(index: MeshIndex, type: string, { zone, origin }: DataplaneProxy): Shared {
+  let ofIndex = remembered.get(index);
+  if (ofIndex === undefined) remembered.set(index, (ofIndex = new Map<string, Shared>()));
+  const key = JSON.stringify([type, zone, origin]);
+  const revision = index.revisionOf(type);
+  let shared = ofIndex.get(key);
+  if (shared?.revision !== revision) {
+    const policies = index.shared(type, { zone, origin });
+    shared = {
+      revision,
+      policies,
+      wide: policies.filter(({ conf }) => conf !== null),
+      to: new ToRulesOfType(index, type, zone, policies),
+      inbound: inboundRulesOf(policies, zone),
+    };
+    ofIndex.set(key, shared);
+  }
+  return shared;
+}
+
+function hasContent({ proxyRule, toRules, oldRules, inboundRules, warnings }: TypeRules): boolean {
+  return proxyRule !== null || toRules.size + oldRules.length + inboundRules.length + warnings.length > 0;
+}
+
+/** KRIs of the routes of one type that a proxy has. */
+function routesOf(index: MeshIndex, proxy: DataplaneProxy, type: string, matches: ProxyMatches | undefined): string[] {
+  if (matches === undefined) return [];
+  return [...sharedOf(index, type, proxy).policies, ...matches.selected.keys()].map(({ kri }) => kri);
+}

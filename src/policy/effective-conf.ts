@@ -1,0 +1,78 @@
+// What is in force for a proxy: for every outbound and every route of it each policy type's conf, with the origin of each
+// value (issue 5, `inspect dataplane`; decisions D13).
+import type { Json } from '../resource/types.ts';
+import type { ProxyRules, TypeRules } from './build-rules.ts';
+import { confInForce, type ConfInForce, type Destination } from './conf-in-force.ts';
+import { confSources, type ConfValue } from './conf-sources.ts';
+import { hashPoliciesOf } from './hash-policies.ts';
+import { catchAllConf, type SectionRules } from './inbound-rules.ts';
+import type { MeshIndex } from './mesh-index.ts';
+import { outboundRoutes, type RouteRule } from './outbound-routes.ts';
+import { outboundsOf, type Outbound } from './outbounds.ts';
+import { isRouteKind } from './parse-policy.ts';
+
+export type EffectivePolicy = ConfInForce & {
+  readonly values: readonly ConfValue[];
+  /** Of MeshLoadBalancingStrategy: the list in force (MADR 075), null when there is no hashing. */
+  readonly hashPolicies: readonly Json[] | null;
+};
+export type EffectiveRoute = RouteRule & {
+  readonly kind: 'MeshHTTPRoute' | 'MeshTCPRoute';
+  /** Why the rule does nothing on this port, or null. */
+  readonly note: string | null;
+  readonly policies: readonly EffectivePolicy[];
+};
+export type EffectiveOutbound = Outbound & {
+  readonly policies: readonly EffectivePolicy[];
+  readonly routes: readonly EffectiveRoute[];
+};
+export type EffectiveInbound = SectionRules & { readonly type: string; readonly catchAll: ReturnType<typeof catchAllConf> };
+export type EffectiveConf = { readonly outbounds: readonly EffectiveOutbound[]; readonly inbounds: readonly EffectiveInbound[] };
+
+const HTTP: ReadonlySet<string> = new Set(['http', 'http2', 'grpc']);
+
+/** The whole of a proxy's conf. Cluster settings of a route's outbound are those of the outbound itself. */
+export function effectiveConf(index: MeshIndex, rules: ProxyRules): EffectiveConf {
+  const inbounds = rules.types.flatMap(({ type, inboundRules }) =>
+    inboundRules.map((section) => ({ ...section, type, catchAll: catchAllConf(section.rules) })),
+  );
+  return { inbounds, outbounds: outboundsOf(index, rules.proxy).map((outbound) => effectiveOutbound(index, rules, outbound)) };
+}
+
+/** The conf of one outbound and of its routes. */
+export function effectiveOutbound(index: MeshIndex, rules: ProxyRules, outbound: Outbound): EffectiveOutbound {
+  const destination = destinationOf(index, outbound.base, outbound.section);
+  const kinds = outboundRoutes(rules, destination);
+  const isHttp = HTTP.has(outbound.protocol);
+  const hasHttpRules = kinds.some(({ kind, rules: found }) => kind === 'MeshHTTPRoute' && found.length > 0);
+  const routes = kinds.flatMap(({ kind, rules: found }) =>
+    found.map((rule) => ({
+      ...rule,
+      kind,
+      note: noteOf(kind, outbound.protocol, isHttp, hasHttpRules),
+      policies: policiesInForce(rules, { ...destination, route: rule.route.kri }),
+    })),
+  );
+  return { ...outbound, policies: policiesInForce(rules, destination), routes };
+}
+
+/** Every type's conf in force; not of routes themselves. */
+export function policiesInForce({ types }: ProxyRules, destination: Destination): EffectivePolicy[] {
+  return types.flatMap((rules: TypeRules) => {
+    const found = isRouteKind(rules.type) ? null : confInForce(rules, destination);
+    if (found === null) return [];
+    const hashes = rules.type === 'MeshLoadBalancingStrategy' ? hashPoliciesOf(found.conf[0] ?? {}) : null;
+    return [{ ...found, values: confSources(found.contributions), hashPolicies: hashes }];
+  });
+}
+
+/** The keys to look under for a service and its port. */
+export function destinationOf(index: MeshIndex, base: string, section: string): Destination {
+  return { base, section, mesh: index.kriOf(index.meshResource()) };
+}
+
+/** A TCP route on an HTTP port counts only if no HTTP route does (policies 7). */
+function noteOf(kind: EffectiveRoute['kind'], protocol: string, isHttp: boolean, hasHttpRules: boolean): string | null {
+  if (kind === 'MeshHTTPRoute') return isHttp ? null : `the port's protocol is ${protocol}: HTTP routes need http, http2 or grpc`;
+  return isHttp && hasHttpRules ? 'a MeshHTTPRoute on the same port comes first' : null;
+}

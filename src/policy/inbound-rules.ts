@@ -1,0 +1,90 @@
+// What clients of a proxy meet: `rules[]` items per inbound or zone listener, one rule a match (policies 6).
+// Invariant: rules are listed, not merged; rules without match come last and merge into one conf when they are applied.
+import type { JsonObject } from '../resource/types.ts';
+import type { Section } from './dataplane-proxy.ts';
+import { mergeConfs } from './merge-conf.ts';
+import type { FromItem, Policy, RuleItem } from './parse-policy.ts';
+import { isObject, textOf } from './read-json.ts';
+import { mergeOrdered, ruleOrder } from './strength.ts';
+import type { TargetRef } from './target-ref.ts';
+
+export type InboundRule = {
+  /** Null: every request. `spiffeId` is spelled `spiffeID` here (decisions D23). */
+  readonly match: JsonObject | null;
+  readonly conf: JsonObject;
+  readonly policy: Policy;
+  readonly index: number;
+};
+/** A rule of the old form for requests of some clients. */
+export type FromRule = Omit<InboundRule, 'match'> & { readonly from: TargetRef };
+
+export type SectionRules = {
+  readonly section: Section;
+  readonly rules: readonly InboundRule[];
+  readonly fromRules: readonly FromRule[];
+};
+
+/** Types whose `from[]` means clients; that of the others counts as rules without match. */
+const FROM_BY_CLIENT: ReadonlySet<string> = new Set(['MeshTrafficPermission', 'MeshFaultInjection']);
+
+/** Rules of policies that every section of every proxy has, made once for a type and a zone of proxies. */
+export type SharedInbound = { readonly rules: readonly InboundRule[]; readonly from: readonly FromItem[] };
+
+/** Weakest first, then stably: exact identities, prefixes, none; a server name before none. */
+export function inboundRulesOf(policies: Iterable<Policy>, zone: string): SharedInbound {
+  const order = ruleOrder(zone);
+  const sorted = [...policies];
+  const items = sorted.flatMap(ruleItems).sort(order);
+  return {
+    rules: items.flatMap(expand).sort((a, b) => specificity(a) - specificity(b)),
+    from: sorted.flatMap(({ type, from }) => (FROM_BY_CLIENT.has(type) ? from : [])).sort(order),
+  };
+}
+
+/** The rules of each section that has some. */
+export function sectionRules(
+  sections: readonly Section[],
+  shared: SharedInbound,
+  own: ReadonlyMap<Policy, readonly Section[]>,
+  zone: string,
+): SectionRules[] {
+  const order = ruleOrder(zone);
+  if (own.size === 0 && shared.rules.length + shared.from.length === 0) return [];
+  return sections.flatMap((section) => {
+    const policies = [...own].flatMap(([policy, selected]) => (selected.includes(section) ? [policy] : []));
+    const mine = inboundRulesOf(policies, zone);
+    const rules = mergeOrdered(shared.rules, mine.rules, (a, b) => specificity(a) - specificity(b) || order(a, b));
+    const from = mergeOrdered(shared.from, mine.from, order);
+    if (rules.length === 0 && from.length === 0) return [];
+    const fromRules = from.map(({ policy, index, conf, targetRef }) => ({ policy, index, conf, from: targetRef }));
+    return [{ section, rules, fromRules }];
+  });
+}
+
+/** The conf for requests that no match is about: all rules without match, merged (policies 6). */
+export function catchAllConf(rules: readonly InboundRule[]): JsonObject {
+  return mergeConfs(rules.flatMap(({ match, conf }) => (match === null ? [conf] : [])));
+}
+
+/** `from[]` counts only where `rules` is empty. */
+function ruleItems({ type, rules, from }: Policy): RuleItem[] {
+  if (rules.length > 0 || FROM_BY_CLIENT.has(type)) return [...rules];
+  return from.map(({ policy, index, conf }) => ({ policy, index, conf, matches: [] }));
+}
+
+function expand({ policy, index, conf, matches }: RuleItem): InboundRule[] {
+  if (matches.length === 0) return [{ match: null, conf, policy, index }];
+  return matches.map((match) => ({ match: canonicalMatch(match), conf, policy, index }));
+}
+
+function canonicalMatch({ spiffeId, ...match }: JsonObject): JsonObject {
+  return spiffeId === undefined || match['spiffeID'] !== undefined ? match : { spiffeID: spiffeId, ...match };
+}
+
+/** The smaller, the earlier a rule is asked. */
+function specificity({ match }: InboundRule): number {
+  const identity = match?.['spiffeID'];
+  const hasName = isObject(match?.['sni']);
+  const rank = !isObject(identity) ? 2 : textOf(identity['type']) === 'Prefix' ? 1 : 0;
+  return rank * 2 + (hasName ? 0 : 1);
+}

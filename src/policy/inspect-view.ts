@@ -1,0 +1,132 @@
+// The answers of the inspect API about one proxy, from its rules (policies 8). Null means 404: no such outbound, inbound, route.
+import type { JsonObject } from '../resource/types.ts';
+import type { ProxyRules } from './build-rules.ts';
+import { compareText } from './compare-text.ts';
+import type { ConfInForce, Destination } from './conf-in-force.ts';
+import { destinationOf, policiesInForce } from './effective-conf.ts';
+import type { MeshIndex } from './mesh-index.ts';
+import { metaOf, originKris } from './inspect-meta.ts';
+import { outboundRoutes } from './outbound-routes.ts';
+import { outboundsOf, outboundsTo } from './outbounds.ts';
+import { isRouteKind, type Policy } from './parse-policy.ts';
+import { parseKri } from './parse-kri.ts';
+import { matchDataplane } from './match-dataplane.ts';
+import { selectedDataplanes } from './selected-dataplanes.ts';
+import { isServiceType } from './service-ports.ts';
+import type { DataplaneProxy } from './dataplane-proxy.ts';
+import type { Resource } from '../resource/types.ts';
+
+/** `_policies`: what holds for the whole proxy. */
+export function policiesView({ types }: ProxyRules): JsonObject {
+  return {
+    policies: types.flatMap(({ type, proxyRule }) =>
+      proxyRule === null ? [] : [{ kind: type, conf: proxyRule.conf, origins: originKris(proxyRule.contributions) }],
+    ),
+  };
+}
+
+/** `_inbounds/{kri}/_policies`; the KRI is the Dataplane's with a section, zone listeners too. */
+export function inboundPoliciesView({ proxy, types }: ProxyRules, kri: string): JsonObject | null {
+  const section = proxy.sections.find((candidate) => proxy.kri + candidate.section === kri);
+  if (section === undefined) return null;
+  return {
+    policies: types.flatMap(({ type, inboundRules }) => {
+      const found = inboundRules.find((candidate) => candidate.section === section);
+      if (found === undefined || found.rules.length === 0) return [];
+      const rules = found.rules.map(({ match, conf, policy }) => ({ kri: policy.kri, conf, ...(match !== null && { match }) }));
+      return [{ kind: type, rules, origins: originKris(found.rules) }];
+    }),
+  };
+}
+
+/** `_outbounds/{kri}/_policies`: section, then service, then mesh. */
+export function outboundPoliciesView(index: MeshIndex, rules: ProxyRules, kri: string): JsonObject | null {
+  const destination = outboundOf(index, kri);
+  return destination === null ? null : { policies: policiesInForce(rules, destination).map(policyView) };
+}
+
+/** `_outbounds/{kri}/_routes`. */
+export function routesView(index: MeshIndex, rules: ProxyRules, kri: string): JsonObject | null {
+  const destination = outboundOf(index, kri);
+  if (destination === null) return null;
+  return {
+    routes: outboundRoutes(rules, destination).map(({ kind, rules: found, contributions }) => ({
+      kind,
+      rules: found.map(({ route, matches, conf }) => ({
+        kri: matches === null ? '' : route.kri,
+        matches: matches === null ? null : [...matches],
+        conf,
+      })),
+      origins: originKris(contributions),
+    })),
+  };
+}
+
+/** `_outbounds/{kri}/_routes/{route-kri}/_policies`: the route's conf, else the outbound's (decisions D13). */
+export function routePoliciesView(index: MeshIndex, rules: ProxyRules, kri: string, routeKri: string): JsonObject | null {
+  const destination = outboundOf(index, kri);
+  const route = parseKri(routeKri, index.mesh);
+  if (destination === null || route === null || !isRouteKind(route.type)) return null;
+  const isHere = outboundRoutes(rules, destination).some(({ rules: found }) =>
+    found.some((rule) => rule.route.kri === route.base),
+  );
+  return isHere ? { policies: policiesInForce(rules, { ...destination, route: route.base }).map(policyView) } : null;
+}
+
+/** `_layout`: the proxy's sections and outbounds under the names that they have in the proxy. */
+export function layoutView(index: MeshIndex, proxy: DataplaneProxy): JsonObject {
+  const { kri, labels, sections } = proxy;
+  return {
+    kri,
+    labels: { ...labels },
+    inbounds: sections
+      .filter(({ kind }) => kind === 'Inbound')
+      .map(({ section, port, protocol }) => ({
+        kri: kri + section,
+        port,
+        protocol,
+        proxyResourceName: `self_inbound_dp_${section}`,
+      })),
+    listeners: sections
+      .filter(({ kind }) => kind !== 'Inbound')
+      .map(({ section, port, kind }) => ({
+        kri: kri + section,
+        type: kind,
+        port,
+        proxyResourceName: `self_${kind.toLowerCase()}_dp_${section}`,
+      })),
+    outbounds: outboundsOf(index, proxy).map((outbound) => ({
+      kri: outbound.kri,
+      port: outbound.port,
+      protocol: outbound.protocol,
+      proxyResourceName: outbound.kri,
+    })),
+  };
+}
+
+/** The items of `{policies}/{name}/_resources/dataplanes`: proxies that the policy's top level matches, by name. */
+export function policyDataplanesView(index: MeshIndex, policy: Policy): JsonObject[] {
+  return [...index.proxies()]
+    .filter((proxy) => matchDataplane(policy, proxy, index).isMatched)
+    .sort((a, b) => compareText(a.displayName, b.displayName) || compareText(a.kri, b.kri))
+    .map(({ resource, zone }) => metaOf(resource, zone));
+}
+
+/** The items of `meshservices/{name}/_dataplanes`. */
+export function serviceDataplanesView(index: MeshIndex, service: Resource): JsonObject[] {
+  return selectedDataplanes(index, service).map(({ resource, zone }) => metaOf(resource, zone));
+}
+
+function policyView({ type, conf, contributions }: ConfInForce): JsonObject {
+  return { kind: type, conf: [...conf], origins: originKris(contributions) };
+}
+
+/** Any service of the mesh, with one of its ports or as a whole. */
+function outboundOf(index: MeshIndex, kri: string): Destination | null {
+  const parsed = parseKri(kri, index.mesh);
+  const service = parsed === null || !isServiceType(parsed.type) ? undefined : index.withKri(parsed.type, parsed.base);
+  if (parsed === null || service === undefined) return null;
+  const { base, section } = parsed;
+  if (section !== '' && !outboundsTo(index, service).some((outbound) => outbound.section === section)) return null;
+  return destinationOf(index, base, section);
+}

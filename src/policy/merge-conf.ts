@@ -1,0 +1,50 @@
+// Merging of confs: RFC 7396 over null-free JSON; lists replace, lists under `append…` keys concatenate (policies 3.3).
+// Invariant: inputs are never changed; results may share parts with them and are read-only.
+import type { Json, JsonObject } from '../resource/types.ts';
+import { isObject } from './read-json.ts';
+
+/** Deeper than any body may be (decisions D32); what lies below is kept as it stands. */
+const MAX_DEPTH = 64;
+
+/** One conf over another: scalars and lists override, objects recurse, `append…` lists grow at their end. */
+export function mergeConf(weaker: JsonObject, stronger: JsonObject): JsonObject {
+  const merged: JsonObject = { ...weaker };
+  for (const key of Object.keys(stronger)) {
+    const next = stronger[key] ?? null;
+    merged[key] = Object.hasOwn(weaker, key) ? mergeValue(key, weaker[key] ?? null, next) : next;
+  }
+  return merged;
+}
+
+/** All confs, weakest first. */
+export function mergeConfs(confs: Iterable<JsonObject>): JsonObject {
+  let merged: JsonObject = {};
+  for (const conf of confs) merged = mergeConf(merged, conf);
+  return merged;
+}
+
+/** Nulls never delete: they are taken out before anything is merged. `__proto__` goes with them. */
+export function withoutNulls(value: JsonObject): JsonObject {
+  return strip(value, 0) as JsonObject;
+}
+
+/** Whether a list under this key grows instead of being replaced. */
+export function isAppended(key: string): boolean {
+  return key.startsWith('append');
+}
+
+function mergeValue(key: string, weaker: Json, stronger: Json): Json {
+  if (isObject(weaker) && isObject(stronger)) return mergeConf(weaker, stronger);
+  if (isAppended(key) && Array.isArray(weaker) && Array.isArray(stronger)) return [...weaker, ...stronger];
+  return stronger;
+}
+
+function strip(value: Json, depth: number): Json {
+  if (depth > MAX_DEPTH || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => strip(item, depth + 1));
+  const stripped: JsonObject = {};
+  for (const [key, item] of Object.entries(value)) {
+    if (item !== null && key !== '__proto__') stripped[key] = strip(item, depth + 1);
+  }
+  return stripped;
+}

@@ -1,0 +1,172 @@
+// Everything of one mesh that policy looks at, indexed: references resolve and policies are found without scans.
+// Invariant: after any puts and removes it answers as one built afresh from what it holds; a change costs what it changes.
+import { kriOf } from '../resource/kri.ts';
+import { findType } from '../resource/type-registry.ts';
+import type { Resource, ResourceKey } from '../resource/types.ts';
+import { parseDataplane, type DataplaneProxy } from './dataplane-proxy.ts';
+import { matchDataplane, type Lookup } from './match-dataplane.ts';
+import { parsePolicy, type Place, type Policy } from './parse-policy.ts';
+import { PolicyIndex } from './policy-index.ts';
+import { Referents } from './referents.ts';
+import type { TargetRef } from './target-ref.ts';
+
+/** Kinds that `to[]`, backends and old top-level refs can mean (policies 1.2). */
+const DESTINATIONS: ReadonlySet<string> = new Set([
+  'MeshService',
+  'MeshExternalService',
+  'MeshMultiZoneService',
+  'MeshHTTPRoute',
+  'MeshTCPRoute',
+]);
+
+export class MeshIndex implements Lookup {
+  readonly mesh: string;
+  readonly #resources = new Map<string, Map<string, Resource>>();
+  readonly #referents = new Referents();
+  readonly #policies = new Map<string, PolicyIndex>();
+  readonly #proxies = new Map<string, DataplaneProxy>();
+  readonly #changes = new Map<string, number>();
+  #destinationChanges = 0;
+  #serial = 0;
+
+  constructor(mesh: string, resources: Iterable<Resource> = []) {
+    this.mesh = mesh;
+    for (const resource of resources) this.put(resource);
+  }
+
+  /** Adds or replaces a resource. The Mesh itself may be put too; other meshes' resources and foreign types are ignored. */
+  put(resource: Resource): void {
+    if (!this.#isOurs(resource)) return;
+    this.remove(resource);
+    let named = this.#resources.get(resource.type);
+    if (named === undefined) this.#resources.set(resource.type, (named = new Map<string, Resource>()));
+    named.set(resource.name, resource);
+    if (resource.type === 'Dataplane') this.#proxies.set(resource.name, parseDataplane(resource));
+    if (resource.type === 'Dataplane' || DESTINATIONS.has(resource.type)) this.#referents.add(resource);
+    if (isPolicyType(resource.type)) this.#policiesOf(resource.type).put(parsePolicy(resource, (this.#serial += 1)));
+    this.#noteChange(resource.type);
+  }
+
+  remove(key: ResourceKey): void {
+    const resource = this.#isOurs(key) ? this.get(key.type, key.name) : undefined;
+    if (resource === undefined) return;
+    this.#resources.get(key.type)?.delete(key.name);
+    this.#proxies.delete(key.type === 'Dataplane' ? key.name : '');
+    this.#referents.delete(resource);
+    this.#policies.get(key.type)?.remove(key.name);
+    this.#noteChange(key.type);
+  }
+
+  /** By type and stored name. */
+  get(type: string, name: string): Resource | undefined {
+    return this.#resources.get(type)?.get(name);
+  }
+
+  /** The resource of a KRI without section; of services, routes and Dataplanes alone. */
+  withKri(type: string, kri: string): Resource | undefined {
+    return this.#referents.withKri(type, kri);
+  }
+
+  /** KRI without section. */
+  kriOf(resource: Resource): string {
+    return this.#referents.kriOf(resource) || (kriOf(resource) ?? '');
+  }
+
+  /** The Mesh, or one without labels where it was not put. */
+  meshResource(): Resource {
+    return this.get('Mesh', this.mesh) ?? unknownMesh(this.mesh);
+  }
+
+  resources(type: string): Iterable<Resource> {
+    return this.#resources.get(type)?.values() ?? [];
+  }
+
+  /** Services and routes of a type that the control plane of a zone has. */
+  *visible(type: string, zone: string): Generator<Resource> {
+    for (const resource of this.resources(type)) if (this.#referents.isVisible(resource, zone)) yield resource;
+  }
+
+  proxies(): Iterable<DataplaneProxy> {
+    return this.#proxies.values();
+  }
+
+  /** By stored name. */
+  proxy(name: string): DataplaneProxy | undefined {
+    return this.#proxies.get(name);
+  }
+
+  policy(type: string, name: string): Policy | undefined {
+    return this.#policies.get(type)?.policies.get(name);
+  }
+
+  policyOf(resource: Resource): Policy | undefined {
+    return this.policy(resource.type, resource.name);
+  }
+
+  /** Policies of a type that match every proxy of this one's zone that can be matched at all. */
+  shared(type: string, proxy: Pick<DataplaneProxy, 'zone' | 'origin'>): Policy[] {
+    return this.#policiesOf(type).shared(proxy);
+  }
+
+  /** Policies of a type that match this proxy for what it is, with the sections that they select; in no order. */
+  matching(type: string, proxy: DataplaneProxy): ProxyMatches {
+    const matches: ProxyMatches = { selected: new Map(), unresolved: [] };
+    for (const policy of this.#policiesOf(type).candidates(proxy)) {
+      const match = matchDataplane(policy, proxy, this);
+      if (match.isMatched) matches.selected.set(policy, match.sections);
+      else if (match.isUnresolved === true) matches.unresolved.push(policy);
+    }
+    return matches;
+  }
+
+  resolve(ref: TargetRef, from: Place, zone: string): Resource[] {
+    return this.#referents.resolve(ref, from, zone);
+  }
+
+  /** Rises with every change that can alter rules of this type that all proxies share. */
+  revisionOf(type: string): string {
+    return `${String(this.#changes.get(type) ?? 0)}/${String(this.#destinationChanges)}`;
+  }
+
+  #noteChange(type: string): void {
+    this.#changes.set(type, (this.#changes.get(type) ?? 0) + 1);
+    if (DESTINATIONS.has(type) || type === 'Mesh') this.#destinationChanges += 1;
+  }
+
+  #policiesOf(type: string): PolicyIndex {
+    let index = this.#policies.get(type);
+    if (index === undefined) this.#policies.set(type, (index = new PolicyIndex()));
+    return index;
+  }
+
+  #isOurs({ type, mesh, name }: ResourceKey): boolean {
+    return type === 'Mesh' ? name === this.mesh : mesh === this.mesh;
+  }
+}
+
+export type ProxyMatches = {
+  readonly selected: Map<Policy, readonly DataplaneProxy['sections'][number][]>;
+  /** Old policies whose route does not exist: worth a warning (policies 1.7). */
+  readonly unresolved: Policy[];
+};
+
+function isPolicyType(type: string): boolean {
+  return (findType(type)?.policy ?? null) !== null;
+}
+
+function unknownMesh(name: string): Resource {
+  const time = new Date(0);
+  return {
+    type: 'Mesh',
+    mesh: '',
+    name,
+    labels: {},
+    spec: {},
+    status: {},
+    version: 0,
+    creationTime: time,
+    modificationTime: time,
+    owner: null,
+    syncVersion: null,
+  };
+}

@@ -1,0 +1,66 @@
+// The routes of an outbound, as the proxy asks them: rule by rule with the route each came from (policies 2.5, 3.3, 7).
+import type { Json, JsonObject } from '../resource/types.ts';
+import type { ProxyRules } from './build-rules.ts';
+import { confInForce, type ConfInForce, type Destination } from './conf-in-force.ts';
+import { canonicalMatches, matchesHash } from './matches-hash.ts';
+import type { Policy } from './parse-policy.ts';
+import { objectOf, objectsOf } from './read-json.ts';
+
+export type RouteRule = {
+  /** The route that a rule's matches came from; of equal matches, the strongest. */
+  readonly route: Policy;
+  /** Null for TCP. */
+  readonly matches: readonly JsonObject[] | null;
+  readonly conf: JsonObject;
+};
+export type RoutesOfKind = {
+  readonly kind: 'MeshHTTPRoute' | 'MeshTCPRoute';
+  readonly rules: readonly RouteRule[];
+  /** Weakest first. */
+  readonly contributions: ConfInForce['contributions'];
+};
+
+const KINDS = ['MeshHTTPRoute', 'MeshTCPRoute'] as const;
+
+/** Routes on an outbound: the port's key, else the service's. */
+export function outboundRoutes(rules: ProxyRules, destination: Destination): RoutesOfKind[] {
+  return KINDS.flatMap((kind) => {
+    const ofType = rules.types.find(({ type }) => type === kind);
+    const found = ofType === undefined ? null : confInForce(ofType, destination);
+    if (found === null) return [];
+    const { contributions } = found;
+    return [{ kind, contributions, rules: kind === 'MeshHTTPRoute' ? httpRules(found) : tcpRules(found) }];
+  });
+}
+
+/** Origin by matches: the last route that has them (policies 3.4). */
+export function originByMatches(contributions: ConfInForce['contributions']): Map<string, Policy> {
+  const origins = new Map<string, Policy>();
+  for (const { policy, conf } of contributions)
+    for (const { matches } of objectsOf(conf['rules'])) origins.set(matchesHash(matches), policy);
+  return origins;
+}
+
+function httpRules({ conf, contributions }: ConfInForce): RouteRule[] {
+  const origins = originByMatches(contributions);
+  return conf.flatMap(({ rules }) =>
+    objectsOf(rules).flatMap(({ matches, default: given }) => {
+      const route = origins.get(matchesHash(matches));
+      return route === undefined ? [] : [{ route, matches: canonicalMatches(matches), conf: backends(given) }];
+    }),
+  );
+}
+
+/** The strongest route's rules replace the others' (lists do). */
+function tcpRules({ conf, contributions }: ConfInForce): RouteRule[] {
+  const route = contributions.at(-1)?.policy;
+  if (route === undefined) return [];
+  return conf.flatMap(({ rules }) =>
+    objectsOf(rules).map(({ default: given }) => ({ route, matches: null, conf: backends(given) })),
+  );
+}
+
+/** `backendRefs` is always shown. */
+function backends(given: Json | undefined): JsonObject {
+  return { backendRefs: [], ...objectOf(given) };
+}

@@ -1,0 +1,64 @@
+// Where a proxy can send requests: the services it lists, or all that it can reach (MADR 063: `to[]` selects outbounds).
+import type { Json, JsonObject, Resource } from '../resource/types.ts';
+import { compareText } from './compare-text.ts';
+import type { DataplaneProxy } from './dataplane-proxy.ts';
+import type { MeshIndex } from './mesh-index.ts';
+import { isObject, numberOf, objectOf, objectsOf } from './read-json.ts';
+import { isServiceType, servicePorts } from './service-ports.ts';
+import { targetRefOf } from './target-ref.ts';
+
+export type Outbound = {
+  /** Of the service with the port's section. */
+  readonly kri: string;
+  /** Of the service. */
+  readonly base: string;
+  readonly section: string;
+  readonly resource: Resource;
+  readonly port: number;
+  readonly protocol: string;
+};
+
+const KINDS = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
+
+/**
+ * The outbounds of a proxy, by KRI: those of `networking.outbound`; without any, every port of every service of the mesh, or
+ * of the `reachableBackends` where they are given. A proxy that is a zone proxy alone has none.
+ */
+export function outboundsOf(index: MeshIndex, proxy: DataplaneProxy): Outbound[] {
+  const isZoneProxy = proxy.gatewayTags === null && proxy.sections.every(({ kind }) => kind !== 'Inbound');
+  if (isZoneProxy) return [];
+  const networking = objectOf(proxy.resource.spec['networking']);
+  const listed = objectsOf(networking['outbound']).map(({ backendRef }) => backendRef);
+  const reachable = objectOf(networking['transparentProxying'])['reachableBackends'];
+  const refs = listed.length > 0 ? listed : isObject(reachable) ? objectsOf(reachable['refs']) : null;
+  const found =
+    refs === null
+      ? KINDS.flatMap((kind) => [...index.visible(kind, proxy.zone)]).flatMap((service) => outboundsTo(index, service))
+      : refs.flatMap((ref) => outboundsOfRef(index, proxy, ref));
+  const unique = new Map(found.map((outbound) => [outbound.kri, outbound]));
+  return [...unique.values()].sort((a, b) => compareText(a.kri, b.kri));
+}
+
+/** The outbounds to a service, one a port. */
+export function outboundsTo(index: MeshIndex, resource: Resource): Outbound[] {
+  const base = index.kriOf(resource);
+  return servicePorts(resource).map(({ section, port, protocol }) => ({
+    kri: base + section,
+    base,
+    section,
+    resource,
+    port,
+    protocol,
+  }));
+}
+
+function outboundsOfRef(index: MeshIndex, proxy: DataplaneProxy, given: Json | undefined): Outbound[] {
+  const object: JsonObject = objectOf(given);
+  const ref = targetRefOf(object);
+  if (!isServiceType(ref.kind)) return [];
+  const port = numberOf(object['port']);
+  return index
+    .resolve(ref, proxy, proxy.zone)
+    .flatMap((service) => outboundsTo(index, service))
+    .filter((outbound) => port === 0 || outbound.port === port);
+}

@@ -1,0 +1,106 @@
+// A policy, read once when it enters the index: who it is, whose it is, whom it targets and what its items say.
+// Invariant: every conf is free of nulls, and every field has a value, whatever the stored spec looks like.
+import { kriOf } from '../resource/kri.ts';
+import { displayNameOf, label } from '../resource/labels.ts';
+import type { PolicyRole } from '../resource/policy-role.ts';
+import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
+import { withoutNulls } from './merge-conf.ts';
+import { isObject, objectOf, objectsOf } from './read-json.ts';
+import { targetRefOf, type TargetRef } from './target-ref.ts';
+
+/** Where a resource stands: names are looked for there first (decisions D8). */
+export type Place = { readonly zone: string; readonly namespace: string };
+
+export type Policy = Place & {
+  readonly resource: Resource;
+  readonly type: string;
+  readonly kri: string;
+  readonly displayName: string;
+  readonly origin: string;
+  /** Label `kuma.io/policy-role`, absent = system (policies 1.6). */
+  readonly role: PolicyRole;
+  /** Label `kuma.io/effect: shadow`: takes part in nothing. */
+  readonly isShadow: boolean;
+  readonly targetRef: TargetRef;
+  readonly to: readonly ToItem[];
+  readonly rules: readonly RuleItem[];
+  readonly from: readonly FromItem[];
+  /** `spec.default` of a policy about the whole proxy (MeshTrace, MeshProxyPatch …), else null. */
+  readonly conf: JsonObject | null;
+  /** Grows with every put into one index; tells versions of a policy apart. */
+  readonly serial: number;
+};
+
+type Item = {
+  readonly policy: Policy;
+  /** Position in its section. */
+  readonly index: number;
+  readonly conf: JsonObject;
+};
+/** One `to[]` entry; the conf of a Mesh*Route's entry is its `rules` and `hostnames`. */
+export type ToItem = Item & { readonly targetRef: TargetRef };
+/** One `rules[]` entry; no match means every request. */
+export type RuleItem = Item & { readonly matches: readonly JsonObject[] };
+/** One `from[]` entry, the form of old. */
+export type FromItem = Item & { readonly targetRef: TargetRef };
+
+const ROLES: ReadonlySet<string> = new Set<PolicyRole>(['system', 'producer', 'consumer', 'workload-owner']);
+const ROUTE_TYPES: ReadonlySet<string> = new Set(['MeshHTTPRoute', 'MeshTCPRoute']);
+
+/** Kinds of targetRef that mean a route. */
+export function isRouteKind(kind: string): boolean {
+  return ROUTE_TYPES.has(kind);
+}
+
+/** Zone and namespace labels of a resource, `''` where it has none. */
+export function placeOf(resource: { labels: Labels }): Place {
+  return { zone: resource.labels[label.zone] ?? '', namespace: resource.labels[label.namespace] ?? '' };
+}
+
+/** Reads a policy; wrong shapes read as empty ones (decisions D7). */
+export function parsePolicy(resource: Resource, serial: number): Policy {
+  const { spec, labels } = resource;
+  const role = labels[label.policyRole] ?? '';
+  const to: ToItem[] = [];
+  const rules: RuleItem[] = [];
+  const from: FromItem[] = [];
+  const policy: Policy = {
+    ...placeOf(resource),
+    resource,
+    type: resource.type,
+    kri: kriOf(resource) ?? '',
+    displayName: displayNameOf(resource),
+    origin: labels[label.origin] ?? '',
+    role: isRole(role) ? role : 'system',
+    isShadow: labels[label.effect] === 'shadow',
+    targetRef: targetRefOf(spec['targetRef']),
+    to,
+    rules,
+    from,
+    conf: isObject(spec['default']) ? withoutNulls(spec['default']) : null,
+    serial,
+  };
+  for (const [index, item] of itemsOf(spec['to']))
+    to.push({ policy, index, targetRef: targetRefOf(item['targetRef']), conf: withoutNulls(toConf(resource.type, item)) });
+  for (const [index, item] of itemsOf(spec['rules']))
+    rules.push({ policy, index, matches: objectsOf(item['matches']), conf: withoutNulls(objectOf(item['default'])) });
+  for (const [index, item] of itemsOf(spec['from']))
+    from.push({ policy, index, targetRef: targetRefOf(item['targetRef']), conf: withoutNulls(objectOf(item['default'])) });
+  return policy;
+}
+
+function toConf(type: string, { rules, hostnames, default: conf }: JsonObject): JsonObject {
+  if (!isRouteKind(type)) return objectOf(conf);
+  return { rules: objectsOf(rules), ...(Array.isArray(hostnames) && hostnames.length > 0 && { hostnames }) };
+}
+
+/** Entries with the positions that they have in the spec. */
+function itemsOf(section: Json | undefined): [number, JsonObject][] {
+  return Array.isArray(section)
+    ? [...section.entries()].filter((entry): entry is [number, JsonObject] => isObject(entry[1]))
+    : [];
+}
+
+function isRole(text: string): text is PolicyRole {
+  return ROLES.has(text);
+}

@@ -1,0 +1,82 @@
+// The policies of one type, found from a proxy: each stands under the rarest thing it asks of one, so that a proxy looks at
+// those that ask for what it has. Invariant: every policy that can match is either everywhere or under one anchor.
+import { label } from '../resource/labels.ts';
+import type { DataplaneProxy } from './dataplane-proxy.ts';
+import { SERVICE_TAG } from './match-dataplane.ts';
+import { PairIndex } from './pair-index.ts';
+import { isRouteKind, type Policy } from './parse-policy.ts';
+
+/** What a proxy must have: (what, value). `*` is for those that only a full check can decide. */
+type Anchor = readonly [what: string, value: string];
+
+const ZONE = 'zone of';
+const NAMESPACE = 'namespace of';
+const NAME = 'name of';
+const ANY: Anchor = ['*', '*'];
+
+export class PolicyIndex {
+  readonly #byName = new Map<string, Policy>();
+  readonly #everywhere = new Set<Policy>();
+  readonly #anchored = new PairIndex<Policy>();
+
+  /** Policies by stored name. */
+  get policies(): ReadonlyMap<string, Policy> {
+    return this.#byName;
+  }
+
+  /** Those that match every proxy of this zone that can be matched at all. */
+  shared({ zone, origin }: Pick<DataplaneProxy, 'zone' | 'origin'>): Policy[] {
+    const ofZone = origin === 'zone' ? this.#anchored.get(ZONE, zone) : this.#anchored.under(ZONE);
+    return [...this.#everywhere, ...ofZone];
+  }
+
+  put(policy: Policy): void {
+    this.remove(policy.resource.name);
+    this.#byName.set(policy.resource.name, policy);
+    const anchor = anchorOf(policy);
+    if (anchor === 'everywhere') this.#everywhere.add(policy);
+    else if (anchor !== 'nowhere') this.#anchored.add(...anchor, policy);
+  }
+
+  remove(name: string): void {
+    const policy = this.#byName.get(name);
+    if (policy === undefined) return;
+    this.#byName.delete(name);
+    this.#everywhere.delete(policy);
+    const anchor = anchorOf(policy);
+    if (typeof anchor !== 'string') this.#anchored.delete(...anchor, policy);
+  }
+
+  /** Those that ask for something this proxy has; they still need a full check. Never one that is shared. */
+  *candidates(proxy: DataplaneProxy): Generator<Policy> {
+    yield* this.#anchored.get(...ANY);
+    yield* this.#anchored.get(NAME, proxy.displayName);
+    yield* this.#anchored.get(NAMESPACE, proxy.namespace);
+    for (const [key, value] of proxy.pairs) yield* this.#anchored.get(key, value);
+  }
+}
+
+function anchorOf(policy: Policy): Anchor | 'everywhere' | 'nowhere' {
+  const { targetRef: ref, role, namespace } = policy;
+  if (policy.isShadow || ref.kind === 'MeshGateway') return 'nowhere';
+  if (isRouteKind(ref.kind)) return ANY;
+  if (ref.kind === 'MeshService' || ref.kind === 'MeshServiceSubset') return [SERVICE_TAG, ref.name];
+  if (ref.kind === 'Dataplane' && ref.labels === null && ref.name !== '') return [NAME, ref.name];
+  const isSubset = ref.kind === 'MeshSubset';
+  const pair = firstPair(isSubset ? ref.tags : ref.kind === 'Dataplane' ? (ref.labels ?? {}) : {});
+  if (pair !== null) return pair[0] === label.displayName && !isSubset ? [NAME, pair[1]] : pair;
+  if (role === 'consumer' || role === 'workload-owner') return [NAMESPACE, namespace];
+  if (ref.proxyTypes.length > 0 || ref.sectionName !== '') return ANY;
+  if (ref.kind !== 'Mesh' && ref.kind !== 'Dataplane' && !isSubset) return 'nowhere';
+  return role === 'system' && policy.origin === 'zone' && policy.zone !== '' ? [ZONE, policy.zone] : 'everywhere';
+}
+
+/** The pair that says most: none that whole zones or namespaces share, if there is another. */
+function firstPair(pairs: Readonly<Record<string, string>>): Anchor | null {
+  const keys = Object.keys(pairs);
+  const key = keys.find((candidate) => !SHARED.has(candidate)) ?? keys[0];
+  if (key === undefined) return null;
+  return [key, pairs[key] ?? ''];
+}
+
+const SHARED: ReadonlySet<string> = new Set([label.zone, label.env, label.origin, label.mesh, label.namespace]);

@@ -1,0 +1,68 @@
+// Which proxies a policy touches, and why it touches no others (issue 5).
+import { expect, it } from 'vitest';
+import { makeDataplane, makeRoute, makeService, makeTo } from '../../test/policy/make-resource.ts';
+import type { Resource } from '../resource/types.ts';
+import { MeshIndex } from './mesh-index.ts';
+import { policyReach, type PolicyReach } from './policy-reach.ts';
+
+const base = [
+  makeDataplane('web', { zone: 'east', namespace: 'shop' }),
+  makeDataplane('api', { zone: 'east', namespace: 'other' }),
+  makeDataplane('far', { zone: 'west', namespace: 'shop' }),
+  makeService('backend', { zone: 'east', namespace: 'shop' }),
+];
+const conf = { http: { requestTimeout: '1s' } };
+
+function reach(policy: Resource, ...others: Resource[]): PolicyReach {
+  const index = new MeshIndex('default', [...base, policy, ...others]);
+  const parsed = index.policyOf(policy);
+  if (parsed === undefined) throw new Error('not indexed');
+  return policyReach(index, parsed);
+}
+
+it('lists the proxies with their sections and what the policy is about there', () => {
+  const policy = makeTo('MeshTimeout', 'p', { kind: 'MeshService', name: 'backend' }, conf, {
+    zone: 'east',
+    namespace: 'shop',
+    role: 'consumer',
+  });
+  const { touched, untouched, warnings } = reach(policy);
+  expect(
+    touched.map(({ proxy, sections, destinations }) => [proxy.displayName, sections.map(({ section }) => section), destinations]),
+  ).toEqual([['web', ['http'], ['kri_msvc_default_east_shop_backend_']]]);
+  expect(untouched).toEqual([
+    { reason: 'belongs to zone east; only producer policies reach other zones', proxies: 1 },
+    { reason: 'is a consumer policy of namespace shop and stays there', proxies: 1 },
+  ]);
+  expect(warnings).toEqual([]);
+});
+
+it('says that a route is on other proxies', () => {
+  const route = makeRoute('r', { name: 'backend' }, '/', {}, { kind: 'Dataplane', labels: { 'kuma.io/display-name': 'web' } });
+  const policy = makeTo(
+    'MeshTimeout',
+    'p',
+    { kind: 'MeshHTTPRoute', name: 'r' },
+    conf,
+    {},
+    { kind: 'Dataplane', labels: { 'kuma.io/display-name': 'api' } },
+  );
+  const { touched, untouched } = reach(policy, route);
+  expect(touched).toEqual([]);
+  expect(untouched.map(({ reason }) => reason)).toContain('is about MeshHTTPRoute r, which these proxies do not have');
+});
+
+it('says what does not exist', () => {
+  const { touched, untouched, warnings } = reach(makeTo('MeshTimeout', 'p', { kind: 'MeshService', name: 'nope' }, conf));
+  expect(touched).toEqual([]);
+  expect(untouched).toEqual([{ reason: 'matches, but nothing that its to[] is about exists', proxies: 3 }]);
+  expect(warnings).toEqual(['spec.to[0].targetRef: MeshService nope does not exist']);
+});
+
+it('says when the mesh is empty', () => {
+  const policy = makeTo('MeshTimeout', 'p', { kind: 'Mesh' }, conf);
+  const index = new MeshIndex('default', [policy]);
+  const parsed = index.policyOf(policy);
+  if (parsed === undefined) throw new Error('not indexed');
+  expect(policyReach(index, parsed)).toMatchObject({ touched: [], untouched: [], warnings: ['the mesh has no Dataplanes'] });
+});

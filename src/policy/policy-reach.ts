@@ -1,0 +1,100 @@
+// Which proxies a policy touches, and where it touches none, why (issue 5, `inspect policy`; design 7: a policy that cannot
+// work gives a hint). Decided by the same matching that builds rules.
+import { compareText } from './compare-text.ts';
+import type { DataplaneProxy, Section } from './dataplane-proxy.ts';
+import { destinationsOf, sectionOf } from './group-items.ts';
+import { matchDataplane } from './match-dataplane.ts';
+import type { MeshIndex } from './mesh-index.ts';
+import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
+import { describeRef } from './target-ref.ts';
+
+export type TouchedProxy = {
+  readonly proxy: DataplaneProxy;
+  /** Inbounds and zone listeners that the top-level targetRef selects. */
+  readonly sections: readonly Section[];
+  /** KRIs that its `to[]` is about on this proxy. */
+  readonly destinations: readonly string[];
+};
+export type PolicyReach = {
+  readonly policy: Policy;
+  /** By display name. */
+  readonly touched: readonly TouchedProxy[];
+  /** Why others are not: a sentence about the policy and how many proxies it holds for, the most frequent first. */
+  readonly untouched: readonly { readonly reason: string; readonly proxies: number }[];
+  /** Items that do nothing on any proxy, in sentences. */
+  readonly warnings: readonly string[];
+};
+
+/** A destination of the policy; a route counts only on proxies that have it. */
+type Reachable = { readonly kri: string; readonly route: Policy | null; readonly label: string };
+
+/** Costs one match a proxy of the mesh. */
+export function policyReach(index: MeshIndex, policy: Policy): PolicyReach {
+  const warnings: string[] = [];
+  for (const item of policy.to) reachableBy(index, item, '', warnings);
+  const byZone = new Map<string, Reachable[]>();
+  const touched: TouchedProxy[] = [];
+  const reasons = new Map<string, number>();
+  for (const proxy of index.proxies()) {
+    let reachable = byZone.get(proxy.zone);
+    if (reachable === undefined) {
+      reachable = policy.to.flatMap((item) => reachableBy(index, item, proxy.zone, []));
+      byZone.set(proxy.zone, reachable);
+    }
+    const found = touch(index, policy, proxy, reachable);
+    if (typeof found === 'string') reasons.set(found, (reasons.get(found) ?? 0) + 1);
+    else touched.push(found);
+  }
+  if (touched.length + reasons.size === 0) warnings.push('the mesh has no Dataplanes');
+  return {
+    policy,
+    warnings,
+    touched: touched.sort(
+      (a, b) => compareText(a.proxy.displayName, b.proxy.displayName) || compareText(a.proxy.kri, b.proxy.kri),
+    ),
+    untouched: [...reasons]
+      .map(([reason, proxies]) => ({ reason, proxies }))
+      .sort((a, b) => b.proxies - a.proxies || compareText(a.reason, b.reason)),
+  };
+}
+
+function touch(index: MeshIndex, policy: Policy, proxy: DataplaneProxy, reachable: readonly Reachable[]): TouchedProxy | string {
+  const match = matchDataplane(policy, proxy, index);
+  if (!match.isMatched) return match.reason;
+  const { sections } = match;
+  const here = reachable.filter(({ route }) => route === null || matchDataplane(route, proxy, index).isMatched);
+  const hasRules = policy.rules.length + policy.from.length > 0 && sections.length > 0;
+  if (here.length === 0 && !hasRules && policy.conf === null) return whyNothing(policy, reachable);
+  return { proxy, sections, destinations: here.map(({ kri }) => kri) };
+}
+
+function whyNothing({ to, rules, from }: Policy, reachable: readonly Reachable[]): string {
+  if (reachable.length > 0)
+    return `is about ${[...new Set(reachable.map(({ label }) => label))].join(', ')}, which these proxies do not have`;
+  if (to.length > 0) return 'matches, but nothing that its to[] is about exists';
+  return rules.length + from.length > 0 ? 'has rules for inbounds, and there are none' : 'says nothing';
+}
+
+function reachableBy(
+  index: MeshIndex,
+  { policy, index: place, targetRef }: ToItem,
+  zone: string,
+  warnings: string[],
+): Reachable[] {
+  if (isRouteKind(policy.targetRef.kind)) {
+    const routes = index.resolve(policy.targetRef, policy, zone);
+    return routes.map((route) => ({ kri: index.kriOf(route), route: null, label: describeRef(policy.targetRef) }));
+  }
+  if (targetRef.kind === 'Mesh') return [{ kri: index.kriOf(index.meshResource()), route: null, label: 'Mesh' }];
+  const found = destinationsOf(index, targetRef, policy, zone);
+  if (typeof found === 'string') {
+    warnings.push(`spec.to[${String(place)}].targetRef: ${found}`);
+    return [];
+  }
+  const section = sectionOf(targetRef);
+  return found.map((resource) => ({
+    kri: index.kriOf(resource) + section,
+    route: isRouteKind(resource.type) ? (index.policyOf(resource) ?? null) : null,
+    label: describeRef(targetRef),
+  }));
+}

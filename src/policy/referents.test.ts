@@ -1,0 +1,82 @@
+// Which objects a reference means (policies 3.2, decisions D8), and what another zone does not have.
+import { describe, expect, it } from 'vitest';
+import { make, makeService } from '../../test/policy/make-resource.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import { Referents } from './referents.ts';
+import { targetRefOf } from './target-ref.ts';
+
+const east = makeService('backend', { zone: 'east' });
+const eastShop = makeService('backend', { zone: 'east', namespace: 'shop' });
+const westShop = makeService('backend', { zone: 'west', namespace: 'shop' });
+const labelled = makeService('cart', { zone: 'west', namespace: 'shop', labels: { app: 'cart', team: 'a' } });
+const external = make('MeshExternalService', 'pay', {}, { zone: 'east' });
+
+function resolve(
+  held: readonly Resource[],
+  ref: JsonObject,
+  from: { zone?: string; namespace?: string } = {},
+  seenFrom = '',
+): Resource[] {
+  const referents = new Referents();
+  for (const resource of held) referents.add(resource);
+  return referents.resolve(targetRefOf({ kind: 'MeshService', ...ref }), { zone: '', namespace: '', ...from }, seenFrom);
+}
+
+describe('by name', () => {
+  it("finds the object of the policy's own zone and namespace", () => {
+    expect(resolve([eastShop, westShop], { name: 'backend' }, { zone: 'east', namespace: 'shop' })).toEqual([eastShop]);
+    expect(resolve([eastShop, westShop], { name: 'backend', namespace: 'shop' }, { zone: 'west', namespace: 'other' })).toEqual([
+      westShop,
+    ]);
+  });
+
+  it('finds all of any zone where the own zone has none', () => {
+    expect(resolve([eastShop, westShop], { name: 'backend', namespace: 'shop' })).toEqual([eastShop, westShop]);
+  });
+
+  it('looks into every namespace where neither policy nor reference has one and none is found without', () => {
+    expect(resolve([eastShop, westShop], { name: 'backend' })).toEqual([eastShop, westShop]);
+    expect(resolve([eastShop, westShop], { name: 'backend' }, { zone: 'west' })).toEqual([westShop]);
+    expect(resolve([east, westShop], { name: 'backend' })).toEqual([east]);
+  });
+
+  it('stays in the namespace that the policy has', () => {
+    expect(resolve([east, eastShop], { name: 'backend' }, { zone: 'east', namespace: 'other' })).toEqual([]);
+  });
+});
+
+describe('by labels', () => {
+  it('finds all that carry every pair, wherever they are', () => {
+    expect(resolve([eastShop, labelled], { labels: { app: 'cart', team: 'a' } }, { zone: 'east', namespace: 'x' })).toEqual([
+      labelled,
+    ]);
+    expect(resolve([labelled], { labels: { app: 'cart', team: 'b' } })).toEqual([]);
+  });
+
+  it('takes the name for the display name where the label is missing', () => {
+    const bare = { ...east, labels: {} };
+    expect(resolve([bare], { labels: { 'kuma.io/display-name': 'backend.east' } })).toEqual([bare]);
+  });
+});
+
+describe('for the proxies of a zone', () => {
+  it('leaves out what the control plane of the zone does not have', () => {
+    const ref = { kind: 'MeshExternalService', name: 'pay' };
+    expect(resolve([external], ref, {}, 'west')).toEqual([]);
+    expect(resolve([external], ref, {}, 'east')).toEqual([external]);
+    expect(resolve([eastShop], { name: 'backend' }, {}, 'west')).toEqual([eastShop]);
+  });
+});
+
+it('forgets what is deleted', () => {
+  const referents = new Referents();
+  for (const resource of [eastShop, labelled]) {
+    referents.add(resource);
+    referents.delete(resource);
+    referents.delete(resource);
+  }
+  expect(
+    referents.resolve(targetRefOf({ kind: 'MeshService', labels: { app: 'cart' } }), { zone: '', namespace: '' }, ''),
+  ).toEqual([]);
+  expect(referents.withKri('MeshService', 'kri_msvc_default_east_shop_backend_')).toBeUndefined();
+});

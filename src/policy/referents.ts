@@ -1,0 +1,114 @@
+// What references can point at, found by name or by labels without a scan (policies 1.1, 3.2, decisions D8).
+// Invariant: the answer depends on what is held, never on the order in which it came.
+import { kriOf } from '../resource/kri.ts';
+import { displayNameOf, label } from '../resource/labels.ts';
+import { findType } from '../resource/type-registry.ts';
+import type { Labels, Resource } from '../resource/types.ts';
+import { compareText } from './compare-text.ts';
+import { PairIndex } from './pair-index.ts';
+import { placeOf, type Place } from './parse-policy.ts';
+import type { TargetRef } from './target-ref.ts';
+
+type Held = Place & {
+  readonly resource: Resource;
+  readonly kri: string;
+  readonly name: string;
+  /** Whether other zones have it too (kds-wire 3). */
+  readonly isShared: boolean;
+};
+
+export class Referents {
+  readonly #byResource = new Map<Resource, Held>();
+  readonly #byName = new PairIndex<Held>();
+  readonly #byKri = new PairIndex<Held>();
+  readonly #byLabel = new Map<string, PairIndex<Held>>();
+
+  add(resource: Resource): void {
+    const held = {
+      ...placeOf(resource),
+      resource,
+      kri: kriOf(resource) ?? '',
+      name: displayNameOf(resource),
+      isShared: isShared(resource),
+    };
+    this.#byResource.set(resource, held);
+    this.#byName.add(resource.type, held.name, held);
+    this.#byKri.add(resource.type, held.kri, held);
+    for (const [key, value] of Object.entries(resource.labels)) this.#labelsOf(resource.type).add(key, value, held);
+  }
+
+  delete(resource: Resource): void {
+    const held = this.#byResource.get(resource);
+    if (held === undefined) return;
+    this.#byResource.delete(resource);
+    this.#byName.delete(resource.type, held.name, held);
+    this.#byKri.delete(resource.type, held.kri, held);
+    for (const [key, value] of Object.entries(resource.labels)) this.#labelsOf(resource.type).delete(key, value, held);
+  }
+
+  /** The resource of a KRI without section. Copies of one resource share a KRI: the smallest stored name speaks for them. */
+  withKri(type: string, kri: string): Resource | undefined {
+    return sorted(this.#byKri.get(type, kri))[0]?.resource;
+  }
+
+  /** Whether the control plane of a zone (`''`: any) has it. */
+  isVisible(resource: Resource, zone: string): boolean {
+    const held = this.#byResource.get(resource);
+    return held !== undefined && isVisible(held, zone);
+  }
+
+  /** KRI without section of a resource that is held, else `''`. */
+  kriOf(resource: Resource): string {
+    return this.#byResource.get(resource)?.kri ?? '';
+  }
+
+  /**
+   * The objects that a reference means; none is an answer, not an error. By labels: all that carry every pair, wherever they
+   * are. By name: those in the policy's own zone, else in any zone; where neither reference nor policy has a namespace and
+   * none without one is found, in any namespace.
+   * @param zone of the proxy that asks, `''` for all zones: what its control plane does not have is not found on the global either
+   */
+  resolve(ref: TargetRef, from: Place, zone: string): Resource[] {
+    const found = ref.labels === null ? this.#byName.get(ref.kind, ref.name) : this.#withLabels(ref.kind, ref.labels);
+    const named = [...found].filter((held) => isVisible(held, zone));
+    if (ref.labels !== null) return sorted(named).map(({ resource }) => resource);
+    const namespace = ref.namespace || from.namespace;
+    const here = named.filter((held) => held.namespace === namespace);
+    const candidates = here.length === 0 && namespace === '' ? named : here;
+    const own = candidates.filter((held) => held.zone === from.zone);
+    return sorted(own.length > 0 ? own : candidates).map(({ resource }) => resource);
+  }
+
+  #withLabels(kind: string, labels: Labels): Held[] {
+    const sets = Object.entries(labels).map(([key, value]) =>
+      key === label.displayName ? this.#byName.get(kind, value) : this.#labelsOf(kind).get(key, value),
+    );
+    const [smallest, ...others] = sets.toSorted((a, b) => a.size - b.size);
+    return [...(smallest ?? [])].filter((held) => others.every((set) => set.has(held)));
+  }
+
+  #labelsOf(kind: string): PairIndex<Held> {
+    let index = this.#byLabel.get(kind);
+    if (index === undefined) this.#byLabel.set(kind, (index = new PairIndex<Held>()));
+    return index;
+  }
+}
+
+function isVisible(held: Held, zone: string): boolean {
+  return held.isShared || zone === '' || held.zone === zone;
+}
+
+/** What the global made, and of a zone's what it sends on: services, and policies of producers. */
+function isShared({ type, labels }: Resource): boolean {
+  if (labels[label.origin] !== 'zone' || (labels[label.zone] ?? '') === '') return true;
+  const info = findType(type);
+  return info?.kds.acrossZones === true && (info.policy === null || labels[label.policyRole] === 'producer');
+}
+
+/** By KRI; of copies that share one, by stored name, and only the first. */
+function sorted(held: Iterable<Held>): Held[] {
+  const all = [...held];
+  if (all.length < 2) return all;
+  all.sort((a, b) => compareText(a.kri, b.kri) || compareText(a.resource.name, b.resource.name));
+  return all.filter((item, position) => item.kri !== all[position - 1]?.kri);
+}

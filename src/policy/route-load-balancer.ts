@@ -1,0 +1,69 @@
+// A route's key of MeshLoadBalancingStrategy also shows the loadBalancer of the service that the route is on: MADR 075 prints
+// it so, for the reader. Invariant: it is never used; the cluster is configured from the service's key (decisions D12).
+import type { Json, JsonObject } from '../resource/types.ts';
+import { destinationsOf, sectionOf } from './group-items.ts';
+import type { MeshIndex } from './mesh-index.ts';
+import { isRouteKind } from './parse-policy.ts';
+import type { Contribution, ResourceRule } from './resource-rule.ts';
+import type { ResourceRules } from './resource-rules.ts';
+
+/**
+ * Own rules with their route keys completed; a route on services that differ in their loadBalancer shows none.
+ * @param own the rules of a proxy that are not shared; every route's is among them
+ * @param all the same and the shared ones
+ */
+export function withRouteLoadBalancers(
+  index: MeshIndex,
+  own: ReadonlyMap<string, ResourceRule>,
+  all: ResourceRules,
+  zone: string,
+): ReadonlyMap<string, ResourceRule> {
+  const completed = new Map(own);
+  for (const [kri, rule] of own) {
+    if (!isRouteKind(rule.resource.type)) continue;
+    const services = serviceRules(index, rule, all, zone).filter(({ conf }) => loadBalancerOf(conf[0]) !== undefined);
+    const [first] = services;
+    if (first === undefined) continue;
+    const shown = loadBalancerOf(first.conf[0]);
+    if (shown === undefined || services.some(({ conf }) => JSON.stringify(loadBalancerOf(conf[0])) !== JSON.stringify(shown)))
+      continue;
+    completed.set(kri, {
+      kri,
+      resource: rule.resource,
+      section: rule.section,
+      conf: [{ ...rule.conf[0], loadBalancer: shown }],
+      contributions: join(first.contributions, rule.contributions),
+    });
+  }
+  return completed;
+}
+
+/** The keys of the services that a route's `to[]` means. */
+function serviceRules(index: MeshIndex, { resource }: ResourceRule, rules: ResourceRules, zone: string): ResourceRule[] {
+  const route = index.policyOf(resource);
+  return (route?.to ?? []).flatMap(({ targetRef, policy }) => {
+    const services = destinationsOf(index, targetRef, policy, zone);
+    if (typeof services === 'string') return [];
+    return services.flatMap((service) => {
+      const kri = index.kriOf(service);
+      return rules.get(kri + sectionOf(targetRef)) ?? rules.get(kri) ?? [];
+    });
+  });
+}
+
+/** What gave the loadBalancer comes first; an item that gave both is one contribution. */
+function join(service: readonly Contribution[], route: readonly Contribution[]): Contribution[] {
+  const givers = service.flatMap(({ policy, index, conf }) => {
+    const loadBalancer = loadBalancerOf(conf);
+    return loadBalancer === undefined ? [] : [{ policy, index, conf: { loadBalancer } }];
+  });
+  const same = (a: Contribution, b: Contribution): boolean => a.policy === b.policy && a.index === b.index;
+  return [
+    ...givers.filter((giver) => !route.some((item) => same(giver, item))),
+    ...route.map((item) => ({ ...item, conf: { ...item.conf, ...givers.find((giver) => same(giver, item))?.conf } })),
+  ];
+}
+
+function loadBalancerOf(conf: JsonObject | undefined): Json | undefined {
+  return conf?.['loadBalancer'];
+}

@@ -1,0 +1,99 @@
+// The answer of `_rules`: everything a proxy is told, by type and resource (policies 8, decisions D12, D37).
+import { displayNameOf } from '../resource/labels.ts';
+import type { JsonObject } from '../resource/types.ts';
+import type { ProxyRules, TypeRules } from './build-rules.ts';
+import { compareText } from './compare-text.ts';
+import type { Section } from './dataplane-proxy.ts';
+import type { SectionRules } from './inbound-rules.ts';
+import { metaOf, originsOf } from './inspect-meta.ts';
+import { canonicalMatches, matchesHash } from './matches-hash.ts';
+import type { OldRouteRule } from './old-route-rules.ts';
+import { objectsOf } from './read-json.ts';
+import type { ResourceRule } from './resource-rule.ts';
+
+/**
+ * `{resource, httpMatches, rules[]}`. Types in the order in which they apply; new resource rules (`toResourceRules`) before the
+ * old ones (`toRules`, only where there are some); resources by name, inbounds by port.
+ */
+export function rulesView({ proxy, types }: ProxyRules): JsonObject {
+  return {
+    resource: metaOf(proxy.resource, proxy.zone),
+    httpMatches: httpMatches(types),
+    rules: types.map((rules) => typeView(rules, proxy.zone)),
+  };
+}
+
+function typeView({ type, proxyRule, toRules, oldRules, inboundRules, warnings }: TypeRules, zone: string): JsonObject {
+  return {
+    type,
+    warnings: [...warnings],
+    ...(proxyRule !== null && {
+      proxyRule: { conf: proxyRule.conf, origin: proxyRule.contributions.map(({ policy }) => metaOf(policy.resource, zone)) },
+    }),
+    toResourceRules: [...toRules.values()].sort(byName).map((rule) => resourceRuleView(rule, zone)),
+    ...(oldRules.length > 0 && { toRules: oldRules.map((rule) => oldRuleView(rule, zone)) }),
+    inboundRules: inboundRules
+      .toSorted((a, b) => a.section.port - b.section.port)
+      .map((section) => ({
+        inbound: inboundView(section.section),
+        rules: section.rules.map(({ match, conf, policy, index }) => ({
+          ...(match !== null && { match }),
+          conf: [conf],
+          origin: [{ resourceMeta: metaOf(policy.resource, zone), ruleIndex: index }],
+        })),
+      })),
+    ...fromView(inboundRules, zone),
+  };
+}
+
+function resourceRuleView({ resource, section, conf, contributions }: ResourceRule, zone: string): JsonObject {
+  return {
+    resourceMeta: metaOf(resource, zone),
+    resourceSectionName: section,
+    conf: [...conf],
+    origin: originsOf(contributions, zone),
+  };
+}
+
+function oldRuleView({ resource, destination, conf, contributions }: OldRouteRule, zone: string): JsonObject {
+  return {
+    resourceMeta: metaOf(resource, zone),
+    ...(destination !== null && { destination }),
+    conf: [conf],
+    origin: originsOf(contributions, zone),
+  };
+}
+
+/** Rules for some clients, of policies in the form of old; absent where there are none. */
+function fromView(inboundRules: readonly SectionRules[], zone: string): JsonObject {
+  const sections = inboundRules.filter(({ fromRules }) => fromRules.length > 0);
+  if (sections.length === 0) return {};
+  return {
+    fromRules: sections.map(({ section, fromRules }) => ({
+      inbound: inboundView(section),
+      rules: fromRules.map(({ from, conf, policy, index }) => ({
+        from: { kind: from.kind, ...(from.name !== '' && { name: from.name }), tags: { ...from.tags } },
+        conf: [conf],
+        origin: [{ resourceMeta: metaOf(policy.resource, zone), ruleIndex: index }],
+      })),
+    })),
+  };
+}
+
+function inboundView({ name, port, tags }: Section): JsonObject {
+  return { ...(name !== '' && { name }), port, tags: Object.keys(tags).length > 0 ? { ...tags } : null };
+}
+
+/** The matches of all HTTP rules under their hash. */
+function httpMatches(types: readonly TypeRules[]): JsonObject[] {
+  const routes = types.find(({ type }) => type === 'MeshHTTPRoute');
+  const byHash = new Map<string, JsonObject[]>();
+  for (const { conf } of routes?.toRules.values() ?? [])
+    for (const { rules } of conf)
+      for (const { matches } of objectsOf(rules)) byHash.set(matchesHash(matches), canonicalMatches(matches));
+  return [...byHash].sort(([a], [b]) => compareText(a, b)).map(([hash, match]) => ({ hash, match }));
+}
+
+function byName(a: ResourceRule, b: ResourceRule): number {
+  return compareText(displayNameOf(a.resource), displayNameOf(b.resource)) || compareText(a.kri, b.kri);
+}

@@ -1,0 +1,45 @@
+// What a policy points at: a targetRef with its defaults filled in, so that nobody else asks which keys were written (policies 1.1).
+import type { Json, Labels } from '../resource/types.ts';
+import { isObject, objectOf, textMapOf, textOf } from './read-json.ts';
+
+export type TargetRef = {
+  readonly kind: string;
+  /** `''` when it names nothing. */
+  readonly name: string;
+  /** `''` when none is written: then the policy's counts (decisions D8). */
+  readonly namespace: string;
+  /** Null when none are written; then `name` decides, or the kind alone. */
+  readonly labels: Labels | null;
+  /** `''` when the whole object is meant. */
+  readonly sectionName: string;
+  readonly tags: Labels;
+  /** Empty: every type of proxy. */
+  readonly proxyTypes: readonly string[];
+};
+
+/** Reads a targetRef; a missing one means the whole mesh (MADR 063). */
+export function targetRefOf(value: Json | undefined): TargetRef {
+  const ref = objectOf(value);
+  const labels = textMapOf(ref['labels']);
+  const proxyTypes = Array.isArray(ref['proxyTypes']) ? ref['proxyTypes'].map(textOf) : [];
+  return {
+    kind: isObject(value) ? textOf(ref['kind']) : 'Mesh',
+    name: textOf(ref['name']),
+    namespace: textOf(ref['namespace']),
+    labels: Object.keys(labels).length > 0 ? labels : null,
+    sectionName: textOf(ref['sectionName']),
+    tags: textMapOf(ref['tags']),
+    proxyTypes,
+  };
+}
+
+/** `MeshService backend in namespace shop`, for messages to people. */
+export function describeRef(ref: TargetRef): string {
+  const section = ref.sectionName === '' ? '' : ` section ${ref.sectionName}`;
+  if (ref.labels !== null) {
+    const pairs = Object.entries(ref.labels).map(([key, value]) => `${key}=${value}`);
+    return `${ref.kind} with labels ${pairs.join(', ')}${section}`;
+  }
+  if (ref.name === '') return `${ref.kind}${section}`;
+  return `${ref.kind} ${ref.name}${ref.namespace === '' ? '' : ` in namespace ${ref.namespace}`}${section}`;
+}
