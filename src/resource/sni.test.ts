@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { label } from './labels.ts';
+import { serviceSni, sni } from './sni.ts';
+
+const long = 'a'.repeat(63);
+
+describe('sni (policies 9.2)', () => {
+  it.each([
+    ['backend', 'demo', 8080, 'MeshService', undefined, 'ae10a8071b8a8eeb8.backend.8080.demo.ms'],
+    ['redis.kuma-demo', 'default', 6739, 'MeshService', undefined, 'a64067518fe826e27.redis.kuma-demo.6739.default.ms'],
+    ['external-api', 'default', 443, 'MeshExternalService', undefined, 'a2f04699781580616.external-api.443.default.mes'],
+    ['backend', 'demo', 8080, 'MeshMultiZoneService', undefined, 'ae10a8071b8a8eeb8.backend.8080.demo.mzms'],
+    [long, 'default', 80, 'MeshService', undefined, `a11ccd33a27dc8e71.${'a'.repeat(62)}x.80.default.ms`],
+    ['backend', 'demo', 8080, 'MeshService', { x: 'a' }, 'a333a125865a97632.backend.8080.demo.ms'],
+  ] as const)('%s of mesh %s, port %i, %s, extras %o', (name, mesh, port, type, extras, expected) => {
+    expect(sni({ type, name, mesh, port, ...(extras !== undefined && { extras }) })).toBe(expected);
+  });
+
+  it('prints the twin of row 1 for an external service (MADR 095)', () => {
+    expect(sni({ type: 'MeshExternalService', name: 'backend', mesh: 'demo', port: 8080 })).toBe(
+      'ae10a8071b8a8eeb8.backend.8080.demo.mes',
+    );
+  });
+
+  it('keeps 62 bytes whole, sorts the extras and pads the hash', () => {
+    const mesh = 'm'.repeat(62);
+    expect(sni({ type: 'MeshService', name: 'a', mesh, port: 1 })).toMatch(new RegExp(`^a[0-9a-f]{16}\\.a\\.1\\.${mesh}\\.ms$`));
+    const first = sni({ type: 'MeshService', name: 'a', mesh: 'm', port: 1, extras: { b: '2', a: '1' } });
+    expect(sni({ type: 'MeshService', name: 'a', mesh: 'm', port: 1, extras: { a: '1', b: '2' } })).toBe(first);
+  });
+});
+
+describe('serviceSni', () => {
+  const redis = { type: 'MeshService', mesh: 'default', name: 'redis.kuma-demo' };
+  const labels = { [label.displayName]: 'redis', [label.namespace]: 'kuma-demo' };
+  const expected = 'a64067518fe826e27.redis.kuma-demo.6739.default.ms';
+
+  it('is the same in the zone of the service, on global and in the other zones', () => {
+    expect(serviceSni({ ...redis, labels: { ...labels, [label.origin]: 'zone' } }, 6739)).toBe(expected);
+    const copy = { ...redis, name: 'redis-5b4f4xdx76x7zxxx' };
+    expect(serviceSni({ ...copy, labels: { ...labels, [label.origin]: 'zone', [label.zone]: 'east' } }, 6739)).toBe(expected);
+    expect(serviceSni({ ...copy, labels: { ...labels, [label.origin]: 'global', [label.zone]: 'east' } }, 6739)).toBe(expected);
+  });
+
+  it('leaves the system namespace out of a copy', () => {
+    const copy = { ...redis, labels: { ...labels, [label.namespace]: 'kuma-system', [label.origin]: 'global' } };
+    expect(serviceSni(copy, 6739)).toMatch(/^a[0-9a-f]{16}\.redis\.6739\.default\.ms$/);
+  });
+
+  it('names external and multi-zone services by display name alone', () => {
+    const row = {
+      mesh: 'default',
+      name: 'external-api-6b9f24zbvcd8db4x',
+      labels: { ...labels, [label.displayName]: 'external-api' },
+    };
+    expect(serviceSni({ ...row, type: 'MeshExternalService' }, 443)).toBe('a2f04699781580616.external-api.443.default.mes');
+    expect(serviceSni({ ...row, type: 'MeshMultiZoneService' }, 443)).toMatch(/\.external-api\.443\.default\.mzms$/);
+  });
+
+  it('is null for what is no service', () => {
+    expect(serviceSni({ type: 'Mesh', mesh: '', name: 'default', labels: {} }, 80)).toBeNull();
+  });
+});

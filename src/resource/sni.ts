@@ -1,0 +1,62 @@
+// The SNI by which a zone proxy knows the service and port that a connection is for (policies 9.2, MADR 095, decisions D20, D36).
+// Invariant: a service has the same SNI on every control plane, whatever the name under which a row is stored there.
+import { fnv1a64 } from './hash-name.ts';
+import { displayNameOf, label } from './labels.ts';
+import type { Labels } from './types.ts';
+
+/** The system namespace of a zone on Kubernetes: services in it go without a namespace (decisions D36). */
+export const SYSTEM_NAMESPACE = 'kuma-system';
+
+/** Longer names and meshes are cut to this many bytes and get an `x`: a DNS label has 63 at most. */
+const MOST_BYTES = 62;
+
+const SUFFIXES = { MeshService: 'ms', MeshExternalService: 'mes', MeshMultiZoneService: 'mzms' } as const;
+
+export type SniServiceType = keyof typeof SUFFIXES;
+
+export type SniParts = {
+  readonly type: SniServiceType;
+  /** Display name; of a MeshService in a namespace `name.namespace`. */
+  readonly name: string;
+  readonly mesh: string;
+  readonly port: number;
+  /** Tags that tell subsets of a service apart; none in practice. */
+  readonly extras?: Labels;
+};
+
+/** `a<16 hex>.<name>.<port>.<mesh>.<ms|mes|mzms>`; the hash covers name and mesh in full, and the extras (policies 9.2). */
+export function sni({ type, name, mesh, port, extras = {} }: SniParts): string {
+  const pairs = Object.entries(extras)
+    .map(([key, value]) => `${key}=${value}`)
+    .sort();
+  const digits = fnv1a64(`${name};${mesh};${pairs.join(',')}`)
+    .toString(16)
+    .padStart(16, '0');
+  return `a${digits}.${cut(name)}.${String(port)}.${cut(mesh)}.${SUFFIXES[type]}`;
+}
+
+/** The SNI of one port of a service, as stored here (policies 9.2 «name»); null for what is no service. */
+export function serviceSni(
+  service: { readonly type: string; readonly mesh: string; readonly name: string; readonly labels: Labels },
+  port: number,
+): string | null {
+  return isServiceType(service.type) ? sni({ type: service.type, name: sniNameOf(service), mesh: service.mesh, port }) : null;
+}
+
+/** The display name, of a MeshService in a namespace with that. Stored names differ from zone to zone, these do not. */
+function sniNameOf({ type, name, labels }: { type: string; name: string; labels: Labels }): string {
+  const displayName = displayNameOf({ name, labels });
+  const namespace = labels[label.namespace] ?? '';
+  if (type !== 'MeshService' || namespace === '') return displayName;
+  const isSystem = labels[label.origin] === 'global' && namespace === SYSTEM_NAMESPACE;
+  return isSystem ? displayName : `${displayName}.${namespace}`;
+}
+
+function isServiceType(type: string): type is SniServiceType {
+  return Object.hasOwn(SUFFIXES, type);
+}
+
+function cut(text: string): string {
+  const bytes = Buffer.from(text, 'utf8');
+  return bytes.length <= MOST_BYTES ? text : `${bytes.toString('utf8', 0, MOST_BYTES)}x`;
+}

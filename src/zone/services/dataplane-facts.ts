@@ -1,0 +1,67 @@
+// What services need to know of a Dataplane, read once per change (policies 9.1, 9.3, 9.4, decisions D15, D17, D20).
+// Invariant: equal facts mean that no service can tell the difference.
+import { numberOf, objectOf, objectsOf, textMapOf, textOf } from '../../policy/read-json.ts';
+import { displayNameOf } from '../../resource/labels.ts';
+import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
+
+export type Inbound = {
+  /** As written, `''` when it has none. */
+  readonly name: string;
+  readonly port: number;
+  readonly protocol: string;
+  readonly tags: Labels;
+  readonly state: 'Ready' | 'NotReady' | 'Ignored';
+};
+
+/** Where a listener of a zone proxy is reached. */
+export type Address = { readonly address: string; readonly port: number };
+
+export type DataplaneFacts = {
+  readonly name: string;
+  readonly displayName: string;
+  /** Milliseconds since 1970. */
+  readonly created: number;
+  readonly labels: Labels;
+  readonly inbounds: readonly Inbound[];
+  /** Advertised address and port of `networking.zoneIngress`; null without a complete one. */
+  readonly ingress: Address | null;
+  /** Address and port of `networking.zoneEgress`; null without a complete one. */
+  readonly egress: Address | null;
+};
+
+export function dataplaneFacts(row: Resource): DataplaneFacts {
+  const networking = objectOf(row.spec['networking']);
+  const ingress = objectOf(networking['zoneIngress']);
+  const egress = objectOf(networking['zoneEgress']);
+  return {
+    name: row.name,
+    displayName: displayNameOf(row),
+    created: row.creationTime.getTime(),
+    labels: row.labels,
+    inbounds: objectsOf(networking['inbound']).map(inboundOf),
+    // No fallback to networking.advertisedAddress (MADR 095, decisions D17).
+    ingress: addressOf(textOf(ingress['advertisedAddress']), numberOf(ingress['advertisedPort'])),
+    egress: addressOf(textOf(egress['address']), numberOf(egress['port'])),
+  };
+}
+
+function inboundOf(given: JsonObject): Inbound {
+  const tags = textMapOf(given['tags']);
+  return {
+    name: textOf(given['name']),
+    port: numberOf(given['port']),
+    protocol: textOf(given['protocol']) || (tags['kuma.io/protocol'] ?? ''),
+    tags,
+    state: stateOf(given),
+  };
+}
+
+/** `state`, and the older `health`: what is there without `ready: true` is not ready (kds-wire 3). */
+function stateOf({ state, health }: JsonObject): Inbound['state'] {
+  if (state === 'Ignored' || state === 'NotReady') return state;
+  return health === undefined || objectOf(health)['ready'] === true ? 'Ready' : 'NotReady';
+}
+
+function addressOf(address: string, port: number): Address | null {
+  return address === '' || port === 0 ? null : { address, port };
+}

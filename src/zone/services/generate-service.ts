@@ -1,0 +1,88 @@
+// MeshService generator of a Universal zone (policies 9.4): from the Dataplanes behind a service to the row that it should have.
+// Invariant: only local rows that it made itself are touched; labels that others put on them stay.
+import { label } from '../../resource/labels.ts';
+import type { Json, JsonObject, Labels, Resource } from '../../resource/types.ts';
+import { byAge } from './by-age.ts';
+import { isLocal } from './is-local.ts';
+import { selectorOf, type Membership } from './service-membership.ts';
+
+const MANAGER = 'meshservice-generator';
+/** How long a service without proxies stays: they may only be restarting. */
+export const GRACE_MS = 3_600_000;
+
+export type GeneratorInput = {
+  readonly mesh: string;
+  readonly zone: string;
+  readonly service: string;
+  readonly members: readonly Membership[];
+  /** The MeshService of that name, whoever made it. */
+  readonly stored: Pick<Resource, 'labels' | 'spec' | 'syncVersion'> | undefined;
+  readonly now: Date;
+};
+
+export type Generated = {
+  /** `null`: leave what is there, or is not there, as it is. */
+  readonly want: { readonly labels: Labels; readonly spec: JsonObject } | 'gone' | null;
+  /** When to look again though nothing changes, in milliseconds since 1970. */
+  readonly wakeAt: number | null;
+  /** Dataplanes whose ports are not those of the service. */
+  readonly conflicting: readonly string[];
+};
+
+const LEAVE: Generated = { want: null, wakeAt: null, conflicting: [] };
+
+export function generateService(input: GeneratorInput): Generated {
+  const { stored, members } = input;
+  if (stored !== undefined && !(isLocal(stored) && stored.labels[label.managedBy] === MANAGER)) return LEAVE;
+  if (members.length > 0) return fromMembers(input);
+  return stored === undefined ? LEAVE : withoutMembers(stored, input.now);
+}
+
+function fromMembers({ mesh, zone, service, members, stored }: GeneratorInput): Generated {
+  // A tag says more than a label of the whole proxy: where both name the service, tags decide.
+  const by = members.some((member) => member.by === 'tag') ? 'tag' : 'workload';
+  const sorted = members.filter((member) => member.by === by).sort(byAge);
+  const present = stored?.spec['ports'];
+  const isAgreed = sorted.some(({ ports }) => samePorts(ports, present));
+  const ports = isAgreed && present !== undefined ? present : [...(sorted[0]?.ports ?? [])];
+  const { [label.deletionGracePeriodStartedAt]: _, ...kept } = stored?.labels ?? {};
+  return {
+    want: {
+      labels: {
+        ...kept,
+        [label.mesh]: mesh,
+        [label.displayName]: service,
+        [label.managedBy]: MANAGER,
+        [label.env]: 'universal',
+        [label.zone]: zone,
+        [label.origin]: 'zone',
+      },
+      spec: { ...stored?.spec, selector: selectorOf(by, service), ports },
+    },
+    wakeAt: null,
+    conflicting: sorted.filter((member) => !samePorts(member.ports, ports)).map(({ name }) => name),
+  };
+}
+
+/** Marks when the last proxy went (RFC 3339, never synced); an hour later the service goes too. */
+function withoutMembers({ labels, spec }: Pick<Resource, 'labels' | 'spec'>, now: Date): Generated {
+  const began = Date.parse(labels[label.deletionGracePeriodStartedAt] ?? '');
+  if (Number.isNaN(began)) {
+    const started = { ...labels, [label.deletionGracePeriodStartedAt]: now.toISOString() };
+    return { want: { labels: started, spec }, wakeAt: now.getTime() + GRACE_MS, conflicting: [] };
+  }
+  const end = began + GRACE_MS;
+  return end <= now.getTime() ? { ...LEAVE, want: 'gone' } : { ...LEAVE, wakeAt: end };
+}
+
+/** The same ports whatever their order. */
+function samePorts(ports: readonly JsonObject[], others: Json | undefined): boolean {
+  if (!Array.isArray(others) || others.length !== ports.length) return false;
+  const texts = new Set(others.map(portText));
+  return ports.every((port) => texts.has(portText(port)));
+}
+
+function portText(port: Json): string {
+  if (typeof port !== 'object' || port === null || Array.isArray(port)) return JSON.stringify(port);
+  return JSON.stringify(['name', 'port', 'targetPort', 'appProtocol'].map((key) => port[key] ?? null));
+}

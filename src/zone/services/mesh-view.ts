@@ -1,0 +1,197 @@
+// What a zone holds of one mesh, indexed: Dataplanes, their insights, services of all types. Pure.
+// Invariant: whatever a change can make a service look like otherwise is marked before the change is over, and nothing more.
+import { isDeepStrictEqual } from 'node:util';
+import type { Resource } from '../../resource/types.ts';
+import { dataplaneFacts, type Address, type DataplaneFacts } from './dataplane-facts.ts';
+import { HostnameClaims } from './hostname-claims.ts';
+import type { HostnameGenerators } from './hostname-generators.ts';
+import { ItemIndex } from './item-index.ts';
+import { multiZoneSelector } from './multi-zone-match.ts';
+import { dataplanePairs, isSelected, labelPairs, serviceSelector } from './pairs.ts';
+import { rowId } from './row-id.ts';
+import { SelectorIndex } from './selector-index.ts';
+import { ServiceGroups } from './service-groups.ts';
+import { membershipsOf } from './service-membership.ts';
+import { SettledValue } from './settled-value.ts';
+import { chooseZoneProxy } from './zone-proxy.ts';
+
+/** A service: the row of the store, and the row that is to be completed, which the generator may have changed or made. */
+export type ServiceEntry = { readonly id: string; readonly stored: Resource | undefined; readonly base: Resource };
+
+type Proxy = 'ingress' | 'egress';
+
+export class MeshView {
+  readonly mesh: string;
+  /** A mesh without its Mesh row is pending: nothing of it is written (engine 18). */
+  isThere = false;
+  /** The MeshZoneAddress of the own ingress, whoever made it. */
+  zoneAddress: Resource | undefined;
+  /** Ids of services to look at again. */
+  readonly dirty = new Set<string>();
+  /** Names of generated services to look at again. */
+  readonly dirtyGroups = new Set<string>();
+  /** Name of a generated service → when to look at it again, in milliseconds since 1970. */
+  readonly wakes = new Map<string, number>();
+  readonly groups = new ServiceGroups();
+  readonly services = new Map<string, ServiceEntry>();
+  readonly settled = { ingress: new SettledValue<Address | null>(null), egress: new SettledValue<Address | null>(null) };
+  readonly #zone: string;
+  readonly #generators: HostnameGenerators;
+  readonly #facts = new Map<string, DataplaneFacts>();
+  readonly #online = new Map<string, boolean>();
+  readonly #dataplanes = new ItemIndex<string>();
+  readonly #zoneProxies = new Set<string>();
+  readonly #dataplaneSelectors = new SelectorIndex();
+  readonly #meshServices = new ItemIndex<string>();
+  readonly #serviceSelectors = new SelectorIndex();
+  readonly #claims = new Map<string, HostnameClaims>();
+
+  constructor(mesh: string, zone: string, generators: HostnameGenerators) {
+    this.mesh = mesh;
+    this.#zone = zone;
+    this.#generators = generators;
+  }
+
+  setThere(isThere: boolean): void {
+    if (this.isThere === isThere) return;
+    this.isThere = isThere;
+    this.touchAll();
+  }
+
+  putDataplane(row: Resource): void {
+    const facts = dataplaneFacts(row);
+    const before = this.#facts.get(row.name);
+    if (isDeepStrictEqual(before, facts)) return;
+    this.#touchSelecting(before);
+    this.#facts.set(facts.name, facts);
+    this.#dataplanes.put(facts.name, dataplanePairs(facts));
+    if (facts.ingress === null && facts.egress === null) this.#zoneProxies.delete(facts.name);
+    else this.#zoneProxies.add(facts.name);
+    for (const service of this.groups.put(facts.name, membershipsOf(facts))) this.dirtyGroups.add(service);
+    this.#touchSelecting(facts);
+  }
+
+  removeDataplane(name: string): void {
+    this.#touchSelecting(this.#facts.get(name));
+    this.#facts.delete(name);
+    this.#dataplanes.remove(name);
+    this.#zoneProxies.delete(name);
+    for (const service of this.groups.put(name, [])) this.dirtyGroups.add(service);
+  }
+
+  /** @param isOnline undefined: the Dataplane has no insight */
+  setOnline(name: string, isOnline: boolean | undefined): void {
+    if (this.#online.get(name) === isOnline) return;
+    if (isOnline === undefined) this.#online.delete(name);
+    else this.#online.set(name, isOnline);
+    this.#touchSelecting(this.#facts.get(name));
+  }
+
+  isOnline(dataplane: string): boolean {
+    return this.#online.get(dataplane) === true;
+  }
+
+  dataplaneNames(): string[] {
+    return [...new Set([...this.#facts.keys(), ...this.#online.keys()])];
+  }
+
+  /** The Dataplanes that a MeshService selects. */
+  selectedBy(service: ServiceEntry): DataplaneFacts[] {
+    const names = this.#dataplanes.withAll(this.#dataplaneSelectors.pairsOf(service.id));
+    const found = names.map((name) => this.#facts.get(name)).filter((facts) => facts !== undefined);
+    return found.filter((facts) => isSelected(facts, service.base.spec));
+  }
+
+  /** The MeshServices that a MeshMultiZoneService selects. */
+  matchedBy(service: ServiceEntry): Resource[] {
+    const ids = this.#meshServices.withAll(this.#serviceSelectors.pairsOf(service.id));
+    return ids.map((id) => this.services.get(id)?.base).filter((base) => base !== undefined);
+  }
+
+  /** Lets ingress and egress settle; services that carry one that changed are marked. @returns when to call again, or null */
+  settle(now: number): number | null {
+    if (this.#offer('ingress', now)) this.#touchType('MeshService');
+    if (this.#offer('egress', now)) this.#touchType('MeshExternalService');
+    return earliest([this.settled.ingress.wakeAt, this.settled.egress.wakeAt]);
+  }
+
+  claimsOf(type: string): HostnameClaims {
+    let claims = this.#claims.get(type);
+    if (claims === undefined) this.#claims.set(type, (claims = new HostnameClaims()));
+    return claims;
+  }
+
+  /** Puts a service in place, or in place of what it was, and marks all that it may matter to. */
+  putService(entry: ServiceEntry): void {
+    const { id, base } = entry;
+    const before = this.services.get(id)?.base;
+    this.services.set(id, entry);
+    this.dirty.add(id);
+    if (base.type === 'MeshService') {
+      if (!isDeepStrictEqual(before?.labels, base.labels)) {
+        this.#touchMatching(before);
+        this.#meshServices.put(id, labelPairs(base.labels));
+        this.#touchMatching(base);
+      }
+      this.#dataplaneSelectors.put(id, serviceSelector(base.spec));
+    }
+    if (base.type === 'MeshMultiZoneService') this.#serviceSelectors.put(id, multiZoneSelector(base.spec));
+    this.claimHostnames(entry);
+  }
+
+  removeService(id: string): void {
+    const entry = this.services.get(id);
+    if (entry === undefined) return;
+    this.#touchMatching(entry.base);
+    for (const other of this.claimsOf(entry.base.type).remove(id)) this.dirty.add(other);
+    this.#meshServices.remove(id);
+    this.#dataplaneSelectors.remove(id);
+    this.#serviceSelectors.remove(id);
+    this.services.delete(id);
+    this.dirty.delete(id);
+  }
+
+  claimHostnames({ id, base }: ServiceEntry): void {
+    const claims = this.#generators.claimsOf(base, this.#zone);
+    const aged = { created: base.creationTime.getTime(), name: base.name };
+    for (const other of this.claimsOf(base.type).put(id, aged, claims)) this.dirty.add(other);
+  }
+
+  touchAll(): void {
+    for (const id of this.services.keys()) this.dirty.add(id);
+    for (const service of this.groups.services()) this.dirtyGroups.add(service);
+    for (const { base } of this.services.values()) if (base.type === 'MeshService') this.dirtyGroups.add(base.name);
+  }
+
+  serviceNamed(name: string): ServiceEntry | undefined {
+    return this.services.get(rowId({ type: 'MeshService', mesh: this.mesh, name }));
+  }
+
+  #offer(proxy: Proxy, now: number): boolean {
+    const proxies = [...this.#zoneProxies].flatMap((name) => {
+      const address = this.#facts.get(name)?.[proxy] ?? null;
+      return address === null ? [] : [{ name, address, isOnline: this.#online.get(name) }];
+    });
+    return this.settled[proxy].offer(chooseZoneProxy(proxies), now);
+  }
+
+  #touchSelecting(facts: DataplaneFacts | undefined): void {
+    if (facts === undefined) return;
+    for (const id of this.#dataplaneSelectors.selecting(dataplanePairs(facts))) this.dirty.add(id);
+  }
+
+  #touchMatching(service: Resource | undefined): void {
+    if (service?.type !== 'MeshService') return;
+    for (const id of this.#serviceSelectors.selecting(labelPairs(service.labels))) this.dirty.add(id);
+  }
+
+  #touchType(type: string): void {
+    for (const { id, base } of this.services.values()) if (base.type === type) this.dirty.add(id);
+  }
+}
+
+/** The smallest of the times, null if there is none. */
+export function earliest(times: readonly (number | null)[]): number | null {
+  const given = times.filter((time) => time !== null);
+  return given.length === 0 ? null : Math.min(...given);
+}

@@ -1,0 +1,131 @@
+// What the services of a zone should be against what they are: the writes that make up the difference (policies 9.2 to 9.5).
+// Pure but for the view, whose marks it uses up. Invariant: when nothing is marked, or nothing differs, there is nothing to write.
+import { label } from '../../resource/labels.ts';
+import type { Resource, ResourceKey } from '../../resource/types.ts';
+import { generateService } from './generate-service.ts';
+import { isLocal } from './is-local.ts';
+import { earliest, type MeshView, type ServiceEntry } from './mesh-view.ts';
+import { multiZoneStatus } from './multi-zone-match.ts';
+import { countProxies } from './proxy-counts.ts';
+import { rowId } from './row-id.ts';
+import { serviceTagsOf } from './service-membership.ts';
+import { externalServiceRow, meshServiceRow, multiZoneServiceRow, sameContent } from './service-row.ts';
+import type { ServicesView } from './services-view.ts';
+import { publishedAddress, ZONE_ADDRESS } from './zone-address.ts';
+
+/** `row` as it should be; `before` as it is, undefined for one to be created. */
+export type PlannedWrite =
+  | { readonly op: 'put'; readonly row: Resource; readonly before: Resource | undefined }
+  | { readonly op: 'delete'; readonly before: Resource };
+
+export type Conflict = { readonly mesh: string; readonly service: string; readonly dataplanes: readonly string[] };
+
+export type Plan = {
+  readonly writes: readonly PlannedWrite[];
+  /** When to plan again though nothing changes, in milliseconds since 1970. */
+  readonly wakeAt: number | null;
+  /** Generated services looked at whose Dataplanes do not agree on the ports (policies 9.4). */
+  readonly conflicts: readonly Conflict[];
+};
+
+export type PlanOptions = {
+  readonly now: Date;
+  /** Whether the own ingress is told by MeshZoneAddress too (decisions D27). */
+  readonly publishZoneAddress: boolean;
+};
+
+export function planServices(view: ServicesView, { now, publishZoneAddress }: PlanOptions): Plan {
+  const writes: PlannedWrite[] = [];
+  const conflicts: Conflict[] = [];
+  const meshes = [...view.meshes.values()].filter(({ isThere }) => isThere);
+  view.refreshClaims();
+  const settles = meshes.map((mesh) => mesh.settle(now.getTime()));
+  for (const mesh of meshes) generate(view, mesh, now, writes, conflicts);
+  view.giveVips();
+  for (const mesh of meshes) {
+    for (const id of mesh.dirty) {
+      const entry = mesh.services.get(id);
+      if (entry === undefined) continue;
+      const row = wantedRow(view, mesh, entry);
+      if (entry.stored === undefined || !sameContent(entry.stored, row)) writes.push({ op: 'put', row, before: entry.stored });
+    }
+    mesh.dirty.clear();
+    if (publishZoneAddress) publish(view, mesh, now, writes);
+  }
+  const graces = meshes.map(({ wakes }) => earliest([...wakes.values()]));
+  return { writes, wakeAt: earliest([...settles, ...graces]), conflicts };
+}
+
+/** Lets the generator decide on every group that is marked or due. A service that it makes is completed with the others. */
+function generate(view: ServicesView, mesh: MeshView, now: Date, writes: PlannedWrite[], conflicts: Conflict[]): void {
+  for (const [service, at] of mesh.wakes) if (at <= now.getTime()) mesh.dirtyGroups.add(service);
+  for (const service of mesh.dirtyGroups) {
+    const entry = mesh.serviceNamed(service);
+    const stored = entry?.stored;
+    const members = mesh.groups.membersOf(service);
+    const { want, wakeAt, conflicting } = generateService({
+      ...{ mesh: mesh.mesh, zone: view.zone, service, members, stored, now },
+    });
+    if (wakeAt === null) mesh.wakes.delete(service);
+    else mesh.wakes.set(service, wakeAt);
+    if (conflicting.length > 0) conflicts.push({ mesh: mesh.mesh, service, dataplanes: conflicting });
+    if (want === 'gone') {
+      if (stored !== undefined) writes.push({ op: 'delete', before: stored });
+      if (entry !== undefined) mesh.dirty.delete(entry.id);
+      continue;
+    }
+    const key = { type: 'MeshService', mesh: mesh.mesh, name: service };
+    if (want !== null) rebase(mesh, entry, { ...(stored ?? newRow(key, now)), ...want });
+    else if (stored !== undefined) rebase(mesh, entry, stored);
+    else if (entry !== undefined) view.remove(key);
+  }
+  mesh.dirtyGroups.clear();
+}
+
+function rebase(mesh: MeshView, entry: ServiceEntry | undefined, base: Resource): void {
+  if (entry !== undefined && sameContent(entry.base, base)) mesh.dirty.add(entry.id);
+  else mesh.putService({ id: rowId(base), stored: entry?.stored, base });
+}
+
+function wantedRow(view: ServicesView, mesh: MeshView, entry: ServiceEntry): Resource {
+  const { id, base } = entry;
+  const common = { vip: view.vipOf(entry), hostnames: mesh.claimsOf(base.type).statusOf(id) };
+  if (base.type === 'MeshExternalService') return externalServiceRow(base, common, mesh.settled.egress.value);
+  if (base.type === 'MeshMultiZoneService')
+    return multiZoneServiceRow(base, common, multiZoneStatus(mesh.matchedBy(entry), view.zone));
+  if (!isLocal(base)) return meshServiceRow(base, common, null);
+  const selected = mesh.selectedBy(entry);
+  return meshServiceRow(base, common, {
+    proxies: countProxies(base.spec, selected, (dataplane) => mesh.isOnline(dataplane)),
+    serviceTags: selected.flatMap(serviceTagsOf),
+    ingress: mesh.settled.ingress.value,
+  });
+}
+
+function publish(view: ServicesView, mesh: MeshView, now: Date, writes: PlannedWrite[]): void {
+  const before = mesh.zoneAddress;
+  const want = publishedAddress(before, mesh.settled.ingress.value, { mesh: mesh.mesh, zone: view.zone });
+  if (want === null || (want === 'gone' && before === undefined)) return;
+  if (want === 'gone') {
+    if (before !== undefined) writes.push({ op: 'delete', before });
+    return;
+  }
+  const key = { type: 'MeshZoneAddress', mesh: mesh.mesh, name: ZONE_ADDRESS };
+  const row = { ...(before ?? newRow(key, now)), ...want };
+  if (before === undefined || !sameContent(before, row)) writes.push({ op: 'put', row, before });
+}
+
+/** A row that this zone makes: mesh-scoped rows go with their Mesh (kds-wire 7). */
+function newRow(key: ResourceKey, now: Date): Resource {
+  return {
+    ...key,
+    labels: { [label.origin]: 'zone' },
+    spec: {},
+    status: {},
+    version: 0,
+    creationTime: now,
+    modificationTime: now,
+    owner: { type: 'Mesh', mesh: '', name: key.mesh },
+    syncVersion: null,
+  };
+}

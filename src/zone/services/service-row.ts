@@ -1,0 +1,105 @@
+// From what the other files found out to the row that a service should have (policies 2.7 to 2.9, 9.3, decisions D20, D22).
+// Invariants: the spec of a service that came by KDS is never touched; labels never; of a status only the fields named here.
+import { isDeepStrictEqual } from 'node:util';
+import { objectOf, objectsOf } from '../../policy/read-json.ts';
+import { serviceSni } from '../../resource/sni.ts';
+import type { Json, JsonObject, Resource } from '../../resource/types.ts';
+import type { Address } from './dataplane-facts.ts';
+import type { HostnameStatus } from './hostname-claims.ts';
+import type { MultiZoneStatus } from './multi-zone-match.ts';
+import type { ProxyCounts } from './proxy-counts.ts';
+import { firstPortSni } from './zone-address.ts';
+
+/** What every service gets, local or synced. */
+export type CommonParts = { readonly vip: string; readonly hostnames: HostnameStatus };
+
+/** What a zone computes for its own MeshServices alone. */
+export type LocalParts = {
+  readonly proxies: ProxyCounts;
+  /** Values of `kuma.io/service` on the selected Dataplanes. */
+  readonly serviceTags: readonly string[];
+  /** Of the mesh; null without a ready one. */
+  readonly ingress: Address | null;
+};
+
+/** @param local null for a service of another zone: its spec, TLS and proxies are that zone's */
+export function meshServiceRow(base: Resource, { vip, hostnames }: CommonParts, local: LocalParts | null): Resource {
+  const status = { vips: [{ ip: vip }], ...hostnameFields(base, hostnames) };
+  if (local === null) return { ...base, status: merged(base.status, status) };
+  const sni = firstPortSni(base);
+  const spec = merged(base.spec, {
+    state: local.proxies.healthy > 0 ? 'Available' : 'Unavailable',
+    identities: identitiesOf(base, local.serviceTags),
+    zoneIngress: local.ingress === null || sni === null ? undefined : { ...local.ingress, sni },
+  });
+  const tls = objectOf(base.status['tls'])['status'] === 'Ready' ? 'Ready' : 'NotReady';
+  const dataplaneProxies = merged({}, nonZero(local.proxies));
+  return { ...base, spec, status: merged(base.status, { ...status, tls: { status: tls }, dataplaneProxies }) };
+}
+
+/** @param egress of the mesh in this zone; null without a ready one */
+export function externalServiceRow(base: Resource, { vip, hostnames }: CommonParts, egress: Address | null): Resource {
+  const port = objectOf(base.spec['match'])['port'];
+  const sni = typeof port === 'number' ? serviceSni(base, port) : null;
+  const zoneEgress = egress === null || sni === null ? undefined : { ...egress, sni };
+  return { ...base, status: merged(base.status, { vip: { ip: vip }, ...hostnameFields(base, hostnames), zoneEgress }) };
+}
+
+export function multiZoneServiceRow(base: Resource, { vip, hostnames }: CommonParts, matched: MultiZoneStatus): Resource {
+  const { meshServices, conditions } = matched;
+  const status = {
+    vips: [{ ip: vip }],
+    ...hostnameFields(base, hostnames),
+    meshServices: some(meshServices),
+    conditions,
+  };
+  return { ...base, status: merged(base.status, status) };
+}
+
+/** The address that a row carries already; `''` for none. */
+export function storedVip({ type, status }: Pick<Resource, 'type' | 'status'>): string {
+  const vip = type === 'MeshExternalService' ? objectOf(status['vip']) : objectsOf(status['vips'])[0];
+  return typeof vip?.['ip'] === 'string' ? vip['ip'] : '';
+}
+
+/** Whether a write would change nothing. */
+export function sameContent(
+  a: Pick<Resource, 'labels' | 'spec' | 'status'>,
+  b: Pick<Resource, 'labels' | 'spec' | 'status'>,
+): boolean {
+  return isDeepStrictEqual(a.status, b.status) && isDeepStrictEqual(a.spec, b.spec) && isDeepStrictEqual(a.labels, b.labels);
+}
+
+type Fields = { readonly [key: string]: Json | undefined };
+
+/** Addresses that come from elsewhere (Kubernetes) stay. */
+function hostnameFields({ status }: Resource, { addresses, hostnameGenerators }: HostnameStatus): Fields {
+  const others = objectsOf(status['addresses']).filter(({ origin }) => origin !== 'HostnameGenerator');
+  return { addresses: some([...others, ...addresses]), hostnameGenerators: some(hostnameGenerators) };
+}
+
+/** ServiceTags first, then SPIFFE IDs, which whoever issues identities has put there (policies 9.3). */
+function identitiesOf({ spec }: Resource, serviceTags: readonly string[]): Json[] | undefined {
+  const others = objectsOf(spec['identities']).filter(({ type }) => type !== 'ServiceTag');
+  const tags = [...new Set(serviceTags)].sort().map((value) => ({ type: 'ServiceTag', value }));
+  return some([...tags, ...others]);
+}
+
+/** Zeros are left out, as the stored form has it (kds-wire 3, zero-value status). */
+function nonZero(counts: ProxyCounts): Fields {
+  return Object.fromEntries(Object.entries(counts).map(([key, count]) => [key, count === 0 ? undefined : count]));
+}
+
+function some(items: Json[]): Json[] | undefined {
+  return items.length === 0 ? undefined : items;
+}
+
+/** A copy with these fields; one that is undefined goes. */
+function merged(before: JsonObject, fields: Fields): JsonObject {
+  const after: JsonObject = { ...before };
+  for (const [key, value] of Object.entries(fields)) {
+    if (value === undefined) Reflect.deleteProperty(after, key);
+    else after[key] = value;
+  }
+  return after;
+}

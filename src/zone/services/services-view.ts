@@ -1,0 +1,213 @@
+// The rows of a zone that its services depend on, all meshes together; fed with rows, read by the planner. Pure.
+// Invariant: after any puts and removes it holds what a view fed afresh with the same rows would hold.
+import { isOnline } from '../../resource/zone-insight.ts';
+import type { Resource, ResourceKey } from '../../resource/types.ts';
+import { byAge } from './by-age.ts';
+import { HostnameGenerators } from './hostname-generators.ts';
+import { MeshView, type ServiceEntry } from './mesh-view.ts';
+import { rowId } from './row-id.ts';
+import { sameContent, storedVip } from './service-row.ts';
+import { VipPool, vipNetworks } from './vip-pool.ts';
+import { ZONE_ADDRESS } from './zone-address.ts';
+
+/** The types that a view is fed with, in the order in which a first read costs least. */
+export const viewedTypes = [
+  'Mesh',
+  'HostnameGenerator',
+  'Dataplane',
+  'DataplaneInsight',
+  'MeshZoneAddress',
+  'MeshService',
+  'MeshExternalService',
+  'MeshMultiZoneService',
+] as const;
+
+export type ServiceType = keyof typeof vipNetworks;
+
+export class ServicesView {
+  readonly zone: string;
+  readonly meshes = new Map<string, MeshView>();
+  readonly #vips: Readonly<Record<ServiceType, VipPool>> = {
+    MeshService: new VipPool(vipNetworks.MeshService),
+    MeshExternalService: new VipPool(vipNetworks.MeshExternalService),
+    MeshMultiZoneService: new VipPool(vipNetworks.MeshMultiZoneService),
+  };
+  readonly #generators = new HostnameGenerators();
+  readonly #generatorRows = new Map<string, Resource>();
+  #generatorsChanged = false;
+
+  constructor(zone: string) {
+    this.zone = zone;
+  }
+
+  /** Takes a row of the store in, new or changed; a row that is known marks nothing. */
+  put(row: Resource): void {
+    if (row.type === 'Mesh') this.#mesh(row.name).setThere(true);
+    else if (row.type === 'HostnameGenerator') this.#putGenerator(row);
+    else if (row.type === 'Dataplane') this.#mesh(row.mesh).putDataplane(row);
+    else if (row.type === 'DataplaneInsight') this.#mesh(row.mesh).setOnline(row.name, isOnline(row.spec));
+    else if (isServiceType(row.type)) this.#putService(row);
+    else if (isOwnAddress(row)) this.#mesh(row.mesh).zoneAddress = row;
+  }
+
+  /** Takes note that the store has no such row. */
+  remove(key: ResourceKey): void {
+    const mesh = this.#mesh(key.type === 'Mesh' ? key.name : key.mesh);
+    if (key.type === 'Mesh') mesh.setThere(false);
+    else if (key.type === 'HostnameGenerator') this.#removeGenerator(key.name);
+    else if (key.type === 'Dataplane') mesh.removeDataplane(key.name);
+    else if (key.type === 'DataplaneInsight') mesh.setOnline(key.name, undefined);
+    else if (isServiceType(key.type)) this.#removeService(key.type, mesh, key);
+    else if (isOwnAddress(key)) mesh.zoneAddress = undefined;
+  }
+
+  /** Takes the complete list of a type in: rows that are known and not among them are gone. */
+  putAll(type: string, rows: readonly Resource[]): void {
+    const present = new Set(rows.map((row) => rowId(row)));
+    for (const row of rows) this.put(row);
+    for (const key of [...this.#keysOf(type)]) if (!present.has(rowId(key))) this.remove(key);
+  }
+
+  /** Takes a row in as it was just written, so that its echo marks nothing. */
+  accept(row: Resource): void {
+    const mesh = this.#mesh(row.mesh);
+    if (isServiceType(row.type)) mesh.services.set(rowId(row), { id: rowId(row), stored: row, base: row });
+    else if (isOwnAddress(row)) mesh.zoneAddress = row;
+  }
+
+  /** Marks a service to be looked at again though its row did not change: it could not be written. */
+  touch(key: ResourceKey): void {
+    const mesh = this.#mesh(key.mesh);
+    const id = rowId(key);
+    if (mesh.services.has(id)) mesh.dirty.add(id);
+    if (key.type === 'MeshService') mesh.dirtyGroups.add(key.name);
+  }
+
+  /** Marks everything. */
+  touchAll(): void {
+    for (const mesh of this.meshes.values()) mesh.touchAll();
+  }
+
+  /** Brings the hostname claims of all services up to date with generators that changed. */
+  refreshClaims(): void {
+    if (!this.#generatorsChanged) return;
+    this.#generatorsChanged = false;
+    for (const mesh of this.meshes.values()) {
+      for (const entry of mesh.services.values()) {
+        mesh.claimHostnames(entry);
+        mesh.dirty.add(entry.id);
+      }
+    }
+  }
+
+  /** Gives an address to every service that is marked and has none, the oldest first. */
+  giveVips(): void {
+    const without = [...this.meshes.values()]
+      .filter(({ isThere }) => isThere)
+      .flatMap(({ dirty, services }) => [...dirty].map((id) => services.get(id)))
+      .filter((entry) => entry !== undefined)
+      .filter(({ id, base }) => isServiceType(base.type) && this.#vips[base.type].addressOf(id) === undefined);
+    for (const { id, base } of without.sort(byRowAge)) if (isServiceType(base.type)) this.#vips[base.type].take(id);
+  }
+
+  vipOf({ id, base }: ServiceEntry): string {
+    return (isServiceType(base.type) ? this.#vips[base.type].addressOf(id) : undefined) ?? '';
+  }
+
+  #mesh(name: string): MeshView {
+    let mesh = this.meshes.get(name);
+    if (mesh === undefined) this.meshes.set(name, (mesh = new MeshView(name, this.zone, this.#generators)));
+    return mesh;
+  }
+
+  #putGenerator(row: Resource): void {
+    const before = this.#generatorRows.get(row.name);
+    this.#generatorRows.set(row.name, row);
+    if (before !== undefined && sameContent(before, row) && sameAge(before, row)) return;
+    this.#generators.put(row);
+    this.#generatorsChanged = true;
+  }
+
+  #removeGenerator(name: string): void {
+    if (!this.#generatorRows.delete(name)) return;
+    this.#generators.remove(name);
+    this.#generatorsChanged = true;
+  }
+
+  #putService(row: Resource): void {
+    const mesh = this.#mesh(row.mesh);
+    const id = rowId(row);
+    const before = mesh.services.get(id);
+    const { stored } = before ?? {};
+    if (before !== undefined && stored !== undefined && sameContent(stored, row) && sameAge(stored, row)) {
+      // Another version or wire version of the same content: only the next write must know.
+      const { version, syncVersion } = row;
+      mesh.services.set(id, { id, stored: row, base: { ...before.base, version, syncVersion } });
+      return;
+    }
+    mesh.putService({ id, stored: row, base: row });
+    if (row.type === 'MeshService') mesh.dirtyGroups.add(row.name);
+    this.#holdVip(mesh, id, row);
+  }
+
+  #removeService(type: ServiceType, mesh: MeshView, key: ResourceKey): void {
+    const id = rowId(key);
+    mesh.removeService(id);
+    this.#vips[type].release(id);
+    if (type === 'MeshService') mesh.dirtyGroups.add(key.name);
+  }
+
+  /** Of two rows with one address the older keeps it, and the other gets a new one. */
+  #holdVip(mesh: MeshView, id: string, row: Resource): void {
+    const address = storedVip(row);
+    if (!isServiceType(row.type) || address === '') return;
+    const pool = this.#vips[row.type];
+    const holder = this.#findEntry(pool.holderOf(address));
+    if (holder !== undefined && holder.entry.id !== id) {
+      if (byRowAge(holder.entry, { id, base: row }) < 0) return;
+      holder.mesh.dirty.add(holder.entry.id);
+    }
+    pool.hold(id, address);
+  }
+
+  #findEntry(id: string | undefined): { mesh: MeshView; entry: ServiceEntry } | undefined {
+    if (id === undefined) return undefined;
+    for (const mesh of this.meshes.values()) {
+      const entry = mesh.services.get(id);
+      if (entry !== undefined) return { mesh, entry };
+    }
+    return undefined;
+  }
+
+  *#keysOf(type: string): Generator<ResourceKey> {
+    if (type === 'HostnameGenerator') for (const row of this.#generatorRows.values()) yield row;
+    for (const [name, mesh] of this.meshes) {
+      if (type === 'Mesh') yield { type, mesh: '', name };
+      if (type === 'MeshZoneAddress' && mesh.zoneAddress !== undefined) yield mesh.zoneAddress;
+      if (type === 'Dataplane' || type === 'DataplaneInsight')
+        for (const dataplane of mesh.dataplaneNames()) yield { type, mesh: name, name: dataplane };
+      for (const { stored, base } of mesh.services.values()) if (base.type === type) yield stored ?? base;
+    }
+  }
+}
+
+export function isServiceType(type: string): type is ServiceType {
+  return Object.hasOwn(vipNetworks, type);
+}
+
+/** A copy of another zone's has a hashed name. */
+function isOwnAddress({ type, name }: ResourceKey): boolean {
+  return type === 'MeshZoneAddress' && name === ZONE_ADDRESS;
+}
+
+function sameAge(a: Resource, b: Resource): boolean {
+  return a.creationTime.getTime() === b.creationTime.getTime();
+}
+
+function byRowAge(a: Pick<ServiceEntry, 'id' | 'base'>, b: Pick<ServiceEntry, 'id' | 'base'>): number {
+  const aged = ({ id, base }: Pick<ServiceEntry, 'id' | 'base'>): { created: number; name: string } => ({
+    created: base.creationTime.getTime(),
+    name: id,
+  });
+  return byAge(aged(a), aged(b));
+}

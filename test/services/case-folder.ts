@@ -1,0 +1,118 @@
+// A case is a folder of YAML: the rows of a zone, the steps, and what its reconcilers make of them (README.md).
+// Invariant: the expected text depends on what the rows hold alone: sorted keys, no times, no versions.
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments, stringify } from 'yaml';
+import { z } from 'zod';
+import { parseGoDuration } from '../../src/base/duration.ts';
+import { label } from '../../src/resource/labels.ts';
+import type { Json, Labels, Resource } from '../../src/resource/types.ts';
+import type { ZoneUnderTest } from './zone-under-test.ts';
+
+export const casesFolder = join(import.meta.dirname, 'cases');
+const STEP = /^(\d\d)-(put|delete|wait|restart)\.yaml$/;
+
+const given = z.strictObject({
+  type: z.string(),
+  mesh: z.string().default(''),
+  name: z.string(),
+  labels: z.record(z.string(), z.string()).optional(),
+  spec: z.record(z.string(), z.json()).optional(),
+  status: z.record(z.string(), z.json()).optional(),
+  syncVersion: z.string().optional(),
+  created: z.string().optional(),
+});
+
+export function caseNames(): string[] {
+  return readdirSync(casesFolder).sort();
+}
+
+/** Numbers of the steps in order. @throws Error when a file is neither a step, nor expected, nor the README */
+export function stepsOf(name: string): { number: string; what: string; file: string }[] {
+  const folder = join(casesFolder, name);
+  return readdirSync(folder)
+    .sort()
+    .flatMap((file) => {
+      const [, number, what] = STEP.exec(file) ?? [];
+      if (number !== undefined && what !== undefined) return [{ number, what, file: join(folder, file) }];
+      if (/^(README\.md|before\.yaml|expect(\.\d\d)?\.yaml)$/.test(file)) return [];
+      throw new Error(`${join(folder, file)} is no step: name it NN-<put|delete|wait|restart>.yaml`);
+    });
+}
+
+/** Writes the rows of a file. */
+export async function putRows(file: string, zone: ZoneUnderTest): Promise<void> {
+  for (const document of documentsOf(file)) {
+    const { labels, spec, status, syncVersion, created, ...key } = given.parse(document);
+    await zone.put({
+      ...key,
+      ...(labels !== undefined && { labels }),
+      ...(spec !== undefined && { spec }),
+      ...(status !== undefined && { status }),
+      ...(syncVersion !== undefined && { syncVersion }),
+      ...(created !== undefined && { created }),
+    });
+  }
+}
+
+export async function runStep({ what, file }: { what: string; file: string }, zone: ZoneUnderTest): Promise<void> {
+  if (what === 'put') await putRows(file, zone);
+  else if (what === 'delete') for (const document of documentsOf(file)) await zone.delete(given.parse(document));
+  else if (what === 'wait') {
+    const { for: text } = z.strictObject({ for: z.string() }).parse(documentsOf(file)[0]);
+    const ms = parseGoDuration(text);
+    if (ms === null) throw new Error(`${file}: ${text} is no duration`);
+    await zone.clock.advance(ms);
+  } else await zone.restart();
+  await zone.rest();
+}
+
+/** The rows that differ from those before, and which are gone, as text; null if none. */
+export function changesText(before: readonly Resource[], after: readonly Resource[]): string | null {
+  const texts = new Map(before.map((row) => [keyText(row), textOf(row)]));
+  const changed = after.filter((row) => texts.get(keyText(row)) !== textOf(row)).map(textOf);
+  const present = new Set(after.map(keyText));
+  const removed = before.filter((row) => !present.has(keyText(row))).map((row) => stringify({ removed: keyText(row) }));
+  const documents = [...changed, ...removed];
+  return documents.length === 0 ? null : documents.join('---\n');
+}
+
+export function expectedText(name: string, file: string): string | null {
+  const path = join(casesFolder, name, file);
+  return existsSync(path) ? readFileSync(path, 'utf8') : null;
+}
+
+export function writeExpected(name: string, file: string, text: string | null): void {
+  const path = join(casesFolder, name, file);
+  if (text === null) rmSync(path, { force: true });
+  else writeFileSync(path, text);
+}
+
+function documentsOf(file: string): unknown[] {
+  return parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as unknown);
+}
+
+function keyText({ type, mesh, name }: Resource): string {
+  return `${type}/${mesh}/${name}`;
+}
+
+function textOf({ type, mesh, name, labels, spec, status, owner, syncVersion }: Resource): string {
+  const row = {
+    ...{ type, mesh, name, labels: sorted(timeless(labels)), spec: sorted(spec), status: sorted(status) },
+    ...(owner !== null && { owner: owner.type }),
+    ...(syncVersion !== null && { syncVersion }),
+  };
+  return stringify(row, { singleQuote: true, lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+function timeless(labels: Labels): Labels {
+  const { [label.deletionGracePeriodStartedAt]: began } = labels;
+  return began === undefined ? labels : { ...labels, [label.deletionGracePeriodStartedAt]: '<a time>' };
+}
+
+function sorted(value: Json | Labels): Json {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sorted);
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
+}

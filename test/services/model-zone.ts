@@ -1,0 +1,78 @@
+// A zone's table as a map, with a view that hears of every change: the pure core under random histories.
+// Invariant: `settle` leaves nothing to write; time moves far enough between two looks for zone proxies to settle.
+import type { Resource, ResourceKey } from '../../src/resource/types.ts';
+import { planServices, type PlannedWrite } from '../../src/zone/services/plan-services.ts';
+import { rowId } from '../../src/zone/services/row-id.ts';
+import { ServicesView, viewedTypes } from '../../src/zone/services/services-view.ts';
+import { ZONE } from './zone-under-test.ts';
+
+const STEP_MS = 10_000;
+const CREATED = new Date('2026-01-01T00:00:00.000Z');
+
+export type ModelRow = ResourceKey &
+  Partial<Pick<Resource, 'labels' | 'spec' | 'status' | 'syncVersion'>> & { readonly age?: number };
+
+export class ModelZone {
+  readonly rows = new Map<string, Resource>();
+  #view = new ServicesView(ZONE);
+  #now = CREATED.getTime();
+
+  put({ age = 0, ...given }: ModelRow): void {
+    const before = this.rows.get(rowId(given));
+    const row: Resource = {
+      labels: {},
+      spec: {},
+      status: before?.status ?? {},
+      version: (before?.version ?? -1) + 1,
+      creationTime: before?.creationTime ?? new Date(CREATED.getTime() + age),
+      modificationTime: CREATED,
+      owner: null,
+      syncVersion: null,
+      ...given,
+    };
+    this.rows.set(rowId(row), row);
+    this.#view.put(row);
+  }
+
+  delete(key: ResourceKey): void {
+    if (this.rows.delete(rowId(key))) this.#view.remove(key);
+  }
+
+  /** Plans and writes until there is nothing left. @returns the number of writes */
+  settle(): number {
+    let written = 0;
+    for (let pass = 0; ; pass += 1) {
+      this.#now += STEP_MS;
+      const { writes } = planServices(this.#view, { now: new Date(this.#now), publishZoneAddress: true });
+      if (writes.length === 0) return written;
+      if (pass > 2) throw new Error(`no rest: ${JSON.stringify(writes)}`);
+      for (const write of writes) this.#apply(write);
+      written += writes.length;
+    }
+  }
+
+  /** Another process takes over: a view of what the table holds, and nothing else. */
+  restart(): void {
+    this.#view = new ServicesView(ZONE);
+    for (const type of viewedTypes)
+      this.#view.putAll(
+        type,
+        [...this.rows.values()].filter((row) => row.type === type),
+      );
+  }
+
+  #apply(write: PlannedWrite): void {
+    const key = write.op === 'put' ? write.row : write.before;
+    const stored = this.rows.get(rowId(key));
+    if (stored?.version !== write.before?.version) throw new Error(`planned on another version of ${rowId(key)}`);
+    if (write.op === 'delete') {
+      this.rows.delete(rowId(key));
+      this.#view.remove(key);
+      return;
+    }
+    const row = { ...write.row, version: (stored?.version ?? -1) + 1, creationTime: stored?.creationTime ?? CREATED };
+    this.rows.set(rowId(row), row);
+    this.#view.accept(row);
+    this.#view.put(row);
+  }
+}

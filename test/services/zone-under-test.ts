@@ -1,0 +1,96 @@
+// A zone's store with the reconciler of its services on it, and a clock that a test turns.
+// Invariant: after `rest` nothing is left to be written, or the test fails.
+import { createLogger } from '../../src/base/log.ts';
+import { compareKeys, type Resource, type ResourceKey } from '../../src/resource/types.ts';
+import type { Write } from '../../src/store/resource-store.ts';
+import { runServices } from '../../src/zone/services/run-services.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+
+/** Of what a reconciler writes. */
+const WRITTEN = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService', 'MeshZoneAddress'];
+
+export const ZONE = 'east';
+
+export type GivenRow = ResourceKey &
+  Partial<Pick<Resource, 'labels' | 'spec' | 'status' | 'syncVersion'>> & { readonly created?: string };
+
+export class ZoneUnderTest {
+  readonly store = new TinyStore();
+  readonly clock = new ManualClock();
+  /** Writes of the reconciler since the start. */
+  readonly writes: Write[] = [];
+  /** Batches of the reconciler since the start. */
+  batches = 0;
+  #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  #isOwnWrite = false;
+
+  constructor() {
+    const { store } = this;
+    store.beforeWrite = (write) => {
+      if (!this.#isOwnWrite) this.writes.push(write);
+      return undefined;
+    };
+    const writeBatch = store.writeBatch.bind(store);
+    store.writeBatch = async (writes) => {
+      this.batches += 1;
+      return await writeBatch(writes);
+    };
+  }
+
+  async start(): Promise<void> {
+    this.#stop = new AbortController();
+    const options = { store: this.store, zone: ZONE, log: createLogger('silent'), clock: this.clock };
+    this.#running = runServices(options, this.#stop.signal);
+    await this.rest();
+  }
+
+  async restart(): Promise<void> {
+    await this.close();
+    await this.start();
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async put(given: GivenRow): Promise<void> {
+    const key = { type: given.type, mesh: given.mesh, name: given.name };
+    const stored = await this.store.get(key);
+    await this.#write({
+      op: 'put',
+      key,
+      labels: given.labels ?? stored?.labels ?? {},
+      spec: given.spec ?? stored?.spec ?? {},
+      status: given.status ?? stored?.status ?? {},
+      syncVersion: given.syncVersion ?? stored?.syncVersion ?? null,
+    });
+    const id = JSON.stringify([key.type, key.mesh, key.name]);
+    const row = this.store.rows.get(id);
+    const creationTime = given.created === undefined ? stored?.creationTime : new Date(given.created);
+    if (row !== undefined && creationTime !== undefined) this.store.rows.set(id, { ...row, creationTime });
+  }
+
+  async delete(key: ResourceKey): Promise<void> {
+    await this.#write({ op: 'delete', key: { type: key.type, mesh: key.mesh, name: key.name } });
+  }
+
+  /** Lets everything that is due happen: hints gather, zone proxies settle. */
+  async rest(): Promise<void> {
+    await this.clock.advance(2_000);
+  }
+
+  /** What the reconciler may write, by type and key. */
+  services(): Resource[] {
+    const rows = [...this.store.rows.values()].filter(({ type }) => WRITTEN.includes(type));
+    return rows.sort((a, b) => WRITTEN.indexOf(a.type) - WRITTEN.indexOf(b.type) || compareKeys(a, b));
+  }
+
+  async #write(write: Write): Promise<void> {
+    this.#isOwnWrite = true;
+    await this.store.write(write);
+    this.#isOwnWrite = false;
+  }
+}
