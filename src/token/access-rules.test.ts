@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { defaultAccess, mayAccess, requireAccess, type Action } from './access-rules.ts';
+import { adminUser, anonymousUser, userOf } from './user.ts';
+
+const ann = userOf({ name: 'ann', groups: ['dev'] });
+
+describe('mayAccess', () => {
+  it.each([
+    ['adminResources', false],
+    ['generateUserToken', false],
+    ['generateDpToken', false],
+    ['generateZoneToken', false],
+    ['viewConfigDump', true],
+    ['viewStats', true],
+    ['viewClusters', true],
+    ['controlPlaneMetadata', true],
+  ] as const)('%s: for everybody %s, for the admin true', (action: Action, everybody) => {
+    expect(mayAccess(adminUser, action)).toBe(true);
+    expect(mayAccess(ann, action)).toBe(everybody);
+    expect(mayAccess(anonymousUser, action)).toBe(everybody);
+  });
+
+  it('lets in by name or by group', () => {
+    const rules = { ...defaultAccess, adminResources: { users: ['bob'], groups: ['dev'] }, viewStats: { users: [], groups: [] } };
+    expect(mayAccess(ann, 'adminResources', rules)).toBe(true);
+    expect(mayAccess(userOf({ name: 'bob', groups: [] }), 'adminResources', rules)).toBe(true);
+    expect(mayAccess(userOf({ name: 'dev', groups: ['bob'] }), 'adminResources', rules)).toBe(false);
+    expect(mayAccess(adminUser, 'viewStats', rules)).toBe(false);
+  });
+
+  it('knows the bearer of the admin token by its claims', () => {
+    expect(mayAccess(userOf({ name: 'mesh-system:admin', groups: [] }), 'adminResources')).toBe(true);
+    expect(mayAccess(userOf({ name: 'ann', groups: ['mesh-system:admin'] }), 'adminResources')).toBe(true);
+  });
+});
+
+describe('requireAccess', () => {
+  it('says who may not do what, and what to do', () => {
+    expect(() => requireAccess(anonymousUser, 'generateZoneToken')).toThrow(
+      'user "mesh-system:anonymous" may not generate zone tokens; send a token of a user who may, call from the machine of the ' +
+        'control plane, or list the user in access.static.generateZoneToken',
+    );
+    expect(() => requireAccess(adminUser, 'generateZoneToken')).not.toThrow();
+  });
+});
+
+describe('userOf', () => {
+  it('adds the group of all who showed a token, once', () => {
+    expect(ann).toEqual({ name: 'ann', groups: ['dev', 'mesh-system:authenticated'] });
+    expect(userOf({ name: 'ann', groups: ['mesh-system:authenticated'] }).groups).toEqual(['mesh-system:authenticated']);
+  });
+});

@@ -1,0 +1,48 @@
+// Who a REST request comes from: the machine itself, the bearer of a user token, or anybody (rest-api 5).
+import type { TokenVerifier } from './token-verifier.ts';
+import { isLocalAdmin } from './is-local-admin.ts';
+import { headerOf, type RequestFacts } from './request-facts.ts';
+import { adminUser, anonymousUser, userOf, type User } from './user.ts';
+
+export type AuthenticationConfig = {
+  /** `apiServer.authn.localhostIsAdmin`, true unless somebody says otherwise; wins over a token. */
+  readonly localhostIsAdmin: boolean;
+  /** `apiServer.authn.type`: `tokens`, or `none` where tokens are not read. */
+  readonly type: 'tokens' | 'none';
+};
+
+/** `reason` is for the answer's reader: 401, title `Invalid authentication data`. */
+export type Authentication = { readonly ok: true; readonly user: User } | { readonly ok: false; readonly reason: string };
+
+/**
+ * Finds the user of a request. A bad token is a refusal everywhere but on the pages that help a person to get in. Rejects with
+ * MeridianError `unavailable` while the store cannot be read.
+ */
+export async function authenticateRequest(
+  facts: RequestFacts,
+  config: AuthenticationConfig,
+  verifier: Pick<TokenVerifier, 'user'>,
+): Promise<Authentication> {
+  if (config.localhostIsAdmin && isLocalAdmin(facts)) return { ok: true, user: adminUser };
+  const token = config.type === 'tokens' ? bearerOf(facts) : null;
+  if (token === null) return { ok: true, user: anonymousUser };
+  const outcome = await verifier.user(token);
+  if (outcome.ok) return { ok: true, user: userOf(outcome.claims) };
+  if (isOpenPage(facts)) return { ok: true, user: anonymousUser };
+  return { ok: false, reason: `the user token ${outcome.reason}` };
+}
+
+/** The text after `Bearer`; null without such a header: other schemes are none of our business. */
+function bearerOf(facts: RequestFacts): string | null {
+  const header = headerOf(facts, 'authorization');
+  if (header === undefined) return null;
+  if (header === null) return '';
+  const match = /^Bearer(?:\s+(.*))?$/i.exec(header.trim());
+  return match === null ? null : (match[1] ?? '');
+}
+
+/** `GET /` and `/gui*` answer whatever token comes along. */
+function isOpenPage({ method, url }: RequestFacts): boolean {
+  const path = url.split('?', 1)[0] ?? '';
+  return (method === 'GET' && path === '/') || path === '/gui' || path.startsWith('/gui/');
+}

@@ -1,0 +1,37 @@
+// What lets the first person in: the key that signs user tokens and the token of the admin, as secrets (rest-api 5, kds-wire 9).
+// Everything is a create, so running twice changes nothing, and a key that was rotated does not come back.
+import { create, createAbsent } from '../store/create-defaults.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import { createSigningKey } from '../store/signing-key.ts';
+import type { ResourceKey } from '../resource/types.ts';
+import { loadRealm } from './load-realm.ts';
+import { issueUserToken, TEN_YEARS_MS } from './token-issuer.ts';
+import { userRealm } from './token-realm.ts';
+import { adminClaims } from './user.ts';
+
+/** The GlobalSecret with the admin's token in base64; read it from the machine of the control plane. It is never synced. */
+export const adminTokenKey: ResourceKey = { type: 'GlobalSecret', mesh: '', name: 'admin-user-token' };
+
+export type AdminTokenOptions = {
+  /** `apiServer.authn.tokens.bootstrapAdminToken`. */
+  readonly bootstrapAdminToken: boolean;
+  readonly now: () => Date;
+};
+
+/**
+ * Creates GlobalSecret `user-token-signing-key-1` if there is no key of any serial, then `admin-user-token` if it is absent. Call
+ * it on the leader of every control plane: each has its own.
+ * @throws MeridianError `internal` when the newest key cannot be read or the store refuses a row
+ */
+export async function createAdminToken(store: ResourceStore, options: AdminTokenOptions): Promise<void> {
+  const { secretType: type, keyName } = userRealm;
+  const rows = await store.list({ type, nameContains: keyName });
+  if (!rows.some(({ name }) => name.startsWith(keyName))) {
+    const data = Buffer.from(await createSigningKey()).toString('base64');
+    await createAbsent(store, [create({ type, mesh: '', name: `${keyName}-1` }, {}, { data })]);
+  }
+  if (!options.bootstrapAdminToken || (await store.get(adminTokenKey)) !== undefined) return;
+  const { keys } = await loadRealm(store, userRealm);
+  const token = await issueUserToken(keys, adminClaims, TEN_YEARS_MS, options.now());
+  await createAbsent(store, [create(adminTokenKey, {}, { data: Buffer.from(token).toString('base64') })]);
+}

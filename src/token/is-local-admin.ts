@@ -1,0 +1,48 @@
+// Whether a request comes from the machine of the control plane itself, through no proxy and from no foreign web page
+// (`localhostIsAdmin`, rest-api 5). Every doubt is a no.
+import { isIP } from 'node:net';
+import { headerOf, type RequestFacts } from './request-facts.ts';
+
+/** Set by proxies: the peer of the connection is then not who asks. */
+const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-real-ip'];
+const OWN_PAGE = new Set(['same-origin', 'none']);
+
+type Authority = { readonly host: string; readonly port: number };
+
+export function isLocalAdmin(facts: RequestFacts): boolean {
+  if (!isLoopback(facts.remoteAddress)) return false;
+  if (FORWARDING.some((name) => facts.headers[name] !== undefined)) return false;
+  const host = parseAuthority(headerOf(facts, 'host') ?? '', facts.encrypted);
+  if (host === null || !(host.host === 'localhost' || isLoopback(host.host))) return false;
+  const site = headerOf(facts, 'sec-fetch-site');
+  if (site !== undefined && (site === null || !OWN_PAGE.has(site))) return false;
+  const origin = headerOf(facts, 'origin');
+  return origin === undefined || (origin !== null && isSame(parseOrigin(origin), host));
+}
+
+/** 127.0.0.0/8, ::1, and the former written as IPv6. */
+function isLoopback(address: string): boolean {
+  const ipv4 = address.toLowerCase().startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
+  return address === '::1' || (isIP(ipv4) === 4 && ipv4.startsWith('127.'));
+}
+
+/** `localhost`, `localhost:5681`, `[::1]:5681`; null for anything else. */
+function parseAuthority(text: string, encrypted: boolean): Authority | null {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9.-]+))(?::(\d{1,5}))?$/i.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  if (host === undefined) return null;
+  return { host: host.toLowerCase(), port: match?.[3] === undefined ? defaultPort(encrypted) : Number(match[3]) };
+}
+
+function parseOrigin(text: string): Authority | null {
+  const match = /^(https?):\/\/([^/?#@\s]+)$/i.exec(text);
+  return match === null ? null : parseAuthority(match[2] ?? '', match[1]?.toLowerCase() === 'https');
+}
+
+function isSame(a: Authority | null, b: Authority): boolean {
+  return a !== null && a.host === b.host && a.port === b.port;
+}
+
+function defaultPort(encrypted: boolean): number {
+  return encrypted ? 443 : 80;
+}

@@ -1,0 +1,95 @@
+// JSON Web Tokens as this product uses them: RS256 and nothing else, a kid in the header, an end in the claims (rest-api 5).
+// Invariant: whatever text comes in, `verifyJwt` answers with claims or with a reason that quotes no part of a signature.
+import type { KeyObject } from 'node:crypto';
+import { SignJWT, decodeProtectedHeader, errors, jwtVerify } from 'jose';
+
+/** Never taken from a token: one that names another algorithm is refused before any key is looked at. */
+const ALGORITHM = 'RS256';
+/** Clocks of two machines may differ by this much, besides what `nbf` allows for (rest-api 5). */
+export const LEEWAY_S = 5;
+/** Longer than any token that is issued here, shorter than what a header may be. */
+const LONGEST_TOKEN = 8_192;
+/** The last instant that a Date can hold, in seconds. */
+const LAST_SECOND = 8.64e12;
+
+export type Claims = Readonly<Record<string, unknown>>;
+
+/** Why a token does not count, as what follows «the token …». */
+export type Refused = { readonly ok: false; readonly reason: string };
+
+export type SignedClaims = {
+  readonly ok: true;
+  readonly claims: Claims;
+  /** Claim `jti`: what a revocation list names. */
+  readonly id: string;
+  readonly expiresAt: Date;
+};
+
+/** The compact form of a token with these claims. */
+export async function signJwt(claims: Claims, kid: string, privateKey: KeyObject): Promise<string> {
+  return await new SignJWT({ ...claims }).setProtectedHeader({ alg: ALGORITHM, kid, typ: 'JWT' }).sign(privateKey);
+}
+
+/** The kid that a token claims to be signed by; nothing else of it is believed yet. */
+export function kidOfJwt(token: string): { readonly ok: true; readonly kid: string } | Refused {
+  if (token.length > LONGEST_TOKEN) return refused(`is longer than ${String(LONGEST_TOKEN)} characters`);
+  if (token.split('.').length !== 3) return refused('is no JSON Web Token, which has three parts joined by dots');
+  let header: { alg?: unknown; kid?: unknown };
+  try {
+    header = decodeProtectedHeader(token);
+  } catch {
+    return refused('has a header that cannot be read');
+  }
+  if (header.alg !== ALGORITHM) return refused(`is signed with ${quote(header.alg)}; only ${ALGORITHM} counts`);
+  if (typeof header.kid !== 'string' || header.kid === '')
+    return refused('does not say which key signed it: its header has no kid');
+  return { ok: true, kid: header.kid };
+}
+
+/** Checks signature, times and the claims that every token has. Never rejects. */
+export async function verifyJwt(token: string, kid: string, publicKey: KeyObject, now: Date): Promise<SignedClaims | Refused> {
+  try {
+    const { payload } = await jwtVerify(token, publicKey, {
+      algorithms: [ALGORITHM],
+      clockTolerance: LEEWAY_S,
+      currentDate: now,
+      requiredClaims: ['exp', 'jti'],
+    });
+    const { jti, exp } = payload;
+    if (typeof jti !== 'string' || jti === '' || exp === undefined) return refused('has no jti, so that it could not be revoked');
+    return { ok: true, claims: payload, id: jti, expiresAt: dateOf(exp) };
+  } catch (error) {
+    return refused(reasonOf(error, kid));
+  }
+}
+
+/** How a kid stands in a message: a serial as it is, anything else in quotes and cut. */
+export function showKid(kid: string): string {
+  return /^\d{1,20}$/.test(kid) ? kid : quote(kid);
+}
+
+function reasonOf(error: unknown, kid: string): string {
+  if (error instanceof errors.JWTExpired) return `expired on ${dateOf(error.payload.exp).toISOString()}`;
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    const { claim, reason, payload } = error;
+    if (claim === 'nbf' && reason === 'check_failed')
+      return `is not valid before ${dateOf(payload.nbf).toISOString()}; do the clocks of both machines agree?`;
+    return reason === 'missing' ? `has no claim ${claim}` : `has a claim ${claim} that cannot be read`;
+  }
+  if (error instanceof errors.JWSSignatureVerificationFailed) return `does not have the signature of key ${showKid(kid)}`;
+  return 'is no JSON Web Token that can be read';
+}
+
+/** Seconds since 1970, whatever number a token says. */
+function dateOf(seconds: unknown): Date {
+  const number = typeof seconds === 'number' ? seconds : 0;
+  return new Date(Math.max(-LAST_SECOND, Math.min(LAST_SECOND, number)) * 1000);
+}
+
+function quote(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value.slice(0, 40).toWellFormed()) : 'no algorithm';
+}
+
+function refused(reason: string): Refused {
+  return { ok: false, reason };
+}

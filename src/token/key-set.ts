@@ -1,0 +1,97 @@
+// The signing keys of a realm, read from its rows: all of them verify, the one with the highest serial signs (rest-api 5).
+// A row that holds no usable key is kept with the reason, never with its text.
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { MeridianError } from '../base/errors.ts';
+import type { Resource } from '../resource/types.ts';
+import { describeSigningKey, kidOf, type TokenRealm } from './token-realm.ts';
+
+export type SigningKey = { readonly kid: string; readonly publicKey: KeyObject; readonly privateKey: KeyObject | null };
+export type UnusableKey = { readonly kid: string; readonly problem: string };
+
+/** A public key of the configuration (`validator.publicKeys[]`), PEM. */
+export type StaticKey = { readonly kid: string; readonly key: string };
+
+/** Keys of one realm that are held at once; the oldest serials beyond it are forgotten. */
+const MOST_KEYS = 200;
+const SERIAL = /^(0|[1-9]\d*)$/;
+
+export class KeySet {
+  readonly #realm: TokenRealm;
+  readonly #keys = new Map<string, SigningKey | UnusableKey>();
+  readonly #newest: string | null;
+
+  /**
+   * @param rows secrets of the realm's type and mesh; those of other names are passed over
+   * @param extra public keys that count besides, and before rows of the same kid
+   */
+  constructor(realm: TokenRealm, rows: readonly Resource[], extra: readonly StaticKey[] = []) {
+    this.#realm = realm;
+    const named = rows
+      .map((row) => ({ row, kid: kidOf(realm, row.name) }))
+      .filter((one): one is { row: Resource; kid: string } => one.kid !== null)
+      .toSorted((a, b) => compareSerials(b.kid, a.kid))
+      .slice(0, MOST_KEYS);
+    for (const { row, kid } of named) this.#keys.set(kid, parseRow(realm, kid, row));
+    this.#newest = named.find(({ kid }) => SERIAL.test(kid))?.kid ?? null;
+    for (const { kid, key } of extra) this.#keys.set(kid, parseStatic(kid, key));
+  }
+
+  find(kid: string): SigningKey | UnusableKey | undefined {
+    return this.#keys.get(kid);
+  }
+
+  /**
+   * The key that signs now.
+   * @throws MeridianError `not_found` if there is none here, `internal` if the newest one cannot be read
+   */
+  signer(): { kid: string; privateKey: KeyObject } {
+    const { kind, holds, mesh } = this.#realm;
+    if (holds === 'public')
+      throw new MeridianError('not_found', `${kind} tokens are signed by the global of this zone; ask for one there`);
+    const found = this.#newest === null ? undefined : this.#keys.get(this.#newest);
+    if (found === undefined) {
+      const where = mesh === '' ? '' : `; does the mesh ${JSON.stringify(mesh)} exist?`;
+      throw new MeridianError(
+        'not_found',
+        `there is no ${describeSigningKey(this.#realm, '1')} to sign ${kind} tokens with${where}`,
+      );
+    }
+    if ('problem' in found) throw new MeridianError('internal', `${kind} tokens cannot be signed: ${found.problem}`);
+    if (found.privateKey === null)
+      throw new MeridianError('not_found', `the private half of key ${found.kid} is not known here; tokens are signed elsewhere`);
+    return { kid: found.kid, privateKey: found.privateKey };
+  }
+}
+
+/** Serials by number, however long; anything that is no serial comes before all of them. */
+function compareSerials(a: string, b: string): number {
+  const byForm = Number(SERIAL.test(a)) - Number(SERIAL.test(b));
+  return byForm || a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+}
+
+function parseRow(realm: TokenRealm, kid: string, { spec }: Resource): SigningKey | UnusableKey {
+  const pem = Buffer.from(typeof spec['data'] === 'string' ? spec['data'] : '', 'base64').toString('utf8');
+  const form = realm.holds === 'private' ? 'RSA PRIVATE KEY' : 'RSA PUBLIC KEY';
+  try {
+    const privateKey = realm.holds === 'private' ? createPrivateKey(pem) : null;
+    const publicKey = privateKey === null ? createPublicKey(pem) : createPublicKey(privateKey);
+    if (isStrong(publicKey)) return { kid, publicKey, privateKey };
+  } catch {
+    // What the parser says may quote what it read.
+  }
+  return { kid, problem: `${describeSigningKey(realm, kid)} holds no PEM «${form}» of at least 2048 bits` };
+}
+
+function parseStatic(kid: string, pem: string): SigningKey | UnusableKey {
+  try {
+    const publicKey = createPublicKey(pem);
+    if (isStrong(publicKey)) return { kid, publicKey, privateKey: null };
+  } catch {
+    // As above.
+  }
+  return { kid, problem: `the public key ${JSON.stringify(kid)} of the configuration is no RSA key of at least 2048 bits` };
+}
+
+function isStrong({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
+  return asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= 2048;
+}

@@ -1,0 +1,36 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readTokenFile } from './read-token-file.ts';
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'meridian-token-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+it('reads the token, whatever white space is around it', async () => {
+  await writeFile(join(folder, 'good'), '  aa.b-b.c_c\n');
+  expect(await readTokenFile(join(folder, 'good'))).toBe('Bearer aa.b-b.c_c');
+});
+
+it('has none without a file', async () => {
+  expect(await readTokenFile('')).toBeNull();
+});
+
+it('names the key and the path of what it cannot read', async () => {
+  await expect(readTokenFile(join(folder, 'absent'))).rejects.toMatchObject({
+    code: 'config',
+    message: `multizone.zone.kds.auth.tokenFile: ${join(folder, 'absent')} cannot be read (ENOENT)`,
+  });
+});
+
+it.each(['', 'half a.secret', 'a.b', 'a.b.c\nd.e.f', 'Bearer a.b.c'])('does not repeat what it cannot use: %o', async (text) => {
+  const path = join(folder, 'bad');
+  await writeFile(path, text);
+  await expect(readTokenFile(path)).rejects.toThrow(
+    `multizone.zone.kds.auth.tokenFile: ${path} holds no token; it must hold what «meridian generate zone-token» prints`,
+  );
+});

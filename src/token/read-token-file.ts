@@ -1,0 +1,22 @@
+// The token that a zone shows its global, from the file of `multizone.zone.kds.auth.tokenFile` (decisions D31). Read anew at each
+// connection, so that a new token needs no restart.
+import { readFile } from 'node:fs/promises';
+import { MeridianError } from '../base/errors.ts';
+
+/**
+ * The value of the metadata `authorization`, or null without a file.
+ * @throws MeridianError `config` with the key and the path, never with what the file holds
+ */
+export async function readTokenFile(path: string): Promise<string | null> {
+  if (path === '') return null;
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    const why = (cause as { code?: string }).code ?? 'unknown error';
+    throw new MeridianError('config', `multizone.zone.kds.auth.tokenFile: ${path} cannot be read (${why})`, { cause });
+  });
+  const token = text.trim();
+  if (/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return `Bearer ${token}`;
+  throw new MeridianError(
+    'config',
+    `multizone.zone.kds.auth.tokenFile: ${path} holds no token; it must hold what «meridian generate zone-token» prints`,
+  );
+}

@@ -1,0 +1,56 @@
+// Makes tokens: claims, times and the signature of the newest key (rest-api 5). Who may ask is decided before.
+import { randomUUID } from 'node:crypto';
+import type { Claims } from './jwt.ts';
+import { signJwt } from './jwt.ts';
+import type { KeySet } from './key-set.ts';
+import type { DataplaneClaims, UserClaims, ZoneClaims } from './token-claims.ts';
+import { dataplaneRealm, userRealm } from './token-realm.ts';
+import type { TokenSecrets } from './token-secrets.ts';
+
+/** How long zone and dataplane tokens are valid if nobody says (rest-api 5). */
+export const TEN_YEARS_MS = 10 * 365 * 24 * 3_600_000;
+/** Back-dated by this much, for receivers whose clock is behind (rest-api 5). */
+const EARLIER_S = 5;
+
+/** Each method rejects with MeridianError `not_found` if no key signs here, `internal` if the newest cannot be read. */
+export class TokenIssuer {
+  readonly #secrets: TokenSecrets;
+  readonly #now: () => Date;
+
+  constructor(secrets: TokenSecrets, now: () => Date) {
+    this.#secrets = secrets;
+    this.#now = now;
+  }
+
+  /** @param validForMs milliseconds from now */
+  async user(user: UserClaims, validForMs: number): Promise<string> {
+    const { keys } = await this.#secrets.of(userRealm);
+    return await issueUserToken(keys, user, validForMs, this.#now());
+  }
+
+  async zone(
+    { zone, scope }: Omit<ZoneClaims, 'scope'> & { scope: readonly string[] | null },
+    validForMs: number,
+  ): Promise<string> {
+    const { keys } = await this.#secrets.of(this.#secrets.zoneRealm);
+    return await sign(keys, { Zone: zone, Scope: scope }, validForMs, this.#now());
+  }
+
+  async dataplane({ name, mesh, tags, type, workload }: DataplaneClaims, validForMs: number): Promise<string> {
+    const { keys } = await this.#secrets.of(dataplaneRealm(mesh));
+    const claims = { Name: name, Mesh: mesh, Tags: tags, Type: type, Workload: workload };
+    return await sign(keys, claims, validForMs, this.#now());
+  }
+}
+
+/** A user token by the newest of `keys`, for who holds the keys and no cache. */
+export async function issueUserToken(keys: KeySet, { name, groups }: UserClaims, validForMs: number, now: Date): Promise<string> {
+  return await sign(keys, { Name: name, Groups: groups }, validForMs, now);
+}
+
+async function sign(keys: KeySet, claims: Claims, validForMs: number, now: Date): Promise<string> {
+  const { kid, privateKey } = keys.signer();
+  const start = Math.floor(now.getTime() / 1000) - EARLIER_S;
+  const end = Math.floor((now.getTime() + validForMs) / 1000);
+  return await signJwt({ ...claims, jti: randomUUID(), iat: start, nbf: start, exp: end }, kid, privateKey);
+}

@@ -1,0 +1,69 @@
+// Where the secrets of each kind of token live: the names of its signing keys and of its revocation list (rest-api 5, kds-wire 8).
+// A key signs tokens of one realm alone.
+import { dataplaneTokenKeyPrefix, ZONE_TOKEN_KEY_PREFIX } from '../resource/default-resources.ts';
+
+export type TokenKind = 'user' | 'zone' | 'dataplane';
+
+export type TokenRealm = {
+  readonly kind: TokenKind;
+  /** `''` but for dataplane tokens: each mesh signs its own. */
+  readonly mesh: string;
+  readonly secretType: 'GlobalSecret' | 'Secret';
+  /** Name of key 0; the others follow as `<keyName>-<kid>`. */
+  readonly keyName: string;
+  /** `public`: the rows hold public keys, so tokens can be checked and not issued. */
+  readonly holds: 'private' | 'public';
+  /** Name of the row with the comma-separated `jti`s that no longer count. */
+  readonly revocations: string;
+};
+
+/** User tokens: every control plane signs its own. */
+export const userRealm: TokenRealm = {
+  kind: 'user',
+  mesh: '',
+  secretType: 'GlobalSecret',
+  keyName: 'user-token-signing-key',
+  holds: 'private',
+  revocations: 'user-token-revocations',
+};
+
+/** Zone tokens on a control plane that answers to no other: it signs them. */
+export const zoneRealm: TokenRealm = {
+  kind: 'zone',
+  mesh: '',
+  secretType: 'GlobalSecret',
+  keyName: withoutDash(ZONE_TOKEN_KEY_PREFIX),
+  holds: 'private',
+  revocations: 'zone-token-revocations',
+};
+
+/** Zone tokens in a zone that has a global: the public halves come by KDS (kds-wire 5.3). */
+export const federatedZoneRealm: TokenRealm = { ...zoneRealm, keyName: 'zone-token-signing-public-key', holds: 'public' };
+
+/** Dataplane tokens of a mesh. Their keys are synced whole, so that a token of the global counts in the zones (kds-wire 8). */
+export function dataplaneRealm(mesh: string): TokenRealm {
+  return {
+    kind: 'dataplane',
+    mesh,
+    secretType: 'Secret',
+    keyName: withoutDash(dataplaneTokenKeyPrefix(mesh)),
+    holds: 'private',
+    revocations: `dataplane-token-revocations-${mesh}`,
+  };
+}
+
+/** The serial of the key that a row of this name holds, null if it holds none. Key 0 has the name without a suffix. */
+export function kidOf({ keyName }: TokenRealm, name: string): string | null {
+  if (name === keyName) return '0';
+  const kid = name.startsWith(`${keyName}-`) ? name.slice(keyName.length + 1) : '';
+  return kid === '' || kid === '0' ? null : kid;
+}
+
+/** `GlobalSecret user-token-signing-key-1`, for messages to people. */
+export function describeSigningKey({ secretType, keyName }: TokenRealm, kid: string): string {
+  return `${secretType} ${kid === '0' ? keyName : `${keyName}-${kid}`}`;
+}
+
+function withoutDash(prefix: string): string {
+  return prefix.replace(/-$/, '');
+}

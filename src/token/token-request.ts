@@ -1,0 +1,57 @@
+// Bodies of the token POSTs (rest-api 5): what is required, in what form, and which field is wrong if one is.
+import { z } from 'zod';
+import { parseGoDuration } from '../base/duration.ts';
+import type { Violation } from '../base/errors.ts';
+import { isZoneName } from './how-to-join.ts';
+import { TEN_YEARS_MS } from './token-issuer.ts';
+
+/** What a Go duration holds: some 292 years. */
+const LONGEST_MS = Number((2n ** 63n - 1n) / 1_000_000n);
+const BAD_DURATION = 'must be a positive duration such as "24h" or "720h0m0s"';
+
+const text = z
+  .string('must be a text')
+  .nullish()
+  .transform((given) => given ?? '');
+const required = text.refine((given) => given !== '', 'cannot be empty');
+const texts = z
+  .array(z.string('must be a text'), 'must be a list of texts')
+  .nullish()
+  .transform((given) => given ?? []);
+/** Milliseconds of a Go duration. */
+const validFor = (given: string, context: z.RefinementCtx): number => {
+  const ms = given === '' ? TEN_YEARS_MS : parseGoDuration(given);
+  if (ms !== null && ms > 0 && ms <= LONGEST_MS) return ms;
+  context.addIssue({ code: 'custom', message: BAD_DURATION });
+  return z.NEVER;
+};
+
+export const userTokenRequest = z.object({ name: required, groups: texts, validFor: required.transform(validFor) });
+
+export const zoneTokenRequest = z.object({
+  zone: required.refine((given) => given === '' || isZoneName(given), {
+    error: 'must be the name of a zone: lower-case letters, digits and hyphens, a letter first, at most 63',
+  }),
+  scope: z
+    .array(z.string('must be a text'), 'must be a list of texts')
+    .nullish()
+    .transform((given) => given ?? null),
+  validFor: text.transform(validFor),
+});
+
+export const dataplaneTokenRequest = z.object({
+  name: text,
+  mesh: required,
+  tags: z
+    .record(z.string(), z.array(z.string('must be a text'), 'must be a list of texts'), 'must be lists of texts by name')
+    .nullish()
+    .transform((given) => given ?? {}),
+  type: text,
+  workload: text,
+  validFor: text.transform(validFor),
+});
+
+/** The violations of a parse that failed, each with its field, as the REST API writes them (rest-api 2.6). */
+export function violationsOf({ issues }: z.ZodError): Violation[] {
+  return issues.map(({ path, message }) => ({ field: path.map(String).join('.'), reason: message }));
+}

@@ -1,0 +1,91 @@
+// The token POSTs as a table for the REST API: path, the access rule that guards it, and the answer to a body (rest-api 5).
+import type { z } from 'zod';
+import { MeridianError, type Violation } from '../base/errors.ts';
+import type { Action } from './access-rules.ts';
+import type { TokenIssuer } from './token-issuer.ts';
+import type { TokenKind } from './token-realm.ts';
+import { dataplaneTokenRequest, userTokenRequest, violationsOf, zoneTokenRequest } from './token-request.ts';
+
+export type TokenAnswer =
+  /** `text/plain`. The token; or nothing, with 400, if the body cannot be read. */
+  | { readonly status: 200 | 400; readonly text: string }
+  /** An error of the catalogue; the code gives the status. */
+  | {
+      readonly code: 'invalid' | 'bad_request' | 'not_found';
+      readonly title: string;
+      readonly detail: string;
+      readonly violations: readonly Violation[];
+    };
+
+export type TokenRoute = {
+  readonly path: string;
+  readonly action: Action;
+  /** Rejects with MeridianError `unavailable` or `internal` alone. */
+  readonly answer: (body: string) => Promise<TokenAnswer>;
+};
+
+/** The keys that gate the issuers (rest-api 7). */
+const GATE: Record<TokenKind, string> = {
+  user: 'apiServer.authn.tokens.enableIssuer',
+  zone: 'dpServer.authn.zoneProxy.zoneToken.enableIssuer',
+  dataplane: 'dpServer.authn.dpProxy.dpToken.enableIssuer',
+};
+
+/** @param enabled by kind, what the configuration says at `enableIssuer` */
+export function tokenRoutes(
+  issuer: Pick<TokenIssuer, TokenKind>,
+  enabled: Readonly<Record<TokenKind, boolean>>,
+): readonly TokenRoute[] {
+  const route = <T extends { validFor: number }>(
+    kind: TokenKind,
+    action: Action,
+    schema: z.ZodType<T>,
+    issue: (request: T) => Promise<string>,
+  ): TokenRoute => ({
+    path: `/tokens/${kind}`,
+    action,
+    answer: async (body) => (enabled[kind] ? await answer(body, schema, issue) : disabled(kind)),
+  });
+  return [
+    route('user', 'generateUserToken', userTokenRequest, (request) => issuer.user(request, request.validFor)),
+    route('zone', 'generateZoneToken', zoneTokenRequest, (request) => issuer.zone(request, request.validFor)),
+    route('dataplane', 'generateDpToken', dataplaneTokenRequest, (request) => issuer.dataplane(request, request.validFor)),
+  ];
+}
+
+async function answer<T>(body: string, schema: z.ZodType<T>, issue: (request: T) => Promise<string>): Promise<TokenAnswer> {
+  const json = parseObject(body);
+  if (json === null) return { status: 400, text: '' };
+  const request = schema.safeParse(json);
+  if (!request.success)
+    return failure('invalid', 'Could not issue a token', 'Resource is not valid', violationsOf(request.error));
+  try {
+    return { status: 200, text: await issue(request.data) };
+  } catch (error) {
+    if (error instanceof MeridianError && error.code === 'not_found')
+      return failure('not_found', 'Signing Key not found', error.message);
+    throw error;
+  }
+}
+
+function disabled(kind: TokenKind): TokenAnswer {
+  return failure('bad_request', 'Could not issue a token', `${kind} tokens are not issued here: ${GATE[kind]} is false`);
+}
+
+function failure(
+  code: 'invalid' | 'bad_request' | 'not_found',
+  title: string,
+  detail: string,
+  violations: readonly Violation[] = [],
+): TokenAnswer {
+  return { code, title, detail, violations };
+}
+
+function parseObject(body: string): object | null {
+  try {
+    const value: unknown = JSON.parse(body);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,111 @@
+// The secrets of all realms in memory, in step with the change feed: no request reads the store for a realm that is known.
+// Invariant: nothing is kept while the feed is not followed, because what was revoked meanwhile would go unnoticed.
+import type { ResourceStore, StoreChange } from '../store/resource-store.ts';
+import type { ResourceKey } from '../resource/types.ts';
+import type { StaticKey } from './key-set.ts';
+import { loadRealm, type RealmSecrets } from './load-realm.ts';
+import { dataplaneRealm, federatedZoneRealm, userRealm, zoneRealm, type TokenKind, type TokenRealm } from './token-realm.ts';
+
+export type TokenSecretsOptions = {
+  readonly store: Pick<ResourceStore, 'get' | 'list' | 'changes'>;
+  /** A zone that has a global: it gets the public halves of the zone keys alone. */
+  readonly federated: boolean;
+  /** `validator.publicKeys` of the configuration: keys whose private half is kept elsewhere. */
+  readonly publicKeys?: Readonly<Partial<Record<TokenKind, readonly StaticKey[]>>>;
+};
+
+/** Meshes whose keys are held at once; the one asked for longest ago goes first. */
+const MOST_REALMS = 256;
+
+export class TokenSecrets {
+  readonly #options: TokenSecretsOptions;
+  /** In the order of their last use. */
+  readonly #known = new Map<string, Promise<RealmSecrets>>();
+  readonly #followers = new Map<() => void, TokenKind>();
+  #isFollowing = false;
+
+  constructor(options: TokenSecretsOptions) {
+    this.#options = options;
+  }
+
+  /** The realm of zone tokens on this control plane. */
+  get zoneRealm(): TokenRealm {
+    return this.#options.federated ? federatedZoneRealm : zoneRealm;
+  }
+
+  /** Keys and revocations of a realm. Rejects as the store does; the next call tries again. */
+  of(realm: TokenRealm): Promise<RealmSecrets> {
+    const { store, publicKeys } = this.#options;
+    const id = idOf(realm);
+    const known = this.#known.get(id);
+    this.#known.delete(id);
+    const secrets = known ?? loadRealm(store, realm, publicKeys?.[realm.kind]);
+    if (!this.#isFollowing) return secrets;
+    this.#known.set(id, secrets);
+    if (known === undefined) secrets.catch(() => this.#known.get(id) === secrets && this.#known.delete(id));
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size <= MOST_REALMS) break;
+      this.#known.delete(oldest);
+    }
+    return secrets;
+  }
+
+  /** Calls `changed` whenever secrets of the kind may have changed. Returns what ends it. */
+  follow(kind: TokenKind, changed: () => void): () => void {
+    const follower = (): void => changed();
+    this.#followers.set(follower, kind);
+    return () => this.#followers.delete(follower);
+  }
+
+  /** Follows the change feed until the signal aborts; run one, from the start of the process. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      for await (const change of this.#options.store.changes(signal)) {
+        this.#isFollowing = true;
+        this.#forget(change);
+      }
+    } finally {
+      this.#isFollowing = false;
+      this.#known.clear();
+    }
+  }
+
+  #forget(change: StoreChange): void {
+    if (change.kind === 'all') this.#forgetAll(['user', 'zone', 'dataplane']);
+    else if (change.kind === 'type' && change.type === 'GlobalSecret') this.#forgetAll(['user', 'zone']);
+    else if (change.kind === 'type' && change.type === 'Secret') this.#forgetAll(['dataplane']);
+    else if (change.kind === 'keys') for (const realm of realmsOf(change.keys, this.zoneRealm)) this.#forgetOne(realm);
+  }
+
+  #forgetAll(kinds: readonly TokenKind[]): void {
+    for (const kind of kinds) {
+      for (const id of this.#known.keys()) if (id.startsWith(kind)) this.#known.delete(id);
+      this.#tell(kind);
+    }
+  }
+
+  #forgetOne(realm: TokenRealm): void {
+    this.#known.delete(idOf(realm));
+    this.#tell(realm.kind);
+  }
+
+  #tell(changed: TokenKind): void {
+    for (const [follower, kind] of [...this.#followers]) if (kind === changed) follower();
+  }
+}
+
+/** The realms that rows with these keys belong to, each once. */
+function realmsOf(keys: readonly ResourceKey[], zone: TokenRealm): Iterable<TokenRealm> {
+  const found = new Map<string, TokenRealm>();
+  for (const { type, mesh, name } of keys) {
+    const realm = type === 'Secret' ? dataplaneRealm(mesh) : name.startsWith('user-') ? userRealm : zone;
+    if (type === realm.secretType && (name === realm.revocations || name.startsWith(realm.keyName)))
+      found.set(idOf(realm), realm);
+  }
+  return found.values();
+}
+
+/** Kind first: kinds are forgotten by it. */
+function idOf({ kind, mesh }: TokenRealm): string {
+  return `${kind}/${mesh}`;
+}

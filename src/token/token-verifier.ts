@@ -1,0 +1,58 @@
+// Decides whether a token counts: its algorithm, key, signature, times, claims and that nobody revoked it (rest-api 5).
+// Invariant: any text gives an answer; only a store that cannot be read rejects.
+import { kidOfJwt, showKid, verifyJwt, type Refused } from './jwt.ts';
+import {
+  readDataplaneClaims,
+  readUserClaims,
+  readZoneClaims,
+  type DataplaneClaims,
+  type Read,
+  type UserClaims,
+  type ZoneClaims,
+} from './token-claims.ts';
+import { dataplaneRealm, userRealm, type TokenRealm } from './token-realm.ts';
+import type { TokenSecrets } from './token-secrets.ts';
+import type { Claims } from './jwt.ts';
+
+export type Verified<T> = { readonly ok: true; readonly claims: T; readonly id: string; readonly expiresAt: Date };
+
+/** Each method rejects with MeridianError `unavailable` while the store cannot be read, and with nothing else. */
+export class TokenVerifier {
+  readonly #secrets: TokenSecrets;
+  readonly #now: () => Date;
+
+  constructor(secrets: TokenSecrets, now: () => Date) {
+    this.#secrets = secrets;
+    this.#now = now;
+  }
+
+  async user(token: string): Promise<Verified<UserClaims> | Refused> {
+    return await this.#verify(token, userRealm, readUserClaims);
+  }
+
+  async zone(token: string): Promise<Verified<ZoneClaims> | Refused> {
+    return await this.#verify(token, this.#secrets.zoneRealm, readZoneClaims);
+  }
+
+  /** @param mesh that the proxy asks for; a token of another mesh does not count */
+  async dataplane(token: string, mesh: string): Promise<Verified<DataplaneClaims> | Refused> {
+    const outcome = await this.#verify(token, dataplaneRealm(mesh), readDataplaneClaims);
+    if (!outcome.ok || outcome.claims.mesh === mesh) return outcome;
+    return { ok: false, reason: `is for mesh ${JSON.stringify(outcome.claims.mesh)}, not for ${JSON.stringify(mesh)}` };
+  }
+
+  async #verify<T>(token: string, realm: TokenRealm, read: (claims: Claims) => Read<T>): Promise<Verified<T> | Refused> {
+    const header = kidOfJwt(token);
+    if (!header.ok) return header;
+    const { keys, revoked } = await this.#secrets.of(realm);
+    const key = keys.find(header.kid);
+    if (key === undefined) return { ok: false, reason: `is signed by key ${showKid(header.kid)}, which is not known here` };
+    if ('problem' in key) return { ok: false, reason: `cannot be checked: ${key.problem}` };
+    const signed = await verifyJwt(token, key.kid, key.publicKey, this.#now());
+    if (!signed.ok) return signed;
+    const { id, expiresAt } = signed;
+    if (revoked.has(id)) return { ok: false, reason: 'was revoked' };
+    const claims = read(signed.claims);
+    return claims.ok ? { ok: true, claims: claims.value, id, expiresAt } : claims;
+  }
+}

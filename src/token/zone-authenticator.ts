@@ -1,0 +1,65 @@
+// Lets zones in to KDS, or says what they lack (decisions D31; Kuma checks nothing here, kds-wire 8).
+// Invariant: a token for `east` lets nobody in but `east`, whatever `client-id` says.
+import { howToJoin, howToLetIn, isZoneName } from './how-to-join.ts';
+import type { TokenVerifier } from './token-verifier.ts';
+
+/** `multizone.global.kds.auth`. */
+export type ZoneAuthConfig = {
+  /** `none`: nobody's token is looked at. */
+  readonly type: 'zoneToken' | 'none';
+  /** Zones that may come without a token. A token that one of them does send must be good all the same. */
+  readonly allowWithoutToken: readonly string[];
+};
+
+/** A token with which a zone came in; `text` is a secret. */
+export type ZoneToken = { readonly zone: string; readonly text: string; readonly expiresAt: Date };
+
+export type ZoneAuthentication =
+  /** Without a token where none was asked for. */
+  { readonly ok: true; readonly token: ZoneToken | null } | { readonly ok: false; readonly reason: string };
+
+export class ZoneAuthenticator {
+  readonly #verifier: Pick<TokenVerifier, 'zone'>;
+  readonly #config: ZoneAuthConfig;
+
+  constructor(verifier: Pick<TokenVerifier, 'zone'>, config: ZoneAuthConfig) {
+    this.#verifier = verifier;
+    this.#config = config;
+  }
+
+  /**
+   * Decides on one call. Rejects with MeridianError `unavailable` while the store cannot be read.
+   * @param authorization all values of the metadata `authorization`; `Bearer <token>`
+   * @param zone of metadata `client-id` (kds-wire 2.1)
+   */
+  async authenticate(authorization: readonly string[], zone: string): Promise<ZoneAuthentication> {
+    const { type, allowWithoutToken } = this.#config;
+    if (type === 'none') return { ok: true, token: null };
+    if (!isZoneName(zone)) return refuse(`client-id ${JSON.stringify(zone.slice(0, 63).toWellFormed())} is no name of a zone`);
+    if (authorization.length === 0) {
+      if (allowWithoutToken.includes(zone)) return { ok: true, token: null };
+      return refuse(`zone "${zone}" sent no token. ${howToJoin(zone)}. ${howToLetIn(zone)}`);
+    }
+    const text = authorization.length === 1 ? bearerOf(authorization[0] ?? '') : null;
+    if (text === null)
+      return refuse(`zone "${zone}" must send exactly one authorization, of the form «Bearer <token>». ${howToJoin(zone)}`);
+    const outcome = await this.#verifier.zone(text);
+    if (!outcome.ok) return refuse(tokenRefusal(zone, outcome.reason));
+    const { claims, expiresAt } = outcome;
+    if (claims.zone === zone) return { ok: true, token: { zone, text, expiresAt } };
+    return refuse(tokenRefusal(zone, `is for zone ${JSON.stringify(claims.zone.slice(0, 63).toWellFormed())}`));
+  }
+}
+
+/** Why a zone's token does not count (again), and how to get another. */
+export function tokenRefusal(zone: string, reason: string): string {
+  return `the token of zone "${zone}" ${reason}. ${howToJoin(zone)}`;
+}
+
+function bearerOf(value: string): string | null {
+  return /^Bearer +([\w-]+\.[\w-]+\.[\w-]+)$/i.exec(value.trim())?.[1] ?? null;
+}
+
+function refuse(reason: string): ZoneAuthentication {
+  return { ok: false, reason };
+}

@@ -1,0 +1,145 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { ZoneTokenWatch } from './zone-token-watch.ts';
+import type { ZoneToken } from './zone-authenticator.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+let clock: ManualClock;
+let watch: ZoneTokenWatch;
+let stop: AbortController;
+let running: Promise<void>;
+let changed: () => void;
+let checks: number;
+let refusals: Map<string, string>;
+let away: boolean;
+let ended: string[];
+
+beforeEach(() => {
+  clock = new ManualClock();
+  stop = new AbortController();
+  checks = 0;
+  refusals = new Map();
+  away = false;
+  ended = [];
+  watch = new ZoneTokenWatch({
+    clock,
+    secrets: {
+      follow: (_kind, listener) => {
+        changed = listener;
+        return () => (changed = () => undefined);
+      },
+    },
+    verifier: {
+      zone: async (text) => {
+        checks++;
+        if (away) throw new Error('away');
+        const token = tokenOf(text);
+        const isOver = clock.now().getTime() >= token.expiresAt.getTime() + 5_000;
+        const reason = refusals.get(text) ?? (isOver ? 'expired on some day' : null);
+        if (reason !== null) return { ok: false, reason };
+        return { ok: true, claims: { zone: token.zone, scope: [] }, id: text, expiresAt: token.expiresAt };
+      },
+    },
+  });
+  running = watch.run(stop.signal);
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+});
+
+/** `east/40`: of zone east, for 40 days. */
+function tokenOf(text: string): ZoneToken {
+  const [zone = '', days = '0'] = text.split('/');
+  return { zone, text, expiresAt: new Date(Date.parse('2026-01-01T00:00:00Z') + Number(days) * DAY_MS) };
+}
+
+function open(text: string): () => void {
+  return watch.watch(tokenOf(text), (reason) => ended.push(`${text}: ${reason.split('.')[0] ?? ''}`));
+}
+
+describe('ZoneTokenWatch', () => {
+  it('tells every stream of a token that was revoked, once, and no other', async () => {
+    for (const text of ['east/40', 'east/40', 'west/40']) open(text);
+    await clock.advance(0);
+    refusals.set('east/40', 'was revoked');
+    changed();
+    await clock.advance(0);
+    changed();
+    await clock.advance(0);
+    const reason = 'east/40: the token of zone "east" was revoked';
+    expect(ended).toEqual([reason, reason]);
+  });
+
+  it('notices what was revoked between the check and the watch', async () => {
+    await clock.advance(0);
+    refusals.set('east/40', 'was revoked');
+    changed();
+    await clock.advance(0);
+    open('east/40');
+    await clock.advance(0);
+    expect(ended).toHaveLength(1);
+  });
+
+  it('notices what is revoked while it checks', async () => {
+    open('east/40');
+    changed();
+    refusals.set('east/40', 'was revoked');
+    changed();
+    await clock.advance(0);
+    expect(ended).toHaveLength(1);
+  });
+
+  it('ends a stream when its token expires, also past the longest timer', async () => {
+    open('east/40');
+    await clock.advance(40 * DAY_MS + 4_999);
+    expect(ended).toEqual([]);
+    await clock.advance(1);
+    expect(ended).toEqual(['east/40: the token of zone "east" expired on some day']);
+    const before = checks;
+    await clock.advance(DAY_MS);
+    expect(checks).toBe(before);
+  });
+
+  it('does not check again while nothing happens', async () => {
+    open('east/40');
+    await clock.advance(0);
+    open('east/40');
+    await clock.advance(10 * DAY_MS);
+    expect(checks).toBe(1);
+  });
+
+  it('puts nobody out while the store is away, and asks again', async () => {
+    open('east/40');
+    await clock.advance(0);
+    away = true;
+    refusals.set('east/40', 'was revoked');
+    changed();
+    await clock.advance(60_000);
+    expect(ended).toEqual([]);
+    away = false;
+    await clock.advance(2_000);
+    expect(ended).toHaveLength(1);
+  });
+
+  it('forgets streams that closed', async () => {
+    const close = open('east/40');
+    open('west/20');
+    open('west/10');
+    expect(watch.expiries()).toEqual(
+      new Map([
+        ['east', tokenOf('east/40').expiresAt],
+        ['west', tokenOf('west/10').expiresAt],
+      ]),
+    );
+    close();
+    close();
+    expect([...watch.expiries().keys()]).toEqual(['west']);
+    refusals.set('east/40', 'was revoked');
+    changed();
+    await clock.advance(0);
+    expect(ended).toEqual([]);
+  });
+});

@@ -1,0 +1,103 @@
+// Watches the tokens of open streams: when one is revoked, expires or loses its key, its streams hear it and can be closed
+// (decisions D31). Invariant: whatever changes after a token was let in is noticed, even between the check and `watch`.
+import type { Clock } from '../base/clock.ts';
+import { LEEWAY_S } from './jwt.ts';
+import type { TokenSecrets } from './token-secrets.ts';
+import type { TokenVerifier } from './token-verifier.ts';
+import { tokenRefusal, type ZoneToken } from './zone-authenticator.ts';
+
+type End = (reason: string) => void;
+type Watched = { readonly token: ZoneToken; readonly ends: Set<End>; isChecked: boolean };
+
+export type ZoneTokenWatchOptions = {
+  readonly secrets: Pick<TokenSecrets, 'follow'>;
+  readonly verifier: Pick<TokenVerifier, 'zone'>;
+  readonly clock: Clock;
+};
+
+/** Sleeps are cut in pieces, because a timer holds less than a month. */
+const LONGEST_SLEEP_MS = 3_600_000;
+/** While the store cannot be read nobody is put out, and it is asked again. */
+const RETRY_MS = 2_000;
+
+export class ZoneTokenWatch {
+  readonly #options: ZoneTokenWatchOptions;
+  /** By the text of the token: the streams of a zone share one. */
+  readonly #watched = new Map<string, Watched>();
+  #round = new AbortController();
+
+  constructor(options: ZoneTokenWatchOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Calls `end` once, with a reason for people, when the token no longer counts; `end` must not throw. Returns what ends the
+   * watch: call it when the stream closes.
+   */
+  watch(token: ZoneToken, end: End): () => void {
+    const watched = this.#watched.get(token.text) ?? { token, ends: new Set(), isChecked: false };
+    const own: End = (reason) => end(reason);
+    watched.ends.add(own);
+    this.#watched.set(token.text, watched);
+    this.#round.abort();
+    return () => {
+      watched.ends.delete(own);
+      if (watched.ends.size === 0 && this.#watched.get(token.text) === watched) this.#watched.delete(token.text);
+    };
+  }
+
+  /** When the tokens of the zones with open streams here expire; the earliest of each zone. */
+  expiries(): ReadonlyMap<string, Date> {
+    const found = new Map<string, Date>();
+    for (const { token } of this.#watched.values()) {
+      const known = found.get(token.zone);
+      if (known === undefined || token.expiresAt < known) found.set(token.zone, token.expiresAt);
+    }
+    return found;
+  }
+
+  /** Follows changes and the clock until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const recheck = (): void => {
+      for (const watched of this.#watched.values()) watched.isChecked = false;
+      this.#round.abort();
+    };
+    const unfollow = this.#options.secrets.follow('zone', recheck);
+    recheck();
+    try {
+      while (!signal.aborted) {
+        this.#round = new AbortController();
+        const sleepMs = await this.#checkAll(signal);
+        await this.#options.clock.sleep(sleepMs, AbortSignal.any([signal, this.#round.signal]));
+      }
+    } finally {
+      unfollow();
+    }
+  }
+
+  /** Checks what is due; returns how long nothing will be. */
+  async #checkAll(signal: AbortSignal): Promise<number> {
+    let sleepMs = LONGEST_SLEEP_MS;
+    for (const watched of [...this.#watched.values()]) {
+      if (signal.aborted) break;
+      const leftMs = watched.token.expiresAt.getTime() + LEEWAY_S * 1000 - this.#options.clock.now().getTime();
+      const isSettled = watched.isChecked && leftMs > 0 ? true : await this.#check(watched);
+      sleepMs = Math.min(sleepMs, isSettled && leftMs > 0 ? leftMs : RETRY_MS);
+    }
+    return sleepMs;
+  }
+
+  /** False if the store could not be asked. */
+  async #check(watched: Watched): Promise<boolean> {
+    // Before the answer comes, so that a change meanwhile is not lost.
+    watched.isChecked = true;
+    const { token, ends } = watched;
+    const outcome = await this.#options.verifier.zone(token.text).catch(() => null);
+    if (outcome === null) watched.isChecked = false;
+    if (outcome === null || outcome.ok) return outcome !== null;
+    this.#watched.delete(token.text);
+    const reason = tokenRefusal(token.zone, outcome.reason);
+    for (const end of [...ends]) end(reason);
+    return true;
+  }
+}
