@@ -26,22 +26,53 @@ const STATUS: Record<ErrorCode, readonly [number, string]> = {
   internal: [500, 'Internal Server Error'],
 };
 
+/** Errors whose text is of the inside and none of the caller's business. */
+const INSIDE = new Set<ErrorCode>(['config', 'internal', 'schema_outdated', 'unavailable']);
+
 /** An error with the title of the operation that failed. */
 export class ApiError extends MeridianError {
   readonly title: string;
+  /** In place of the status of the code. */
+  readonly status: number | undefined;
 
-  constructor(code: ErrorCode, title: string, detail: string, violations: readonly Violation[] = []) {
+  constructor(
+    code: ErrorCode,
+    title: string,
+    detail: string,
+    violations: readonly Violation[] = [],
+    options: { readonly status?: number } = {},
+  ) {
     super(code, detail, { violations });
     this.title = title;
+    this.status = options.status;
   }
+}
+
+/** 401: what the caller shows to say who it is, is not valid (rest-api 2.6). */
+export function unauthenticated(detail = 'Unauthenticated'): ApiError {
+  return new ApiError('forbidden', 'Invalid authentication data', detail, [], { status: 401 });
+}
+
+/** 400 of a query or header; `field` is its name (rest-api 2.6). */
+export function badQuery(field: string, reason: string, title = 'Bad Request'): ApiError {
+  return new ApiError('bad_request', title, `${field}: ${reason}`, [{ field, reason }]);
 }
 
 /** The body for anything thrown. What is not of the catalogue says nothing of the inside. */
 export function errorBody(error: unknown): ErrorBody {
   if (!(error instanceof MeridianError)) return body(500, 'Internal Server Error', 'Internal Server Error', []);
-  const [status, title] = STATUS[error.code];
-  const detail = error.violations.length > 0 && error.code === 'invalid' ? 'Resource is not valid' : error.message;
-  return body(status, error instanceof ApiError ? error.title : title, detail, error.violations);
+  const [known, knownTitle] = STATUS[error.code];
+  const status = (error instanceof ApiError ? error.status : undefined) ?? known;
+  const title = error instanceof ApiError ? error.title : knownTitle;
+  return body(status, title, detailOf(error), error.violations);
+}
+
+function detailOf(error: MeridianError): string {
+  if (error.violations.length > 0 && error.code === 'invalid') return 'Resource is not valid';
+  if (error instanceof ApiError || !INSIDE.has(error.code)) return error.message;
+  return error.code === 'internal' || error.code === 'config'
+    ? 'Internal Server Error'
+    : 'the store cannot be used now; try again';
 }
 
 function body(status: number, title: string, detail: string, violations: readonly Violation[]): ErrorBody {
@@ -49,5 +80,5 @@ function body(status: number, title: string, detail: string, violations: readonl
     invalid_parameters: violations,
     causes: violations.map(({ field, reason }) => ({ field, message: reason })),
   };
-  return { type: '/std-errors', status, title, detail, details: detail, ...parameters };
+  return { type: '/std-errors', status, title, detail, ...parameters, details: detail };
 }

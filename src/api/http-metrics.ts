@@ -1,5 +1,5 @@
 // Metrics of the REST API under Kuma's names (rest-api 8).
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Gauge, Histogram, type Registry } from 'prom-client';
 
 /** Measures every request of `app`; the handler is the route's template, so that names do not become series. */
@@ -25,12 +25,17 @@ export function measureRequests(app: FastifyInstance, registry: Registry): void 
     labelNames: ['service', 'handler'],
     registers,
   });
-  app.addHook('onRequest', async (request) => inflight.inc({ service: '', handler: request.routeOptions.url ?? '' }));
+  app.addHook('onRequest', async (request) => inflight.inc({ service: '', handler: handlerOf(request) }));
   app.addHook('onResponse', async (request, reply) => {
-    const handler = request.routeOptions.url ?? '';
+    const handler = handlerOf(request);
     const labels = { service: '', handler, method: request.method, code: String(reply.statusCode) };
     seconds.observe(labels, reply.elapsedTime / 1000);
     bytes.observe(labels, Number(reply.getHeader('content-length') ?? 0));
     inflight.dec({ service: '', handler });
   });
+}
+
+/** `/meshes/{mesh}/dataplanes/{name}`; empty where no route was found. */
+function handlerOf(request: FastifyRequest): string {
+  return (request.routeOptions.url ?? '').replace(/:(\w+)/g, '{$1}');
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { MeridianError } from '../base/errors.ts';
 import type { Resource } from '../resource/types.ts';
 import { ApiError } from './error-body.ts';
+import type { RouteConfig } from './http-conventions.ts';
 
 export type ProxyAdminKind = 'configDump' | 'stats' | 'clusters';
 
@@ -13,6 +14,7 @@ export type ProxyAdmin = (
   options: { readonly json: boolean; readonly usedOnly: boolean; readonly includeEds: boolean },
 ) => Promise<Uint8Array>;
 
+const produces: RouteConfig = { produces: ['text/plain'] };
 const KINDS: Readonly<Record<string, ProxyAdminKind>> = { xds: 'configDump', stats: 'stats', clusters: 'clusters' };
 
 export function addProxyAdminRoutes(
@@ -23,6 +25,7 @@ export function addProxyAdminRoutes(
   for (const [path, kind] of Object.entries(KINDS)) {
     app.get<{ Params: { mesh: string; name: string }; Querystring: Record<string, string> }>(
       `/meshes/:mesh/dataplanes/:name/${path}`,
+      { config: produces },
       async (request, reply) => {
         const { mesh, name } = request.params;
         const { format, usedonly, include_eds } = request.query;

@@ -3,21 +3,25 @@ import { kriOf } from '../resource/kri.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
 import { ApiError } from './error-body.ts';
+import { hasSnis, snisOf } from './service-snis.ts';
 
 const META = new Set(['type', 'mesh', 'name', 'labels', 'kri', 'snis', 'creationTime', 'modificationTime', 'status', 'spec']);
-const MAX_DEPTH = 64;
 
 /** The body of a resource. */
 export function bodyOf(info: TypeInfo, resource: Resource): JsonObject {
-  const kri = kriOf(resource);
   const meta = metaOf(info, resource);
-  if (kri !== null) meta['kri'] = kri;
   if (info.codec.kind === 'proto') return { ...meta, ...resource.spec };
-  return { ...meta, spec: resource.spec, ...(info.hasStatus && { status: resource.status }) };
+  return {
+    ...meta,
+    ...(hasSnis(info.name) && { snis: snisOf(resource) }),
+    spec: resource.spec,
+    ...(info.hasStatus && { status: resource.status }),
+  };
 }
 
-/** type, mesh, name, times and labels, as every body has them. */
+/** type, mesh, name, times, labels and KRI, as every body has them. */
 export function metaOf(info: TypeInfo, resource: Resource, type = info.name): JsonObject {
+  const kri = kriOf(resource);
   return {
     type,
     ...(info.scope === 'Mesh' && { mesh: resource.mesh }),
@@ -25,7 +29,13 @@ export function metaOf(info: TypeInfo, resource: Resource, type = info.name): Js
     creationTime: timeOf(resource.creationTime),
     modificationTime: timeOf(resource.modificationTime),
     ...(Object.keys(resource.labels).length > 0 && { labels: { ...resource.labels } }),
+    ...(kri !== null && { kri }),
   };
+}
+
+/** RFC 3339 in UTC, to the second. */
+export function timeOf(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`;
 }
 
 export type ParsedBody = {
@@ -37,14 +47,13 @@ export type ParsedBody = {
 };
 
 /**
- * The parts of a PUT body. Keys that the server writes (times, kri, snis, status) are dropped.
- * @throws ApiError when it is no object, is nested too deeply, or labels or spec have the wrong form
+ * The parts of a PUT body. Keys that the server writes (times, kri, snis, status) and unknown ones are dropped.
+ * @throws ApiError when it is no object, or labels or spec have the wrong form
  */
 export function parseBody(info: TypeInfo, given: unknown): ParsedBody {
   if (!isObject(given)) throw new ApiError('bad_request', 'Bad Request', 'the body must be a JSON object');
-  if (depthOf(given) > MAX_DEPTH)
-    throw new ApiError('bad_request', 'Bad Request', `the body is nested deeper than ${String(MAX_DEPTH)} levels`);
-  const { type, mesh, name, labels = {}, spec } = given;
+  const { type, mesh, name, spec } = given;
+  const labels = given['labels'] ?? {};
   if (!isObject(labels)) refuse('labels', 'must be an object of strings');
   for (const [key, value] of Object.entries(labels))
     if (typeof value !== 'string') refuse(`labels[${JSON.stringify(key)}]`, 'must be a string');
@@ -63,16 +72,6 @@ function specOf(info: TypeInfo, given: JsonObject, spec: Json | undefined): Json
 
 function refuse(field: string, reason: string): never {
   throw new ApiError('invalid', 'Could not process a resource', `${field}: ${reason}`, [{ field, reason }]);
-}
-
-function depthOf(value: Json, depth = 1): number {
-  if (depth > MAX_DEPTH || typeof value !== 'object' || value === null) return depth;
-  return Math.max(depth, ...Object.values(value).map((item) => depthOf(item, depth + 1)));
-}
-
-/** RFC 3339 in UTC, to the second. */
-function timeOf(time: Date): string {
-  return `${time.toISOString().slice(0, 19)}Z`;
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -1,0 +1,71 @@
+// What a control plane gives its REST API, and what the API gives the files that register routes.
+import type { FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import type { JsonObject } from '../resource/types.ts';
+import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
+import type { Access, Callers } from './access.ts';
+import type { AuditLog } from './audit-log.ts';
+import type { Timeouts } from './http-server.ts';
+import type { ProxyAdmin } from './proxy-admin-routes.ts';
+import type { CheckSpec, DraftRules } from './resource-draft.ts';
+import type { ResourceService, ServiceOptions } from './resource-service.ts';
+
+export type ApiOptions = {
+  readonly store: ResourceStore;
+  readonly mode: 'global' | 'zone';
+  /** Own name of a zone. */
+  readonly zone: string | null;
+  /** A zone that has a global. */
+  readonly federated: boolean;
+  readonly product: string;
+  readonly productVersion: string;
+  readonly instanceId: string;
+  readonly clusterId: () => Promise<string>;
+  /** `apiServer.readOnly`. */
+  readonly readOnly: boolean;
+  /** The configuration without secrets, for `/config`. */
+  readonly config: unknown;
+  readonly metrics: Registry;
+  readonly log: Logger;
+  readonly proxyAdmin: ProxyAdmin;
+  /** What is written together with a new Mesh. */
+  readonly meshDefaults: ServiceOptions['meshDefaults'];
+
+  /** `multizone.zone.disableOriginLabelValidation`. */
+  readonly disableOriginLabelValidation?: boolean | undefined;
+  /** `store.unsafeDelete`. */
+  readonly unsafeDelete?: boolean | undefined;
+  /** `apiServer.corsAllowedDomains`. */
+  readonly corsAllowedDomains?: readonly string[] | undefined;
+  /** Who calls and who is admin; without it the machine itself is admin. */
+  readonly access?: Access | undefined;
+  /** Schemas of specs; without it only the frame of a resource is checked. */
+  readonly checkSpec?: CheckSpec | undefined;
+  /** JSON Schema of a type's spec, for the OpenAPI document; null where there is none. */
+  readonly specSchema?: ((type: string) => JsonObject | null) | undefined;
+  /** Writes all rows in one transaction, or none: it rolls back unless every outcome is a success. */
+  readonly writeAll?: ((writes: readonly Write[]) => Promise<readonly WriteOutcome[]>) | undefined;
+  /** How many rows there are of each type and mesh, in one query; without it every type is counted by itself. */
+  readonly countRows?: (() => Promise<readonly RowCount[]>) | undefined;
+  /** Registers what is built elsewhere: inspect endpoints, tokens. */
+  readonly addRoutes?: ((app: FastifyInstance, context: ApiContext) => void) | undefined;
+  readonly clock?: Clock | undefined;
+  readonly timeouts?: Timeouts | undefined;
+};
+
+export type RowCount = { readonly type: string; readonly mesh: string; readonly total: number };
+
+/** What route files work with. */
+export type ApiContext = {
+  readonly options: ApiOptions;
+  readonly store: ResourceStore;
+  readonly service: ResourceService;
+  readonly rules: DraftRules;
+  readonly callers: Callers;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  /** Aborts when the server begins to close: what would run on ends. */
+  readonly closing: AbortSignal;
+};

@@ -1,0 +1,72 @@
+// The body of `POST /_apply`: documents in Universal or Kubernetes form → type, mesh, name and body of each (decisions D5).
+// Every fault is named by the place of its document, `documents[3].name`.
+import type { Violation } from '../base/errors.ts';
+import { findType, type TypeInfo } from '../resource/type-registry.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { ApiError } from './error-body.ts';
+import { MAX_BODY_BYTES } from './http-server.ts';
+import { fromKubernetes } from './kubernetes-form.ts';
+import { refuseAll } from './resource-draft.ts';
+
+export type ApplyDocument = {
+  /** `documents[3]`. */
+  readonly place: string;
+  readonly info: TypeInfo;
+  readonly mesh: string;
+  readonly name: string;
+  /** Universal form, as a PUT takes it. */
+  readonly body: JsonObject;
+};
+
+/** A list, or an object with `documents` or, as a list is answered, `items`. @throws ApiError 400 */
+export function parseDocuments(given: unknown): ApplyDocument[] {
+  const list = Array.isArray(given) ? given : isObject(given) ? (given['documents'] ?? given['items']) : undefined;
+  if (!Array.isArray(list) || list.length === 0) {
+    const reason = 'the body must be a list of resources, or an object with such a list as "documents"';
+    throw new ApiError('bad_request', 'Bad Request', reason);
+  }
+  const violations: Violation[] = [];
+  const documents = (list as Json[]).flatMap((value, index) => {
+    const place = `documents[${String(index)}]`;
+    const read = parseDocument(value, place);
+    if (!Array.isArray(read)) return [read];
+    violations.push(...read);
+    return [];
+  });
+  refuseAll([...violations, ...duplicates(documents)]);
+  return documents;
+}
+
+function parseDocument(value: Json, place: string): ApplyDocument | Violation[] {
+  const fault = (field: string, reason: string): Violation[] => [{ field: field === '' ? place : `${place}.${field}`, reason }];
+  if (!isObject(value)) return fault('', 'must be a resource: an object with type and name');
+  if (Buffer.byteLength(JSON.stringify(value)) > MAX_BODY_BYTES)
+    return fault('', `must have at most ${String(MAX_BODY_BYTES)} bytes`);
+  const given = 'apiVersion' in value && 'kind' in value ? fromKubernetes(value) : value;
+  if (typeof given === 'string') {
+    const [field = '', ...rest] = given.split(': ');
+    return fault(field, rest.join(': '));
+  }
+  const { type, name, mesh } = given;
+  const info = typeof type === 'string' ? findType(type) : undefined;
+  if (info === undefined || info.path === '') return fault('type', `${JSON.stringify(type ?? null)} is no resource type`);
+  if (typeof name !== 'string' || name === '') return fault('name', 'must be given');
+  if (info.scope === 'Global') return { place, info, mesh: '', name, body: given };
+  if (typeof mesh !== 'string' || mesh === '') return fault('mesh', 'must be given');
+  return { place, info, mesh, name, body: given };
+}
+
+/** One resource in two documents has no order in one transaction. */
+function duplicates(documents: readonly ApplyDocument[]): Violation[] {
+  const first = new Map<string, string>();
+  return documents.flatMap(({ place, info, mesh, name }) => {
+    const id = JSON.stringify([info.name, mesh, name]);
+    const before = first.get(id);
+    if (before === undefined) first.set(id, place);
+    return before === undefined ? [] : [{ field: place, reason: `is the same resource as ${before}` }];
+  });
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

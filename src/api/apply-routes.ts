@@ -1,0 +1,34 @@
+// `POST /_apply`: many documents in one transaction, all or nothing (decisions D5, D7, D32). Answers what became of each.
+import type { FastifyInstance } from 'fastify';
+import type { ApiContext } from './api-options.ts';
+import { parseDocuments } from './apply-documents.ts';
+import { applyAll } from './apply-service.ts';
+import { parseFlag, queryOf } from './list-query.ts';
+
+/** Decisions D32. */
+export const MAX_APPLY_BYTES = 32 * 1024 * 1024;
+
+export function addApplyRoutes(app: FastifyInstance, { options, store, service, rules, callers, audit }: ApiContext): void {
+  const { meshDefaults } = options;
+  const writeAll: NonNullable<typeof options.writeAll> = options.writeAll ?? ((writes) => store.writeBatch(writes));
+  app.post('/_apply', { bodyLimit: MAX_APPLY_BYTES }, async (request) => {
+    const dryRun = parseFlag(queryOf(request), 'dryRun');
+    const results = await applyAll(
+      parseDocuments(request.body),
+      { store, service, rules, meshDefaults, writeAll },
+      { dryRun, authorize: ({ info }) => callers.requireMay(info, request) },
+    );
+    for (const { key, result, version } of results)
+      if (!dryRun && result !== 'unchanged') audit.write(request, { key, result, version });
+    const items = results.map(({ key: { type, mesh, name }, result, version, warnings, diff }) => ({
+      type,
+      ...(mesh !== '' && { mesh }),
+      name,
+      result,
+      version,
+      ...(warnings.length > 0 && { warnings }),
+      ...(dryRun && { diff }),
+    }));
+    return { dryRun, total: items.length, items };
+  });
+}

@@ -1,0 +1,115 @@
+// Many documents, all or nothing: every check of a PUT on every document, all faults at once, then one transaction.
+// Invariant: when anything is refused nothing has been stored (with the option `writeAll`, races included).
+import { MeridianError, type Violation } from '../base/errors.ts';
+import { describeKey, type Resource, type ResourceKey } from '../resource/types.ts';
+import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
+import type { ApplyDocument } from './apply-documents.ts';
+import { ApiError } from './error-body.ts';
+import { draftOf, refuseAll, type Draft, type DraftRules } from './resource-draft.ts';
+import { ATTEMPTS, describeWrite, type DryRun, type ResourceService, type ServiceOptions } from './resource-service.ts';
+import { planWrite, type ContentWrite } from './write-plan.ts';
+
+type Options = {
+  readonly store: ResourceStore;
+  readonly service: ResourceService;
+  readonly rules: DraftRules;
+  readonly meshDefaults: ServiceOptions['meshDefaults'];
+  /** Rolls back unless every outcome is a success. */
+  readonly writeAll: (writes: readonly Write[]) => Promise<readonly WriteOutcome[]>;
+};
+
+type Call = { readonly dryRun: boolean; readonly authorize: (document: ApplyDocument) => void };
+type Planned = { readonly draft: Draft; readonly stored: Resource | undefined; readonly write: ContentWrite };
+
+/** @returns what became, or with `dryRun` would become, of each document. @throws ApiError 400 with fields `documents[3].spec…` */
+export async function applyAll(documents: readonly ApplyDocument[], options: Options, call: Call): Promise<DryRun[]> {
+  await requireMeshes(documents, options);
+  const drafts = checkEach(documents, ({ info, mesh, name, body }) => {
+    options.service.requireWritable(info);
+    return draftOf(info, { mesh, name }, body, options.rules, { strict: true });
+  });
+  requireDistinct(documents, drafts);
+  for (const document of documents) call.authorize(document);
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const planned = await planAll(documents, drafts, options);
+    const results = planned.map(({ draft, write, stored }) => describeWrite(draft, write, stored));
+    if (call.dryRun) return results;
+    const changed = planned.filter((_, index) => results[index]?.result !== 'unchanged');
+    if (changed.length === 0 || (await storeAll(changed, options))) return results;
+  }
+  throw new ApiError('conflict', 'Conflict', 'resource conflict: the resources are being written by others; try again');
+}
+
+/** A mesh must exist, or be one of the documents. */
+async function requireMeshes(documents: readonly ApplyDocument[], { service }: Options): Promise<void> {
+  const made = new Set(documents.filter(({ info }) => info.name === 'Mesh').map(({ name }) => name));
+  const wanted = new Map(documents.filter(({ mesh }) => mesh !== '' && !made.has(mesh)).map(({ mesh, info }) => [mesh, info]));
+  await Promise.all([...wanted].map(([mesh, info]) => service.requireMesh(info, mesh)));
+}
+
+async function planAll(
+  documents: readonly ApplyDocument[],
+  drafts: readonly Draft[],
+  { store, rules }: Options,
+): Promise<Planned[]> {
+  const rows = new Map((await store.getMany(drafts.map(({ key }) => key))).map((row) => [describeKey(row), row]));
+  const plans = new Map(documents.map((document, index) => [document, drafts[index]]));
+  return checkEach(documents, (document) => {
+    const draft = plans.get(document);
+    if (draft === undefined) throw new Error('every document has a draft');
+    const stored = rows.get(describeKey(draft.key));
+    return { draft, stored, write: planWrite(draft, stored, rules) };
+  });
+}
+
+/** True when all is stored; false when somebody else wrote one of the rows meanwhile and all has to be read again. */
+async function storeAll(planned: readonly Planned[], { meshDefaults, writeAll }: Options): Promise<boolean> {
+  const writes: Write[] = planned.map(({ write }) => write);
+  const named = new Set(writes.map(({ key }) => describeKey(key)));
+  for (const { write } of planned) {
+    if (write.key.type !== 'Mesh' || write.op !== 'create') continue;
+    const defaults = await meshDefaults({ name: write.key.name, spec: write.spec });
+    writes.push(...defaults.filter(({ key }) => !named.has(describeKey(key))));
+  }
+  const outcomes = await writeAll(writes);
+  const own = outcomes.slice(0, planned.length);
+  for (const [index, outcome] of own.entries())
+    if (outcome.result === 'rejected') refuseAll([{ field: describe(planned[index]?.draft.key), reason: outcome.message }]);
+  return own.every(({ result }) => result === 'created' || result === 'updated');
+}
+
+/** Runs a check on every document and throws all faults together, each with the place of its document. */
+function checkEach<T>(documents: readonly ApplyDocument[], check: (document: ApplyDocument) => T): T[] {
+  const violations: Violation[] = [];
+  const results: T[] = [];
+  for (const document of documents) {
+    try {
+      results.push(check(document));
+    } catch (error) {
+      if (!(error instanceof MeridianError) || !['invalid', 'bad_request', 'read_only'].includes(error.code)) throw error;
+      const found = error.violations.length > 0 ? error.violations : [{ field: '', reason: error.message }];
+      for (const { field, reason } of found)
+        violations.push({
+          field: field === '' ? document.place : `${document.place}${field.startsWith('[') ? '' : '.'}${field}`,
+          reason,
+        });
+    }
+  }
+  refuseAll(violations);
+  return results;
+}
+
+/** Two spellings of a name, with and without the namespace, can mean one row (decisions D2). */
+function requireDistinct(documents: readonly ApplyDocument[], drafts: readonly Draft[]): void {
+  const first = new Map<string, string>();
+  for (const [index, { key }] of drafts.entries()) {
+    const place = documents[index]?.place ?? '';
+    const before = first.get(describeKey(key));
+    if (before !== undefined) refuseAll([{ field: place, reason: `is the same resource as ${before}` }]);
+    first.set(describeKey(key), place);
+  }
+}
+
+function describe(key: ResourceKey | undefined): string {
+  return key === undefined ? 'documents' : describeKey(key);
+}

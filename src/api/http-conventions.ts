@@ -1,0 +1,66 @@
+// What all routes share on the wire (rest-api 1, «HTTP conventions»): plain-text 404, 405, 406 and 415, pretty JSON with `&<>`
+// unescaped, CORS, request ids.
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import { accepts } from './accept.ts';
+import { pathOf } from './send-error.ts';
+
+/** Media types of a route's answers other than JSON. */
+export type RouteConfig = { readonly produces?: readonly string[] };
+
+const METHODS = ['GET', 'PUT', 'POST', 'DELETE'] as const satisfies HTTPMethods[];
+const JSON_BODY = /^application\/json\s*(;|$)/i;
+
+export function followConventions(app: FastifyInstance, corsAllowedDomains: readonly string[]): void {
+  app.setReplySerializer((payload) => prettyJson(payload));
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    if (answerCors(request, reply, corsAllowedDomains)) return reply;
+    if (request.is404) return undefined;
+    if ((request.method === 'PUT' || request.method === 'POST') && !JSON_BODY.test(request.headers['content-type'] ?? ''))
+      return plain(reply, 415, '415: Unsupported Media Type');
+    const { produces = [] } = request.routeOptions.config as RouteConfig;
+    const offered = ['application/json', 'application/problem+json', ...produces];
+    if (!offered.some((type) => accepts(request.headers.accept, type))) return plain(reply, 406, '406: Not Acceptable');
+    return undefined;
+  });
+  app.addHook('onSend', async (_request, reply, payload) => {
+    if (reply.getHeader('content-type') === 'application/json; charset=utf-8') reply.header('content-type', 'application/json');
+    return payload;
+  });
+  app.setNotFoundHandler(async (request, reply) => {
+    const url = pathOf(request.url);
+    const allowed = METHODS.filter((method) => app.findRoute({ method, url }) !== null);
+    if (allowed.length === 0) return plain(reply, 404, '404: Page Not Found');
+    return plain(reply.header('allow', allowed.join(', ')), 405, '405: Method Not Allowed');
+  });
+}
+
+/** JSON as every answer has it: one space a level, a newline at the end. */
+export function prettyJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 1)}\n`;
+}
+
+/**
+ * Adds the headers for an allowed origin. Domains are compared as they are, letter case aside; `.*` allows all.
+ * @returns true when it was a preflight and is answered: one that names request headers gets no CORS headers
+ */
+function answerCors(request: FastifyRequest, reply: FastifyReply, domains: readonly string[]): boolean {
+  const { origin } = request.headers;
+  if (origin === undefined || domains.length === 0) return false;
+  const isAllowed = domains.some((domain) => domain === '.*' || domain.toLowerCase() === origin.toLowerCase());
+  if (!isAllowed) return false;
+  const isPreflight = request.method === 'OPTIONS' && request.headers['access-control-request-method'] !== undefined;
+  const namesHeaders = request.headers['access-control-request-headers'] !== undefined;
+  if (!isPreflight || !namesHeaders) {
+    reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', 'Access-Control-Allow-Origin');
+    reply.header('vary', 'Origin');
+  }
+  if (!isPreflight) return false;
+  if (!namesHeaders) reply.header('access-control-allow-methods', METHODS.join(', '));
+  reply.code(200).type('text/plain').send('');
+  return true;
+}
+
+function plain(reply: FastifyReply, status: number, text: string): FastifyReply {
+  return reply.code(status).type('text/plain').send(text);
+}

@@ -1,0 +1,53 @@
+// The HTTP server under the REST API, with its limits: sizes, time-outs against slow senders, an end that waits for requests in
+// flight. Framework failures before a route is found are answered like all others.
+import { randomUUID } from 'node:crypto';
+import fastify, { type FastifyInstance } from 'fastify';
+import type { Logger } from '../base/log.ts';
+import { sendError } from './send-error.ts';
+
+/** One item's body is at most this (decisions D32). */
+export const MAX_BODY_BYTES = 1024 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** Milliseconds. */
+export type Timeouts = {
+  /** From the first byte of a request to the end of its headers. */
+  readonly headers: number;
+  /** From the first byte of a request to its last. */
+  readonly request: number;
+  /** A connection on which nothing moves. */
+  readonly idle: number;
+};
+
+const TIMEOUTS: Timeouts = { headers: 10_000, request: 60_000, idle: 120_000 };
+
+export function createServer(log: Logger, timeouts: Timeouts = TIMEOUTS): FastifyInstance {
+  const app = fastify({
+    bodyLimit: MAX_BODY_BYTES,
+    requestTimeout: timeouts.request,
+    connectionTimeout: timeouts.idle,
+    keepAliveTimeout: timeouts.idle,
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: timeouts.headers,
+      connectionsCheckingInterval: Math.min(2_000, timeouts.headers),
+    },
+    forceCloseConnections: 'idle',
+    exposeHeadRoutes: false,
+    requestIdHeader: false,
+    genReqId: ({ headers }) => requestId(headers['x-request-id']),
+    routerOptions: {
+      maxParamLength: 1024,
+      ignoreTrailingSlash: true,
+      querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
+    },
+    frameworkErrors: (error, request, reply) => void sendError(error, request, reply, log),
+  });
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply, log));
+  return app;
+}
+
+/** What the caller gave, if it can stand in a log and a header; else a fresh one. */
+function requestId(given: string | string[] | undefined): string {
+  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+}

@@ -1,0 +1,74 @@
+// What the control plane says of itself and of the types it knows (rest-api 1).
+import { hostname } from 'node:os';
+import type { FastifyInstance } from 'fastify';
+import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
+import type { JsonObject } from '../resource/types.ts';
+import type { ApiContext } from './api-options.ts';
+import type { RouteConfig } from './http-conventions.ts';
+
+const html: RouteConfig = { produces: ['text/html'] };
+const NO_GUI =
+  '<!doctype html>\n<title>No GUI</title>\n<p>This control plane has no GUI. Its REST API begins at <a href="/">/</a>.</p>\n';
+
+export function addIndexRoutes(app: FastifyInstance, { options, callers }: ApiContext): void {
+  app.get('/', async () => ({
+    hostname: hostname(),
+    product: options.product,
+    version: options.productVersion,
+    instanceId: options.instanceId,
+    clusterId: await options.clusterId(),
+    gui: '',
+    mode: options.mode,
+    ...(options.zone !== null && { zone: options.zone }),
+  }));
+  // The one answer that is not pretty.
+  app.get('/config', async (_request, reply) => reply.type('application/json').send(JSON.stringify(options.config)));
+  app.get('/who-am-i', async (request) => {
+    const { name, groups } = callers.userOf(request);
+    return { name, groups };
+  });
+  const isReadOnly = (info: TypeInfo): boolean => options.federated || info.writers === 'none';
+  const types = resourceTypes.filter(({ path }) => path !== '').toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  app.get('/_resources', async () => ({ resources: types.map((info) => describeType(info, isReadOnly(info))) }));
+  app.get('/policies', async () => ({
+    policies: types.flatMap((info) => (info.policy === null ? [] : [describePolicy(info, info.policy, isReadOnly(info))])),
+  }));
+  for (const url of ['/gui', '/gui/*'])
+    app.get(url, { config: html }, async (_request, reply) => reply.type('text/html').send(NO_GUI));
+}
+
+function describeType(info: TypeInfo, readOnly: boolean): JsonObject {
+  return {
+    name: info.name,
+    path: info.path,
+    scope: info.scope,
+    readOnly,
+    shortName: info.shortName ?? '',
+    singularDisplayName: info.singular,
+    pluralDisplayName: info.plural,
+    includeInFederation: info.kds.globalToZone && !info.isInsight,
+    ...(info.policy !== null && {
+      policy: {
+        isTargetRef: true,
+        hasToTargetRef: info.policy.to,
+        hasRulesTargetRef: info.policy.rules,
+        hasFromTargetRef: false,
+        isFromAsRules: false,
+      },
+    }),
+  };
+}
+
+function describePolicy(info: TypeInfo, { to, rules }: { to: boolean; rules: boolean }, readOnly: boolean): JsonObject {
+  return {
+    name: info.name,
+    readOnly,
+    path: info.path,
+    singularDisplayName: info.singular,
+    pluralDisplayName: info.plural,
+    isExperimental: false,
+    isTargetRefBased: true,
+    isInbound: rules,
+    isOutbound: to,
+  };
+}

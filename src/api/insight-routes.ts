@@ -1,0 +1,40 @@
+// Summaries of meshes and of everything, computed from the rows when somebody asks (rest-api 3).
+import type { FastifyInstance } from 'fastify';
+import { typeOf } from '../resource/type-registry.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import type { ApiContext } from './api-options.ts';
+import { globalInsight, globalTotals, meshInsight, type Census } from './insight-bodies.ts';
+import { nextPage, parsePage, queryOf } from './list-query.ts';
+import { listRows, rowFilterOf } from './list-rows.ts';
+import { timeOf } from './resource-body.ts';
+import { meshType } from './route-types.ts';
+import { shareCensus } from './take-census.ts';
+
+const info = typeOf('MeshInsight');
+
+export function addInsightRoutes(app: FastifyInstance, { options, store, service, clock }: ApiContext): void {
+  const census = shareCensus(options, clock);
+  const bodyOf = (mesh: Resource, counted: Census): JsonObject => ({
+    type: info.name,
+    name: mesh.name,
+    creationTime: timeOf(mesh.creationTime),
+    modificationTime: timeOf(clock.now()),
+    ...meshInsight(mesh.name, counted),
+  });
+  app.get(`/${info.path}`, async (request) => {
+    const query = queryOf(request);
+    const page = parsePage(query);
+    const { rows, total } = await listRows(store, rowFilterOf(meshType, undefined, query), page);
+    const counted = await census();
+    return { total, items: rows.map((mesh) => bodyOf(mesh, counted)), next: nextPage(request, page, total) };
+  });
+  app.get<{ Params: { name: string } }>(`/${info.path}/:name`, async (request) => {
+    return bodyOf(await service.get(meshType, '', request.params.name), await census());
+  });
+  app.get('/global-insight', async () => ({ createdAt: timeOf(clock.now()), ...globalInsight(await census()) }));
+  app.get('/global-insights', async () => ({
+    type: 'GlobalInsights',
+    creationTime: timeOf(clock.now()),
+    resources: globalTotals(await census()),
+  }));
+}

@@ -1,0 +1,78 @@
+// Text that a caller sends → JSON. Invariant: nesting is bounded before anything parses it, keys that touch prototypes are
+// refused, and no error repeats what was sent, which may be a secret.
+import type { FastifyInstance } from 'fastify';
+import { ApiError } from './error-body.ts';
+
+/** Levels of objects and lists (decisions D32). */
+export const MAX_DEPTH = 64;
+
+/** Bodies of every route are read by `parseJsonBody`; no other content type is known. */
+export function readJsonBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, async (_request: unknown, text: string) =>
+    parseJsonBody(text),
+  );
+}
+
+/**
+ * @returns undefined for an empty body
+ * @throws ApiError 400 `Bad Request`
+ */
+export function parseJsonBody(text: string): unknown {
+  if (text.trim() === '') return undefined;
+  if (depthOf(text) > MAX_DEPTH) refuse(`the body is nested deeper than ${String(MAX_DEPTH)} levels`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text.startsWith('\ufeff') ? text.slice(1) : text);
+  } catch (error) {
+    const at = /position (\d+)/.exec(String(error))?.[1];
+    refuse(at === undefined ? 'the body is not valid JSON' : `the body is not valid JSON at character ${at}`);
+  }
+  if (text.includes('__proto__') || text.includes('\\u') || text.includes('constructor')) requireHarmlessKeys(value);
+  return value;
+}
+
+/** The deepest nesting of brackets outside of strings; stops as soon as it is too deep. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === 0x7b || code === 0x5b) {
+      depth += 1;
+      if (depth > deepest) deepest = depth;
+      if (depth > MAX_DEPTH) return depth;
+    } else if (code === 0x7d || code === 0x5d) depth -= 1;
+  }
+  return deepest;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** The index of the quote that ends the string which begins at `start`. */
+function endOfString(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    at = text.indexOf('"', at + 1);
+    if (at === -1) return text.length;
+    let backslashes = 0;
+    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return at;
+  }
+}
+
+/** Recursion is bounded by the depth that was checked. */
+function requireHarmlessKeys(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (Object.hasOwn(value, '__proto__')) refuse('the key "__proto__" must not be used');
+  const { constructor } = value as { constructor?: unknown };
+  if (Object.hasOwn(value, 'constructor') && typeof constructor === 'object' && constructor !== null)
+    if (Object.hasOwn(constructor, 'prototype')) refuse('the key "constructor.prototype" must not be used');
+  for (const item of Object.values(value)) requireHarmlessKeys(item);
+}
+
+function refuse(detail: string): never {
+  throw new ApiError('bad_request', 'Bad Request', detail);
+}

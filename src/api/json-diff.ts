@@ -1,0 +1,47 @@
+// What changes between two JSON documents, as the operations of a JSON Patch (RFC 6902): add, remove, replace.
+import type { Json, JsonObject } from '../resource/types.ts';
+
+export type Change =
+  | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: Json }
+  | { readonly op: 'remove'; readonly path: string };
+
+/** Operations that make `before` into `after`; empty when they are equal. Lists are compared place by place. */
+export function diffJson(before: Json, after: Json, path = ''): Change[] {
+  if (Array.isArray(before) && Array.isArray(after)) return diffLists(before, after, path);
+  if (isObject(before) && isObject(after)) return diffObjects(before, after, path);
+  return before === after ? [] : [{ op: 'replace', path, value: after }];
+}
+
+function diffObjects(before: JsonObject, after: JsonObject, path: string): Change[] {
+  const removed = Object.keys(before)
+    .filter((key) => !Object.hasOwn(after, key))
+    .map((key): Change => ({ op: 'remove', path: `${path}/${escape(key)}` }));
+  const changed = Object.entries(after).flatMap(([key, value]): Change[] => {
+    const at = `${path}/${escape(key)}`;
+    const old = Object.hasOwn(before, key) ? before[key] : undefined;
+    return old === undefined ? [{ op: 'add', path: at, value }] : diffJson(old, value, at);
+  });
+  return [...removed, ...changed];
+}
+
+/** What is over at the end is removed from the last place on, so that the operations can be applied in order. */
+function diffLists(before: readonly Json[], after: readonly Json[], path: string): Change[] {
+  const changed = after.flatMap((value, index): Change[] => {
+    const at = `${path}/${String(index)}`;
+    const old = before[index];
+    return old === undefined ? [{ op: 'add', path: `${path}/-`, value }] : diffJson(old, value, at);
+  });
+  const over = before.length - after.length;
+  const removed = Array.from({ length: Math.max(0, over) }, (_, index): Change => {
+    return { op: 'remove', path: `${path}/${String(before.length - 1 - index)}` };
+  });
+  return [...changed, ...removed];
+}
+
+function escape(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function isObject(value: Json): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,67 @@
+// `GET /_kri/{kri}`: one resource by the identifier that is the same on every control plane (rest-api 2.2).
+// Invariant: what is answered has exactly the KRI that was asked for, section aside.
+import type { FastifyInstance } from 'fastify';
+import { hashName } from '../resource/hash-name.ts';
+import { kriOf } from '../resource/kri.ts';
+import { label } from '../resource/labels.ts';
+import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
+import type { Resource } from '../resource/types.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import type { ApiContext } from './api-options.ts';
+import { ApiError } from './error-body.ts';
+import { toKubernetes } from './kubernetes-form.ts';
+import { queryOf, wantsKubernetes } from './list-query.ts';
+import { setVersion } from './precondition.ts';
+import { bodyOf } from './resource-body.ts';
+
+export type ParsedKri = {
+  readonly info: TypeInfo;
+  readonly mesh: string;
+  readonly zone: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly section: string;
+};
+
+const byShortName = new Map(resourceTypes.flatMap((info) => (info.shortName === null ? [] : [[info.shortName, info] as const])));
+
+export function addKriRoutes(app: FastifyInstance, { store, callers }: ApiContext): void {
+  app.get<{ Params: { kri: string } }>('/_kri/:kri', async (request, reply) => {
+    const kri = parseKri(request.params.kri);
+    const inKubernetesForm = wantsKubernetes(queryOf(request));
+    callers.requireMay(kri.info, request);
+    const row = await findByKri(store, kri);
+    if (row === undefined) throw new ApiError('not_found', 'Could not retrieve a resource', `Not found: ${request.params.kri}`);
+    setVersion(reply, row.version);
+    return inKubernetesForm ? toKubernetes(kri.info, row) : bodyOf(kri.info, row);
+  });
+}
+
+/** @throws ApiError 400 */
+export function parseKri(text: string): ParsedKri {
+  const [prefix, short = '', mesh = '', zone = '', namespace = '', name = '', section = '', ...more] = text.split('_');
+  const info = byShortName.get(short);
+  const isWhole = prefix === 'kri' && text.split('_').length === 7 && more.length === 0 && name !== '';
+  if (isWhole && info !== undefined && (mesh !== '') === (info.scope === 'Mesh'))
+    return { info, mesh, zone, namespace, name, section };
+  const form = 'kri_<short name of a type>_<mesh>_<zone>_<namespace>_<name>_<section>';
+  throw new ApiError('bad_request', 'Bad Request', `not a KRI: it must have the form ${form}`);
+}
+
+/** The row by the names it can have: its own where it was made, the hashed one elsewhere, else by its labels. */
+export async function findByKri(store: ResourceStore, kri: ParsedKri): Promise<Resource | undefined> {
+  const { info, mesh, zone, namespace, name } = kri;
+  const wanted = ['kri', info.shortName, mesh, zone, namespace, name, ''].join('_');
+  const hasKri = (row: Resource): boolean => kriOf(row) === wanted;
+  const local = namespace === '' ? name : `${name}.${namespace}`;
+  const names = [...new Set([local, name, hashName({ mesh, name, zone, namespace })])];
+  const named = await store.getMany(names.map((one) => ({ type: info.name, mesh, name: one })));
+  const found = named.find(hasKri);
+  if (found !== undefined) return found;
+  const labels = {
+    [label.displayName]: name,
+    ...(zone !== '' && { [label.zone]: zone }),
+    ...(namespace !== '' && { [label.namespace]: namespace }),
+  };
+  return (await store.list({ type: info.name, mesh, labels })).find(hasKri);
+}

@@ -1,0 +1,57 @@
+// The rows of a list: what the store can filter it filters; tags and gateways of Dataplanes are looked for here (rest-api 2.2).
+import type { TypeInfo } from '../resource/type-registry.ts';
+import type { Json, JsonObject, Resource } from '../resource/types.ts';
+import type { ListQuery, ResourceStore } from '../store/resource-store.ts';
+import { parseDataplaneFilter, parseFilter, type DataplaneQuery, type PageQuery } from './list-query.ts';
+
+/** What of the query names rows, paging left out. */
+export type RowFilter = {
+  readonly where: Omit<ListQuery, 'limit' | 'offset'>;
+  /** What the store cannot say; null when there is nothing. */
+  readonly matches: ((row: Resource) => boolean) | null;
+};
+
+/** @param mesh undefined: of all meshes. @throws ApiError for a query that is not valid */
+export function rowFilterOf(info: TypeInfo, mesh: string | undefined, query: URLSearchParams): RowFilter {
+  const { name, labels } = parseFilter(query);
+  const where = {
+    type: info.name,
+    ...(mesh !== undefined && { mesh }),
+    ...(name !== undefined && name !== '' && { nameContains: name }),
+    ...(Object.keys(labels).length > 0 && { labels }),
+  };
+  const dataplanes = info.name === 'Dataplane' ? parseDataplaneFilter(query) : null;
+  const isPlain = dataplanes === null || (dataplanes.tags.length === 0 && dataplanes.gateway === undefined);
+  return { where, matches: isPlain ? null : (row) => matchesDataplane(row, dataplanes) };
+}
+
+/** One page of rows, and how many there are in all. */
+export async function listRows(
+  store: ResourceStore,
+  { where, matches }: RowFilter,
+  { size, offset }: PageQuery,
+): Promise<{ rows: Resource[]; total: number }> {
+  if (matches === null) {
+    const [rows, total] = await Promise.all([store.list({ ...where, limit: size, offset }), store.count(where)]);
+    return { rows, total };
+  }
+  const matching = (await store.list(where)).filter(matches);
+  return { rows: matching.slice(offset, offset + size), total: matching.length };
+}
+
+function matchesDataplane({ labels, spec }: Resource, { tags, gateway }: DataplaneQuery): boolean {
+  const gatewaySection = asObject(asObject(spec['networking'])['gateway']);
+  const isGateway = asObject(spec['networking'])['gateway'] !== undefined;
+  if (gateway !== undefined && gateway !== isGateway) return false;
+  const gatewayTags = asObject(gatewaySection['tags']);
+  return tags.every(([key, value]) => contains(labels, key, value) || contains(gatewayTags, key, value));
+}
+
+function contains(values: Readonly<Record<string, Json>>, key: string, part: string): boolean {
+  const value = Object.hasOwn(values, key) ? values[key] : undefined;
+  return typeof value === 'string' && value.includes(part);
+}
+
+function asObject(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+}

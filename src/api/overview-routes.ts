@@ -1,0 +1,79 @@
+// Zones and Dataplanes together with what is known of their connections (rest-api 3). The insight is left out when there is none.
+import type { FastifyInstance } from 'fastify';
+import type { TypeInfo } from '../resource/type-registry.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import type { ApiContext } from './api-options.ts';
+import { nextPage, parsePage, queryOf } from './list-query.ts';
+import { listRows, rowFilterOf } from './list-rows.ts';
+import { metaOf } from './resource-body.ts';
+import { dataplaneType, meshType, zoneType } from './route-types.ts';
+
+type Overview = {
+  readonly info: TypeInfo;
+  /** Type of the answer and of the insight, and the keys that hold the two. */
+  readonly type: string;
+  readonly insightType: string;
+  readonly key: string;
+  readonly insightKey: string;
+};
+
+const zones: Overview = {
+  info: zoneType,
+  type: 'ZoneOverview',
+  insightType: 'ZoneInsight',
+  key: 'zone',
+  insightKey: 'zoneInsight',
+};
+const dataplanes: Overview = {
+  info: dataplaneType,
+  type: 'DataplaneOverview',
+  insightType: 'DataplaneInsight',
+  key: 'dataplane',
+  insightKey: 'dataplaneInsight',
+};
+
+export function addOverviewRoutes(app: FastifyInstance, context: ApiContext): void {
+  for (const url of ['/zones/_overview', '/zones+insights']) addList(app, url, zones, context);
+  for (const url of ['/zones/:name/_overview', '/zones+insights/:name']) addItem(app, url, zones, context);
+  for (const prefix of ['', '/meshes/:mesh'])
+    for (const url of [`${prefix}/dataplanes/_overview`, `${prefix}/dataplanes+insights`]) addList(app, url, dataplanes, context);
+  for (const url of ['/meshes/:mesh/dataplanes/:name/_overview', '/meshes/:mesh/dataplanes+insights/:name'])
+    addItem(app, url, dataplanes, context);
+}
+
+function addList(app: FastifyInstance, url: string, overview: Overview, context: ApiContext): void {
+  const { store, service } = context;
+  app.get<{ Params: { mesh?: string } }>(url, async (request) => {
+    const { mesh } = request.params;
+    const query = queryOf(request);
+    const page = parsePage(query);
+    const filter = rowFilterOf(overview.info, mesh, query);
+    if (mesh !== undefined) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
+    const { rows, total } = await listRows(store, filter, page);
+    return { total, items: await describe(rows, overview, context), next: nextPage(request, page, total) };
+  });
+}
+
+function addItem(app: FastifyInstance, url: string, overview: Overview, context: ApiContext): void {
+  app.get<{ Params: { mesh?: string; name: string } }>(url, async (request) => {
+    const { mesh = '', name } = request.params;
+    const row = await context.service.get(overview.info, mesh, name);
+    return (await describe([row], overview, context))[0];
+  });
+}
+
+async function describe(rows: readonly Resource[], overview: Overview, { store }: ApiContext): Promise<JsonObject[]> {
+  const { info, type, insightType, key, insightKey } = overview;
+  const found = await store.getMany(rows.map(({ mesh, name }) => ({ type: insightType, mesh, name })));
+  const insights = new Map(found.map((row) => [rowId(row), row]));
+  return rows.map((row) => {
+    const insight = insights.get(rowId(row));
+    // The status of a ZoneInsight says what of the sync does not get through.
+    const seen = insight === undefined ? {} : { [insightKey]: insight.spec, ...insight.status };
+    return { ...metaOf(info, row, type), [key]: row.spec, ...seen };
+  });
+}
+
+function rowId({ mesh, name }: Resource): string {
+  return JSON.stringify([mesh, name]);
+}

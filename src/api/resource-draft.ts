@@ -1,0 +1,124 @@
+// What a caller wants written, checked as far as it can be without the stored row (rest-api 2.4, steps 2 and 4).
+// Invariant: a draft is valid; everything that can be wrong with the text itself is thrown with its fields.
+import type { Violation } from '../base/errors.ts';
+import { normalizeSpec } from '../resource/codec.ts';
+import { label } from '../resource/labels.ts';
+import type { TypeInfo } from '../resource/type-registry.ts';
+import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
+import { validateResource } from '../resource/validate-spec.ts';
+import { ApiError } from './error-body.ts';
+import { refusedLabels, type LabelRules } from './label-rules.ts';
+import { parseBody } from './resource-body.ts';
+
+export const INVALID = 'Could not process a resource';
+const RFC_1123_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
+const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
+const LONGEST_NAME = 253;
+
+/** What schemas say of a spec. `spec`, where given, is what is stored: without keys that nobody knows (decisions D7). */
+export type SpecCheck = {
+  readonly violations: readonly Violation[];
+  readonly warnings: readonly string[];
+  readonly spec?: JsonObject | undefined;
+};
+
+/** Checks a spec as a person writes it; `strict` refuses unknown keys, else they are warned of. */
+export type CheckSpec = (
+  info: TypeInfo,
+  resource: { readonly labels: Labels; readonly mesh: string; readonly name: string; readonly spec: JsonObject },
+  options: { readonly strict: boolean },
+) => SpecCheck;
+
+export type DraftRules = LabelRules & { readonly checkSpec: CheckSpec | undefined };
+
+export type Draft = {
+  readonly info: TypeInfo;
+  readonly key: ResourceKey;
+  readonly displayName: string;
+  /** As given; those of the control plane are computed later. */
+  readonly labels: Labels;
+  readonly spec: JsonObject;
+  readonly warnings: readonly string[];
+};
+
+/**
+ * @param at what the URL says
+ * @param strict unknown spec keys are refused (decisions D7)
+ * @throws ApiError 400 that names each field at fault
+ */
+export function draftOf(
+  info: TypeInfo,
+  at: { readonly mesh: string; readonly name: string },
+  given: unknown,
+  rules: DraftRules,
+  { strict }: { readonly strict: boolean },
+): Draft {
+  const body = parseBody(info, given);
+  const { labels } = body;
+  const { mesh } = at;
+  const normalized = normalizeSpec(info, body.spec);
+  const { storedName, displayName } = nameOf(at.name, labels[label.namespace]);
+  const check = rules.checkSpec?.(info, { labels, mesh, name: displayName, spec: normalized }, { strict });
+  const frame = validateResource(info, { name: displayName, mesh, labels: {}, spec: normalized });
+  refuseAll(uniqueFields([...(check?.violations ?? []), ...frame.filter(({ field }) => field !== 'name')]));
+  const spec = check?.spec ?? normalized;
+  const key: ResourceKey = { type: info.name, mesh, name: storedName };
+  refuseAll([
+    ...mismatches(info, key, at.name, body),
+    ...nameViolations(key, rules),
+    ...refusedLabels(info, { mesh, labels, spec }, rules),
+  ]);
+  return { info, key, displayName, labels, spec, warnings: check?.warnings ?? [] };
+}
+
+/** @throws ApiError with the violations, if there are any */
+export function refuseAll(violations: readonly Violation[], title = INVALID): void {
+  if (violations.length === 0) return;
+  throw new ApiError('invalid', title, violations.map(({ field, reason }) => `${field}: ${reason}`).join('; '), violations);
+}
+
+/** A resource with a namespace is stored as `name.namespace`, with display name `name` (decisions D2). */
+function nameOf(name: string, namespace: string | undefined): { storedName: string; displayName: string } {
+  if (namespace === undefined || namespace === '') return { storedName: name, displayName: name };
+  const suffix = `.${namespace}`;
+  return name.endsWith(suffix)
+    ? { storedName: name, displayName: name.slice(0, -suffix.length) }
+    : { storedName: name + suffix, displayName: name };
+}
+
+/** Type, name and mesh of the body equal those of the URL. */
+function mismatches(
+  info: TypeInfo,
+  key: ResourceKey,
+  urlName: string,
+  body: { type: unknown; name: unknown; mesh: unknown },
+): Violation[] {
+  const violations: Violation[] = [];
+  if (body.name !== urlName && body.name !== key.name)
+    violations.push({ field: 'name', reason: `must be ${urlName}, as in the URL` });
+  if (body.type !== info.name) violations.push({ field: 'type', reason: `must be ${info.name}, as in the URL` });
+  if (info.scope === 'Mesh' && body.mesh !== key.mesh)
+    violations.push({ field: 'mesh', reason: `must be ${key.mesh}, as in the URL` });
+  return violations;
+}
+
+function nameViolations({ mesh, name }: ResourceKey, { writer }: LabelRules): Violation[] {
+  const violations: Violation[] = [];
+  if (name.length > LONGEST_NAME) violations.push({ field: 'name', reason: 'must have at most 253 characters' });
+  else if (!RFC_1123_SUBDOMAIN.test(name)) violations.push({ field: 'name', reason: NAME_REASON });
+  else if (writer.federated && `${writer.zone ?? ''}.${name}`.length >= LONGEST_NAME)
+    violations.push({ field: 'name', reason: 'must have less than 253 characters together with the name of the zone and a dot' });
+  if (mesh !== '' && !MESH_NAME.test(mesh))
+    violations.push({ field: 'mesh', reason: 'must be at most 253 of lower-case letters, digits, «-», «_» and «.»' });
+  return violations;
+}
+
+const NAME_REASON =
+  'must be an RFC 1123 subdomain: lower-case letters, digits, «-» and «.», starting and ending with a letter or digit';
+
+/** Two checks may find the same fault; the first that speaks of a field is heard. */
+function uniqueFields(violations: readonly Violation[]): Violation[] {
+  const first = new Map<string, Violation>();
+  for (const violation of violations) if (!first.has(violation.field)) first.set(violation.field, violation);
+  return [...first.values()];
+}

@@ -1,0 +1,89 @@
+// List, item, PUT and DELETE of every type that has a path (rest-api 2). Insights of meshes are computed elsewhere: here they are
+// only refused to be written.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
+import type { ApiContext } from './api-options.ts';
+import type { RouteConfig } from './http-conventions.ts';
+import { toKubernetes } from './kubernetes-form.ts';
+import { nextPage, parseFlag, parsePage, queryOf, wantsKubernetes } from './list-query.ts';
+import { listRows, rowFilterOf } from './list-rows.ts';
+import { preconditionOf, setVersion } from './precondition.ts';
+import { bodyOf } from './resource-body.ts';
+import type { WriteCall } from './resource-service.ts';
+import { meshType } from './route-types.ts';
+import { EVENT_STREAM, type Watches } from './watch-routes.ts';
+
+type Params = { readonly mesh?: string; readonly name: string };
+type ItemRoute = { Params: Params };
+
+/** Types whose rows nobody stores: their lists and items are computed (rest-api 3). */
+export const COMPUTED = new Set(['MeshInsight']);
+const watchable: RouteConfig = { produces: [EVENT_STREAM] };
+
+export function addResourceRoutes(app: FastifyInstance, context: ApiContext, watches: Watches): void {
+  for (const info of resourceTypes) {
+    for (const path of [info.path, ...info.aliases]) {
+      if (path === '') continue;
+      if (!COMPUTED.has(info.name)) addReads(app, info, path, context, watches);
+      addWrites(app, info, path, context);
+    }
+  }
+}
+
+function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: ApiContext, watches: Watches): void {
+  const { service, store, callers } = context;
+  const route = { preHandler: async (request: FastifyRequest) => callers.requireMay(info, request), config: watchable };
+  const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
+  for (const place of prefix === '' ? [''] : ['', prefix]) {
+    app.get<{ Params: Partial<Params> }>(`${place}/${path}`, route, async (request, reply) => {
+      const { mesh } = request.params;
+      const query = queryOf(request);
+      const page = parsePage(query);
+      const filter = rowFilterOf(info, mesh, query);
+      if (mesh !== undefined) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
+      if (parseFlag(query, 'watch')) return watches.follow(request, reply, info, filter);
+      const { rows, total } = await listRows(store, filter, page);
+      return { total, items: rows.map((row) => bodyOf(info, row)), next: nextPage(request, page, total) };
+    });
+  }
+  app.get<ItemRoute>(`${prefix}/${path}/:name`, route, async (request, reply) => {
+    const { mesh = '', name } = request.params;
+    const query = queryOf(request);
+    const inKubernetesForm = wantsKubernetes(query);
+    if (parseFlag(query, 'watch')) {
+      const where = { type: info.name, mesh, nameContains: name };
+      return watches.follow(request, reply, info, { where, matches: (row) => row.name === name });
+    }
+    const row = await service.get(info, mesh, name);
+    setVersion(reply, row.version);
+    return inKubernetesForm ? toKubernetes(info, row) : bodyOf(info, row);
+  });
+}
+
+function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service, callers, audit }: ApiContext): void {
+  const url = `${info.scope === 'Mesh' ? '/meshes/:mesh' : ''}/${path}/:name`;
+  // Before the body is read: a type that is not written here has no right body.
+  const route = { onRequest: async () => service.requireWritable(info) };
+  const callOf = (request: FastifyRequest): WriteCall => ({
+    precondition: preconditionOf(request),
+    authorize: () => callers.requireMay(info, request),
+  });
+  app.put<ItemRoute>(url, route, async (request, reply) => {
+    const { mesh = '', name } = request.params;
+    if (parseFlag(queryOf(request), 'dryRun')) {
+      const { key: _key, ...answer } = await service.dryRun(info, mesh, name, request.body, callOf(request));
+      return { dryRun: true, ...answer };
+    }
+    const done = await service.put(info, mesh, name, request.body, callOf(request));
+    const { key, result, version, warnings } = done;
+    if (result !== 'unchanged') audit.write(request, { key, result, version });
+    setVersion(reply.code(result === 'created' ? 201 : 200), version);
+    return warnings.length > 0 ? { warnings } : {};
+  });
+  app.delete<ItemRoute>(url, route, async (request) => {
+    const { mesh = '', name } = request.params;
+    const { key, version } = await service.delete(info, mesh, name, callOf(request));
+    audit.write(request, { key, result: 'deleted', version });
+    return {};
+  });
+}

@@ -1,0 +1,6 @@
+// The types that routes name by themselves.
+import { typeOf } from '../resource/type-registry.ts';
+
+export const meshType = typeOf('Mesh');
+export const zoneType = typeOf('Zone');
+export const dataplaneType = typeOf('Dataplane');

@@ -1,0 +1,40 @@
+// Anything thrown in a request → its answer and, where a human must act, a line in the log. The log holds paths, never queries,
+// headers or bodies.
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { accepts } from './accept.ts';
+import { errorBody } from './error-body.ts';
+
+export const PROBLEM = 'application/problem+json';
+
+export async function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): Promise<void> {
+  const known = fastifyFailure(error, request);
+  const body = errorBody(known);
+  const about = { method: request.method, path: pathOf(request.url), requestId: request.id };
+  // A database that is away is told of once, by who follows it.
+  if (body.status === 503) log.debug({ ...about, reason: messageOf(error) }, 'a request failed');
+  else if (body.status >= 500) log.error({ ...about, err: error }, 'a request failed');
+  if (body.status === 405) reply.header('allow', 'GET');
+  const isProblem = accepts(request.headers.accept, PROBLEM, { named: true });
+  await reply
+    .code(body.status)
+    .type(isProblem ? PROBLEM : 'application/json')
+    .send(body);
+}
+
+/** The path without its query. */
+export function pathOf(url: string): string {
+  return url.split('?')[0] ?? url;
+}
+
+/** Failures that fastify finds before a handler runs, as errors of the catalogue. */
+function fastifyFailure(error: unknown, request: FastifyRequest): unknown {
+  if (error instanceof MeridianError || !(error instanceof Error)) return error;
+  const { statusCode } = error as Error & { statusCode?: number };
+  if (statusCode === 413) {
+    return new MeridianError('too_large', `the body is larger than ${String(request.routeOptions.bodyLimit)} bytes`);
+  }
+  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return new MeridianError('bad_request', error.message);
+  return error;
+}

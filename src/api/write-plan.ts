@@ -1,0 +1,95 @@
+// From a valid draft and the stored row to the write (rest-api 2.4, steps 6 and 7): computed labels, what may not change, and
+// the rules of single types. Pure.
+import { computeLabels } from '../resource/compute-labels.ts';
+import { label } from '../resource/labels.ts';
+import type { TypeInfo } from '../resource/type-registry.ts';
+import { describeKey, type JsonObject, type Labels, type Resource, type ResourceKey } from '../resource/types.ts';
+import type { Write } from '../store/resource-store.ts';
+import { ApiError } from './error-body.ts';
+import { labelField, refusedOrigin, type LabelRules } from './label-rules.ts';
+import { INVALID, refuseAll, type Draft } from './resource-draft.ts';
+
+const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+export type ContentWrite = Exclude<Write, { op: 'delete' }>;
+
+/**
+ * A create, or an update of exactly this stored row.
+ * @throws ApiError 400 that names the field
+ */
+export function planWrite(
+  { info, key, displayName, labels: given, spec }: Draft,
+  stored: Resource | undefined,
+  rules: LabelRules,
+): ContentWrite {
+  if (stored !== undefined) requireOwn(info, stored, 'update', rules);
+  const labels = computeLabels(info, { displayName, mesh: key.mesh, labels: given, spec }, rules.writer);
+  const zone = stored?.labels[label.zone];
+  if (zone !== undefined && labels[label.zone] !== zone)
+    refuseAll([{ field: labelField(label.zone), reason: `must stay ${zone}, the zone of the stored resource` }]);
+  if (info.labelName && !RFC_1035_LABEL.test(displayName)) {
+    const reason = 'must be an RFC 1035 label: lower-case letters, digits and hyphens, a letter first, at most 63 characters';
+    refuseAll([{ field: 'name', reason }], stored === undefined ? 'Failed to create a resource' : 'Failed to update a resource');
+  }
+  if (stored !== undefined)
+    return { op: 'update', key, labels, spec: withComputed(info, spec, stored.spec), expectVersion: stored.version };
+  if (info.name === 'Dataplane' && rules.writer.mode === 'zone') requireWorkloadLabel(labels);
+  return { op: 'create', key, labels, spec, status: {}, owner: ownerOf(info, key.mesh) };
+}
+
+/**
+ * What came from the other side by KDS is written there alone. A zone without a global has no other side.
+ * @throws ApiError 400
+ */
+export function requireOwn(info: TypeInfo, stored: Resource, verb: 'update' | 'delete', rules: LabelRules): void {
+  const { mode, federated } = rules.writer;
+  if (!rules.checksOrigin || (mode === 'zone' && !federated)) return;
+  const origin = stored.labels[label.origin];
+  // Rows that a control plane made for itself may have no labels.
+  if ((origin === undefined || refusedOrigin(info, origin, rules) === null) && stored.syncVersion === null) return;
+  const zone = stored.labels[label.zone];
+  const home = mode === 'global' ? `zone ${zone ?? ''}`.trim() : zone === undefined ? 'global' : `zone ${zone}`;
+  const reason = `this is a copy of a resource of ${home}: ${verb} it there`;
+  const field = verb === 'delete' ? `[${JSON.stringify(label.origin)}]` : labelField(label.origin);
+  throw new ApiError('invalid', verb === 'delete' ? 'Could not delete a resource' : INVALID, reason, [{ field, reason }]);
+}
+
+/** The resource as it will be stored, times and version of the stored one. */
+export function resultOf({ key, labels, spec }: ContentWrite, stored: Resource | undefined): Resource {
+  const nothing = {
+    status: {},
+    version: 0,
+    creationTime: new Date(0),
+    modificationTime: new Date(0),
+    owner: null,
+    syncVersion: null,
+  };
+  return { ...(stored ?? nothing), ...key, labels, spec };
+}
+
+export function conflict(key: ResourceKey, reason: string): ApiError {
+  return new ApiError('conflict', 'Conflict', `resource conflict: ${describeKey(key)}${reason === '' ? '' : `: ${reason}`}`);
+}
+
+function requireWorkloadLabel(labels: Labels): void {
+  const workload = labels[label.workload];
+  if (workload === undefined || RFC_1035_LABEL.test(workload)) return;
+  const reason = 'must be an RFC 1035 label: lower-case letters, digits and hyphens, a letter first, at most 63 characters';
+  throw new ApiError('bad_request', 'Bad Request', `${labelField(label.workload)}: ${reason}`);
+}
+
+/** kds-wire 7: mesh-scoped rows go with their Mesh, except Dataplane and Secret. */
+function ownerOf(info: TypeInfo, mesh: string): ResourceKey | null {
+  if (info.scope === 'Global' || info.name === 'Dataplane' || info.name === 'Secret') return null;
+  return { type: 'Mesh', mesh: '', name: mesh };
+}
+
+/** What the control plane computes stays as it is (decisions D21); a first value may be given where there is none. */
+function withComputed(info: TypeInfo, spec: JsonObject, stored: JsonObject): JsonObject {
+  if (info.name !== 'MeshService') return spec;
+  const kept = ['state', 'identities', 'zoneIngress'].flatMap((key) => {
+    const value = stored[key];
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  return { ...spec, ...Object.fromEntries(kept) };
+}
