@@ -78,32 +78,26 @@ async function runInserts(tx: Tx, inserts: readonly Indexed<Content>[], outcomes
       owner_name: write.owner?.name ?? null,
     })),
   );
-  const { rows } = await sql<{ type: string; mesh: string; name: string; result: 'created' | 'ownerless' }>`
+  // Only what was not inserted is told: of thousands of rows that is nearly always none.
+  const { rows } = await sql<ResourceKey & { has_owner: boolean }>`
     with input as (
-      select * from jsonb_to_recordset(${input}::jsonb) as i(type text, mesh text, name text, spec text, labels jsonb, status jsonb,
+      select i.*, i.owner_type is null or exists (
+        select 1 from resources o where o.type = i.owner_type and o.mesh = i.owner_mesh and o.name = i.owner_name) as has_owner
+      from jsonb_to_recordset(${input}::jsonb) as i(type text, mesh text, name text, spec text, labels jsonb, status jsonb,
         sync_version text, owner_type text, owner_mesh text, owner_name text)
-    ), owned as (
-      select i.* from input i where i.owner_type is null or exists (
-        select 1 from resources o where o.type = i.owner_type and o.mesh = i.owner_mesh and o.name = i.owner_name)
     ), inserted as (
       insert into resources (type, mesh, name, version, spec, labels, status, sync_version, owner_type, owner_mesh, owner_name, creation_time, modification_time)
       select type, mesh, name, 0, spec, labels, coalesce(status, '{}'), sync_version, owner_type, owner_mesh, owner_name, now() at time zone 'utc', now() at time zone 'utc'
-      from owned on conflict do nothing returning type, mesh, name
+      from input where has_owner on conflict do nothing returning type, mesh, name
     )
-    select type, mesh, name, 'created' as result from inserted
-    union all
-    select i.type, i.mesh, i.name, 'ownerless' from input i
-    where not exists (select 1 from owned o where o.type = i.type and o.mesh = i.mesh and o.name = i.name)`.execute(tx);
-  const results = new Map(rows.map((row) => [keyText(row), row.result]));
+    select i.type, i.mesh, i.name, i.has_owner from input i
+    where not exists (select 1 from inserted n where n.type = i.type and n.mesh = i.mesh and n.name = i.name)`.execute(tx);
+  const hadOwner = new Map(rows.map((row) => [keyText(row), row.has_owner]));
   for (const { index, write } of inserts) {
-    const result = results.get(keyText(write.key));
-    if (result === 'created') outcomes[index] = { result: 'created', version: 0 };
-    else if (result === undefined) outcomes[index] = { result: 'exists' };
-    else
-      outcomes[index] = {
-        result: 'rejected',
-        message: `its owner ${write.owner?.type ?? ''} ${JSON.stringify(write.owner?.name ?? '')} does not exist`,
-      };
+    const message = `its owner ${write.owner?.type ?? ''} ${JSON.stringify(write.owner?.name ?? '')} does not exist`;
+    const hasOwner = hadOwner.size === 0 ? undefined : hadOwner.get(keyText(write.key));
+    if (hasOwner === undefined) outcomes[index] = { result: 'created', version: 0 };
+    else outcomes[index] = hasOwner ? { result: 'exists' } : { result: 'rejected', message };
   }
 }
 
