@@ -101,4 +101,14 @@ describe('the rows derived from Gateway API routes', () => {
     await derive();
     expect(writes).toEqual([]);
   });
+
+  it('go, and the status says why, when a route that cannot be read was written past the API', async () => {
+    await derive();
+    await store.write({ op: 'put', key, labels, spec: { ...route, rules: [{ backendRefs: [{ name: 'cart' }] }] } });
+    await derive();
+    expect(await derived()).toBeUndefined();
+    expect(await conditions()).toEqual({ Accepted: 'False UnsupportedValue' });
+    await derive();
+    expect(writes).toEqual([]);
+  });
 });

@@ -4,9 +4,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { parseRoute } from '../gateway-api/parse-route.ts';
+import { parseRoute, readableParents } from '../gateway-api/parse-route.ts';
 import type { Resolver } from '../gateway-api/resolver.ts';
-import { routeStatus } from '../gateway-api/route-status.ts';
+import { invalidStatus, routeStatus } from '../gateway-api/route-status.ts';
 import { serviceResolver } from '../gateway-api/service-resolver.ts';
 import { documentOf, GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
 import { toMeshRoutes, type DerivedResource } from '../gateway-api/to-mesh-routes.ts';
@@ -78,15 +78,14 @@ type DerivedRow = Write & { readonly op: 'create' };
 type Derived = { readonly route: Resource; readonly rows: readonly DerivedRow[]; readonly status: JsonObject };
 
 function derive(route: Resource, resolve: Resolver, writer: Writer, now: Date): Derived {
-  const parsed = parseRoute(documentOf(route), { mesh: route.mesh });
-  // Checked when it was written; a row that came another way says so in its status.
-  if ('violations' in parsed) {
-    const invalid = parsed.violations.map(({ field, reason }) => `${field}: ${reason}`);
-    return { route, rows: [], status: { parents: [], invalid } };
-  }
-  const { resources, resolved } = toMeshRoutes(parsed.route, resolve);
-  const status = routeStatus(resolved, { former: route.status, now, generation: 1 });
-  return { route, rows: resources.map((resource) => rowOf(resource, route, writer)), status };
+  const document = documentOf(route);
+  const parsed = parseRoute(document, { mesh: route.mesh });
+  const context = { former: route.status, now };
+  if ('violations' in parsed)
+    return { route, rows: [], status: invalidStatus(readableParents(document), parsed.violations, context) };
+  const conversion = toMeshRoutes(parsed.route, resolve);
+  const rows = conversion.resources.map((resource) => rowOf(resource, route, writer));
+  return { route, rows, status: routeStatus(conversion, context) };
 }
 
 /** What differs of the rows and of the status. A name that another row has is left to that row, and the author is told. */

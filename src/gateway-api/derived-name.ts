@@ -11,7 +11,7 @@ const MAX_NAME = 253;
  * rules that match equally well the one the author wrote first still wins.
  */
 export function derivedName(
-  route: string,
+  route: { readonly name: string; readonly namespace: string | undefined },
   parent: ParentRef,
   place: { readonly parent: number; readonly group: number },
 ): string {
@@ -19,5 +19,7 @@ export function derivedName(
   const identity = JSON.stringify([group, kind, namespace ?? null, name, port ?? null, sectionName ?? null]);
   const hash = place.parent === 0 ? '' : `-${fnv1a64(identity).toString(36).padStart(13, '0').slice(-8)}`;
   const suffix = place.group === 0 ? hash : `${hash}-t${String(place.group + 1).padStart(2, '0')}`;
-  return `${route.slice(0, MAX_NAME - suffix.length)}${suffix}`;
+  // It is stored with its namespace behind it (decisions D2).
+  const behind = route.namespace === undefined ? 0 : route.namespace.length + 1;
+  return `${route.name.slice(0, MAX_NAME - behind - suffix.length)}${suffix}`;
 }

@@ -6,9 +6,9 @@ import type { Json, JsonObject, Labels } from '../resource/types.ts';
 import { formatGatewayDuration, parseGoDuration } from './durations.ts';
 import { Field, type Violation } from './field.ts';
 import { type InverseContext, toBackendRef, toParentRef } from './from-target-ref.ts';
-import { GATEWAY_GROUP } from './gateway-route.ts';
 import { parseRoute } from './parse-route.ts';
 import type { Resolver } from './resolver.ts';
+import { gatewayVersionOf } from './stored-document.ts';
 import { COMPUTED_LABELS } from './to-mesh-routes.ts';
 
 /** The part of a stored resource that is asked for; a `Resource` fits. */
@@ -38,6 +38,7 @@ export function fromMeshRoute(
       violations: [{ field: 'type', reason: `must be MeshHTTPRoute or MeshTCPRoute, not ${JSON.stringify(route.type)}` }],
     };
   const isHttp = route.type === 'MeshHTTPRoute';
+  const kind = isHttp ? 'HTTPRoute' : 'TCPRoute';
   const namespace = route.labels[label.namespace] || undefined;
   const context = { namespace, resolve: options.resolve };
   const item = onlyItem(new Field(route.spec, 'spec', violations));
@@ -46,8 +47,8 @@ export function fromMeshRoute(
   const rules = item === undefined ? [] : isHttp ? httpRules(item, context, timeouts) : tcpRules(item, context);
   if (violations.length > 0 || parentRef === undefined) return { violations: distinct(violations) };
   const document: JsonObject = {
-    apiVersion: `${GATEWAY_GROUP}/${isHttp ? 'v1' : 'v1alpha2'}`,
-    kind: isHttp ? 'HTTPRoute' : 'TCPRoute',
+    apiVersion: gatewayVersionOf(kind),
+    kind,
     metadata: {
       name: displayNameOf(route),
       ...(namespace !== undefined && { namespace }),

@@ -2,7 +2,7 @@
 // Invariant: pure, never throws, and all violations come at once, each with its path and what to write instead.
 import { label } from '../resource/labels.ts';
 import { Field, type Violation } from './field.ts';
-import { GATEWAY_GROUP, type GatewayRoute } from './gateway-route.ts';
+import { GATEWAY_GROUP, type GatewayRoute, type ParentRef } from './gateway-route.ts';
 import { parseParents } from './parse-parents.ts';
 import { parseHttpRules, parseTcpRules } from './parse-rules.ts';
 import { textForms } from './text-forms.ts';
@@ -53,6 +53,13 @@ export function parseRoute(document: unknown, options: { readonly mesh?: string 
   const parents = parseParents(spec, metadata.namespace);
   const rules = kind === 'HTTPRoute' ? parseHttpRules(spec, metadata.namespace) : parseTcpRules(spec, metadata.namespace);
   return violations.length > 0 ? { violations } : { route: { kind, ...metadata, parents, rules } };
+}
+
+/** The parents of a document that can be read, whatever else is wrong with it: those whose status can say so. */
+export function readableParents(document: unknown): readonly ParentRef[] {
+  const root = new Field(document, '', []);
+  const spec = root.at('spec');
+  return spec.isObject() ? parseParents(spec, parseMetadata(root.at('metadata'), 'default').namespace) : [];
 }
 
 function checkVersion(field: Field): void {

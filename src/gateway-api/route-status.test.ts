@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../resource/types.ts';
-import { parseRoute } from './parse-route.ts';
-import { CONTROLLER_NAME, routeStatus } from './route-status.ts';
+import { parseRoute, readableParents } from './parse-route.ts';
+import { CONTROLLER_NAME, invalidStatus, routeStatus } from './route-status.ts';
 import { toMeshRoutes } from './to-mesh-routes.ts';
 
 /** The status of a route with one backend, which is there or not. */
@@ -13,12 +13,12 @@ function statusAt(second: number, isThere: boolean, former: Json): JsonObject {
     spec: { parentRefs: [{ kind: 'Service', name: 'cart' }], rules: [{ backendRefs: [{ name: 'new', port: 80 }] }] },
   });
   if ('violations' in parsed) throw new Error(JSON.stringify(parsed.violations));
-  const { resolved } = toMeshRoutes(parsed.route, ({ name, namespace }) =>
+  const conversion = toMeshRoutes(parsed.route, ({ name, namespace }) =>
     name === 'new' && !isThere
       ? { missing: 'not yet' }
       : { found: { kind: 'MeshService', name, namespace, ports: [{ port: 80 }] } },
   );
-  return routeStatus(resolved, { former, now: new Date(second * 1000), generation: second });
+  return routeStatus(conversion, { former, now: new Date(second * 1000) });
 }
 
 function conditionsOf(status: JsonObject): string[] {
@@ -70,5 +70,16 @@ describe('routeStatus', () => {
     [{ parents: [null, { controllerName: CONTROLLER_NAME, conditions: {} }] }],
   ])('takes the former status %j for none', (former) => {
     expect(conditionsOf(statusAt(5, true, former))).toEqual(['Accepted True Accepted 05', 'ResolvedRefs True ResolvedRefs 05']);
+  });
+
+  it('tells the parents that can be read of a document what is wrong with the rest, and settles', () => {
+    const spec = { parentRefs: [{ kind: 'Service', name: 'cart' }, { name: 'gateway' }], rules: [] };
+    const document = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', metadata: { name: 'r' }, spec };
+    const parsed = parseRoute(document);
+    const violations = 'violations' in parsed ? parsed.violations : [];
+    const status = invalidStatus(readableParents(document), violations, { former: {}, now: new Date(1000) });
+    expect(conditionsOf(status)).toEqual(['Accepted False UnsupportedValue 01']);
+    expect(JSON.stringify(status)).toContain('spec.parentRefs[1].kind: must be given');
+    expect(invalidStatus(readableParents(document), violations, { former: status, now: new Date(9000) })).toEqual(status);
   });
 });

@@ -1,8 +1,10 @@
 // `status.parents[].conditions` of a route, as a Gateway API user expects it (GEP-718 «API», decisions D24).
 // Invariant: pure; a condition keeps its transition time until its status changes, so that an unchanged route is an unchanged row.
 import type { Json, JsonObject } from '../resource/types.ts';
+import type { Violation } from './field.ts';
 import type { ParentRef } from './gateway-route.ts';
-import type { BrokenReference, ResolvedParent, ResolvedRoute } from './resolve-references.ts';
+import type { BrokenReference, ResolvedParent } from './resolve-references.ts';
+import type { Conversion, DerivedResource } from './to-mesh-routes.ts';
 
 /** `status.parents[].controllerName`: which entries are ours. */
 export const CONTROLLER_NAME = 'meridian.internal/gateway-api';
@@ -14,36 +16,60 @@ export type StatusContext = {
   /** The status that is stored now; anything else than what `routeStatus` gave counts as none. */
   readonly former: Json | undefined;
   readonly now: Date;
-  /** `metadata.generation` as readers see it: which writing of the route was looked at. */
-  readonly generation: number;
 };
 
 type Verdict = { readonly type: string; readonly status: 'True' | 'False'; readonly reason: string; readonly message: string };
 
 /**
- * The status after a conversion.
+ * The status after a conversion. It has no `observedGeneration`, because a stored resource has no `metadata.generation`.
  * - `Accepted`: False with reason `NoMatchingParent` where the parent is not found.
  * - `ResolvedRefs`: False with reason `DegradedRoutes` where a rule is left out (GEP-718).
  * - `PartiallyInvalid`, only then: which reference and why. Gateway API made it for rules that are dropped.
  */
-export function routeStatus(resolved: ResolvedRoute, { former, now, generation }: StatusContext): JsonObject {
+export function routeStatus({ resolved, byParent }: Conversion, context: StatusContext): JsonObject {
+  const told = resolved.parents.map((resolvedParent, index) => ({
+    parent: resolvedParent.parent,
+    verdicts: [accepted(resolvedParent, byParent[index] ?? [], resolved.warnings), ...references(resolved.broken)],
+  }));
+  return statusOf(told, context);
+}
+
+/**
+ * The status of a route that cannot be read. Writes are checked, so its row came another way: with psql, say.
+ * @param parents those that can be read all the same
+ */
+export function invalidStatus(
+  parents: readonly ParentRef[],
+  violations: readonly Violation[],
+  context: StatusContext,
+): JsonObject {
+  const shown = violations.slice(0, MAX_DETAILS).map(({ field, reason }) => `${field}: ${reason}`);
+  const message = [...shown, ...(violations.length > MAX_DETAILS ? [more(violations)] : [])].join('; ');
+  const verdict = { type: 'Accepted', status: 'False', reason: 'UnsupportedValue', message } as const;
+  return statusOf(
+    parents.map((parent) => ({ parent, verdicts: [verdict] })),
+    context,
+  );
+}
+
+type Told = { readonly parent: ParentRef; readonly verdicts: readonly Verdict[] };
+
+function statusOf(told: readonly Told[], { former, now }: StatusContext): JsonObject {
   const formerEntries = listOf(isObject(former) ? former['parents'] : undefined).filter(isObject);
   const others = formerEntries.filter(
     (entry) => typeof entry['controllerName'] === 'string' && entry['controllerName'] !== CONTROLLER_NAME,
   );
-  const parents = resolved.parents.map((resolvedParent): JsonObject => {
-    const parentRef = parentRefOf(resolvedParent.parent);
+  const parents = told.map(({ parent, verdicts }): JsonObject => {
+    const parentRef = parentRefOf(parent);
     const mine = formerEntries.find(
       (entry) => entry['controllerName'] === CONTROLLER_NAME && isSame(entry['parentRef'], parentRef),
     );
     const before = listOf(mine?.['conditions']).filter(isObject);
-    const verdicts = [accepted(resolvedParent, resolved), ...references(resolved.broken)];
     return {
       parentRef,
       controllerName: CONTROLLER_NAME,
       conditions: verdicts.map((verdict) => ({
         ...verdict,
-        observedGeneration: generation,
         lastTransitionTime: transitionTime(verdict, before) ?? `${now.toISOString().slice(0, 19)}Z`,
       })),
     };
@@ -51,9 +77,14 @@ export function routeStatus(resolved: ResolvedRoute, { former, now, generation }
   return { parents: [...parents, ...others] };
 }
 
-function accepted({ target }: ResolvedParent, { rules, warnings }: ResolvedRoute): Verdict {
+function accepted({ target }: ResolvedParent, made: readonly DerivedResource[], warnings: readonly string[]): Verdict {
   if ('problem' in target) return { type: 'Accepted', status: 'False', reason: 'NoMatchingParent', message: target.problem };
-  const effect = rules.length === 0 ? 'the route is accepted, and none of its rules is in force' : 'the route is in force';
+  const routes = made.filter(({ type }) => type !== 'MeshTimeout');
+  const [first] = routes;
+  const effect =
+    first === undefined
+      ? 'the route is accepted, and none of its rules is in force'
+      : `the route became ${first.type} ${routes.map(({ name }) => name).join(', ')}`;
   const message = [effect, ...warnings.slice(0, MAX_DETAILS)].join('; ');
   return { type: 'Accepted', status: 'True', reason: 'Accepted', message };
 }
@@ -66,9 +97,7 @@ function references(broken: readonly BrokenReference[]): Verdict[] {
   const names = rules.map(({ rule, ruleName }) => (ruleName === undefined ? String(rule) : `${String(rule)} (${ruleName})`));
   const left = rules.length === 1 ? `rule ${names.join('')} is left out` : `rules ${names.join(', ')} are left out`;
   const shown = broken.slice(0, MAX_DETAILS).map(({ at, message }) => `${at}: ${message}`);
-  const details = [...shown, ...(broken.length > MAX_DETAILS ? [`and ${String(broken.length - MAX_DETAILS)} more`] : [])].join(
-    '; ',
-  );
+  const details = [...shown, ...(broken.length > MAX_DETAILS ? [more(broken)] : [])].join('; ');
   return [
     { type: 'ResolvedRefs', status: 'False', reason: 'DegradedRoutes', message: `${left} until every reference of it is found` },
     // The beginning of the message is Gateway API's.
@@ -79,6 +108,10 @@ function references(broken: readonly BrokenReference[]): Verdict[] {
       message: `Dropped Rule${rules.length === 1 ? '' : 's'} ${names.join(', ')}: ${details}`,
     },
   ];
+}
+
+function more({ length }: readonly unknown[]): string {
+  return `and ${String(length - MAX_DETAILS)} more`;
 }
 
 function transitionTime(verdict: Verdict, before: readonly JsonObject[]): string | undefined {

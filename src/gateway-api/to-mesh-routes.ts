@@ -22,14 +22,15 @@ export type DerivedResource = {
 export type Conversion = {
   /** Empty for a parent that is not found, and where every rule is left out. */
   readonly resources: readonly DerivedResource[];
-  /** What `routeStatus` tells the author. */
   readonly resolved: ResolvedRoute;
+  /** What each parent got, in the order of `resolved.parents`: `resources`, by parent. */
+  readonly byParent: readonly (readonly DerivedResource[])[];
 };
 
 /** The labels that a control plane computes are its own to write (policies 1.5). */
 export const COMPUTED_LABELS = new Set<string>([
   ...[label.origin, label.zone, label.displayName, label.mesh, label.env, label.namespace],
-  ...[label.policyRole, label.kdsSync, label.managedBy],
+  ...[label.policyRole, label.managedBy],
 ]);
 
 /** Converts a route with what its references resolve to now; to be done again when a referent appears or goes (decisions D24). */
@@ -40,13 +41,13 @@ export function toMeshRoutes(route: GatewayRoute, resolve: Resolver): Conversion
     ...(route.namespace === undefined ? [] : [[label.namespace, route.namespace]]),
   ]) as Labels;
   const groups = groupsOf(route);
-  const resources = resolved.parents.flatMap(({ parent, target }, parentIndex) => {
+  const byParent = resolved.parents.map(({ parent, target }, parentIndex): DerivedResource[] => {
     if ('problem' in target) return [];
-    return groups.flatMap((group, groupIndex) => {
+    return groups.flatMap((group, groupIndex): DerivedResource[] => {
       const rules = group.filter((rule) => resolved.rules.includes(rule));
       const [first] = rules;
       if (first === undefined) return [];
-      const name = derivedName(route.name, parent, { parent: parentIndex, group: groupIndex });
+      const name = derivedName(route, parent, { parent: parentIndex, group: groupIndex });
       const envelope = { mesh: route.mesh, name, labels };
       const to = { targetRef: target.targetRef, rules: rules.map((rule) => ruleOf(route, rule, resolved)) };
       const type = route.kind === 'HTTPRoute' ? ('MeshHTTPRoute' as const) : ('MeshTCPRoute' as const);
@@ -55,7 +56,7 @@ export function toMeshRoutes(route: GatewayRoute, resolve: Resolver): Conversion
       return [meshRoute, timeoutOf(envelope, route.namespace, first.requestTimeout)];
     });
   });
-  return { resources, resolved };
+  return { resources: byParent.flat(), resolved, byParent };
 }
 
 /** The rules by timeout, each group in the order of its first rule. What does not resolve keeps its place. */

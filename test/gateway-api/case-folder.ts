@@ -28,7 +28,7 @@ export function readCase(name: string): Case {
 
 /** Name of the expected file → what the conversion gave. */
 export function textsOf({ conversion }: Case): Map<string, string> {
-  const status = routeStatus(conversion.resolved, { former: {}, now: new Date('2026-01-01T00:00:00Z'), generation: 1 });
+  const status = routeStatus(conversion, { former: {}, now: new Date('2026-01-01T00:00:00Z') });
   return new Map([
     ['expect.resources.yaml', conversion.resources.map((resource) => textOf(resource)).join('---\n')],
     ['expect.status.yaml', textOf(status)],

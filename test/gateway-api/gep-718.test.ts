@@ -114,9 +114,9 @@ describe('GEP-718', () => {
       { ...ref, name: 'foo-v1', weight: 80, at: `spec.rules[0].${list}[0]` },
       { ...ref, name: 'foo-v1-canary', weight: 20, at: `spec.rules[0].${list}[1]` },
     ]);
-    const { resources, resolved } = convert(routeWith(rule), findServices);
-    expect(resources).toEqual([]);
-    const status = routeStatus(resolved, { former: undefined, now: new Date(0), generation: 1 });
+    const conversion = convert(routeWith(rule), findServices);
+    expect(conversion.resources).toEqual([]);
+    const status = routeStatus(conversion, { former: undefined, now: new Date(0) });
     expect(JSON.stringify(status)).toContain('"reason":"DegradedRoutes"');
     expect(JSON.stringify(status)).toContain(`spec.rules[0].${list}[1]: server.networking.acme.io`);
   });

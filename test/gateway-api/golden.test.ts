@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { fromMeshRoute } from '../../src/gateway-api/from-mesh-route.ts';
 import { parseRoute } from '../../src/gateway-api/parse-route.ts';
 import { toMeshRoutes } from '../../src/gateway-api/to-mesh-routes.ts';
+import { checkSpec } from '../../src/resource/schema/check-spec.ts';
+import { typeOf } from '../../src/resource/type-registry.ts';
 import { caseNames, expectedText, readCase, textsOf, writeExpected } from './case-folder.ts';
 
 describe.each(caseNames)('%s', (name) => {
@@ -11,6 +13,11 @@ describe.each(caseNames)('%s', (name) => {
       if (process.env['UPDATE_GOLDEN'] === '1') writeExpected(name, file, text);
       expect(text, file).toBe(expectedText(name, file));
     }
+  });
+
+  it('becomes what the schemas of the mesh resources allow', () => {
+    for (const { type, ...resource } of readCase(name).conversion.resources)
+      expect(checkSpec(typeOf(type), resource, { strict: true }).violations).toEqual([]);
   });
 
   it('comes back as a Gateway API route that becomes the same again', () => {

@@ -1,13 +1,17 @@
 // What holds for every document: nothing throws, conversion and inverse agree, and a referent that comes back brings its rule.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { checkRoute } from '../../src/gateway-api/check-route.ts';
 import { fromMeshRoute } from '../../src/gateway-api/from-mesh-route.ts';
 import type { GatewayRoute } from '../../src/gateway-api/gateway-route.ts';
 import { parseRoute } from '../../src/gateway-api/parse-route.ts';
 import type { Resolver } from '../../src/gateway-api/resolver.ts';
 import { routeStatus } from '../../src/gateway-api/route-status.ts';
+import { documentOf, universalOf } from '../../src/gateway-api/stored-document.ts';
 import { toMeshRoutes } from '../../src/gateway-api/to-mesh-routes.ts';
 import { policyRole } from '../../src/resource/policy-role.ts';
+import { checkSpec } from '../../src/resource/schema/check-spec.ts';
+import { typeOf } from '../../src/resource/type-registry.ts';
 import type { Json, JsonObject } from '../../src/resource/types.ts';
 import { arbitraryRoute } from './arbitrary-route.ts';
 
@@ -55,8 +59,7 @@ describe('every document', () => {
       fc.property(fc.oneof(damaged, fc.jsonValue(), fc.anything()), (document) => {
         const parsed = parseRoute(document);
         if ('route' in parsed) {
-          const { resolved } = toMeshRoutes(parsed.route, findSome);
-          routeStatus(resolved, { former: document as Json, now: new Date(0), generation: 1 });
+          routeStatus(toMeshRoutes(parsed.route, findSome), { former: document as Json, now: new Date(0) });
           return;
         }
         expect(parsed.violations.length).toBeGreaterThan(0);
@@ -108,6 +111,28 @@ describe('every right document', () => {
     );
   });
 
+  it('gives resources that their own schemas allow', () => {
+    fc.assert(
+      fc.property(arbitraryRoute, (document) => {
+        for (const { type, ...resource } of toMeshRoutes(routeOf(document), findAll).resources)
+          expect(checkSpec(typeOf(type), resource, { strict: true }).violations).toEqual([]);
+      }),
+    );
+  });
+
+  it('passes the check of a write in Universal form, and comes back from the row as a document that means the same', () => {
+    fc.assert(
+      fc.property(arbitraryRoute, (document) => {
+        const read = universalOf(document);
+        if ('violation' in read) throw new Error(JSON.stringify(read.violation));
+        const row = read.body as unknown as Parameters<typeof documentOf>[0];
+        expect(checkRoute(row)).toEqual([]);
+        expect(routeOf(documentOf(row))).toEqual(routeOf(document));
+        expect(universalOf(documentOf(row))).toEqual(read);
+      }),
+    );
+  });
+
   it('gives resources that have one role and distinct names', () => {
     fc.assert(
       fc.property(arbitraryRoute, (document) => {
@@ -123,14 +148,14 @@ describe('every right document', () => {
     fc.assert(
       fc.property(arbitraryRoute, (document) => {
         const route = routeOf(document);
-        const degraded = toMeshRoutes(route, findSome).resolved;
-        const broken = new Set(degraded.broken.map(({ rule }) => rule));
-        expect(degraded.rules).toEqual(route.rules.filter((_, index) => !broken.has(index)));
-        const before = routeStatus(degraded, { former: undefined, now: new Date(0), generation: 1 });
+        const degraded = toMeshRoutes(route, findSome);
+        const broken = new Set(degraded.resolved.broken.map(({ rule }) => rule));
+        expect(degraded.resolved.rules).toEqual(route.rules.filter((_, index) => !broken.has(index)));
+        const before = routeStatus(degraded, { former: undefined, now: new Date(0) });
         expect(JSON.stringify(before).includes('DegradedRoutes')).toBe(broken.size > 0);
-        const mended = toMeshRoutes(route, findAll).resolved;
-        const after = JSON.stringify(routeStatus(mended, { former: before, now: new Date(1000), generation: 1 }));
-        expect([mended.rules.length, after.includes('DegradedRoutes'), after.includes('PartiallyInvalid')]).toEqual([
+        const mended = toMeshRoutes(route, findAll);
+        const after = JSON.stringify(routeStatus(mended, { former: before, now: new Date(1000) }));
+        expect([mended.resolved.rules.length, after.includes('DegradedRoutes'), after.includes('PartiallyInvalid')]).toEqual([
           route.rules.length,
           false,
           false,
@@ -142,9 +167,9 @@ describe('every right document', () => {
   it('has a status that settles at once', () => {
     fc.assert(
       fc.property(arbitraryRoute, fc.constantFrom(findAll, findSome), (document, resolve) => {
-        const { resolved } = toMeshRoutes(routeOf(document), resolve);
-        const once = routeStatus(resolved, { former: {}, now: new Date(0), generation: 1 });
-        expect(routeStatus(resolved, { former: once, now: new Date(9999), generation: 1 })).toEqual(once);
+        const conversion = toMeshRoutes(routeOf(document), resolve);
+        const once = routeStatus(conversion, { former: {}, now: new Date(0) });
+        expect(routeStatus(conversion, { former: once, now: new Date(9999) })).toEqual(once);
       }),
     );
   });
