@@ -41,13 +41,13 @@ export function inboundPoliciesView({ proxy, types }: ProxyRules, kri: string): 
 
 /** `_outbounds/{kri}/_policies`: section, then service, then mesh. */
 export function outboundPoliciesView(index: MeshIndex, rules: ProxyRules, kri: string): JsonObject | null {
-  const destination = outboundOf(index, kri);
+  const destination = outboundOf(index, rules, kri);
   return destination === null ? null : { policies: policiesInForce(rules, destination).map(policyView) };
 }
 
 /** `_outbounds/{kri}/_routes`. */
 export function routesView(index: MeshIndex, rules: ProxyRules, kri: string): JsonObject | null {
-  const destination = outboundOf(index, kri);
+  const destination = outboundOf(index, rules, kri);
   if (destination === null) return null;
   return {
     routes: outboundRoutes(rules, destination).map(({ kind, rules: found, contributions }) => ({
@@ -64,7 +64,7 @@ export function routesView(index: MeshIndex, rules: ProxyRules, kri: string): Js
 
 /** `_outbounds/{kri}/_routes/{route-kri}/_policies`: the route's conf, else the outbound's (decisions D13). */
 export function routePoliciesView(index: MeshIndex, rules: ProxyRules, kri: string, routeKri: string): JsonObject | null {
-  const destination = outboundOf(index, kri);
+  const destination = outboundOf(index, rules, kri);
   const route = parseKri(routeKri, index.mesh);
   if (destination === null || route === null || !isRouteKind(route.type)) return null;
   const isHere = outboundRoutes(rules, destination).some(({ rules: found }) =>
@@ -121,11 +121,11 @@ function policyView({ type, conf, contributions }: ConfInForce): JsonObject {
   return { kind: type, conf: [...conf], origins: originKris(contributions) };
 }
 
-/** Any service of the mesh, with one of its ports or as a whole. */
-function outboundOf(index: MeshIndex, kri: string): Destination | null {
+/** Any service that the zone of the proxy has, with one of its ports or as a whole. */
+function outboundOf(index: MeshIndex, { proxy }: ProxyRules, kri: string): Destination | null {
   const parsed = parseKri(kri, index.mesh);
   const service = parsed === null || !isServiceType(parsed.type) ? undefined : index.withKri(parsed.type, parsed.base);
-  if (parsed === null || service === undefined) return null;
+  if (parsed === null || service === undefined || !index.isVisible(service, proxy.zone)) return null;
   const { base, section } = parsed;
   if (section !== '' && !outboundsTo(index, service).some((outbound) => outbound.section === section)) return null;
   return destinationOf(index, base, section);

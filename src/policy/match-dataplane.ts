@@ -15,6 +15,8 @@ export type Lookup = {
   /** @param zone of the proxy that asks: it sees what its control plane has */
   resolve(ref: TargetRef, from: Place, zone: string): Resource[];
   policyOf(resource: Resource): Policy | undefined;
+  /** Whether global has disabled a zone: what comes from it reaches no other. */
+  isDisabled(zone: string): boolean;
 };
 
 /** Label and tag that name a service in the old form. */
@@ -24,6 +26,8 @@ export const SERVICE_TAG = 'kuma.io/service';
 export function matchDataplane(policy: Policy, proxy: DataplaneProxy, lookup: Lookup): Match {
   if (policy.isShadow) return no('is a shadow (label kuma.io/effect) and takes part in nothing');
   const { role, zone, namespace } = policy;
+  if (zone !== proxy.zone && lookup.isDisabled(zone)) return no(`comes from zone ${zone}, which is disabled`);
+  if (policy.isHomebound && zone !== proxy.zone) return no('stays where it was written (label kuma.io/kds-sync is disabled)');
   if (role !== 'producer' && proxy.origin === 'zone' && policy.origin === 'zone' && zone !== '' && zone !== proxy.zone)
     return no(`belongs to zone ${zone}; only producer policies reach other zones`);
   if ((role === 'consumer' || role === 'workload-owner') && namespace !== proxy.namespace)

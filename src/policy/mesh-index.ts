@@ -57,6 +57,18 @@ export class MeshIndex implements Lookup {
     this.#noteChange(key.type);
   }
 
+  /** Zones that global has disabled: the others are sent nothing that comes from them (kds-wire 5.2.5). */
+  disableZones(zones: ReadonlySet<string>): void {
+    const known = this.#referents.disabledZones;
+    if (known.size === zones.size && [...zones].every((zone) => known.has(zone))) return;
+    this.#referents.disabledZones = zones;
+    this.#destinationChanges += 1;
+  }
+
+  isDisabled(zone: string): boolean {
+    return this.#referents.disabledZones.has(zone);
+  }
+
   /** By type and stored name. */
   get(type: string, name: string): Resource | undefined {
     return this.#resources.get(type)?.get(name);
@@ -79,6 +91,11 @@ export class MeshIndex implements Lookup {
 
   resources(type: string): Iterable<Resource> {
     return this.#resources.get(type)?.values() ?? [];
+  }
+
+  /** Whether the control plane of a zone (`''`: any) has this service, route or Dataplane. */
+  isVisible(resource: Resource, zone: string): boolean {
+    return this.#referents.isVisible(resource, zone);
   }
 
   /** Services and routes of a type that the control plane of a zone has. */
@@ -105,7 +122,9 @@ export class MeshIndex implements Lookup {
 
   /** Policies of a type that match every proxy of this one's zone that can be matched at all. */
   shared(type: string, proxy: Pick<DataplaneProxy, 'zone' | 'origin'>): Policy[] {
-    return this.#policiesOf(type).shared(proxy);
+    const shared = this.#policiesOf(type).shared(proxy);
+    if (this.#referents.disabledZones.size === 0) return shared;
+    return shared.filter(({ zone }) => zone === proxy.zone || !this.isDisabled(zone));
   }
 
   /** Policies of a type that match this proxy for what it is, with the sections that they select; in no order. */

@@ -21,6 +21,8 @@ export type Policy = Place & {
   readonly role: PolicyRole;
   /** Label `kuma.io/effect: shadow`: takes part in nothing. */
   readonly isShadow: boolean;
+  /** Label `kuma.io/kds-sync: disabled`: other control planes never have it (kds-wire 5.2.1). */
+  readonly isHomebound: boolean;
   readonly targetRef: TargetRef;
   readonly to: readonly ToItem[];
   readonly rules: readonly RuleItem[];
@@ -73,6 +75,7 @@ export function parsePolicy(resource: Resource, serial: number): Policy {
     origin: labels[label.origin] ?? '',
     role: isRole(role) ? role : 'system',
     isShadow: labels[label.effect] === 'shadow',
+    isHomebound: labels[label.kdsSync] === 'disabled',
     targetRef: targetRefOf(spec['targetRef']),
     to,
     rules,

@@ -59,7 +59,7 @@ export class PolicyIndex {
 function anchorOf(policy: Policy): Anchor | 'everywhere' | 'nowhere' {
   const { targetRef: ref, role, namespace } = policy;
   if (policy.isShadow || ref.kind === 'MeshGateway') return 'nowhere';
-  if (isRouteKind(ref.kind)) return ANY;
+  if (isRouteKind(ref.kind) || policy.isHomebound) return ANY;
   if (ref.kind === 'MeshService' || ref.kind === 'MeshServiceSubset') return [SERVICE_TAG, ref.name];
   if (ref.kind === 'Dataplane' && ref.labels === null && ref.name !== '') return [NAME, ref.name];
   const isSubset = ref.kind === 'MeshSubset';

@@ -22,6 +22,8 @@ export class Referents {
   readonly #byName = new PairIndex<Held>();
   readonly #byKri = new PairIndex<Held>();
   readonly #byLabel = new Map<string, PairIndex<Held>>();
+  /** Zones from which nothing reaches the others. */
+  disabledZones: ReadonlySet<string> = new Set();
 
   add(resource: Resource): void {
     const held = {
@@ -54,7 +56,7 @@ export class Referents {
   /** Whether the control plane of a zone (`''`: any) has it. */
   isVisible(resource: Resource, zone: string): boolean {
     const held = this.#byResource.get(resource);
-    return held !== undefined && isVisible(held, zone);
+    return held !== undefined && this.#isVisible(held, zone);
   }
 
   /** KRI without section of a resource that is held, else `''`. */
@@ -70,13 +72,17 @@ export class Referents {
    */
   resolve(ref: TargetRef, from: Place, zone: string): Resource[] {
     const found = ref.labels === null ? this.#byName.get(ref.kind, ref.name) : this.#withLabels(ref.kind, ref.labels);
-    const named = [...found].filter((held) => isVisible(held, zone));
+    const named = [...found].filter((held) => this.#isVisible(held, zone));
     if (ref.labels !== null) return sorted(named).map(({ resource }) => resource);
     const namespace = ref.namespace || from.namespace;
     const here = named.filter((held) => held.namespace === namespace);
     const candidates = here.length === 0 && namespace === '' ? named : here;
     const own = candidates.filter((held) => held.zone === from.zone);
     return sorted(own.length > 0 ? own : candidates).map(({ resource }) => resource);
+  }
+
+  #isVisible(held: Held, zone: string): boolean {
+    return zone === '' || held.zone === zone || (held.isShared && !this.disabledZones.has(held.zone));
   }
 
   #withLabels(kind: string, labels: Labels): Held[] {
@@ -94,12 +100,9 @@ export class Referents {
   }
 }
 
-function isVisible(held: Held, zone: string): boolean {
-  return held.isShared || zone === '' || held.zone === zone;
-}
-
-/** What the global made, and of a zone's what it sends on: services, and policies of producers. */
+/** What the global made, and of a zone's what it sends on: services, and policies of producers; nothing that stays at home. */
 function isShared({ type, labels }: Resource): boolean {
+  if (labels[label.kdsSync] === 'disabled') return false;
   if (labels[label.origin] !== 'zone' || (labels[label.zone] ?? '') === '') return true;
   const info = findType(type);
   return info?.kds.acrossZones === true && (info.policy === null || labels[label.policyRole] === 'producer');

@@ -11,26 +11,34 @@ const PRODUCER_KINDS = new Set(['MeshService', 'MeshHTTPRoute', 'MeshTCPRoute'])
 const IDENTITY_LABELS = new Set<string>([label.displayName, label.namespace]);
 
 /**
+ * Whose reading of an item by labels counts: `own`, where it is a consumer's, or `kuma`, whose producers name their service by
+ * the two labels that identify it, for want of names (decisions D9).
+ */
+export type RoleRule = 'own' | 'kuma';
+
+/**
  * The role that a policy's spec and namespace give it.
+ * @param rule `own` for what is written here, `kuma` for what may have come from, or go to, a Kuma peer
  * @returns null when `to[]` mixes producer and consumer items, which no policy may do
  */
-export function policyRole(policy: { spec: JsonObject; labels: Labels }): PolicyRole | null {
+export function policyRole(policy: { spec: JsonObject; labels: Labels }, rule: RoleRule = 'own'): PolicyRole | null {
   const namespace = policy.labels[label.namespace];
   if (namespace === undefined || namespace === '' || namespace === SYSTEM_NAMESPACE) return 'system';
   const items = Array.isArray(policy.spec['to']) ? policy.spec['to'] : [];
   if (items.length === 0) return 'workload-owner';
-  const producers = items.filter((item) => isProducerItem(item, namespace)).length;
+  const producers = items.filter((item) => isProducerItem(item, namespace, rule)).length;
   if (producers === items.length) return 'producer';
   return producers === 0 ? 'consumer' : null;
 }
 
-/** An item names one object of the policy's own namespace, by `name` or by the two labels that identify it. */
-function isProducerItem(item: Json, namespace: string): boolean {
+/** An item names one object of the policy's own namespace: by `name`, or, as Kuma has it, by the two labels that identify it. */
+function isProducerItem(item: Json, namespace: string, rule: RoleRule): boolean {
   const ref = asObject(asObject(item)['targetRef']);
   if (!PRODUCER_KINDS.has(String(ref['kind']))) return false;
   const refNamespace = ref['namespace'];
   if (typeof ref['name'] === 'string' && ref['name'] !== '')
     return refNamespace === undefined || refNamespace === '' || refNamespace === namespace;
+  if (rule === 'own') return false;
   const labels = asObject(ref['labels']);
   const named = labels[label.namespace];
   return (

@@ -1,5 +1,5 @@
 // Checks the spec of a JSON type as a person writes it, before it is stored (decisions D7). What comes by KDS is never checked here.
-// All findings of a document come at once; the spec is neither changed nor completed, and no input makes it throw.
+// All findings of a document come at once; the given spec is neither changed nor completed, and no input makes it throw.
 import { z } from 'zod';
 import type { Violation } from '../../base/errors.ts';
 import { policyRole } from '../policy-role.ts';
@@ -9,9 +9,14 @@ import { cleanSpec } from './clean-spec.ts';
 import { Findings } from './findings.ts';
 import { addSchemaViolations } from './schema-violations.ts';
 import { specDefinitions } from './schemas.ts';
-import { applyRules } from './spec-rules.ts';
+import { applyRules, knownPart } from './spec-rules.ts';
 
-export type SpecCheck = { readonly violations: readonly Violation[]; readonly warnings: readonly string[] };
+export type SpecCheck = {
+  readonly violations: readonly Violation[];
+  readonly warnings: readonly string[];
+  /** The spec without unknown keys, where there are some and they are no violations: what is to be stored. */
+  readonly spec?: JsonObject;
+};
 
 const NOTHING: SpecCheck = { violations: [], warnings: [] };
 const jsonSchemas = new Map<string, JsonObject>();
@@ -41,7 +46,11 @@ export function checkSpec(
   definition.check?.(spec, { type: info.name, role }, findings);
   const counted = findings.violations.filter(({ field }) => definition.counts?.(field, spec) ?? true);
   const reported = counted.map((violation) => definition.reported?.(violation) ?? violation);
-  return { violations: [...reported, ...unknownKeys.violations], warnings: [...findings.warnings, ...unknownKeys.warnings] };
+  return {
+    violations: [...reported, ...unknownKeys.violations],
+    warnings: [...findings.warnings, ...unknownKeys.warnings],
+    ...(unknownKeys.warnings.length > 0 && { spec: knownPart(definition.schema, resource.spec) }),
+  };
 }
 
 /**

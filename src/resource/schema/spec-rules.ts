@@ -80,6 +80,20 @@ export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findi
   walk(nodeOf(schema), value, 'spec');
 }
 
+/** A copy without the keys that the schema does not have: what a plain PUT stores (decisions D7). */
+export function knownPart(schema: z.ZodType, value: JsonObject): JsonObject {
+  const known = (node: Node, given: Json): Json => {
+    if (typeof given !== 'object' || given === null || node.is === 'leaf') return given;
+    if (Array.isArray(given)) return node.is === 'list' ? given.map((item) => known(node.item, item)) : given;
+    const entries = Object.entries(given);
+    if (node.is === 'map') return Object.fromEntries(entries.map(([key, member]) => [key, known(node.value, member)]));
+    if (node.is === 'list') return given;
+    const kept = entries.filter(([key]) => node.isOpen || node.keys.has(key));
+    return Object.fromEntries(kept.map(([key, member]) => [key, known(node.keys.get(key) ?? LEAF, member)]));
+  };
+  return known(nodeOf(schema), value) as JsonObject;
+}
+
 function hint(key: string, known: readonly string[]): string {
   const nearest = nearestKey(key, known);
   return nearest === null ? `known keys are ${known.join(', ')}` : `did you mean ${JSON.stringify(nearest)}?`;

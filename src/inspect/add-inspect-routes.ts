@@ -1,0 +1,17 @@
+// Registers what can be asked of policies and sync (rest-api 4). The index is made with the first question and ends with the API.
+import type { FastifyInstance } from 'fastify';
+import type { ApiContext } from '../api/api-options.ts';
+import { MeshIndexes } from './mesh-indexes.ts';
+import { addProxyRoutes } from './proxy-routes.ts';
+import { addReachRoutes } from './reach-routes.ts';
+import { addSyncRoutes } from './sync-routes.ts';
+
+/** For the option `addRoutes` of the API. */
+export function addPolicyInspect(app: FastifyInstance, context: ApiContext): void {
+  const { store, clock, closing, options, service } = context;
+  const indexes = new MeshIndexes({ store, log: options.log, clock, signal: closing });
+  app.addHook('onClose', async () => indexes.ended());
+  addProxyRoutes(app, { service, indexes });
+  addReachRoutes(app, { service, indexes });
+  addSyncRoutes(app, context);
+}

@@ -1,0 +1,74 @@
+// The answer of `_effective`: what is in force for a proxy, value by value, and which policy set it (issue: inspect explains).
+// Invariant: it is the conf that `_outbounds/…/_policies` and `_routes/…/_policies` print, taken apart; nothing is decided here.
+import type { ProxyRules } from '../policy/build-rules.ts';
+import { effectiveOutbound, type EffectivePolicy } from '../policy/effective-conf.ts';
+import { catchAllConf } from '../policy/inbound-rules.ts';
+import { metaOf } from '../policy/inspect-meta.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import type { Outbound } from '../policy/outbounds.ts';
+import type { Contribution } from '../policy/resource-rule.ts';
+import type { JsonObject } from '../resource/types.ts';
+
+/** `{dataplane, kri, warnings[], policies[], inbounds[]}`: all but the outbounds. */
+export function effectiveHead({ proxy, types }: ProxyRules): JsonObject {
+  return {
+    dataplane: metaOf(proxy.resource, proxy.zone),
+    kri: proxy.kri,
+    warnings: types.flatMap(({ warnings }) => [...warnings]),
+    policies: types.flatMap(({ type, proxyRule }) =>
+      proxyRule === null
+        ? []
+        : [{ kind: type, conf: proxyRule.conf, origins: proxyRule.contributions.map((one) => originView(one)) }],
+    ),
+    inbounds: proxy.sections.map((section) => ({
+      kri: proxy.kri + section.section,
+      type: section.kind,
+      port: section.port,
+      protocol: section.protocol,
+      policies: types.flatMap(({ type, inboundRules }) => {
+        const found = inboundRules.find((candidate) => candidate.section === section);
+        if (found === undefined || found.rules.length === 0) return [];
+        const rules = found.rules.map(({ match, conf, ...given }) => ({
+          ...(match !== null && { match }),
+          conf,
+          origin: originView(given),
+        }));
+        return [{ kind: type, conf: catchAllConf(found.rules), rules }];
+      }),
+    })),
+  };
+}
+
+/** `{kri, port, protocol, policies[], routes[]}`. A route has every policy in force on it; `level` says whose key it is. */
+export function effectiveOutboundView(index: MeshIndex, rules: ProxyRules, outbound: Outbound): JsonObject {
+  const { kri, port, protocol, policies, routes } = effectiveOutbound(index, rules, outbound);
+  return {
+    kri,
+    port,
+    protocol,
+    policies: policies.map(policyView),
+    routes: routes.map((route) => ({
+      kind: route.kind,
+      kri: route.route.kri,
+      matches: route.matches === null ? null : [...route.matches],
+      conf: route.conf,
+      ...(route.note !== null && { note: route.note }),
+      policies: route.policies.map(policyView),
+    })),
+  };
+}
+
+function policyView({ type, source, kri, conf, values, hashPolicies }: EffectivePolicy): JsonObject {
+  return {
+    kind: type,
+    level: source,
+    kri,
+    conf: [...conf],
+    values: values.map(({ path, value, from }) => ({ path, value, origins: from.map((one) => originView(one)) })),
+    ...(type === 'MeshLoadBalancingStrategy' && { hashPolicies: hashPolicies === null ? null : [...hashPolicies] }),
+  };
+}
+
+function originView({ policy, index }: Pick<Contribution, 'policy' | 'index'>): JsonObject {
+  return { kri: policy.kri, name: policy.displayName, ruleIndex: index };
+}

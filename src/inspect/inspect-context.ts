@@ -1,0 +1,48 @@
+// What the inspect endpoints share: the index of the mesh that is asked about, and the proxy, policy or service in it.
+// Invariant: what is not there is a 404 that names it; a text that is no KRI is a 400.
+import { ApiError, badQuery } from '../api/error-body.ts';
+import type { ApiContext } from '../api/api-options.ts';
+import { meshType } from '../api/route-types.ts';
+import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
+import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import { parseKri } from '../policy/parse-kri.ts';
+import { describeKey, type ResourceKey } from '../resource/types.ts';
+import type { MeshIndexes } from './mesh-indexes.ts';
+
+export type InspectContext = Pick<ApiContext, 'service'> & { readonly indexes: MeshIndexes };
+
+export type InspectedProxy = { readonly index: MeshIndex; readonly proxy: DataplaneProxy; readonly rules: ProxyRules };
+
+const TITLE = 'Could not retrieve a resource';
+
+/** @throws ApiError 404 when there is no such mesh */
+export async function indexOf({ service, indexes }: InspectContext, mesh: string): Promise<MeshIndex> {
+  await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
+  return await indexes.indexOf(mesh);
+}
+
+/** A Dataplane by its stored name, with its rules. @throws ApiError 404 */
+export async function proxyOf(context: InspectContext, { mesh, name }: Omit<ResourceKey, 'type'>): Promise<InspectedProxy> {
+  const index = await indexOf(context, mesh);
+  const proxy = index.proxy(name);
+  if (proxy === undefined) throw notFound(describeKey({ type: 'Dataplane', mesh, name }));
+  return { index, proxy, rules: buildRules(index, proxy) };
+}
+
+/** @throws ApiError 404 where there is no answer: `what` says to which question */
+export function required<T>(answer: T | null | undefined, what: string): T {
+  if (answer === null || answer === undefined) throw notFound(what);
+  return answer;
+}
+
+/** @throws ApiError 400 for a text that is no KRI of this mesh */
+export function requireKri(text: string, mesh: string): string {
+  if (parseKri(text, mesh) !== null) return text;
+  const form = `kri_<short name of a type>_${mesh}_<zone>_<namespace>_<name>_<section>`;
+  throw badQuery('kri', `${JSON.stringify(text)} is not the KRI of a resource of this mesh: it must have the form ${form}`);
+}
+
+function notFound(what: string): ApiError {
+  return new ApiError('not_found', TITLE, `Not found: ${what}`);
+}

@@ -1,0 +1,157 @@
+// The index follows the store: whatever was written before a question is in its answer, and only what changed is read.
+import { afterEach, describe, expect, it } from 'vitest';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import { systemClock } from '../base/clock.ts';
+import { createLogger } from '../base/log.ts';
+import type { ListQuery, StoreChange } from '../store/resource-store.ts';
+import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
+import { MeshIndexes } from './mesh-indexes.ts';
+
+/** Counts what is read, and can end its feed or lose a mark, as a database that restarts does. */
+class WatchedStore extends TinyStore {
+  readonly listed: string[] = [];
+  readonly read: string[] = [];
+  losesMarks = false;
+  failsOnce = false;
+  #push: (change: StoreChange) => void = () => undefined;
+
+  override async list(query: ListQuery): Promise<Resource[]> {
+    this.listed.push(query.type);
+    return await super.list(query);
+  }
+
+  override async getMany(keys: readonly ResourceKey[]): Promise<Resource[]> {
+    this.read.push(...keys.map(({ type, name }) => `${type} ${name}`));
+    if (this.failsOnce) {
+      this.failsOnce = false;
+      throw new Error('the connection ended');
+    }
+    return await super.getMany(keys);
+  }
+
+  override async mark(id: string): Promise<void> {
+    if (!this.losesMarks) return await super.mark(id);
+    this.losesMarks = false;
+    this.#push({ kind: 'all' });
+  }
+
+  /** A hint besides those of writes. */
+  tell(change: StoreChange): void {
+    this.#push(change);
+  }
+
+  override async *changes(signal: AbortSignal): AsyncIterable<StoreChange> {
+    const extra: StoreChange[] = [];
+    let wake: () => void = () => undefined;
+    const own = super.changes(signal)[Symbol.asyncIterator]();
+    this.#push = (change) => void (extra.push(change), wake());
+    let next = own.next();
+    for (;;) {
+      const first = extra.shift();
+      if (first !== undefined) yield first;
+      else {
+        const told = new Promise<null>((resolve) => (wake = () => resolve(null)));
+        const result = await Promise.race([next, told]);
+        if (result === null) continue;
+        if (result.done === true) return;
+        yield result.value;
+        next = own.next();
+      }
+    }
+  }
+}
+
+const stop: AbortController[] = [];
+afterEach(() => {
+  for (const one of stop.splice(0)) one.abort();
+});
+
+async function started(): Promise<{ store: WatchedStore; indexes: MeshIndexes; end: () => Promise<void> }> {
+  const store = new WatchedStore();
+  const signal = new AbortController();
+  stop.push(signal);
+  const indexes = new MeshIndexes({ store, log: createLogger('silent'), clock: systemClock, signal: signal.signal });
+  await put(store, 'Mesh', 'default', {}, '');
+  await put(store, 'MeshTimeout', 'a', { to: [] });
+  const end = async (): Promise<void> => {
+    signal.abort();
+    await indexes.ended();
+  };
+  return { store, indexes, end };
+}
+
+async function put(store: TinyStore, type: string, name: string, spec: JsonObject, mesh = 'default'): Promise<void> {
+  await store.write({ op: 'put', key: { type, mesh, name }, labels: {}, spec });
+}
+
+describe('the indexes of meshes', () => {
+  it('read a mesh once, and then what changes', async () => {
+    const { store, indexes } = await started();
+    expect((await indexes.indexOf('default')).policy('MeshTimeout', 'a')).toBeDefined();
+    store.listed.length = 0;
+    store.read.length = 0;
+    await put(store, 'MeshTimeout', 'b', { to: [] });
+    await store.write({ op: 'delete', key: { type: 'MeshTimeout', mesh: 'default', name: 'a' } });
+    const index = await indexes.indexOf('default');
+    expect([index.policy('MeshTimeout', 'a'), index.policy('MeshTimeout', 'b')?.displayName]).toEqual([undefined, 'b']);
+    expect([store.listed, new Set(store.read)]).toEqual([[], new Set(['MeshTimeout b', 'MeshTimeout a'])]);
+    await put(store, 'DataplaneInsight', 'x', {});
+    await put(store, 'MeshTimeout', 'c', {}, 'another');
+    await indexes.indexOf('default');
+    expect([store.listed, store.read]).toEqual([[], expect.not.arrayContaining(['DataplaneInsight x', 'MeshTimeout c'])]);
+  });
+
+  it('keep what proxies share when only a status has changed', async () => {
+    const { store, indexes } = await started();
+    const key = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
+    const before = (await indexes.indexOf('default')).revisionOf('MeshTimeout');
+    await store.write({ op: 'put', key, labels: {}, spec: { to: [] }, status: { conditions: [] } });
+    expect((await indexes.indexOf('default')).revisionOf('MeshTimeout')).toBe(before);
+    await put(store, 'MeshTimeout', 'a', { to: [{}] });
+    expect((await indexes.indexOf('default')).revisionOf('MeshTimeout')).not.toBe(before);
+  });
+
+  it.each<[what: string, hint: StoreChange]>([
+    ['the type alone', { kind: 'type', type: 'MeshTimeout' }],
+    ['everything', { kind: 'all' }],
+  ])('read again when the feed names %s', async (_, hint) => {
+    const { store, indexes } = await started();
+    const index = await indexes.indexOf('default');
+    const [id] = [...store.rows].find(([, row]) => row.name === 'a') ?? [''];
+    store.rows.delete(id);
+    store.tell(hint);
+    await expect.poll(async () => (await indexes.indexOf('default')).policy('MeshTimeout', 'a')).toBeUndefined();
+    expect(await indexes.indexOf('default')).toBe(index);
+  });
+
+  it('answer after a mark was lost with the connection', async () => {
+    const { store, indexes } = await started();
+    await indexes.indexOf('default');
+    store.losesMarks = true;
+    await put(store, 'MeshTimeout', 'b', { to: [] });
+    expect((await indexes.indexOf('default')).policy('MeshTimeout', 'b')).toBeDefined();
+  });
+
+  it('read anew after a read has failed', async () => {
+    const { store, indexes } = await started();
+    await indexes.indexOf('default');
+    store.failsOnce = true;
+    await put(store, 'MeshTimeout', 'b', { to: [] });
+    await expect.poll(async () => (await indexes.indexOf('default')).policy('MeshTimeout', 'b')?.displayName).toBe('b');
+  });
+
+  it('forget a mesh that is deleted, and do not remember one that never was', async () => {
+    const { store, indexes } = await started();
+    const index = await indexes.indexOf('default');
+    await store.write({ op: 'delete', key: { type: 'Mesh', mesh: '', name: 'default' } });
+    expect(await indexes.indexOf('default')).not.toBe(index);
+    expect(await indexes.indexOf('default')).not.toBe(await indexes.indexOf('default'));
+  });
+
+  it('end with the signal and then refuse', async () => {
+    const { indexes, end } = await started();
+    await indexes.indexOf('default');
+    await end();
+    await expect(indexes.indexOf('default')).rejects.toMatchObject({ code: 'unavailable' });
+  });
+});

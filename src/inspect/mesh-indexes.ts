@@ -1,0 +1,182 @@
+// The policy indexes of the meshes that somebody asks about: read once, then kept by the change feed of the store.
+// Invariant: what is answered holds everything that was committed before the question; no request lists the rows of a mesh.
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '../base/clock.ts';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { MeshIndex } from '../policy/mesh-index.ts';
+import { resourceTypes } from '../resource/type-registry.ts';
+import type { Resource, ResourceKey } from '../resource/types.ts';
+import type { ResourceStore, StoreChange } from '../store/resource-store.ts';
+
+export type MeshIndexesOptions = {
+  readonly store: ResourceStore;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** Ends the following; questions are refused from then on. */
+  readonly signal: AbortSignal;
+};
+
+/** What policy looks at, the Mesh itself aside. */
+const TYPES: ReadonlySet<string> = new Set([
+  'Dataplane',
+  'MeshService',
+  'MeshExternalService',
+  'MeshMultiZoneService',
+  ...resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name])),
+]);
+/** How long a question waits for the feed, for one while the database restarts. */
+const LONGEST_WAIT_MS = 10_000;
+
+export class MeshIndexes {
+  readonly #options: MeshIndexesOptions;
+  readonly #indexes = new Map<string, MeshIndex>();
+  /** Of all meshes. A zone knows of none. */
+  #disabledZones: ReadonlySet<string> = new Set();
+  /** Marks on their way through the feed. */
+  readonly #marks = new Map<string, PromiseWithResolvers<undefined>>();
+  #nextMark: Promise<undefined> | null = null;
+  /** Reads of the store one after the other: an older one never overwrites a newer (engine 9). */
+  #reads: Promise<unknown> = Promise.resolve();
+  #following: Promise<void> | null = null;
+
+  constructor(options: MeshIndexesOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The index of a mesh with all that is committed now. It is read when it is first asked for.
+   * @throws MeridianError `unavailable` when the store does not answer
+   */
+  async indexOf(mesh: string): Promise<MeshIndex> {
+    this.#following ??= this.#follow();
+    await this.#caughtUp();
+    return this.#indexes.get(mesh) ?? (await this.#inTurn(async () => this.#indexes.get(mesh) ?? (await this.#read(mesh))));
+  }
+
+  /** Resolves when nothing runs any more; after the signal. */
+  async ended(): Promise<void> {
+    await this.#following;
+    await this.#reads;
+  }
+
+  async #follow(): Promise<void> {
+    const { store, signal, log, clock } = this.#options;
+    while (!signal.aborted) {
+      try {
+        for await (const change of store.changes(signal)) await this.#inTurn(async () => this.#take(change));
+      } catch (error) {
+        // What was missed is read with the next question.
+        this.#indexes.clear();
+        if (signal.aborted) return;
+        log.warn({ reason: messageOf(error) }, 'cannot follow the store for inspect; trying again');
+        await clock.sleep(500, signal);
+      }
+    }
+  }
+
+  async #take(change: StoreChange): Promise<void> {
+    if (change.kind === 'mark') this.#marks.get(change.id)?.resolve(undefined);
+    else if (change.kind === 'all') {
+      // Marks of before may have been lost with the connection; what they stand for is read now.
+      const lost = [...this.#marks.values()];
+      await this.#rereadMeshes();
+      await this.#readZones();
+      for (const index of this.#indexes.values()) for (const type of TYPES) await this.#reload(index, type);
+      for (const { resolve } of lost) resolve(undefined);
+    } else if (change.kind === 'keys') await this.#reread(change.keys);
+    else if (change.type === 'Mesh') await this.#rereadMeshes();
+    else if (change.type === 'Zone') await this.#readZones();
+    else if (TYPES.has(change.type)) for (const index of this.#indexes.values()) await this.#reload(index, change.type);
+  }
+
+  async #rereadMeshes(): Promise<void> {
+    await this.#reread([...this.#indexes.keys()].map((name) => ({ type: 'Mesh', mesh: '', name })));
+  }
+
+  async #readZones(): Promise<void> {
+    const zones = await this.#options.store.list({ type: 'Zone' });
+    this.#disabledZones = new Set(zones.filter(({ spec }) => spec['enabled'] === false).map(({ name }) => name));
+    for (const index of this.#indexes.values()) index.disableZones(this.#disabledZones);
+  }
+
+  async #reread(changed: readonly ResourceKey[]): Promise<void> {
+    if (changed.some(({ type }) => type === 'Zone')) await this.#readZones();
+    const keys = changed.filter((key) => this.#indexFor(key) !== undefined);
+    if (keys.length === 0) return;
+    const rows = new Map((await this.#options.store.getMany(keys)).map((row) => [idOf(row), row]));
+    for (const key of keys) {
+      const index = this.#indexFor(key);
+      const row = rows.get(idOf(key));
+      if (row !== undefined) putIfNew(index, row);
+      else if (key.type === 'Mesh') this.#indexes.delete(key.name);
+      else index?.remove(key);
+    }
+  }
+
+  async #reload(index: MeshIndex, type: string): Promise<void> {
+    const rows = await this.#options.store.list({ type, mesh: index.mesh });
+    const names = new Set(rows.map(({ name }) => name));
+    for (const row of [...index.resources(type)]) if (!names.has(row.name)) index.remove(row);
+    for (const row of rows) putIfNew(index, row);
+  }
+
+  async #read(mesh: string): Promise<MeshIndex> {
+    const { store } = this.#options;
+    const lists = await Promise.all([...TYPES].map(async (type) => store.list({ type, mesh })));
+    const row = await store.get({ type: 'Mesh', mesh: '', name: mesh });
+    const index = new MeshIndex(mesh, [...(row === undefined ? [] : [row]), ...lists.flat()]);
+    index.disableZones(this.#disabledZones);
+    // A mesh that is not there may be any text: it is not remembered.
+    if (row !== undefined) this.#indexes.set(mesh, index);
+    return index;
+  }
+
+  #indexFor({ type, mesh, name }: ResourceKey): MeshIndex | undefined {
+    if (type === 'Mesh') return this.#indexes.get(name);
+    return TYPES.has(type) ? this.#indexes.get(mesh) : undefined;
+  }
+
+  async #inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const turn = this.#reads.then(task);
+    this.#reads = turn.catch(() => undefined);
+    return await turn;
+  }
+
+  /** Settles when everything that is committed now has been taken (engine 10). Who asks while a mark is sent shares the next one. */
+  async #caughtUp(): Promise<void> {
+    this.#nextMark ??= Promise.resolve().then(async () => this.#passMark());
+    await this.#nextMark;
+  }
+
+  async #passMark(): Promise<undefined> {
+    this.#nextMark = null;
+    const id = randomUUID();
+    const heard = Promise.withResolvers<undefined>();
+    const done = new AbortController();
+    const until = AbortSignal.any([done.signal, this.#options.signal]);
+    this.#marks.set(id, heard);
+    try {
+      await this.#options.store.mark(id);
+      const late = this.#options.clock.sleep(LONGEST_WAIT_MS, until).then((): never => {
+        throw new MeridianError('unavailable', 'the change feed of the store does not answer; try again');
+      });
+      return await Promise.race([heard.promise, late]);
+    } finally {
+      this.#marks.delete(id);
+      done.abort();
+    }
+  }
+}
+
+/** A new status or version alone changes nothing that policy looks at. */
+function putIfNew(index: MeshIndex | undefined, row: Resource): void {
+  const held = index?.get(row.type, row.name);
+  if (held !== undefined && isDeepStrictEqual(held.labels, row.labels) && isDeepStrictEqual(held.spec, row.spec)) return;
+  index?.put(row);
+}
+
+function idOf({ type, mesh, name }: ResourceKey): string {
+  return JSON.stringify([type, mesh, name]);
+}

@@ -1,0 +1,38 @@
+// The answer of `_reach`: which proxies a policy touches, and where it touches none, why (issue: inspect explains).
+import { metaOf } from '../policy/inspect-meta.ts';
+import type { PolicyReach, TouchedProxy } from '../policy/policy-reach.ts';
+import type { JsonObject } from '../resource/types.ts';
+
+/** `{policy, kri, role, warnings[], untouched[]{reason, proxies}}`: all but the touched proxies. */
+export function reachHead({ policy, untouched, warnings }: PolicyReach): JsonObject {
+  return {
+    policy: metaOf(policy.resource, policy.zone),
+    kri: policy.kri,
+    role: policy.role,
+    warnings: [...warnings],
+    untouched: untouched.map(({ reason, proxies }) => ({ reason, proxies })),
+  };
+}
+
+/** `{kri, dataplane, sections[], destinations[]}`; sections by name, else port, as `sectionName` selects them. */
+export function touchedView({ proxy, sections, destinations }: TouchedProxy): JsonObject {
+  return {
+    kri: proxy.kri,
+    dataplane: metaOf(proxy.resource, proxy.zone),
+    sections: sections.map(({ section }) => section),
+    destinations: [...destinations],
+  };
+}
+
+/** An item of the deprecated `{policies}/{name}/dataplanes`, which kumactl still asks: what on the proxy the policy is attached to. */
+export function attachedView({ proxy, sections, destinations }: TouchedProxy): JsonObject {
+  const { mesh } = proxy.resource;
+  return {
+    kind: 'SidecarDataplane',
+    dataplane: { mesh, name: proxy.displayName },
+    attachments: [
+      ...(destinations.length === 0 ? sections.map(({ section }) => ({ type: 'inbound', name: section })) : []),
+      ...destinations.map((kri) => ({ type: 'outbound', name: kri })),
+    ],
+  };
+}

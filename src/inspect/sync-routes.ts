@@ -1,0 +1,27 @@
+// `GET …/{name}/_sync`: why a resource is or is not in a zone (issue: explain-sync).
+import type { FastifyInstance } from 'fastify';
+import type { ApiContext } from '../api/api-options.ts';
+import { resourceTypes } from '../resource/type-registry.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import { explainInZone, explainOnGlobal, type KnownZone } from './explain-sync.ts';
+
+export function addSyncRoutes(app: FastifyInstance, { options, store, service, callers }: ApiContext): void {
+  for (const info of resourceTypes) {
+    if (info.path === '') continue;
+    const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
+    app.get<{ Params: { mesh?: string; name: string } }>(`${prefix}/${info.path}/:name/_sync`, async (request) => {
+      const { mesh = '', name } = request.params;
+      callers.requireMay(info, request);
+      const row = await service.get(info, mesh, name);
+      return options.zone === null ? explainOnGlobal(row, await zonesOf(store)) : explainInZone(row, options.zone);
+    });
+  }
+}
+
+async function zonesOf(store: ResourceStore): Promise<KnownZone[]> {
+  const [zones, insights] = await Promise.all([store.list({ type: 'Zone' }), store.list({ type: 'ZoneInsight' })]);
+  const statuses = new Map(insights.map(({ name, status }) => [name, status]));
+  return zones
+    .map(({ name, spec }) => ({ name, isEnabled: spec['enabled'] !== false, insight: statuses.get(name) ?? {} }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}

@@ -1,0 +1,30 @@
+// The OpenAPI document names every inspect endpoint, and no other.
+import { Registry } from 'prom-client';
+import { expect, it } from 'vitest';
+import { createApi } from '../../src/api/create-api.ts';
+import { createLogger } from '../../src/base/log.ts';
+import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
+import { describedRoutes } from '../../src/inspect/described-routes.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+
+it('describes the routes that are registered', async () => {
+  const registered: string[] = [];
+  const app = createApi({
+    ...{ store: new TinyStore(), mode: 'global', zone: null, federated: false, readOnly: false, config: {} },
+    ...{ product: 'Meridian', productVersion: '0-preview', instanceId: 'i', clusterId: async () => 'c', metrics: new Registry() },
+    ...{ log: createLogger('silent'), proxyAdmin: async () => new Uint8Array(), meshDefaults: async () => [] },
+    addRoutes: (server, context) => {
+      let isOurs = true;
+      server.addHook('onRoute', ({ method, url }) => {
+        if (isOurs && method === 'GET') registered.push(url.replaceAll(/:(\w+)/g, '{$1}'));
+      });
+      addPolicyInspect(server, context);
+      isOurs = false;
+    },
+    describedRoutes,
+  });
+  const { paths } = (await app.inject('/openapi.json')).json<{ paths: Record<string, { get?: unknown }> }>();
+  await app.close();
+  expect(registered.toSorted()).toEqual(describedRoutes.map(({ path }) => path).toSorted());
+  expect(registered.filter((path) => paths[path]?.get === undefined)).toEqual([]);
+});
