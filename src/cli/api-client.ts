@@ -1,7 +1,9 @@
 // The REST API as the command line uses it. Failures become MeridianErrors that say what to do next.
-import { MeridianError, messageOf, type ErrorCode, type Violation } from '../base/errors.ts';
+import { MeridianError, type ErrorCode, type Violation } from '../base/errors.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
-import type { JsonObject } from '../resource/types.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { exchange, openStream, type Endpoint } from './http-call.ts';
+import { readEvents, type ServerEvent } from './server-events.ts';
 
 export type Item = JsonObject & {
   readonly type: string;
@@ -10,41 +12,124 @@ export type Item = JsonObject & {
   readonly labels?: Record<string, string>;
 };
 
-/** What `GET /` says of the control plane. */
-export type Index = { readonly product: string; readonly version: string; readonly mode?: string; readonly zone?: string };
+/** What `GET /` says of the control plane; `mode` and `zone` are said by Meridian alone. */
+export type Index = {
+  readonly product: string;
+  readonly version: string;
+  readonly instanceId?: string;
+  readonly mode?: string;
+  readonly zone?: string;
+};
+
+/** An operation of a JSON Patch, as a dry run answers them. */
+export type Change = { readonly op: 'add' | 'replace' | 'remove'; readonly path: string; readonly value?: Json };
+
+/** What became, or with a dry run would become, of one document of `POST /_apply`. */
+export type ApplyItem = {
+  readonly type: string;
+  readonly mesh?: string;
+  readonly name: string;
+  readonly result: 'created' | 'updated' | 'unchanged';
+  readonly version: number;
+  readonly warnings?: readonly string[];
+  readonly diff?: readonly Change[];
+};
 
 const PAGE = 1000;
+/** A transaction of 32 MiB on a busy machine. */
+const APPLY_MS = 600_000;
 
 export class ApiClient {
-  readonly #address: string;
+  readonly #endpoint: Endpoint;
 
-  constructor(address: string) {
-    this.#address = address.replace(/\/+$/, '');
+  constructor(endpoint: string | Endpoint) {
+    const { address, ...rest } = typeof endpoint === 'string' ? { address: endpoint } : endpoint;
+    this.#endpoint = { address: address.replace(/\/+$/, ''), ...rest };
+  }
+
+  get address(): string {
+    return this.#endpoint.address;
   }
 
   async index(): Promise<Index> {
-    return (await this.#call('GET', '/')).body as Index;
+    return (await this.read('/')) as Index;
+  }
+
+  /** The JSON body of a GET. @throws MeridianError `not_found` among others */
+  async read(path: string): Promise<unknown> {
+    return (await this.#call('GET', path)).body;
   }
 
   /** The item of that stored name, or undefined. */
   async get(info: TypeInfo, mesh: string, name: string): Promise<Item | undefined> {
-    const { status, body } = await this.#call('GET', itemPath(info, mesh, name), undefined, [404]);
-    return status === 404 ? undefined : (body as Item);
+    return (await this.getTagged(info, mesh, name))?.item;
+  }
+
+  /** The item and its ETag, which an update of exactly this version gives back as `ifMatch`. */
+  async getTagged(info: TypeInfo, mesh: string, name: string): Promise<{ item: Item; etag: string | undefined } | undefined> {
+    const { status, body, etag } = await this.#call('GET', itemPath(info, mesh, name), { expected: [404] });
+    return status === 404 ? undefined : { item: body as Item, etag };
+  }
+
+  /** The item as a Kubernetes object. */
+  async getKubernetes(info: TypeInfo, mesh: string, name: string): Promise<JsonObject> {
+    return (await this.read(`${itemPath(info, mesh, name)}?format=k8s`)) as JsonObject;
   }
 
   /** All items, page after page; of all meshes if none is named. */
   async list(info: TypeInfo, mesh: string | undefined, filter: Record<string, string> = {}): Promise<Item[]> {
-    const path =
-      info.scope === 'Mesh' && mesh !== undefined ? `/meshes/${encodeURIComponent(mesh)}/${info.path}` : `/${info.path}`;
-    return await this.#pages(path, filter);
+    try {
+      return await this.pages(listPath(info, mesh), filter);
+    } catch (error) {
+      // Of a list nothing but its mesh can be missing.
+      if (!(error instanceof MeridianError) || error.code !== 'not_found' || info.scope === 'Global' || mesh === undefined)
+        throw error;
+      const text = `there is no mesh ${JSON.stringify(mesh)}; \`meridian get meshes\` lists what there is`;
+      throw new MeridianError('not_found', text, { cause: error });
+    }
   }
 
   async zoneOverviews(): Promise<Item[]> {
-    return await this.#pages('/zones/_overview', {});
+    return await this.pages('/zones/_overview');
   }
 
-  async put(info: TypeInfo, mesh: string, name: string, body: JsonObject): Promise<{ created: boolean; warnings: string[] }> {
-    const { status, body: answer } = await this.#call('PUT', itemPath(info, mesh, name), body);
+  /** All items of a list, whatever it is a list of. */
+  async pages(path: string, filter: Record<string, string> = {}): Promise<Item[]> {
+    const items: Item[] = [];
+    for (;;) {
+      const query = new URLSearchParams({ ...filter, size: String(PAGE), offset: String(items.length) });
+      const page = (await this.read(`${path}?${query.toString()}`)) as { items: Item[]; next: string | null };
+      items.push(...page.items);
+      if (page.next === null || page.items.length === 0) return items;
+    }
+  }
+
+  /** The list, or with a stored name the one item, and then its changes, until the signal aborts or the server ends it. */
+  async *watch(
+    info: TypeInfo,
+    { mesh, name, filter = {} }: { mesh?: string | undefined; name?: string | undefined; filter?: Record<string, string> },
+    signal: AbortSignal,
+  ): AsyncGenerator<ServerEvent> {
+    const base = name === undefined ? listPath(info, mesh) : itemPath(info, mesh ?? '', name);
+    const path = `${base}?${new URLSearchParams({ ...filter, watch: 'true' }).toString()}`;
+    const response = await openStream(this.#endpoint, { method: 'GET', path, headers: { accept: 'text/event-stream' } }, signal);
+    if (response.statusCode !== 200) throw failure(response.statusCode ?? 0, await textOf(response));
+    if (!(response.headers['content-type'] ?? '').startsWith('text/event-stream')) {
+      response.destroy();
+      throw new MeridianError('invalid', `the control plane at ${this.address} cannot be watched: it answers a list at once`);
+    }
+    yield* readEvents(response, signal);
+  }
+
+  async put(
+    info: TypeInfo,
+    mesh: string,
+    name: string,
+    body: JsonObject,
+    { ifMatch }: { ifMatch?: string | undefined } = {},
+  ): Promise<{ created: boolean; warnings: string[] }> {
+    const headers = ifMatch === undefined ? {} : { 'if-match': ifMatch };
+    const { status, body: answer } = await this.#call('PUT', itemPath(info, mesh, name), { body, headers });
     const { warnings = [] } = answer as { warnings?: string[] };
     return { created: status === 201, warnings };
   }
@@ -53,39 +138,41 @@ export class ApiClient {
     await this.#call('DELETE', itemPath(info, mesh, name));
   }
 
-  async #pages(path: string, filter: Record<string, string>): Promise<Item[]> {
-    const items: Item[] = [];
-    for (;;) {
-      const query = new URLSearchParams({ ...filter, size: String(PAGE), offset: String(items.length) });
-      const { body } = await this.#call('GET', `${path}?${query.toString()}`);
-      const page = body as { items: Item[]; next: string | null };
-      items.push(...page.items);
-      if (page.next === null || page.items.length === 0) return items;
-    }
+  /** All documents in one transaction, or none. @param documents the body, a JSON list of resources */
+  async applyAll(documents: string, { dryRun }: { dryRun: boolean }): Promise<ApplyItem[]> {
+    const path = dryRun ? '/_apply?dryRun=true' : '/_apply';
+    const { body } = await this.#call('POST', path, { text: documents, limitMs: APPLY_MS });
+    return (body as { items: ApplyItem[] }).items;
+  }
+
+  /** @returns the token, as `POST /tokens/<kind>` answers it */
+  async token(kind: 'zone' | 'user' | 'dataplane', request: JsonObject): Promise<string> {
+    const { text } = await this.#call('POST', `/tokens/${kind}`, { body: request });
+    return text.trim();
   }
 
   async #call(
     method: string,
     path: string,
-    body?: JsonObject,
-    expected: readonly number[] = [],
-  ): Promise<{ status: number; body: unknown }> {
-    let response: Response;
-    try {
-      response = await fetch(this.#address + path, {
-        method,
-        ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-        signal: AbortSignal.timeout(60_000),
-      });
-    } catch (error) {
-      const text = `cannot reach a control plane at ${this.#address} (${reasonOf(error)}). Start one with \`meridian global run\`, or name another with --address`;
-      throw new MeridianError('unavailable', text, { cause: error });
-    }
-    const text = await response.text();
-    const answer = parse(text);
-    if (response.ok || expected.includes(response.status)) return { status: response.status, body: answer };
-    throw failure(response.status, answer, text);
+    options: {
+      body?: JsonObject;
+      text?: string;
+      headers?: Record<string, string>;
+      expected?: readonly number[];
+      limitMs?: number;
+    } = {},
+  ): Promise<{ status: number; body: unknown; text: string; etag: string | undefined }> {
+    const { body, text: sent = body === undefined ? undefined : JSON.stringify(body), headers, expected = [], limitMs } = options;
+    const answer = await exchange(this.#endpoint, { method, path, body: sent, headers, limitMs });
+    const { status, text } = answer;
+    if ((status >= 200 && status < 300) || expected.includes(status))
+      return { status, body: parse(text), text, etag: answer.headers.etag };
+    throw failure(status, text);
   }
+}
+
+function listPath(info: TypeInfo, mesh: string | undefined): string {
+  return info.scope === 'Mesh' && mesh !== undefined ? `/meshes/${encodeURIComponent(mesh)}/${info.path}` : `/${info.path}`;
 }
 
 function itemPath(info: TypeInfo, mesh: string, name: string): string {
@@ -95,24 +182,28 @@ function itemPath(info: TypeInfo, mesh: string, name: string): string {
 
 const CODES: Record<number, ErrorCode> = {
   400: 'invalid',
+  401: 'forbidden',
   403: 'forbidden',
   404: 'not_found',
   405: 'read_only',
   409: 'conflict',
   413: 'too_large',
+  429: 'unavailable',
   503: 'unavailable',
 };
 
-function failure(status: number, answer: unknown, text: string): MeridianError {
-  const {
-    title = '',
-    detail = text.trim(),
-    invalid_parameters: violations = [],
-  } = (answer ?? {}) as { title?: string; detail?: string; invalid_parameters?: Violation[] };
-  const message = violations.length > 0 ? title : [title, detail].filter(Boolean).join(': ');
-  return new MeridianError(CODES[status] ?? 'internal', message === '' ? `the answer has status ${String(status)}` : message, {
-    violations,
-  });
+const TOKEN_HINT =
+  'Send a token with --token-file FILE, keep one in `meridian config control-planes add`, or call from the machine of the control plane.';
+
+function failure(status: number, text: string): MeridianError {
+  const answer = (parse(text) ?? {}) as { title?: string; detail?: string; invalid_parameters?: Violation[] };
+  const { title = '', detail = text.trim().slice(0, 500), invalid_parameters: violations = [] } = answer;
+  if (title === '' && status === 404)
+    return new MeridianError('invalid', 'what answers there is no control plane; is it the port of the REST API (5681)?');
+  const said = violations.length > 0 ? title : [title, detail].filter(Boolean).join(': ');
+  const message = said === '' ? `the answer has status ${String(status)}` : said;
+  const hint = status === 401 || status === 403 ? `\n${TOKEN_HINT}` : '';
+  return new MeridianError(CODES[status] ?? 'internal', message + hint, { violations });
 }
 
 function parse(text: string): unknown {
@@ -123,7 +214,8 @@ function parse(text: string): unknown {
   }
 }
 
-function reasonOf(error: unknown): string {
-  const { cause } = error as { cause?: { code?: string } };
-  return cause?.code ?? messageOf(error);
+async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of stream) parts.push(part);
+  return Buffer.concat(parts).toString('utf8');
 }

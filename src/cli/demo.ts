@@ -9,7 +9,7 @@ import { applyDocuments } from './apply.ts';
 import { startFleet, ZONES, type Fleet } from './demo/fleet.ts';
 import { measureHops, type Hop } from './demo/hops.ts';
 import type { AppliedResource } from './demo/placement.ts';
-import { verifyInStep, type Verified } from './demo/verify.ts';
+import { ingressOf, verifyInStep, type Verified } from './demo/verify.ts';
 import { readDocuments } from './documents.ts';
 import { print, table } from './output.ts';
 
@@ -102,6 +102,7 @@ function show({ verified, hops }: Result, fleet: Fleet | undefined): void {
       storedName,
       [label.origin, label.zone]
         .flatMap((key) => (item.labels?.[key] === undefined ? [] : [`${key.slice('kuma.io/'.length)}=${item.labels[key]}`]))
+        .concat(resource.info.name === 'MeshService' ? [`ingress=${ingressOf(item) ?? '-'}`] : [])
         .join(' '),
     ]),
   );

@@ -39,13 +39,45 @@ describe('documents', () => {
     });
   });
 
-  it('name every document at fault by file and line', async () => {
+  it('name every document at fault by file, line and column', async () => {
     const folder = folderWith({
       'bad.yaml': 'type: Mesh\nname: ok\n---\ntype: Nothing\nname: x\n---\nname: y\n',
       'broken.yaml': 'a: [1',
     });
     await expect(readDocuments([folder], 'default')).rejects.toThrow(
-      /bad\.yaml:4: type: "Nothing"[^]*bad\.yaml:7: type: must be given[^]*broken\.yaml:1/,
+      /bad\.yaml:4:1: type: "Nothing"[^]*bad\.yaml:7:1: type: must be given[^]*broken\.yaml:1:/,
     );
+  });
+
+  it('know where their fields stand, in every form', async () => {
+    const folder = folderWith({
+      'k.yaml': 'apiVersion: kuma.io/v1alpha1\nkind: MeshTimeout\nmetadata:\n  name: t\n  labels: { team: a }\nspec:\n  to: []\n',
+      'd.yaml': 'type: Dataplane\nname: d\nspec:\n  networking:\n    address: 192.0.2.1\n',
+    });
+    const documents = await readDocuments([folder], 'default');
+    const placeOf = (type: string, field: string): string =>
+      documents
+        .find(({ info }) => info.name === type)
+        ?.placeOf(field)
+        .replace(/^.*\//, '') ?? '';
+    expect(placeOf('MeshTimeout', 'name')).toBe('k.yaml:4:3');
+    expect(placeOf('MeshTimeout', 'labels["team"]')).toBe('k.yaml:5:13');
+    expect(placeOf('MeshTimeout', 'spec.to')).toBe('k.yaml:7:3');
+    expect(placeOf('Dataplane', 'networking.address')).toBe('d.yaml:5:5');
+  });
+
+  it('in Kubernetes form may be the secrets of Kuma', async () => {
+    const text =
+      'apiVersion: v1\nkind: Secret\ntype: system.kuma.io/secret\nmetadata: { name: s, labels: { kuma.io/mesh: shop } }\ndata: { value: YQ== }';
+    const [document] = await readDocuments([folderWith({ 's.yaml': text })], 'default');
+    expect(document?.body).toEqual({ type: 'Secret', name: 's', mesh: 'shop', labels: {}, data: 'YQ==' });
+  });
+
+  it('may stand in a list, as `get -o yaml` prints it', async () => {
+    const text = 'total: 2\nitems:\n  - type: Mesh\n    name: a\n  - type: MeshRetry\n    name: r\n    spec: { x: 1 }\n';
+    const documents = await readDocuments([folderWith({ 'list.yaml': text })], 'default');
+    expect(documents.map(({ name }) => name)).toEqual(['a', 'r']);
+    expect(documents[1]?.place).toMatch(/list\.yaml:5$/);
+    expect(documents[1]?.placeOf('spec.x')).toMatch(/list\.yaml:7:13$/);
   });
 });

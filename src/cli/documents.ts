@@ -1,16 +1,20 @@
-// What `apply` reads: YAML or JSON documents from files, folders, URLs or standard input, each with the place it stands at.
-import { readFile, readdir, stat } from 'node:fs/promises';
-import { extname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
+// What `apply`, `diff` and `delete -f` read: YAML or JSON documents from files, folders, URLs or standard input. Each knows where
+// its fields stand. Invariant: documents are handed out only if all of them can be read.
 import { LineCounter, parseAllDocuments } from 'yaml';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { label } from '../resource/labels.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { readSources, type SourceText } from './document-sources.ts';
+import { isObject } from './json-object.ts';
+import { fromKubernetes } from './kubernetes-document.ts';
+import { pathSteps, SourceFile } from './position.ts';
 
 export type ResourceDocument = {
   /** `file:line`. */
   readonly place: string;
+  /** `file:line:column` of a field, named as violations name it: `spec.to[0].targetRef`. */
+  readonly placeOf: (field: string) => string;
   readonly info: TypeInfo;
   readonly mesh: string;
   readonly name: string;
@@ -18,78 +22,103 @@ export type ResourceDocument = {
   readonly body: JsonObject;
 };
 
-const ENDINGS = new Set(['.yaml', '.yml', '.json']);
-
 /**
  * All documents of the given sources, Meshes first.
- * @throws MeridianError `invalid` that names every document at fault by file and line; then nothing should be applied
+ * @throws MeridianError `invalid` that names every document at fault by file, line and column
  */
 export async function readDocuments(sources: readonly string[], defaultMesh: string): Promise<ResourceDocument[]> {
+  const documents = parseDocuments(await readSources(sources), defaultMesh);
+  if (documents.length === 0) throw new MeridianError('invalid', `no resource found in ${sources.join(', ')}`);
+  return documents;
+}
+
+/** @throws as `readDocuments` */
+export function parseDocuments(files: readonly SourceText[], defaultMesh: string): ResourceDocument[] {
   const documents: ResourceDocument[] = [];
   const problems: string[] = [];
-  for (const source of sources)
-    for (const file of await filesOf(source)) parseFile(await contentOf(file), file, defaultMesh, documents, problems);
+  for (const file of files) parseFile(file.text, file.name, defaultMesh, documents, problems);
   if (problems.length > 0)
-    throw new MeridianError('invalid', `nothing was applied:\n${problems.map((line) => `  ${line}`).join('\n')}`);
-  if (documents.length === 0) throw new MeridianError('invalid', `no resource found in ${sources.join(', ')}`);
+    throw new MeridianError('invalid', `nothing was done:\n${problems.map((line) => `  ${line}`).join('\n')}`);
   return documents.toSorted((a, b) => rank(a) - rank(b));
 }
 
-function parseFile(content: string, file: string, defaultMesh: string, documents: ResourceDocument[], problems: string[]): void {
+function parseFile(content: string, name: string, defaultMesh: string, documents: ResourceDocument[], problems: string[]): void {
   const lines = new LineCounter();
-  for (const document of parseAllDocuments(content, { lineCounter: lines, uniqueKeys: true })) {
+  const file = new SourceFile(name, content);
+  const shownName = name === '-' ? 'standard input' : name;
+  for (const [index, document] of parseAllDocuments(content, { lineCounter: lines, uniqueKeys: true }).entries()) {
     const start = document.contents?.range?.[0] ?? document.range[0];
-    const place = `${file}:${String(lines.linePos(start).line)}`;
+    const place = `${shownName}:${String(lines.linePos(start).line)}`;
     const [error] = document.errors;
     if (error !== undefined) {
-      problems.push(`${file}:${String(error.linePos?.[0].line ?? 1)}: ${error.message.split('\n')[0] ?? ''}`);
+      const { line = 1, col = 1 } = error.linePos?.[0] ?? {};
+      problems.push(`${shownName}:${String(line)}:${String(col)}: ${firstLine(error.message)}`);
       continue;
     }
-    const value: unknown = document.toJS({ maxAliasCount: 100 });
+    let value: unknown;
+    try {
+      value = document.toJS({ maxAliasCount: 100 });
+    } catch (cause) {
+      problems.push(`${place}: ${firstLine(messageOf(cause))}`);
+      continue;
+    }
     if (value === null || value === undefined) continue;
-    const read = toResource(value, place, defaultMesh);
-    if (typeof read === 'string') problems.push(`${place}: ${read}`);
-    else documents.push(read);
+    for (const { item, path } of itemsOf(value)) {
+      const placeOf = (field: string): string => {
+        const inItem = isObject(item) ? fieldIn(item, field) : field;
+        const { line, column } = file.positionOf(index, [path, inItem].filter((part) => part !== '').join('.'));
+        return `${shownName}:${String(line)}:${String(column)}`;
+      };
+      const itemPlace = path === '' ? place : placeOf('').replace(/:\d+$/, '');
+      const read = toResource(item, { place: itemPlace, placeOf }, defaultMesh);
+      if ('problem' in read) problems.push(`${placeOf(read.field)}: ${read.problem}`);
+      else documents.push(read);
+    }
   }
 }
 
-/** The resource of a document, or what is wrong with it. */
-function toResource(value: unknown, place: string, defaultMesh: string): ResourceDocument | string {
-  if (!isObject(value)) return 'must be a resource: an object with type and name';
-  const given = 'apiVersion' in value && 'kind' in value ? fromKubernetes(value) : value;
-  if (typeof given === 'string') return given;
-  const { type, name } = given;
-  if (typeof type !== 'string') return 'type: must be given';
-  const info = findType(type);
-  if (info === undefined || info.path === '')
-    return `type: ${JSON.stringify(type)} is no resource type; \`meridian get --help\` lists them`;
-  if (typeof name !== 'string' || name === '') return 'name: must be given';
-  const mesh = info.scope === 'Global' ? '' : (given['mesh'] ?? defaultMesh);
-  if (typeof mesh !== 'string') return 'mesh: must be a string';
-  return { place, info, mesh, name, body: { ...given, ...(info.scope === 'Mesh' && { mesh }) } };
+/** A list, as `get -o yaml` and kubectl print it, counts as its items. */
+function itemsOf(value: unknown): { item: unknown; path: string }[] {
+  const isList = isObject(value) && Array.isArray(value['items']) && !('type' in value) && !('name' in value);
+  if (!isList) return [{ item: value, path: '' }];
+  return (value['items'] as unknown[]).map((item, index) => ({ item, path: `items[${String(index)}]` }));
 }
 
-const GATEWAY_KINDS = ['HTTPRoute', 'TCPRoute'];
+/** The resource of a document, or what is wrong with it and where. */
+function toResource(
+  value: unknown,
+  where: Pick<ResourceDocument, 'place' | 'placeOf'>,
+  defaultMesh: string,
+): ResourceDocument | { field: string; problem: string } {
+  const fault = (field: string, reason: string): { field: string; problem: string } => ({
+    field,
+    problem: `${field}: ${reason}`,
+  });
+  if (!isObject(value)) return { field: '', problem: 'must be a resource: an object with type and name' };
+  const given = 'apiVersion' in value && 'kind' in value ? fromKubernetes(value) : value;
+  if (typeof given === 'string') return { field: given.split(':')[0] ?? '', problem: given };
+  const { type, name } = given;
+  if (typeof type !== 'string') return fault('type', 'must be given');
+  const info = findType(type);
+  if (info === undefined || info.path === '')
+    return fault('type', `${JSON.stringify(type)} is no resource type; \`meridian get --help\` lists them`);
+  if (typeof name !== 'string' || name === '') return fault('name', 'must be given');
+  const mesh = info.scope === 'Global' ? '' : (given['mesh'] ?? defaultMesh);
+  if (typeof mesh !== 'string') return fault('mesh', 'must be a text');
+  return { ...where, info, mesh, name, body: { ...given, ...(info.scope === 'Mesh' && { mesh }) } };
+}
 
-/** `kuma.io/v1alpha1` and Gateway API's group: metadata becomes name, mesh and labels (decisions D5, D24). */
-function fromKubernetes({ apiVersion, kind, metadata, spec }: JsonObject): JsonObject | string {
-  const isGateway = typeof apiVersion === 'string' && apiVersion.startsWith('gateway.networking.k8s.io/');
-  if (!isGateway && apiVersion !== 'kuma.io/v1alpha1')
-    return `apiVersion: must be kuma.io/v1alpha1 or gateway.networking.k8s.io/v1, or leave it out and give type, name and mesh`;
-  if (isGateway && !GATEWAY_KINDS.includes(String(kind)))
-    return `kind: ${JSON.stringify(kind)} has no home in a mesh: write ${GATEWAY_KINDS.join(' or ')}`;
-  if (!isObject(metadata)) return 'metadata: must be an object';
-  const labels = isObject(metadata['labels']) ? metadata['labels'] : {};
-  const { [label.mesh]: mesh = 'default', ...others } = labels;
-  const namespace = metadata['namespace'];
-  const info = typeof kind === 'string' ? findType(kind) : undefined;
-  return {
-    type: kind ?? null,
-    name: metadata['name'] ?? null,
-    ...(info?.scope === 'Mesh' && { mesh }),
-    labels: { ...others, ...(typeof namespace === 'string' && { [label.namespace]: namespace }) },
-    ...(info?.codec.kind === 'proto' ? (isObject(spec) ? spec : {}) : { spec: spec ?? {} }),
-  };
+/** Where a field of the REST body stands in the document as it was written. */
+function fieldIn(document: JsonObject, field: string): string {
+  if ('apiVersion' in document) {
+    if (field === 'type') return 'kind';
+    if (field === 'mesh') return `metadata.labels[${JSON.stringify(label.mesh)}]`;
+    if (/^(name|labels)\b/.test(field)) return `metadata.${field}`;
+  }
+  // Protobuf types are flat on the wire; in a document they may stand under `spec` (decisions D18).
+  const [first = ''] = pathSteps(field);
+  const { spec } = document;
+  return !(first in document) && isObject(spec) && first in spec ? `spec.${field}` : field;
 }
 
 /** Meshes before what lives in them. */
@@ -97,30 +126,6 @@ function rank({ info }: ResourceDocument): number {
   return info.name === 'Mesh' ? 0 : info.scope === 'Global' ? 1 : 2;
 }
 
-async function filesOf(source: string): Promise<string[]> {
-  if (source === '-' || /^https?:\/\//.test(source)) return [source];
-  const found = await stat(source).catch(() => null);
-  if (found === null) throw new MeridianError('invalid', `${source}: no such file or folder`);
-  if (!found.isDirectory()) return [source];
-  const names = await readdir(source, { recursive: true });
-  return names
-    .filter((name) => ENDINGS.has(extname(name)))
-    .sort()
-    .map((name) => join(source, name));
-}
-
-async function contentOf(source: string): Promise<string> {
-  if (source === '-') return await text(process.stdin);
-  try {
-    if (!/^https?:\/\//.test(source)) return await readFile(source, 'utf8');
-    const response = await fetch(source, { signal: AbortSignal.timeout(60_000) });
-    if (!response.ok) throw new Error(`the answer has status ${String(response.status)}`);
-    return await response.text();
-  } catch (cause) {
-    throw new MeridianError('invalid', `${source}: ${messageOf(cause)}`, { cause });
-  }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function firstLine(text: string): string {
+  return text.split('\n')[0] ?? '';
 }

@@ -1,43 +1,74 @@
 // From what a person types to one resource: a type by any of its names, an object by stored or display name (decisions D3).
 import { MeridianError } from '../base/errors.ts';
 import { label } from '../resource/labels.ts';
+import { nearestKey } from '../resource/schema/nearest-key.ts';
 import { findTypeByAnyName, resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { ApiClient, Item } from './api-client.ts';
+import { UsageError } from './exit-codes.ts';
 
-/** @throws MeridianError that lists the types */
+const WIDTH = 78;
+
+/** @throws UsageError that lists the types */
 export function requireType(text: string): TypeInfo {
   const info = findTypeByAnyName(text);
   if (info !== undefined && info.path !== '') return info;
-  const known = resourceTypes
-    .filter(({ path }) => path !== '')
-    .map(({ path, shortName }) => (shortName === null ? path : `${path} (${shortName})`));
-  throw new MeridianError('invalid', `${JSON.stringify(text)} is no resource type. Known types:\n  ${known.join('\n  ')}`);
+  const near = nearestKey(
+    text,
+    readable().flatMap(({ name, path }) => [path, name]),
+  );
+  const hint = near === null ? '' : ` Did you mean ${near}?`;
+  throw new UsageError(`${JSON.stringify(text)} is no resource type.${hint}\nTypes, with their short names:\n${typeNames()}`);
+}
+
+/** Plural names of all types, with short names, in lines of 80 columns. */
+export function typeNames(): string {
+  const lines: string[] = [];
+  for (const { path, shortName } of readable()) {
+    const name = shortName === null ? path : `${path} (${shortName})`;
+    const last = lines.at(-1);
+    if (last === undefined || last.length + name.length + 2 > WIDTH) lines.push(`  ${name}`);
+    else lines[lines.length - 1] = `${last}, ${name}`;
+  }
+  return lines.join(',\n');
 }
 
 /**
  * The one object of that stored name, else of that display name.
- * @throws MeridianError `not_found`, or `invalid` with a list when several have the display name
+ * @param filter of a list, to choose among several of one display name: `filter[labels.kuma.io/zone]`
+ * @throws MeridianError `not_found`, or UsageError with a list when several have the display name
  */
-export async function findOne(client: ApiClient, info: TypeInfo, mesh: string, name: string): Promise<Item> {
-  const stored = await client.get(info, mesh, name);
+export async function findOne(
+  client: ApiClient,
+  info: TypeInfo,
+  mesh: string,
+  name: string,
+  filter: Record<string, string> = {},
+): Promise<Item> {
+  const inMesh = info.scope === 'Mesh' ? mesh : '';
+  const stored = Object.keys(filter).length === 0 ? await client.get(info, inMesh, name) : undefined;
   if (stored !== undefined) return stored;
-  const named = await client.list(info, info.scope === 'Mesh' ? mesh : undefined, {
-    [`filter[labels.${label.displayName}]`]: name,
-  });
+  const byName = { ...filter, [`filter[labels.${label.displayName}]`]: name };
+  const named = await client.list(info, info.scope === 'Mesh' ? mesh : undefined, byName);
   const [only, ...others] = named;
   if (only !== undefined && others.length === 0) return only;
-  if (only === undefined) {
-    const where = info.scope === 'Mesh' ? ` in mesh ${JSON.stringify(mesh)}` : '';
-    throw new MeridianError(
-      'not_found',
-      `there is no ${info.name} ${JSON.stringify(name)}${where}; \`meridian get ${info.path}\` lists what there is`,
-    );
-  }
+  if (only === undefined) throw notFound(info, mesh, name);
   const names = named.map(
     (item) => `  ${item.name}   zone: ${item.labels?.[label.zone] ?? '-'}   namespace: ${item.labels?.[label.namespace] ?? '-'}`,
   );
-  throw new MeridianError(
-    'invalid',
-    `several have the display name ${JSON.stringify(name)}; name one by its stored name:\n${names.join('\n')}`,
+  throw new UsageError(
+    `several have the display name ${JSON.stringify(name)}; name one by its stored name, or its zone:\n${names.join('\n')}`,
   );
+}
+
+function notFound(info: TypeInfo, mesh: string, name: string): MeridianError {
+  const where = info.scope === 'Mesh' ? ` in mesh ${JSON.stringify(mesh)}` : '';
+  const list = info.scope === 'Mesh' ? `meridian get ${info.path} -A` : `meridian get ${info.path}`;
+  return new MeridianError(
+    'not_found',
+    `there is no ${info.name} ${JSON.stringify(name)}${where}; \`${list}\` lists what there is`,
+  );
+}
+
+function readable(): readonly TypeInfo[] {
+  return resourceTypes.filter(({ path }) => path !== '');
 }

@@ -1,65 +1,80 @@
-// How the zones are doing: online or not, since when, and what of their sync does not work.
-import { ApiClient, type Item } from './api-client.ts';
-import { ageOf, print, serialize, table, type Format } from './output.ts';
+// `meridian inspect zones`: online or not, since when, and what of their sync does not work.
+import type { Command } from 'commander';
+import type { Item } from './api-client.ts';
+import type { Column } from './columns.ts';
+import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
+import { isOnline, lastOf, sumOf, type Subscription } from './insight-subscriptions.ts';
+import { asObject } from './json-object.ts';
+import { addOutputOption, isForPrograms, type OutputOptions } from './options.ts';
+import { ageOf, note, print, serialize, table } from './output.ts';
 
 type Problem = { stream: string; type: string; kind: string; resources: string[]; count: number; message: string };
 
-type Subscription = {
-  connectTime?: string;
-  disconnectTime?: string;
-  status?: { lastUpdateTime?: string; total?: { responsesSent?: string; responsesRejected?: string } };
-  version?: { kumaCp?: { version?: string } };
-  config?: string;
-};
+const HELP = `
+Below the table stands what does not get through and why, and which tokens
+expire soon.
 
-/** `meridian inspect zones`: a row a zone, and below it what does not get through and why. */
-export async function inspectZones({ address, output }: { address: string; output: Format }): Promise<void> {
-  const items = await new ApiClient(address).zoneOverviews();
-  if (output === 'json' || output === 'yaml') {
+Examples:
+  meridian inspect zones
+  meridian inspect zones -o yaml`;
+
+export function addInspectZones(inspect: Command): void {
+  addConnectOptions(addOutputOption(inspect.command('zones').description('which zones are connected, and since when')))
+    .addHelpText('after', HELP)
+    .action(inspectZones);
+}
+
+async function inspectZones({ output, ...connection }: ConnectOptions & OutputOptions): Promise<void> {
+  const items = await (await connect(connection)).zoneOverviews();
+  if (isForPrograms(output)) {
     print(serialize({ total: items.length, items }, output));
     return;
   }
   if (items.length === 0) {
-    print('no zone has connected yet');
+    note('no zone has connected yet; `meridian zone run --help` shows how one does');
     return;
   }
-  print(table(['NAME', 'STATUS', 'CONNECTED', 'UPDATED', 'UPDATES', 'ERRORS', 'VERSION', 'STORE'], items.map(zoneRow)));
+  const columns = ZONE_COLUMNS.filter((column) => output === 'wide' || column.wide !== true);
+  print(
+    table(
+      columns.map(({ head }) => head),
+      items.map((item) => columns.map((column) => column.of(item))),
+    ),
+  );
   for (const item of items) for (const line of problemLines(item)) print(line);
 }
 
 function problemLines(item: Item): string[] {
-  const { syncProblems = [] } = item as unknown as { syncProblems?: Problem[] };
-  return syncProblems.flatMap(({ stream, type, kind, resources, count, message }) => {
+  const { syncProblems = [], warnings = [] } = item as unknown as { syncProblems?: Problem[]; warnings?: string[] };
+  const problems = syncProblems.flatMap(({ stream, type, kind, resources, count, message }) => {
     const names = resources.length === 0 ? 'the peer does not say which' : resources.join(', ');
     const more = count > resources.length ? ` and ${String(count - resources.length)} more` : '';
     const way = stream === 'globalToZone' ? `global → ${item.name}` : `${item.name} → global`;
     return ['', `${way}: ${type} ${kind}: ${names}${more}`, ...message.split('\n').map((line) => `  ${line}`)];
   });
+  return [...problems, ...warnings.flatMap((warning) => ['', warning])];
 }
 
-function zoneRow(item: Item): string[] {
-  const { zone, zoneInsight } = item as unknown as {
-    zone: { enabled?: boolean };
-    zoneInsight?: { subscriptions?: Subscription[] };
-  };
-  const subscriptions = zoneInsight?.subscriptions ?? [];
-  const last = subscriptions.at(-1);
-  const online = subscriptions.some(
-    ({ connectTime, disconnectTime }) => connectTime !== undefined && disconnectTime === undefined,
-  );
-  const sum = (key: 'responsesSent' | 'responsesRejected'): string =>
-    String(subscriptions.reduce((total, { status }) => total + Number(status?.total?.[key] ?? 0), 0));
-  const status = zone.enabled === false ? 'Disabled' : online ? 'Online' : 'Offline';
-  return [
-    item.name,
-    status,
-    ageOf(last?.connectTime),
-    ageOf(last?.status?.lastUpdateTime),
-    sum('responsesSent'),
-    sum('responsesRejected'),
-    last?.version?.kumaCp?.version ?? '-',
-    storeOf(last?.config),
-  ];
+/** All but the wide ones fit 80 columns. */
+export const ZONE_COLUMNS: readonly Column[] = [
+  { head: 'NAME', of: ({ name }) => name },
+  { head: 'STATUS', of: statusOf },
+  { head: 'CONNECTED', of: (item) => ageOf(lastOf(subscriptionsOf(item))?.connectTime) },
+  { head: 'UPDATED', of: (item) => ageOf(lastOf(subscriptionsOf(item))?.status?.lastUpdateTime) },
+  { head: 'UPDATES', of: (item) => sumOf(subscriptionsOf(item), 'responsesSent') },
+  { head: 'ERRORS', of: (item) => sumOf(subscriptionsOf(item), 'responsesRejected') },
+  { head: 'VERSION', of: (item) => lastOf(subscriptionsOf(item))?.version?.kumaCp?.version ?? '-' },
+  { head: 'STORE', wide: true, of: (item) => storeOf(lastOf(subscriptionsOf(item))?.config) },
+];
+
+function statusOf(item: Item): string {
+  if (asObject(item['zone'])['enabled'] === false) return 'Disabled';
+  return isOnline(subscriptionsOf(item)) ? 'Online' : 'Offline';
+}
+
+function subscriptionsOf({ zoneInsight }: Item): Subscription[] {
+  const { subscriptions = [] } = asObject(zoneInsight) as { subscriptions?: Subscription[] };
+  return subscriptions;
 }
 
 function storeOf(config: string | undefined): string {

@@ -56,3 +56,13 @@ export function ageOf(time: unknown, now: number = Date.now()): string {
 export function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
+
+/** For people who look on; what programs read stands alone on standard output. */
+export function note(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** Colour helps people at a terminal who have not said NO_COLOR; nothing is said by colour alone. */
+export function usesColour(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv = process.env): boolean {
+  return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
+}

@@ -1,7 +1,7 @@
-// Commands that start a control plane or prepare its store.
+// Commands that start a control plane or prepare its store. What they need is loaded when they run: other commands are short.
 import type { Command } from 'commander';
-import { loadConfig, type Config } from '../base/config.ts';
-import { createLogger, type Logger } from '../base/log.ts';
+import type { Config } from '../base/config.ts';
+import type { Logger } from '../base/log.ts';
 import { print, table } from './output.ts';
 
 /** Frequent keys as flags of their own; `--set` reaches every other. */
@@ -18,6 +18,7 @@ const GLOBAL_FLAGS: typeof FLAGS = {
 const ZONE_FLAGS: typeof FLAGS = {
   'multizone.zone.name': ['--name <zone>', 'name of the zone (default)'],
   'multizone.zone.globalAddress': ['--global-address <url>', 'grpcs://HOST:PORT of global; without it the zone runs on its own'],
+  'multizone.zone.kds.auth.tokenFile': ['--token-file <file>', 'what `meridian generate zone-token` printed; shown to global'],
 };
 
 type Options = Record<string, string | string[] | undefined>;
@@ -29,22 +30,26 @@ export function addRunCommands(program: Command): void {
       'after',
       '\nExamples:\n  meridian global run\n  meridian global run --store postgres --set store.postgres.dbName=global',
     )
-    .action(async (options: Options) => runUntilStopped('global', configOf('global', options, { ...FLAGS, ...GLOBAL_FLAGS })));
+    .action(async (options: Options) =>
+      runUntilStopped('global', await configOf('global', options, { ...FLAGS, ...GLOBAL_FLAGS })),
+    );
   const zone = program.command('zone').description('a zone control plane');
   withConfig(zone.command('run').description('run a zone control plane until it is stopped'), { ...FLAGS, ...ZONE_FLAGS })
     .addHelpText(
       'after',
       '\nExamples:\n  meridian zone run --name east --global-address grpcs://global.example:5685\n  meridian zone run --name alone',
     )
-    .action(async (options: Options) => runUntilStopped('zone', configOf('zone', options, { ...FLAGS, ...ZONE_FLAGS })));
+    .action(async (options: Options) => runUntilStopped('zone', await configOf('zone', options, { ...FLAGS, ...ZONE_FLAGS })));
   const migrate = program.command('migrate').description('the schema of the store');
-  withConfig(migrate.command('up').description('bring the database to the schema of this version'), {
-    ...FLAGS,
-    ...ZONE_FLAGS,
-  }).action(migrateUp);
-  withConfig(migrate.command('status').description('show which migrations are applied'), { ...FLAGS, ...ZONE_FLAGS }).action(
-    migrateStatus,
-  );
+  withConfig(migrate.command('up').description('bring the database to the schema of this version'), { ...FLAGS, ...ZONE_FLAGS })
+    .addHelpText(
+      'after',
+      '\nExamples:\n  meridian migrate up --store postgres --set store.postgres.dbName=global\n  meridian migrate up --config global.yaml',
+    )
+    .action(migrateUp);
+  withConfig(migrate.command('status').description('show which migrations are applied'), { ...FLAGS, ...ZONE_FLAGS })
+    .addHelpText('after', '\nExamples:\n  meridian migrate status --config global.yaml')
+    .action(migrateStatus);
 }
 
 function withConfig(command: Command, flags: typeof FLAGS): Command {
@@ -57,7 +62,11 @@ function collect(value: string, before: string[]): string[] {
   return [...before, value];
 }
 
-function configOf(mode: 'global' | 'zone', options: Options, known: typeof FLAGS): { config: Config; warnings: string[] } {
+async function configOf(
+  mode: 'global' | 'zone',
+  options: Options,
+  known: typeof FLAGS,
+): Promise<{ config: Config; warnings: string[] }> {
   const flags: Record<string, string> = {};
   for (const [path, [flag]] of Object.entries(known)) {
     const given = options[flagName(flag)];
@@ -68,6 +77,7 @@ function configOf(mode: 'global' | 'zone', options: Options, known: typeof FLAGS
     flags[at < 0 ? pair : pair.slice(0, at)] = at < 0 ? '' : pair.slice(at + 1);
   }
   const file = typeof options['config'] === 'string' ? options['config'] : process.env['MERIDIAN_CONFIG'];
+  const { loadConfig } = await import('../base/config.ts');
   return loadConfig({ mode, env: process.env, flags, file });
 }
 
@@ -80,6 +90,7 @@ async function runUntilStopped(
   mode: 'global' | 'zone',
   { config, warnings }: { config: Config; warnings: string[] },
 ): Promise<void> {
+  const { createLogger } = await import('../base/log.ts');
   const log = createLogger(config.log.level, { mode, ...(mode === 'zone' && { zone: config.multizone.zone.name }) });
   for (const warning of warnings) log.warn(warning);
   const stop = new AbortController();
@@ -121,7 +132,8 @@ async function withDatabase(
   options: Options,
   use: (database: import('../store/database.ts').Database, log: Logger) => Promise<void>,
 ): Promise<void> {
-  const { config } = configOf('zone', options, { ...FLAGS, ...ZONE_FLAGS });
+  const { config } = await configOf('zone', options, { ...FLAGS, ...ZONE_FLAGS });
+  const { createLogger } = await import('../base/log.ts');
   const log = createLogger('warn');
   const { openDatabase } = await import('../store/database.ts');
   const database = await openDatabase(config.store, log);

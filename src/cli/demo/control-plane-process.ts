@@ -34,7 +34,8 @@ export class ControlPlaneProcess {
     const log = openSync(this.#logFile, 'w');
     // Settings of the caller's own control planes are not the demo's.
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('MERIDIAN_')));
-    this.#child = spawn(process.execPath, [MAIN, options.command, 'run'], {
+    const [command, args] = withoutCoreDumps(process.execPath, [MAIN, options.command, 'run']);
+    this.#child = spawn(command, args, {
       stdio: ['ignore', log, log],
       // Ctrl-C reaches the demo alone, which then stops its children in order.
       detached: true,
@@ -43,6 +44,7 @@ export class ControlPlaneProcess {
         MERIDIAN_GENERAL_WORK_DIR: options.folder,
         MERIDIAN_API_SERVER_HTTP_PORT: String(options.apiPort),
         MERIDIAN_API_SERVER_HTTP_INTERFACE: '127.0.0.1',
+        MERIDIAN_API_SERVER_HTTPS_ENABLED: 'false',
         MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(options.diagnosticsPort),
         ...options.env,
       },
@@ -89,4 +91,10 @@ export class ControlPlaneProcess {
       `${this.name} ${what}. The end of its log:\n${log.trimEnd().split('\n').slice(-8).join('\n')}`,
     );
   }
+}
+
+/** A process that crashes must leave no file with keys and tokens behind. */
+function withoutCoreDumps(command: string, args: string[]): [string, string[]] {
+  if (process.platform === 'win32') return [command, args];
+  return ['/bin/sh', ['-c', 'ulimit -c 0; exec "$0" "$@"', command, ...args]];
 }

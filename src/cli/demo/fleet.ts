@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { MeridianError } from '../../base/errors.ts';
 import { createAuthority } from '../../base/self-signed.ts';
 import { ControlPlaneProcess } from './control-plane-process.ts';
+import { fetchZoneToken } from './zone-token.ts';
 
 export const ZONES = ['east', 'west'] as const;
 
@@ -46,6 +47,7 @@ export async function startFleet({ freePorts, signal }: { freePorts: boolean; si
         MERIDIAN_MULTIZONE_ZONE_NAME: zone,
         MERIDIAN_MULTIZONE_ZONE_GLOBAL_ADDRESS: `grpcs://127.0.0.1:${String(kdsPort)}`,
         MERIDIAN_MULTIZONE_ZONE_KDS_ROOT_CA_FILE: files.ca,
+        MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE: tokenFile(folder, zone),
       };
       members.push(
         new ControlPlaneProcess({ name: zone, command: 'zone', apiPort: zoneApi, diagnosticsPort: zoneDiagnostics, folder, env }),
@@ -53,12 +55,27 @@ export async function startFleet({ freePorts, signal }: { freePorts: boolean; si
     }
     const broken = Promise.race(members.map((member) => member.died()));
     broken.catch(() => undefined);
-    await Promise.race([broken, Promise.all(members.map((member) => member.ready(signal)))]);
+    await Promise.race([
+      broken,
+      Promise.all([...members.map((member) => member.ready(signal)), issueTokens(members[0], folder, signal)]),
+    ]);
     return { members, broken, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+/** Zones wait for their files. */
+async function issueTokens(global: ControlPlaneProcess | undefined, folder: string, signal: AbortSignal): Promise<void> {
+  if (global === undefined) return;
+  await global.ready(signal);
+  for (const zone of ZONES)
+    await writeFile(tokenFile(folder, zone), await fetchZoneToken(global.api, zone, signal), { mode: 0o600 });
+}
+
+function tokenFile(folder: string, zone: string): string {
+  return join(folder, `${zone}.token`);
 }
 
 async function writeCertificates(folder: string): Promise<{ ca: string; cert: string; key: string }> {

@@ -52,9 +52,17 @@ async function look(
     if (item === undefined) return `${place} lacks ${info.name} ${wanted.storedName}`;
     const wrong = Object.entries(wanted.labels).find(([key, value]) => !isLabelled(item, key, value, info.kds.skipHash));
     if (wrong !== undefined) return `${place} holds ${info.name} ${wanted.storedName} without label ${wrong[0]}=${wrong[1]}`;
+    // The shop has an ingress in every zone: its services are in step when they can be reached from the others (MADR 095).
+    if (info.name === 'MeshService' && ingressOf(item) === undefined) return `${place} knows no ingress for ${info.name} ${name}`;
     holdings.push({ ...wanted, item });
   }
   return holdings;
+}
+
+/** `address:port` of the ingress through which other zones reach a service. */
+export function ingressOf({ spec }: Item): string | undefined {
+  const { zoneIngress } = (spec ?? {}) as { zoneIngress?: { address: string; port: number } };
+  return zoneIngress === undefined ? undefined : `${zoneIngress.address}:${String(zoneIngress.port)}`;
 }
 
 /** skipKDSHash types travel without a display name (kds-wire 5.3). */

@@ -1,0 +1,73 @@
+// Checks documents before anything is sent: unknown keys and values that schemas refuse, each with its place (decisions D7).
+import { messageOf, MeridianError, type Violation } from '../base/errors.ts';
+import { checkRoute } from '../gateway-api/check-route.ts';
+import { GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
+import { normalizeSpec } from '../resource/codec.ts';
+import { checkSpec } from '../resource/schema/check-spec.ts';
+import { droppedKeys } from './dropped-keys.ts';
+import { isObject } from './json-object.ts';
+import type { ResourceDocument } from './documents.ts';
+import { describeDocument, problemText } from './problem-text.ts';
+
+const PROTO_META = new Set([
+  'type',
+  'mesh',
+  'name',
+  'labels',
+  'kri',
+  'snis',
+  'creationTime',
+  'modificationTime',
+  'status',
+  'spec',
+]);
+
+/**
+ * @returns warnings, each with its place
+ * @throws MeridianError `invalid` that lists every fault of every document
+ */
+export function checkDocuments(documents: readonly ResourceDocument[]): string[] {
+  const warnings: string[] = [];
+  const problems: string[] = [];
+  for (const document of documents) {
+    const checked = checkDocument(document);
+    const placed = checked.violations.map((violation) => ({ place: document.placeOf(violation.field), ...violation }));
+    placed.sort((a, b) => a.place.localeCompare(b.place, 'en', { numeric: true }));
+    for (const { place, field, reason } of placed) problems.push(problemText(place, field, reason));
+    for (const warning of checked.warnings) warnings.push(`${describeDocument(document)}: ${warning}`);
+  }
+  if (problems.length > 0) throw new MeridianError('invalid', `nothing was done:\n${problems.join('\n')}`);
+  return warnings;
+}
+
+function checkDocument({ info, mesh, name, body }: ResourceDocument): {
+  violations: readonly Violation[];
+  warnings: readonly string[];
+} {
+  const labels = body['labels'] ?? {};
+  const violations = labelViolations(labels);
+  if (violations.length > 0) return { violations, warnings: [] };
+  const { spec } = body;
+  if (info.codec.kind === 'json') {
+    if (!isObject(spec)) return { violations: [{ field: 'spec', reason: 'must be an object' }], warnings: [] };
+    const resource = { labels: labels as Record<string, string>, mesh, name, spec };
+    if (GATEWAY_TYPES.has(info.name)) return { violations: checkRoute({ type: info.name, ...resource }), warnings: [] };
+    return checkSpec(info, resource, { strict: true });
+  }
+  const flat = Object.fromEntries(Object.entries(body).filter(([key]) => !PROTO_META.has(key)));
+  const written = isObject(spec) ? { ...spec, ...flat } : flat;
+  try {
+    const dropped = droppedKeys(written, normalizeSpec(info, written));
+    return { violations: dropped.map((field) => ({ field, reason: `is not a known key of ${info.name}` })), warnings: [] };
+  } catch (error) {
+    const found = error instanceof MeridianError ? error.violations : [];
+    return { violations: found.length > 0 ? found : [{ field: '', reason: messageOf(error) }], warnings: [] };
+  }
+}
+
+function labelViolations(labels: unknown): Violation[] {
+  if (!isObject(labels)) return [{ field: 'labels', reason: 'must be an object of texts' }];
+  return Object.entries(labels)
+    .filter(([, value]) => typeof value !== 'string')
+    .map(([key]) => ({ field: `labels[${JSON.stringify(key)}]`, reason: 'must be a text; quote it' }));
+}

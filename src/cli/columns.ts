@@ -1,0 +1,48 @@
+// What tables of resources show: columns that every type has, and those of single types. Columns that are `wide` come with -o wide.
+// Invariant: the others of a type fit 80 columns for names of usual length.
+import { label } from '../resource/labels.ts';
+import type { TypeInfo } from '../resource/type-registry.ts';
+import type { Item } from './api-client.ts';
+import { gatewayRouteColumns } from './columns/gateway-route.ts';
+import { meshServiceColumns } from './columns/mesh-service.ts';
+import { asObject } from './json-object.ts';
+import { ageOf } from './output.ts';
+
+export type Column = { readonly head: string; readonly wide?: boolean; readonly of: (item: Item) => string };
+
+const ZONE: Column = { head: 'ZONE', of: ({ labels }) => labels?.[label.zone] ?? '-' };
+const ORIGIN: Column = { head: 'ORIGIN', of: ({ labels }) => labels?.[label.origin] ?? '-' };
+
+/** Between NAME and AGE, where they are not ZONE and ORIGIN alone. */
+const OF_TYPE: Readonly<Record<string, readonly Column[]>> = {
+  Mesh: [],
+  Zone: [{ head: 'ENABLED', of: ({ enabled }) => (enabled === false ? 'no' : 'yes') }],
+  Dataplane: [ZONE, { head: 'ADDRESS', of: ({ networking }) => String(asObject(networking)['address'] ?? '-') }],
+  HTTPRoute: [ZONE, ...gatewayRouteColumns],
+  TCPRoute: [ZONE, ...gatewayRouteColumns],
+  MeshService: [ZONE, ...meshServiceColumns],
+};
+
+export function columnsOf(info: TypeInfo, { wide }: { wide: boolean }): readonly Column[] {
+  const own = OF_TYPE[info.name];
+  const all: Column[] = [
+    ...(info.scope === 'Mesh' ? [{ head: 'MESH', of: ({ mesh = '' }: Item) => mesh }] : []),
+    { head: 'NAME', of: displayName },
+    ...(own ?? [ZONE]),
+    { ...ORIGIN, wide: own !== undefined },
+    { head: 'STORED NAME', wide: true, of: ({ name }) => name },
+    { head: 'AGE', of: ({ modificationTime }) => ageOf(modificationTime) },
+    { head: 'LABELS', wide: true, of: labelsOf },
+  ];
+  return all.filter((column) => wide || column.wide !== true);
+}
+
+export function displayName({ name, labels }: Item): string {
+  return labels?.[label.displayName] ?? name;
+}
+
+function labelsOf({ labels = {} }: Item): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+}

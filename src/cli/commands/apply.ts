@@ -1,0 +1,112 @@
+// `meridian apply`: documents are checked here, then stored together.
+import type { Command } from 'commander';
+import { MeridianError } from '../../base/errors.ts';
+import type { ApiClient } from '../api-client.ts';
+import { planApply, sendPlan, type Applied, type ApplyPlan } from '../apply.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
+import { readDocuments } from '../documents.ts';
+import {
+  addFileOption,
+  addMeshOption,
+  addOutputOption,
+  isForPrograms,
+  type MeshOptions,
+  type OutputOptions,
+} from '../options.ts';
+import { note, print, serialize } from '../output.ts';
+import { describeDocument } from '../problem-text.ts';
+import { differenceOf } from '../show-difference.ts';
+
+type Options = ConnectOptions & MeshOptions & OutputOptions & { file: readonly string[]; dryRun?: boolean };
+
+const HELP = `
+All documents are checked first, also for keys that nobody knows; a fault is
+named by file, line and column, and then nothing is changed. What is good is
+stored in one transaction: all or nothing. Only more than 32 MiB go in several
+transactions, and that is said.
+
+Examples:
+  meridian apply -f examples/shop/global
+  meridian apply -f timeout.yaml --dry-run     show what would change
+  cat timeout.yaml | meridian apply -f -`;
+
+export function addApplyCommand(program: Command): void {
+  const command = addFileOption(program.command('apply').description('create or change resources from files')).option(
+    '--dry-run',
+    'show what would change; change nothing',
+  );
+  addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
+    .addHelpText('after', HELP)
+    .action(async (options: Partial<Options> & MeshOptions & OutputOptions, self: Command) => {
+      const { file } = options;
+      if (file === undefined) self.error("error: required option '-f, --file <source>' not specified");
+      await apply({ ...options, file });
+    });
+}
+
+async function apply({ file, mesh, output, dryRun = false, ...connection }: Options): Promise<void> {
+  const documents = await readDocuments(file, mesh);
+  const { checkDocuments } = await import('../check-documents.ts');
+  const warnings = checkDocuments(documents);
+  const client = await connect(connection);
+  const plan = await planApply(client, documents);
+  if (plan.parts.length > 1)
+    note(`${String(documents.length)} resources do not fit one request: ${String(plan.parts.length)} transactions, in order`);
+  const all: Applied[] = [];
+  try {
+    for await (const part of sendPlan(client, plan, { dryRun })) {
+      all.push(...part);
+      if (!isForPrograms(output)) for (const one of part) await show(client, one, dryRun);
+      if (plan.parts.length > 1 && plan.isTransactional) note(`${String(all.length)} of ${String(documents.length)} done`);
+    }
+  } catch (error) {
+    throw all.length === 0 || dryRun ? error : partly(error, all.length, documents.length);
+  }
+  for (const warning of warnings)
+    if (!all.some(({ messages }) => messages.some((one) => warning.endsWith(one)))) note(`warning: ${warning}`);
+  if (isForPrograms(output))
+    print(
+      serialize(
+        all.map((one) => forPrograms(one)),
+        output,
+      ),
+    );
+  else if (all.length > 1) print(summary(all, plan, dryRun));
+  const failed = all.filter(({ result }) => result === 'failed').length;
+  if (failed > 0) throw new MeridianError('invalid', `${String(failed)} of ${String(all.length)} resources could not be applied`);
+}
+
+async function show(client: ApiClient, applied: Applied, dryRun: boolean): Promise<void> {
+  const { document, result, messages } = applied;
+  const would = dryRun && result !== 'unchanged' ? `would be ${result}` : result;
+  print(`${describeDocument(document)} ${would}`);
+  for (const message of messages) print(`  ${message}`);
+  if (dryRun) for (const line of await differenceOf(client, applied)) print(`  ${line}`);
+}
+
+function forPrograms({ document, result, messages, diff }: Applied): object {
+  const { info, mesh, name } = document;
+  // What a secret holds is for nobody's screen.
+  const shown = info.adminOnly ? diff?.map(({ op, path }) => ({ op, path })) : diff;
+  return { type: info.name, ...(mesh !== '' && { mesh }), name, result, messages, ...(shown !== undefined && { diff: shown }) };
+}
+
+function summary(all: readonly Applied[], { isOneTransaction, isTransactional, parts }: ApplyPlan, dryRun: boolean): string {
+  const counts = new Map<string, number>();
+  for (const { result } of all) counts.set(result, (counts.get(result) ?? 0) + 1);
+  const listed = [...counts].map(([result, count]) => `${String(count)} ${result}`).join(', ');
+  const how = dryRun
+    ? 'nothing was changed'
+    : isOneTransaction
+      ? 'in one transaction'
+      : isTransactional
+        ? `in ${String(parts.length)} transactions`
+        : 'one by one: this control plane knows no transactions';
+  return `${String(all.length)} resources: ${listed}; ${how}`;
+}
+
+function partly(error: unknown, done: number, total: number): unknown {
+  if (!(error instanceof MeridianError)) return error;
+  const said = `${String(done)} of ${String(total)} resources are stored already, it was not one transaction; mend the rest and apply all again`;
+  return new MeridianError(error.code, `${error.message}\n${said}`, { cause: error });
+}

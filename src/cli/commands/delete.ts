@@ -1,0 +1,76 @@
+// `meridian delete`: one resource by name, or all that files name.
+import type { Command } from 'commander';
+import { MeridianError } from '../../base/errors.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
+import { readDocuments } from '../documents.ts';
+import { UsageError } from '../exit-codes.ts';
+import { findOne, requireType } from '../find.ts';
+import { addFileOption, addMeshOption, type FileOptions, type MeshOptions } from '../options.ts';
+import { note, print } from '../output.ts';
+import { describeDocument } from '../problem-text.ts';
+import { storedNameOf } from '../stored-document-name.ts';
+
+type Options = ConnectOptions & MeshOptions & FileOptions & { readonly ignoreNotFound?: boolean };
+
+const HELP = `
+A Mesh takes what is in it along; one with Dataplanes is refused. With -f the
+documents are deleted in reverse order, Meshes last.
+
+Examples:
+  meridian delete meshtimeout slow --mesh shop
+  meridian delete -f examples/shop/global --ignore-not-found`;
+
+export function addDeleteCommand(program: Command): void {
+  const command = program
+    .command('delete')
+    .description('delete a resource, or those that files name')
+    .argument('[type]', 'type, plural or short name')
+    .argument('[name]', 'display name or stored name');
+  addConnectOptions(addMeshOption(addFileOption(command)).option('--ignore-not-found', 'what does not exist counts as deleted'))
+    .addHelpText('after', HELP)
+    .action(async (type: string | undefined, name: string | undefined, options: Options) => {
+      if (options.file !== undefined && type === undefined) await deleteFiles(options.file, options);
+      else if (options.file === undefined && type !== undefined && name !== undefined) await deleteOne(type, name, options);
+      else throw new UsageError('give a type and a name, or files with -f; `meridian delete --help` shows both');
+    });
+}
+
+async function deleteOne(type: string, name: string, { mesh, ignoreNotFound = false, ...connection }: Options): Promise<void> {
+  const client = await connect(connection);
+  const info = requireType(type);
+  try {
+    const found = await findOne(client, info, mesh, name);
+    await client.delete(info, found.mesh ?? '', found.name);
+    print(`deleted ${info.name} ${found.mesh === undefined ? '' : `${found.mesh}/`}${found.name}`);
+  } catch (error) {
+    if (!ignoreNotFound || !isNotFound(error)) throw error;
+    print(`${info.name} ${name} does not exist`);
+  }
+}
+
+async function deleteFiles(files: readonly string[], { mesh, ignoreNotFound = false, ...connection }: Options): Promise<void> {
+  const documents = (await readDocuments(files, mesh)).toReversed();
+  const client = await connect(connection);
+  const failures: unknown[] = [];
+  for (const document of documents) {
+    try {
+      await client.delete(document.info, document.mesh, storedNameOf(document));
+      print(`deleted ${describeDocument(document)}`);
+    } catch (error) {
+      if (!(error instanceof MeridianError) || error.code === 'unavailable') throw error;
+      if (ignoreNotFound && isNotFound(error)) print(`${describeDocument(document)} does not exist`);
+      else {
+        failures.push(error);
+        const reasons = error.violations.map(({ reason }) => reason);
+        note(`${document.place}: ${describeDocument(document)}: ${reasons.length > 0 ? reasons.join('; ') : error.message}`);
+      }
+    }
+  }
+  if (failures.length === 0) return;
+  const message = `${String(failures.length)} of ${String(documents.length)} resources could not be deleted`;
+  throw new MeridianError(failures.every(isNotFound) ? 'not_found' : 'invalid', message);
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof MeridianError && error.code === 'not_found';
+}

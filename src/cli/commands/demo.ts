@@ -1,0 +1,17 @@
+// `meridian demo`: a whole deployment on this machine.
+import type { Command } from 'commander';
+
+export function addDemoCommand(program: Command): void {
+  program
+    .command('demo')
+    .description('run a global and the zones east and west here, apply examples/shop, show who holds what')
+    .option('--once', 'stop when all is verified to be in step; exit 0 if it is')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  meridian demo           stays up until Ctrl-C\n  meridian demo --once    verifies, on free ports, and stops',
+    )
+    .action(async ({ once = false }: { once?: boolean }) => {
+      const { demo } = await import('../demo.ts');
+      process.exitCode = await demo({ once });
+    });
+}

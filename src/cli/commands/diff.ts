@@ -1,0 +1,42 @@
+// `meridian diff`: what `apply` would change.
+import type { Command } from 'commander';
+import { planApply, sendPlan } from '../apply.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
+import { readDocuments } from '../documents.ts';
+import { EXIT } from '../exit-codes.ts';
+import { addFileOption, addMeshOption, type MeshOptions } from '../options.ts';
+import { note, print } from '../output.ts';
+import { describeDocument } from '../problem-text.ts';
+import { differenceOf } from '../show-difference.ts';
+
+const HELP = `
+Lines that begin with + would be added, lines with - removed. The exit code is
+0 when nothing would change and 5 when something would.
+
+Examples:
+  meridian diff -f examples/shop/global
+  meridian export | meridian diff -f - --context other`;
+
+export function addDiffCommand(program: Command): void {
+  addConnectOptions(addMeshOption(addFileOption(program.command('diff').description('show what apply would change'))))
+    .addHelpText('after', HELP)
+    .action(async (options: ConnectOptions & MeshOptions & { file?: readonly string[] }, self: Command) => {
+      const { file, mesh, ...connection } = options;
+      if (file === undefined) self.error("error: required option '-f, --file <source>' not specified");
+      const documents = await readDocuments(file, mesh);
+      const { checkDocuments } = await import('../check-documents.ts');
+      checkDocuments(documents);
+      const client = await connect(connection);
+      let differing = 0;
+      for await (const part of sendPlan(client, await planApply(client, documents), { dryRun: true })) {
+        for (const one of part) {
+          if (one.result === 'unchanged') continue;
+          differing += 1;
+          print(`${describeDocument(one.document)} would be ${one.result}`);
+          for (const line of await differenceOf(client, one)) print(`  ${line}`);
+        }
+      }
+      note(`${String(differing)} of ${String(documents.length)} resources differ`);
+      if (differing > 0) process.exitCode = EXIT.differs;
+    });
+}

@@ -1,0 +1,99 @@
+// `meridian edit`: a resource in an editor, stored only if nobody else has written it meanwhile.
+import type { Command } from 'commander';
+import { stringify } from 'yaml';
+import { MeridianError } from '../../base/errors.ts';
+import type { ApiClient } from '../api-client.ts';
+import { editable } from '../applyable.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
+import { parseDocuments, type ResourceDocument } from '../documents.ts';
+import { EditedFile, withComments, withoutComments } from '../edit-text.ts';
+import { findOne, requireType } from '../find.ts';
+import { addMeshOption, type MeshOptions } from '../options.ts';
+import { note, print } from '../output.ts';
+import { problemText } from '../problem-text.ts';
+
+const HELP = `
+The editor is that of VISUAL or EDITOR, else vi. If somebody else writes the
+resource meanwhile, nothing is stored, and your text is kept in a file.
+
+Examples:
+  meridian edit meshtimeout slow --mesh shop
+  EDITOR='code --wait' meridian edit mesh shop`;
+
+export function addEditCommand(program: Command): void {
+  const command = program
+    .command('edit')
+    .description('change a resource in your editor')
+    .argument('<type>', 'type, plural or short name')
+    .argument('<name>', 'display name or stored name');
+  addConnectOptions(addMeshOption(command))
+    .addHelpText('after', HELP)
+    .action(async (type: string, name: string, { mesh, ...connection }: ConnectOptions & MeshOptions) =>
+      edit(await connect(connection), type, name, mesh),
+    );
+}
+
+async function edit(client: ApiClient, typeName: string, name: string, mesh: string): Promise<void> {
+  const info = requireType(typeName);
+  const { name: storedName, mesh: inMesh = '' } = await findOne(client, info, mesh, name);
+  const found = await client.getTagged(info, inMesh, storedName);
+  if (found === undefined) throw new MeridianError('not_found', `${info.name} ${name} was deleted just now`);
+  const about = `${info.name} ${inMesh === '' ? '' : `${inMesh}/`}${storedName}`;
+  const original = stringify(editable(found.item));
+  const file = await EditedFile.create(`${storedName.slice(0, 100)}.yaml`);
+  let text = original;
+  let problems: string[] = [];
+  for (;;) {
+    const edited = withoutComments(await file.edit(withComments(text, about, problems)));
+    if (edited === original) {
+      await file.remove();
+      print(`${about} unchanged`);
+      return;
+    }
+    // Whoever closes the editor without mending it has given up.
+    if (problems.length > 0 && edited === text) throw kept(file, new MeridianError('invalid', problems.join('\n')));
+    text = edited;
+    try {
+      const warnings = await store(client, readOne(text, file.path, { info, mesh: inMesh, name: storedName }), found.etag);
+      await file.remove();
+      print(`${about} updated`);
+      for (const warning of warnings) note(`warning: ${warning}`);
+      return;
+    } catch (error) {
+      if (!(error instanceof MeridianError) || error.code !== 'invalid') throw kept(file, error);
+      problems = error.message.split('\n');
+      note(error.message);
+    }
+  }
+}
+
+type Wanted = Pick<ResourceDocument, 'info' | 'mesh' | 'name'>;
+
+/** @throws MeridianError `invalid` when it is another resource now, or none */
+function readOne(text: string, path: string, wanted: Wanted): ResourceDocument {
+  const [document, ...others] = parseDocuments([{ name: path, text }], wanted.mesh);
+  if (document === undefined || others.length > 0) throw new MeridianError('invalid', 'the file must hold this one resource');
+  if (document.info !== wanted.info || document.mesh !== wanted.mesh || document.name !== wanted.name)
+    throw new MeridianError('invalid', 'type, mesh and name must stay; apply makes a new resource');
+  return document;
+}
+
+async function store(client: ApiClient, document: ResourceDocument, etag: string | undefined): Promise<string[]> {
+  const { checkDocuments } = await import('../check-documents.ts');
+  checkDocuments([document]);
+  const { info, mesh, name, body } = document;
+  try {
+    return (await client.put(info, mesh, name, body, { ifMatch: etag })).warnings;
+  } catch (error) {
+    if (!(error instanceof MeridianError) || error.violations.length === 0) throw error;
+    const lines = error.violations.map(({ field, reason }) => problemText(document.placeOf(field), field, reason));
+    throw new MeridianError('invalid', lines.join('\n'), { cause: error });
+  }
+}
+
+function kept(file: EditedFile, error: unknown): unknown {
+  if (!(error instanceof MeridianError)) return error;
+  const what = error.code === 'conflict' ? 'Somebody else has written it meanwhile, so nothing' : 'Nothing';
+  const next = `see how it differs: meridian diff -f ${file.path}\n  store it all the same: meridian apply -f ${file.path}`;
+  return new MeridianError(error.code, `${error.message}\n${what} was stored. Your text is kept;\n  ${next}`, { cause: error });
+}

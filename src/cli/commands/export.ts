@@ -1,0 +1,50 @@
+// `meridian export`: all that was written on a control plane, as documents that `apply` takes.
+import type { Command } from 'commander';
+import { stringify } from 'yaml';
+import { applyable } from '../applyable.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
+import { exportedTypes, isCopy, isDerived } from '../export-order.ts';
+import { note, print } from '../output.ts';
+
+type Options = ConnectOptions & { readonly mesh?: string; readonly includeSecrets?: boolean };
+
+const HELP = `
+The documents come in an order in which they can be applied, Meshes first,
+without what control planes compute. Copies of what was written on another
+control plane are left out: export them there. Secrets are signing keys and
+certificates: whoever has them can sign tokens, so keep such a file safe.
+
+Examples:
+  meridian export > everything.yaml
+  meridian export --mesh shop --include-secrets > shop.yaml
+  meridian apply -f everything.yaml --context other`;
+
+export function addExportCommand(program: Command): void {
+  const command = program
+    .command('export')
+    .description('all resources as documents that apply takes')
+    .option('-m, --mesh <mesh>', 'only this mesh and what is in it')
+    .option('-a, --include-secrets', 'secrets too; only admins may');
+  addConnectOptions(command).addHelpText('after', HELP).action(exportAll);
+}
+
+async function exportAll({ mesh, includeSecrets = false, ...connection }: Options): Promise<void> {
+  const client = await connect(connection);
+  const { mode } = await client.index();
+  let exported = 0;
+  let copies = 0;
+  for (const info of exportedTypes({ secrets: includeSecrets })) {
+    if (mesh !== undefined && info.scope === 'Global' && info.name !== 'Mesh') continue;
+    const items = await client.list(info, info.scope === 'Mesh' ? mesh : undefined);
+    for (const item of items) {
+      if (info.name === 'Mesh' && mesh !== undefined && item.name !== mesh) continue;
+      if (isCopy(item, mode)) copies += 1;
+      else if (!isDerived(item)) {
+        print(`${exported === 0 ? '' : '---\n'}${stringify(applyable(info, item)).trimEnd()}`);
+        exported += 1;
+      }
+    }
+  }
+  const left = copies === 0 ? '' : `; ${String(copies)} copies of other control planes were left out`;
+  note(`${String(exported)} resources${left}${includeSecrets ? '' : '; without secrets'}`);
+}

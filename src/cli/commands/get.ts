@@ -1,0 +1,111 @@
+// `meridian get`: the resources of a type, or one of them, once or as they change.
+import { Option, type Command } from 'commander';
+import type { TypeInfo } from '../../resource/type-registry.ts';
+import type { ApiClient, Item } from '../api-client.ts';
+import { columnsOf } from '../columns.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
+import { UsageError } from '../exit-codes.ts';
+import { findOne, requireType, typeNames } from '../find.ts';
+import { addMeshOption, addOutputOption, collect, isForPrograms, type MeshOptions, type OutputOptions } from '../options.ts';
+import { note, print, serialize, table } from '../output.ts';
+import { resourceForms } from '../resource-form.ts';
+import { filterOf } from '../selector.ts';
+import { watchResources } from '../watch-resources.ts';
+
+type Options = ConnectOptions &
+  MeshOptions &
+  OutputOptions & {
+    readonly allMeshes?: boolean;
+    readonly watch?: boolean;
+    readonly selector?: readonly string[];
+    readonly zone?: string;
+    readonly format: string;
+  };
+
+export function addGetCommand(program: Command): void {
+  const command = program
+    .command('get')
+    .description('show the resources of a type, or one of them')
+    .argument('<type>', 'type, plural or short name: MeshTimeout, meshtimeouts, mt')
+    .argument('[name]', 'display name or stored name');
+  addMeshOption(command)
+    .option('-A, --all-meshes', 'of all meshes')
+    .option('-l, --selector <labels>', 'only with these labels: team=a,app=shop', collect)
+    .option('--zone <zone>', 'only those of this zone')
+    .option('-w, --watch', 'show changes as they happen, until Ctrl-C');
+  addConnectOptions(addOutputOption(command))
+    .addOption(
+      new Option('--format <form>', 'form of the resources, with -o json or yaml')
+        .choices(Object.keys(resourceForms))
+        .default('universal'),
+    )
+    .addHelpText('after', help)
+    .action(get);
+}
+
+function help(): string {
+  return `
+Examples:
+  meridian get meshes
+  meridian get mt --mesh shop -l team=storefront
+  meridian get meshservice cart --zone east -o yaml
+  meridian get meshservices -A -w
+
+Types, with their short names:
+${typeNames()}`;
+}
+
+async function get(typeName: string, name: string | undefined, options: Options): Promise<void> {
+  const { mesh, output, allMeshes = false, watch = false, selector, zone, format, ...connection } = options;
+  const info = requireType(typeName);
+  const filter = filterOf({ selector, zone });
+  if (name !== undefined && (allMeshes || selector !== undefined))
+    throw new UsageError('a name says it all: leave out --all-meshes and --selector');
+  if (format !== 'universal' && (!isForPrograms(output) || watch))
+    throw new UsageError(`--format ${format} needs -o yaml or -o json, without --watch`);
+  const client = await connect(connection);
+  const inMesh = info.scope === 'Global' || allMeshes ? undefined : mesh;
+  if (name !== undefined) {
+    const item = await findOne(client, info, mesh, name, filter);
+    if (watch) await watchResources(client, info, { mesh: item.mesh, name: item.name, filter: {} }, output);
+    else if (isForPrograms(output)) await printForm(client, info, [item], { format, output });
+    else print(tableOf(info, [item], output === 'wide'));
+    return;
+  }
+  if (watch) {
+    await watchResources(client, info, { mesh: inMesh, filter }, output);
+    return;
+  }
+  const items = await client.list(info, inMesh, filter);
+  if (isForPrograms(output) && format !== 'universal') await printForm(client, info, items, { format, output });
+  else if (isForPrograms(output)) print(serialize({ total: items.length, items }, output));
+  else if (items.length === 0) note(nothingFound(info, inMesh, filter));
+  else print(tableOf(info, items, output === 'wide'));
+}
+
+/** One after the other, as `apply` and kubectl take them. */
+async function printForm(
+  client: ApiClient,
+  info: TypeInfo,
+  items: readonly Item[],
+  { format, output }: { format: string; output: 'json' | 'yaml' },
+): Promise<void> {
+  const form = resourceForms[format];
+  if (form === undefined) throw new UsageError(`--format: must be ${Object.keys(resourceForms).join(', ')}`);
+  const documents = await form(info, items, client);
+  if (documents.length > 0)
+    print(documents.map((document) => serialize(document, output)).join(output === 'yaml' ? '\n---\n' : '\n'));
+}
+
+function nothingFound(info: TypeInfo, mesh: string | undefined, filter: Record<string, string>): string {
+  const where = mesh === undefined || info.scope === 'Global' ? '' : ` in mesh ${mesh}; -A shows all meshes`;
+  return `no ${info.plural.toLowerCase()}${Object.keys(filter).length > 0 ? ' with these labels' : ''}${where}`;
+}
+
+function tableOf(info: TypeInfo, items: readonly Item[], wide: boolean): string {
+  const columns = columnsOf(info, { wide });
+  return table(
+    columns.map(({ head }) => head),
+    items.map((item) => columns.map((column) => column.of(item))),
+  );
+}

@@ -1,0 +1,94 @@
+import { mkdtempSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { chooseControlPlane, DEFAULT_ADDRESS, endpointOf } from './connect.ts';
+import {
+  addControlPlane,
+  parseContexts,
+  readContexts,
+  removeControlPlane,
+  requireControlPlane,
+  writeContexts,
+  type Contexts,
+} from './contexts.ts';
+
+const contexts: Contexts = {
+  current: 'prod',
+  controlPlanes: [
+    { name: 'prod', address: 'https://prod:5682', token: 'of-prod', caCertFile: '/ca.pem' },
+    { name: 'east', address: 'http://east:5681' },
+  ],
+};
+const none: Contexts = { current: null, controlPlanes: [] };
+
+describe('the control plane that is talked to', () => {
+  it('is that of the flag, of --context, of the environment, the current one, this machine: in that order', () => {
+    const env = { MERIDIAN_ADDRESS: 'http://env:5681' };
+    const address = (...args: Parameters<typeof chooseControlPlane>): string => chooseControlPlane(...args).address;
+    expect(address({ address: 'http://flag:1' }, env, contexts)).toBe('http://flag:1');
+    expect(address({ context: 'east' }, env, contexts)).toBe('http://east:5681');
+    expect(address({}, env, contexts)).toBe('http://env:5681');
+    expect(address({}, {}, contexts)).toBe('https://prod:5682');
+    expect(address({}, {}, none)).toBe(DEFAULT_ADDRESS);
+  });
+
+  it('alone is sent the token that its context holds', () => {
+    expect(chooseControlPlane({}, {}, contexts).token).toBe('of-prod');
+    expect(chooseControlPlane({ address: 'http://flag:1' }, {}, contexts).token).toBeUndefined();
+    expect(chooseControlPlane({}, { MERIDIAN_ADDRESS: 'http://env:1' }, contexts).token).toBeUndefined();
+    expect(chooseControlPlane({ context: 'east' }, {}, contexts).token).toBeUndefined();
+  });
+
+  it('is sent a given token before any other', () => {
+    const env = { MERIDIAN_TOKEN: 'of-env' };
+    expect(chooseControlPlane({ token: 'given' }, env, contexts)).toMatchObject({ token: 'given', caCertFile: '/ca.pem' });
+    expect(chooseControlPlane({}, env, contexts).token).toBe('of-env');
+    const fromFile = chooseControlPlane({ tokenFile: 'a.token' }, {}, contexts);
+    expect([fromFile.token, fromFile.tokenFile]).toEqual([undefined, 'a.token']);
+  });
+
+  it('is refused when the options contradict each other', () => {
+    expect(() => chooseControlPlane({ address: 'http://a', context: 'east' }, {}, contexts)).toThrow('not both');
+    expect(() => chooseControlPlane({ token: 'a', tokenFile: 'b' }, {}, contexts)).toThrow('not both');
+    expect(() => chooseControlPlane({ clientCertFile: 'a' }, {}, contexts)).toThrow('together');
+    expect(() => chooseControlPlane({ context: 'west' }, {}, contexts)).toThrow('there are prod, east');
+  });
+
+  it('names the option of a file that cannot be read', async () => {
+    await expect(endpointOf({ name: '', address: 'http://a/', tokenFile: '/nowhere' })).rejects.toThrow('--token-file');
+    expect(await endpointOf({ name: '', address: 'http://a/' })).toMatchObject({ address: 'http://a' });
+  });
+});
+
+describe('contexts', () => {
+  it('are kept in a file that only their owner reads', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'meridian-contexts-')), 'deep', 'config');
+    expect(await readContexts(file)).toEqual(none);
+    await writeContexts(contexts, file);
+    expect(await readContexts(file)).toEqual(contexts);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700);
+  });
+
+  it('are added and removed by name', () => {
+    const added = addControlPlane(none, { name: 'a', address: 'http://a' }, { overwrite: false });
+    expect(added.current).toBe('a');
+    expect(() => addControlPlane(added, { name: 'a', address: 'http://b' }, { overwrite: false })).toThrow('--overwrite');
+    const replaced = addControlPlane(added, { name: 'a', address: 'http://b' }, { overwrite: true });
+    expect(requireControlPlane(replaced, 'a').address).toBe('http://b');
+    expect(removeControlPlane(replaced, 'a')).toEqual(none);
+    expect(() => removeControlPlane(none, 'a')).toThrow('config control-planes add');
+  });
+
+  it.each([
+    '[]',
+    'current: 5',
+    'controlPlanes: {}',
+    'controlPlanes: [{ name: a }]',
+    'a: [1',
+    'controlPlanes: [{ name: a, address: b, token: 5 }]',
+  ])('that are damaged are refused: %s', (text) => {
+    expect(() => parseContexts(text, 'the-file')).toThrow('the-file');
+  });
+});

@@ -1,0 +1,26 @@
+// What the exit code of the command says, for scripts. Codes are a contract: --help prints this table.
+import { MeridianError } from '../base/errors.ts';
+
+export const EXIT = { done: 0, failed: 1, usage: 2, notFound: 3, unreachable: 4, differs: 5 } as const;
+
+export const EXIT_HELP = `Exit codes:
+  0  done
+  1  refused or failed; the text says why and what to do
+  2  the call was not understood: an unknown command, option, type or context
+  3  what was asked for does not exist
+  4  the control plane cannot be reached, or cannot use its store now
+  5  \`meridian diff\` found differences`;
+
+/** The call itself is wrong: nothing was tried. */
+export class UsageError extends MeridianError {
+  constructor(message: string) {
+    super('bad_request', message);
+  }
+}
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof UsageError) return EXIT.usage;
+  if (!(error instanceof MeridianError)) return EXIT.failed;
+  if (error.code === 'not_found') return EXIT.notFound;
+  return error.code === 'unavailable' ? EXIT.unreachable : EXIT.failed;
+}

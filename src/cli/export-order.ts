@@ -1,0 +1,30 @@
+// Which types `export` gives, in an order in which they can be applied: what others need comes first. Pure.
+import { label } from '../resource/labels.ts';
+import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
+import type { Item } from './api-client.ts';
+
+/** Meshes, then what is in no mesh, then what is in one: secrets, services, the rest as the registry has it. */
+export function exportedTypes({ secrets }: { secrets: boolean }): TypeInfo[] {
+  return resourceTypes
+    .filter(
+      ({ path, isInsight, adminOnly, writers }) => path !== '' && !isInsight && writers !== 'none' && (secrets || !adminOnly),
+    )
+    .toSorted((a, b) => rank(a) - rank(b));
+}
+
+function rank({ name, scope, adminOnly, policy }: TypeInfo): number {
+  if (name === 'Mesh') return 0;
+  if (scope === 'Global') return 1;
+  return adminOnly ? 2 : policy === null ? 3 : 4;
+}
+
+/** Whether the resource belongs to another control plane: there it is exported, here it cannot be applied. */
+export function isCopy({ labels }: Item, mode: string | undefined): boolean {
+  const origin = labels?.[label.origin];
+  return mode !== undefined && origin !== undefined && origin !== mode;
+}
+
+/** Whether a control plane has made it of another resource, which is exported: it will be made again where that is applied. */
+export function isDerived({ labels }: Item): boolean {
+  return labels?.[label.managedBy] === 'gateway-api';
+}

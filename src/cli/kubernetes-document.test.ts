@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../resource/types.ts';
+import { fromKubernetes } from './kubernetes-document.ts';
+
+const spec = {
+  parentRefs: [{ kind: 'Service', name: 'cart' }],
+  rules: [{ forwardTo: [{ backendRef: { name: 'cart' }, port: 80 }] }],
+};
+
+function route(rest: JsonObject = {}): JsonObject {
+  const metadata = { name: 'cart-route', namespace: 'shop', labels: { 'kuma.io/mesh': 'm', team: 'a' } };
+  return { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', metadata, spec, ...rest };
+}
+
+describe('a Gateway API document that is applied', () => {
+  it.each(['v1', 'v1beta1', 'v1alpha2', 'v1alpha1'])('is read in version %s', (version) => {
+    expect(fromKubernetes(route({ apiVersion: `gateway.networking.k8s.io/${version}` }))).toEqual({
+      ...{ type: 'HTTPRoute', mesh: 'm', name: 'cart-route', spec },
+      labels: { team: 'a', 'k8s.kuma.io/namespace': 'shop' },
+    });
+  });
+
+  it.each<[string, JsonObject, RegExp]>([
+    ['another version', { apiVersion: 'gateway.networking.k8s.io/v9' }, /^apiVersion: must be one of/],
+    ['a kind without a home', { kind: 'TLSRoute' }, /^kind: "TLSRoute" has no home in a mesh: write HTTPRoute or TCPRoute/],
+    ['no name', { metadata: { namespace: 'shop' } }, /^metadata\.name: must be given/],
+  ])('is refused with %s', (_, rest, expected) => {
+    expect(fromKubernetes(route(rest))).toMatch(expected);
+  });
+});

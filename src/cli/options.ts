@@ -1,0 +1,28 @@
+// Options that several commands have, spelled the same everywhere.
+import { Option, type Command } from 'commander';
+import type { Format } from './output.ts';
+
+export type OutputOptions = { readonly output: Format };
+export type MeshOptions = { readonly mesh: string };
+export type FileOptions = { readonly file?: readonly string[] };
+
+export function addMeshOption(command: Command): Command {
+  return command.addOption(new Option('-m, --mesh <mesh>', 'mesh of the resources').default('default').env('MERIDIAN_MESH'));
+}
+
+export function addOutputOption(command: Command, formats: readonly Format[] = ['table', 'wide', 'json', 'yaml']): Command {
+  return command.addOption(new Option('-o, --output <format>', 'form of the answer').choices(formats).default('table'));
+}
+
+export function addFileOption(command: Command): Command {
+  return command.option('-f, --file <source>', 'file, folder, URL, or - for standard input; may be given again', collect);
+}
+
+/** For options that may be given again. */
+export function collect(value: string, before: readonly string[] = []): string[] {
+  return [...before, value];
+}
+
+export function isForPrograms(output: Format): output is 'json' | 'yaml' {
+  return output === 'json' || output === 'yaml';
+}

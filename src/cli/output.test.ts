@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { ageOf, table, usesColour } from './output.ts';
+
+describe('output', () => {
+  it('has colour for a person at a terminal who did not refuse it', () => {
+    expect(usesColour({ isTTY: true }, {})).toBe(true);
+    expect(usesColour({ isTTY: true }, { NO_COLOR: '1' })).toBe(false);
+    expect(usesColour({ isTTY: true }, { TERM: 'dumb' })).toBe(false);
+    expect(usesColour({}, {})).toBe(false);
+  });
+
+  it('puts three spaces between columns', () => {
+    expect(table(['A', 'LONG'], [['value', 'x']])).toBe('A       LONG\nvalue   x');
+  });
+
+  it.each([
+    [59, '59s'],
+    [60 * 5, '5m'],
+    [3600 * 2, '2h'],
+    [86_400, '1d'],
+    [86_400 * 365, '1y'],
+  ])('writes an age of %i s as %s (rest-api 6)', (seconds, text) => {
+    const now = Date.parse('2026-01-02T00:00:00Z');
+    expect(ageOf(new Date(now - seconds * 1000).toISOString(), now)).toBe(text);
+    expect(ageOf(undefined, now)).toBe('never');
+  });
+});

@@ -1,0 +1,74 @@
+// Where in a file a field stands: from a path of a violation, `spec.to[0].default.http.requestTimeout`, to line and column, by
+// the ranges that the YAML library keeps of its nodes. Files are parsed again for this alone, once, and only when something is wrong.
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node } from 'yaml';
+
+export type Position = { readonly line: number; readonly column: number };
+type Step = string | number;
+
+export class SourceFile {
+  readonly name: string;
+  readonly #text: string;
+  #parsed: { readonly documents: readonly Document.Parsed[]; readonly lines: LineCounter } | undefined;
+
+  constructor(name: string, text: string) {
+    this.name = name;
+    this.#text = text;
+  }
+
+  /**
+   * The key of that field in the document; where it is missing, the key of what should hold it.
+   * @param index of the document in the file, from 0
+   */
+  positionOf(index: number, path: string): Position {
+    const { documents, lines } = (this.#parsed ??= parse(this.#text));
+    const document = documents[index];
+    if (document === undefined) return { line: 1, column: 1 };
+    const { line, col } = lines.linePos(offsetOf(document, pathSteps(path)));
+    return { line, column: col };
+  }
+
+  /** That line, for people. */
+  line(number: number): string {
+    return this.#text.split('\n', number)[number - 1] ?? '';
+  }
+}
+
+/** `spec.to[0].labels["kuma.io/zone"]` → spec, to, 0, labels, kuma.io/zone. What cannot be read ends the path. */
+export function pathSteps(path: string): Step[] {
+  const steps: Step[] = [];
+  const part = /\.?([A-Za-z_$][\w$-]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/y;
+  while (part.lastIndex < path.length) {
+    const [, key, index, quoted] = part.exec(path) ?? [];
+    if (key !== undefined) steps.push(key);
+    else if (index !== undefined) steps.push(Number(index));
+    else if (quoted !== undefined) steps.push(JSON.parse(quoted) as string);
+    else break;
+  }
+  return steps;
+}
+
+function parse(text: string): { documents: Document.Parsed[]; lines: LineCounter } {
+  const lines = new LineCounter();
+  const documents = parseAllDocuments(text, { lineCounter: lines });
+  return { documents: Array.isArray(documents) ? documents : [], lines };
+}
+
+function offsetOf(document: Document.Parsed, steps: readonly Step[]): number {
+  let node: Node | null = document.contents;
+  let offset = node?.range?.[0] ?? document.range[0];
+  for (const step of steps) {
+    if (isAlias(node)) node = node.resolve(document) ?? null;
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step));
+      if (pair === undefined) break;
+      offset = (pair.key as Node).range?.[0] ?? offset;
+      node = pair.value as Node | null;
+    } else if (isSeq(node)) {
+      const item = node.items[Number(step)] as Node | undefined;
+      if (item === undefined) break;
+      offset = item.range?.[0] ?? offset;
+      node = item;
+    } else break;
+  }
+  return offset;
+}

@@ -1,0 +1,16 @@
+// One fault of a document for people: place, field, reason; on a second line where one of 80 columns does not hold it.
+import type { ResourceDocument } from './documents.ts';
+
+const WIDTH = 80;
+
+/** `  shop.yaml:9:15: spec.to[0]: must be …` */
+export function problemText(place: string, field: string, reason: string): string {
+  const where = field === '' ? place : `${place}: ${field}`;
+  const line = `  ${where}: ${reason}`;
+  return line.length <= WIDTH && !reason.includes('\n') ? line : `  ${where}\n    ${reason.replaceAll('\n', '\n    ')}`;
+}
+
+/** `MeshTimeout shop/slow`. */
+export function describeDocument({ info, mesh, name }: Pick<ResourceDocument, 'info' | 'mesh' | 'name'>): string {
+  return `${info.name} ${mesh === '' ? '' : `${mesh}/`}${name}`;
+}

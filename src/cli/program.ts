@@ -1,0 +1,61 @@
+// The command line as a table: one line a command, in the order in which --help shows them.
+import { Command } from 'commander';
+import { productName, productVersion } from '../base/version.ts';
+import { addApplyCommand } from './commands/apply.ts';
+import { addCompletionCommand } from './commands/completion.ts';
+import { addConfigCommand } from './commands/config.ts';
+import { addDeleteCommand } from './commands/delete.ts';
+import { addDemoCommand } from './commands/demo.ts';
+import { addDiffCommand } from './commands/diff.ts';
+import { addEditCommand } from './commands/edit.ts';
+import { addExportCommand } from './commands/export.ts';
+import { addGenerateCommand } from './commands/generate.ts';
+import { addGetCommand } from './commands/get.ts';
+import { addInspectCommand } from './commands/inspect.ts';
+import { addVersionCommand } from './commands/version.ts';
+import { EXIT_HELP } from './exit-codes.ts';
+import { addExplainSync } from './explain-sync.ts';
+import { addRunCommands } from './run-commands.ts';
+
+const HELP = `
+First steps:
+  meridian demo                 a global and two zones on this machine
+  meridian get meshes           what a control plane holds
+  meridian apply -f FILE        change it
+  meridian inspect zones        how the zones are doing
+
+Every command has --help with examples.
+
+${EXIT_HELP}`;
+
+/** The whole tree; nothing is parsed yet. It throws CommanderError instead of ending the process. */
+export function createProgram(): Command {
+  const program = new Command('meridian')
+    .description('A multizone control plane: one global and many zones, kept in step within milliseconds.')
+    .version(`${productName} ${productVersion}`, '-V, --version', 'the version of this command')
+    .showHelpAfterError('(--help shows what is possible)')
+    .exitOverride()
+    .addHelpText('after', HELP);
+  program.commandsGroup('Resources:');
+  addGetCommand(program);
+  addApplyCommand(program);
+  addDiffCommand(program);
+  addEditCommand(program);
+  addDeleteCommand(program);
+  addExportCommand(program);
+  program.commandsGroup('What is going on:');
+  addInspectCommand(program);
+  addExplainSync(program);
+  program.commandsGroup('Control planes:');
+  addDemoCommand(program);
+  addRunCommands(program);
+  program.commandsGroup('Access and set-up:');
+  program.addHelpCommand(
+    new Command('help').argument('[command]').description('the help of a command').helpGroup('Access and set-up:'),
+  );
+  addGenerateCommand(program);
+  addConfigCommand(program);
+  addCompletionCommand(program);
+  addVersionCommand(program);
+  return program;
+}

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { readEvents, type ServerEvent } from './server-events.ts';
+
+async function* bytes(...parts: string[]): AsyncGenerator<Buffer> {
+  for (const part of parts) yield Buffer.from(part);
+}
+
+async function collect(parts: string[], events: ServerEvent[] = []): Promise<ServerEvent[]> {
+  for await (const event of readEvents(bytes(...parts), new AbortController().signal)) events.push(event);
+  return events;
+}
+
+describe('server-sent events', () => {
+  it('are read whatever the pieces, comments aside, and an end that nobody asked for is an error', async () => {
+    const text = ': watching\n\nevent: put\nid: 3\ndata: {"name":"é"}\n\n: alive\n\nevent: synced\ndata: {}\n\n';
+    for (const size of [1, 7, 1000]) {
+      const raw = Buffer.from(text).toString('latin1');
+      const pieces = raw.match(new RegExp(`[^]{1,${String(size)}}`, 'g')) ?? [];
+      const events: ServerEvent[] = [];
+      const stream = (async function* () {
+        for (const piece of pieces) yield Buffer.from(piece, 'latin1');
+      })();
+      const reading = (async () => {
+        for await (const event of readEvents(stream, new AbortController().signal)) events.push(event);
+      })();
+      await expect(reading).rejects.toThrow('start it again');
+      expect(events).toEqual([
+        { event: 'put', data: { name: 'é' } },
+        { event: 'synced', data: {} },
+      ]);
+    }
+  });
+
+  it('pass on what the server says last', async () => {
+    await expect(collect(['event: error\ndata: {"title":"Payload too large","detail":"narrow the list"}\n\n'])).rejects.toThrow(
+      'Payload too large: narrow the list',
+    );
+  });
+});

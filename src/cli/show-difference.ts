@@ -1,0 +1,44 @@
+// The difference that a write makes, as lines of YAML for people.
+import type { Json } from '../resource/types.ts';
+import { stringify } from 'yaml';
+import { styleText } from 'node:util';
+import type { ApiClient } from './api-client.ts';
+import { applyPatch } from './apply-patch.ts';
+import type { Applied } from './apply.ts';
+import { asObject } from './json-object.ts';
+import { usesColour } from './output.ts';
+import { storedNameOf } from './stored-document-name.ts';
+import { diffLines } from './text-diff.ts';
+
+/** Lines of `- `, `+ ` and what stands around; none where nothing changes. Reads what is there now. */
+export async function differenceOf(client: ApiClient, { document, result, diff = [] }: Applied): Promise<string[]> {
+  if (diff.length === 0) return [];
+  const { info, mesh } = document;
+  const stored = result === 'created' ? undefined : await client.get(info, mesh, storedNameOf(document));
+  const before: Json = stored ?? null;
+  const after = applyPatch(before, diff);
+  if (!info.adminOnly) return paint(diffLines(textOf(before), textOf(after)));
+  const isChanged = asObject(before)['data'] !== asObject(after)['data'];
+  return paint(
+    diffLines(textOf(hidden(before, '(hidden)')), textOf(hidden(after, isChanged ? '(hidden, changed)' : '(hidden)'))),
+  );
+}
+
+/** What a secret holds is for nobody's screen. */
+export function hidden(resource: Json, shown: string): Json {
+  const object = asObject(resource);
+  return object['data'] === undefined ? resource : { ...object, data: shown };
+}
+
+function textOf(resource: Json): string {
+  if (resource === null) return '';
+  const { creationTime: _created, modificationTime: _modified, ...rest } = asObject(resource);
+  return stringify(rest);
+}
+
+function paint(lines: readonly string[]): string[] {
+  if (!usesColour(process.stdout)) return [...lines];
+  return lines.map((line) =>
+    line.startsWith('-') ? styleText('red', line) : line.startsWith('+') ? styleText('green', line) : line,
+  );
+}

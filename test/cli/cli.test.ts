@@ -1,0 +1,335 @@
+// Every command once, as a person types it: the real executable against a real global process.
+import { once } from 'node:events';
+import { readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CommandLine, type Outcome } from './command-line.ts';
+
+const SHOP = join(import.meta.dirname, '../../examples/shop/global');
+
+let line: CommandLine;
+let started: CommandLine | undefined;
+
+beforeAll(async () => {
+  started = line = await CommandLine.start();
+  const applied = await line.run(['apply', '-f', SHOP]);
+  expect(applied).toMatchObject({ code: 0, stderr: '' });
+  expect(applied.stdout).toContain('MeshTimeout shop/slow created');
+  expect(applied.stdout).toMatch(/10 resources: 10 created; in one transaction\n$/);
+}, 60_000);
+
+afterAll(() => started?.stop());
+
+function timeout(name: string, requestTimeout: string, more = ''): string {
+  return `type: MeshTimeout
+name: ${name}
+mesh: shop
+${more}spec:
+  targetRef: { kind: Mesh }
+  to:
+    - targetRef: { kind: Mesh }
+      default: { http: { requestTimeout: ${requestTimeout} } }
+`;
+}
+
+async function run(...args: string[]): Promise<Outcome> {
+  return await line.run(args);
+}
+
+async function requestTimeoutOf(name: string): Promise<unknown> {
+  const { stdout } = await run('get', 'mt', name, '--mesh', 'shop', '-o', 'json');
+  const { spec } = JSON.parse(stdout) as { spec: { to: { default: { http: { requestTimeout: string } } }[] } };
+  return spec.to[0]?.default.http.requestTimeout;
+}
+
+describe('apply', () => {
+  it('names the file, line and column of what nobody knows, and changes nothing', async () => {
+    await line.write(
+      'bad.yaml',
+      `${timeout('good', '1s')}---\n${timeout('bad', '1s').replace('requestTimeout', 'requestTimeuot')}`,
+    );
+    const { code, stdout, stderr } = await run('apply', '-f', 'bad.yaml');
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('bad.yaml:17:26: spec.to[0].default.http.requestTimeuot');
+    expect(stderr).toContain('did you mean "requestTimeout"?');
+    expect((await run('get', 'mt', 'good', '--mesh', 'shop')).code).toBe(3);
+  });
+
+  it('shows with --dry-run what would change, without colour, and changes nothing', async () => {
+    const input = timeout('slow', '30s');
+    const { code, stdout } = await line.run(['apply', '-f', '-', '--dry-run'], { input });
+    expect(code).toBe(0);
+    expect(stdout).toContain('MeshTimeout shop/slow would be updated');
+    expect(stdout).toMatch(/^ {2}- +requestTimeout: 20s$/m);
+    expect(stdout).toMatch(/^ {2}\+ +requestTimeout: 30s$/m);
+    expect(stdout).not.toContain('\u001b');
+    expect(await requestTimeoutOf('slow')).toBe('20s');
+  });
+
+  it('is refused where the mesh is missing, and says where it is named', async () => {
+    const { code, stderr } = await line.run(['apply', '-f', '-'], { input: timeout('x', '1s').replace('shop', 'nowhere') });
+    expect(code).toBe(3);
+    expect(stderr).toContain('there is no mesh "nowhere"');
+    expect(stderr).toContain('standard input:3:1: mesh');
+  });
+
+  it('answers programs in JSON', async () => {
+    const { stdout } = await line.run(['apply', '-f', '-', '-o', 'json'], { input: timeout('slow', '20s') });
+    expect(JSON.parse(stdout)).toMatchObject([{ type: 'MeshTimeout', mesh: 'shop', name: 'slow' }]);
+  });
+
+  it('takes a URL', async () => {
+    const { code, stdout } = await run('apply', '-f', `${line.address}/meshes/shop`);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^Mesh shop /) as string });
+  });
+
+  it('shows what the control plane warns of', async () => {
+    const input = timeout('idle', '1s').replace('targetRef: { kind: Mesh }', 'targetRef: { kind: MeshGateway, name: x }');
+    const { code, stdout } = await line.run(['apply', '-f', '-'], { input });
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('\n  spec.targetRef.kind: ') as string });
+  });
+});
+
+describe('get', () => {
+  it('shows a table that fits 80 columns, by any name of the type', async () => {
+    for (const type of ['MeshTimeout', 'meshtimeouts', 'mt']) {
+      const { code, stdout } = await run('get', type, '-A');
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^shop +slow +- +global +\d+\w$/m);
+      for (const row of stdout.split('\n')) expect(row.length).toBeLessThanOrEqual(80);
+    }
+  });
+
+  it('chooses by label and zone, and says when there is nothing', async () => {
+    expect((await run('get', 'meshtimeouts', '-A', '-l', 'team=payments', '-o', 'json')).stdout).toContain('"total": 1');
+    const { code, stdout, stderr } = await run('get', 'mt', '--mesh', 'shop', '--zone', 'east');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toContain('no mesh timeouts');
+  });
+
+  it('gives YAML that apply takes back unchanged, and other forms', async () => {
+    const { stdout } = await run('get', 'mt', 'slow', '--mesh', 'shop', '-o', 'yaml');
+    const again = await line.run(['apply', '-f', '-', '--dry-run'], { input: stdout });
+    expect(again.stdout).toBe('MeshTimeout shop/slow unchanged\n');
+    const list = await run('get', 'mt', '-A', '-o', 'yaml');
+    expect((await line.run(['diff', '-f', '-'], { input: list.stdout })).code).toBe(0);
+    const kubernetes = await run('get', 'mt', 'slow', '--mesh', 'shop', '-o', 'yaml', '--format', 'kubernetes');
+    expect(kubernetes.stdout).toContain('apiVersion: kuma.io/v1alpha1');
+  });
+
+  it('says what to do about a type, a name, a mesh, an address', async () => {
+    const said = async (args: string[], code: number, text: string): Promise<void> => {
+      const outcome = await run(...args);
+      expect([outcome.code, outcome.stderr]).toEqual([code, expect.stringContaining(text)]);
+    };
+    await said(['get', 'meshtimeuts'], 2, 'Did you mean meshtimeouts?');
+    await said(['get', 'mt', 'nosuch', '--mesh', 'shop'], 3, '`meridian get meshtimeouts -A`');
+    await said(['get', 'mt', '--mesh', 'nosuch'], 3, '`meridian get meshes`');
+    await said(['get', 'mt', '--address', 'http://127.0.0.1:1'], 4, '`meridian global run`');
+    await said(['get', 'mt', '-l', 'a>b'], 2, 'must be key=value');
+    await said(['get'], 2, "missing required argument 'type'");
+  });
+
+  it('watches until Ctrl-C', async () => {
+    const child = line.begin(['get', 'mt', '--mesh', 'shop', '-w']);
+    const { stdout } = child;
+    if (stdout === null) throw new Error('no output');
+    const rows = createInterface({ input: stdout })[Symbol.asyncIterator]();
+    const next = async (pattern: RegExp): Promise<void> => {
+      for (;;) {
+        const { value, done } = await rows.next();
+        if (done === true) throw new Error(`the watch ended without ${String(pattern)}`);
+        if (pattern.test(value)) return;
+      }
+    };
+    await next(/^there +shop +slow/);
+    await line.run(['apply', '-f', '-'], { input: timeout('watched', '1s') });
+    await next(/^added +shop +watched/);
+    await run('delete', 'mt', 'watched', '--mesh', 'shop');
+    await next(/^deleted +shop +watched/);
+    const ended = once(child, 'exit');
+    child.kill('SIGINT');
+    expect(await ended).toEqual([0, null]);
+  });
+});
+
+describe('edit', () => {
+  it('stores what the editor leaves, and nothing if that is the same', async () => {
+    await line.run(['apply', '-f', '-'], { input: timeout('edited', '1s') });
+    const edited = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: "sed -i 's/1s/2s/'" } });
+    expect(edited).toMatchObject({ code: 0, stdout: 'MeshTimeout shop/edited updated\n' });
+    expect(await requestTimeoutOf('edited')).toBe('2s');
+    const same = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: 'true' } });
+    expect(same).toMatchObject({ code: 0, stdout: 'MeshTimeout shop/edited unchanged\n' });
+  });
+
+  it('overwrites nobody: who was slower keeps the text in a file', async () => {
+    await line.write('theirs.json', JSON.stringify({ type: 'MeshTimeout', mesh: 'shop', name: 'edited', spec: specOf('7s') }));
+    const put = `curl -sf -X PUT -H 'content-type: application/json' -d @theirs.json ${line.address}/meshes/shop/meshtimeouts/edited`;
+    await line.write('racer.sh', `#!/bin/sh\n${put} && sed -i 's/2s/3s/' "$1"\n`, 0o700);
+    const { code, stderr } = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: './racer.sh' } });
+    expect(code).toBe(1);
+    expect(stderr).toContain('Somebody else has written it meanwhile');
+    expect(await requestTimeoutOf('edited')).toBe('7s');
+    const kept = /meridian apply -f (\S+)/.exec(stderr)?.[1] ?? '';
+    expect(readFileSync(kept, 'utf8')).toContain('requestTimeout: 3s');
+  });
+
+  it('shows what was not accepted, and gives up with whoever does not mend it', async () => {
+    const env = { EDITOR: "sed -i 's/requestTimeout/requestTimeuot/'" };
+    const { code, stderr } = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env });
+    expect(code).toBe(1);
+    expect(stderr).toContain('did you mean "requestTimeout"?');
+  });
+});
+
+function specOf(requestTimeout: string): object {
+  const targetRef = { kind: 'Mesh' };
+  return { targetRef, to: [{ targetRef, default: { http: { requestTimeout } } }] };
+}
+
+describe('diff and export', () => {
+  it('tell by the exit code whether something differs', async () => {
+    await line.write('same.yaml', timeout('diffed', '1s'));
+    await run('apply', '-f', 'same.yaml');
+    expect(await run('diff', '-f', 'same.yaml')).toMatchObject({ code: 0, stdout: '' });
+    const changed = await line.run(['diff', '-f', '-'], { input: timeout('diffed', '2s') });
+    expect([changed.code, changed.stdout]).toEqual([5, expect.stringContaining('requestTimeout: 2s')]);
+  });
+
+  it('give all that apply takes, Meshes first, and no secrets unless asked', async () => {
+    const { code, stdout, stderr } = await run('export');
+    expect([code, stderr]).toEqual([0, expect.stringContaining('without secrets')]);
+    expect(stdout.startsWith('type: Mesh\n')).toBe(true);
+    expect(stdout).not.toMatch(/Secret|creationTime|kri_/);
+    await line.write('all.yaml', stdout);
+    const applied = await run('apply', '-f', 'all.yaml');
+    expect(applied.code).toBe(0);
+    expect(applied.stdout).toMatch(/ in one transaction\n$/);
+    const secrets = await run('export', '--include-secrets', '--mesh', 'shop');
+    expect(secrets.stdout).toContain('type: Secret\nmesh: shop\n');
+    const hidden = await line.run(['diff', '-f', '-'], { input: secrets.stdout.replace(/data: .{8}/, 'data: AAAAAAAA') });
+    expect(hidden.stdout).toContain('(hidden, changed)');
+    expect(hidden.stdout).not.toContain('AAAAAAAA');
+  });
+});
+
+describe('delete', () => {
+  it('takes a name or files', async () => {
+    await line.write('gone.yaml', `type: Mesh\nname: gone\n---\n${timeout('gone', '1s').replace('mesh: shop', 'mesh: gone')}`);
+    await run('apply', '-f', 'gone.yaml');
+    const byName = await run('delete', 'meshtimeout', 'gone', '--mesh', 'gone');
+    expect(byName).toMatchObject({ code: 0, stdout: 'deleted MeshTimeout gone/gone\n' });
+    const byFile = await run('delete', '-f', 'gone.yaml', '--ignore-not-found');
+    expect(byFile).toMatchObject({ code: 0, stdout: 'MeshTimeout gone/gone does not exist\ndeleted Mesh gone\n' });
+    expect((await run('delete', '-f', 'gone.yaml')).code).toBe(3);
+    expect((await run('delete', 'mt')).code).toBe(2);
+  });
+});
+
+describe('inspect', () => {
+  it('shows zones, meshes and dataplanes', async () => {
+    const meshes = await run('inspect', 'meshes');
+    expect(meshes.stdout).toMatch(/^MESH +DATAPLANES +SERVICES +POLICIES$/m);
+    expect(meshes.stdout).toMatch(/^shop +0\/0 +1 +\d+$/m);
+    expect(await run('inspect', 'zones')).toMatchObject({ code: 0, stderr: expect.stringContaining('no zone') as string });
+    expect(await run('inspect', 'dataplanes', '--mesh', 'shop', '-o', 'json')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('"total": 0') as string,
+    });
+  });
+});
+
+describe('generate', () => {
+  it('prints tokens and nothing else', async () => {
+    const zone = await run('generate', 'zone-token', '--zone', 'east', '--valid-for', '1h');
+    expect(zone).toMatchObject({ code: 0, stderr: '' });
+    expect(claimsOf(zone.stdout)).toMatchObject({ Zone: 'east' });
+    const user = await run('generate', 'user-token', '--name', 'jo', '--group', 'a', '--group', 'b', '--valid-for', '1h');
+    expect(claimsOf(user.stdout)).toMatchObject({ Name: 'jo', Groups: ['a', 'b'] });
+    const tags = ['--tag', 'a=1', '--tag', 'a=2', '--valid-for', '1h'];
+    const dataplane = await run('generate', 'dataplane-token', '--mesh', 'shop', '--name', 'web', ...tags);
+    expect(claimsOf(dataplane.stdout)).toMatchObject({ Mesh: 'shop', Name: 'web', Tags: { a: ['1', '2'] } });
+    await line.write('jo.token', user.stdout);
+    expect((await run('get', 'meshes', '--token-file', 'jo.token')).code).toBe(0);
+    expect((await run('generate', 'zone-token', '--zone', 'East', '--valid-for', '1h')).code).toBe(1);
+    expect((await run('generate', 'zone-token', '--zone', 'east')).code).toBe(2);
+  });
+
+  it('makes a certificate that its own file lets a client trust, and a key for one reader', async () => {
+    const args = ['generate', 'tls-certificate', '--type', 'server', '--hostname', 'localhost'];
+    expect((await run(...args)).code).toBe(0);
+    for (const file of ['cert.pem', 'key.pem']) expect(statSync(join(line.folder, file)).mode & 0o777).toBe(0o600);
+    expect((await run(...args)).stderr).toContain('--overwrite');
+    const [cert, key] = ['cert.pem', 'key.pem'].map((file) => readFileSync(join(line.folder, file)));
+    const server = createServer({ cert, key }, (_request, response) => response.end('{"product":"Meridian","version":"1"}'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const address = `https://localhost:${String((server.address() as AddressInfo).port)}`;
+      const trusting = await run('version', '-a', '--address', address, '--ca-cert-file', 'cert.pem');
+      expect(trusting).toMatchObject({ code: 0, stdout: expect.stringContaining(`Meridian 1 at ${address}`) as string });
+      const other = await run('version', '-a', '--address', address);
+      expect([other.code, other.stderr]).toEqual([4, expect.stringContaining('--ca-cert-file')]);
+    } finally {
+      server.close();
+    }
+  });
+});
+
+function claimsOf(token: string): unknown {
+  expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
+  return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+}
+
+describe('config control-planes', () => {
+  it('keeps control planes by name', async () => {
+    const env = { MERIDIAN_ADDRESS: '' };
+    const config = async (...args: string[]): Promise<Outcome> => line.run(['config', 'control-planes', ...args], { env });
+    expect((await config('add', 'local', '--address', line.address)).stdout).toContain('is Meridian');
+    expect((await config('add', '--name', 'away', '--address', 'http://127.0.0.1:1')).code).toBe(4);
+    await config('add', '--name', 'away', '--address', 'http://127.0.0.1:1', '--skip-check', '--token', 'secret-token');
+    const listed = await config('list', '-o', 'yaml');
+    expect(listed.stdout).toContain('current: away');
+    expect(listed.stdout).not.toContain('secret-token');
+    expect(statSync(join(line.folder, '.meridian/config')).mode & 0o777).toBe(0o600);
+    expect((await line.run(['get', 'meshes'], { env })).code).toBe(4);
+    expect((await line.run(['get', 'meshes', '--context', 'local'], { env })).code).toBe(0);
+    expect((await run('get', 'meshes')).code).toBe(0);
+    expect((await config('use', 'local')).code).toBe(0);
+    expect((await line.run(['get', 'meshes'], { env })).code).toBe(0);
+    expect((await config('remove', 'away')).code).toBe(0);
+    expect((await config('list')).stdout).toMatch(/^\* +local +http/m);
+    expect((await config('use', 'away')).code).toBe(2);
+  });
+});
+
+describe('the rest', () => {
+  it('completes words in a shell, in bash at least', async () => {
+    const { stdout } = await run('completion', 'bash');
+    expect(stdout).toContain('complete -o default -F _meridian meridian');
+    expect((await run('__complete', 'get', 'meshht')).stdout).toBe('meshhttproutes\n');
+    expect((await run('completion', 'tcsh')).code).toBe(2);
+  });
+
+  it('says its version, and that of the control plane', async () => {
+    const { stdout } = await run('version', '-a');
+    expect(stdout).toMatch(/^Meridian \S+\nMeridian \S+ at http\S+, global\n$/);
+  });
+
+  it('shows what is possible, with exit codes, when it is not understood', async () => {
+    expect((await run('frobnicate')).code).toBe(2);
+    const { code, stdout } = await run('--help');
+    expect(code).toBe(0);
+    expect(stdout).toContain('Exit codes:');
+    expect(stdout).toContain('5  `meridian diff` found differences');
+  });
+
+  it('shows the state of a store, and prepares one', async () => {
+    const store = ['--store-path', join(line.folder, 'other/pg')];
+    expect((await run('migrate', 'up', ...store)).code).toBe(0);
+    expect((await run('migrate', 'status', ...store)).stdout).toContain('0001');
+  });
+});

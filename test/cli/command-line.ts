@@ -1,0 +1,91 @@
+// `bin/meridian` as a person calls it, with a home folder of its own, against one global process on an embedded store.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { freePort, WAIT } from '../support/control-plane.ts';
+import { vi } from 'vitest';
+
+const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
+
+export type Outcome = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+
+export class CommandLine {
+  readonly folder: string;
+  readonly address: string;
+  readonly #env: NodeJS.ProcessEnv;
+  #global: ChildProcess | undefined;
+
+  private constructor(folder: string, address: string) {
+    this.folder = folder;
+    this.address = address;
+    const inherited = Object.entries(process.env).filter(([key]) => !key.startsWith('MERIDIAN_'));
+    this.#env = { ...Object.fromEntries(inherited), HOME: folder, TMPDIR: folder };
+  }
+
+  /** Starts a global and waits until it answers. */
+  static async start(): Promise<CommandLine> {
+    const [api, kds, diagnostics] = [await freePort(), await freePort(), await freePort()];
+    const folder = await mkdtemp(join(tmpdir(), 'meridian-cli-'));
+    const line = new CommandLine(folder, `http://127.0.0.1:${String(api)}`);
+    const flags = ['--api-port', String(api), '--kds-port', String(kds), '--diagnostics-port', String(diagnostics)];
+    const child = spawn(MERIDIAN, ['global', 'run', ...flags, '--log-level', 'warn', '--set', 'apiServer.https.enabled=false'], {
+      env: line.#env,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    line.#global = child;
+    try {
+      const ready = vi.waitFor(async () => {
+        const answer = await fetch(`http://127.0.0.1:${String(diagnostics)}/ready`);
+        if (!answer.ok) throw new Error('the global is not ready');
+      }, WAIT);
+      const ended = once(child, 'exit').then(([code]) => {
+        throw new Error(`the global ended with ${String(code)} before it was ready`);
+      });
+      ended.catch(() => undefined);
+      await Promise.race([ready, ended]);
+    } catch (error) {
+      await line.stop();
+      throw error;
+    }
+    return line;
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#global;
+    if (child !== undefined && child.exitCode === null) {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await ended;
+    }
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  /** Runs a command in the folder, against the global unless `env` says otherwise. */
+  async run(args: readonly string[], options: { input?: string; env?: NodeJS.ProcessEnv } = {}): Promise<Outcome> {
+    const child = this.begin(args, options.env);
+    child.stdin?.end(options.input ?? '');
+    const [stdout, stderr, [code]] = await Promise.all([
+      child.stdout === null ? '' : text(child.stdout),
+      child.stderr === null ? '' : text(child.stderr),
+      once(child, 'close') as Promise<[number | null]>,
+    ]);
+    return { code, stdout, stderr };
+  }
+
+  /** Starts a command that runs on. */
+  begin(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
+    return spawn(MERIDIAN, [...args], {
+      cwd: this.folder,
+      env: { ...this.#env, MERIDIAN_ADDRESS: this.address, ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
+  }
+
+  async write(name: string, content: string, mode = 0o600): Promise<string> {
+    await writeFile(join(this.folder, name), content, { mode });
+    return name;
+  }
+}
