@@ -2,10 +2,8 @@
 // Invariant: a service has the same SNI on every control plane, whatever the name under which a row is stored there.
 import { fnv1a64 } from './hash-name.ts';
 import { displayNameOf, label } from './labels.ts';
+import { SYSTEM_NAMESPACE } from './policy-role.ts';
 import type { Labels } from './types.ts';
-
-/** The system namespace of a zone on Kubernetes: services in it go without a namespace (decisions D36). */
-export const SYSTEM_NAMESPACE = 'kuma-system';
 
 /** Longer names and meshes are cut to this many bytes and get an `x`: a DNS label has 63 at most. */
 const MOST_BYTES = 62;

@@ -10,7 +10,7 @@ import {
   type SubscriptionKeeper,
   type SubscriptionPeer,
 } from './kds-subscription.ts';
-import { describeProblem, dropStream, setProblem, type SyncProblems } from './sync-problem.ts';
+import { describeProblem, dropStream, renderProblems, setProblem, type SyncProblems } from './sync-problem.ts';
 import type { JsonObject } from './types.ts';
 
 export type InsightStreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
@@ -19,7 +19,12 @@ type OfStream = { readonly peer: string; readonly streamId: string };
 
 /** The events of src/kds/observer.ts, as far as an insight reads them. */
 export type InsightEvent =
-  | (OfStream & { readonly kind: 'opened'; readonly stream: InsightStreamKind; readonly authorized: boolean })
+  | (OfStream & {
+      readonly kind: 'opened';
+      readonly stream: InsightStreamKind;
+      readonly authorized: boolean;
+      readonly tokenExpiresAt?: Date | null;
+    })
   | (OfStream & { readonly kind: 'node'; readonly node: SubscriptionPeer })
   | (OfStream & { readonly kind: 'closed'; readonly stream: InsightStreamKind })
   | (OfStream & { readonly kind: 'sent'; readonly type: string })
@@ -47,9 +52,17 @@ export type InsightState = {
   readonly healthCheck: Date | null;
   /** Null until a stream of the zone was opened in this process: the row's are another's. */
   readonly problems: SyncProblems | null;
+  /** When the token of the newest stream expires; null without one. */
+  readonly tokenExpiresAt: Date | null;
 };
 
-export const emptyInsight: InsightState = { subscriptions: [], streams: {}, healthCheck: null, problems: null };
+export const emptyInsight: InsightState = {
+  subscriptions: [],
+  streams: {},
+  healthCheck: null,
+  problems: null,
+  tokenExpiresAt: null,
+};
 
 /** Takes one event into the state; the same object comes back when the event says nothing new to an insight. */
 export function foldInsight(state: InsightState, event: InsightEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
@@ -61,7 +74,7 @@ export function foldInsight(state: InsightState, event: InsightEvent, keeper: Su
 function countEvent(state: InsightState, event: InsightEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
   switch (event.kind) {
     case 'opened':
-      return openStream(state, event, keeper, now);
+      return { ...openStream(state, event, keeper, now), tokenExpiresAt: event.tokenExpiresAt ?? null };
     case 'healthCheck':
       return { ...state, healthCheck: now };
     case 'node':
@@ -146,6 +159,12 @@ export function mergeInsight(stored: JsonObject, state: InsightState, limit: num
     ...mergeStreams(stored, state.streams),
     ...(state.healthCheck !== null && { healthCheck: newer(stored['healthCheck'], state.healthCheck) }),
   };
+}
+
+/** The status to store: problems of the sync, and when the token of the zone expires; neither has a field in ZoneInsight. */
+export function renderStatus(stored: JsonObject, { problems, tokenExpiresAt }: InsightState): JsonObject {
+  if (problems === null) return stored;
+  return { ...renderProblems(problems), ...(tokenExpiresAt !== null && { tokenExpiresAt: tokenExpiresAt.toISOString() }) };
 }
 
 /** True while a subscription of the insight is open (rest-api 3). */

@@ -1,18 +1,21 @@
 // A zone control plane: what is written here goes to global, what global has is kept here. Without a global it runs alone.
 import { readFile } from 'node:fs/promises';
 import type { ProxyAdmin } from '../api/proxy-admin-routes.ts';
+import { systemClock } from '../base/clock.ts';
 import { sanitizedConfig, type Config } from '../base/config.ts';
-import { MeridianError } from '../base/errors.ts';
+import { MeridianError, messageOf } from '../base/errors.ts';
 import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
 import { sinkOf, sourceOf } from '../control-plane/store-ports.ts';
 import { aborted } from '../control-plane/supervise.ts';
 import { Changelog } from '../kds/changelog.ts';
-import { runKdsClient, type KdsClientOptions } from '../kds/client.ts';
+import { runKdsClient, type KdsClientTls } from '../kds/client.ts';
 import { zoneSendRules } from '../kds/rules.ts';
 import { validateResource } from '../resource/validate-spec.ts';
+import { readTokenFile } from '../token/read-token-file.ts';
 import { clusterAdmission } from './cluster-guard.ts';
 import { createZoneDefaults } from './create-defaults.ts';
+import { runServices, type ServicesOptions } from './services/run-services.ts';
 
 /** Runs a zone until the signal aborts. Rejects with a MeridianError if it cannot start. */
 export async function run(config: Config, context: Context): Promise<void> {
@@ -41,6 +44,24 @@ async function start(host: Host): Promise<void> {
     if (hasGlobal) await joinGlobal(host, signal);
     else await aborted(signal);
   });
+  onLeader((signal) => runServices(servicesOptions(host), signal));
+}
+
+/** The leader alone keeps the services, whether or not there is a global (policies 9.3: all on the zone, nothing on global). */
+function servicesOptions({ config, store, log }: Host): ServicesOptions {
+  const { meshService, ipam, multizone } = config;
+  return {
+    store,
+    zone: multizone.zone.name,
+    log: log.child({ component: 'services' }),
+    clock: systemClock,
+    graceMs: meshService.generationInterval === 0 ? null : meshService.deletionGracePeriod,
+    vipNetworks: {
+      MeshService: ipam.meshService.cidr,
+      MeshExternalService: ipam.meshExternalService.cidr,
+      MeshMultiZoneService: ipam.meshMultiZoneService.cidr,
+    },
+  };
 }
 
 /** The leader alone dials global (kds-wire 2.1). */
@@ -53,7 +74,8 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
     {
       zone: name,
       address: address.host,
-      tls: await tlsOf(config),
+      tls: () => tlsOf(config),
+      authorization: () => readTokenFile(kds.auth.tokenFile),
       maxMessageBytes: kds.maxMsgSize,
       node: { version: productVersion, instanceId: host.instanceId, config: JSON.stringify(sanitizedConfig(config)) },
       changelog,
@@ -71,8 +93,16 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
   await Promise.all([changelog.run(signal), client]);
 }
 
-async function tlsOf({ multizone }: Config): Promise<KdsClientOptions['tls']> {
+async function tlsOf({ multizone }: Config): Promise<KdsClientTls | null> {
   const { globalAddress, kds } = multizone.zone;
   if (!globalAddress.startsWith('grpcs://')) return null;
-  return { rootCa: kds.rootCaFile === '' ? null : await readFile(kds.rootCaFile), skipVerify: kds.tlsSkipVerify };
+  const read = async (key: 'rootCaFile' | 'tlsCertFile' | 'tlsKeyFile'): Promise<Buffer> =>
+    await readFile(kds[key]).catch((cause: unknown) => {
+      throw new MeridianError('config', `multizone.zone.kds.${key}: ${kds[key]} cannot be read: ${messageOf(cause)}`, { cause });
+    });
+  return {
+    rootCa: kds.rootCaFile === '' ? null : await read('rootCaFile'),
+    skipVerify: kds.tlsSkipVerify,
+    identity: kds.tlsCertFile === '' ? null : { cert: await read('tlsCertFile'), key: await read('tlsKeyFile') },
+  };
 }

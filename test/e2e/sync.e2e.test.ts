@@ -50,16 +50,24 @@ describe('a global and two zones', () => {
     }
   });
 
-  it('carries a MeshService over global to the other zone, with zoneIngress and without status', async () => {
-    const spec = { ports: [{ port: 80, appProtocol: 'http' }], zoneIngress: { address: '192.0.2.1', port: 10001, sni: 'a.b' } };
-    const body = { type: 'MeshService', mesh: 'shop', name: 'cart', labels: { 'kuma.io/origin': 'zone' }, spec };
+  it('carries a MeshService over global to the other zone, with the zoneIngress that its zone computes, without status', async () => {
+    const zoneIngress = { address: '10.1.0.2', port: 10001, advertisedAddress: '192.0.2.1', advertisedPort: 30001 };
+    const proxy = { type: 'Dataplane', mesh: 'shop', name: 'zone-proxy', networking: { zoneIngress } };
+    expect(await east.put('/meshes/shop/dataplanes/zone-proxy', proxy)).toBe(201);
+    const ports = [{ port: 80, appProtocol: 'http' }];
+    const body = { type: 'MeshService', mesh: 'shop', name: 'cart', labels: { 'kuma.io/origin': 'zone' }, spec: { ports } };
+    const sni = 'a57288023ec4e82f1.cart.80.shop.ms';
+    const spec = { ports, state: 'Unavailable', zoneIngress: { address: '192.0.2.1', port: 30001, sni } };
     expect(await east.put('/meshes/shop/meshservices/cart', body)).toBe(201);
-    await east.psql.query(`update resources set status = '{"vips":[{"ip":"241.0.0.0"}]}' where type = 'MeshService'`);
     const name = hashName({ mesh: 'shop', name: 'cart', zone: 'east' });
     await expect
       .poll(async () => (await global.rows('MeshService')).get(name)?.status, WAIT)
-      .toEqual({ vips: [{ ip: '241.0.0.0' }] });
-    await expect.poll(async () => (await west.rows('MeshService')).get(name), WAIT).toMatchObject({ spec, status: {} });
+      .toMatchObject({ vips: [{ ip: '241.0.0.0' }], tls: { status: 'NotReady' } });
+    await expect.poll(async () => (await west.rows('MeshService')).get(name)?.spec, WAIT).toEqual(spec);
+    // What east says of its proxies stays in east; west has given it an address of its own.
+    await expect
+      .poll(async () => Object.keys((await west.rows('MeshService')).get(name)?.status ?? {}).toSorted(), WAIT)
+      .toEqual(['addresses', 'hostnameGenerators', 'vips']);
     expect((await west.rows('MeshService')).get(name)?.labels).toMatchObject({
       'kuma.io/origin': 'global',
       'kuma.io/zone': 'east',
@@ -72,7 +80,7 @@ describe('a global and two zones', () => {
     });
   });
 
-  it('refuses to change a copy, and syncs what psql writes, changes and deletes', async () => {
+  it('refuses to change a copy, and syncs what psql writes, changes and deletes, on either side', async () => {
     const name = hashName({ mesh: 'shop', name: 'slow' });
     const labels = { 'kuma.io/origin': 'zone' };
     expect(await east.put(`/meshes/shop/meshtimeouts/${name}`, timeout('shop', name, 9, labels))).toBe(400);
@@ -85,6 +93,23 @@ describe('a global and two zones', () => {
     await expect.poll(async () => (await west.rows('MeshTimeout')).get(copy)?.spec, WAIT).toEqual({ a: 2 });
     await global.psql.query(`delete from resources where name = 'by-hand'`);
     await expect.poll(async () => (await west.rows('MeshTimeout')).has(copy), WAIT).toBe(false);
+    await east.psql.query(
+      `insert into resources (name, mesh, type, version, spec) values ('by-hand', 'shop', 'Workload', 0, '{"a":1}'),
+        ('by-hand', 'shop', 'MeshService', 0, '{"ports":[{"port":80}]}')`,
+    );
+    const ofEast = hashName({ mesh: 'shop', name: 'by-hand', zone: 'east' });
+    const workload = async (): Promise<unknown> => (await global.rows('Workload')).get(ofEast)?.spec;
+    const ports = async (side: ControlPlane): Promise<unknown> => (await side.rows('MeshService')).get(ofEast)?.spec;
+    await expect.poll(workload, WAIT).toEqual({ a: 1 });
+    for (const side of [global, west]) await expect.poll(() => ports(side), WAIT).toMatchObject({ ports: [{ port: 80 }] });
+    await east.psql.query(
+      `update resources set spec = replace(replace(spec, '{"a":1}', '{"a":2}'), '80', '81') where name = 'by-hand'`,
+    );
+    await expect.poll(workload, WAIT).toEqual({ a: 2 });
+    for (const side of [global, west]) await expect.poll(() => ports(side), WAIT).toMatchObject({ ports: [{ port: 81 }] });
+    await east.psql.query(`delete from resources where name = 'by-hand'`);
+    await expect.poll(workload, WAIT).toBeUndefined();
+    for (const side of [global, west]) await expect.poll(() => ports(side), WAIT).toBeUndefined();
   });
 
   it('converges after kill -9 of either side, and a reconnect writes nothing that did not change', async () => {

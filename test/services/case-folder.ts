@@ -6,8 +6,8 @@ import { parseAllDocuments, stringify } from 'yaml';
 import { z } from 'zod';
 import { parseGoDuration } from '../../src/base/duration.ts';
 import { label } from '../../src/resource/labels.ts';
-import type { Json, Labels, Resource } from '../../src/resource/types.ts';
-import type { ZoneUnderTest } from './zone-under-test.ts';
+import type { Json, Labels, Resource, ResourceKey } from '../../src/resource/types.ts';
+import type { GivenRow } from './zone-under-test.ts';
 
 export const casesFolder = join(import.meta.dirname, 'cases');
 const STEP = /^(\d\d)-(put|delete|wait|restart)\.yaml$/;
@@ -40,31 +40,42 @@ export function stepsOf(name: string): { number: string; what: string; file: str
     });
 }
 
+/** Where a case runs. What is asked of it is done, and what follows from that is left to `rest`. */
+export type CaseZone = {
+  /** Writes the rows of one file, in one go where it can. */
+  readonly putAll: (rows: readonly GivenRow[]) => Promise<void>;
+  readonly delete: (key: ResourceKey) => Promise<void>;
+  /** Lets time pass. */
+  readonly wait: (ms: number) => Promise<void>;
+  readonly restart: () => Promise<void>;
+};
+
 /** Writes the rows of a file. */
-export async function putRows(file: string, zone: ZoneUnderTest): Promise<void> {
-  for (const document of documentsOf(file)) {
-    const { labels, spec, status, syncVersion, created, ...key } = given.parse(document);
-    await zone.put({
-      ...key,
-      ...(labels !== undefined && { labels }),
-      ...(spec !== undefined && { spec }),
-      ...(status !== undefined && { status }),
-      ...(syncVersion !== undefined && { syncVersion }),
-      ...(created !== undefined && { created }),
-    });
-  }
+export async function putRows(file: string, zone: CaseZone): Promise<void> {
+  await zone.putAll(
+    documentsOf(file).map((document) => {
+      const { labels, spec, status, syncVersion, created, ...key } = given.parse(document);
+      return {
+        ...key,
+        ...(labels !== undefined && { labels }),
+        ...(spec !== undefined && { spec }),
+        ...(status !== undefined && { status }),
+        ...(syncVersion !== undefined && { syncVersion }),
+        ...(created !== undefined && { created }),
+      };
+    }),
+  );
 }
 
-export async function runStep({ what, file }: { what: string; file: string }, zone: ZoneUnderTest): Promise<void> {
+export async function runStep({ what, file }: { what: string; file: string }, zone: CaseZone): Promise<void> {
   if (what === 'put') await putRows(file, zone);
   else if (what === 'delete') for (const document of documentsOf(file)) await zone.delete(given.parse(document));
   else if (what === 'wait') {
     const { for: text } = z.strictObject({ for: z.string() }).parse(documentsOf(file)[0]);
     const ms = parseGoDuration(text);
     if (ms === null) throw new Error(`${file}: ${text} is no duration`);
-    await zone.clock.advance(ms);
+    await zone.wait(ms);
   } else await zone.restart();
-  await zone.rest();
 }
 
 /** The rows that differ from those before, and which are gone, as text; null if none. */

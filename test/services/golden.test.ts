@@ -30,6 +30,7 @@ describe.each(caseNames())('%s', (name) => {
       for (const step of stepsOf(name)) {
         const before = zone.services();
         await runStep(step, zone);
+        await zone.rest();
         check(`expect.${step.number}.yaml`, changesText(before, zone.services()));
         if (restarts) await expectNothingToWrite(zone);
       }

@@ -79,6 +79,13 @@ const generator = fc
     const spec = { selector: { [kind]: { matchLabels: { ...matchLabels } } }, template };
     return { type: 'HostnameGenerator', mesh: '', name, age: given, labels: { [label.origin]: from }, spec };
   });
+const identity = fc
+  .record({ mesh, name: fc.constantFrom('i1', 'i2'), matchLabels: fc.option(appLabels), isReady: fc.boolean() })
+  .map(({ matchLabels, isReady, ...key }): ModelRow => {
+    const spec = { selector: { dataplane: { matchLabels: { ...matchLabels } } }, spiffeID: { path: '/{{ label "tier" }}' } };
+    const status = { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] };
+    return { type: 'MeshIdentity', ...key, spec, status };
+  });
 const meshRow = mesh.map((name): ModelRow => ({ type: 'Mesh', mesh: '', name }));
 const row = fc.oneof(
   { weight: 4, arbitrary: dataplane },
@@ -86,6 +93,7 @@ const row = fc.oneof(
   { weight: 3, arbitrary: service },
   external,
   multiZone,
+  identity,
   generator,
   meshRow,
 );
@@ -168,10 +176,11 @@ function isEnding({ labels }: Pick<Resource, 'labels'>): boolean {
 }
 
 /** The row as others wrote it: without what is computed. */
-function asGiven({ type, mesh: inMesh, name, labels, spec, syncVersion, creationTime }: Resource): ModelRow {
+function asGiven({ type, mesh: inMesh, name, labels, spec, status, syncVersion, creationTime }: Resource): ModelRow {
   const { state: _, identities: __, zoneIngress: ___, ...written } = spec;
   const created = creationTime.getTime() - Date.parse('2026-01-01T00:00:00.000Z');
-  return { type, mesh: inMesh, name, labels, spec: written, syncVersion, age: created };
+  const given = { type, mesh: inMesh, name, labels, spec: written, syncVersion, age: created };
+  return type === 'MeshIdentity' ? { ...given, status } : given;
 }
 
 /** Everything but addresses, which depend on who came first, in meshes that are there. */

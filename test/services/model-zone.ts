@@ -43,7 +43,7 @@ export class ModelZone {
     let written = 0;
     for (let pass = 0; ; pass += 1) {
       this.#now += STEP_MS;
-      const { writes } = planServices(this.#view, { now: new Date(this.#now), publishZoneAddress: true });
+      const { writes } = planServices(this.#view, { now: new Date(this.#now), publishZoneAddress: true, graceMs: 3_600_000 });
       if (writes.length === 0) return written;
       if (pass > 2) throw new Error(`no rest: ${JSON.stringify(writes)}`);
       for (const write of writes) this.#apply(write);

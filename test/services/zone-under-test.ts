@@ -7,8 +7,8 @@ import { runServices } from '../../src/zone/services/run-services.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
-/** Of what a reconciler writes. */
-const WRITTEN = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService', 'MeshZoneAddress'];
+/** Types of which a reconciler writes rows. */
+export const WRITTEN = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService', 'MeshZoneAddress'];
 
 export const ZONE = 'east';
 
@@ -56,6 +56,14 @@ export class ZoneUnderTest {
     await this.#running;
   }
 
+  async putAll(rows: readonly GivenRow[]): Promise<void> {
+    for (const row of rows) await this.put(row);
+  }
+
+  async wait(ms: number): Promise<void> {
+    await this.clock.advance(ms);
+  }
+
   async put(given: GivenRow): Promise<void> {
     const key = { type: given.type, mesh: given.mesh, name: given.name };
     const stored = await this.store.get(key);
@@ -84,8 +92,7 @@ export class ZoneUnderTest {
 
   /** What the reconciler may write, by type and key. */
   services(): Resource[] {
-    const rows = [...this.store.rows.values()].filter(({ type }) => WRITTEN.includes(type));
-    return rows.sort((a, b) => WRITTEN.indexOf(a.type) - WRITTEN.indexOf(b.type) || compareKeys(a, b));
+    return inOrder([...this.store.rows.values()].filter(({ type }) => WRITTEN.includes(type)));
   }
 
   async #write(write: Write): Promise<void> {
@@ -93,4 +100,9 @@ export class ZoneUnderTest {
     await this.store.write(write);
     this.#isOwnWrite = false;
   }
+}
+
+/** By type as in `WRITTEN`, then by key. */
+export function inOrder(rows: readonly Resource[]): Resource[] {
+  return rows.toSorted((a, b) => WRITTEN.indexOf(a.type) - WRITTEN.indexOf(b.type) || compareKeys(a, b));
 }

@@ -7,9 +7,6 @@ import { isLocal } from './is-local.ts';
 import { selectorOf, type Membership } from './service-membership.ts';
 
 const MANAGER = 'meshservice-generator';
-/** How long a service without proxies stays: they may only be restarting. */
-export const GRACE_MS = 3_600_000;
-
 export type GeneratorInput = {
   readonly mesh: string;
   readonly zone: string;
@@ -18,6 +15,8 @@ export type GeneratorInput = {
   /** The MeshService of that name, whoever made it. */
   readonly stored: Pick<Resource, 'labels' | 'spec' | 'syncVersion'> | undefined;
   readonly now: Date;
+  /** How long a service without proxies stays, in milliseconds: they may only be restarting. */
+  readonly graceMs: number;
 };
 
 export type Generated = {
@@ -29,13 +28,13 @@ export type Generated = {
   readonly conflicting: readonly string[];
 };
 
-const LEAVE: Generated = { want: null, wakeAt: null, conflicting: [] };
+export const LEAVE: Generated = { want: null, wakeAt: null, conflicting: [] };
 
 export function generateService(input: GeneratorInput): Generated {
   const { stored, members } = input;
   if (stored !== undefined && !(isLocal(stored) && stored.labels[label.managedBy] === MANAGER)) return LEAVE;
   if (members.length > 0) return fromMembers(input);
-  return stored === undefined ? LEAVE : withoutMembers(stored, input.now);
+  return stored === undefined ? LEAVE : withoutMembers(stored, input);
 }
 
 function fromMembers({ mesh, zone, service, members, stored }: GeneratorInput): Generated {
@@ -64,14 +63,17 @@ function fromMembers({ mesh, zone, service, members, stored }: GeneratorInput): 
   };
 }
 
-/** Marks when the last proxy went (RFC 3339, never synced); an hour later the service goes too. */
-function withoutMembers({ labels, spec }: Pick<Resource, 'labels' | 'spec'>, now: Date): Generated {
+/** Marks when the last proxy went (RFC 3339, never synced); after the grace period the service goes too. */
+function withoutMembers(
+  { labels, spec }: Pick<Resource, 'labels' | 'spec'>,
+  { now, graceMs }: Pick<GeneratorInput, 'now' | 'graceMs'>,
+): Generated {
   const began = Date.parse(labels[label.deletionGracePeriodStartedAt] ?? '');
   if (Number.isNaN(began)) {
     const started = { ...labels, [label.deletionGracePeriodStartedAt]: now.toISOString() };
-    return { want: { labels: started, spec }, wakeAt: now.getTime() + GRACE_MS, conflicting: [] };
+    return { want: { labels: started, spec }, wakeAt: now.getTime() + graceMs, conflicting: [] };
   }
-  const end = began + GRACE_MS;
+  const end = began + graceMs;
   return end <= now.getTime() ? { ...LEAVE, want: 'gone' } : { ...LEAVE, wakeAt: end };
 }
 

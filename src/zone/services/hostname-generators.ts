@@ -3,7 +3,7 @@ import { isObject, objectOf, textMapOf, textOf } from '../../policy/read-json.ts
 import { label } from '../../resource/labels.ts';
 import type { Labels, Resource } from '../../resource/types.ts';
 import { byAge } from './by-age.ts';
-import { renderHostname, type Rendered } from './hostname-template.ts';
+import { renderHostname, type Rendered } from '../../resource/hostname-template.ts';
 
 const KINDS = [
   ['meshService', 'MeshService'],

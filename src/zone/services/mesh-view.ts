@@ -6,6 +6,7 @@ import { dataplaneFacts, type Address, type DataplaneFacts } from './dataplane-f
 import { HostnameClaims } from './hostname-claims.ts';
 import type { HostnameGenerators } from './hostname-generators.ts';
 import { ItemIndex } from './item-index.ts';
+import { MeshIdentities } from './mesh-identities.ts';
 import { multiZoneSelector } from './multi-zone-match.ts';
 import { dataplanePairs, isSelected, labelPairs, serviceSelector } from './pairs.ts';
 import { rowId } from './row-id.ts';
@@ -35,6 +36,7 @@ export class MeshView {
   readonly groups = new ServiceGroups();
   readonly services = new Map<string, ServiceEntry>();
   readonly settled = { ingress: new SettledValue<Address | null>(null), egress: new SettledValue<Address | null>(null) };
+  readonly identities: MeshIdentities;
   readonly #zone: string;
   readonly #generators: HostnameGenerators;
   readonly #facts = new Map<string, DataplaneFacts>();
@@ -48,6 +50,7 @@ export class MeshView {
 
   constructor(mesh: string, zone: string, generators: HostnameGenerators) {
     this.mesh = mesh;
+    this.identities = new MeshIdentities(mesh, zone);
     this.#zone = zone;
     this.#generators = generators;
   }
@@ -77,6 +80,14 @@ export class MeshView {
     this.#dataplanes.remove(name);
     this.#zoneProxies.delete(name);
     for (const service of this.groups.put(name, [])) this.dirtyGroups.add(service);
+  }
+
+  putIdentity(row: Resource): void {
+    if (this.identities.put(row)) this.#touchType('MeshService');
+  }
+
+  removeIdentity(name: string): void {
+    if (this.identities.remove(name)) this.#touchType('MeshService');
   }
 
   /** @param isOnline undefined: the Dataplane has no insight */
@@ -191,7 +202,8 @@ export class MeshView {
 }
 
 /** The smallest of the times, null if there is none. */
-export function earliest(times: readonly (number | null)[]): number | null {
-  const given = times.filter((time) => time !== null);
-  return given.length === 0 ? null : Math.min(...given);
+export function earliest(times: Iterable<number | null>): number | null {
+  let first: number | null = null;
+  for (const time of times) if (time !== null && (first === null || time < first)) first = time;
+  return first;
 }

@@ -2,7 +2,7 @@
 // Pure but for the view, whose marks it uses up. Invariant: when nothing is marked, or nothing differs, there is nothing to write.
 import { label } from '../../resource/labels.ts';
 import type { Resource, ResourceKey } from '../../resource/types.ts';
-import { generateService } from './generate-service.ts';
+import { generateService, LEAVE } from './generate-service.ts';
 import { isLocal } from './is-local.ts';
 import { earliest, type MeshView, type ServiceEntry } from './mesh-view.ts';
 import { multiZoneStatus } from './multi-zone-match.ts';
@@ -26,22 +26,26 @@ export type Plan = {
   readonly wakeAt: number | null;
   /** Generated services looked at whose Dataplanes do not agree on the ports (policies 9.4). */
   readonly conflicts: readonly Conflict[];
+  /** How many of the services looked at there is no virtual address left for. */
+  readonly withoutVip: number;
 };
 
 export type PlanOptions = {
   readonly now: Date;
   /** Whether the own ingress is told by MeshZoneAddress too (decisions D27). */
   readonly publishZoneAddress: boolean;
+  /** How long a generated service without proxies stays, in milliseconds; null makes no services (policies 9.4). */
+  readonly graceMs: number | null;
 };
 
-export function planServices(view: ServicesView, { now, publishZoneAddress }: PlanOptions): Plan {
+export function planServices(view: ServicesView, { now, publishZoneAddress, graceMs }: PlanOptions): Plan {
   const writes: PlannedWrite[] = [];
   const conflicts: Conflict[] = [];
   const meshes = [...view.meshes.values()].filter(({ isThere }) => isThere);
   view.refreshClaims();
   const settles = meshes.map((mesh) => mesh.settle(now.getTime()));
-  for (const mesh of meshes) generate(view, mesh, now, writes, conflicts);
-  view.giveVips();
+  for (const mesh of meshes) generate(view, mesh, { now, graceMs }, { writes, conflicts });
+  const withoutVip = view.giveVips();
   for (const mesh of meshes) {
     for (const id of mesh.dirty) {
       const entry = mesh.services.get(id);
@@ -52,20 +56,24 @@ export function planServices(view: ServicesView, { now, publishZoneAddress }: Pl
     mesh.dirty.clear();
     if (publishZoneAddress) publish(view, mesh, now, writes);
   }
-  const graces = meshes.map(({ wakes }) => earliest([...wakes.values()]));
-  return { writes, wakeAt: earliest([...settles, ...graces]), conflicts };
+  const graces = meshes.map(({ wakes }) => earliest(wakes.values()));
+  return { writes, wakeAt: earliest([...settles, ...graces]), conflicts, withoutVip };
 }
 
 /** Lets the generator decide on every group that is marked or due. A service that it makes is completed with the others. */
-function generate(view: ServicesView, mesh: MeshView, now: Date, writes: PlannedWrite[], conflicts: Conflict[]): void {
+function generate(
+  view: ServicesView,
+  mesh: MeshView,
+  { now, graceMs }: Pick<PlanOptions, 'now' | 'graceMs'>,
+  { writes, conflicts }: { writes: PlannedWrite[]; conflicts: Conflict[] },
+): void {
   for (const [service, at] of mesh.wakes) if (at <= now.getTime()) mesh.dirtyGroups.add(service);
   for (const service of mesh.dirtyGroups) {
     const entry = mesh.serviceNamed(service);
     const stored = entry?.stored;
     const members = mesh.groups.membersOf(service);
-    const { want, wakeAt, conflicting } = generateService({
-      ...{ mesh: mesh.mesh, zone: view.zone, service, members, stored, now },
-    });
+    const input = { mesh: mesh.mesh, zone: view.zone, service, members, stored, now };
+    const { want, wakeAt, conflicting } = graceMs === null ? LEAVE : generateService({ ...input, graceMs });
     if (wakeAt === null) mesh.wakes.delete(service);
     else mesh.wakes.set(service, wakeAt);
     if (conflicting.length > 0) conflicts.push({ mesh: mesh.mesh, service, dataplanes: conflicting });
@@ -98,6 +106,7 @@ function wantedRow(view: ServicesView, mesh: MeshView, entry: ServiceEntry): Res
   return meshServiceRow(base, common, {
     proxies: countProxies(base.spec, selected, (dataplane) => mesh.isOnline(dataplane)),
     serviceTags: selected.flatMap(serviceTagsOf),
+    spiffeIds: selected.flatMap((facts) => mesh.identities.idsOf(facts)),
     ingress: mesh.settled.ingress.value,
   });
 }

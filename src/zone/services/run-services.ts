@@ -8,11 +8,13 @@ import { ChangeHints, type Hints } from './change-hints.ts';
 import { planServices, type Conflict, type PlannedWrite } from './plan-services.ts';
 import { rowId } from './row-id.ts';
 import { ServicesView, viewedTypes } from './services-view.ts';
+import type { VipNetworks } from './vip-pool.ts';
 
 /** Hints that arrive within this time are one look, in milliseconds. */
-const GATHER_MS = 20;
+const GATHER_MS = 5;
 /** The safety pass, in milliseconds: everything is read and planned again, for what no hint told. */
 const SAFETY_MS = 60_000;
+const HOUR_MS = 3_600_000;
 
 export type ServicesOptions = {
   readonly store: ResourceStore;
@@ -22,6 +24,22 @@ export type ServicesOptions = {
   readonly clock: Clock;
   /** Whether the own ingress is told by MeshZoneAddress too, for Kuma peers (decisions D27); true if left out. */
   readonly publishZoneAddress?: boolean;
+  /** How long a generated service without proxies stays, in milliseconds; null makes no services; an hour if left out. */
+  readonly graceMs?: number | null;
+  /** Where virtual addresses come from. */
+  readonly vipNetworks?: VipNetworks;
+  /** How often everything is read and planned again, in milliseconds; a minute if left out. */
+  readonly safetyMs?: number;
+  /** Is told of every look, for those who measure. */
+  readonly onPass?: (pass: Pass) => void;
+};
+
+/** A look that is over: what it wrote is committed. */
+export type Pass = {
+  /** Whether everything was read again. */
+  readonly isFull: boolean;
+  readonly writes: number;
+  readonly durationMs: number;
 };
 
 /** Runs until the signal aborts. Rejects when the store does not answer: to be started again, from what the table holds. */
@@ -47,7 +65,7 @@ class ServicesReconciler {
 
   constructor(options: ServicesOptions) {
     this.#options = options;
-    this.#view = new ServicesView(options.zone);
+    this.#view = new ServicesView(options.zone, options.vipNetworks);
   }
 
   async follow(signal: AbortSignal): Promise<void> {
@@ -55,8 +73,8 @@ class ServicesReconciler {
   }
 
   async work(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    let safetyAt = clock.now().getTime() + SAFETY_MS;
+    const { clock, safetyMs = SAFETY_MS } = this.#options;
+    let safetyAt = clock.now().getTime() + safetyMs;
     let wakeAt: number | null = null;
     while (!signal.aborted) {
       const wait = Math.min(safetyAt, wakeAt ?? Infinity) - clock.now().getTime();
@@ -64,7 +82,7 @@ class ServicesReconciler {
       if (!this.#hints.isEmpty()) await clock.sleep(GATHER_MS, signal);
       if (signal.aborted) return;
       if (clock.now().getTime() >= safetyAt) {
-        safetyAt = clock.now().getTime() + SAFETY_MS;
+        safetyAt = clock.now().getTime() + safetyMs;
         this.#hints.add({ kind: 'all' });
         this.#view.touchAll();
       }
@@ -74,11 +92,17 @@ class ServicesReconciler {
 
   /** One look: reads what the hints name, plans, writes. @returns when to look again without a hint */
   async #pass(): Promise<number | null> {
-    await this.#read(this.#hints.take());
-    const { clock, publishZoneAddress = true } = this.#options;
-    const plan = planServices(this.#view, { now: clock.now(), publishZoneAddress });
+    const began = performance.now();
+    const hints = this.#hints.take();
+    await this.#read(hints);
+    const { clock, log, publishZoneAddress = true, graceMs = HOUR_MS } = this.#options;
+    const plan = planServices(this.#view, { now: clock.now(), publishZoneAddress, graceMs });
     for (const conflict of plan.conflicts) this.#tell(conflict);
+    if (plan.withoutVip > 0)
+      log.error({ services: plan.withoutVip }, 'all virtual addresses are held; give the zone a larger network with ipam.*.cidr');
     await this.#write(plan.writes);
+    const isFull = hints.types.length === viewedTypes.length;
+    this.#options.onPass?.({ isFull, writes: plan.writes.length, durationMs: performance.now() - began });
     return plan.wakeAt;
   }
 

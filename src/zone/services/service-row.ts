@@ -2,15 +2,15 @@
 // Invariants: the spec of a service that came by KDS is never touched; labels never; of a status only the fields named here.
 import { isDeepStrictEqual } from 'node:util';
 import { objectOf, objectsOf } from '../../policy/read-json.ts';
+import { firstPortSni } from '../../resource/service-reach.ts';
 import { serviceSni } from '../../resource/sni.ts';
 import type { Json, JsonObject, Resource } from '../../resource/types.ts';
 import type { Address } from './dataplane-facts.ts';
 import type { HostnameStatus } from './hostname-claims.ts';
 import type { MultiZoneStatus } from './multi-zone-match.ts';
 import type { ProxyCounts } from './proxy-counts.ts';
-import { firstPortSni } from './zone-address.ts';
 
-/** What every service gets, local or synced. */
+/** What every service gets, local or synced; `vip` is `''` when there is no address left. */
 export type CommonParts = { readonly vip: string; readonly hostnames: HostnameStatus };
 
 /** What a zone computes for its own MeshServices alone. */
@@ -18,18 +18,20 @@ export type LocalParts = {
   readonly proxies: ProxyCounts;
   /** Values of `kuma.io/service` on the selected Dataplanes. */
   readonly serviceTags: readonly string[];
+  /** That MeshIdentities give them. */
+  readonly spiffeIds: readonly string[];
   /** Of the mesh; null without a ready one. */
   readonly ingress: Address | null;
 };
 
 /** @param local null for a service of another zone: its spec, TLS and proxies are that zone's */
 export function meshServiceRow(base: Resource, { vip, hostnames }: CommonParts, local: LocalParts | null): Resource {
-  const status = { vips: [{ ip: vip }], ...hostnameFields(base, hostnames) };
+  const status = { vips: vipsOf(vip), ...hostnameFields(base, hostnames) };
   if (local === null) return { ...base, status: merged(base.status, status) };
   const sni = firstPortSni(base);
   const spec = merged(base.spec, {
     state: local.proxies.healthy > 0 ? 'Available' : 'Unavailable',
-    identities: identitiesOf(base, local.serviceTags),
+    identities: identitiesOf(local),
     zoneIngress: local.ingress === null || sni === null ? undefined : { ...local.ingress, sni },
   });
   const tls = objectOf(base.status['tls'])['status'] === 'Ready' ? 'Ready' : 'NotReady';
@@ -42,13 +44,13 @@ export function externalServiceRow(base: Resource, { vip, hostnames }: CommonPar
   const port = objectOf(base.spec['match'])['port'];
   const sni = typeof port === 'number' ? serviceSni(base, port) : null;
   const zoneEgress = egress === null || sni === null ? undefined : { ...egress, sni };
-  return { ...base, status: merged(base.status, { vip: { ip: vip }, ...hostnameFields(base, hostnames), zoneEgress }) };
+  return { ...base, status: merged(base.status, { vip: vipsOf(vip)?.[0], ...hostnameFields(base, hostnames), zoneEgress }) };
 }
 
 export function multiZoneServiceRow(base: Resource, { vip, hostnames }: CommonParts, matched: MultiZoneStatus): Resource {
   const { meshServices, conditions } = matched;
   const status = {
-    vips: [{ ip: vip }],
+    vips: vipsOf(vip),
     ...hostnameFields(base, hostnames),
     meshServices: some(meshServices),
     conditions,
@@ -78,11 +80,15 @@ function hostnameFields({ status }: Resource, { addresses, hostnameGenerators }:
   return { addresses: some([...others, ...addresses]), hostnameGenerators: some(hostnameGenerators) };
 }
 
-/** ServiceTags first, then SPIFFE IDs, which whoever issues identities has put there (policies 9.3). */
-function identitiesOf({ spec }: Resource, serviceTags: readonly string[]): Json[] | undefined {
-  const others = objectsOf(spec['identities']).filter(({ type }) => type !== 'ServiceTag');
-  const tags = [...new Set(serviceTags)].sort().map((value) => ({ type: 'ServiceTag', value }));
-  return some([...tags, ...others]);
+/** ServiceTags first, then SPIFFE IDs, each sorted (policies 9.3). */
+function identitiesOf({ serviceTags, spiffeIds }: LocalParts): Json[] | undefined {
+  const listed = (type: string, values: readonly string[]): Json[] =>
+    [...new Set(values)].sort().map((value) => ({ type, value }));
+  return some([...listed('ServiceTag', serviceTags), ...listed('SpiffeID', spiffeIds)]);
+}
+
+function vipsOf(ip: string): JsonObject[] | undefined {
+  return ip === '' ? undefined : [{ ip }];
 }
 
 /** Zeros are left out, as the stored form has it (kds-wire 3, zero-value status). */

@@ -7,7 +7,7 @@ import { HostnameGenerators } from './hostname-generators.ts';
 import { MeshView, type ServiceEntry } from './mesh-view.ts';
 import { rowId } from './row-id.ts';
 import { sameContent, storedVip } from './service-row.ts';
-import { VipPool, vipNetworks } from './vip-pool.ts';
+import { defaultVipNetworks, VipPool, type VipNetworks } from './vip-pool.ts';
 import { ZONE_ADDRESS } from './zone-address.ts';
 
 /** The types that a view is fed with, in the order in which a first read costs least. */
@@ -17,27 +17,29 @@ export const viewedTypes = [
   'Dataplane',
   'DataplaneInsight',
   'MeshZoneAddress',
+  'MeshIdentity',
   'MeshService',
   'MeshExternalService',
   'MeshMultiZoneService',
 ] as const;
 
-export type ServiceType = keyof typeof vipNetworks;
+export type ServiceType = keyof VipNetworks;
 
 export class ServicesView {
   readonly zone: string;
   readonly meshes = new Map<string, MeshView>();
-  readonly #vips: Readonly<Record<ServiceType, VipPool>> = {
-    MeshService: new VipPool(vipNetworks.MeshService),
-    MeshExternalService: new VipPool(vipNetworks.MeshExternalService),
-    MeshMultiZoneService: new VipPool(vipNetworks.MeshMultiZoneService),
-  };
+  readonly #vips: Readonly<Record<ServiceType, VipPool>>;
   readonly #generators = new HostnameGenerators();
   readonly #generatorRows = new Map<string, Resource>();
   #generatorsChanged = false;
 
-  constructor(zone: string) {
+  constructor(zone: string, networks: VipNetworks = defaultVipNetworks) {
     this.zone = zone;
+    this.#vips = {
+      MeshService: new VipPool(networks.MeshService),
+      MeshExternalService: new VipPool(networks.MeshExternalService),
+      MeshMultiZoneService: new VipPool(networks.MeshMultiZoneService),
+    };
   }
 
   /** Takes a row of the store in, new or changed; a row that is known marks nothing. */
@@ -45,6 +47,7 @@ export class ServicesView {
     if (row.type === 'Mesh') this.#mesh(row.name).setThere(true);
     else if (row.type === 'HostnameGenerator') this.#putGenerator(row);
     else if (row.type === 'Dataplane') this.#mesh(row.mesh).putDataplane(row);
+    else if (row.type === 'MeshIdentity') this.#mesh(row.mesh).putIdentity(row);
     else if (row.type === 'DataplaneInsight') this.#mesh(row.mesh).setOnline(row.name, isOnline(row.spec));
     else if (isServiceType(row.type)) this.#putService(row);
     else if (isOwnAddress(row)) this.#mesh(row.mesh).zoneAddress = row;
@@ -56,6 +59,7 @@ export class ServicesView {
     if (key.type === 'Mesh') mesh.setThere(false);
     else if (key.type === 'HostnameGenerator') this.#removeGenerator(key.name);
     else if (key.type === 'Dataplane') mesh.removeDataplane(key.name);
+    else if (key.type === 'MeshIdentity') mesh.removeIdentity(key.name);
     else if (key.type === 'DataplaneInsight') mesh.setOnline(key.name, undefined);
     else if (isServiceType(key.type)) this.#removeService(key.type, mesh, key);
     else if (isOwnAddress(key)) mesh.zoneAddress = undefined;
@@ -71,8 +75,13 @@ export class ServicesView {
   /** Takes a row in as it was just written, so that its echo marks nothing. */
   accept(row: Resource): void {
     const mesh = this.#mesh(row.mesh);
-    if (isServiceType(row.type)) mesh.services.set(rowId(row), { id: rowId(row), stored: row, base: row });
-    else if (isOwnAddress(row)) mesh.zoneAddress = row;
+    if (isOwnAddress(row)) mesh.zoneAddress = row;
+    if (!isServiceType(row.type)) return;
+    const entry = { id: rowId(row), stored: row, base: row };
+    const before = mesh.services.get(entry.id);
+    mesh.services.set(entry.id, entry);
+    // The store may have given it another age than the plan did, and hostnames go by age.
+    if (before !== undefined && !sameAge(before.base, row)) mesh.claimHostnames(entry);
   }
 
   /** Marks a service to be looked at again though its row did not change: it could not be written. */
@@ -100,14 +109,15 @@ export class ServicesView {
     }
   }
 
-  /** Gives an address to every service that is marked and has none, the oldest first. */
-  giveVips(): void {
+  /** Gives an address to every service that is marked and has none, the oldest first. @returns how many none was left for */
+  giveVips(): number {
     const without = [...this.meshes.values()]
       .filter(({ isThere }) => isThere)
       .flatMap(({ dirty, services }) => [...dirty].map((id) => services.get(id)))
       .filter((entry) => entry !== undefined)
       .filter(({ id, base }) => isServiceType(base.type) && this.#vips[base.type].addressOf(id) === undefined);
-    for (const { id, base } of without.sort(byRowAge)) if (isServiceType(base.type)) this.#vips[base.type].take(id);
+    return without.sort(byRowAge).filter(({ id, base }) => isServiceType(base.type) && this.#vips[base.type].take(id) === null)
+      .length;
   }
 
   vipOf({ id, base }: ServiceEntry): string {
@@ -184,6 +194,8 @@ export class ServicesView {
     for (const [name, mesh] of this.meshes) {
       if (type === 'Mesh') yield { type, mesh: '', name };
       if (type === 'MeshZoneAddress' && mesh.zoneAddress !== undefined) yield mesh.zoneAddress;
+      if (type === 'MeshIdentity')
+        for (const identity of [...mesh.identities.names()]) yield { type, mesh: name, name: identity };
       if (type === 'Dataplane' || type === 'DataplaneInsight')
         for (const dataplane of mesh.dataplaneNames()) yield { type, mesh: name, name: dataplane };
       for (const { stored, base } of mesh.services.values()) if (base.type === type) yield stored ?? base;
@@ -192,7 +204,7 @@ export class ServicesView {
 }
 
 export function isServiceType(type: string): type is ServiceType {
-  return Object.hasOwn(vipNetworks, type);
+  return Object.hasOwn(defaultVipNetworks, type);
 }
 
 /** A copy of another zone's has a hashed name. */

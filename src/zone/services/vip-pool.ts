@@ -2,21 +2,34 @@
 // keeps its address; an address is not given to another while this process runs.
 import { isIP } from 'node:net';
 
-/** First octet of the addresses of a type: 241.0.0.0/8 and so on; the first address is x.0.0.0. */
-export const vipNetworks = { MeshService: 241, MeshExternalService: 242, MeshMultiZoneService: 243 } as const;
+/** Where the addresses of a type come from, as IPv4 CIDRs (`ipam` of the configuration); the first address is x.0.0.0. */
+export type VipNetworks = {
+  readonly MeshService: string;
+  readonly MeshExternalService: string;
+  readonly MeshMultiZoneService: string;
+};
 
-const SIZE = 2 ** 24;
+export const defaultVipNetworks: VipNetworks = {
+  MeshService: '241.0.0.0/8',
+  MeshExternalService: '242.0.0.0/8',
+  MeshMultiZoneService: '243.0.0.0/8',
+};
 
 export class VipPool {
-  readonly #network: number;
+  readonly #first: number;
+  readonly #size: number;
   readonly #holders = new Map<string, string>();
   readonly #addresses = new Map<string, string>();
   /** Every address that was held since the start. */
   readonly #used = new Set<string>();
   #next = 0;
 
-  constructor(network: number) {
-    this.#network = network;
+  /** @param network an IPv4 CIDR */
+  constructor(network: string) {
+    const [address = '', bits = '32'] = network.split('/');
+    this.#size = 2 ** (32 - Number(bits));
+    const given = address.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0);
+    this.#first = given - (given % this.#size);
   }
 
   addressOf(id: string): string | undefined {
@@ -45,21 +58,22 @@ export class VipPool {
     this.#holders.delete(address);
   }
 
-  /** Gives the next free address, one used before only when all were. @throws Error when every address is held */
-  take(id: string): string {
+  /** Gives the next free address, one used before only when all were; null when every address is held. */
+  take(id: string): string | null {
     for (const isTaken of [this.#used, this.#holders]) {
-      for (let step = 0; step < SIZE; step += 1) {
-        const address = this.#address((this.#next + step) % SIZE);
+      for (let step = 0; step < this.#size; step += 1) {
+        const address = this.#address((this.#next + step) % this.#size);
         if (isTaken.has(address)) continue;
-        this.#next = (this.#next + step + 1) % SIZE;
+        this.#next = (this.#next + step + 1) % this.#size;
         this.hold(id, address);
         return address;
       }
     }
-    throw new Error(`all addresses of ${String(this.#network)}.0.0.0/8 are held`);
+    return null;
   }
 
   #address(index: number): string {
-    return [this.#network, index >> 16, (index >> 8) & 255, index & 255].join('.');
+    const number = this.#first + index;
+    return [24, 16, 8, 0].map((bits) => (number >>> bits) & 255).join('.');
   }
 }

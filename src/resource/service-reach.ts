@@ -1,0 +1,43 @@
+// How a MeshService is reached from another zone: what its zone has told (MADR 095, decisions D20, D27). Pure.
+// Invariant: what `spec.zoneIngress` says wins; MeshZoneAddress speaks for zones that cannot say it there.
+import { at, isObject, items } from './schema/json-access.ts';
+import { label } from './labels.ts';
+import { serviceSni } from './sni.ts';
+import type { Json, JsonObject, Labels, ResourceKey } from './types.ts';
+
+/** `sni` is that of the first port; the others follow by the same formula (decisions D20). */
+export type Reach = { readonly address: string; readonly port: number; readonly sni: string };
+
+type Row = ResourceKey & { readonly labels: Labels; readonly spec: JsonObject };
+
+/**
+ * The way to a MeshService from outside of its zone: its `spec.zoneIngress`, else the MeshZoneAddress of its zone and mesh with
+ * the smallest name; null when that zone has told neither, or the service has no port.
+ * @param addresses the MeshZoneAddresses that the own store has
+ */
+export function reachOf(service: Row, addresses: readonly Row[]): Reach | null {
+  const told = at(service.spec, 'zoneIngress');
+  const sni = at(told, 'sni');
+  const place = placeOf(told);
+  if (place !== null && typeof sni === 'string' && sni !== '') return { ...place, sni };
+  const zone = service.labels[label.zone];
+  if (zone === undefined) return null;
+  const [first] = addresses
+    .filter(({ mesh, labels }) => mesh === service.mesh && labels[label.zone] === zone)
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const firstPlace = placeOf(first?.spec);
+  const firstSni = firstPortSni(service);
+  return firstPlace === null || firstSni === null ? null : { ...firstPlace, sni: firstSni };
+}
+
+/** Null without ports. */
+export function firstPortSni(service: Row): string | null {
+  const port = at(items(service.spec['ports'])[0], 'port');
+  return typeof port === 'number' && port > 0 ? serviceSni(service, port) : null;
+}
+
+function placeOf(given: Json | undefined): { address: string; port: number } | null {
+  if (!isObject(given)) return null;
+  const { address, port } = given;
+  return typeof address === 'string' && address !== '' && typeof port === 'number' && port > 0 ? { address, port } : null;
+}

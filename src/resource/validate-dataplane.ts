@@ -1,0 +1,144 @@
+// What is wrong with a Dataplane (MADR 095, kds-wire 6.2, policies 9.1, decisions D17–D19). Invariant: Kuma's fields are judged
+// as Kuma does, so that nothing of an old peer is lost; the zone sections, which are ours, are judged strictly.
+import { isIP } from 'node:net';
+import type { Violation } from '../base/errors.ts';
+import type { Json, JsonObject } from './types.ts';
+
+const DNS_NAME = /^(?=.{1,253}$)[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*\.?$/;
+/** `256.1.1.1` and `10.0.0` are neither addresses nor names. */
+const ENDS_IN_NUMBER = /(^|\.)\d+\.?$/;
+/** Section → its ports and addresses, all required; what other zones see stands in the ingress alone. */
+const ZONE_SECTIONS = {
+  zoneIngress: { addresses: ['address', 'advertisedAddress'], ports: ['port', 'advertisedPort'] },
+  zoneEgress: { addresses: ['address'], ports: ['port'] },
+} as const;
+const SECTIONS = ['zoneIngress', 'zoneEgress'] as const;
+
+type Section = { readonly path: string; readonly section: JsonObject };
+
+/** All violations of a Dataplane's spec in its stored form; paths start at `networking`. */
+export function dataplaneViolations(spec: JsonObject): Violation[] {
+  const { networking } = spec;
+  if (!isObject(networking)) return [{ field: 'networking', reason: 'must be an object' }];
+  const zoneSections = zoneSectionsOf(networking);
+  const violations = [
+    ...networkingViolations(networking, zoneSections.length > 0),
+    ...zoneSections.flatMap(({ name, section }) => zoneSectionViolations(name, section)),
+  ];
+  if (zoneSections.length === 0) return violations;
+  if (isObject(networking['transparentProxying'])) {
+    const reason =
+      'must not stand beside zoneIngress or zoneEgress: leave it out, or put the zone proxy on a Dataplane of its own';
+    violations.push({ field: 'networking.transparentProxying', reason });
+  }
+  return [...violations, ...clashes(networking, zoneSections)];
+}
+
+/**
+ * What a spec as it was written says of the zone sections that its stored form no longer shows: protobuf JSON reads a port in
+ * quotes as a number (kds-wire 4), and that is for Kuma's fields alone.
+ */
+export function writtenDataplaneViolations(spec: JsonObject): Violation[] {
+  const { networking } = spec;
+  if (!isObject(networking)) return [];
+  return SECTIONS.flatMap((name) => {
+    const section = networking[name];
+    if (!isObject(section)) return [];
+    return ZONE_SECTIONS[name].ports
+      .filter((key) => typeof section[key] === 'string')
+      .map((key) => ({ field: `networking.${name}.${key}`, reason: 'must be a port number from 1 to 65535, without quotes' }));
+  });
+}
+
+/** The fields that Kuma has too. */
+function networkingViolations(networking: JsonObject, hasZoneSections: boolean): Violation[] {
+  const inbounds = sectionsOf(networking, 'inbound');
+  const listeners = sectionsOf(networking, 'listeners');
+  const violations: Violation[] = [];
+  if (networking['address'] !== undefined || !hasZoneSections)
+    violations.push(...addressViolations(networking['address'], 'networking.address'));
+  for (const { path, section } of inbounds) violations.push(...portViolations(section['port'], `${path}.port`));
+  for (const { path, section } of sectionsOf(networking, 'outbound'))
+    if (!isObject(section['backendRef'])) violations.push({ field: `${path}.backendRef`, reason: 'must be given' });
+  for (const { path, section } of listeners) {
+    if (section['type'] === undefined) violations.push({ field: `${path}.type`, reason: 'must be ZoneIngress or ZoneEgress' });
+    violations.push(...addressViolations(section['address'], `${path}.address`));
+    violations.push(...portViolations(section['port'], `${path}.port`));
+  }
+  if (isObject(networking['gateway']) && (inbounds.length > 0 || listeners.length > 0))
+    violations.push({ field: 'networking.gateway', reason: 'must not stand beside inbound or listeners' });
+  return violations;
+}
+
+/** No fallback to `networking.advertisedAddress` (MADR 095, open question 2). */
+function zoneSectionViolations(name: keyof typeof ZONE_SECTIONS, section: JsonObject): Violation[] {
+  const { addresses, ports } = ZONE_SECTIONS[name];
+  const path = `networking.${name}`;
+  return [
+    ...addresses.flatMap((key) => strictAddressViolations(section[key], `${path}.${key}`)),
+    ...ports.flatMap((key) => portViolations(section[key], `${path}.${key}`)),
+  ];
+}
+
+/** Section names (name, else the port as text) and address:port are unique where zone sections exist (decisions D19). */
+function clashes(networking: JsonObject, zoneSections: readonly Section[]): Violation[] {
+  const names = new Map<string, string>();
+  const places = new Map<string, string>();
+  const violations: Violation[] = [];
+  for (const { path, section } of [
+    ...sectionsOf(networking, 'inbound'),
+    ...sectionsOf(networking, 'listeners'),
+    ...zoneSections,
+  ]) {
+    const name = typeof section['name'] === 'string' && section['name'] !== '' ? section['name'] : String(section['port']);
+    const taken = names.get(name);
+    if (taken !== undefined) {
+      const reason = `${JSON.stringify(name)} is the section name of ${taken} already: set another name`;
+      violations.push({ field: `${path}.name`, reason });
+    }
+    names.set(name, path);
+    const place = `${String(section['address'] ?? networking['address'])}:${String(section['port'])}`;
+    const other = places.get(place);
+    if (other !== undefined) violations.push({ field: `${path}.port`, reason: `${place} is used by ${other} already` });
+    places.set(place, path);
+  }
+  return violations;
+}
+
+function addressViolations(value: Json | undefined, field: string): Violation[] {
+  if (typeof value !== 'string' || value === '') return [{ field, reason: 'must be given: an IP address or a DNS name' }];
+  if (value === '0.0.0.0' || value === '::') return [{ field, reason: 'must not be the unspecified address' }];
+  if (isIP(value) === 0 && !DNS_NAME.test(value)) return [{ field, reason: 'must be an IP address or a DNS name' }];
+  return [];
+}
+
+function strictAddressViolations(value: Json | undefined, field: string): Violation[] {
+  const violations = addressViolations(value, field);
+  if (violations.length > 0 || typeof value !== 'string') return violations;
+  // ::, 0::0 and 0:0:0:0:0:0:0:0 are one address.
+  if (isIP(value) === 6 && !/[1-9a-f]/i.test(value)) return [{ field, reason: 'must not be the unspecified address' }];
+  if (isIP(value) === 0 && ENDS_IN_NUMBER.test(value)) return [{ field, reason: 'must be an IP address or a DNS name' }];
+  return [];
+}
+
+function portViolations(value: Json | undefined, field: string): Violation[] {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65_535) return [];
+  return [{ field, reason: 'must be a port number from 1 to 65535' }];
+}
+
+function zoneSectionsOf(networking: JsonObject): (Section & { readonly name: (typeof SECTIONS)[number] })[] {
+  return SECTIONS.flatMap((name) => {
+    const section = networking[name];
+    return isObject(section) ? [{ name, path: `networking.${name}`, section }] : [];
+  });
+}
+
+function sectionsOf(networking: JsonObject, key: string): Section[] {
+  const items = networking[key];
+  if (!Array.isArray(items)) return [];
+  return items.flatMap((section, index) => (isObject(section) ? [{ path: `networking.${key}[${String(index)}]`, section }] : []));
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

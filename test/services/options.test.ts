@@ -1,0 +1,83 @@
+// What of the configuration a zone's services heed: networks of addresses, the generator, its grace period (rest-api 7).
+import { describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/base/config.ts';
+import type { Resource } from '../../src/resource/types.ts';
+import { planServices } from '../../src/zone/services/plan-services.ts';
+import { ServicesView } from '../../src/zone/services/services-view.ts';
+import { storedVip } from '../../src/zone/services/service-row.ts';
+import { VipPool } from '../../src/zone/services/vip-pool.ts';
+
+function row(type: string, name: string, spec: Resource['spec'], labels: Resource['labels'] = {}): Resource {
+  const time = new Date(0);
+  const mesh = type === 'Mesh' ? '' : 'default';
+  return {
+    type,
+    mesh,
+    name,
+    labels,
+    spec,
+    status: {},
+    version: 0,
+    owner: null,
+    syncVersion: null,
+    creationTime: time,
+    modificationTime: time,
+  };
+}
+
+describe('the configuration', () => {
+  it('has the keys of Kuma, with their defaults', () => {
+    const { meshService, ipam } = loadConfig({ mode: 'zone' }).config;
+    expect(meshService).toEqual({ generationInterval: 2_000, deletionGracePeriod: 3_600_000 });
+    expect(Object.values(ipam).map(({ cidr }) => cidr)).toEqual(['241.0.0.0/8', '242.0.0.0/8', '243.0.0.0/8']);
+  });
+
+  it.each(['241.0.0.0', '241.0.0/8', '256.0.0.0/8', '10.0.0.0/33', 'fd00::/8', '10.0.0.0/'])('refuses the network %s', (cidr) => {
+    const load = (): unknown => loadConfig({ mode: 'zone', env: { MERIDIAN_IPAM_MESH_SERVICE_CIDR: cidr } });
+    expect(load).toThrow('ipam.meshService.cidr: must be an IPv4 network such as "241.0.0.0/8"');
+  });
+});
+
+describe('addresses of a small network', () => {
+  it('begin with its first, are used again only when all were, and end', () => {
+    const pool = new VipPool('10.9.8.7/30');
+    expect(['a', 'b'].map((id) => pool.take(id))).toEqual(['10.9.8.4', '10.9.8.5']);
+    pool.release('a');
+    expect(['c', 'd', 'e'].map((id) => pool.take(id))).toEqual(['10.9.8.6', '10.9.8.7', '10.9.8.4']);
+    expect(pool.take('f')).toBeNull();
+  });
+
+  it('leave a service without one, and the others as they are', () => {
+    const networks = { MeshService: '10.0.0.0/30', MeshExternalService: '10.1.0.0/30', MeshMultiZoneService: '10.2.0.0/30' };
+    const view = new ServicesView('east', networks);
+    view.put(row('Mesh', 'default', {}));
+    for (const name of ['a', 'b', 'c', 'd', 'e']) view.put(row('MeshService', name, { ports: [{ port: 80 }] }));
+    const { writes, withoutVip } = planServices(view, { now: new Date(), publishZoneAddress: true, graceMs: null });
+    const rows = writes.flatMap((write) => (write.op === 'put' ? [write.row] : []));
+    expect(rows.map(storedVip)).toEqual(['10.0.0.0', '10.0.0.1', '10.0.0.2', '10.0.0.3', '']);
+    expect(rows.at(-1)?.status).not.toHaveProperty('vips');
+    expect(withoutVip).toBe(1);
+  });
+});
+
+describe('the generator', () => {
+  const workload = { 'kuma.io/workload': 'cart' };
+  const networking = { address: '10.0.0.1', inbound: [{ port: 80 }] };
+
+  it('makes nothing when it is off', () => {
+    const view = new ServicesView('east');
+    view.put(row('Mesh', 'default', {}));
+    view.put(row('Dataplane', 'cart-1', { networking }, workload));
+    expect(planServices(view, { now: new Date(), publishZoneAddress: true, graceMs: null }).writes).toEqual([]);
+  });
+
+  it('keeps a service without proxies as long as it is told', () => {
+    const now = new Date('2026-01-01T00:00:00Z');
+    const view = new ServicesView('east');
+    view.put(row('Mesh', 'default', {}));
+    const labels = { 'kuma.io/managed-by': 'meshservice-generator', 'kuma.io/origin': 'zone' };
+    view.put(row('MeshService', 'cart', { ports: [] }, labels));
+    const { wakeAt } = planServices(view, { now, publishZoneAddress: true, graceMs: 300_000 });
+    expect(wakeAt).toBe(now.getTime() + 300_000);
+  });
+});

@@ -1,0 +1,90 @@
+// A zone as a process of its own on a PostgreSQL database, for the golden folders; rows are written as psql would write them.
+import { vi } from 'vitest';
+import { createLogger } from '../../src/base/log.ts';
+import type { Resource, ResourceKey } from '../../src/resource/types.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { ResourceStore } from '../../src/store/resource-store.ts';
+import { ControlPlane, freePort, WAIT } from '../support/control-plane.ts';
+import { cloneDatabase } from '../support/postgres-database.ts';
+import type { CaseZone } from './case-folder.ts';
+import { inOrder, WRITTEN, ZONE, type GivenRow } from './zone-under-test.ts';
+
+/** The wire version is set apart from the content: the trigger that marks drift would clear it (decisions D29). */
+const PUT_SQL = `
+  insert into resources (type, mesh, name, version, labels, spec, status, sync_version, creation_time)
+  values ($1, $2, $3, 0, coalesce($4::jsonb, '{}'), coalesce($5::text, '{}'), coalesce($6::jsonb, '{}'), '-', coalesce($7::timestamptz, to_timestamp(0)))
+  on conflict (name, mesh, type) do update set
+    version = resources.version + 1, sync_version = '-',
+    labels = coalesce($4::jsonb, resources.labels), spec = coalesce($5::text, resources.spec),
+    status = coalesce($6::jsonb, resources.status), creation_time = coalesce($7::timestamptz, resources.creation_time)`;
+const OLD_VERSION_SQL = `select sync_version from resources where type = $1 and mesh = $2 and name = $3`;
+const VERSION_SQL = `update resources set sync_version = $4 where type = $1 and mesh = $2 and name = $3`;
+const DELETE_SQL = `delete from resources where type = $1 and mesh = $2 and name = $3`;
+
+export class RealZone implements CaseZone {
+  readonly #process: ControlPlane;
+  readonly #store: ResourceStore;
+
+  private constructor(controlPlane: ControlPlane, store: ResourceStore) {
+    this.#process = controlPlane;
+    this.#store = store;
+  }
+
+  /** An empty zone without a global; its process is not started yet. */
+  static async create(postgresUrl: string): Promise<RealZone> {
+    const database = await cloneDatabase(postgresUrl);
+    const controlPlane = new ControlPlane('zone', database, await freePort(), {
+      MERIDIAN_MULTIZONE_ZONE_NAME: ZONE,
+      MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
+      MERIDIAN_DEFAULTS_SKIP_TENANT_RESOURCES: 'true',
+      MERIDIAN_LOG_LEVEL: 'error',
+    });
+    await controlPlane.psql.connect();
+    return new RealZone(controlPlane, await openStore(database, { log: createLogger('silent') }));
+  }
+
+  async start(): Promise<void> {
+    this.#process.start();
+    await vi.waitFor(async () => {
+      this.#process.assertRunning();
+      if (!(await this.#process.answers())) throw new Error('does not answer');
+    }, WAIT);
+  }
+
+  async restart(): Promise<void> {
+    await this.#process.end('SIGKILL');
+    await this.start();
+  }
+
+  async close(): Promise<void> {
+    await this.#process.end('SIGTERM');
+    await this.#process.psql.end();
+    await this.#store.close();
+  }
+
+  wait(): Promise<void> {
+    return Promise.reject(new Error('a real process has the time of the machine'));
+  }
+
+  async putAll(rows: readonly GivenRow[]): Promise<void> {
+    const { psql } = this.#process;
+    await psql.query('begin');
+    for (const { type, mesh, name, labels, spec, status, syncVersion, created } of rows) {
+      const key = [type, mesh, name];
+      const [before] = (await psql.query<{ sync_version: string | null }>(OLD_VERSION_SQL, key)).rows;
+      const json = [labels, spec, status].map((part) => (part === undefined ? null : JSON.stringify(part)));
+      await psql.query(PUT_SQL, [...key, ...json, created ?? null]);
+      await psql.query(VERSION_SQL, [...key, syncVersion ?? before?.sync_version ?? null]);
+    }
+    await psql.query('commit');
+  }
+
+  async delete({ type, mesh, name }: ResourceKey): Promise<void> {
+    await this.#process.psql.query(DELETE_SQL, [type, mesh, name]);
+  }
+
+  async services(): Promise<Resource[]> {
+    const lists = await Promise.all(WRITTEN.map((type) => this.#store.list({ type })));
+    return inOrder(lists.flat());
+  }
+}
