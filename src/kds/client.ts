@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, Metadata, credentials, status, type ChannelCredentials, type ClientDuplexStream } from '@grpc/grpc-js';
-import { MeridianError, messageOf } from '../base/errors.ts';
+import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckRequest, decodeHealthCheckResponse } from '../wire/kds-messages.ts';
 import { answerAdminRequests } from './admin.ts';
@@ -16,6 +16,7 @@ import type { StreamKind, SyncObserver } from './observer.ts';
 import type { Sink } from './ports.ts';
 import type { Validate } from './incoming.ts';
 import { Receiver, type Admission } from './receiver.ts';
+import { reconnectPauseMs } from './reconnect.ts';
 import { zoneReceiveRules } from './rules.ts';
 import { Sender } from './sender.ts';
 import { globalService, syncService } from './services.ts';
@@ -27,13 +28,27 @@ const HEALTH_CHECK_MS = 300_000;
 const ANSWER_MS = 10_000;
 /** What only a person can change is not tried again all the time. */
 const FORBIDDEN_MS = 15_000;
+/** A token may be put right at any moment: global is asked again after this. */
+const REFUSED_MS = 3_000;
+/** A file that cannot be used is looked at again after this. */
+const FILE_MS = 500;
+
+export type KdsClientTls = {
+  /** PEM, null = the system's. */
+  readonly rootCa: Buffer | null;
+  readonly skipVerify: boolean;
+  /** What this side shows, where global asks for a certificate. */
+  readonly identity?: { readonly cert: Buffer; readonly key: Buffer } | null;
+};
 
 export type KdsClientOptions = {
   readonly zone: string;
   /** `host:port`. */
   readonly address: string;
-  /** Null = plaintext; `rootCa` in PEM, null = the system's. */
-  readonly tls: { readonly rootCa: Buffer | null; readonly skipVerify: boolean } | null;
+  /** Null = plaintext. A function is asked at each connection, so that files may change. */
+  readonly tls: KdsClientTls | null | (() => Promise<KdsClientTls | null>);
+  /** Value of the metadata `authorization`, asked for at each connection; null sends none. */
+  readonly authorization?: () => Promise<string | null>;
   readonly maxMessageBytes: number;
   readonly node: OwnNode;
   readonly changelog: Changelog;
@@ -49,22 +64,41 @@ export type KdsClientOptions = {
 export async function runKdsClient(options: KdsClientOptions, signal: AbortSignal): Promise<void> {
   let lastReason = '';
   while (!signal.aborted) {
-    const { reason, isForbidden } = await connectOnce(options, signal);
+    const { reason, isForbidden, waitMs } = await connectOnce(options, signal);
     if (signal.aborted) return;
     if (reason !== lastReason) {
       if (isForbidden) options.log.error({ address: options.address }, reason);
       else options.log.warn({ address: options.address, reason }, 'not connected to global; trying again');
     }
     lastReason = reason;
-    await delay(isForbidden ? FORBIDDEN_MS : 100 + Math.random() * 700, undefined, { signal }).catch(() => undefined);
+    await delay(waitMs, undefined, { signal }).catch(() => undefined);
   }
 }
 
-type Ending = { readonly reason: string; readonly isForbidden: boolean };
+type Ending = { readonly reason: string; readonly isForbidden: boolean; readonly waitMs: number };
+
+function endingOf(error: unknown): Ending {
+  const { code, details } = error as { code?: unknown; details?: unknown };
+  const waitMs =
+    code === 'config' ? FILE_MS : code === status.UNAUTHENTICATED ? REFUSED_MS : code === 'forbidden' ? FORBIDDEN_MS : null;
+  const reason = code === status.UNAUTHENTICATED && typeof details === 'string' ? `global refuses: ${details}` : messageOf(error);
+  return { reason, isForbidden: waitMs !== null, waitMs: waitMs ?? reconnectPauseMs() };
+}
+
+/** What a connection is made with. Rejects with `config` when a file cannot be used. */
+async function identityOf({
+  tls,
+  authorization,
+}: KdsClientOptions): Promise<{ credentials: ChannelCredentials; authorization: string | null }> {
+  const [known, value] = await Promise.all([typeof tls === 'function' ? tls() : tls, authorization?.() ?? null]);
+  return { credentials: channelCredentials(known), authorization: value };
+}
 
 /** One connection from dialling to its end; resolves to why it ended. */
 async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Promise<Ending> {
-  const client = new Client(options.address, channelCredentials(options), {
+  const identity = await identityOf(options).catch(endingOf);
+  if ('reason' in identity) return identity;
+  const client = new Client(options.address, identity.credentials, {
     'grpc.max_receive_message_length': options.maxMessageBytes,
     'grpc.max_send_message_length': options.maxMessageBytes,
     // Go peers punish pings more often than every 15 s.
@@ -77,7 +111,7 @@ async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Prom
   });
   const ended = new AbortController();
   const both = AbortSignal.any([signal, ended.signal]);
-  const connection = new Connection(options, client, both);
+  const connection = new Connection(options, client, both, identity.authorization);
   try {
     const { isMeridian, intervalMs } = await connection.healthCheck();
     options.log.info({ address: options.address, meridian: isMeridian }, 'connected to global');
@@ -90,9 +124,9 @@ async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Prom
       connection.admin('clusters', 'streamClusters'),
       new Promise((resolve) => both.addEventListener('abort', resolve, { once: true })),
     ]);
-    return { reason: 'global ended a stream', isForbidden: false };
+    return endingOf(new Error('global ended a stream'));
   } catch (error) {
-    return { reason: messageOf(error), isForbidden: error instanceof MeridianError && error.code === 'forbidden' };
+    return endingOf(error);
   } finally {
     ended.abort();
     connection.close();
@@ -105,9 +139,11 @@ class Connection {
   readonly #client: Client;
   readonly #signal: AbortSignal;
   readonly #calls = new Set<ClientDuplexStream<Buffer, Buffer>>();
+  readonly #authorization: string | null;
 
-  constructor(options: KdsClientOptions, client: Client, signal: AbortSignal) {
+  constructor(options: KdsClientOptions, client: Client, signal: AbortSignal, authorization: string | null) {
     this.#options = options;
+    this.#authorization = authorization;
     this.#client = client;
     this.#signal = signal;
   }
@@ -221,7 +257,7 @@ class Connection {
     this.#calls.add(call);
     // A stream may break before anybody reads it; the reader is told all the same.
     call.on('error', () => undefined);
-    observe({ kind: 'opened', peer: 'global', streamId, stream, authorized: false });
+    observe({ kind: 'opened', peer: 'global', streamId, stream, authorized: this.#authorization !== null });
     let reason: string | null = null;
     try {
       await work(call as unknown as Duplex, streamId, this.#options.log.child({ stream }));
@@ -243,11 +279,13 @@ class Connection {
     metadata.set('zone-version', 'v3');
     metadata.set('version', this.#options.node.version);
     for (const name of zoneHeaderFeatures) metadata.add('features', name);
+    if (this.#authorization !== null) metadata.set('authorization', this.#authorization);
     return metadata;
   }
 }
 
-function channelCredentials({ tls }: KdsClientOptions): ChannelCredentials {
+function channelCredentials(tls: KdsClientTls | null): ChannelCredentials {
   if (tls === null) return credentials.createInsecure();
-  return credentials.createSsl(tls.rootCa, null, null, { rejectUnauthorized: !tls.skipVerify });
+  const { rootCa, skipVerify, identity = null } = tls;
+  return credentials.createSsl(rootCa, identity?.key ?? null, identity?.cert ?? null, { rejectUnauthorized: !skipVerify });
 }

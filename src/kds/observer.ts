@@ -26,6 +26,8 @@ export type SyncEvent =
       readonly streamId: string;
       readonly stream: StreamKind;
       readonly authorized: boolean;
+      /** When the token of the zone expires; null or left out without one. */
+      readonly tokenExpiresAt?: Date | null;
     }
   | { readonly kind: 'node'; readonly peer: string; readonly streamId: string; readonly node: PeerNode }
   | {

@@ -123,6 +123,7 @@ describe('what global sends to zones (kds-wire 5.2)', () => {
       expect(audienceOf(rules, labelled('GlobalSecret', labels, { name }))).toEqual({
         audience: NOBODY,
         because: 'this GlobalSecret belongs to its own control plane',
+        section: 'kds-wire 5.2.3',
       });
     }
   });

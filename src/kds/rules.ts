@@ -82,7 +82,7 @@ const globalToZoneFilter: readonly FilterRule[] = [
     section: 'kds-wire 5.2.5a',
     decide: (resource, info) => {
       if (info.policy === null || isLocal(resource, 'global')) return undefined;
-      const isProducer = resource.labels[label.policyRole] === 'producer' && policyRole(resource) === 'producer';
+      const isProducer = resource.labels[label.policyRole] === 'producer' && policyRole(resource, 'kuma') === 'producer';
       return isProducer ? { to: 'others', zone: zoneOf(resource), feature: feature.producerPolicyFlow } : NOBODY;
     },
   },
@@ -153,15 +153,19 @@ export const zoneConsumes = resourceTypes.filter(({ kds }) => kds.globalToZone |
 /** Types that global subscribes to on ZoneToGlobalSync (kds-wire 3: marked Z→G). */
 export const globalConsumes = resourceTypes.filter(({ kds }) => kds.zoneToGlobal);
 
+/** What the rules say of a resource: the reason of the rule that decided, and where the protocol says so. */
+export type Decision = { readonly audience: Audience; readonly because: string; readonly section: string };
+
 /** The first rule that decides on a resource, with its reason: why it is or is not sent. */
-export function audienceOf(rules: SendRules, resource: Resource): { audience: Audience; because: string } {
+export function audienceOf(rules: SendRules, resource: Resource): Decision {
   const info = typeOf(resource.type);
   for (const rule of rules.filter) {
     const audience = rule.decide(resource, info);
-    if (audience !== undefined) return { audience, because: rule.because };
+    if (audience !== undefined) return { audience, because: rule.because, section: rule.section };
   }
   const isOwn = isLocal(resource, rules.from);
-  return { audience: NOBODY, because: isOwn ? 'stays where it was written' : 'comes from another control plane' };
+  const because = isOwn ? 'stays where it was written' : 'comes from another control plane';
+  return { audience: NOBODY, because, section: rules.from === 'global' ? 'kds-wire 5.2' : 'kds-wire 5.4' };
 }
 
 /** A stored row, or what came and may become one. */

@@ -25,21 +25,25 @@ import type { Sink } from './ports.ts';
 import { Receiver, type ReceiverOptions } from './receiver.ts';
 import { globalReceiveRules } from './rules.ts';
 import { Sender } from './sender.ts';
+import { ReplaceableCredentials, type KdsServerTls } from './server-credentials.ts';
 import { globalService, syncService } from './services.ts';
 import { consume, serve } from './session.ts';
 import { statusOf } from './status.ts';
+import { admitAll, type AdmitZone } from './zone-admission.ts';
 import type { ZoneRegistry } from './zone-registry.ts';
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
 /** The caller of a stream, from its headers (kds-wire 2.1). */
-type Caller = { readonly zone: string; readonly features: readonly string[]; readonly authorized: boolean };
+type Caller = { readonly zone: string; readonly features: readonly string[]; readonly authorization: readonly string[] };
 
 export type KdsServerOptions = {
   readonly host: string;
   readonly port: number;
-  /** PEM; null = plaintext. */
-  readonly tls: { readonly cert: Buffer; readonly key: Buffer } | null;
+  /** Null = plaintext. */
+  readonly tls: KdsServerTls | null;
+  /** Asked at every call; left out, whoever comes is let in. */
+  readonly admit?: AdmitZone;
   readonly maxMessageBytes: number;
   readonly node: OwnNode;
   readonly changelog: Changelog;
@@ -57,9 +61,13 @@ export class KdsServer {
   readonly #firstStates = new FirstStates();
   readonly #senders = new Map<Sender, string>();
   readonly #calls = new Set<Call>();
+  readonly #tls: ReplaceableCredentials | null;
+  readonly #admit: AdmitZone;
 
   constructor(options: KdsServerOptions) {
     this.#options = options;
+    this.#tls = options.tls === null ? null : new ReplaceableCredentials(options.tls);
+    this.#admit = options.admit ?? admitAll;
     this.#server = new Server({
       'grpc.max_receive_message_length': options.maxMessageBytes,
       'grpc.max_send_message_length': options.maxMessageBytes,
@@ -77,25 +85,18 @@ export class KdsServer {
       streamStats: this.#stream('stats', (call, { zone }) => this.#admin(call, zone, 'stats')),
       streamClusters: this.#stream('clusters', (call, { zone }) => this.#admin(call, zone, 'clusters')),
       healthCheck: (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
-        try {
-          const { zone } = callerOf(call.metadata);
-          this.#options.observe({ kind: 'healthCheck', peer: zone });
-          call.sendMetadata(ownFeatures());
-          answer(null, encodeHealthCheckResponse({ intervalMs: 0 }));
-        } catch (error) {
-          answer(statusOf(error));
-        }
+        this.#answerHealthCheck(call).then(
+          () => answer(null, encodeHealthCheckResponse({ intervalMs: 0 })),
+          (error: unknown) => answer(statusOf(error)),
+        );
       },
     });
   }
 
   /** Binds; resolves to the port in use. Rejects with code `config` when the address cannot be bound. */
   async listen(): Promise<number> {
-    const { host, port, tls } = this.#options;
-    const credentials =
-      tls === null
-        ? ServerCredentials.createInsecure()
-        : ServerCredentials.createSsl(null, [{ cert_chain: tls.cert, private_key: tls.key }]);
+    const { host, port } = this.#options;
+    const credentials = this.#tls ?? ServerCredentials.createInsecure();
     return await new Promise((resolve, reject) => {
       this.#server.bindAsync(`${host}:${String(port)}`, credentials, (error, bound) => {
         if (error === null) resolve(bound);
@@ -105,6 +106,11 @@ export class KdsServer {
         }
       });
     });
+  }
+
+  /** Another certificate, for connections from now on. */
+  replaceTls(material: KdsServerTls['material']): void {
+    this.#tls?.replace(material);
   }
 
   /** Zone and type pairs where the zone has not all that it should have. */
@@ -138,15 +144,22 @@ export class KdsServer {
         call.emit('error', statusOf(error));
         return;
       }
-      const { zone: peer, authorized } = caller;
+      const { zone: peer, authorization } = caller;
       const { zones, observe } = this.#options;
       const log = this.#options.log.child({ zone: peer, stream: kind });
       this.#calls.add(call);
       call.on('error', () => undefined);
+      let isOpen = false;
       const run = async (): Promise<string | null> => {
+        let unwatch = (): void => undefined;
         try {
+          const pass = await this.#admit(authorization, peer);
+          if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
+          unwatch = pass.watch((reason) => void call.emit('error', statusOf(new MeridianError('forbidden', reason))));
           await zones.ensure(peer);
-          observe({ kind: 'opened', peer, streamId, stream: kind, authorized });
+          isOpen = true;
+          const authorized = authorization.length === 1;
+          observe({ kind: 'opened', peer, streamId, stream: kind, authorized, tokenExpiresAt: pass.expiresAt });
           call.sendMetadata(ownFeatures());
           log.info('stream opened');
           await work(call, caller, streamId, log);
@@ -155,14 +168,31 @@ export class KdsServer {
         } catch (error) {
           if (!call.destroyed && !call.cancelled) call.emit('error', statusOf(error));
           return messageOf(error);
+        } finally {
+          unwatch();
         }
       };
       void run().then((error) => {
         this.#calls.delete(call);
+        if (!isOpen) {
+          log.debug({ reason: error }, 'stream refused');
+          return;
+        }
         observe({ kind: 'closed', peer, streamId, stream: kind, error });
         log.info({ ...(error !== null && { reason: error }) }, 'stream closed');
       });
     };
+  }
+
+  async #answerHealthCheck(call: ServerUnaryCall<Buffer, Buffer>): Promise<void> {
+    const { zone, authorization } = callerOf(call.metadata);
+    const pass = await this.#admit(authorization, zone);
+    if (!pass.ok) {
+      this.#options.log.warn({ zone, reason: pass.reason }, 'a zone was not let in');
+      throw new MeridianError('forbidden', pass.reason);
+    }
+    this.#options.observe({ kind: 'healthCheck', peer: zone });
+    call.sendMetadata(ownFeatures());
   }
 
   async #send(call: Call, { zone }: Caller, streamId: string, log: Logger): Promise<void> {
@@ -231,5 +261,5 @@ function callerOf(metadata: Metadata): Caller {
       .split(',')
       .map((name) => name.trim()),
   );
-  return { zone, features, authorized: metadata.get('authorization').length === 1 };
+  return { zone, features, authorization: metadata.get('authorization').map((value) => value.toString()) };
 }

@@ -22,7 +22,16 @@ describe('SPEC.md', () => {
   });
 
   it('has a line for each of the 26 scenarios', () => {
-    const numbers = new Set([...spec.matchAll(/^\| (\d+) +\| /gm)].map(([, number]) => Number(number)));
+    const scenarios = spec.slice(spec.indexOf("## The engine's scenarios"), spec.indexOf("## Pains of the original's users"));
+    const numbers = new Set([...scenarios.matchAll(/^\| (\d+) +\| /gm)].map(([, number]) => Number(number)));
     expect([...numbers].sort((x, y) => x - y)).toEqual(Array.from({ length: 26 }, (_, index) => index + 1));
+  });
+
+  it('has a test that names it for each pain of the design (section 7)', () => {
+    const pains = spec.slice(spec.indexOf("## Pains of the original's users"));
+    const named = [...pains.matchAll(/\[`([^`]+)`\]/g)].map(([, text = '']) => text);
+    const numbers = ['9455', '13592', '14486', '3545', '13624', '11062', '16407', '12893', '11410', '8327', '5870'];
+    expect(numbers.filter((number) => !named.some((text) => text.includes(number)))).toEqual([]);
+    expect(named.some((text) => text.includes('once the global is reachable again'))).toBe(true);
   });
 });

@@ -24,8 +24,8 @@ export class CombinedReader {
   async get(key: ResourceKey): Promise<Resource | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Resource | undefined>();
     this.#queue.push({ key, resolve, reject });
-    // The keys of one turn of the event loop go together.
-    if (this.#queue.length === 1) queueMicrotask(() => this.#next());
+    // What was asked for in one turn of the event loop, by whatever socket, goes together.
+    if (this.#queue.length === 1) setImmediate(() => this.#next());
     return await promise;
   }
 

@@ -1,5 +1,6 @@
 // Single writes, combined: while one transaction is in flight the writes that arrive wait and go together in the next, as
 // one statement with a result for each. NOTIFY serialises commits, so a transaction per write would top out early (design 3).
+import { MeridianError } from '../base/errors.ts';
 import type { Write, WriteOutcome } from './resource-store.ts';
 
 const MOST_AT_ONCE = 1_000;
@@ -54,9 +55,13 @@ export class CombinedWriter {
       const outcomes = await this.#run(batch.map(({ write }) => write));
       for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] ?? { result: 'missing' });
     } catch (error) {
-      // Nothing of the batch was stored. Alone, only the write that is at fault fails.
-      if (batch.length === 1) batch[0]?.reject(error);
+      // Nothing of the batch was stored. Alone, only the write that is at fault fails; a database that is away fails them all.
+      if (batch.length === 1 || isAway(error)) for (const { reject } of batch) reject(error);
       else for (const waiting of batch) await this.#commit([waiting]);
     }
   }
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof MeridianError && error.code === 'unavailable';
 }

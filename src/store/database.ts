@@ -130,11 +130,18 @@ function openPostgres(config: PostgresConfig, log: Logger): Database {
     },
     async session() {
       const client = new pg.Client(options);
-      await client.connect();
-      // The server lets go of the locks of a client that vanished without a word.
-      for (const setting of ['tcp_keepalives_idle = 10', 'tcp_keepalives_interval = 5', 'tcp_keepalives_count = 3'])
-        await client.query(`SET ${setting}`);
-      return client;
+      // From the first moment: an end that nobody listens for would take the process along.
+      client.on('error', (error) => log.debug({ reason: error.message }, 'the session of the leader ended'));
+      try {
+        await client.connect();
+        // The server lets go of the locks of a client that vanished without a word.
+        for (const setting of ['tcp_keepalives_idle = 10', 'tcp_keepalives_interval = 5', 'tcp_keepalives_count = 3'])
+          await client.query(`SET ${setting}`);
+        return client;
+      } catch (error) {
+        await client.end().catch(() => undefined);
+        throw error;
+      }
     },
     async close() {
       await db.destroy();

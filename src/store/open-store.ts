@@ -1,22 +1,42 @@
 // Opens the configured store: an embedded one migrates itself, a PostgreSQL must have been migrated.
+import { setTimeout as delay } from 'node:timers/promises';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { openDatabase, type StoreConfig } from './database.ts';
 import { migrate, requireCurrentSchema } from './migrate.ts';
 import type { ResourceStore } from './resource-store.ts';
 import { SqlStore } from './sql-store.ts';
+import { isNoAnswer } from './unavailable.ts';
+
+/** How long a start waits for a PostgreSQL that is away: it may be starting or moving too. */
+const PATIENCE_MS = 15_000;
+const PAUSE_MS = 250;
 
 /** @throws MeridianError: `schema_outdated`, `unavailable`, or `config` while another process has the embedded folder */
 export async function openStore(config: StoreConfig, { log }: { log: Logger }): Promise<ResourceStore> {
   const database = await openDatabase(config, log);
   try {
     if (config.type === 'embedded') await migrate(database, { log });
-    else await requireCurrentSchema(database);
+    else await whenItAnswers(() => requireCurrentSchema(database), log);
     return new SqlStore(database, log);
   } catch (error) {
     await database.close().catch(() => undefined);
     if (error instanceof MeridianError || config.type === 'embedded') throw error;
     const where = `${config.host}:${String(config.port)}/${config.dbName}`;
     throw new MeridianError('unavailable', `cannot use PostgreSQL at ${where}: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function whenItAnswers(check: () => Promise<void>, log: Logger): Promise<void> {
+  for (const began = performance.now(); ;) {
+    try {
+      await check();
+      return;
+    } catch (error) {
+      const waited = performance.now() - began;
+      if (!isNoAnswer(error) || waited > PATIENCE_MS) throw error;
+      if (waited < PAUSE_MS) log.warn({ reason: messageOf(error) }, 'the database does not answer; the start waits for it');
+      await delay(PAUSE_MS);
+    }
   }
 }

@@ -16,6 +16,9 @@ export type ListQuery = {
 /** The rows of some types; of those with these labels or this beginning of the stored name, where any of the two is given. */
 export type OutlineQuery = { readonly types: readonly string[]; readonly labels?: Labels; readonly namePrefix?: string };
 
+/** A row in name only; equal stamps of one key mean that nothing of it has changed. */
+export type Stamp = ResourceKey & { readonly stamp: string };
+
 /** A row without what makes it large. */
 export type Outline = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'labels' | 'syncVersion' | 'owner'>;
 
@@ -62,9 +65,14 @@ export interface ResourceStore {
   /** The rows that exist among `keys`, in no particular order. */
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
   list(query: ListQuery): Promise<Resource[]>;
+  /** The same rows, of each only who it is and a stamp that is another after every change, by whomever. */
+  listStamps(query: ListQuery): Promise<Stamp[]>;
   /** What a resume and a prune need of many rows, in one statement. */
   outline(query: OutlineQuery): Promise<Outline[]>;
   count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number>;
+
+  /** How many rows there are of each type and mesh, in one statement. */
+  countAll(): Promise<{ type: string; mesh: string; total: number }[]>;
 
   /** Writes one row. Writes that arrive while a transaction is in flight go together in the next one (design 3). */
   write(write: Write): Promise<WriteOutcome>;
@@ -73,6 +81,9 @@ export interface ResourceStore {
    * others are stored. A key stands once at most in `writes`. Deletes run first.
    */
   writeBatch(writes: readonly Write[], fence?: Fence): Promise<WriteOutcome[]>;
+
+  /** As `writeBatch`, and nothing is stored unless every outcome is a success. */
+  writeAll(writes: readonly Write[]): Promise<WriteOutcome[]>;
 
   /** A raised epoch of `peer`: the fence of the receiver that opens now, older ones can commit no more. */
   raiseEpoch(peer: string): Promise<number>;

@@ -1,24 +1,27 @@
 // The `resources` table as a ResourceStore, the same statements on PostgreSQL and on PGlite.
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
-import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
 import { CHANNEL, ChangeFeed } from './change-feed.ts';
 import { CombinedReader } from './combined-reader.ts';
 import { CombinedWriter } from './combined-writer.ts';
 import { pingUntilLost, type Database } from './database.ts';
+import { SharedCalls } from './shared-calls.ts';
 import type {
   Fence,
   ListQuery,
   Outline,
   OutlineQuery,
   ResourceStore,
+  Stamp,
   StoreChange,
   Write,
   WriteOutcome,
 } from './resource-store.ts';
-import { requireFence, runWrites } from './write-batch.ts';
+import { StoreHealth } from './store-health.ts';
+import { isUnavailable } from './unavailable.ts';
+import { isOneStatement, requireFence, runWrites } from './write-batch.ts';
 
 type OutlineRow = {
   type: string;
@@ -42,10 +45,13 @@ export class SqlStore implements ResourceStore {
   readonly #feed: ChangeFeed;
   readonly #reader: CombinedReader;
   readonly #writer: CombinedWriter;
+  readonly #shared = new SharedCalls();
+  readonly #health: StoreHealth;
 
   constructor(database: Database, log: Logger) {
     this.#database = database;
     this.#feed = new ChangeFeed(database, log);
+    this.#health = new StoreHealth(log);
     this.#reader = new CombinedReader((keys) => this.getMany(keys));
     this.#writer = new CombinedWriter((writes) => this.writeBatch(writes));
   }
@@ -62,10 +68,18 @@ export class SqlStore implements ResourceStore {
   }
 
   async list(query: ListQuery): Promise<Resource[]> {
-    const page = sql`${query.limit === undefined ? sql`` : sql`limit ${query.limit}`} ${query.offset === undefined ? sql`` : sql`offset ${query.offset}`}`;
-    return await this.#rows(
-      sql`select ${columns} from resources r where ${conditions(query)} order by r.mesh collate "C", r.name collate "C" ${page}`,
+    return await this.#rows(sql`select ${columns} from resources r where ${pageOf(query)}`);
+  }
+
+  async listStamps(query: ListQuery): Promise<Stamp[]> {
+    const { rows } = await this.#shared.call(`list ${JSON.stringify(query)}`, () =>
+      this.#try(() =>
+        // A row that was deleted and made again has another xmin; psql raises no version, but it has one too.
+        sql<{ mesh: string; name: string; stamp: string }>`select r.mesh, r.name, r.version || '.' || r.xmin::text as stamp
+          from resources r where ${pageOf(query)}`.execute(this.#database.db),
+      ),
     );
+    return rows.map(({ mesh, name, stamp }) => ({ type: query.type, mesh, name, stamp }));
   }
 
   async outline({ types, labels, namePrefix }: OutlineQuery): Promise<Outline[]> {
@@ -87,10 +101,23 @@ export class SqlStore implements ResourceStore {
   }
 
   async count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number> {
-    const { rows } = await this.#try(() =>
-      sql<{ n: string }>`select count(*)::text as n from resources r where ${conditions(query)}`.execute(this.#database.db),
+    const { rows } = await this.#shared.call(`count ${JSON.stringify(query)}`, () =>
+      this.#try(() =>
+        sql<{ n: string }>`select count(*)::text as n from resources r where ${conditions(query)}`.execute(this.#database.db),
+      ),
     );
     return Number(rows[0]?.n ?? 0);
+  }
+
+  async countAll(): Promise<{ type: string; mesh: string; total: number }[]> {
+    const { rows } = await this.#try(() =>
+      sql<{
+        type: string;
+        mesh: string;
+        total: number;
+      }>`select type, mesh, count(*)::int as total from resources group by type, mesh`.execute(this.#database.db),
+    );
+    return rows;
   }
 
   async write(write: Write): Promise<WriteOutcome> {
@@ -98,7 +125,10 @@ export class SqlStore implements ResourceStore {
   }
 
   async writeBatch(writes: readonly Write[], fence?: Fence): Promise<WriteOutcome[]> {
-    return await this.#try(() =>
+    // One statement is a transaction by itself; without BEGIN and COMMIT it is one round trip in place of three.
+    if (fence === undefined && isOneStatement(writes))
+      return await this.#health.watch('write', () => runWrites(this.#database.db, writes));
+    return await this.#health.watch('write', () =>
       this.#database.db.transaction().execute(async (tx) => {
         if (fence !== undefined) await requireFence(tx, fence);
         return await runWrites(tx, writes);
@@ -106,8 +136,24 @@ export class SqlStore implements ResourceStore {
     );
   }
 
+  async writeAll(writes: readonly Write[]): Promise<WriteOutcome[]> {
+    let outcomes: WriteOutcome[] = [];
+    const undo = new Error('rolled back');
+    await this.#health
+      .watch('write', () =>
+        this.#database.db.transaction().execute(async (tx) => {
+          outcomes = await runWrites(tx, writes);
+          if (!outcomes.every(({ result }) => SUCCESSES.has(result))) throw undo;
+        }),
+      )
+      .catch((error: unknown) => {
+        if (error !== undo) throw error;
+      });
+    return outcomes;
+  }
+
   async raiseEpoch(peer: string): Promise<number> {
-    const { rows } = await this.#try(() =>
+    const { rows } = await this.#health.watch('write', () =>
       sql<{ epoch: string }>`insert into kds_sessions (peer, epoch) values (${peer}, 1)
         on conflict (peer) do update set epoch = kds_sessions.epoch + 1 returning epoch::text as epoch`.execute(
         this.#database.db,
@@ -143,6 +189,7 @@ export class SqlStore implements ResourceStore {
 
   async ping(): Promise<void> {
     await this.#try(() => sql`select 1`.execute(this.#database.db));
+    if (!this.#health.takesWrites) await this.#health.watch('write', () => this.#tryWrite());
   }
 
   async close(): Promise<void> {
@@ -173,25 +220,41 @@ export class SqlStore implements ResourceStore {
     }
   }
 
+  /** Stores 64 kB and takes them back: a small row may find a place in a page although the disk has no room for another. */
+  async #tryWrite(): Promise<void> {
+    const undo = new Error('only a trial');
+    const trial = this.#database.db.transaction().execute(async (tx) => {
+      await sql`insert into resources (name, mesh, type, version, spec)
+        select 'trial', '', '', 0, string_agg(md5(random()::text), '') from generate_series(1, 2000)`.execute(tx);
+      throw undo;
+    });
+    await trial.catch((error: unknown) => {
+      if (error !== undo) throw error;
+    });
+  }
+
+  async #try<T>(run: () => Promise<T>): Promise<T> {
+    return await this.#health.watch('read', run);
+  }
+
   async #rows(query: RawBuilder<unknown>): Promise<Resource[]> {
     const { rows } = await this.#try(() => query.execute(this.#database.db));
     return (rows as Row[]).map(resourceOf);
   }
+}
 
-  async #try<T>(run: () => Promise<T>): Promise<T> {
-    try {
-      return await run();
-    } catch (error) {
-      if (isUnavailable(error))
-        throw new MeridianError('unavailable', `the database does not answer: ${messageOf(error)}`, { cause: error });
-      throw error;
-    }
-  }
+const SUCCESSES: ReadonlySet<string> = new Set(['created', 'updated', 'deleted']);
+
+/** Which rows, in which order, and which of them. */
+function pageOf({ limit, offset, ...query }: ListQuery): RawBuilder<unknown> {
+  const page = sql`${limit === undefined ? sql`` : sql`limit ${limit}`} ${offset === undefined ? sql`` : sql`offset ${offset}`}`;
+  return sql`${conditions(query)} order by r.mesh collate "C", r.name collate "C" ${page}`;
 }
 
 function conditions({ type, mesh, labels, nameContains }: Omit<ListQuery, 'limit' | 'offset'>): RawBuilder<unknown> {
   const parts = [sql`r.type = ${type}`];
-  if (mesh !== undefined) parts.push(sql`r.mesh = ${mesh}`);
+  // The collation of the index that has the order of pages.
+  if (mesh !== undefined) parts.push(sql`r.mesh collate "C" = ${mesh}`);
   if (labels !== undefined) parts.push(sql`r.labels @> ${JSON.stringify(labels)}::jsonb`);
   if (nameContains !== undefined) parts.push(sql`r.name like ${`%${escapeLike(nameContains)}%`}`);
   return sql.join(parts, sql` and `);
@@ -230,31 +293,4 @@ function parseObject(text: string | null): JsonObject {
 /** A `timestamp` without zone is UTC here (kds-wire 7). */
 function utc(text: string): Date {
   return new Date(`${text.replace(' ', 'T')}Z`);
-}
-
-const UNAVAILABLE = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOTFOUND',
-  'ETIMEDOUT',
-  'EPIPE',
-  '57P01',
-  '57P02',
-  '57P03',
-  '55000',
-  '53300',
-  '53100',
-  '08006',
-  '08003',
-  '08001',
-]);
-
-function isUnavailable(error: unknown): boolean {
-  const code = (error as { code?: unknown }).code;
-  return (
-    (typeof code === 'string' && UNAVAILABLE.has(code)) ||
-    /connection terminated|connection ended|not queryable|(timeout exceeded when trying to connect)|(query read timeout)/i.test(
-      messageOf(error),
-    )
-  );
 }

@@ -1,14 +1,23 @@
 // Many writes, one transaction, one statement per kind of write: never a statement a row (design 3).
 // Every write gets its own outcome; one that cannot be stored does not touch the others.
-import { sql, type Transaction } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { MeridianError } from '../base/errors.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { Tables } from './database.ts';
 import type { Fence, Write, WriteOutcome } from './resource-store.ts';
 
-type Tx = Transaction<Tables>;
+type Tx = Kysely<Tables>;
 type Content = Exclude<Write, { op: 'delete' }>;
 type Indexed<T> = { readonly index: number; readonly write: T };
+
+/** Whether `runWrites` makes one statement of them, failures aside, which only take another look to explain. */
+export function isOneStatement(writes: readonly Write[]): boolean {
+  const kind = ({ op, ...write }: Write): string =>
+    op === 'create' ? `create ${String('owner' in write && (write.owner ?? null) !== null)}` : op;
+  const first = writes[0];
+  // A put may need two.
+  return first !== undefined && first.op !== 'put' && writes.every((write) => kind(write) === kind(first));
+}
 
 /** Runs the writes in an open transaction: deletes, then creates, then updates. Outcomes in the order of `writes`. */
 export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<WriteOutcome[]> {

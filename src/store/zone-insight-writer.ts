@@ -15,7 +15,7 @@ import {
   type InsightEvent,
   type InsightState,
 } from '../resource/zone-insight.ts';
-import { renderProblems } from '../resource/sync-problem.ts';
+import { renderStatus } from '../resource/zone-insight.ts';
 import type { ResourceStore, WriteOutcome } from './resource-store.ts';
 
 export type ZoneInsightWriterOptions = {
@@ -144,7 +144,7 @@ export class ZoneInsightWriter {
     const key = { type: 'ZoneInsight', mesh: '', name: zone };
     const row = await store.get(key);
     const spec = mergeInsight(row?.spec ?? {}, state, subscriptionLimit, clock.now());
-    const status = state.problems === null ? (row?.status ?? {}) : renderProblems(state.problems);
+    const status = renderStatus(row?.status ?? {}, state);
     if (row === undefined)
       return store.write({ op: 'create', key, labels: {}, spec, status, owner: { type: 'Zone', mesh: '', name: zone } });
     if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;

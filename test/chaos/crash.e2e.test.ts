@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 import { expectEqualStores, writesOf } from './compare-stores.ts';
-import { hasMesh, putService, putTimeout, QUIET } from './steady-writes.ts';
+import { hasMesh, putService, putTimeout } from './steady-writes.ts';
 
 const BATCH = 5_000;
 /** A batch of that size is stored in a zone within about this time, in milliseconds: the range of the random moments. */
@@ -47,7 +47,7 @@ describe('a process that is killed', () => {
   }
 
   beforeAll(async () => {
-    fleet = await startFleet(inject('postgresUrl'), ['east', 'west'], { env: QUIET });
+    fleet = await startFleet(inject('postgresUrl'), ['east', 'west'], { isQuiet: true });
     started.defer(fleet.stop);
     global = fleet.global;
     [east, west] = fleet.zones as [ControlPlane, ControlPlane];

@@ -2,13 +2,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
-import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
-import { expectEqualStores, zoneName } from './compare-stores.ts';
-import { hasMesh, isRunning, putService, putTimeout, QUIET, writeSteadily } from './steady-writes.ts';
+import { hasMesh } from './steady-writes.ts';
+import { writeDuring } from './write-during.ts';
 
-const TERMINATIONS = 15;
-const REFUSED_MS = 3_000;
+const TERMINATIONS = 60;
+/** Shorter than a connection takes to be made and set up, and longer: each of its steps is met in some round. */
+const MOST_BETWEEN_MS = 60;
+const REFUSED_MS = 1_000;
+const STARTS = 2;
 
 describe('a database that fails', () => {
   const started = new AsyncDisposableStack();
@@ -27,52 +29,23 @@ describe('a database that fails', () => {
     return rowCount ?? 0;
   }
 
+  async function terminateAgainAndAgain(process: ControlPlane, times: number): Promise<void> {
+    for (let time = 1; time <= times; time += 1) {
+      await delay(Math.random() * MOST_BETWEEN_MS);
+      process.assertRunning(`after ${String(time - 1)} terminations`);
+      await terminateAll(process);
+    }
+  }
+
   async function allowConnections({ database }: ControlPlane, isAllowed: boolean): Promise<void> {
     await admin.query(`ALTER DATABASE ${database.dbName} ALLOW_CONNECTIONS ${String(isAllowed)}`);
-  }
-
-  async function ready({ env }: ControlPlane): Promise<number> {
-    const response = await fetch(`http://127.0.0.1:${env['MERIDIAN_DIAGNOSTICS_SERVER_PORT'] ?? ''}/ready`);
-    return response.status;
-  }
-
-  /** Writes on both sides while `fault` runs: what was answered 2xx must be there, and all in step. */
-  async function writeDuring(prefix: string, fault: () => Promise<void>): Promise<void> {
-    const policies = writeSteadily(`policy-${prefix}`, (name, n) => putTimeout(global, name, n));
-    const services = writeSteadily(`service-${prefix}`, (name, n) => putService(east, name, n));
-    try {
-      await fault();
-      expect([global, ...fleet.zones].map(isRunning), 'global, east and west run').toEqual([true, true, true]);
-      // Both take writes again: each has one more accepted than before.
-      for (const writes of [policies, services]) {
-        const before = writes.accepted();
-        await expect.poll(() => writes.accepted(), WAIT).toBeGreaterThan(before);
-      }
-    } finally {
-      await policies.stop();
-      await services.stop();
-    }
-    await expectEqualStores(fleet);
-    const { accepted, answers } = await policies.stop();
-    const ofEast = await services.stop();
-    for (const zone of fleet.zones) {
-      const rows = await zone.rows('MeshTimeout');
-      expect(accepted.filter((name) => !rows.has(hashName({ mesh: 'default', name })))).toEqual([]);
-    }
-    for (const side of [global, ...fleet.zones]) {
-      const rows = await side.rows('MeshService');
-      const nameOf = (name: string): string => (side === east ? name : hashName({ mesh: 'default', name, zone: zoneName(east) }));
-      expect(ofEast.accepted.filter((name) => !rows.has(nameOf(name)))).toEqual([]);
-    }
-    // A write that a broken database undid may be tried again: the answer says so.
-    for (const answer of [...answers, ...ofEast.answers]) expect([200, 201, 503]).toContain(answer);
   }
 
   beforeAll(async () => {
     admin = new pg.Client({ connectionString: inject('postgresUrl') });
     await admin.connect();
     started.defer(() => admin.end());
-    fleet = await startFleet(inject('postgresUrl'), ['east', 'west'], { env: QUIET });
+    fleet = await startFleet(inject('postgresUrl'), ['east', 'west'], { isQuiet: true });
     started.defer(fleet.stop);
     global = fleet.global;
     [east] = fleet.zones as [ControlPlane, ControlPlane];
@@ -82,43 +55,47 @@ describe('a database that fails', () => {
   // What one case has ended must not fail the next.
   beforeEach(async () => {
     for (const process of [global, ...fleet.zones]) {
-      if (!isRunning(process)) process.start();
-      await vi.waitFor(async () => expect(await ready(process)).toBe(200), WAIT);
+      if (!process.isRunning) process.start();
+      await vi.waitFor(async () => expect(await process.ready()).toBe(200), WAIT);
     }
   });
 
   afterAll(() => started.disposeAsync());
 
-  it.each([
+  const sides = [
     ['global', () => global],
     ['a zone', () => east],
-  ])('may end all connections of %s again and again', async (side, processOf) => {
-    const process = processOf();
-    await writeDuring(`${side.replace(' ', '-')}-ended`, async () => {
-      for (let time = 1; time <= TERMINATIONS; time += 1) {
-        await delay(Math.random() * 300);
-        expect(isRunning(process), `after ${String(time - 1)} terminations`).toBe(true);
-        await expect.poll(() => terminateAll(process), WAIT).toBeGreaterThan(0);
-      }
-    });
+  ] as const;
+
+  it.each(sides)('may end all connections of %s again and again', async (side, processOf) => {
+    await writeDuring(fleet, `${side.replace(' ', '-')}-ended`, () => terminateAgainAndAgain(processOf(), TERMINATIONS));
   });
 
-  it.each([
-    ['global', () => global],
-    ['a zone', () => east],
-  ])('may take no connection of %s for seconds: it is not ready as long', async (side, processOf) => {
+  it.each(sides)('may end all connections of %s while it starts', async (side, processOf) => {
     const process = processOf();
-    await writeDuring(`${side.replace(' ', '-')}-refused`, async () => {
+    for (let start = 1; start <= STARTS; start += 1) {
+      await process.end('SIGKILL');
+      process.start();
+      await terminateAgainAndAgain(process, TERMINATIONS / 2);
+      await expect.poll(() => process.answers(), { ...WAIT, message: `start ${String(start)} of ${side}` }).toBe(true);
+      process.assertRunning(side);
+    }
+  });
+
+  it.each(sides)('may take no connection of %s for seconds: it is not ready as long', async (side, processOf) => {
+    const process = processOf();
+    await writeDuring(fleet, `${side.replace(' ', '-')}-refused`, async () => {
       try {
         await allowConnections(process, false);
         await terminateAll(process);
-        await expect.poll(() => ready(process), WAIT).toBe(503);
+        await expect.poll(() => process.ready(), WAIT).toBe(503);
         await delay(REFUSED_MS);
-        expect(await ready(process)).toBe(503);
+        expect(await process.ready()).toBe(503);
       } finally {
         await allowConnections(process, true);
       }
-      await expect.poll(() => ready(process), WAIT).toBe(200);
+      await expect.poll(() => process.ready(), WAIT).toBe(200);
     });
+    expect(process.lastWords()).toContain('the database does not answer');
   });
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { ControlPlane, freePort, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
 import { expectEqualStores } from './compare-stores.ts';
-import { hasMesh, isRunning, putService, putTimeout, QUIET, writeSteadily, type SteadyWrites } from './steady-writes.ts';
+import { hasMesh, putService, putTimeout, writeSteadily, type SteadyWrites } from './steady-writes.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
 type OpenSubscription = { readonly id: string; readonly globalInstanceId: string; readonly disconnectTime?: string };
@@ -61,6 +61,15 @@ describe('two replicas of global', () => {
     }
     for (const writer of writers.slice(1)) expect((await writer.stop()).answers).toEqual(new Set([201]));
     await expect.poll(() => isLeader(survivor), WAIT).toBe(true);
+    // What the leader alone does goes on: the status of a Gateway API route is its work.
+    const route = { parentRefs: [{ kind: 'Service', name: 'cart' }], rules: [{ forwardTo: [{ port: 80 }] }] };
+    await first.psql.query(`insert into resources (name, mesh, type, version, spec) values ($1, 'default', 'HTTPRoute', 0, $2)`, [
+      `route-${prefix}`,
+      JSON.stringify(route),
+    ]);
+    await expect
+      .poll(async () => Object.keys((await first.rows('HTTPRoute')).get(`route-${prefix}`)?.status ?? {}), WAIT)
+      .toContain('parents');
     await expectEqualStores(fleet);
     const { rows } = await first.psql.query<{ name: string }>(`select name from resources where type = 'MeshTimeout'`);
     const names = new Set(rows.map(({ name }) => name));
@@ -79,16 +88,16 @@ describe('two replicas of global', () => {
       eastLink.target = port;
       return addresses.next().value ?? '';
     };
-    fleet = await startFleet(inject('postgresUrl'), ['east', 'west'], { kdsAddress, env: QUIET });
+    fleet = await startFleet(inject('postgresUrl'), ['east', 'west'], { kdsAddress, isQuiet: true });
     started.defer(fleet.stop);
     first = fleet.global;
     [east, west] = fleet.zones as [ControlPlane, ControlPlane];
     second = new ControlPlane('global', first.database, await freePort(), {
-      ...QUIET,
       MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: String(kds),
       MERIDIAN_MULTIZONE_GLOBAL_KDS_TLS_ENABLED: 'false',
       MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
     });
+    second.isQuiet = true;
     await vi.waitFor(async () => expect(await isLeader(first)).toBe(true), WAIT);
     started.defer(async () => void (await second.end('SIGTERM')));
     second.start();
@@ -114,7 +123,7 @@ describe('two replicas of global', () => {
   });
 
   it('survive the other one too, once the first is back', async () => {
-    if (!isRunning(first)) first.start();
+    if (!first.isRunning) first.start();
     await expect.poll(() => first.answers(), WAIT).toBe(true);
     westLink.target = kdsPort(second);
     eastLink.target = kdsPort(first);

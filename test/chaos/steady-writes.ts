@@ -5,9 +5,6 @@ import type { ControlPlane } from '../support/control-plane.ts';
 /** Time between two writes, in milliseconds. */
 const PACE_MS = 5;
 
-/** What is broken on purpose is logged all the time. */
-export const QUIET = { MERIDIAN_LOG_LEVEL: 'silent' };
-
 export type SteadyWrites = {
   /** How many were answered 2xx. */
   readonly accepted: () => number;
@@ -57,9 +54,4 @@ export async function putService(zone: ControlPlane, name: string, port: number)
 /** Resolves when the zone can take services: its mesh has come from global. */
 export async function hasMesh(zone: ControlPlane): Promise<boolean> {
   return (await zone.rows('Mesh')).has('default');
-}
-
-/** False once the process has ended, whoever ended it. */
-export function isRunning({ child }: ControlPlane): boolean {
-  return child !== undefined && child.exitCode === null && child.signalCode === null;
 }

@@ -7,7 +7,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** A slow link hands on pieces of this part of a second. */
 const PIECES_A_SECOND = 10;
 
-type Connection = { readonly near: Socket; far: Socket | null; readonly gone: AbortController };
+type Connection = {
+  readonly near: Socket;
+  far: Socket | null;
+  readonly gone: AbortController;
+  /** Settles when what is under way on it may arrive. */
+  held: Promise<undefined> | null;
+};
 
 export class TcpProxy {
   /** Port of 127.0.0.1 that new connections are handed on to. */
@@ -16,6 +22,8 @@ export class TcpProxy {
   readonly #connections = new Set<Connection>();
   #open = Promise.withResolvers<undefined>();
   #isHole = false;
+  #waiting = 0;
+  #delivered = 0;
   #bytesPerSecond = Number.POSITIVE_INFINITY;
 
   private constructor(server: Server, target: number) {
@@ -43,6 +51,16 @@ export class TcpProxy {
     return [...this.#connections].filter(({ far }) => far !== null).length;
   }
 
+  /** Bytes that came from the target and were handed on. */
+  get delivered(): number {
+    return this.#delivered;
+  }
+
+  /** Bytes that wait in the proxy because the link is a black hole or held back. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
   /** Resets every connection; new ones are taken at once. */
   cut(): void {
     for (const connection of this.#connections) this.#end(connection);
@@ -61,6 +79,16 @@ export class TcpProxy {
     this.#open.resolve(undefined);
   }
 
+  /**
+   * What is under way on the connections of now, and what still comes on them, waits until the returned function is called; new
+   * connections pass. So a connection that was given up delivers after the one that replaced it.
+   */
+  holdBack(): () => void {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    for (const connection of this.#connections) connection.held = promise;
+    return () => resolve(undefined);
+  }
+
   /** Bytes per second of each direction of each connection; infinity lifts the limit. */
   throttle(bytesPerSecond: number): void {
     this.#bytesPerSecond = bytesPerSecond;
@@ -75,7 +103,7 @@ export class TcpProxy {
   }
 
   async #carry(near: Socket): Promise<void> {
-    const connection: Connection = { near, far: null, gone: new AbortController() };
+    const connection: Connection = { near, far: null, gone: new AbortController(), held: null };
     this.#connections.add(connection);
     const end = (): void => void this.#passed(connection).then(() => this.#end(connection));
     near.on('error', end);
@@ -103,7 +131,10 @@ export class TcpProxy {
         rest = rest.subarray(piece.length);
         if (Number.isFinite(this.#bytesPerSecond))
           await delay((piece.length / this.#bytesPerSecond) * 1000, undefined, { signal });
+        this.#waiting += piece.length;
         await this.#passed(connection);
+        this.#waiting -= piece.length;
+        if (to === connection.near) this.#delivered += piece.length;
         if (!to.write(piece)) await once(to, 'drain', { signal });
       }
     }
@@ -111,11 +142,11 @@ export class TcpProxy {
     to.end();
   }
 
-  /** Resolves when the link is no black hole, or the connection has been cut. */
-  async #passed({ gone }: Connection): Promise<void> {
-    if (!this.#isHole || gone.signal.aborted) return;
+  /** Resolves when the link is no black hole and the connection is not held back, or it has been cut. */
+  async #passed({ gone, held }: Connection): Promise<void> {
+    if ((!this.#isHole && held === null) || gone.signal.aborted) return;
     const cut = once(gone.signal, 'abort');
-    await Promise.race([this.#open.promise, cut]);
+    await Promise.race([Promise.all([this.#isHole ? this.#open.promise : undefined, held]), cut]);
   }
 
   #end(connection: Connection): void {

@@ -1,14 +1,17 @@
 // A control plane as a user runs it: `bin/meridian` in a process of its own, on a PostgreSQL database of its own, read through psql.
+// The last lines that it printed are kept, so that a test which finds it dead can say why.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import pg from 'pg';
 import { vi } from 'vitest';
 import type { PostgresConfig } from '../../src/store/database.ts';
 import { cloneDatabase } from './postgres-database.ts';
+import { Psql } from './psql.ts';
 
 const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
+/** Lines of a process that are kept: a stack and what came before it. */
+const KEPT_LINES = 60;
 /** For `expect.poll` and `vi.waitFor`: a busy machine is no failure. */
 export const WAIT = { timeout: 30_000, interval: 20 };
 
@@ -25,8 +28,11 @@ export class ControlPlane {
   readonly database: PostgresConfig;
   readonly env: Record<string, string>;
   readonly api: number;
-  readonly psql: pg.Client;
+  readonly psql: Psql;
   child: ChildProcess | undefined;
+  /** What it says is kept, not shown: for tests that break things on purpose. */
+  isQuiet = false;
+  #lines: string[] = [];
 
   constructor(command: 'global' | 'zone', database: PostgresConfig, api: number, env: Record<string, string>) {
     this.command = command;
@@ -42,17 +48,42 @@ export class ControlPlane {
       MERIDIAN_STORE_POSTGRES_DB_NAME: dbName,
       MERIDIAN_API_SERVER_HTTP_PORT: String(api),
       MERIDIAN_LOG_LEVEL: 'warn',
+      // Several share the machine; what needs HTTPS or tokens says so.
+      MERIDIAN_API_SERVER_HTTPS_ENABLED: 'false',
+      MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_TYPE: 'none',
       ...env,
     };
-    this.psql = new pg.Client({ host, port, user, password, database: dbName });
+    this.psql = new Psql({ host, port, user, password, database: dbName });
   }
 
-  /** @param output `pipe` to read its log from `child.stdout` */
+  /** @param output `inherit` shows what it says on stderr, unless it is quiet; `pipe` leaves both streams to those who read `child.stdout` */
   start(output: 'inherit' | 'pipe' = 'inherit'): void {
-    this.child = spawn(MERIDIAN, [this.command, 'run'], {
+    const child = spawn(MERIDIAN, [this.command, 'run'], {
       env: { ...process.env, ...this.env },
-      stdio: ['ignore', output === 'pipe' ? 'pipe' : 'ignore', output],
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => this.#keep(bytes.toString()));
+    if (output === 'inherit' && !this.isQuiet) child.stderr.on('data', (bytes: Buffer) => process.stderr.write(bytes));
+    this.child = child;
+  }
+
+  /** False once the process has ended, whoever ended it. */
+  get isRunning(): boolean {
+    return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Which process this is, how it ended if it did, and the last lines of all that it printed since the first start. */
+  lastWords(): string {
+    const { command, env, child } = this;
+    const name = [command, env['MERIDIAN_MULTIZONE_ZONE_NAME'] ?? ''].join(' ').trim();
+    const ended = child?.signalCode ?? child?.exitCode ?? 'was not started';
+    const state = this.isRunning ? 'runs' : `is gone (${String(ended)})`;
+    return `${name} ${state}; the last it said:\n${this.#lines.join('\n')}`;
+  }
+
+  /** @throws Error with its last lines when the process has ended */
+  assertRunning(about = ''): void {
+    if (!this.isRunning) throw new Error([about, this.lastWords()].filter((text) => text !== '').join(': '));
   }
 
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
@@ -73,11 +104,22 @@ export class ControlPlane {
     return response.status;
   }
 
+  /** Status of `/ready`; needs a diagnostics port in `env`. */
+  async ready(): Promise<number> {
+    const response = await fetch(`http://127.0.0.1:${this.env['MERIDIAN_DIAGNOSTICS_SERVER_PORT'] ?? ''}/ready`);
+    return response.status;
+  }
+
   async answers(): Promise<boolean> {
     return await fetch(`http://127.0.0.1:${String(this.api)}/`).then(
       ({ ok }) => ok,
       () => false,
     );
+  }
+
+  #keep(text: string): void {
+    const lines = text.split('\n').filter((line) => line !== '');
+    this.#lines = [...this.#lines, ...lines].slice(-KEPT_LINES);
   }
 
   /** Rows of a type as psql sees them: name → [mesh, labels, spec]. */
@@ -107,22 +149,30 @@ export type Fleet = {
   readonly stop: () => Promise<void>;
 };
 
+export type FleetOptions = {
+  /** Where the zones dial, given the port of global: a proxy between them, say. */
+  readonly kdsAddress?: (port: number) => string;
+  /** Left out: each a clone of the template. @param member `global`, or the name of a zone */
+  readonly databaseOf?: (member: string) => Promise<PostgresConfig>;
+  readonly env?: Record<string, string>;
+  /** More for one member. */
+  readonly envOf?: (member: string) => Record<string, string>;
+  readonly isQuiet?: boolean;
+};
+
 /**
  * Starts a global and zones, plaintext KDS, and waits until all answer.
- * @param options.kdsAddress where the zones dial, given the port of global: a proxy between them, say
  */
-export async function startFleet(
-  postgresUrl: string,
-  zoneNames: readonly string[],
-  options: { readonly kdsAddress?: (port: number) => string; readonly env?: Record<string, string> } = {},
-): Promise<Fleet> {
+export async function startFleet(postgresUrl: string, zoneNames: readonly string[], options: FleetOptions = {}): Promise<Fleet> {
   const kds = await freePort();
-  const { kdsAddress = (port) => `127.0.0.1:${String(port)}`, env = {} } = options;
-  const global = new ControlPlane('global', await cloneDatabase(postgresUrl), await freePort(), {
+  const { kdsAddress = (port) => `127.0.0.1:${String(port)}`, env = {}, envOf = () => ({}), isQuiet = false } = options;
+  const { databaseOf = () => cloneDatabase(postgresUrl) } = options;
+  const global = new ControlPlane('global', await databaseOf('global'), await freePort(), {
     MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: String(kds),
     MERIDIAN_MULTIZONE_GLOBAL_KDS_TLS_ENABLED: 'false',
     MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
     ...env,
+    ...envOf('global'),
   });
   const zones: ControlPlane[] = [];
   for (const name of zoneNames) {
@@ -131,15 +181,15 @@ export async function startFleet(
       MERIDIAN_MULTIZONE_ZONE_GLOBAL_ADDRESS: `grpc://${kdsAddress(kds)}`,
       MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
       ...env,
+      ...envOf(name),
     };
-    zones.push(new ControlPlane('zone', await cloneDatabase(postgresUrl), await freePort(), zoneEnv));
+    zones.push(new ControlPlane('zone', await databaseOf(name), await freePort(), zoneEnv));
   }
   const members = [global, ...zones];
+  for (const member of members) member.isQuiet = isQuiet;
   const stop = async (): Promise<void> => {
-    for (const member of members) {
-      await member.end('SIGTERM');
-      await member.psql.end();
-    }
+    await Promise.all(members.map((member) => member.end('SIGTERM')));
+    await Promise.all(members.map((member) => member.psql.end()));
   };
   try {
     for (const member of members) {
@@ -147,8 +197,11 @@ export async function startFleet(
       member.start();
     }
     await vi.waitFor(async () => {
-      for (const member of members) if (!(await member.answers())) throw new Error(`${member.command} does not answer`);
+      // One that has ended will never answer: that is told below, at once.
+      for (const member of members)
+        if (member.isRunning && !(await member.answers())) throw new Error(`does not answer: ${member.lastWords()}`);
     }, WAIT);
+    for (const member of members) member.assertRunning();
   } catch (error) {
     await stop();
     throw error;

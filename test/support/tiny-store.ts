@@ -4,6 +4,7 @@ import type {
   Outline,
   OutlineQuery,
   ResourceStore,
+  Stamp,
   StoreChange,
   Write,
   WriteOutcome,
@@ -30,6 +31,10 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve(rows.filter((row) => row.name.includes(nameContains) && hasLabels(row)));
   }
 
+  async listStamps(query: ListQuery): Promise<Stamp[]> {
+    return (await this.list(query)).map(({ type, mesh, name, version }) => ({ type, mesh, name, stamp: String(version) }));
+  }
+
   outline({ types, labels, namePrefix }: OutlineQuery): Promise<Outline[]> {
     const hasLabels = (row: Resource): boolean =>
       labels !== undefined && Object.entries(labels).every(([key, value]) => row.labels[key] === value);
@@ -54,6 +59,25 @@ export class TinyStore implements ResourceStore {
     const outcomes: WriteOutcome[] = [];
     for (const write of writes) outcomes.push(await this.write(write));
     return outcomes;
+  }
+
+  /** One after the other, and the rows of before unless all succeed. */
+  async writeAll(writes: readonly Write[]): Promise<WriteOutcome[]> {
+    const before = new Map(this.rows);
+    const outcomes = await this.writeBatch(writes);
+    if (outcomes.every((outcome) => 'version' in outcome)) return outcomes;
+    this.rows.clear();
+    for (const [id, row] of before) this.rows.set(id, row);
+    return outcomes;
+  }
+
+  countAll(): Promise<{ type: string; mesh: string; total: number }[]> {
+    const counts = new Map<string, { type: string; mesh: string; total: number }>();
+    for (const { type, mesh } of this.rows.values()) {
+      const id = JSON.stringify([type, mesh]);
+      counts.set(id, { type, mesh, total: (counts.get(id)?.total ?? 0) + 1 });
+    }
+    return Promise.resolve([...counts.values()]);
   }
 
   async *changes(signal: AbortSignal): AsyncIterable<StoreChange> {

@@ -6,9 +6,9 @@ import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { Client, credentials, Metadata, status, type ClientDuplexStream, type StatusObject } from '@grpc/grpc-js';
 import fc from 'fast-check';
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createLogger } from '../../src/base/log.ts';
 import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
@@ -211,11 +211,12 @@ describe('a server of hostile peers', () => {
   const running: Promise<void>[] = [];
   const store = new TinyStore();
   const registry = new Registry();
+  const logged: string[] = [];
   let server: KdsServer;
   let port = 0;
 
   beforeAll(async () => {
-    const log = createLogger('silent');
+    const log = pino({ level: 'info' }, { write: (line: string) => void logged.push(line) });
     await store.write({ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name: 'slow' }, labels: {}, spec: {} });
     const metrics = createSyncMetrics({ registry, side: { mode: 'global' } });
     const zones = new StoreZoneRegistry(store);
@@ -299,12 +300,16 @@ describe('a server of hostile peers', () => {
 
   it.each(sync)('ends %s with a status when a message is none', async (_, method) => {
     const client = dial();
+    const reasons = (): number => logged.filter((line) => line.includes('cannot read a Delta')).length;
     for (const bytes of [Buffer.from('ffffffffff', 'hex'), Buffer.alloc(1_000, 0x0b), Buffer.from('GET / HTTP/1.1\r\n\r\n')]) {
       const call = open(client, method, 'east');
+      const told = reasons();
       call.write(bytes);
       const { code, details } = await ending(call);
       expect([status[code], details]).toEqual([expect.stringMatching(/^(INTERNAL|INVALID_ARGUMENT)$/), expect.any(String)]);
       expect(details).toMatch(/^cannot read a Delta/);
+      await vi.waitFor(() => expect(reasons()).toBeGreaterThan(told));
+      expect(reasons(), 'lines of the log that say why').toBe(told + 1);
     }
   });
 
@@ -412,9 +417,9 @@ describe('a server of hostile peers', () => {
     expect(await registry.metrics()).not.toContain('NoSuchType');
   });
 
-  it('keeps 2,000 idle streams of one connection open and serves another', async () => {
+  it('keeps 10,000 idle streams of one connection open and serves another', async () => {
     const client = dial();
-    const calls = Array.from({ length: 2_000 }, (_, n) => {
+    const calls = Array.from({ length: 10_000 }, (_, n) => {
       const [, method] = streams[n % streams.length] ?? ['globalToZoneSync', syncService.globalToZoneSync];
       return open(client, method, 'east', Infinity);
     });

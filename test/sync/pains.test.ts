@@ -92,4 +92,46 @@ describe('what hurts users of the original', () => {
       { numRuns: 25 },
     );
   });
+
+  it('12893: secrets of one name on both sides stay what they are, and the user is told', async () => {
+    const all = await start();
+    const { stores } = all;
+    const [ofEast, ofGlobal] = [{ data: 'b2YgZWFzdA==' }, { data: 'b2YgZ2xvYmFs' }];
+    await put(stores.east, 'Secret', 'shared', ofEast);
+    await put(stores.global, 'Secret', 'shared', ofGlobal);
+    await all.rest();
+    const specOn = async (side: Side): Promise<unknown> =>
+      (await stores[side].get({ type: 'Secret', mesh: 'default', name: 'shared' }))?.spec;
+    expect([await specOn('global'), await specOn('east'), await specOn('west')]).toEqual([ofGlobal, ofEast, ofGlobal]);
+    expect(all.refusals).toMatchObject([{ by: 'east', type: 'Secret', message: expect.stringContaining('shared') as string }]);
+  });
+
+  it('11410, 8327, 5870: inspect knows the namespace and zone of a consumer, and what a policy cannot do', async () => {
+    const all = await start();
+    const labelsOf = (namespace: string): object => ({ 'kuma.io/origin': 'zone', 'k8s.kuma.io/namespace': namespace });
+    const apply = async (zone: Zone, path: string, type: string, namespace: string, spec: JsonObject): Promise<void> => {
+      const name = path.split('/').at(-1) ?? '';
+      const body = { type, mesh: 'default', name, labels: labelsOf(namespace) };
+      // A Dataplane has its spec at the top.
+      const document = type === 'Dataplane' ? { ...body, ...spec } : { ...body, spec };
+      const { status, text } = await all.call(zone, 'PUT', `/meshes/default/${path}`, document);
+      expect(status, text).toBe(201);
+    };
+    const proxy = { networking: { address: '192.0.2.1', inbound: [{ port: 80, tags: { 'kuma.io/service': 'x' } }] } };
+    const to = (name: string): JsonObject => ({
+      to: [{ targetRef: { kind: 'MeshService', name, namespace: 'shop' }, default: { http: { requestTimeout: '5s' } } }],
+    });
+    await apply('east', 'meshservices/cart', 'MeshService', 'shop', { ports: [{ port: 80, appProtocol: 'http' }] });
+    for (const zone of zones) await apply(zone, 'dataplanes/web', 'Dataplane', 'web', proxy);
+    await apply('east', 'dataplanes/other', 'Dataplane', 'shop', proxy);
+    await apply('east', 'meshtimeouts/consumer', 'MeshTimeout', 'web', to('cart'));
+    await apply('east', 'meshtimeouts/hopeless', 'MeshTimeout', 'web', to('gone'));
+    await all.rest();
+    const rulesOf = async (zone: Zone, proxyName: string): Promise<string> =>
+      JSON.stringify((await all.ask(zone, `/meshes/default/dataplanes/${proxyName}/_rules`)).body);
+    expect(await rulesOf('east', 'web.web')).toContain('consumer');
+    expect(await rulesOf('east', 'other.shop')).not.toContain('consumer');
+    expect(await rulesOf('west', 'web.web')).not.toContain('consumer');
+    expect(await rulesOf('east', 'web.web')).toMatch(/hopeless.*MeshService gone.*does not exist/);
+  });
 });

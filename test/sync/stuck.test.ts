@@ -11,7 +11,7 @@ import { TinyStore } from '../support/tiny-store.ts';
 
 afterEach(() => vi.useRealTimers());
 
-it('fails a stream whose peer does not answer, and no stream whose peer does', async () => {
+it('3545, 13624: fails a stream whose peer does not answer, and no stream whose peer does', async () => {
   const log = createLogger('silent');
   const stop = new AbortController();
   const changelog = new Changelog(sourceOf(new TinyStore()), globalSendRules(), log);

@@ -1,0 +1,35 @@
+// TLS of the gRPC server whose certificate can be replaced while it runs: connections that are open keep theirs.
+import type { SecureContextOptions } from 'node:tls';
+import { ServerCredentials } from '@grpc/grpc-js';
+
+export type KdsServerTls = {
+  /** PEM. With `ca` clients are asked for a certificate that it signed. */
+  readonly material: { readonly cert: Buffer; readonly key: Buffer; readonly ca: Buffer | null };
+  /** Clients without a good certificate are turned away. */
+  readonly requireClientCert: boolean;
+  readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
+};
+
+export class ReplaceableCredentials extends ServerCredentials {
+  readonly #minVersion: KdsServerTls['minVersion'];
+
+  constructor({ material, requireClientCert, minVersion }: KdsServerTls) {
+    super(
+      { requestCert: requireClientCert || material.ca !== null, rejectUnauthorized: requireClientCert },
+      contextOf(material, minVersion),
+    );
+    this.#minVersion = minVersion;
+  }
+
+  replace(material: KdsServerTls['material']): void {
+    this.updateSecureContextOptions(contextOf(material, this.#minVersion));
+  }
+
+  override _equals(other: ServerCredentials): boolean {
+    return this === other;
+  }
+}
+
+function contextOf({ cert, key, ca }: KdsServerTls['material'], minVersion: KdsServerTls['minVersion']): SecureContextOptions {
+  return { cert, key, minVersion, ...(ca !== null && { ca }) };
+}

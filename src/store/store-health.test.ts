@@ -1,0 +1,52 @@
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { CombinedWriter } from './combined-writer.ts';
+import type { Write } from './resource-store.ts';
+import { StoreHealth } from './store-health.ts';
+
+const failing = (code: string) => (): Promise<never> => Promise.reject(Object.assign(new Error(`as ${code}`), { code }));
+const working = (): Promise<number> => Promise.resolve(1);
+
+it('tells of a database that is away, and that it is back, once each', async () => {
+  const lines: string[] = [];
+  const health = new StoreHealth(
+    pino({}, { write: (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg) }),
+  );
+  for (const code of ['57P01', 'ECONNREFUSED', '53300'])
+    await expect(health.watch('read', failing(code))).rejects.toMatchObject({ code: 'unavailable' });
+  for (let time = 0; time < 3; time += 1) await health.watch('read', working);
+  expect(lines).toEqual(['the database does not answer', 'the database answers again']);
+});
+
+it.each(['53100', '25006'])('takes no writes after %s until one is stored, whatever is read', async (code) => {
+  const health = new StoreHealth(pino({ level: 'silent' }));
+  await expect(health.watch('write', failing(code))).rejects.toMatchObject({ code: 'unavailable' });
+  await health.watch('read', working);
+  expect(health.takesWrites).toBe(false);
+  await health.watch('write', working);
+  expect(health.takesWrites).toBe(true);
+});
+
+it('hands on what is not the fault of the database', async () => {
+  const health = new StoreHealth(pino({ level: 'silent' }));
+  await expect(health.watch('write', failing('23505'))).rejects.toMatchObject({ code: '23505' });
+  expect(health.takesWrites).toBe(true);
+});
+
+it('combined writes fail together when the database is away: it is not asked again for each', async () => {
+  const health = new StoreHealth(pino({ level: 'silent' }));
+  const batches: number[] = [];
+  const writer = new CombinedWriter((writes) => {
+    batches.push(writes.length);
+    return health.watch('write', failing('57P01'));
+  });
+  const write = (name: string): Write => ({
+    op: 'put',
+    key: { type: 'MeshTimeout', mesh: 'default', name },
+    labels: {},
+    spec: {},
+  });
+  const results = await Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => writer.write(write(name))));
+  expect(results.map(({ status }) => status)).toEqual(Array.from({ length: 4 }, () => 'rejected'));
+  expect(batches).toEqual([1, 3]);
+});

@@ -1,0 +1,52 @@
+// What is known of the database from the statements that went through it: told to the log once when it fails and once when it
+// works again, and asked by readiness.
+import { MeridianError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { isNoAnswer, takesNoWrites } from './unavailable.ts';
+
+export class StoreHealth {
+  readonly #log: Logger;
+  #answers = true;
+  #takesWrites = true;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** False from a write that found no room, or a read-only database, until a write is stored. */
+  get takesWrites(): boolean {
+    return this.#takesWrites;
+  }
+
+  /**
+   * Runs a statement or a transaction.
+   * @throws MeridianError `unavailable` where the database is at fault and may recover; else what was thrown
+   */
+  async watch<T>(kind: 'read' | 'write', run: () => Promise<T>): Promise<T> {
+    try {
+      const result = await run();
+      this.#worked(kind);
+      return result;
+    } catch (error) {
+      const reason = messageOf(error);
+      if (takesNoWrites(error)) {
+        if (this.#takesWrites)
+          this.#log.error({ reason }, 'the database stores nothing: free its disk, or point the store at the primary');
+        this.#takesWrites = false;
+        throw new MeridianError('unavailable', `the database stores nothing now: ${reason}`, { cause: error });
+      }
+      if (!isNoAnswer(error)) throw error;
+      if (this.#answers) this.#log.warn({ reason }, 'the database does not answer');
+      this.#answers = false;
+      throw new MeridianError('unavailable', `the database does not answer: ${reason}`, { cause: error });
+    }
+  }
+
+  #worked(kind: 'read' | 'write'): void {
+    if (!this.#answers) this.#log.warn('the database answers again');
+    this.#answers = true;
+    if (kind === 'read') return;
+    if (!this.#takesWrites) this.#log.warn('the database stores again');
+    this.#takesWrites = true;
+  }
+}

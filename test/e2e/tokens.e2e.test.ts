@@ -1,0 +1,232 @@
+// Tokens and certificates with real processes: who gets in, what those who do not are told, and what ends when it is revoked.
+import { execFile } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { get } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { createAuthority } from '../../src/base/self-signed.ts';
+import { ControlPlane, freePort, WAIT } from '../support/control-plane.ts';
+import { cloneDatabase } from '../support/postgres-database.ts';
+
+const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
+const run = promisify(execFile);
+const url = inject('postgresUrl');
+
+let folder: string;
+let global: ControlPlane;
+let east: ControlPlane;
+let west: ControlPlane;
+let kds: number;
+let https: number;
+let admin: string;
+const file = (name: string): string => join(folder, name);
+
+async function writeCertificate(): Promise<void> {
+  const authority = await createAuthority('test');
+  const { certPem, keyPem } = await authority.issue({ hosts: ['127.0.0.1', 'localhost'] });
+  await writeFile(file('server.key'), keyPem);
+  await writeFile(file('server.pem'), certPem);
+  await writeFile(file('ca.pem'), authority.certPem);
+}
+
+async function call(path: string, options: { token?: string; body?: unknown; method?: string } = {}): Promise<Response> {
+  const { token, body, method = body === undefined ? 'GET' : 'POST' } = options;
+  return await fetch(`http://127.0.0.1:${String(global.api)}${path}`, {
+    method,
+    headers: {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+}
+
+async function issue(kind: 'zone' | 'user', body: Record<string, unknown>): Promise<string> {
+  const answer = await call(`/tokens/${kind}`, { token: admin, body });
+  expect(answer.status).toBe(200);
+  return await answer.text();
+}
+
+function idOf(token: string): string {
+  return (JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { jti: string }).jti;
+}
+
+async function revoke(name: string, ...ids: string[]): Promise<void> {
+  const body = { type: 'GlobalSecret', name, data: Buffer.from(ids.join(',')).toString('base64') };
+  const answer = await call(`/global-secrets/${name}`, { token: admin, body, method: 'PUT' });
+  expect(answer.ok).toBe(true);
+}
+
+async function isOnline(zone: string): Promise<boolean> {
+  const answer = await call(`/zones/${zone}/_overview`);
+  if (!answer.ok) return false;
+  const { zoneInsight } = (await answer.json()) as { zoneInsight?: { subscriptions?: { disconnectTime?: string }[] } };
+  return zoneInsight?.subscriptions?.some(({ disconnectTime }) => disconnectTime === undefined) ?? false;
+}
+
+/** Fingerprint of the certificate that a port shows; rejects when the handshake fails. */
+async function certificateOf(port: number, options: { maxVersion?: 'TLSv1.2' | 'TLSv1.3' } = {}): Promise<string> {
+  return await new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['h2', 'http/1.1'], ...options });
+    socket.on('error', reject);
+    socket.on('secureConnect', () => {
+      const { fingerprint256 } = new X509Certificate(socket.getPeerCertificate().raw);
+      socket.destroy();
+      resolve(fingerprint256);
+    });
+  });
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'meridian-tokens-'));
+  [kds, https] = [await freePort(), await freePort()];
+  await writeCertificate();
+  global = new ControlPlane('global', await cloneDatabase(url), await freePort(), {
+    MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: String(kds),
+    MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_TYPE: 'zoneToken',
+    MERIDIAN_GENERAL_TLS_CERT_FILE: file('server.pem'),
+    MERIDIAN_GENERAL_TLS_KEY_FILE: file('server.key'),
+    MERIDIAN_GENERAL_TLS_MIN_VERSION: 'TLSv1_3',
+    MERIDIAN_API_SERVER_HTTPS_ENABLED: 'true',
+    MERIDIAN_API_SERVER_HTTPS_PORT: String(https),
+    MERIDIAN_API_SERVER_AUTHN_LOCALHOST_IS_ADMIN: 'false',
+    MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
+    MERIDIAN_LOG_LEVEL: 'info',
+  });
+  const zone = async (name: string): Promise<ControlPlane> =>
+    new ControlPlane('zone', await cloneDatabase(url), await freePort(), {
+      MERIDIAN_MULTIZONE_ZONE_NAME: name,
+      MERIDIAN_MULTIZONE_ZONE_GLOBAL_ADDRESS: `grpcs://127.0.0.1:${String(kds)}`,
+      MERIDIAN_MULTIZONE_ZONE_KDS_ROOT_CA_FILE: file('ca.pem'),
+      MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
+    });
+  [east, west] = [await zone('east'), await zone('west')];
+  for (const member of [global, east, west]) {
+    member.isQuiet = true;
+    await member.psql.connect();
+  }
+  global.start();
+  await vi.waitFor(async () => {
+    global.assertRunning();
+    const row = await global.psql.query<{ spec: string }>(
+      `select spec from resources where type = 'GlobalSecret' and name = 'admin-user-token'`,
+    );
+    admin = Buffer.from((JSON.parse(row.rows[0]?.spec ?? '') as { data: string }).data, 'base64').toString();
+    if ((await call('/who-am-i', { token: admin })).status !== 200) throw new Error('the admin token does not count yet');
+  }, WAIT);
+});
+
+afterAll(async () => {
+  for (const member of [east, west, global]) {
+    await member.end('SIGTERM');
+    await member.psql.end();
+  }
+  await rm(folder, { recursive: true });
+});
+
+describe('the REST API', () => {
+  it('knows its callers by their tokens', async () => {
+    expect(await (await call('/who-am-i')).json()).toEqual({
+      name: 'mesh-system:anonymous',
+      groups: ['mesh-system:unauthenticated'],
+    });
+    expect(await (await call('/who-am-i', { token: admin })).json()).toEqual({
+      name: 'mesh-system:admin',
+      groups: ['mesh-system:admin', 'mesh-system:authenticated'],
+    });
+    const refused = await call('/meshes', { token: `${admin}x` });
+    expect(refused.status).toBe(401);
+    expect(await refused.json()).toMatchObject({ title: 'Invalid authentication data', status: 401 });
+    expect((await call('/', { token: `${admin}x` })).status).toBe(200);
+  });
+
+  it('gives secrets and tokens to admins alone', async () => {
+    const ann = await issue('user', { name: 'ann', groups: ['team'], validFor: '1h' });
+    for (const token of [undefined, ann]) {
+      const with_ = token === undefined ? {} : { token };
+      for (const path of ['/global-secrets', '/globalsecrets/admin-user-token', '/secrets', '/meshes/default/secrets'])
+        expect((await call(path, with_)).status, path).toBe(403);
+      expect((await call('/tokens/zone', { ...with_, body: { zone: 'east' } })).status).toBe(403);
+    }
+    expect((await call('/global-secrets/admin-user-token', { token: admin })).status).toBe(200);
+    await revoke('user-token-revocations', idOf(ann));
+    await expect.poll(async () => (await call('/meshes', { token: ann })).status, WAIT).toBe(401);
+  });
+
+  it('answers over HTTPS too', async () => {
+    const ca = await readFile(file('ca.pem'));
+    const body = await new Promise<string>((resolve, reject) => {
+      const request = get({ host: 'localhost', port: https, path: '/who-am-i', ca }, (answer) => {
+        answer.setEncoding('utf8').once('data', resolve);
+      });
+      request.on('error', reject);
+    });
+    expect(JSON.parse(body)).toMatchObject({ name: 'mesh-system:anonymous' });
+  });
+});
+
+describe('a zone', () => {
+  it('without a token is told what to run, and nothing of it is stored', async () => {
+    east.start();
+    await expect.poll(() => east.lastWords(), WAIT).toContain('meridian generate zone-token --zone east --scope cp');
+    expect(east.lastWords()).toContain('multizone.zone.kds.auth.tokenFile');
+    expect((await call('/zones/east')).status).toBe(404);
+    await east.end('SIGTERM');
+  });
+
+  it('joins as soon as its file holds a token, without a restart', async () => {
+    east.env['MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE'] = file('east.token');
+    east.start();
+    await expect.poll(() => east.lastWords(), WAIT).toContain('multizone.zone.kds.auth.tokenFile');
+    await writeFile(file('east.token'), await issue('zone', { zone: 'east', scope: ['cp'], validFor: '1h' }));
+    await expect.poll(() => isOnline('east'), WAIT).toBe(true);
+  });
+
+  it('shows in its overview and in `inspect zones` that its token ends soon', async () => {
+    const answer = (await (await call('/zones/east/_overview')).json()) as { warnings?: string[] };
+    expect(answer.warnings?.[0]).toMatch(/^the token of zone "east" expires in less than a day/);
+    const { stdout } = await run(MERIDIAN, ['inspect', 'zones', '--address', `http://127.0.0.1:${String(global.api)}`]);
+    expect(stdout).toContain('the token of zone "east" expires in less than a day');
+  });
+
+  it('never comes in with the token of another', async () => {
+    west.env['MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE'] = file('east.token');
+    west.start();
+    await expect.poll(() => west.lastWords(), WAIT).toContain('is for zone');
+    expect((await call('/zones/west')).status).toBe(404);
+    await west.end('SIGTERM');
+  });
+
+  it('is put out when its token is revoked, and comes back with another', async () => {
+    await revoke('zone-token-revocations', idOf(await readFile(file('east.token'), 'utf8')));
+    await expect.poll(() => isOnline('east'), WAIT).toBe(false);
+    await expect.poll(() => east.lastWords(), WAIT).toContain('was revoked');
+    await writeFile(file('east.token'), await issue('zone', { zone: 'east' }));
+    await expect.poll(() => isOnline('east'), WAIT).toBe(true);
+  });
+});
+
+describe('TLS', () => {
+  it('refuses versions below the least', async () => {
+    for (const port of [kds, https]) await expect(certificateOf(port, { maxVersion: 'TLSv1.2' })).rejects.toThrow();
+  });
+
+  it('shows a renewed certificate without a restart, and keeps the old one while the files make no sense', async () => {
+    const before = await certificateOf(kds);
+    expect(await certificateOf(https)).toBe(before);
+    await writeFile(file('server.pem'), 'half a file');
+    await expect.poll(() => global.lastWords(), WAIT).toContain('the old ones stay in force');
+    expect(await certificateOf(kds)).toBe(before);
+    await writeCertificate();
+    for (const port of [kds, https]) await expect.poll(() => certificateOf(port), WAIT).not.toBe(before);
+    expect(await isOnline('east')).toBe(true);
+  });
+});
+
+it('no token and no key is in any log', () => {
+  for (const member of [global, east, west]) expect(member.lastWords()).not.toMatch(/eyJ[\w-]{10,}\.|BEGIN [A-Z ]*PRIVATE/);
+});

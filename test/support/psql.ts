@@ -1,0 +1,38 @@
+// A connection to a database as psql has it, for tests that look at tables; made anew when the database was away.
+import pg from 'pg';
+
+export class Psql {
+  readonly #config: pg.ClientConfig;
+  #client: Promise<pg.Client> | null = null;
+
+  constructor(config: pg.ClientConfig) {
+    this.#config = config;
+  }
+
+  async connect(): Promise<void> {
+    await this.#connected();
+  }
+
+  async query<Row extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: unknown[]): Promise<pg.QueryResult<Row>> {
+    return await (await this.#connected()).query<Row>(text, values);
+  }
+
+  async end(): Promise<void> {
+    const client = this.#client;
+    this.#client = null;
+    await (await client?.catch(() => null))?.end().catch(() => undefined);
+  }
+
+  #connected(): Promise<pg.Client> {
+    if (this.#client !== null) return this.#client;
+    const client = new pg.Client(this.#config);
+    const connecting = client.connect().then(() => client);
+    const forget = (): void => {
+      if (this.#client === connecting) this.#client = null;
+    };
+    client.on('error', forget).on('end', forget);
+    connecting.catch(forget);
+    this.#client = connecting;
+    return connecting;
+  }
+}
