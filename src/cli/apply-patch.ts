@@ -1,7 +1,7 @@
 // A JSON Patch as dry runs answer it (add, replace, remove) applied to what is there: the two sides of a difference.
 import type { Json } from '../resource/types.ts';
 import type { Change } from './api-client.ts';
-import { isObject } from './json-object.ts';
+import { isObject } from '../resource/read-json.ts';
 
 /** @returns the document after the changes; the one given stays as it is. @throws Error when a change does not fit it */
 export function applyPatch(before: Json, changes: readonly Change[]): Json {

@@ -5,8 +5,8 @@ import { label } from '../resource/labels.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ApiClient, Change, Index } from './api-client.ts';
 import type { ResourceDocument } from './documents.ts';
-import { asObject } from './json-object.ts';
 import { problemText } from './problem-text.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 export type Applied = {
   readonly document: ResourceDocument;
@@ -144,7 +144,7 @@ function placeAt(sent: readonly Sendable[], at: unknown): string | undefined {
 
 /** Against a zone that has a global, a missing `kuma.io/origin` is added and said (decisions D6). */
 function bodyFor({ mode }: Index, { info, body }: ResourceDocument, messages: string[]): JsonObject {
-  const labels = asObject(body['labels']);
+  const labels = objectOf(body['labels']);
   if (mode !== 'zone' || info.codec.kind !== 'json' || labels[label.origin] !== undefined) return body;
   messages.push(`label ${label.origin}: zone was added`);
   return { ...body, labels: { ...labels, [label.origin]: 'zone' } };

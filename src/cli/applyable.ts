@@ -3,7 +3,7 @@ import { label } from '../resource/labels.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import type { Item } from './api-client.ts';
-import { asObject } from './json-object.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 const COMPUTED_KEYS = new Set(['creationTime', 'modificationTime', 'kri', 'snis', 'status']);
 /** Every control plane writes its own (rest-api 2.5). */
@@ -23,9 +23,9 @@ const COMPUTED_SPEC: Readonly<Record<string, readonly string[]>> = { MeshService
 /** The resource as one may apply it anywhere. */
 export function applyable(info: TypeInfo, item: Item): JsonObject {
   const { spec, ...rest } = editable(item);
-  const labels = Object.fromEntries(Object.entries(asObject(rest['labels'])).filter(([key]) => !COMPUTED_LABELS.has(key)));
+  const labels = Object.fromEntries(Object.entries(objectOf(rest['labels'])).filter(([key]) => !COMPUTED_LABELS.has(key)));
   const body = ordered({ ...without(rest, ['labels']), ...(Object.keys(labels).length > 0 && { labels }) });
-  return spec === undefined ? body : { ...body, spec: without(asObject(spec), COMPUTED_SPEC[info.name] ?? []) };
+  return spec === undefined ? body : { ...body, spec: without(objectOf(spec), COMPUTED_SPEC[info.name] ?? []) };
 }
 
 /** The resource without what nobody may write, with all of its labels. */

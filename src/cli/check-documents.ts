@@ -5,9 +5,9 @@ import { GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
 import { normalizeSpec } from '../resource/codec.ts';
 import { checkSpec } from '../resource/schema/check-spec.ts';
 import { droppedKeys } from './dropped-keys.ts';
-import { isObject } from './json-object.ts';
 import type { ResourceDocument } from './documents.ts';
 import { describeDocument, problemText } from './problem-text.ts';
+import { isObject } from '../resource/read-json.ts';
 
 const PROTO_META = new Set([
   'type',

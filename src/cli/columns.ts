@@ -5,8 +5,8 @@ import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Item } from './api-client.ts';
 import { gatewayRouteColumns } from './columns/gateway-route.ts';
 import { meshServiceColumns } from './columns/mesh-service.ts';
-import { asObject } from './json-object.ts';
 import { ageOf } from './output.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 export type Column = { readonly head: string; readonly wide?: boolean; readonly of: (item: Item) => string };
 
@@ -17,7 +17,7 @@ const ORIGIN: Column = { head: 'ORIGIN', of: ({ labels }) => labels?.[label.orig
 const OF_TYPE: Readonly<Record<string, readonly Column[]>> = {
   Mesh: [],
   Zone: [{ head: 'ENABLED', of: ({ enabled }) => (enabled === false ? 'no' : 'yes') }],
-  Dataplane: [ZONE, { head: 'ADDRESS', of: ({ networking }) => String(asObject(networking)['address'] ?? '-') }],
+  Dataplane: [ZONE, { head: 'ADDRESS', of: ({ networking }) => String(objectOf(networking)['address'] ?? '-') }],
   HTTPRoute: [ZONE, ...gatewayRouteColumns],
   TCPRoute: [ZONE, ...gatewayRouteColumns],
   MeshService: [ZONE, ...meshServiceColumns],

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { UsageError } from './exit-codes.ts';
+import { isObject } from '../resource/read-json.ts';
 
 /** Files are absolute paths. */
 export type ControlPlane = {
@@ -97,8 +98,4 @@ export function requireControlPlane({ controlPlanes }: Contexts, name: string): 
   const what =
     known.length === 0 ? 'none has been added: `meridian config control-planes add` does it' : `there are ${known.join(', ')}`;
   throw new UsageError(`no control plane is called ${JSON.stringify(name)}; ${what}`);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

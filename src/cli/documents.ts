@@ -6,9 +6,9 @@ import { label } from '../resource/labels.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { readSources, type SourceText } from './document-sources.ts';
-import { isObject } from './json-object.ts';
 import { fromKubernetes } from './kubernetes-document.ts';
 import { pathSteps, SourceFile } from './position.ts';
+import { isObject } from '../resource/read-json.ts';
 
 export type ResourceDocument = {
   /** `file:line`. */

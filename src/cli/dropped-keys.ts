@@ -1,7 +1,7 @@
 // Keys of a protobuf spec that its message does not have: reading it drops them in silence, and a person should hear of it
 // (decisions D7). Found by comparing what was written with what was read. Pure.
 import type { Json } from '../resource/types.ts';
-import { asObject, isObject } from './json-object.ts';
+import { isObject, objectOf } from '../resource/read-json.ts';
 
 /** Paths of keys that are gone although they hold something; proto3 JSON leaves out zero values and renames snake_case. */
 export function droppedKeys(written: Json, read: Json, path = ''): string[] {
@@ -13,7 +13,7 @@ export function droppedKeys(written: Json, read: Json, path = ''): string[] {
   if (!isObject(written) || !isObject(read)) return [];
   return Object.entries(written).flatMap(([key, value]) => {
     const at = /^[A-Za-z_$][\w$-]*$/.test(key) ? `${path === '' ? '' : `${path}.`}${key}` : `${path}[${JSON.stringify(key)}]`;
-    const kept = asObject(read)[key] ?? asObject(read)[camelCase(key)];
+    const kept = objectOf(read)[key] ?? objectOf(read)[camelCase(key)];
     if (kept === undefined) return isZero(value) ? [] : [at];
     return droppedKeys(value, kept, at);
   });

@@ -10,6 +10,7 @@ import type { JsonObject, Labels } from '../resource/types.ts';
 import type { Item } from './api-client.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 import { note } from './output.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 /** What `--format gateway-api` takes. */
 const CONVERTIBLE = ['MeshHTTPRoute', 'MeshTCPRoute', ...GATEWAY_TYPES];
@@ -96,8 +97,4 @@ async function surroundings(mesh: string, list: List): Promise<{ services: Row[]
 function rowOf(item: Item): Row {
   const { type, name, mesh = '', labels = {} } = item;
   return { type, name, mesh, labels, spec: objectOf(item['spec']), status: objectOf(item['status']) };
-}
-
-function objectOf(value: unknown): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }

@@ -6,10 +6,10 @@ import type { Item } from './api-client.ts';
 import { displayName, type Column } from './columns.ts';
 import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
 import { isOnline, lastOf, sumOf, type Subscription } from './insight-subscriptions.ts';
-import { asObject } from './json-object.ts';
 import { addMeshOption, addOutputOption, collect, isForPrograms, type MeshOptions, type OutputOptions } from './options.ts';
 import { ageOf, note, print, serialize, table } from './output.ts';
 import { filterOf } from './selector.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 type Options = ConnectOptions &
   MeshOptions &
@@ -83,7 +83,7 @@ export function statusOf(item: Item): string {
   if (!isOnline(subscriptionsOf(item))) return 'Offline';
   const { gateway, inbound = [], listeners = [] } = networkingOf(item);
   if (gateway !== undefined) return 'Online';
-  const states = [inbound, listeners].flatMap((list) => (Array.isArray(list) ? list : [])).map((one) => asObject(one)['state']);
+  const states = [inbound, listeners].flatMap((list) => (Array.isArray(list) ? list : [])).map((one) => objectOf(one)['state']);
   const counted = states.filter((state) => state !== 'Ignored');
   const ready = counted.filter((state) => state === undefined || state === 'Ready');
   if (counted.length > 0 && ready.length === 0) return 'Offline';
@@ -91,16 +91,16 @@ export function statusOf(item: Item): string {
 }
 
 function subscriptionsOf({ dataplaneInsight }: Item): Subscription[] {
-  const { subscriptions = [] } = asObject(dataplaneInsight) as { subscriptions?: Subscription[] };
+  const { subscriptions = [] } = objectOf(dataplaneInsight) as { subscriptions?: Subscription[] };
   return subscriptions;
 }
 
 function networkingOf({ dataplane }: Item): JsonObject {
-  return asObject(asObject(dataplane)['networking']);
+  return objectOf(objectOf(dataplane)['networking']);
 }
 
 function certificateOf({ dataplaneInsight }: Item): JsonObject {
-  return asObject(asObject(dataplaneInsight)['mTLS']);
+  return objectOf(objectOf(dataplaneInsight)['mTLS']);
 }
 
 function textOf(value: Json | undefined): string {

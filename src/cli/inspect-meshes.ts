@@ -4,9 +4,9 @@ import { resourceTypes } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { Item } from './api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
-import { asObject } from './json-object.ts';
 import { addOutputOption, isForPrograms, type OutputOptions } from './options.ts';
 import { note, print, serialize, table } from './output.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 const SERVICES = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
 const POLICIES = resourceTypes.filter(({ policy }) => policy !== null).map(({ name }) => name);
@@ -33,8 +33,8 @@ async function inspectMeshes({ output, ...connection }: ConnectOptions & OutputO
 }
 
 function rowOf(item: Item, wide: boolean): string[] {
-  const dataplanes = asObject(item['dataplanes']);
-  const resources = asObject(item['resources']);
+  const dataplanes = objectOf(item['dataplanes']);
+  const resources = objectOf(item['resources']);
   const count = (value: JsonObject[string] | undefined): string => String(Number(value ?? 0));
   return [
     item.name,
@@ -46,5 +46,5 @@ function rowOf(item: Item, wide: boolean): string[] {
 }
 
 function totalOf(resources: JsonObject, types: readonly string[]): number {
-  return types.reduce((sum, type) => sum + Number(asObject(resources[type])['total'] ?? 0), 0);
+  return types.reduce((sum, type) => sum + Number(objectOf(resources[type])['total'] ?? 0), 0);
 }

@@ -4,9 +4,9 @@ import type { Item } from './api-client.ts';
 import type { Column } from './columns.ts';
 import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
 import { isOnline, lastOf, sumOf, type Subscription } from './insight-subscriptions.ts';
-import { asObject } from './json-object.ts';
 import { addOutputOption, isForPrograms, type OutputOptions } from './options.ts';
 import { ageOf, note, print, serialize, table } from './output.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 type Problem = { stream: string; type: string; kind: string; resources: string[]; count: number; message: string };
 
@@ -68,12 +68,12 @@ export const ZONE_COLUMNS: readonly Column[] = [
 ];
 
 function statusOf(item: Item): string {
-  if (asObject(item['zone'])['enabled'] === false) return 'Disabled';
+  if (objectOf(item['zone'])['enabled'] === false) return 'Disabled';
   return isOnline(subscriptionsOf(item)) ? 'Online' : 'Offline';
 }
 
 function subscriptionsOf({ zoneInsight }: Item): Subscription[] {
-  const { subscriptions = [] } = asObject(zoneInsight) as { subscriptions?: Subscription[] };
+  const { subscriptions = [] } = objectOf(zoneInsight) as { subscriptions?: Subscription[] };
   return subscriptions;
 }
 

@@ -4,7 +4,7 @@ import { universalOf } from '../gateway-api/stored-document.ts';
 import { label } from '../resource/labels.ts';
 import { findType } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { asObject, isObject } from './json-object.ts';
+import { isObject, objectOf } from '../resource/read-json.ts';
 
 /** `type` of Kubernetes Secrets that are Kuma's (rest-api 2.2 `format`). */
 const SECRET_TYPES: Readonly<Record<string, string>> = {
@@ -26,7 +26,7 @@ export function fromKubernetes(given: JsonObject): JsonObject | string {
   if (apiVersion !== 'kuma.io/v1alpha1')
     return `apiVersion: must be kuma.io/v1alpha1 or gateway.networking.k8s.io/v1, or leave it out and give type, name and mesh`;
   if (!isObject(metadata)) return 'metadata: must be an object';
-  const { [label.mesh]: mesh = given['mesh'] ?? 'default', ...others } = asObject(metadata['labels']);
+  const { [label.mesh]: mesh = given['mesh'] ?? 'default', ...others } = objectOf(metadata['labels']);
   const namespace = metadata['namespace'];
   const info = typeof kind === 'string' ? findType(kind) : undefined;
   return {
@@ -34,7 +34,7 @@ export function fromKubernetes(given: JsonObject): JsonObject | string {
     name: metadata['name'] ?? null,
     ...(info?.scope === 'Mesh' && { mesh }),
     labels: { ...others, ...(typeof namespace === 'string' && { [label.namespace]: namespace }) },
-    ...(info?.codec.kind === 'proto' ? asObject(spec) : { spec: spec ?? {} }),
+    ...(info?.codec.kind === 'proto' ? objectOf(spec) : { spec: spec ?? {} }),
   };
 }
 
@@ -42,12 +42,12 @@ function fromSecret({ type, metadata, data }: JsonObject): JsonObject | string {
   const name = Object.hasOwn(SECRET_TYPES, String(type)) ? SECRET_TYPES[String(type)] : undefined;
   if (name === undefined) return `type: must be ${Object.keys(SECRET_TYPES).join(' or ')}`;
   if (!isObject(metadata)) return 'metadata: must be an object';
-  const { [label.mesh]: mesh = 'default', ...labels } = asObject(metadata['labels']);
+  const { [label.mesh]: mesh = 'default', ...labels } = objectOf(metadata['labels']);
   return {
     type: name,
     name: metadata['name'] ?? null,
     ...(name === 'Secret' && { mesh }),
     labels,
-    data: asObject(data)['value'] ?? '',
+    data: objectOf(data)['value'] ?? '',
   };
 }

@@ -5,10 +5,10 @@ import { styleText } from 'node:util';
 import type { ApiClient } from './api-client.ts';
 import { applyPatch } from './apply-patch.ts';
 import type { Applied } from './apply.ts';
-import { asObject } from './json-object.ts';
 import { usesColour } from './output.ts';
 import { storedNameOf } from './stored-document-name.ts';
 import { diffLines } from './text-diff.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 /** Lines of `- `, `+ ` and what stands around; none where nothing changes. Reads what is there now. */
 export async function differenceOf(client: ApiClient, { document, result, diff = [] }: Applied): Promise<string[]> {
@@ -18,7 +18,7 @@ export async function differenceOf(client: ApiClient, { document, result, diff =
   const before: Json = stored ?? null;
   const after = applyPatch(before, diff);
   if (!info.adminOnly) return paint(diffLines(textOf(before), textOf(after)));
-  const isChanged = asObject(before)['data'] !== asObject(after)['data'];
+  const isChanged = objectOf(before)['data'] !== objectOf(after)['data'];
   return paint(
     diffLines(textOf(hidden(before, '(hidden)')), textOf(hidden(after, isChanged ? '(hidden, changed)' : '(hidden)'))),
   );
@@ -26,13 +26,13 @@ export async function differenceOf(client: ApiClient, { document, result, diff =
 
 /** What a secret holds is for nobody's screen. */
 export function hidden(resource: Json, shown: string): Json {
-  const object = asObject(resource);
+  const object = objectOf(resource);
   return object['data'] === undefined ? resource : { ...object, data: shown };
 }
 
 function textOf(resource: Json): string {
   if (resource === null) return '';
-  const { creationTime: _created, modificationTime: _modified, ...rest } = asObject(resource);
+  const { creationTime: _created, modificationTime: _modified, ...rest } = objectOf(resource);
   return stringify(rest);
 }
 

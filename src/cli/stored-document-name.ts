@@ -2,9 +2,9 @@
 import { label } from '../resource/labels.ts';
 import { storedNameOf as nameOf } from '../resource/stored-name.ts';
 import type { ResourceDocument } from './documents.ts';
-import { asObject } from './json-object.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 export function storedNameOf({ name, body }: Pick<ResourceDocument, 'name' | 'body'>): string {
-  const namespace = asObject(body['labels'])[label.namespace];
+  const namespace = objectOf(body['labels'])[label.namespace];
   return nameOf(name, typeof namespace === 'string' ? namespace : undefined).storedName;
 }

@@ -1,3 +1,4 @@
+import { isObject } from '../resource/read-json.ts';
 // A cursor over an untrusted document: reads what is there and notes every violation with the path it stands at.
 // Invariant: reading never throws, and only own keys count, so `__proto__` is one unknown key among others.
 
@@ -116,8 +117,4 @@ export class Field {
     const found = choices.find((choice) => choice === this.#value);
     return found ?? this.refuse(`must be one of ${choices.join(', ')}, not ${this.shown}`);
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

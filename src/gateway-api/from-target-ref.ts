@@ -4,6 +4,7 @@ import type { JsonObject } from '../resource/types.ts';
 import type { Field } from './field.ts';
 import { MESH_GROUP } from './gateway-route.ts';
 import type { Resolver } from './resolver.ts';
+import { textOf } from '../resource/read-json.ts';
 
 const KINDS = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'] as const;
 
@@ -70,8 +71,8 @@ function portOf(ref: Field, object: JsonObject, { namespace, resolve }: InverseC
   if (section !== undefined && isPort(section)) return Number(section);
   const resolution = resolve?.({
     group: object['kind'] === 'Service' ? '' : MESH_GROUP,
-    kind: String(object['kind']),
-    name: String(object['name']),
+    kind: textOf(object['kind']),
+    name: textOf(object['name']),
     namespace: typeof object['namespace'] === 'string' ? object['namespace'] : namespace,
   });
   const ports = resolution !== undefined && 'found' in resolution ? resolution.found.ports : [];

@@ -5,6 +5,7 @@ import type { Violation } from './field.ts';
 import type { ParentRef } from './gateway-route.ts';
 import type { BrokenReference, ResolvedParent } from './resolve-references.ts';
 import type { Conversion, DerivedResource } from './to-mesh-routes.ts';
+import { isObject } from '../resource/read-json.ts';
 
 /** `status.parents[].controllerName`: which entries are ours. */
 export const CONTROLLER_NAME = 'meridian.internal/gateway-api';
@@ -139,8 +140,4 @@ function isSame(given: Json | undefined, ref: JsonObject): boolean {
 
 function listOf(value: Json | undefined): Json[] {
   return Array.isArray(value) ? value : [];
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@ import { displayNameOf, label } from '../resource/labels.ts';
 import type { Json, JsonObject, Labels } from '../resource/types.ts';
 import { isService, MESH_GROUP, type ObjectRef } from './gateway-route.ts';
 import type { Referent, Resolver, ServicePort } from './resolver.ts';
+import { isObject } from '../resource/read-json.ts';
 
 /** The part of a stored resource that is asked for; a `Resource` fits. */
 export type StoredService = {
@@ -84,8 +85,4 @@ function compareAge(a: StoredService, b: StoredService): number {
 
 function keyOf(kind: string, name: string): string {
   return JSON.stringify([kind, name]);
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,10 +1,11 @@
 // A stored Gateway API route ⇄ its document (decisions D5, D24). The spec is kept as it was written, in whichever spelling.
 import { displayNameOf, label } from '../resource/labels.ts';
-import type { Json, JsonObject, Labels } from '../resource/types.ts';
+import type { JsonObject, Labels } from '../resource/types.ts';
 import type { Violation } from './field.ts';
 import { GATEWAY_GROUP } from './gateway-route.ts';
 import { parseRoute } from './parse-route.ts';
 import { COMPUTED_LABELS } from './to-mesh-routes.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 /** Types of the rows that hold Gateway API documents. They are never synced. */
 export const GATEWAY_TYPES: ReadonlySet<string> = new Set(['HTTPRoute', 'TCPRoute']);
@@ -59,8 +60,4 @@ export function universalOf(document: JsonObject): { readonly body: JsonObject }
       spec: document['spec'] ?? null,
     },
   };
-}
-
-function objectOf(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }

@@ -7,6 +7,7 @@ import { displayNameOf, label } from '../resource/labels.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { isOnline } from '../resource/zone-insight.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
+import { textOf } from '../resource/read-json.ts';
 
 export function createProxyAdmin(store: ResourceStore, streams: AdminStreams): ProxyAdmin {
   return async (dataplane, kind, { json, usedOnly, includeEds }) => {
@@ -41,7 +42,7 @@ function nameInZone(dataplane: Resource, insight: JsonObject): string {
 
 function storeTypeOf(insight: JsonObject): string | undefined {
   try {
-    const config = JSON.parse(String(subscriptionsOf(insight).at(-1)?.['config'] ?? '')) as { store?: { type?: string } };
+    const config = JSON.parse(textOf(subscriptionsOf(insight).at(-1)?.['config'])) as { store?: { type?: string } };
     return config.store?.type;
   } catch {
     return undefined;

@@ -5,6 +5,7 @@ import type { Logger } from '../base/log.ts';
 import { closedAt, isOpen, subscriptionsOf } from '../resource/kds-subscription.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
+import { textOf } from '../resource/read-json.ts';
 
 /** What was last seen of one open subscription. */
 type Sighting = { readonly generation: number; readonly since: Date };
@@ -62,7 +63,7 @@ export function finalizeInsight(
   const closed: string[] = [];
   const subscriptions = subscriptionsOf(insight).map((row) => {
     if (!isOpen(row)) return row;
-    const id = String(row['id']);
+    const id = textOf(row['id']);
     const generation = Number(row['generation'] ?? 0);
     const seen = before.get(id);
     const since = seen?.generation === generation ? seen.since : now;

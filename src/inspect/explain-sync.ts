@@ -3,7 +3,7 @@
 import { feature } from '../kds/features.ts';
 import { audienceOf, globalSendRules, zoneSendRules, type Decision, type SendRules } from '../kds/rules.ts';
 import { metaOf } from '../policy/inspect-meta.ts';
-import { objectsOf, textOf } from '../policy/read-json.ts';
+import { objectsOf, textOf } from '../resource/read-json.ts';
 import { kriOf } from '../resource/kri.ts';
 import { label } from '../resource/labels.ts';
 import { policyRole } from '../resource/policy-role.ts';

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { policyDataplanesView, serviceDataplanesView } from '../policy/inspect-view.ts';
 import { policyReach } from '../policy/policy-reach.ts';
-import { textOf } from '../policy/read-json.ts';
+import { textOf } from '../resource/read-json.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject } from '../resource/types.ts';
 import { SERVICE_TYPES } from './described-routes.ts';

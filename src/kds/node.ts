@@ -2,6 +2,7 @@
 import type { Json, JsonObject } from '../resource/types.ts';
 import { nodeFeatures } from './features.ts';
 import type { PeerNode } from './observer.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 export type OwnNode = {
   readonly version: string;
@@ -23,7 +24,7 @@ export function nodeMetadata(node: OwnNode, resume: boolean): JsonObject {
 
 /** Metadata as a peer sent it; whatever is missing or of another type reads as empty. */
 export function peerNodeOf(metadata: JsonObject): PeerNode {
-  const kumaCp = asObject(asObject(metadata['version'])['kumaCp']);
+  const kumaCp = objectOf(objectOf(metadata['version'])['kumaCp']);
   const features = metadata['features'];
   return {
     version: {
@@ -40,8 +41,4 @@ export function peerNodeOf(metadata: JsonObject): PeerNode {
 
 function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
-}
-
-function asObject(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }

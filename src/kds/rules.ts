@@ -6,10 +6,11 @@ import { hashName } from '../resource/hash-name.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { policyRole } from '../resource/policy-role.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
-import type { Json, JsonObject, Mode, Resource, ResourceKey } from '../resource/types.ts';
+import type { JsonObject, Mode, Resource, ResourceKey } from '../resource/types.ts';
 import type { WireResource } from '../resource/codec.ts';
 import { feature } from './features.ts';
 import type { Scope } from './ports.ts';
+import { objectOf, textOf } from '../resource/read-json.ts';
 
 /** Who may see an entry. `others`: every zone but the one it comes from, and only while that one is enabled. */
 export type Audience =
@@ -267,7 +268,7 @@ function without(labels: Record<string, string>, prefixes: readonly string[]): R
 }
 
 function selectsMultiZoneService(spec: JsonObject): boolean {
-  return (asObject(spec['selector'])['meshMultiZoneService'] ?? null) !== null;
+  return (objectOf(spec['selector'])['meshMultiZoneService'] ?? null) !== null;
 }
 
 /** `status.zoneEgress` is each zone's own and leaves it in neither direction (decisions D22). */
@@ -284,9 +285,9 @@ const zoneSpecRewrites: Readonly<Partial<Record<string, (spec: JsonObject) => Js
 
 /** A Dataplane of zone sections alone goes with the address of the first of them (decisions D18). */
 function withAddress(spec: JsonObject): JsonObject {
-  const networking = asObject(spec['networking']);
+  const networking = objectOf(spec['networking']);
   if (networking['address'] !== undefined) return spec;
-  const address = ['zoneIngress', 'zoneEgress'].map((key) => asObject(networking[key])['address']).find(Boolean);
+  const address = ['zoneIngress', 'zoneEgress'].map((key) => objectOf(networking[key])['address']).find(Boolean);
   return address === undefined ? spec : { ...spec, networking: { ...networking, address } };
 }
 
@@ -295,15 +296,15 @@ function withoutGenerations(spec: JsonObject): JsonObject {
   const subscriptions = spec['subscriptions'];
   if (!Array.isArray(subscriptions)) return spec;
   const still = subscriptions.map((item) =>
-    Object.fromEntries(Object.entries(asObject(item)).filter(([key]) => key !== 'generation')),
+    Object.fromEntries(Object.entries(objectOf(item)).filter(([key]) => key !== 'generation')),
   );
   return { ...spec, subscriptions: still };
 }
 
 function withGatewayZone(spec: JsonObject, zone: string): JsonObject {
-  const networking = asObject(spec['networking']);
-  const gateway = asObject(networking['gateway']);
-  const tags = asObject(gateway['tags']);
+  const networking = objectOf(spec['networking']);
+  const gateway = objectOf(networking['gateway']);
+  const tags = objectOf(gateway['tags']);
   if (tags[label.zone] === undefined) return spec;
   return { ...spec, networking: { ...networking, gateway: { ...gateway, tags: { ...tags, [label.zone]: zone } } } };
 }
@@ -311,14 +312,10 @@ function withGatewayZone(spec: JsonObject, zone: string): JsonObject {
 /** Zones get the public half of a zone-token signing key alone (kds-wire 5.3, step 2). */
 function publicKeySpec({ name, spec }: Resource): JsonObject {
   try {
-    const pem = Buffer.from(String(spec['data']), 'base64').toString('utf8');
+    const pem = Buffer.from(textOf(spec['data']), 'base64').toString('utf8');
     const publicKey = createPublicKey(createPrivateKey(pem)).export({ type: 'pkcs1', format: 'pem' });
     return { data: Buffer.from(publicKey).toString('base64') };
   } catch (cause) {
     throw new MeridianError('invalid', `GlobalSecret ${name} holds no PEM «RSA PRIVATE KEY»; it is not sent to zones`, { cause });
   }
-}
-
-function asObject(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }

@@ -1,7 +1,7 @@
 // Where each value of a merged conf came from: the last contribution that set it (policies 3.3, 3.4).
 import type { Json } from '../resource/types.ts';
 import { isAppended } from './merge-conf.ts';
-import { isObject } from './read-json.ts';
+import { isObject } from '../resource/read-json.ts';
 import type { Contribution } from './resource-rule.ts';
 
 /** A value that is no object, with its path (`http.requestTimeout`) and who set it; of a list that grew, all who did. */

@@ -3,7 +3,7 @@ import { kriOf } from '../resource/kri.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import { placeOf, type Place } from './parse-policy.ts';
-import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from './read-json.ts';
+import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
 
 /** An inbound, or the listener of a zone proxy. */
 export type Section = {

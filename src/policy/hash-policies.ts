@@ -1,7 +1,7 @@
 // The hash policies that a merged MeshLoadBalancingStrategy means: the new field wins over the nested old ones, whatever the
 // priority of the policies they came from (MADR 075, policies 5, decisions D16).
 import type { Json, JsonObject } from '../resource/types.ts';
-import { objectOf } from './read-json.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 const NESTED: ReadonlyMap<Json | undefined, string> = new Map([
   ['RingHash', 'ringHash'],

@@ -4,7 +4,7 @@ import type { JsonObject } from '../resource/types.ts';
 import type { Section } from './dataplane-proxy.ts';
 import { mergeConfs } from './merge-conf.ts';
 import type { FromItem, Policy, RuleItem } from './parse-policy.ts';
-import { isObject, textOf } from './read-json.ts';
+import { isObject, textOf } from '../resource/read-json.ts';
 import { mergeOrdered, ruleOrder } from './strength.ts';
 import type { TargetRef } from './target-ref.ts';
 

@@ -1,7 +1,7 @@
 // The name of a route rule's matches: a hash of their canonical JSON (policies 3.4).
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../resource/types.ts';
-import { isObject, objectsOf } from './read-json.ts';
+import { isObject, objectsOf } from '../resource/read-json.ts';
 
 const known = new WeakMap<Json[], string>();
 

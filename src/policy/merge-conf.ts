@@ -1,7 +1,7 @@
 // Merging of confs: RFC 7396 over null-free JSON; lists replace, lists under `append…` keys concatenate (policies 3.3).
 // Invariant: inputs are never changed; results may share parts with them and are read-only.
 import type { Json, JsonObject } from '../resource/types.ts';
-import { isObject } from './read-json.ts';
+import { isObject } from '../resource/read-json.ts';
 
 /** Deeper than any body may be (decisions D32); what lies below is kept as it stands. */
 const MAX_DEPTH = 64;

@@ -1,7 +1,7 @@
 // Routes merge rule by rule: the strongest policy's rules come first, in the order they were written (policies 3.3).
 import type { Json, JsonObject } from '../resource/types.ts';
 import { matchesHash } from './matches-hash.ts';
-import { objectOf, objectsOf } from './read-json.ts';
+import { objectOf, objectsOf } from '../resource/read-json.ts';
 
 /**
  * The rules of several MeshHTTPRoutes on one destination.

@@ -4,7 +4,7 @@ import type { ProxyRules } from './build-rules.ts';
 import { confInForce, type ConfInForce, type Destination } from './conf-in-force.ts';
 import { canonicalMatches, matchesHash } from './matches-hash.ts';
 import type { Policy } from './parse-policy.ts';
-import { objectOf, objectsOf } from './read-json.ts';
+import { objectOf, objectsOf } from '../resource/read-json.ts';
 
 export type RouteRule = {
   /** The route that a rule's matches came from; of equal matches, the strongest. */

@@ -3,7 +3,7 @@ import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import { compareText } from './compare-text.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { MeshIndex } from './mesh-index.ts';
-import { isObject, numberOf, objectOf, objectsOf } from './read-json.ts';
+import { isObject, numberOf, objectOf, objectsOf } from '../resource/read-json.ts';
 import { isServiceType, servicePorts } from './service-ports.ts';
 import { targetRefOf } from './target-ref.ts';
 

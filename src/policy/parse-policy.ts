@@ -5,7 +5,7 @@ import { displayNameOf, label } from '../resource/labels.ts';
 import type { PolicyRole } from '../resource/policy-role.ts';
 import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
 import { withoutNulls } from './merge-conf.ts';
-import { isObject, objectOf, objectsOf } from './read-json.ts';
+import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 import { targetRefOf, type TargetRef } from './target-ref.ts';
 
 /** Where a resource stands: names are looked for there first (decisions D8). */

@@ -1,6 +1,6 @@
 // Which fields of a conf a route can have: what else is in a conf never enters a route's key (MADR 063, decisions D11, D12).
 import type { Json, JsonObject } from '../resource/types.ts';
-import { isObject, objectOf, objectsOf } from './read-json.ts';
+import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 
 type Pick = (conf: JsonObject) => JsonObject;
 

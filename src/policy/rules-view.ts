@@ -8,7 +8,7 @@ import type { SectionRules } from './inbound-rules.ts';
 import { metaOf, originsOf } from './inspect-meta.ts';
 import { canonicalMatches, matchesHash } from './matches-hash.ts';
 import type { OldRouteRule } from './old-route-rules.ts';
-import { objectsOf } from './read-json.ts';
+import { objectsOf } from '../resource/read-json.ts';
 import type { ResourceRule } from './resource-rule.ts';
 
 /**

@@ -5,7 +5,7 @@ import { compareText } from './compare-text.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { placeOf } from './parse-policy.ts';
-import { isObject, objectOf, textMapOf, textOf } from './read-json.ts';
+import { isObject, objectOf, textMapOf, textOf } from '../resource/read-json.ts';
 
 /**
  * By display name. Of a MeshService: proxies of its own zone, and of its namespace where it has one; no selector selects none.

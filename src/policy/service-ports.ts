@@ -1,6 +1,6 @@
 // The ports of a service as sections of its KRI: name, else the port as text (policies 2.7 to 2.9, 3.1).
 import type { Resource } from '../resource/types.ts';
-import { numberOf, objectOf, objectsOf, textOf } from './read-json.ts';
+import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 
 export type ServicePort = { readonly section: string; readonly port: number; readonly protocol: string };
 

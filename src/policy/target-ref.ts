@@ -1,6 +1,6 @@
 // What a policy points at: a targetRef with its defaults filled in, so that nobody else asks which keys were written (policies 1.1).
 import type { Json, Labels } from '../resource/types.ts';
-import { isObject, objectOf, textMapOf, textOf } from './read-json.ts';
+import { isObject, objectOf, textMapOf, textOf } from '../resource/read-json.ts';
 
 export type TargetRef = {
   readonly kind: string;

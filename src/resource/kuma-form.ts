@@ -4,6 +4,7 @@ import type { WireResource } from './codec.ts';
 import { label } from './labels.ts';
 import type { TypeInfo } from './type-registry.ts';
 import type { Json, JsonObject } from './types.ts';
+import { isObject } from './read-json.ts';
 
 /**
  * What a plain Kuma peer can take of a resource: the same object where it can take all of it, a translated copy, or why it
@@ -227,8 +228,4 @@ function hasItems(value: Json | undefined): boolean {
 
 function isGiven(value: Json | undefined): value is Exclude<Json, null> {
   return value !== undefined && value !== null;
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

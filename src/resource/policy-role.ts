@@ -1,6 +1,7 @@
 // Whose policy it is: system, producer, consumer or workload-owner (MADR 063, kds-wire 5.2, decisions D9).
 import { label } from './labels.ts';
 import type { Json, JsonObject, Labels } from './types.ts';
+import { objectOf, textOf } from './read-json.ts';
 
 export type PolicyRole = 'system' | 'producer' | 'consumer' | 'workload-owner';
 
@@ -33,13 +34,13 @@ export function policyRole(policy: { spec: JsonObject; labels: Labels }, rule: R
 
 /** An item names one object of the policy's own namespace: by `name`, or, as Kuma has it, by the two labels that identify it. */
 function isProducerItem(item: Json, namespace: string, rule: RoleRule): boolean {
-  const ref = asObject(asObject(item)['targetRef']);
-  if (!PRODUCER_KINDS.has(String(ref['kind']))) return false;
+  const ref = objectOf(objectOf(item)['targetRef']);
+  if (!PRODUCER_KINDS.has(textOf(ref['kind']))) return false;
   const refNamespace = ref['namespace'];
   if (typeof ref['name'] === 'string' && ref['name'] !== '')
     return refNamespace === undefined || refNamespace === '' || refNamespace === namespace;
   if (rule === 'own') return false;
-  const labels = asObject(ref['labels']);
+  const labels = objectOf(ref['labels']);
   const named = labels[label.namespace];
   return (
     typeof labels[label.displayName] === 'string' &&
@@ -47,8 +48,4 @@ function isProducerItem(item: Json, namespace: string, rule: RoleRule): boolean 
     Object.keys(labels).every((key) => IDENTITY_LABELS.has(key)) &&
     (named === undefined || named === '' || named === namespace)
   );
-}
-
-function asObject(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }

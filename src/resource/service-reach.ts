@@ -1,6 +1,7 @@
 // How a MeshService is reached from another zone: what its zone has told (MADR 095, decisions D20, D27). Pure.
 // Invariant: what `spec.zoneIngress` says wins; MeshZoneAddress speaks for zones that cannot say it there.
-import { at, isObject, items } from './schema/json-access.ts';
+import { at, items } from './schema/json-access.ts';
+import { isObject } from './read-json.ts';
 import { label } from './labels.ts';
 import { serviceSni } from './sni.ts';
 import type { Json, JsonObject, Labels, ResourceKey } from './types.ts';

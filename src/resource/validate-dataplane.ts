@@ -3,6 +3,7 @@
 import { isIP } from 'node:net';
 import type { Violation } from '../base/errors.ts';
 import type { Json, JsonObject } from './types.ts';
+import { isObject } from './read-json.ts';
 
 const DNS_NAME = /^(?=.{1,253}$)[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*\.?$/;
 /** `256.1.1.1` and `10.0.0` are neither addresses nor names. */
@@ -90,14 +91,14 @@ function clashes(networking: JsonObject, zoneSections: readonly Section[]): Viol
     ...sectionsOf(networking, 'listeners'),
     ...zoneSections,
   ]) {
-    const name = typeof section['name'] === 'string' && section['name'] !== '' ? section['name'] : String(section['port']);
+    const name = typeof section['name'] === 'string' && section['name'] !== '' ? section['name'] : scalarText(section['port']);
     const taken = names.get(name);
     if (taken !== undefined) {
       const reason = `${JSON.stringify(name)} is the section name of ${taken} already: set another name`;
       violations.push({ field: `${path}.name`, reason });
     }
     names.set(name, path);
-    const place = `${String(section['address'] ?? networking['address'])}:${String(section['port'])}`;
+    const place = `${scalarText(section['address'] ?? networking['address'])}:${scalarText(section['port'])}`;
     const other = places.get(place);
     if (other !== undefined) violations.push({ field: `${path}.port`, reason: `${place} is used by ${other} already` });
     places.set(place, path);
@@ -139,6 +140,7 @@ function sectionsOf(networking: JsonObject, key: string): Section[] {
   return items.flatMap((section, index) => (isObject(section) ? [{ path: `networking.${key}[${String(index)}]`, section }] : []));
 }
 
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** A text or a number as text; of anything else, which is refused elsewhere, nothing. */
+function scalarText(value: Json | undefined): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }

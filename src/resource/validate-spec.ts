@@ -5,6 +5,7 @@ import { displayNameOf } from './labels.ts';
 import type { TypeInfo } from './type-registry.ts';
 import type { Json, JsonObject, Labels } from './types.ts';
 import { dataplaneViolations } from './validate-dataplane.ts';
+import { isObject } from './read-json.ts';
 
 const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
@@ -47,8 +48,4 @@ function validateTargetRef(ref: Json | undefined, path: string, violations: Viol
   if (!isObject(ref)) violations.push({ field: path, reason: 'must be an object' });
   else if (typeof ref['kind'] !== 'string' || ref['kind'] === '')
     violations.push({ field: `${path}.kind`, reason: 'must be the name of a kind' });
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

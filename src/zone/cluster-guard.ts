@@ -4,6 +4,7 @@ import { MeridianError } from '../base/errors.ts';
 import type { Admission } from '../kds/receiver.ts';
 import { clusterIdKey as key } from '../store/create-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
+import { textOf } from '../resource/read-json.ts';
 
 /**
  * What a zone thinks of the global that offers a cluster id (Config `kuma-cluster-id`).
@@ -22,12 +23,12 @@ export function decideCluster(known: string | null, offered: string): 'first' | 
  */
 export async function clusterAdmission(store: ResourceStore, address: string): Promise<Admission | null> {
   const row = await store.get(key);
-  const known = row === undefined || row.syncVersion === null ? '' : String(row.spec['config'] ?? '');
+  const known = row === undefined || row.syncVersion === null ? '' : textOf(row.spec['config']);
   if (known === '') return null;
   return {
     type: key.type,
     check(configs) {
-      const offered = String(configs.find(({ name }) => name === key.name)?.spec['config'] ?? '');
+      const offered = textOf(configs.find(({ name }) => name === key.name)?.spec['config']);
       if (decideCluster(known, offered) !== 'other') return;
       throw new MeridianError(
         'forbidden',

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
-import { at, isObject, items } from './json-access.ts';
+import { at, items } from './json-access.ts';
+import { isObject } from '../read-json.ts';
 import { choice, dnsName, must } from './spec-fields.ts';
 import { refuses, withRules, type Rule } from './spec-rules.ts';
 import { child } from './spec-path.ts';

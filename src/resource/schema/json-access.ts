@@ -1,9 +1,6 @@
 // Reading JSON of unknown shape: what is not there, or not of the wanted kind, comes back as undefined or empty. Never throws.
-import type { Json, JsonObject } from '../types.ts';
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+import type { Json } from '../types.ts';
+import { isObject } from '../read-json.ts';
 
 /** The value behind a dotted path of own keys (`http.requestTimeout`). */
 export function at(value: Json | undefined, path: string): Json | undefined {

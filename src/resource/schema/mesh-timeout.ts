@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { narrowingMatch, refusedWithSpiffe } from './inbound-match.ts';
-import { at, isObject, items } from './json-access.ts';
+import { at, items } from './json-access.ts';
+import { isObject } from '../read-json.ts';
 import {
   checkFrame,
   ROUTE_ADVICE,

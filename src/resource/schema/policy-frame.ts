@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { PolicyRole } from '../policy-role.ts';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
-import { at, isObject, isSet, items } from './json-access.ts';
+import { at, isSet, items } from './json-access.ts';
+import { isObject, textOf } from '../read-json.ts';
 import { atLeastOne, refuses, withRules, type Rule } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 import { PROXY_KINDS, ROUTE_KINDS, targetRef, type Kinds } from './target-ref.ts';
@@ -101,10 +102,10 @@ export function checkFrame(frame: Frame, spec: JsonObject, document: PolicyDocum
   const kinds = kind === 'MeshGateway' || ROUTES.has(kind) ? frame.toBelowRoute : undefined;
   for (const [index, item] of items(kinds === undefined ? [] : spec['to']).entries()) {
     const given = at(item, 'targetRef.kind');
-    if (given !== undefined && kinds?.includes(String(given)) === false)
+    if (given !== undefined && kinds?.includes(textOf(given)) === false)
       findings.violation(
         `spec.to[${index}].targetRef.kind`,
-        `must be one of ${kinds.join(', ')} below a top-level ${String(kind)}`,
+        `must be one of ${kinds.join(', ')} below a top-level ${textOf(kind)}`,
       );
   }
 }
@@ -113,11 +114,11 @@ function checkTop(frame: Frame, spec: JsonObject, role: PolicyRole | null, findi
   const path = 'spec.targetRef.kind';
   const kind = at(spec, 'targetRef.kind');
   const whose = role ?? 'namespaced';
-  if (SUBSETS.has(kind)) findings.warning(path, `${String(kind)} is deprecated at the top level: use Dataplane with labels`);
+  if (SUBSETS.has(kind)) findings.warning(path, `${textOf(kind)} is deprecated at the top level: use Dataplane with labels`);
   const advice = frame.routeAdvice;
   if (ROUTES.has(kind) && advice !== undefined) {
-    if (role === 'system') findings.warning(path, `${String(kind)} is deprecated at the top level: ${advice}`);
-    else findings.violation(path, `must not be ${String(kind)} in a ${whose} policy: ${advice}`);
+    if (role === 'system') findings.warning(path, `${textOf(kind)} is deprecated at the top level: ${advice}`);
+    else findings.violation(path, `must not be ${textOf(kind)} in a ${whose} policy: ${advice}`);
   }
   if (kind === 'MeshGateway' && frame.gateway !== 'nobody') {
     if (role === 'system' || frame.gateway !== 'system')

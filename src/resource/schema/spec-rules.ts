@@ -6,6 +6,7 @@ import type { Findings } from './findings.ts';
 import { at } from './json-access.ts';
 import { nearestKey } from './nearest-key.ts';
 import { child } from './spec-path.ts';
+import { textOf } from '../read-json.ts';
 
 /** A check of one object at `path`. It must bear members of any type: their shape is the schema's business. */
 export type Rule = (value: JsonObject, path: string, findings: Findings) => void;
@@ -48,7 +49,7 @@ export function needsObjectOfType(objects: Readonly<Record<string, string>>): Ru
     const type = value['type'];
     const key = typeof type === 'string' && Object.hasOwn(objects, type) ? objects[type] : undefined;
     if (key !== undefined && value[key] === undefined)
-      findings.violation(child(path, key), `must be given with type ${String(type)}`);
+      findings.violation(child(path, key), `must be given with type ${textOf(type)}`);
   };
 }
 

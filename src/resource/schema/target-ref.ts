@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
-import { isObject, isSet } from './json-access.ts';
+import { isSet } from './json-access.ts';
+import { isObject } from '../read-json.ts';
 import { choice, integer, pattern, port, text, textMap, UINT32_MAX } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';

@@ -1,6 +1,6 @@
 // What services need to know of a Dataplane, read once per change (policies 9.1, 9.3, 9.4, decisions D15, D17, D20).
 // Invariant: equal facts mean that no service can tell the difference.
-import { numberOf, objectOf, objectsOf, textMapOf, textOf } from '../../policy/read-json.ts';
+import { numberOf, objectOf, objectsOf, textMapOf, textOf } from '../../resource/read-json.ts';
 import { displayNameOf } from '../../resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 

@@ -1,5 +1,5 @@
 // The HostnameGenerators of a zone in their order of precedence (policies 9.5): origin `zone` first, then the oldest, then by name.
-import { isObject, objectOf, textMapOf, textOf } from '../../policy/read-json.ts';
+import { isObject, objectOf, textMapOf, textOf } from '../../resource/read-json.ts';
 import { label } from '../../resource/labels.ts';
 import type { Labels, Resource } from '../../resource/types.ts';
 import { byAge } from './by-age.ts';

@@ -1,7 +1,7 @@
 // The SPIFFE IDs that MeshIdentities give the proxies of a mesh (policies 9.3, spec.identities). A MeshIdentity that nobody has
 // initialised gives none. Invariant: what it gives depends on the rows alone, not on the order in which they came.
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, objectOf, objectsOf, textMapOf, textOf } from '../../policy/read-json.ts';
+import { isObject, objectOf, objectsOf, textMapOf, textOf } from '../../resource/read-json.ts';
 import { renderTemplate } from '../../resource/go-template.ts';
 import { label } from '../../resource/labels.ts';
 import type { Labels, Resource } from '../../resource/types.ts';

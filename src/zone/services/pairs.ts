@@ -1,6 +1,6 @@
 // Selectors and what they select, both as pairs of texts: a selector selects whatever carries all of its pairs.
 // Invariant: pairs of different sorts (label, inbound tag, name) never meet, because their keys differ.
-import { isObject, objectOf, textMapOf, textOf } from '../../policy/read-json.ts';
+import { isObject, objectOf, textMapOf, textOf } from '../../resource/read-json.ts';
 import type { JsonObject, Labels } from '../../resource/types.ts';
 import type { DataplaneFacts } from './dataplane-facts.ts';
 

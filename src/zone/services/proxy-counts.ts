@@ -1,5 +1,5 @@
 // How many proxies a MeshService has and how they are (policies 9.3, status.dataplaneProxies and spec.state).
-import { objectsOf } from '../../policy/read-json.ts';
+import { objectsOf } from '../../resource/read-json.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import type { DataplaneFacts } from './dataplane-facts.ts';
 

@@ -1,0 +1,14 @@
+// The tables of roles are in rules.test.ts and the golden cases; here is what a peer may send instead of a policy.
+import { describe, expect, it } from 'vitest';
+import { label } from './labels.ts';
+import { policyRole } from './policy-role.ts';
+import type { Json } from './types.ts';
+
+describe('the role of a policy', () => {
+  const kinds: readonly Json[] = [{ toString: 1 }, { valueOf: null, toString: null }, ['MeshService'], 7, null];
+  it.each(kinds.map((kind) => ({ kind })))('is a consumer where the kind of an item is $kind', ({ kind }) => {
+    const policy = { labels: { [label.namespace]: 'shop' }, spec: { to: [{ targetRef: { kind, name: 'a' } }] } };
+    expect(policyRole(policy)).toBe('consumer');
+    expect(policyRole(policy, 'kuma')).toBe('consumer');
+  });
+});
