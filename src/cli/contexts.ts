@@ -1,4 +1,4 @@
-// The control planes a person works with, by name: `~/.meridian/config` (YAML). It can hold tokens, so that it is written with
+// The control planes a person works with, by name: `~/.meridian/config.yaml` (YAML). It can hold tokens, so that it is written with
 // mode 0600, in a folder of mode 0700, as a whole or not at all.
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -25,7 +25,7 @@ export type Contexts = { readonly current: string | null; readonly controlPlanes
 const TEXTS = ['name', 'address', 'token', 'tokenFile', 'caCertFile', 'clientCertFile', 'clientKeyFile'] as const;
 
 export function contextsFile(): string {
-  return join(homedir(), '.meridian', 'config');
+  return join(homedir(), '.meridian', 'config.yaml');
 }
 
 /** No file reads as no control planes. @throws MeridianError `config` that names the file and what is wrong in it */

@@ -36,3 +36,12 @@ export async function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }
+
+/** Runs tasks that need each other: when one ends or fails the others are stopped, and only when all have ended does it settle. */
+export async function together(signal: AbortSignal, ...tasks: ((signal: AbortSignal) => Promise<void>)[]): Promise<void> {
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  const running = tasks.map((task) => task(either).finally(() => stop.abort()));
+  await Promise.allSettled(running);
+  await Promise.all(running);
+}

@@ -7,9 +7,9 @@ import { MeridianError, messageOf } from '../base/errors.ts';
 import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
 import { sinkOf, sourceOf } from '../control-plane/store-ports.ts';
-import { aborted } from '../control-plane/supervise.ts';
+import { aborted, together } from '../control-plane/supervise.ts';
 import { Changelog } from '../kds/changelog.ts';
-import { runKdsClient, type KdsClientTls } from '../kds/client.ts';
+import { runKdsClient, type KdsClientOptions, type KdsClientTls } from '../kds/client.ts';
 import { zoneSendRules } from '../kds/rules.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { readTokenFile } from '../token/read-token-file.ts';
@@ -70,27 +70,28 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
   const { name, globalAddress, acceptNewCluster, kds } = config.multizone.zone;
   const changelog = new Changelog(sourceOf(store), zoneSendRules({ zone: name }), log);
   const address = new URL(globalAddress);
-  const client = runKdsClient(
-    {
-      zone: name,
-      address: address.host,
-      tls: () => tlsOf(config),
-      authorization: () => readTokenFile(kds.auth.tokenFile),
-      maxMessageBytes: kds.maxMsgSize,
-      node: { version: productVersion, instanceId: host.instanceId, config: JSON.stringify(sanitizedConfig(config)) },
-      changelog,
-      sink: sinkOf(store, 'global'),
-      admission: async () => (acceptNewCluster ? null : await clusterAdmission(store, globalAddress)),
-      validate: validateResource,
-      observe: (event) => {
-        metrics.observe(event);
-        insights.observe(event);
-      },
-      log: log.child({ component: 'kds' }),
+  const options: KdsClientOptions = {
+    zone: name,
+    address: address.host,
+    tls: () => tlsOf(config),
+    authorization: () => readTokenFile(kds.auth.tokenFile),
+    maxMessageBytes: kds.maxMsgSize,
+    node: { version: productVersion, instanceId: host.instanceId, config: JSON.stringify(sanitizedConfig(config)) },
+    changelog,
+    sink: sinkOf(store, 'global'),
+    admission: async () => (acceptNewCluster ? null : await clusterAdmission(store, globalAddress)),
+    validate: validateResource,
+    observe: (event) => {
+      metrics.observe(event);
+      insights.observe(event);
     },
+    log: log.child({ component: 'kds' }),
+  };
+  await together(
     signal,
+    (either) => changelog.run(either),
+    (either) => runKdsClient(options, either),
   );
-  await Promise.all([changelog.run(signal), client]);
 }
 
 async function tlsOf({ multizone }: Config): Promise<KdsClientTls | null> {

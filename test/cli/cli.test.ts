@@ -294,7 +294,7 @@ describe('config control-planes', () => {
     const listed = await config('list', '-o', 'yaml');
     expect(listed.stdout).toContain('current: away');
     expect(listed.stdout).not.toContain('secret-token');
-    expect(statSync(join(line.folder, '.meridian/config')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(line.folder, '.meridian/config.yaml')).mode & 0o777).toBe(0o600);
     expect((await line.run(['get', 'meshes'], { env })).code).toBe(4);
     expect((await line.run(['get', 'meshes', '--context', 'local'], { env })).code).toBe(0);
     expect((await run('get', 'meshes')).code).toBe(0);

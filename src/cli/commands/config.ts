@@ -21,7 +21,7 @@ export function addConfigCommand(program: Command): void {
   const config = program.command('config').description('the control planes you work with');
   const planes = config
     .command('control-planes')
-    .description('control planes by name, kept in ~/.meridian/config')
+    .description('control planes by name, kept in ~/.meridian/config.yaml')
     .addHelpText(
       'after',
       '\nExamples:\n  meridian config control-planes add east --address http://127.0.0.1:5691\n  meridian config control-planes use east\n  meridian get meshes --context east',

@@ -3,6 +3,7 @@
 // so it can stop and start anywhere; a write needs the version that was read; what does not differ is not written.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
+import { together } from '../../control-plane/supervise.ts';
 import type { ResourceStore, Write } from '../../store/resource-store.ts';
 import { ChangeHints, type Hints } from './change-hints.ts';
 import { planServices, type Conflict, type PlannedWrite } from './plan-services.ts';
@@ -44,16 +45,12 @@ export type Pass = {
 
 /** Runs until the signal aborts. Rejects when the store does not answer: to be started again, from what the table holds. */
 export async function runServices(options: ServicesOptions, signal: AbortSignal): Promise<void> {
-  const stop = new AbortController();
-  const either = AbortSignal.any([signal, stop.signal]);
   const reconciler = new ServicesReconciler(options);
-  const running = [reconciler.follow(either), reconciler.work(either)];
-  try {
-    await Promise.all(running);
-  } finally {
-    stop.abort();
-    await Promise.allSettled(running);
-  }
+  await together(
+    signal,
+    (either) => reconciler.follow(either),
+    (either) => reconciler.work(either),
+  );
 }
 
 class ServicesReconciler {
