@@ -50,6 +50,8 @@ async function start(
     MERIDIAN_STORE_POSTGRES_DB_NAME: dbName,
     MERIDIAN_API_SERVER_HTTP_PORT: String(apiPort),
     MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(diagnosticsPort),
+    // Fake zones send no token.
+    MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_TYPE: 'none',
     MERIDIAN_LOG_LEVEL: 'error',
     ...own,
   });

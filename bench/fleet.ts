@@ -7,6 +7,7 @@ import { HttpClient } from './http-client.ts';
 import { memoryMb, nowMs } from './measure.ts';
 import { policyBody, policyPath } from './policies.ts';
 import type { Postgres } from './postgres.ts';
+import type { PostgresConfig } from '../src/store/database.ts';
 import { RowWatch } from './row-watch.ts';
 
 export type FleetSize = { readonly zones: number; readonly resources: number; readonly zonesPerProcess: number };
@@ -90,7 +91,10 @@ export class Fleet {
 }
 
 /** A global with that many MeshTimeouts that has written its own defaults too. */
-export async function startSeededGlobal(postgres: Postgres, resources: number): Promise<Subject & { startSeconds: number }> {
+export async function startSeededGlobal(
+  postgres: Postgres,
+  resources: number,
+): Promise<Subject & { startSeconds: number; database: PostgresConfig }> {
   const database = await postgres.createDatabase(resources);
   const { pid, kdsAddress, apiPort, startSeconds, stop } = await startGlobal(database);
   const watch = await RowWatch.open(database);
@@ -101,5 +105,5 @@ export async function startSeededGlobal(postgres: Postgres, resources: number): 
     await stop();
     await postgres.dropDatabase(database);
   };
-  return { pid, kdsAddress, apiPort, startSeconds, stop: stopAndDrop };
+  return { pid, kdsAddress, apiPort, startSeconds, database, stop: stopAndDrop };
 }

@@ -12,7 +12,14 @@ export type LoadCommand = {
   readonly warmUpSeconds: number;
   readonly seconds: number;
 };
-export type LoadReport = { readonly perSecond: number; readonly p99Ms: number } | { readonly failure: string };
+export type LoadReport =
+  | {
+      readonly perSecond: number;
+      readonly p99Ms: number;
+      /** All answers, those of the warm-up too. */
+      readonly answers: number;
+    }
+  | { readonly failure: string };
 
 let asked = 0;
 
@@ -68,11 +75,13 @@ async function load(command: LoadCommand): Promise<LoadReport> {
   const from = nowMs() + command.warmUpSeconds * 1000;
   const until = from + command.seconds * 1000;
   const latencies: number[] = [];
+  let answers = 0;
   const onAnswer = (milliseconds: number): void => {
+    answers += 1;
     if (nowMs() >= from) latencies.push(milliseconds);
   };
   await Promise.all(Array.from({ length: command.connections }, () => drive(command, until, onAnswer)));
-  return { perSecond: latencies.length / command.seconds, p99Ms: percentile(latencies, 0.99) };
+  return { perSecond: latencies.length / command.seconds, p99Ms: percentile(latencies, 0.99), answers };
 }
 
 process.on('SIGINT', () => undefined);

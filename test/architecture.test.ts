@@ -16,11 +16,13 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'gateway-api': ['base', 'resource', 'policy'],
   token: ['base', 'resource', 'store'],
   api: ['base', 'resource', 'store', 'policy', 'gateway-api', 'token'],
-  'control-plane': ['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'token', 'api'],
+  // What decides on sync is asked for its reasons.
+  inspect: ['base', 'resource', 'store', 'kds', 'policy', 'api'],
+  'control-plane': ['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'token', 'api', 'inspect'],
   global: ['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'token', 'api', 'control-plane'],
   zone: ['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'token', 'api', 'control-plane'],
   // The two roots are started by a dynamic import, and `migrate` opens a store.
-  cli: ['base', 'resource', 'global', 'zone', 'store'],
+  cli: ['base', 'resource', 'gateway-api', 'global', 'zone', 'store'],
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));

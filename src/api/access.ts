@@ -1,27 +1,31 @@
-// Who calls, and whether they may touch what only admins may (rest-api 5). Tokens plug in through the option `access`; without
-// them the machine itself is admin. Invariant: a request that was not identified counts as anonymous.
-import { isIP } from 'node:net';
+// Who calls, and what they may do (rest-api 5). Invariants: every caller is identified before anything else looks at the request;
+// one that was not counts as anonymous; what a rule guards is asked of the rule and of nothing else.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { MeridianError } from '../base/errors.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
-import { ApiError } from './error-body.ts';
-
-export type User = { readonly name: string; readonly groups: readonly string[] };
+import { defaultAccess, requireAccess, type AccessRules, type Action } from '../token/access-rules.ts';
+import { authenticateRequest, type Authentication, type AuthenticationConfig } from '../token/authenticate-request.ts';
+import type { RequestFacts } from '../token/request-facts.ts';
+import type { TokenVerifier } from '../token/token-verifier.ts';
+import { anonymousUser, type User } from '../token/user.ts';
+import { ApiError, unauthenticated } from './error-body.ts';
 
 export type Access = {
-  /** Who calls. @throws ApiError 401 when what the caller shows is not valid */
-  readonly identify: (request: FastifyRequest) => User | Promise<User>;
-  /** Whether this user may read and write types that are `adminOnly`. */
-  readonly isAdmin: (user: User) => boolean;
+  readonly identify: (facts: RequestFacts) => Promise<Authentication>;
+  readonly rules: AccessRules;
 };
 
-export const ADMIN: User = { name: 'mesh-system:admin', groups: ['mesh-system:admin', 'mesh-system:authenticated'] };
-export const ANONYMOUS: User = { name: 'mesh-system:anonymous', groups: ['mesh-system:unauthenticated'] };
+/** @param rules `access.static` of the configuration */
+export function tokenAccess(config: AuthenticationConfig, verifier: Pick<TokenVerifier, 'user'>, rules: AccessRules): Access {
+  return { identify: (facts) => authenticateRequest(facts, config, verifier), rules };
+}
 
-/** The machine of the control plane is admin, everybody else anonymous. */
-export const localAccess: Access = {
-  identify: (request) => (isFromThisMachine(request) ? ADMIN : ANONYMOUS),
-  isAdmin: ({ name, groups }) => name === ADMIN.name || groups.includes('mesh-system:admin'),
-};
+/** Without tokens: the machine of the control plane is admin, everybody else anonymous. */
+export const localAccess: Access = tokenAccess(
+  { type: 'none', localhostIsAdmin: true },
+  { user: async () => ({ ok: false, reason: 'is not looked at here' }) },
+  defaultAccess,
+);
 
 /** Knows the user of each request in flight. */
 export class Callers {
@@ -32,40 +36,35 @@ export class Callers {
     this.#access = access;
   }
 
-  /** Identifies every caller before anything else looks at the request; the index and the GUI never refuse (rest-api 5). */
   follow(app: FastifyInstance): void {
     app.addHook('onRequest', async (request) => {
-      const { url = '' } = request.routeOptions;
-      if (request.is404 || url === '/' || url.startsWith('/gui')) return;
-      this.#users.set(request, await this.#access.identify(request));
+      if (request.is404) return;
+      const outcome = await this.#access.identify(factsOf(request));
+      if (!outcome.ok) throw unauthenticated(outcome.reason);
+      this.#users.set(request, outcome.user);
     });
   }
 
   userOf(request: FastifyRequest): User {
-    return this.#users.get(request) ?? ANONYMOUS;
+    return this.#users.get(request) ?? anonymousUser;
   }
 
   /** @throws ApiError 403 for types that are for admins alone */
   requireMay(info: TypeInfo, request: FastifyRequest): void {
-    if (!info.adminOnly || this.#access.isAdmin(this.userOf(request))) return;
-    const reason = `${info.name} can be read and written by admins alone: from the machine of the control plane, or with an admin's token`;
-    throw new ApiError('forbidden', 'Access Denied', reason);
+    if (info.adminOnly) this.require('adminResources', request);
+  }
+
+  /** @throws ApiError 403 unless the rule of the action lets the caller */
+  require(action: Action, request: FastifyRequest): void {
+    try {
+      requireAccess(this.userOf(request), action, this.#access.rules);
+    } catch (error) {
+      if (!(error instanceof MeridianError)) throw error;
+      throw new ApiError('forbidden', 'Access Denied', error.message);
+    }
   }
 }
 
-/** The peer is this machine, nobody stands between, and no foreign page in a browser makes it call (rest-api 5, localhostIsAdmin). */
-export function isFromThisMachine(request: FastifyRequest): boolean {
-  const { headers, socket } = request;
-  if (!isLoopback(socket.remoteAddress ?? '')) return false;
-  if (['forwarded', 'x-forwarded-for', 'x-real-ip'].some((name) => headers[name] !== undefined)) return false;
-  const host = request.hostname.replace(/^\[|\]$/g, '');
-  if (host !== 'localhost' && !isLoopback(host)) return false;
-  const site = headers['sec-fetch-site'];
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
-  return headers.origin === undefined || headers.origin.replace(/^https?:\/\//, '') === headers.host;
-}
-
-function isLoopback(address: string): boolean {
-  const plain = address.startsWith('::ffff:') ? address.slice(7) : address;
-  return plain === '::1' || (isIP(plain) === 4 && plain.startsWith('127.'));
+function factsOf({ method, url, headers, socket }: FastifyRequest): RequestFacts {
+  return { method, url, headers, remoteAddress: socket.remoteAddress ?? '', encrypted: 'encrypted' in socket };
 }

@@ -8,6 +8,8 @@ import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store
 import type { Access, Callers } from './access.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { Timeouts } from './http-server.ts';
+import type { TokenRoute } from '../token/token-routes.ts';
+import type { RateLimit } from './rate-limit.ts';
 import type { ProxyAdmin } from './proxy-admin-routes.ts';
 import type { CheckSpec, DraftRules } from './resource-draft.ts';
 import type { ResourceService, ServiceOptions } from './resource-service.ts';
@@ -39,7 +41,7 @@ export type ApiOptions = {
   readonly unsafeDelete?: boolean | undefined;
   /** `apiServer.corsAllowedDomains`. */
   readonly corsAllowedDomains?: readonly string[] | undefined;
-  /** Who calls and who is admin; without it the machine itself is admin. */
+  /** Who calls and what they may do; without it the machine itself is admin. */
   readonly access?: Access | undefined;
   /** Schemas of specs; without it only the frame of a resource is checked. */
   readonly checkSpec?: CheckSpec | undefined;
@@ -51,9 +53,17 @@ export type ApiOptions = {
   readonly countRows?: (() => Promise<readonly RowCount[]>) | undefined;
   /** Registers what is built elsewhere: inspect endpoints, tokens. */
   readonly addRoutes?: ((app: FastifyInstance, context: ApiContext) => void) | undefined;
+  /** The same routes for the OpenAPI document. */
+  readonly describedRoutes?: readonly DescribedRoute[] | undefined;
+  /** The token POSTs; without them there are none. */
+  readonly tokens?: readonly TokenRoute[] | undefined;
   readonly clock?: Clock | undefined;
   readonly timeouts?: Timeouts | undefined;
+  readonly rateLimit?: RateLimit | undefined;
 };
+
+/** A GET that is built elsewhere; `path` with `{name}` in place of `:name`. */
+export type DescribedRoute = { readonly path: string; readonly summary: string; readonly isPaged: boolean };
 
 export type RowCount = { readonly type: string; readonly mesh: string; readonly total: number };
 

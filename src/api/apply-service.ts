@@ -63,13 +63,14 @@ async function planAll(
 }
 
 /** True when all is stored; false when somebody else wrote one of the rows meanwhile and all has to be read again. */
-async function storeAll(planned: readonly Planned[], { meshDefaults, writeAll }: Options): Promise<boolean> {
+async function storeAll(planned: readonly Planned[], { store, meshDefaults, writeAll }: Options): Promise<boolean> {
   const writes: Write[] = planned.map(({ write }) => write);
   const named = new Set(writes.map(({ key }) => describeKey(key)));
   for (const { write } of planned) {
     if (write.key.type !== 'Mesh' || write.op !== 'create') continue;
     const defaults = await meshDefaults({ name: write.key.name, spec: write.spec });
-    writes.push(...defaults.filter(({ key }) => !named.has(describeKey(key))));
+    const known = new Set((await store.getMany(defaults.map(({ key }) => key))).map(describeKey));
+    writes.push(...defaults.filter(({ key }) => !named.has(describeKey(key)) && !known.has(describeKey(key))));
   }
   const outcomes = await writeAll(writes);
   const own = outcomes.slice(0, planned.length);

@@ -19,7 +19,15 @@ export class AuditLog {
     this.#callers = callers;
   }
 
+  /** A token was made; nothing of it is told. @param path of the POST */
+  issued(request: FastifyRequest, path: string): void {
+    const { name: user, groups } = this.#callers.userOf(request);
+    const from = request.socket.remoteAddress ?? '';
+    this.#log.info({ user, groups, from, action: 'issued', path, requestId: request.id }, `${user} issued a token by ${path}`);
+  }
+
   write(request: FastifyRequest, { key, result, version }: AuditedWrite): void {
+    if (!this.#log.isLevelEnabled('info')) return;
     const { name: user, groups } = this.#callers.userOf(request);
     const from = request.socket.remoteAddress ?? '';
     const { type, mesh, name } = key;

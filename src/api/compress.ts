@@ -1,20 +1,18 @@
 // gzip of large answers for callers that take it. Streams and small answers go as they are.
-import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 
 /** Below this the bytes saved are not worth a turn of the thread pool. */
 const LEAST_BYTES = 8 * 1024;
-const compress = promisify(gzip);
 
 export function compressAnswers(app: FastifyInstance): void {
-  app.addHook('onSend', async (request, reply, payload) => {
-    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload;
-    if (payload.length < LEAST_BYTES || reply.getHeader('content-encoding') !== undefined) return payload;
+  app.addHook('onSend', (request, reply, payload, done) => {
+    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return void done(null, payload);
+    if (payload.length < LEAST_BYTES || reply.getHeader('content-encoding') !== undefined) return void done(null, payload);
     reply.header('vary', [reply.getHeader('vary'), 'Accept-Encoding'].filter(Boolean).join(', '));
-    if (!takesGzip(request.headers['accept-encoding'])) return payload;
+    if (!takesGzip(request.headers['accept-encoding'])) return void done(null, payload);
     reply.header('content-encoding', 'gzip').removeHeader('content-length');
-    return await compress(payload, { level: 3 });
+    gzip(payload, { level: 3 }, (error, zipped) => (error === null ? done(null, zipped) : done(error)));
   });
 }
 

@@ -14,10 +14,12 @@ import { addInsightRoutes } from './insight-routes.ts';
 import { addInspectRoutes } from './inspect-routes.ts';
 import { readJsonBodies } from './json-body.ts';
 import { addKriRoutes } from './kri-routes.ts';
-import { addOpenApiRoutes } from './openapi-routes.ts';
+import { addOpenApiRoutes, collectRoutes } from './openapi-routes.ts';
 import { addOverviewRoutes } from './overview-routes.ts';
 import { addResourceRoutes } from './resource-routes.ts';
+import { limitRate } from './rate-limit.ts';
 import { ResourceService } from './resource-service.ts';
+import { addTokenPosts } from './token-post-routes.ts';
 import { Watches } from './watch-routes.ts';
 
 export type { ApiOptions } from './api-options.ts';
@@ -25,11 +27,13 @@ export type { ApiOptions } from './api-options.ts';
 /** A server that does not listen yet. Its `close` finishes the requests in flight and ends the watches. */
 export function createApi(options: ApiOptions): FastifyInstance {
   const app = createServer(options.log, options.timeouts);
+  const routes = collectRoutes(app);
   const callers = new Callers(options.access ?? localAccess);
   measureRequests(app, options.metrics);
   followConventions(app, options.corsAllowedDomains ?? []);
   compressAnswers(app);
   readJsonBodies(app);
+  limitRate(app, options.rateLimit);
   callers.follow(app);
 
   const context = contextOf(app, options, callers);
@@ -40,7 +44,8 @@ export function createApi(options: ApiOptions): FastifyInstance {
   addKriRoutes(app, context);
   addApplyRoutes(app, context);
   addInspectRoutes(app, context);
-  addOpenApiRoutes(app, context);
+  addTokenPosts(app, options.tokens ?? [], context);
+  addOpenApiRoutes(app, context, routes);
   return app;
 }
 

@@ -1,11 +1,11 @@
 // The host names that HostnameGenerators give a service, zone by zone (policies 9.5). Pure.
-// Invariant: a template that fails, or gives no valid name, gives none; it never fails the answer.
+// Invariants: a template that fails, or gives no valid name, gives none and never fails the answer; a name that a zone has given
+// to another service is not shown where that is known.
 import { hashName } from '../resource/hash-name.ts';
+import { renderHostname } from '../resource/hostname-template.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
-import { compareKeys, type Json, type JsonObject, type Labels, type Resource } from '../resource/types.ts';
+import { compareKeys, type Json, type JsonObject, type Resource } from '../resource/types.ts';
 
-const HOST = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
-const ACTION = /\{\{-?\s*(?:\.(\w+)|label\s+"([^"]*)")\s*-?\}\}/g;
 const SELECTORS: Readonly<Record<string, string>> = {
   MeshService: 'meshService',
   MeshExternalService: 'meshExternalService',
@@ -17,22 +17,38 @@ export type Hostname = { readonly hostname: string; readonly zones: readonly { r
 /**
  * @param generators of all zones; one with a zone label counts in that zone alone
  * @param zones where the service is looked at
+ * @param computedIn the zone whose reconciler wrote `status`: the own one, on global that of the service
  * @returns in the order of the generators, each name once
  */
-export function hostnamesOf(service: Resource, generators: readonly Resource[], zones: readonly string[]): Hostname[] {
+export function hostnamesOf(
+  service: Resource,
+  generators: readonly Resource[],
+  zones: readonly string[],
+  computedIn: string | undefined = service.labels[label.zone],
+): Hostname[] {
   const found = new Map<string, string[]>();
+  const given = givenNames(service.status);
   for (const generator of generators.toSorted(compareGenerators)) {
     for (const zone of zones) {
       const home = generator.labels[label.zone];
       if (home !== undefined && home !== zone) continue;
       const seen = seenFrom(service, zone);
-      const hostname = isSelected(generator.spec, seen) ? evaluate(generator.spec['template'], seen, zone) : null;
-      if (hostname === null) continue;
-      const known = found.get(hostname) ?? [];
-      if (!known.includes(zone)) found.set(hostname, [...known, zone]);
+      const template = generator.spec['template'];
+      if (typeof template !== 'string' || !isSelected(generator.spec, seen)) continue;
+      const rendered = renderHostname(template, seen, zone);
+      if (!('hostname' in rendered)) continue;
+      if (zone === computedIn && given !== null && !given.has(rendered.hostname)) continue;
+      const known = found.get(rendered.hostname) ?? [];
+      if (!known.includes(zone)) found.set(rendered.hostname, [...known, zone]);
     }
   }
   return [...found].map(([hostname, names]) => ({ hostname, zones: names.map((name) => ({ name })) }));
+}
+
+/** The names that the service won, null before they were computed (policies 9.5, collisions). */
+function givenNames({ hostnameGenerators, addresses }: JsonObject): Set<Json | undefined> | null {
+  if (!Array.isArray(hostnameGenerators) || hostnameGenerators.length === 0) return null;
+  return new Set((Array.isArray(addresses) ? addresses : []).map((address) => asObject(address)['hostname']));
 }
 
 type Seen = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels'>;
@@ -53,32 +69,6 @@ function isSelected(spec: JsonObject, { type, labels }: Seen): boolean {
   const section = asObject(spec['selector'])[SELECTORS[type] ?? ''];
   if (section === undefined) return false;
   return Object.entries(asObject(asObject(section)['matchLabels'])).every(([key, value]) => labels[key] === value);
-}
-
-function evaluate(template: Json | undefined, seen: Seen, zone: string): string | null {
-  if (typeof template !== 'string') return null;
-  let failed = false;
-  const values = valuesOf(seen, zone);
-  const text = template.replace(ACTION, (_action, field: string | undefined, key: string | undefined) => {
-    const value = field !== undefined ? values.get(field) : ownLabel(seen.labels, key ?? '');
-    if (value === undefined) failed = true;
-    return value ?? '';
-  });
-  return failed || !HOST.test(text) ? null : text;
-}
-
-function valuesOf(seen: Seen, zone: string): Map<string, string> {
-  return new Map([
-    ['Name', seen.name],
-    ['DisplayName', displayNameOf(seen)],
-    ['Namespace', seen.labels[label.namespace] ?? ''],
-    ['Mesh', seen.mesh],
-    ['Zone', seen.labels[label.zone] ?? zone],
-  ]);
-}
-
-function ownLabel(labels: Labels, key: string): string | undefined {
-  return Object.hasOwn(labels, key) ? labels[key] : undefined;
 }
 
 /** Those of the zone first, then the oldest, then by name. */

@@ -4,28 +4,34 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 import { accepts } from './accept.ts';
 import { pathOf } from './send-error.ts';
 
-/** Media types of a route's answers other than JSON. */
-export type RouteConfig = { readonly produces?: readonly string[] };
+export type RouteConfig = {
+  /** Media types of the route's answers other than JSON. */
+  readonly produces?: readonly string[];
+  /** The handler gets the body as text. */
+  readonly rawBody?: boolean;
+};
 
 const METHODS = ['GET', 'PUT', 'POST', 'DELETE'] as const satisfies HTTPMethods[];
 const JSON_BODY = /^application\/json\s*(;|$)/i;
 
 export function followConventions(app: FastifyInstance, corsAllowedDomains: readonly string[]): void {
   app.setReplySerializer((payload) => prettyJson(payload));
-  app.addHook('onRequest', async (request, reply) => {
+  // Callbacks, not promises: this runs with every request. An answer that was sent ends the chain.
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id);
-    if (answerCors(request, reply, corsAllowedDomains)) return reply;
-    if (request.is404) return undefined;
+    if (answerCors(request, reply, corsAllowedDomains)) return;
+    if (request.is404) return void done();
     if ((request.method === 'PUT' || request.method === 'POST') && !JSON_BODY.test(request.headers['content-type'] ?? ''))
-      return plain(reply, 415, '415: Unsupported Media Type');
+      return void plain(reply, 415, '415: Unsupported Media Type');
     const { produces = [] } = request.routeOptions.config as RouteConfig;
     const offered = ['application/json', 'application/problem+json', ...produces];
-    if (!offered.some((type) => accepts(request.headers.accept, type))) return plain(reply, 406, '406: Not Acceptable');
-    return undefined;
+    if (!offered.some((type) => accepts(request.headers.accept, type))) return void plain(reply, 406, '406: Not Acceptable');
+    done();
   });
-  app.addHook('onSend', async (_request, reply, payload) => {
-    if (reply.getHeader('content-type') === 'application/json; charset=utf-8') reply.header('content-type', 'application/json');
-    return payload;
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    const type = reply.getHeader('content-type');
+    if (typeof type === 'string' && type.endsWith('json; charset=utf-8')) reply.header('content-type', type.split(';')[0]);
+    done(null, payload);
   });
   app.setNotFoundHandler(async (request, reply) => {
     const url = pathOf(request.url);

@@ -25,17 +25,30 @@ export function measureRequests(app: FastifyInstance, registry: Registry): void 
     labelNames: ['service', 'handler'],
     registers,
   });
-  app.addHook('onRequest', async (request) => inflight.inc({ service: '', handler: handlerOf(request) }));
-  app.addHook('onResponse', async (request, reply) => {
+  // Callbacks, not promises: this runs with every request.
+  app.addHook('onRequest', (request, _reply, done) => {
+    inflight.inc({ service: '', handler: handlerOf(request) });
+    done();
+  });
+  app.addHook('onResponse', (request, reply, done) => {
     const handler = handlerOf(request);
     const labels = { service: '', handler, method: request.method, code: String(reply.statusCode) };
     seconds.observe(labels, reply.elapsedTime / 1000);
     bytes.observe(labels, Number(reply.getHeader('content-length') ?? 0));
     inflight.dec({ service: '', handler });
+    done();
   });
 }
 
 /** `/meshes/{mesh}/dataplanes/{name}`; empty where no route was found. */
 function handlerOf(request: FastifyRequest): string {
-  return (request.routeOptions.url ?? '').replace(/:(\w+)/g, '{$1}');
+  const { url = '' } = request.routeOptions;
+  const known = handlers.get(url);
+  if (known !== undefined) return known;
+  const handler = url.replace(/:(\w+)/g, '{$1}');
+  handlers.set(url, handler);
+  return handler;
 }
+
+/** By the template of the router; there are as many as routes. */
+const handlers = new Map<string, string>();

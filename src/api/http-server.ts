@@ -1,13 +1,17 @@
 // The HTTP server under the REST API, with its limits: sizes, time-outs against slow senders, an end that waits for requests in
 // flight. Framework failures before a route is found are answered like all others.
 import { randomUUID } from 'node:crypto';
+import type { Server } from 'node:http';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from '../base/log.ts';
 import { sendError } from './send-error.ts';
 
 /** One item's body is at most this (decisions D32). */
 export const MAX_BODY_BYTES = 1024 * 1024;
-const MAX_HEADER_BYTES = 16 * 1024;
+export const MAX_HEADER_BYTES = 16 * 1024;
+
+/** How long requests in flight may take once the API closes. */
+const GRACE_MS = 10_000;
 
 /** Milliseconds. */
 export type Timeouts = {
@@ -19,7 +23,7 @@ export type Timeouts = {
   readonly idle: number;
 };
 
-const TIMEOUTS: Timeouts = { headers: 10_000, request: 60_000, idle: 120_000 };
+export const TIMEOUTS: Timeouts = { headers: 10_000, request: 60_000, idle: 120_000 };
 
 export function createServer(log: Logger, timeouts: Timeouts = TIMEOUTS): FastifyInstance {
   const app = fastify({
@@ -43,8 +47,21 @@ export function createServer(log: Logger, timeouts: Timeouts = TIMEOUTS): Fastif
     },
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply, log),
   });
+  endConnections(app, app.server);
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply, log));
   return app;
+}
+
+/** Once the API closes, a connection ends with the answer it still waits for: kept alive, it would hold up the end. */
+export function endConnections(app: FastifyInstance, server: Pick<Server, 'closeIdleConnections' | 'closeAllConnections'>): void {
+  let isClosing = false;
+  app.addHook('preClose', async () => {
+    isClosing = true;
+    setTimeout(() => server.closeAllConnections(), GRACE_MS).unref();
+  });
+  app.addHook('onResponse', async () => {
+    if (isClosing) setImmediate(() => server.closeIdleConnections());
+  });
 }
 
 /** What the caller gave, if it can stand in a log and a header; else a fresh one. */

@@ -22,7 +22,10 @@ export function addIndexRoutes(app: FastifyInstance, { options, callers }: ApiCo
     ...(options.zone !== null && { zone: options.zone }),
   }));
   // The one answer that is not pretty.
-  app.get('/config', async (_request, reply) => reply.type('application/json').send(JSON.stringify(options.config)));
+  app.get('/config', async (request, reply) => {
+    callers.require('controlPlaneMetadata', request);
+    return await reply.type('application/json').send(JSON.stringify(options.config));
+  });
   app.get('/who-am-i', async (request) => {
     const { name, groups } = callers.userOf(request);
     return { name, groups };

@@ -1,6 +1,7 @@
 // What can be asked about a resource beyond its body (rest-api 4): host names of services and what proxies say of themselves.
 // Endpoints that need the policy engine register through the option `addRoutes`.
 import type { FastifyInstance } from 'fastify';
+import { label } from '../resource/labels.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
 import { badQuery } from './error-body.ts';
@@ -10,8 +11,13 @@ import { dataplaneType } from './route-types.ts';
 import { hasSnis } from './service-snis.ts';
 
 export function addInspectRoutes(app: FastifyInstance, context: ApiContext): void {
-  const { service, options } = context;
-  addProxyAdminRoutes(app, (mesh, name) => service.get(dataplaneType, mesh, name), options.proxyAdmin);
+  const { service, options, callers } = context;
+  addProxyAdminRoutes(
+    app,
+    (mesh, name) => service.get(dataplaneType, mesh, name),
+    options.proxyAdmin,
+    (action, request) => callers.require(action, request),
+  );
   addHostnameRoutes(app, context);
   options.addRoutes?.(app, context);
 }
@@ -26,7 +32,7 @@ function addHostnameRoutes(app: FastifyInstance, { options, service, store }: Ap
       const row = await service.get(info, mesh, name);
       const generators = await store.list({ type: 'HostnameGenerator' });
       const zones = options.zone === null ? (await store.list({ type: 'Zone' })).map((zone) => zone.name) : [options.zone];
-      const items = hostnamesOf(row, generators, zones);
+      const items = hostnamesOf(row, generators, zones, options.zone ?? row.labels[label.zone]);
       return { total: items.length, items };
     });
   }

@@ -1,7 +1,8 @@
 // Text that a caller sends → JSON. Invariant: nesting is bounded before anything parses it, keys that touch prototypes are
 // refused, and no error repeats what was sent, which may be a secret.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from './error-body.ts';
+import type { RouteConfig } from './http-conventions.ts';
 
 /** Levels of objects and lists (decisions D32). */
 export const MAX_DEPTH = 64;
@@ -9,8 +10,8 @@ export const MAX_DEPTH = 64;
 /** Bodies of every route are read by `parseJsonBody`; no other content type is known. */
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, async (_request: unknown, text: string) =>
-    parseJsonBody(text),
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, async (request: FastifyRequest, text: string) =>
+    (request.routeOptions.config as RouteConfig).rawBody === true ? text : parseJsonBody(text),
   );
 }
 

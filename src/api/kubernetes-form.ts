@@ -1,5 +1,7 @@
 // A resource as a Kubernetes object and back (rest-api 2.2 `format`, decisions D5). Kinds are those of Kuma's resources; secrets
 // are `v1` Secrets of a type of their own.
+import { documentOf, GATEWAY_TYPES, universalOf } from '../gateway-api/stored-document.ts';
+import { isGatewayDocument } from '../gateway-api/parse-route.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { SYSTEM_NAMESPACE } from '../resource/policy-role.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
@@ -13,6 +15,7 @@ const SECRET_TYPES: Readonly<Record<string, string>> = {
 
 /** The object that `kubectl apply` would take. Mesh and Zone have no namespace, others that of their label or the system's. */
 export function toKubernetes(info: TypeInfo, resource: Resource): JsonObject {
+  if (GATEWAY_TYPES.has(info.name)) return documentOf(resource);
   const { [label.mesh]: _mesh, ...others } = resource.labels;
   const labels = { ...others, ...(info.scope === 'Mesh' && { [label.mesh]: resource.mesh }) };
   const isClusterWide = info.scope === 'Global' && info.codec.kind === 'proto' && !info.adminOnly;
@@ -31,18 +34,15 @@ export function toKubernetes(info: TypeInfo, resource: Resource): JsonObject {
 }
 
 /** The same in Universal form, or a sentence that says what is wrong. The caller checks name, mesh and spec as always. */
-export function fromKubernetes({
-  apiVersion,
-  kind,
-  mesh: meshField,
-  metadata,
-  spec,
-  type,
-  data,
-}: JsonObject): JsonObject | string {
+export function fromKubernetes(document: JsonObject): JsonObject | string {
+  if (isGatewayDocument(document)) {
+    const read = universalOf(document);
+    return 'body' in read ? read.body : `${read.violation.field}: ${read.violation.reason}`;
+  }
+  const { apiVersion, kind, mesh: meshField, metadata, spec, type, data } = document;
   const isSecret = apiVersion === 'v1' && kind === 'Secret';
   if (apiVersion !== API_VERSION && !isSecret)
-    return `apiVersion: must be ${API_VERSION}, or leave it out and give type and name`;
+    return `apiVersion: must be ${API_VERSION} or of Gateway API, or leave it out and give type and name`;
   const secretName = Object.keys(SECRET_TYPES).find((name) => SECRET_TYPES[name] === type);
   if (isSecret && secretName === undefined) return `type: must be ${Object.values(SECRET_TYPES).join(' or ')}`;
   if (!isObject(metadata)) return 'metadata: must be an object';

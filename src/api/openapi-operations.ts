@@ -46,7 +46,7 @@ export type Operation = {
 };
 
 /** Every operation can be answered so. */
-const ALWAYS = [400, 401, 406, 500, 503] as const;
+const ALWAYS = [400, 401, 406, 429, 500, 503] as const;
 const PLAIN = new Set([406, 415]);
 
 export function operation({

@@ -1,10 +1,25 @@
-// `GET /openapi.json`: the description of this API, made once.
+// `GET /openapi.json`: the description of this API, made once. Invariant: every route of the server is in it, described or at
+// least named, whoever registered it.
 import type { FastifyInstance } from 'fastify';
 import type { JsonObject } from '../resource/types.ts';
 import type { ApiContext } from './api-options.ts';
-import { openApiDocument } from './openapi.ts';
+import { openApiDocument, type KnownRoute } from './openapi.ts';
 
-export function addOpenApiRoutes(app: FastifyInstance, { options }: ApiContext): void {
+/** The routes that are registered from now on, in order. */
+export function collectRoutes(app: FastifyInstance): readonly KnownRoute[] {
+  const routes: KnownRoute[] = [];
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) routes.push({ method: one.toLowerCase(), path: pathOf(url) });
+  });
+  return routes;
+}
+
+export function addOpenApiRoutes(app: FastifyInstance, { options }: ApiContext, routes: readonly KnownRoute[]): void {
   let document: JsonObject | null = null;
-  app.get('/openapi.json', async () => (document ??= openApiDocument(options)));
+  app.get('/openapi.json', async () => (document ??= openApiDocument(options, routes)));
+}
+
+/** `/meshes/:mesh/x` → `/meshes/{mesh}/x`. */
+function pathOf(url: string): string {
+  return url.replaceAll(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}');
 }

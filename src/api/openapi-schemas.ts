@@ -118,3 +118,17 @@ const errorSchema: JsonObject = {
     causes: { type: 'array', items: { type: 'object', properties: { field: text, message: text } } },
   },
 };
+
+const validFor: JsonObject = { type: 'string', description: 'a Go duration such as 24h0m0s' };
+const textList: JsonObject = { type: ['array', 'null'], items: text };
+
+/** Bodies of the token POSTs, by kind (rest-api 5). */
+export const tokenRequests: Readonly<Record<string, JsonObject>> = {
+  user: { type: 'object', required: ['name', 'validFor'], properties: { name: text, groups: textList, validFor } },
+  zone: { type: 'object', required: ['zone'], properties: { zone: text, scope: textList, validFor } },
+  dataplane: {
+    type: 'object',
+    required: ['mesh'],
+    properties: { name: text, mesh: text, tags: object, type: text, workload: text, validFor },
+  },
+};

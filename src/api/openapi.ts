@@ -4,7 +4,7 @@ import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ApiOptions } from './api-options.ts';
 import { operation, pageParameters, pathParameters, query, responses, type Operation } from './openapi-operations.ts';
-import { listOf, openApiSchemas, schemaRef } from './openapi-schemas.ts';
+import { listOf, openApiSchemas, schemaRef, tokenRequests } from './openapi-schemas.ts';
 import { COMPUTED } from './resource-routes.ts';
 import { hasSnis } from './service-snis.ts';
 import { EVENT_STREAM } from './watch-routes.ts';
@@ -13,14 +13,28 @@ type Paths = Record<string, JsonObject>;
 const object: JsonObject = { type: 'object' };
 const WRITE_ERRORS = [403, 404, 405, 409, 413, 415];
 
-export function openApiDocument(options: Pick<ApiOptions, 'product' | 'productVersion' | 'specSchema'>): JsonObject {
+/** A route of the server; `method` in lower case, `path` with its parameters in braces. */
+export type KnownRoute = { readonly method: string; readonly path: string };
+
+/** @param routes all that the server has: what is not described is named, what is described and not there is left out */
+export function openApiDocument(
+  options: Pick<ApiOptions, 'product' | 'productVersion' | 'specSchema' | 'describedRoutes'>,
+  routes: readonly KnownRoute[],
+): JsonObject {
   const paths: Paths = {};
   addFixed(paths);
   for (const info of resourceTypes) for (const path of [info.path, ...info.aliases]) if (path !== '') addType(paths, info, path);
+  for (const { path, summary, isPaged } of options.describedRoutes ?? [])
+    add(paths, 'get', path, {
+      ...{ summary, tag: 'Inspect', answers: { 200: object }, errors: [400, 404] },
+      parameters: isPaged ? pageParameters : [],
+    });
+  for (const { method, path } of routes) if (paths[path]?.[method] === undefined) addUnknown(paths, method, path);
+  const served = new Set(routes.map(({ method, path }) => `${method} ${path}`));
   return {
     openapi: '3.1.0',
     info: { title: `${options.product} REST API`, version: options.productVersion },
-    paths,
+    paths: Object.fromEntries(Object.entries(paths).flatMap(([path, item]) => servedItem(path, item, served))),
     components: { schemas: openApiSchemas(options.specSchema), responses },
   };
 }
@@ -29,6 +43,19 @@ function add(paths: Paths, method: string, path: string, details: Omit<Operation
   const id = `${method} ${path}`.replaceAll(/[^A-Za-z0-9]+/g, '_').replace(/_$/, '');
   const parameters = [...pathParameters(path), ...(details.parameters ?? [])];
   paths[path] = { ...paths[path], [method]: operation({ ...details, id, parameters }) };
+}
+
+/** The methods of a path that the server has; none, no path. */
+function servedItem(path: string, item: JsonObject, served: ReadonlySet<string>): [string, JsonObject][] {
+  const methods = Object.entries(item).filter(([method]) => served.has(`${method} ${path}`));
+  return methods.length === 0 ? [] : [[path, Object.fromEntries(methods)]];
+}
+
+/** Registered elsewhere. */
+function addUnknown(paths: Paths, method: string, path: string): void {
+  const errors = method === 'get' ? [403, 404, 405] : WRITE_ERRORS;
+  const words = path.replaceAll(/[{}/_]+/g, ' ').trim();
+  add(paths, method, path, { summary: words, tag: 'Inspect', answers: { 200: object }, media: ['text/plain'], errors });
 }
 
 function addFixed(paths: Paths): void {
@@ -51,6 +78,11 @@ function addFixed(paths: Paths): void {
     answers: { 200: schemaRef('Applied') },
     errors: WRITE_ERRORS,
   });
+  for (const [kind, schema] of Object.entries(tokenRequests))
+    add(paths, 'post', `/tokens/${kind}`, {
+      ...{ summary: `A token for a ${kind}`, tag: 'Tokens', requestBody: schema, answers: { 200: { type: 'string' } } },
+      ...{ media: ['text/plain'], errors: WRITE_ERRORS },
+    });
   for (const path of ['/zones/_overview', '/zones+insights'])
     get(path, 'Insights', 'Zones with their connections', listOf(schemaRef('ZoneOverview')), { parameters: pageParameters });
   for (const path of ['/zones/{name}/_overview', '/zones+insights/{name}'])

@@ -5,6 +5,7 @@ import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ApiContext } from './api-options.ts';
 import { nextPage, parsePage, queryOf } from './list-query.ts';
 import { listRows, rowFilterOf } from './list-rows.ts';
+import { expiryWarning } from '../token/expiry-warning.ts';
 import { metaOf } from './resource-body.ts';
 import { dataplaneType, meshType, zoneType } from './route-types.ts';
 
@@ -62,16 +63,25 @@ function addItem(app: FastifyInstance, url: string, overview: Overview, context:
   });
 }
 
-async function describe(rows: readonly Resource[], overview: Overview, { store }: ApiContext): Promise<JsonObject[]> {
+async function describe(rows: readonly Resource[], overview: Overview, { store, clock }: ApiContext): Promise<JsonObject[]> {
   const { info, type, insightType, key, insightKey } = overview;
   const found = await store.getMany(rows.map(({ mesh, name }) => ({ type: insightType, mesh, name })));
   const insights = new Map(found.map((row) => [rowId(row), row]));
   return rows.map((row) => {
     const insight = insights.get(rowId(row));
     // The status of a ZoneInsight says what of the sync does not get through.
-    const seen = insight === undefined ? {} : { [insightKey]: insight.spec, ...insight.status };
+    const seen =
+      insight === undefined ? {} : { [insightKey]: insight.spec, ...insight.status, ...warningsOf(insight, clock.now()) };
     return { ...metaOf(info, row, type), [key]: row.spec, ...seen };
   });
+}
+
+/** What a person must do about the zone before long. */
+function warningsOf({ type, name, status }: Resource, now: Date): JsonObject {
+  const { tokenExpiresAt } = status;
+  if (type !== 'ZoneInsight' || typeof tokenExpiresAt !== 'string') return {};
+  const warning = expiryWarning(name, new Date(tokenExpiresAt), now);
+  return warning === null ? {} : { warnings: [warning] };
 }
 
 function rowId({ mesh, name }: Resource): string {

@@ -1,7 +1,8 @@
 // What a proxy's Envoy says of itself: configuration, statistics, clusters (rest-api 4). On global the zone is asked over KDS.
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MeridianError } from '../base/errors.ts';
 import type { Resource } from '../resource/types.ts';
+import type { Action } from '../token/access-rules.ts';
 import { ApiError } from './error-body.ts';
 import type { RouteConfig } from './http-conventions.ts';
 
@@ -15,18 +16,24 @@ export type ProxyAdmin = (
 ) => Promise<Uint8Array>;
 
 const produces: RouteConfig = { produces: ['text/plain'] };
-const KINDS: Readonly<Record<string, ProxyAdminKind>> = { xds: 'configDump', stats: 'stats', clusters: 'clusters' };
+const KINDS: Readonly<Record<string, readonly [ProxyAdminKind, Action]>> = {
+  xds: ['configDump', 'viewConfigDump'],
+  stats: ['stats', 'viewStats'],
+  clusters: ['clusters', 'viewClusters'],
+};
 
 export function addProxyAdminRoutes(
   app: FastifyInstance,
   getDataplane: (mesh: string, name: string) => Promise<Resource>,
   ask: ProxyAdmin,
+  requireMay: (action: Action, request: FastifyRequest) => void,
 ): void {
-  for (const [path, kind] of Object.entries(KINDS)) {
+  for (const [path, [kind, action]] of Object.entries(KINDS)) {
     app.get<{ Params: { mesh: string; name: string }; Querystring: Record<string, string> }>(
       `/meshes/:mesh/dataplanes/:name/${path}`,
       { config: produces },
       async (request, reply) => {
+        requireMay(action, request);
         const { mesh, name } = request.params;
         const { format, usedonly, include_eds } = request.query;
         const dataplane = await getDataplane(mesh, name);

@@ -5,6 +5,7 @@ import { normalizeSpec } from '../resource/codec.ts';
 import { label } from '../resource/labels.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
+import { writtenDataplaneViolations } from '../resource/validate-dataplane.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { ApiError } from './error-body.ts';
 import { refusedLabels, type LabelRules } from './label-rules.ts';
@@ -56,6 +57,7 @@ export function draftOf(
   const body = parseBody(info, given);
   const { labels } = body;
   const { mesh } = at;
+  if (info.name === 'Dataplane') refuseAll(writtenDataplaneViolations(body.spec));
   const normalized = normalizeSpec(info, body.spec);
   const { storedName, displayName } = nameOf(at.name, labels[label.namespace]);
   const check = rules.checkSpec?.(info, { labels, mesh, name: displayName, spec: normalized }, { strict });

@@ -6,7 +6,8 @@ import type { ApiContext } from './api-options.ts';
 import type { RouteConfig } from './http-conventions.ts';
 import { toKubernetes } from './kubernetes-form.ts';
 import { nextPage, parseFlag, parsePage, queryOf, wantsKubernetes } from './list-query.ts';
-import { listRows, rowFilterOf } from './list-rows.ts';
+import { listRows, rowFilterOf, totalOf } from './list-rows.ts';
+import { RenderedRows } from './rendered-rows.ts';
 import { preconditionOf, setVersion } from './precondition.ts';
 import { bodyOf } from './resource-body.ts';
 import type { WriteCall } from './resource-service.ts';
@@ -21,16 +22,19 @@ export const COMPUTED = new Set(['MeshInsight']);
 const watchable: RouteConfig = { produces: [EVENT_STREAM] };
 
 export function addResourceRoutes(app: FastifyInstance, context: ApiContext, watches: Watches): void {
+  const rendered = new RenderedRows(context.store);
   for (const info of resourceTypes) {
     for (const path of [info.path, ...info.aliases]) {
       if (path === '') continue;
-      if (!COMPUTED.has(info.name)) addReads(app, info, path, context, watches);
+      if (!COMPUTED.has(info.name)) addReads(app, info, path, context, { watches, rendered });
       addWrites(app, info, path, context);
     }
   }
 }
 
-function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: ApiContext, watches: Watches): void {
+type Readers = { readonly watches: Watches; readonly rendered: RenderedRows };
+
+function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: ApiContext, { watches, rendered }: Readers): void {
   const { service, store, callers } = context;
   const route = { preHandler: async (request: FastifyRequest) => callers.requireMay(info, request), config: watchable };
   const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
@@ -42,6 +46,15 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
       const filter = rowFilterOf(info, mesh, query);
       if (mesh !== undefined) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
       if (parseFlag(query, 'watch')) return watches.follow(request, reply, info, filter);
+      if (filter.matches === null) {
+        const { between, count } = await rendered.page(info, { ...filter.where, limit: page.size, offset: page.offset });
+        const total = await totalOf(store, filter.where, page, count);
+        const [head, tail] = [
+          `{\n "total": ${String(total)},\n "items": `,
+          `,\n "next": ${JSON.stringify(nextPage(request, page, total))}\n}\n`,
+        ];
+        return await reply.type('application/json').send(between(head, tail));
+      }
       const { rows, total } = await listRows(store, filter, page);
       return { total, items: rows.map((row) => bodyOf(info, row)), next: nextPage(request, page, total) };
     });
@@ -68,13 +81,14 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service
     precondition: preconditionOf(request),
     authorize: () => callers.requireMay(info, request),
   });
-  app.put<ItemRoute>(url, route, async (request, reply) => {
+  const written: RouteConfig = { rawBody: true };
+  app.put<ItemRoute>(url, { ...route, config: written }, async (request, reply) => {
     const { mesh = '', name } = request.params;
     if (parseFlag(queryOf(request), 'dryRun')) {
-      const { key: _key, ...answer } = await service.dryRun(info, mesh, name, request.body, callOf(request));
+      const { key: _key, ...answer } = await service.dryRun(info, mesh, name, textOf(request), callOf(request));
       return { dryRun: true, ...answer };
     }
-    const done = await service.put(info, mesh, name, request.body, callOf(request));
+    const done = await service.put(info, mesh, name, textOf(request), callOf(request));
     const { key, result, version, warnings } = done;
     if (result !== 'unchanged') audit.write(request, { key, result, version });
     setVersion(reply.code(result === 'created' ? 201 : 200), version);
@@ -86,4 +100,8 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service
     audit.write(request, { key, result: 'deleted', version });
     return {};
   });
+}
+
+function textOf({ body }: FastifyRequest): string {
+  return typeof body === 'string' ? body : '';
 }

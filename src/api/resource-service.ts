@@ -5,6 +5,7 @@ import { describeKey, type JsonObject, type Resource, type ResourceKey } from '.
 import { isOnline } from '../resource/zone-insight.ts';
 import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 import { ApiError } from './error-body.ts';
+import { parseJsonBody } from './json-body.ts';
 import { diffJson, type Change } from './json-diff.ts';
 import { requireMatch, type Precondition } from './precondition.ts';
 import { bodyOf } from './resource-body.ts';
@@ -54,10 +55,11 @@ export class ResourceService {
   }
 
   /** Creates or replaces. @throws ApiError that names each field at fault; then nothing has changed */
-  async put(info: TypeInfo, mesh: string, name: string, given: unknown, call: WriteCall): Promise<PutResult> {
-    const draft = await this.#draft(info, mesh, name, given);
+  async put(info: TypeInfo, mesh: string, name: string, text: string, call: WriteCall): Promise<PutResult> {
+    const { draft, stored: found } = await this.#draft(info, mesh, name, text);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const write = await this.#plan(draft, await this.#options.store.get(draft.key), call);
+      const stored = attempt === 0 ? found : await this.#options.store.get(draft.key);
+      const write = this.#plan(draft, stored, call);
       const outcome = write.op === 'create' ? await this.#create(write) : await this.#options.store.write(write);
       if (outcome.result === 'rejected') refuseAll([{ field: 'name', reason: outcome.message }]);
       if (outcome.result === 'created' || outcome.result === 'updated')
@@ -67,10 +69,9 @@ export class ResourceService {
   }
 
   /** What `put` would do, and the difference it would make; stores nothing. @throws ApiError as `put` */
-  async dryRun(info: TypeInfo, mesh: string, name: string, given: unknown, call: WriteCall): Promise<DryRun> {
-    const draft = await this.#draft(info, mesh, name, given);
-    const stored = await this.#options.store.get(draft.key);
-    const write = await this.#plan(draft, stored, call);
+  async dryRun(info: TypeInfo, mesh: string, name: string, text: string, call: WriteCall): Promise<DryRun> {
+    const { draft, stored } = await this.#draft(info, mesh, name, text);
+    const write = this.#plan(draft, stored, call);
     return describeWrite(draft, write, stored);
   }
 
@@ -115,13 +116,30 @@ export class ResourceService {
     throw new ApiError('not_found', 'Failed to retrieve Mesh', reason);
   }
 
-  async #draft(info: TypeInfo, mesh: string, name: string, given: unknown): Promise<Draft> {
+  /** The text is checked while nothing is read yet, so that mesh and row are one round trip; a missing mesh is told of first. */
+  async #draft(
+    info: TypeInfo,
+    mesh: string,
+    name: string,
+    text: string,
+  ): Promise<{ readonly draft: Draft; readonly stored: Resource | undefined }> {
     this.requireWritable(info);
+    let draft: Draft | null = null;
+    let failure: unknown;
+    try {
+      draft = draftOf(info, { mesh, name }, parseJsonBody(text), this.#options.rules, { strict: false });
+    } catch (error) {
+      failure = error;
+    }
+    const row = draft === null ? undefined : this.#options.store.get(draft.key);
+    // Of two failures the first is told.
+    row?.catch(() => undefined);
     await this.requireMesh(info, mesh);
-    return draftOf(info, { mesh, name }, given, this.#options.rules, { strict: false });
+    if (draft === null) throw failure;
+    return { draft, stored: await row };
   }
 
-  async #plan(draft: Draft, stored: Resource | undefined, call: WriteCall): Promise<ContentWrite> {
+  #plan(draft: Draft, stored: Resource | undefined, call: WriteCall): ContentWrite {
     call.authorize();
     requireMatch(draft.key, stored, call.precondition);
     return planWrite(draft, stored, this.#options.rules);

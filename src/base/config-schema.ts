@@ -20,7 +20,27 @@ const duration = (value: string) =>
     .refine((given) => (parseGoDuration(given) ?? -1) >= 0, 'must be a duration such as "10s" or "1m30s"')
     .transform((given) => parseGoDuration(given) ?? 0)
     .prefault(value);
+const cidr = (value: string) =>
+  z
+    .string()
+    .regex(
+      /^((25[0-5]|2[0-4]\d|1?\d?\d)(\.(?!\/)|(?=\/))){4}\/([1-9]|[12]\d|30)$/,
+      'must be an IPv4 network such as "241.0.0.0/8"',
+    )
+    .default(value);
 const section = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape).prefault({} as never);
+const texts = (...value: string[]) => z.array(z.string()).default(value);
+/** Lowest version of TLS that a server takes; `''` takes that of `general.tlsMinVersion`. */
+const tlsVersion = z.enum(['', 'TLSv1_2', 'TLSv1_3'], 'must be TLSv1_2 or TLSv1_3').default('');
+/** PEM public keys that check tokens besides those of the store (rest-api 5). */
+const validator = section({
+  publicKeys: z.array(z.strictObject({ kid: z.string().min(1), key: text(''), keyFile: text('') })).default([]),
+});
+const issuer = section({ enableIssuer: flag(true), validator });
+const ADMIN = 'mesh-system:admin';
+/** Who may do one thing (rest-api 5). */
+const admins = section({ users: texts(ADMIN), groups: texts(ADMIN) });
+const everybody = section({ users: texts(), groups: texts('mesh-system:unauthenticated', 'mesh-system:authenticated') });
 
 const zoneName = z
   .string()
@@ -43,9 +63,15 @@ export const configSchema = z.strictObject({
   mode: z.enum(['global', 'zone']).default('zone'),
   environment: z.literal('universal').default('universal'),
   log: section({ level: z.enum(['silent', 'error', 'warn', 'info', 'debug']).default('info') }),
-  general: section({ workDir: text(defaultWorkDir), tlsCertFile: text(''), tlsKeyFile: text('') }),
+  general: section({
+    workDir: text(defaultWorkDir),
+    tlsCertFile: text(''),
+    tlsKeyFile: text(''),
+    tlsMinVersion: z.enum(['TLSv1_2', 'TLSv1_3'], 'must be TLSv1_2 or TLSv1_3').default('TLSv1_2'),
+  }),
   store: section({
     type: z.enum(['embedded', 'postgres']).default('embedded'),
+    unsafeDelete: flag(false),
     embedded: section({ path: text('') }),
     postgres: section({
       host: text('127.0.0.1'),
@@ -63,9 +89,57 @@ export const configSchema = z.strictObject({
       }),
     }),
   }),
-  apiServer: section({ readOnly: flag(false), http: section({ interface: text('0.0.0.0'), port: port(5681) }) }),
+  apiServer: section({
+    readOnly: flag(false),
+    corsAllowedDomains: texts(),
+    http: section({ enabled: flag(true), interface: text('0.0.0.0'), port: port(5681) }),
+    https: section({
+      // Kuma has it on; two control planes on one machine would then clash over a port that nobody asked for.
+      enabled: flag(false),
+      interface: text('0.0.0.0'),
+      port: port(5682),
+      tlsCertFile: text(''),
+      tlsKeyFile: text(''),
+      tlsCaFile: text(''),
+      requireClientCert: flag(false),
+      tlsMinVersion: tlsVersion,
+    }),
+    authn: section({
+      type: z.enum(['tokens', 'none'], 'must be tokens, or none where nobody is asked who he is').default('tokens'),
+      localhostIsAdmin: flag(true),
+      tokens: section({ bootstrapAdminToken: flag(true), enableIssuer: flag(true), validator }),
+    }),
+    readHeaderTimeout: duration('10s'),
+    readTimeout: duration('60s'),
+    idleTimeout: duration('2m'),
+    /** Requests a second and client address; 0 sets no limit. The machine itself is not limited. */
+    rateLimit: section({ requestsPerSecond: count(1_000), burst: count(2_000) }),
+  }),
+  access: section({
+    type: z.literal('static', 'must be static').default('static'),
+    static: section({
+      adminResources: admins,
+      generateUserToken: admins,
+      generateDpToken: admins,
+      generateZoneToken: admins,
+      viewConfigDump: everybody,
+      viewStats: everybody,
+      viewClusters: everybody,
+      controlPlaneMetadata: everybody,
+    }),
+  }),
+  dpServer: section({
+    authn: section({ zoneProxy: section({ zoneToken: issuer }), dpProxy: section({ dpToken: issuer }) }),
+  }),
   diagnostics: section({ serverPort: port(5680) }),
   defaults: section({ skipMeshCreation: flag(false), skipTenantResources: flag(false), skipHostnameGenerators: flag(false) }),
+  ipam: section({
+    meshService: section({ cidr: cidr('241.0.0.0/8') }),
+    meshExternalService: section({ cidr: cidr('242.0.0.0/8') }),
+    meshMultiZoneService: section({ cidr: cidr('243.0.0.0/8') }),
+  }),
+  /** Services follow their Dataplanes at once; `generationInterval: 0s` means that none are made from Dataplanes. */
+  meshService: section({ generationInterval: duration('2s'), deletionGracePeriod: duration('1h') }),
   metrics: section({ zone: section({ subscriptionLimit: count(10) }) }),
   multizone: section({
     global: section({
@@ -74,11 +148,16 @@ export const configSchema = z.strictObject({
         tlsEnabled: flag(true),
         tlsCertFile: text(''),
         tlsKeyFile: text(''),
+        tlsCaFile: text(''),
+        requireClientCert: flag(false),
+        tlsMinVersion: tlsVersion,
         maxMsgSize: z.int().min(65_536).default(10_485_760),
         zoneInsightFlushInterval: duration('10s'),
         auth: section({
-          type: z.enum(['none'], 'must be none: zone tokens are not built yet').default('none'),
-          allowWithoutToken: z.array(z.string()).default([]),
+          type: z
+            .enum(['zoneToken', 'none'], 'must be zoneToken, or none for Kuma zones, which send no token')
+            .default('zoneToken'),
+          allowWithoutToken: texts(),
         }),
       }),
     }),
@@ -90,6 +169,8 @@ export const configSchema = z.strictObject({
       kds: section({
         rootCaFile: text(''),
         tlsSkipVerify: flag(false),
+        tlsCertFile: text(''),
+        tlsKeyFile: text(''),
         maxMsgSize: z.int().min(65_536).default(10_485_760),
         auth: section({ tokenFile: text('') }),
       }),
@@ -104,16 +185,11 @@ export type RawConfig = z.output<typeof configSchema>;
  * A path stands for everything below it.
  */
 export const kumaOnlyKeys: readonly string[] = [
-  'access',
-  'apiServer.authn',
+  'apiServer.authn.tokens.validator.useSecrets',
   'apiServer.basePath',
-  'apiServer.corsAllowedDomains',
   'apiServer.gui',
-  'apiServer.http.enabled',
-  'apiServer.https',
-  'apiServer.idleTimeout',
-  'apiServer.readHeaderTimeout',
-  'apiServer.readTimeout',
+  'apiServer.https.tlsCipherSuites',
+  'apiServer.https.tlsMaxVersion',
   'apiServer.rootUrl',
   'apiServer.writeTimeout',
   'bootstrapServer',
@@ -128,10 +204,9 @@ export const kumaOnlyKeys: readonly string[] = [
   'general.resilientComponentMaxBackoff',
   'general.tlsCipherSuites',
   'general.tlsMaxVersion',
-  'general.tlsMinVersion',
   'interCp',
-  'ipam',
-  'meshService',
+  'ipam.allocationInterval',
+  'ipam.knownInternalCIDRs',
   'metrics.controlPlane',
   'metrics.dataplane',
   'metrics.mesh',
@@ -146,7 +221,6 @@ export const kumaOnlyKeys: readonly string[] = [
   'multizone.global.kds.responseBackoff',
   'multizone.global.kds.tlsCipherSuites',
   'multizone.global.kds.tlsMaxVersion',
-  'multizone.global.kds.tlsMinVersion',
   'multizone.global.kds.tracing',
   'multizone.global.kds.zoneHealthCheck',
   'multizone.zone.kds.eventBasedWatchdog',
@@ -172,7 +246,6 @@ export const kumaOnlyKeys: readonly string[] = [
   'store.postgres.readReplica',
   'store.postgres.tls.disableSSLSNI',
   'store.postgres.tolerateNewerDBVersions',
-  'store.unsafeDelete',
   'store.upsert',
   'tracing',
   'transparentProxy',

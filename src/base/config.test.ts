@@ -22,12 +22,12 @@ function problemsOf(sources: Partial<ConfigSources>): string {
 describe('the configuration', () => {
   it('has defaults that work', () => {
     const { config, warnings } = loadConfig({ mode: 'global', flags: { 'general.workDir': '/w' } });
-    expect(config.store).toEqual({ type: 'embedded', path: '/w/global/pg' });
+    expect(config.store).toEqual({ type: 'embedded', path: '/w/global/pg', unsafeDelete: false });
     expect(config.multizone.global.kds).toMatchObject({
       grpcPort: 5685,
       tlsEnabled: true,
       zoneInsightFlushInterval: 10_000,
-      auth: { type: 'none' },
+      auth: { type: 'zoneToken' },
     });
     expect([config.apiServer.http.port, config.diagnostics.serverPort, warnings]).toEqual([5681, 5680, []]);
   });
@@ -42,7 +42,7 @@ describe('the configuration', () => {
       MERIDIAN_ADDRESS: 'for the command line',
     };
     const { config } = loadConfig({ mode: 'zone', file, env, flags: { 'apiServer.http.port': '3' } });
-    expect(config.apiServer.http).toEqual({ port: 3, interface: '10.0.0.1' });
+    expect(config.apiServer.http).toEqual({ enabled: true, port: 3, interface: '10.0.0.1' });
     expect(config.diagnostics.serverPort).toBe(1);
     expect(config.store).toMatchObject({ type: 'postgres', dbName: 'b', password: 'hush' });
     expect(JSON.stringify(sanitizedConfig(config))).not.toContain('hush');
@@ -67,11 +67,14 @@ describe('the configuration', () => {
   });
 
   it('warns of what Kuma has and Meridian does not need', () => {
-    const { warnings } = loadConfig({
+    const { config, warnings } = loadConfig({
       mode: 'zone',
-      file: fileWith('store: { cache: { enabled: true } }\ndpServer: { port: 5678 }'),
+      file: fileWith(
+        'store: { cache: { enabled: true } }\ndpServer: { port: 5678, authn: { dpProxy: { dpToken: { enableIssuer: false } } } }',
+      ),
     });
-    expect(warnings.map((warning) => warning.split(':')[0])).toEqual(['store.cache', 'dpServer']);
+    expect(warnings.map((warning) => warning.split(':')[0])).toEqual(['store.cache', 'dpServer.port']);
+    expect(config.dpServer.authn.dpProxy.dpToken.enableIssuer).toBe(false);
   });
 
   it('spells the environment name of a key', () => {

@@ -10,7 +10,9 @@ type Embedded = { readonly type: 'embedded'; readonly path: string };
 type Postgres = { readonly type: 'postgres' } & RawConfig['store']['postgres'];
 
 /** The configuration as the program uses it: one store, durations in milliseconds. */
-export type Config = Omit<RawConfig, 'store'> & { readonly store: Embedded | Postgres };
+export type Config = Omit<RawConfig, 'store'> & {
+  readonly store: (Embedded | Postgres) & { readonly unsafeDelete: boolean };
+};
 
 type Tree = { [key: string]: unknown };
 
@@ -24,7 +26,7 @@ export type ConfigSources = {
 };
 
 /** Of `MERIDIAN_…`, what the command line reads and the configuration does not. */
-const NOT_CONFIG = new Set(['MERIDIAN_ADDRESS', 'MERIDIAN_CONFIG', 'MERIDIAN_MESH']);
+const NOT_CONFIG = new Set(['MERIDIAN_ADDRESS', 'MERIDIAN_CONFIG', 'MERIDIAN_MESH', 'MERIDIAN_TOKEN']);
 
 /**
  * Reads and checks the whole configuration.
@@ -54,26 +56,29 @@ export function loadConfig({ file, env = {}, flags = {}, mode }: ConfigSources):
   return { config: resolve(read.data), warnings };
 }
 
-/** What may be shown and sent: the same without secrets. Always has `store.type` (kds-wire 2.7). */
-export function sanitizedConfig(config: Config): Tree {
-  const copy = structuredClone(config) as Tree & { store: Tree };
-  if ('password' in copy.store) copy.store['password'] = '*****';
-  return copy;
+/** What may be shown and sent: keys as a file has them, without secrets. Always has `store.type` (kds-wire 2.7). */
+export function sanitizedConfig({ store, ...rest }: Config): Tree {
+  const { type, unsafeDelete, ...backend } = store;
+  const shown = 'password' in backend ? { ...backend, password: '*****' } : backend;
+  return structuredClone({ ...rest, store: { type, unsafeDelete, [type]: shown } });
 }
 
 function resolve(raw: RawConfig): Config {
   const { store, ...rest } = raw;
   const name = raw.mode === 'global' ? 'global' : raw.multizone.zone.name;
-  if (store.type === 'postgres') return { ...rest, store: { type: 'postgres', ...store.postgres } };
-  return { ...rest, store: { type: 'embedded', path: store.embedded.path || join(raw.general.workDir, name, 'pg') } };
+  const { unsafeDelete } = store;
+  if (store.type === 'postgres') return { ...rest, store: { type: 'postgres', unsafeDelete, ...store.postgres } };
+  const path = store.embedded.path || join(raw.general.workDir, name, 'pg');
+  return { ...rest, store: { type: 'embedded', unsafeDelete, path } };
 }
 
 /** Copies a file's keys; an unknown one is a violation, one of Kuma's a warning. */
 function merge(into: Tree, from: Tree, prefix: string, violations: Violation[], warnings: string[]): void {
   for (const [key, value] of Object.entries(from)) {
     const path = prefix === '' ? key : `${prefix}.${key}`;
-    if (kumaOnly.has(path)) warnings.push(`${path}: a key of Kuma that means nothing here; it is ignored`);
-    else if (leaves.has(path)) into[key] = value;
+    if (leaves.has(path)) into[key] = value;
+    else if (!sections.has(path) && isKumaOnly(path))
+      warnings.push(`${path}: a key of Kuma that means nothing here; it is ignored`);
     else if (!sections.has(path)) violations.push({ field: path, reason: `unknown key${hint(path, [...leaves.keys()])}` });
     else if (!isTree(value)) violations.push({ field: path, reason: 'must be a section with keys' });
     else {
@@ -162,7 +167,10 @@ const leaves = new Map<string, LeafKind>();
 const sections = new Set<string>();
 collect(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchema, '');
 
-const kumaOnly = new Set(kumaOnlyKeys);
+/** One of the keys, or below one: a section may hold both what is read here and what is Kuma's alone. */
+function isKumaOnly(path: string): boolean {
+  return kumaOnlyKeys.some((key) => path === key || path.startsWith(`${key}.`));
+}
 
 /** `store.postgres.dbName` → `MERIDIAN_STORE_POSTGRES_DB_NAME`. */
 const pathOfEnv = new Map([...leaves.keys()].map((path) => [envName(path), path]));

@@ -5,6 +5,7 @@ import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { createApi } from '../api/create-api.ts';
+import { HttpsListener } from '../api/https-listener.ts';
 import type { ProxyAdmin } from '../api/proxy-admin-routes.ts';
 import { createDiagnostics } from '../api/diagnostics.ts';
 import { every, systemClock } from '../base/clock.ts';
@@ -15,13 +16,20 @@ import { createInfoMetric, createLeaderMetric, createRegistry, createResourcesCo
 import { productName, productVersion } from '../base/version.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import { CLUSTER_ID_CONFIG } from '../resource/default-resources.ts';
+import { addPolicyInspect } from '../inspect/add-inspect-routes.ts';
+import { describedRoutes } from '../inspect/described-routes.ts';
+import { specJsonSchema } from '../resource/schema/check-spec.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import { meshDefaults } from '../store/create-defaults.ts';
 import { openStore } from '../store/open-store.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { ZoneInsightWriter } from '../store/zone-insight-writer.ts';
+import { checkSpec } from './check-spec.ts';
 import { runGatewayRoutes } from './gateway-routes.ts';
+import { createAdminToken } from '../token/create-admin-token.ts';
+import { serverTls } from './server-tls.ts';
 import { aborted, supervise } from './supervise.ts';
+import { createTokens, type Tokens } from './tokens.ts';
 
 /** How often the leader counts the rows of each type (rest-api 8). */
 const COUNT_MS = 60_000;
@@ -38,6 +46,7 @@ export type Host = {
   readonly registry: Registry;
   readonly metrics: SyncMetrics;
   readonly insights: ZoneInsightWriter;
+  readonly tokens: Tokens;
   readonly log: Logger;
   readonly signal: AbortSignal;
   /** Runs with the process; started again when it fails. */
@@ -69,6 +78,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
   const leaderTasks: ((signal: AbortSignal) => Promise<void>)[] = [];
   const servers: FastifyInstance[] = [];
   let started = false;
+  let httpsPort: number | null = null;
   try {
     const component: Host['component'] = (name, task) => void running.push(supervise(name, task, signal, log));
     const insights = new ZoneInsightWriter({
@@ -85,6 +95,10 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       const row = await store.get({ type: 'Config', mesh: '', name: CLUSTER_ID_CONFIG });
       return typeof row?.spec['config'] === 'string' ? row.spec['config'] : '';
     };
+    const { apiServer } = config;
+    const tokens = await createTokens(store, config, isFederated);
+    component('token secrets', (secretsSignal) => tokens.secrets.run(secretsSignal));
+    const timeouts = { headers: apiServer.readHeaderTimeout, request: apiServer.readTimeout, idle: apiServer.idleTimeout };
     const api = createApi({
       store,
       mode: side.mode,
@@ -100,14 +114,45 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       log,
       proxyAdmin: proxyAdmin(store),
       meshDefaults: (mesh) => meshDefaults(store, mesh, side),
+      access: tokens.access,
+      tokens: tokens.routes,
+      timeouts,
+      rateLimit: apiServer.rateLimit,
+      corsAllowedDomains: apiServer.corsAllowedDomains,
+      disableOriginLabelValidation: config.multizone.zone.disableOriginLabelValidation,
+      unsafeDelete: config.store.unsafeDelete,
+      writeAll: (writes) => store.writeAll(writes),
+      countRows: () => store.countAll(),
+      specSchema: specJsonSchema,
+      addRoutes: addPolicyInspect,
+      describedRoutes,
+      checkSpec,
     });
     const diagnostics = createDiagnostics({
       ready: async () => started && (await answers(store)),
       metrics: registry,
     });
     servers.push(api, diagnostics);
-    await listen(diagnostics, 'diagnostics.serverPort', '0.0.0.0', config.diagnostics.serverPort);
-    await listen(api, 'apiServer.http.port', config.apiServer.http.interface, config.apiServer.http.port);
+    const { serverPort } = config.diagnostics;
+    await listen('diagnostics.serverPort', { interface: '0.0.0.0', port: serverPort }, () =>
+      diagnostics.listen({ host: '0.0.0.0', port: serverPort }),
+    );
+    // Before the API listens: it closes both doors.
+    const httpsTls = apiServer.https.enabled ? await serverTls('apiServer.https', apiServer.https, config.general) : null;
+    const https = httpsTls === null ? null : new HttpsListener(api, { ...httpsTls, timeouts });
+    if (apiServer.http.enabled)
+      await listen('apiServer.http.port', apiServer.http, () =>
+        api.listen({ host: apiServer.http.interface, port: apiServer.http.port }),
+      );
+    else await api.ready();
+    if (https !== null)
+      httpsPort = await listen('apiServer.https.port', apiServer.https, () =>
+        https.listen(apiServer.https.interface, apiServer.https.port),
+      );
+    component('api certificate', async (tlsSignal) => {
+      await httpsTls?.follow((material) => https?.replace(material), tlsSignal, log);
+      await aborted(tlsSignal);
+    });
     await start({
       config,
       store,
@@ -115,10 +160,16 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       registry,
       metrics: createSyncMetrics({ registry, side }),
       insights,
+      tokens,
       log,
       signal,
       component,
       onLeader: (task) => void leaderTasks.push(task),
+    });
+    const { bootstrapAdminToken } = apiServer.authn.tokens;
+    leaderTasks.push(async (lease) => {
+      await createAdminToken(store, { bootstrapAdminToken, now: () => systemClock.now() });
+      await aborted(lease);
     });
     const countResources = createResourcesCountMetric(
       registry,
@@ -141,18 +192,14 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
         leaderSignal,
       ),
     );
-    setInfo({
-      product: productName,
-      version: productVersion,
-      buildDate: '',
-      gitCommit: '',
-      gitTag: '',
-      instanceId,
-      clusterId: await clusterId(),
+    component('info metric', async (infoSignal) => {
+      const build = { product: productName, version: productVersion, buildDate: '', gitCommit: '', gitTag: '' };
+      setInfo({ ...build, instanceId, clusterId: await clusterId() });
+      await aborted(infoSignal);
     });
     started = true;
     log.info(
-      { api: config.apiServer.http.port, diagnostics: config.diagnostics.serverPort, store: config.store.type },
+      { api: apiServer.http.port, https: httpsPort, diagnostics: config.diagnostics.serverPort, store: config.store.type },
       `${side.mode} is up`,
     );
     await aborted(signal);
@@ -172,12 +219,14 @@ async function answers(store: ResourceStore): Promise<boolean> {
   );
 }
 
-async function listen(server: FastifyInstance, key: string, host: string, port: number): Promise<void> {
-  try {
-    await server.listen({ host, port });
-  } catch (cause) {
-    throw new MeridianError('config', `${key}: cannot listen on ${host}:${String(port)}; free it or choose another port`, {
-      cause,
-    });
-  }
+/** Says which key of the configuration to change when the address cannot be had. */
+async function listen<T>(
+  key: string,
+  at: { readonly interface: string; readonly port: number },
+  bind: () => Promise<T>,
+): Promise<T> {
+  return await bind().catch((cause: unknown) => {
+    const where = `${at.interface}:${String(at.port)}`;
+    throw new MeridianError('config', `${key}: cannot listen on ${where}; free it or choose another port`, { cause });
+  });
 }

@@ -1,17 +1,17 @@
 // The global control plane: what its REST API stores goes to every zone, and what zones send is kept and passed on.
-import { readFile } from 'node:fs/promises';
 import { systemClock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
-import { createAuthority } from '../base/self-signed.ts';
 import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
+import { serverTls } from '../control-plane/server-tls.ts';
 import { aborted } from '../control-plane/supervise.ts';
 import { sinkOf, sourceOf } from '../control-plane/store-ports.ts';
 import { AdminStreams } from '../kds/admin-streams.ts';
 import { Changelog } from '../kds/changelog.ts';
 import { globalSendRules } from '../kds/rules.ts';
-import { KdsServer, type KdsServerOptions } from '../kds/server.ts';
+import { KdsServer } from '../kds/server.ts';
 import { validateResource } from '../resource/validate-spec.ts';
+import { admitZones } from './admit-zones.ts';
 import { createGlobalDefaults } from './create-defaults.ts';
 import { createProxyAdmin } from './proxy-admin.ts';
 import { StoreZoneRegistry } from './store-zone-registry.ts';
@@ -51,10 +51,12 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
 async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegistry, admin: AdminStreams): Promise<void> {
   const { config, store, log, signal, metrics, insights } = host;
   const { kds } = config.multizone.global;
+  const tls = kds.tlsEnabled ? await serverTls('multizone.global.kds', kds, config.general) : null;
   const server = new KdsServer({
     host: '0.0.0.0',
     port: kds.grpcPort,
-    tls: await tlsOf(config),
+    tls,
+    admit: admitZones(host),
     maxMessageBytes: kds.maxMsgSize,
     node: { version: productVersion, instanceId: host.instanceId, config: '' },
     changelog,
@@ -70,20 +72,13 @@ async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegi
   });
   const port = await server.listen();
   log.info({ port, tls: kds.tlsEnabled }, 'zones can connect');
+  if (tls !== null)
+    host.component('kds certificate', async (tlsSignal) => {
+      await tls.follow((material) => server.replaceTls(material), tlsSignal, log);
+      await aborted(tlsSignal);
+    });
   host.component('kds server', async () => {
     await aborted(signal);
     await server.close();
   });
-}
-
-/** The configured certificate, else one signed by a CA made for this process; null where TLS is off. */
-async function tlsOf({ general, multizone }: Config): Promise<KdsServerOptions['tls']> {
-  const { kds } = multizone.global;
-  if (!kds.tlsEnabled) return null;
-  const certFile = kds.tlsCertFile || general.tlsCertFile;
-  const keyFile = kds.tlsKeyFile || general.tlsKeyFile;
-  if (certFile !== '' && keyFile !== '') return { cert: await readFile(certFile), key: await readFile(keyFile) };
-  const authority = await createAuthority('meridian');
-  const { certPem, keyPem } = await authority.issue({ hosts: ['localhost', '127.0.0.1'] });
-  return { cert: Buffer.from(certPem), key: Buffer.from(keyPem) };
 }

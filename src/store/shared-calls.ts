@@ -1,28 +1,34 @@
-// Equal questions that are asked while one is being answered: they wait and share the next answer. Invariant: an answer was begun
-// after everybody who gets it had asked, so nobody sees a state older than his own write.
+// Equal questions that are asked in one turn of the event loop, or while one is being answered: they share the next answer.
+// Invariant: an answer is begun after everybody who gets it has asked, so nobody sees a state older than his own write.
+import { setImmediate } from 'node:timers/promises';
+
+type Entry = { hasBegun: boolean; answer: Promise<unknown>; next: Promise<unknown> | null };
 
 export class SharedCalls {
-  readonly #entries = new Map<string, { running: Promise<unknown>; waiting: Promise<unknown> | null }>();
+  readonly #entries = new Map<string, Entry>();
 
   /** @param key says what is asked; equal keys must come with equal `run`s */
   async call<T>(key: string, run: () => Promise<T>): Promise<T> {
     const entry = this.#entries.get(key);
     if (entry === undefined) return await this.#start(key, run);
-    entry.waiting ??= entry.running.then(
-      () => this.#start(key, run),
-      () => this.#start(key, run),
-    );
-    return (await entry.waiting) as T;
+    if (!entry.hasBegun) return (await entry.answer) as T;
+    const again = (): Promise<T> => this.#start(key, run);
+    entry.next ??= entry.answer.then(again, again);
+    return (await entry.next) as T;
   }
 
   #start<T>(key: string, run: () => Promise<T>): Promise<T> {
-    const running = run();
-    const entry = { running, waiting: null };
+    const entry: Entry = { hasBegun: false, answer: Promise.resolve(), next: null };
+    const answer = setImmediate().then(() => {
+      entry.hasBegun = true;
+      return run();
+    });
+    entry.answer = answer;
     this.#entries.set(key, entry);
     const end = (): void => {
-      if (this.#entries.get(key) === entry && entry.waiting === null) this.#entries.delete(key);
+      if (this.#entries.get(key) === entry && entry.next === null) this.#entries.delete(key);
     };
-    running.then(end, end);
-    return running;
+    answer.then(end, end);
+    return answer;
   }
 }

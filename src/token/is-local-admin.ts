@@ -21,7 +21,7 @@ export function isLocalAdmin(facts: RequestFacts): boolean {
 }
 
 /** 127.0.0.0/8, ::1, and the former written as IPv6. */
-function isLoopback(address: string): boolean {
+export function isLoopback(address: string): boolean {
   const ipv4 = address.toLowerCase().startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
   return address === '::1' || (isIP(ipv4) === 4 && ipv4.startsWith('127.'));
 }

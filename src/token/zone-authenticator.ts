@@ -18,6 +18,9 @@ export type ZoneAuthentication =
   /** Without a token where none was asked for. */
   { readonly ok: true; readonly token: ZoneToken | null } | { readonly ok: false; readonly reason: string };
 
+/** What a token with a scope must allow; one without may do all. */
+const SCOPE = 'cp';
+
 export class ZoneAuthenticator {
   readonly #verifier: Pick<TokenVerifier, 'zone'>;
   readonly #config: ZoneAuthConfig;
@@ -46,6 +49,8 @@ export class ZoneAuthenticator {
     const outcome = await this.#verifier.zone(text);
     if (!outcome.ok) return refuse(tokenRefusal(zone, outcome.reason));
     const { claims, expiresAt } = outcome;
+    if (claims.scope.length > 0 && !claims.scope.includes(SCOPE))
+      return refuse(tokenRefusal(zone, `has the scope ${claims.scope.join(', ')}, and a control plane needs ${SCOPE}`));
     if (claims.zone === zone) return { ok: true, token: { zone, text, expiresAt } };
     return refuse(tokenRefusal(zone, `is for zone ${JSON.stringify(claims.zone.slice(0, 63).toWellFormed())}`));
   }

@@ -80,11 +80,15 @@ export class ZoneTokenWatch {
     let sleepMs = LONGEST_SLEEP_MS;
     for (const watched of [...this.#watched.values()]) {
       if (signal.aborted) break;
-      const leftMs = watched.token.expiresAt.getTime() + LEEWAY_S * 1000 - this.#options.clock.now().getTime();
-      const isSettled = watched.isChecked && leftMs > 0 ? true : await this.#check(watched);
+      const isSettled = watched.isChecked && this.#leftMs(watched) > 0 ? true : await this.#check(watched);
+      const leftMs = this.#leftMs(watched);
       sleepMs = Math.min(sleepMs, isSettled && leftMs > 0 ? leftMs : RETRY_MS);
     }
     return sleepMs;
+  }
+
+  #leftMs({ token }: Watched): number {
+    return token.expiresAt.getTime() + LEEWAY_S * 1000 - this.#options.clock.now().getTime();
   }
 
   /** False if the store could not be asked. */

@@ -7,6 +7,7 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
+import { checkSpec } from '../../src/control-plane/check-spec.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 
@@ -30,6 +31,7 @@ beforeAll(async () => {
     readOnly: false,
     config: {},
     log,
+    checkSpec,
   };
   const meshDefaults = async (): Promise<[]> => [];
   const proxyAdmin = async (): Promise<Uint8Array> => new Uint8Array();
@@ -44,7 +46,7 @@ beforeAll(async () => {
   });
   zone = createApi({ ...common, mode: 'zone', zone: 'east', federated: true, metrics: new Registry(), meshDefaults, proxyAdmin });
   expect((await put(global, '/meshes/default', { type: 'Mesh', name: 'default' })).statusCode).toBe(201);
-});
+}, 120_000);
 
 afterAll(async () => {
   await Promise.all([global.close(), zone.close()]);
@@ -60,7 +62,8 @@ async function put(app: FastifyInstance, url: string, body: unknown): Promise<An
 }
 
 function timeout(name: string, more: Record<string, unknown> = {}): Record<string, unknown> {
-  return { type: 'MeshTimeout', mesh: 'default', name, spec: { targetRef, to: [] }, ...more };
+  const to = [{ targetRef, default: { connectionTimeout: '1s' } }];
+  return { type: 'MeshTimeout', mesh: 'default', name, spec: { targetRef, to }, ...more };
 }
 
 describe('a resource', () => {
@@ -102,8 +105,9 @@ describe('a resource', () => {
   });
 
   it('pages with an absolute next', async () => {
+    const spec = { to: [{ targetRef, default: { tcp: { maxConnectAttempt: 5 } } }] };
     for (const name of ['p1', 'p2', 'p3'])
-      await put(global, `/meshes/default/meshretries/${name}`, { ...timeout(name), type: 'MeshRetry' });
+      await put(global, `/meshes/default/meshretries/${name}`, timeout(name, { type: 'MeshRetry', spec }));
     const page = await global.inject({ url: '/meshes/default/meshretries?size=2', headers: { host: 'cp.example:5681' } });
     expect(page.json()).toMatchObject({ total: 3, next: 'http://cp.example:5681/meshes/default/meshretries?size=2&offset=2' });
   });

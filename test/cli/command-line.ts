@@ -31,7 +31,7 @@ export class CommandLine {
     const folder = await mkdtemp(join(tmpdir(), 'meridian-cli-'));
     const line = new CommandLine(folder, `http://127.0.0.1:${String(api)}`);
     const flags = ['--api-port', String(api), '--kds-port', String(kds), '--diagnostics-port', String(diagnostics)];
-    const child = spawn(MERIDIAN, ['global', 'run', ...flags, '--log-level', 'warn', '--set', 'apiServer.https.enabled=false'], {
+    const child = spawn(MERIDIAN, ['global', 'run', ...flags, '--log-level', 'warn'], {
       env: line.#env,
       stdio: ['ignore', 'ignore', 'inherit'],
     });

@@ -4,8 +4,10 @@ import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
+import { checkSpec } from '../../src/control-plane/check-spec.ts';
 import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
+import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { FirstStates } from '../../src/kds/first-states.ts';
 import type { SyncEvent } from '../../src/kds/observer.ts';
@@ -103,6 +105,12 @@ export class ControlPlanes {
       ...(body !== undefined && { payload: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     });
     return { status: answer.statusCode, text: answer.body };
+  }
+
+  /** One question over REST. */
+  async ask(side: Side, url: string): Promise<{ status: number; body: unknown }> {
+    const answer = await this.#apis[side].inject(url);
+    return { status: answer.statusCode, body: answer.json() };
   }
 
   /** @throws Error when there is no rest, or when there is and a peer lacks something that it did not refuse */
@@ -206,5 +214,7 @@ function apiOf(store: TinyStore, zone: Zone | null): FastifyInstance {
     log,
     proxyAdmin: async () => new Uint8Array(),
     meshDefaults: async () => [],
+    checkSpec,
+    addRoutes: addPolicyInspect,
   });
 }

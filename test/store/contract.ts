@@ -27,6 +27,39 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
   afterAll(async () => subject.close());
   beforeEach(async () => void (await sql`delete from resources`.execute(subject.db)));
 
+  describe('all or nothing', () => {
+    it('stores all, or none when one of them cannot be', async () => {
+      await store.write(create(timeout('there')));
+      const refused = await store.writeAll([create(timeout('a')), create(timeout('there')), create(mesh)]);
+      expect(refused.map(({ result }) => result)).toEqual(['created', 'exists', 'created']);
+      expect(await store.countAll()).toEqual([{ type: 'MeshTimeout', mesh: 'default', total: 1 }]);
+      const done = await store.writeAll([
+        create(timeout('a'), { owner: mesh }),
+        create(mesh),
+        { op: 'delete', key: timeout('there') },
+      ]);
+      expect(done.map(({ result }) => result)).toEqual(['created', 'created', 'deleted']);
+    });
+  });
+
+  describe('stamps', () => {
+    it('are another after every change, whoever makes it, and stay as they are otherwise', async () => {
+      const stampsOf = async (): Promise<[string, string][]> =>
+        (await store.listStamps({ type: 'MeshTimeout', mesh: 'default' })).map(({ name, stamp }) => [name, stamp]);
+      await store.writeBatch([create(timeout('b')), create(timeout('a')), create({ ...timeout('a'), mesh: 'other' })]);
+      const first = await stampsOf();
+      expect(first.map(([name]) => name)).toEqual(['a', 'b']);
+      expect(await stampsOf()).toEqual(first);
+      await sql`update resources set spec = '{"by":"hand"}' where name = 'a'`.execute(subject.db);
+      const second = await stampsOf();
+      expect(second[0]).not.toEqual(first[0]);
+      expect(second[1]).toEqual(first[1]);
+      await store.write({ op: 'delete', key: timeout('a') });
+      await store.write(create(timeout('a')));
+      expect((await stampsOf())[0]).not.toEqual(first[0]);
+    });
+  });
+
   describe('single writes', () => {
     it('keep what they were given, with version 0 and UTC times', async () => {
       const before = Date.now();

@@ -49,7 +49,6 @@ export class ControlPlane {
       MERIDIAN_API_SERVER_HTTP_PORT: String(api),
       MERIDIAN_LOG_LEVEL: 'warn',
       // Several share the machine; what needs HTTPS or tokens says so.
-      MERIDIAN_API_SERVER_HTTPS_ENABLED: 'false',
       MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_TYPE: 'none',
       ...env,
     };

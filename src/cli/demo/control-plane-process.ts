@@ -44,7 +44,6 @@ export class ControlPlaneProcess {
         MERIDIAN_GENERAL_WORK_DIR: options.folder,
         MERIDIAN_API_SERVER_HTTP_PORT: String(options.apiPort),
         MERIDIAN_API_SERVER_HTTP_INTERFACE: '127.0.0.1',
-        MERIDIAN_API_SERVER_HTTPS_ENABLED: 'false',
         MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(options.diagnosticsPort),
         ...options.env,
       },

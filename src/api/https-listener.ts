@@ -1,0 +1,64 @@
+// The same API over HTTPS: one handler, a second door (rest-api 1). Invariant: it closes with the API, after the requests in flight.
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { TlsMaterial } from '../base/tls-material.ts';
+import { endConnections, MAX_HEADER_BYTES, TIMEOUTS, type Timeouts } from './http-server.ts';
+
+export type HttpsOptions = {
+  readonly material: TlsMaterial;
+  /** Callers without a certificate that `material.ca` signed are turned away. */
+  readonly requireClientCert: boolean;
+  readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
+  readonly timeouts?: Timeouts | undefined;
+};
+
+export class HttpsListener {
+  readonly #server: Server;
+  readonly #minVersion: HttpsOptions['minVersion'];
+
+  constructor(app: FastifyInstance, { material, requireClientCert, minVersion, timeouts = TIMEOUTS }: HttpsOptions) {
+    this.#minVersion = minVersion;
+    const options = {
+      ...contextOf(material, minVersion),
+      requestCert: requireClientCert || material.ca !== null,
+      rejectUnauthorized: requireClientCert,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: timeouts.headers,
+      requestTimeout: timeouts.request,
+      keepAliveTimeout: timeouts.idle,
+      connectionsCheckingInterval: Math.min(2_000, timeouts.headers),
+    };
+    this.#server = createServer(options, (request, response) => app.routing(request, response));
+    this.#server.setTimeout(timeouts.idle);
+    // A handshake that fails is the caller's affair.
+    this.#server.on('tlsClientError', () => undefined);
+    endConnections(app, this.#server);
+    app.addHook('preClose', async () => this.#close());
+  }
+
+  /** @returns the port. Rejects when the address cannot be bound */
+  async listen(host: string, port: number): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, host, resolve);
+    });
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** For connections from now on. */
+  replace(material: TlsMaterial): void {
+    this.#server.setSecureContext(contextOf(material, this.#minVersion));
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeIdleConnections();
+    await closed;
+  }
+}
+
+function contextOf({ cert, key, ca }: TlsMaterial, minVersion: HttpsOptions['minVersion']): object {
+  return { cert, key, minVersion, ...(ca !== null && { ca }) };
+}

@@ -1,0 +1,60 @@
+// How many requests one address may make: a bucket of tokens that fills steadily.
+// Invariants: the machine itself is never limited; what is remembered of addresses is bounded.
+import type { FastifyInstance } from 'fastify';
+import { isLoopback } from '../token/is-local-admin.ts';
+import { ApiError } from './error-body.ts';
+
+export type RateLimit = {
+  /** 0 sets no limit. */
+  readonly requestsPerSecond: number;
+  /** How many may come at once after a pause. */
+  readonly burst: number;
+};
+
+type Bucket = { left: number; at: number };
+
+/** Addresses that are remembered; one that is forgotten starts with a full bucket. */
+const MOST_ADDRESSES = 10_000;
+
+/** Decides on one request after the other. `now` in milliseconds, of a clock that never goes back. */
+export class RateLimiter {
+  readonly #limit: RateLimit;
+  readonly #now: () => number;
+  /** In the order of their last use. */
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(limit: RateLimit, now: () => number) {
+    this.#limit = limit;
+    this.#now = now;
+  }
+
+  /** @returns 0 when the request may go on, else the seconds until the next may */
+  take(address: string): number {
+    const { requestsPerSecond, burst } = this.#limit;
+    const most = Math.max(1, burst);
+    const at = this.#now();
+    const known = this.#buckets.get(address) ?? { left: most, at };
+    const left = Math.min(most, known.left + ((at - known.at) / 1000) * requestsPerSecond);
+    this.#buckets.delete(address);
+    this.#buckets.set(address, { left: left >= 1 ? left - 1 : left, at });
+    for (const oldest of this.#buckets.keys()) {
+      if (this.#buckets.size <= MOST_ADDRESSES) break;
+      this.#buckets.delete(oldest);
+    }
+    return left >= 1 ? 0 : (1 - left) / requestsPerSecond;
+  }
+}
+
+export function limitRate(app: FastifyInstance, limit: RateLimit | undefined): void {
+  if (limit === undefined || limit.requestsPerSecond === 0) return;
+  const limiter = new RateLimiter(limit, () => performance.now());
+  app.addHook('onRequest', async ({ socket }, reply) => {
+    const { remoteAddress = '' } = socket;
+    if (isLoopback(remoteAddress)) return;
+    const waitSeconds = limiter.take(remoteAddress);
+    if (waitSeconds === 0) return;
+    reply.header('retry-after', String(Math.ceil(waitSeconds)));
+    const detail = `more than ${String(limit.requestsPerSecond)} requests a second came from this address; apiServer.rateLimit sets the limit`;
+    throw new ApiError('unavailable', 'Too many requests', detail, [], { status: 429 });
+  });
+}

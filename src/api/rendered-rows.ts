@@ -1,0 +1,95 @@
+// Rows as the text that they are in a list, kept from one page to the next: most of what a page costs is to parse and print what
+// did not change. Invariants: a text is given out only for the stamp that it was made for; what is kept is bounded.
+import { findType, type TypeInfo } from '../resource/type-registry.ts';
+import type { ResourceKey } from '../resource/types.ts';
+import type { ListQuery, ResourceStore, Stamp } from '../store/resource-store.ts';
+import { SharedCalls } from '../store/shared-calls.ts';
+import { bodyOf } from './resource-body.ts';
+
+/** Characters of all texts together. */
+const MOST_CHARACTERS = 16_000_000;
+
+export type Page = {
+  readonly count: number;
+  /** The items between two texts, in UTF-8; who shares a page and says the same around it shares the bytes. */
+  readonly between: (head: string, tail: string) => Buffer;
+};
+type Rendered = { readonly stamp: string; readonly text: string };
+
+export class RenderedRows {
+  readonly #store: Pick<ResourceStore, 'listStamps' | 'getMany'>;
+  /** In the order of their last use. */
+  readonly #rendered = new Map<string, Rendered>();
+  readonly #shared = new SharedCalls();
+  #characters = 0;
+
+  constructor(store: Pick<ResourceStore, 'listStamps' | 'getMany'>) {
+    this.#store = store;
+  }
+
+  /** The items of a page as the value of `"items"`, and how many they are. Who asks the same meanwhile gets the same. */
+  async page(info: TypeInfo, query: ListQuery): Promise<Page> {
+    return await this.#shared.call(JSON.stringify(query), async () => {
+      const texts = await this.#textsOf(info, await this.#store.listStamps(query));
+      const items = texts.length === 0 ? '[]' : `[\n  ${texts.join(',\n  ')}\n ]`;
+      return { count: texts.length, between: wrapper(items) };
+    });
+  }
+
+  /** In the order of the stamps; a row that goes meanwhile is left out. */
+  async #textsOf(info: TypeInfo, stamps: readonly Stamp[]): Promise<string[]> {
+    const texts = stamps.map((stamp) => this.#take(stamp));
+    const missing = stamps.filter((_, index) => texts[index] === undefined);
+    if (missing.length === 0) return texts.filter((text) => text !== undefined);
+    const rows = new Map((await this.#store.getMany(missing)).map((row) => [idOf(row), row]));
+    return stamps.flatMap((stamp, index) => {
+      const known = texts[index];
+      if (known !== undefined) return [known];
+      const row = rows.get(idOf(stamp));
+      if (row === undefined) return [];
+      const text = JSON.stringify(bodyOf(info, row), null, 1).replaceAll('\n', '\n  ');
+      // It may be newer than its stamp; then the next stamp is another, and it is made again.
+      this.#keep(stamp, text);
+      return [text];
+    });
+  }
+
+  #take(key: Stamp): string | undefined {
+    const id = idOf(key);
+    const known = this.#rendered.get(id);
+    if (known?.stamp !== key.stamp) return undefined;
+    this.#rendered.delete(id);
+    this.#rendered.set(id, known);
+    return known.text;
+  }
+
+  #keep(key: Stamp, text: string): void {
+    // Secrets are not kept anywhere longer than they are needed.
+    if (findType(key.type)?.adminOnly !== false) return;
+    const id = idOf(key);
+    this.#forget(id);
+    this.#rendered.set(id, { stamp: key.stamp, text });
+    this.#characters += text.length;
+    for (const oldest of this.#rendered.keys()) {
+      if (this.#characters <= MOST_CHARACTERS) break;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(id: string): void {
+    this.#characters -= this.#rendered.get(id)?.text.length ?? 0;
+    this.#rendered.delete(id);
+  }
+}
+
+function wrapper(items: string): Page['between'] {
+  let last: { readonly head: string; readonly tail: string; readonly bytes: Buffer } | null = null;
+  return (head, tail) => {
+    if (last?.head !== head || last.tail !== tail) last = { head, tail, bytes: Buffer.from(head + items + tail) };
+    return last.bytes;
+  };
+}
+
+function idOf({ type, mesh, name }: ResourceKey): string {
+  return `${type}\n${mesh}\n${name}`;
+}

@@ -1,0 +1,42 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { createAuthority } from './self-signed.ts';
+import { followTlsFiles, LOOK_MS, readTlsFiles, type TlsFiles } from './tls-material.ts';
+
+it('hands over what has changed, and nothing that does not fit together', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'meridian-tls-'));
+  const files: TlsFiles = { keyOfConfig: 'x.tlsCertFile', cert: join(folder, 'cert'), key: join(folder, 'key'), ca: '' };
+  const authority = await createAuthority('test');
+  const [first, second] = [await authority.issue({ hosts: ['a'] }), await authority.issue({ hosts: ['b'] })];
+  await writeFile(files.cert, first.certPem);
+  await writeFile(files.key, first.keyPem);
+  const clock = new ManualClock();
+  const stop = new AbortController();
+  const changes: string[] = [];
+  const failures: string[] = [];
+  const follow = {
+    clock,
+    current: await readTlsFiles(files),
+    onChange: ({ cert }: { cert: Buffer }) => void changes.push(cert.toString()),
+    onFailure: (reason: string) => void failures.push(reason),
+  };
+  const following = followTlsFiles(files, follow, stop.signal);
+  /** Looks until the files were read: reading takes real time. */
+  const look = async (isDone: () => boolean): Promise<void> => {
+    await expect.poll(async () => (await clock.advance(LOOK_MS), isDone())).toBe(true);
+  };
+  await writeFile(files.cert, second.certPem);
+  await look(() => failures.length > 0);
+  expect(changes).toEqual([]);
+  await writeFile(files.key, second.keyPem);
+  await look(() => changes.length > 0);
+  expect(changes).toEqual([second.certPem]);
+  expect(failures).toEqual([`x.tlsCertFile: ${files.cert} and ${files.key} are no certificate with its key in PEM`]);
+  stop.abort();
+  await clock.advance(LOOK_MS);
+  await following;
+  await expect(readTlsFiles({ ...files, cert: join(folder, 'none') })).rejects.toThrow('x.tlsCertFile');
+});

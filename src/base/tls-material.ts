@@ -1,0 +1,66 @@
+// Certificate, key and CA of a server as files, read again while it runs: a renewed certificate needs no restart.
+// Invariant: what is handed out always fits together; a half-written or wrong pair leaves the one before it in force.
+import { readFile } from 'node:fs/promises';
+import { createSecureContext } from 'node:tls';
+import { every, type Clock } from './clock.ts';
+import { MeridianError, messageOf } from './errors.ts';
+
+/** PEM. `ca` is what client certificates must be signed by; null asks for none. */
+export type TlsMaterial = { readonly cert: Buffer; readonly key: Buffer; readonly ca: Buffer | null };
+
+/** Paths; `''` for `ca` where clients show no certificate. `keyOfConfig` names them in errors. */
+export type TlsFiles = { readonly keyOfConfig: string; readonly cert: string; readonly key: string; readonly ca: string };
+
+/** How often the files are looked at, in milliseconds. */
+export const LOOK_MS = 2_000;
+
+/** @throws MeridianError `config` when a file cannot be read or key and certificate do not belong together */
+export async function readTlsFiles(files: TlsFiles): Promise<TlsMaterial> {
+  const { keyOfConfig } = files;
+  const read = async (path: string): Promise<Buffer> =>
+    await readFile(path).catch((cause: unknown) => {
+      throw new MeridianError('config', `${keyOfConfig}: ${path} cannot be read: ${messageOf(cause)}`, { cause });
+    });
+  const [cert, key, ca] = await Promise.all([read(files.cert), read(files.key), files.ca === '' ? null : read(files.ca)]);
+  try {
+    createSecureContext({ cert, key, ...(ca !== null && { ca }) });
+  } catch (cause) {
+    // What the parser says may quote the file.
+    throw new MeridianError('config', `${keyOfConfig}: ${files.cert} and ${files.key} are no certificate with its key in PEM`, {
+      cause,
+    });
+  }
+  return { cert, key, ca };
+}
+
+type Follow = {
+  readonly clock: Clock;
+  /** What is in force now. */
+  readonly current: TlsMaterial;
+  readonly onChange: (material: TlsMaterial) => void;
+  /** Called once for each new reason why the files cannot be used. */
+  readonly onFailure: (reason: string) => void;
+};
+
+/** Looks at the files until the signal aborts, and hands over what has changed. */
+export async function followTlsFiles(files: TlsFiles, follow: Follow, signal: AbortSignal): Promise<void> {
+  let { current } = follow;
+  let lastFailure = '';
+  await every(follow.clock, LOOK_MS, signal, async () => {
+    try {
+      const next = await readTlsFiles(files);
+      lastFailure = '';
+      if (isSame(next, current)) return;
+      current = next;
+      follow.onChange(next);
+    } catch (error) {
+      const reason = messageOf(error);
+      if (reason !== lastFailure) follow.onFailure(reason);
+      lastFailure = reason;
+    }
+  });
+}
+
+function isSame(a: TlsMaterial, b: TlsMaterial): boolean {
+  return a.cert.equals(b.cert) && a.key.equals(b.key) && (a.ca === b.ca || (a.ca !== null && b.ca?.equals(a.ca) === true));
+}

@@ -1,0 +1,73 @@
+// TLS of a server of this process: its own files, else those of `general`, else a certificate made here (rest-api 7). Files are
+// followed, so that a renewed certificate is in force without a restart.
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { systemClock } from '../base/clock.ts';
+import type { Config } from '../base/config.ts';
+import type { Logger } from '../base/log.ts';
+import { createAuthority } from '../base/self-signed.ts';
+import { followTlsFiles, readTlsFiles, type TlsFiles, type TlsMaterial } from '../base/tls-material.ts';
+
+/** The keys that the KDS server and the HTTPS API have in common. */
+export type TlsKeys = {
+  readonly tlsCertFile: string;
+  readonly tlsKeyFile: string;
+  readonly tlsCaFile: string;
+  readonly requireClientCert: boolean;
+  readonly tlsMinVersion: '' | 'TLSv1_2' | 'TLSv1_3';
+};
+
+export type ServerTls = {
+  readonly material: TlsMaterial;
+  readonly requireClientCert: boolean;
+  readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
+  /** Calls `replace` whenever the files have changed, until the signal aborts; at once when there are none. */
+  readonly follow: (replace: (material: TlsMaterial) => void, signal: AbortSignal, log: Logger) => Promise<void>;
+};
+
+/**
+ * @param section path of `keys` in the configuration, for messages
+ * @throws MeridianError `config` when the files cannot be used
+ */
+export async function serverTls(section: string, keys: TlsKeys, general: Config['general']): Promise<ServerTls> {
+  const minVersion = (keys.tlsMinVersion || general.tlsMinVersion) === 'TLSv1_3' ? 'TLSv1.3' : 'TLSv1.2';
+  const { requireClientCert } = keys;
+  const files: TlsFiles = {
+    keyOfConfig: `${section}.tlsCertFile`,
+    cert: keys.tlsCertFile || general.tlsCertFile,
+    key: keys.tlsKeyFile || general.tlsKeyFile,
+    ca: keys.tlsCaFile,
+  };
+  if (files.cert === '' || files.key === '') {
+    const material = await selfSigned(keys.tlsCaFile);
+    return { material, requireClientCert, minVersion, follow: async () => undefined };
+  }
+  const material = await readTlsFiles(files);
+  return {
+    material,
+    requireClientCert,
+    minVersion,
+    follow: (replace, signal, log) =>
+      followTlsFiles(
+        files,
+        {
+          clock: systemClock,
+          current: material,
+          onChange: (next) => {
+            replace(next);
+            log.info({ file: files.cert }, 'a new certificate is in force');
+          },
+          onFailure: (reason) => log.error({ reason }, 'the certificate files cannot be used; the old ones stay in force'),
+        },
+        signal,
+      ),
+  };
+}
+
+async function selfSigned(caFile: string): Promise<TlsMaterial> {
+  const authority = await createAuthority('meridian');
+  const { certPem, keyPem } = await authority.issue({ hosts: [...new Set(['localhost', '127.0.0.1', '::1', hostname()])] });
+  const pair = { cert: Buffer.from(certPem), key: Buffer.from(keyPem), ca: null };
+  if (caFile === '') return pair;
+  return { ...pair, ca: await readFile(caFile) };
+}

@@ -1,0 +1,32 @@
+// `multizone.global.kds.auth` at work: the check of src/token as the protocol asks for it, and a word in the log in time.
+import { systemClock } from '../base/clock.ts';
+import type { Host } from '../control-plane/host.ts';
+import { admitAll, type AdmitZone } from '../kds/zone-admission.ts';
+import { expiryWarning } from '../token/expiry-warning.ts';
+import { ZoneAuthenticator } from '../token/zone-authenticator.ts';
+import { ZoneTokenWatch } from '../token/zone-token-watch.ts';
+
+/** The check of every call of a zone; streams end when their token is revoked, expires or loses its key. */
+export function admitZones({ config, tokens, component, log }: Host): AdmitZone {
+  const { auth } = config.multizone.global.kds;
+  if (auth.type === 'none') {
+    log.warn('multizone.global.kds.auth.type is none: whoever reaches the KDS port can join as any zone');
+    return admitAll;
+  }
+  const { secrets, verifier } = tokens;
+  const authenticator = new ZoneAuthenticator(verifier, auth);
+  const watch = new ZoneTokenWatch({ secrets, verifier, clock: systemClock });
+  component('zone tokens', (signal) => watch.run(signal));
+  const warned = new Map<string, string>();
+  return async (authorization, zone) => {
+    const outcome = await authenticator.authenticate(authorization, zone);
+    if (!outcome.ok) return outcome;
+    const { token } = outcome;
+    if (token === null) return { ok: true, expiresAt: null, watch: () => () => undefined };
+    const { expiresAt } = token;
+    const warning = expiryWarning(zone, expiresAt, systemClock.now());
+    if (warning !== null && warned.get(zone) !== warning) log.warn({ zone }, warning);
+    if (warning !== null) warned.set(zone, warning);
+    return { ok: true, expiresAt, watch: (end) => watch.watch(token, end) };
+  };
+}

@@ -1,0 +1,78 @@
+// HTTPS and KDS that ask for certificates: who shows none, or one of another authority, gets no answer.
+import { get } from 'node:https';
+import { Client, credentials, Server, status } from '@grpc/grpc-js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HttpsListener } from '../../src/api/https-listener.ts';
+import { createAuthority, type Certificate } from '../../src/base/self-signed.ts';
+import { ReplaceableCredentials } from '../../src/kds/server-credentials.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+import { testApi } from './test-api.ts';
+
+const hosts = { hosts: ['localhost', '127.0.0.1'] };
+const [authority, foreign] = [await createAuthority('ours'), await createAuthority('foreign')];
+const [server, own, other] = [await authority.issue(hosts), await authority.issue(hosts), await foreign.issue(hosts)];
+const tls = {
+  material: { cert: Buffer.from(server.certPem), key: Buffer.from(server.keyPem), ca: Buffer.from(authority.certPem) },
+  requireClientCert: true,
+  minVersion: 'TLSv1.2',
+} as const;
+
+describe('the HTTPS API', () => {
+  let app: ReturnType<typeof testApi>;
+  let port: number;
+  beforeEach(async () => {
+    app = testApi(new TinyStore(), 'global');
+    const https = new HttpsListener(app, tls);
+    await app.ready();
+    port = await https.listen('127.0.0.1', 0);
+  });
+  afterEach(async () => app.close());
+
+  const ask = async (identity: Certificate | null): Promise<number | undefined> =>
+    await new Promise((resolve, reject) => {
+      const shown = identity === null ? {} : { cert: identity.certPem, key: identity.keyPem };
+      const asked = get(
+        { host: '127.0.0.1', port, path: '/', servername: 'localhost', ca: authority.certPem, agent: false, ...shown },
+        (answer) => {
+          answer.resume().once('end', () => resolve(answer.statusCode));
+        },
+      );
+      asked.on('error', reject);
+    });
+
+  it('answers who shows a certificate of its authority', async () => {
+    expect(await ask(own)).toBe(200);
+  });
+
+  it.each([
+    ['none', null],
+    ['one of another authority', other],
+  ])('does not answer who shows %s', async (_what, identity) => {
+    await expect(ask(identity)).rejects.toThrow();
+  });
+});
+
+describe('KDS', () => {
+  const grpc = new Server();
+  afterEach(() => grpc.forceShutdown());
+
+  it('knows zones by their certificates', async () => {
+    const port = await new Promise<number>((resolve, reject) => {
+      grpc.bindAsync('127.0.0.1:0', new ReplaceableCredentials(tls), (error, bound) =>
+        error === null ? resolve(bound) : reject(error),
+      );
+    });
+    const ask = async (identity: Certificate | null): Promise<number | undefined> => {
+      const [key, cert] = identity === null ? [null, null] : [Buffer.from(identity.keyPem), Buffer.from(identity.certPem)];
+      const client = new Client(`127.0.0.1:${String(port)}`, credentials.createSsl(Buffer.from(authority.certPem), key, cert));
+      const same = (bytes: Buffer): Buffer => bytes;
+      const deadline = Date.now() + 20_000;
+      return (await new Promise((resolve) => {
+        client.makeUnaryRequest('/none/None', same, same, Buffer.alloc(0), { deadline }, (error) => resolve(error?.code));
+      }).finally(() => client.close())) as number | undefined;
+    };
+    // Who is let in hears that there is no such method.
+    expect(await ask(own)).toBe(status.UNIMPLEMENTED);
+    for (const identity of [null, other]) expect(await ask(identity)).toBe(status.UNAVAILABLE);
+  });
+});

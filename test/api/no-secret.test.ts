@@ -1,0 +1,96 @@
+// What is secret is in no log line and in no error, whatever goes wrong; every write is in the audit log.
+import { Writable } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MeridianError } from '../../src/base/errors.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+import { testApi } from './test-api.ts';
+
+const SECRET = Buffer.from('do not tell anybody of this').toString('base64');
+const TOKEN = 'eyJhbGciOiJSUzI1NiJ9.eyJzZWNyZXQiOjF9.c2VjcmV0LXNpZ25hdHVyZQ';
+
+let store: TinyStore;
+let app: FastifyInstance;
+let lines: string[];
+
+beforeEach(async () => {
+  lines = [];
+  const sink = new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) });
+  store = new TinyStore();
+  await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'default' }, labels: {}, spec: {} });
+  app = testApi(store, 'global', { log: pino({ level: 'trace' }, sink) });
+});
+
+afterEach(async () => app.close());
+
+const headers = { 'content-type': 'application/json', host: 'localhost', authorization: `Bearer ${TOKEN}` };
+type Answer = Awaited<ReturnType<typeof app.inject>>;
+const put = async (url: string, body: unknown, more = {}): Promise<Answer> =>
+  await app.inject({
+    method: 'PUT',
+    url,
+    payload: typeof body === 'string' ? body : JSON.stringify(body),
+    headers: { ...headers, ...more },
+  });
+
+describe('secrets', () => {
+  const secret = { type: 'Secret', mesh: 'default', name: 's', data: SECRET };
+  const url = '/meshes/default/secrets/s';
+
+  it('are told nowhere when writing goes well or not', async () => {
+    const answers = [
+      await put(url, secret),
+      await put(`${url}?token=${TOKEN}`, secret),
+      await put(url, `{"data":"${SECRET}"`),
+      await put(url, { ...secret, name: 'other' }),
+      await put(url, { ...secret, data: { inner: SECRET } }),
+      await put(url, { ...secret, [SECRET]: SECRET, labels: { a: 1 } }),
+      await put(url, secret, { 'if-match': '"9"' }),
+      await put(url, secret, { host: 'cp' }),
+      await put(url, secret, { 'content-type': 'text/plain' }),
+    ];
+    store.beforeWrite = () => {
+      throw new Error('the database is gone');
+    };
+    answers.push(await put(url, secret));
+    store.beforeWrite = () => {
+      throw new MeridianError('unavailable', 'the database does not answer');
+    };
+    answers.push(await put(url, secret));
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([201, 200, 400, 400, 400, 400, 409, 403, 415, 500, 503]);
+    for (const { body } of answers) for (const text of [SECRET, TOKEN]) expect(body).not.toContain(text);
+    const log = lines.join('');
+    for (const text of [SECRET, TOKEN, 'do not tell']) expect(log).not.toContain(text);
+  });
+
+  it('of the configuration are masked', async () => {
+    expect((await app.inject('/config')).body).toContain('*****');
+  });
+});
+
+describe('the audit log', () => {
+  const audits = (): Record<string, unknown>[] =>
+    lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ logger }) => logger === 'audit');
+
+  it('has every write that was made, who made it, and no other', async () => {
+    await put('/zones/east', { type: 'Zone', name: 'east' }, { 'x-request-id': 'r1' });
+    await put('/zones/east?dryRun=true', { type: 'Zone', name: 'east', enabled: false });
+    await put('/zones/west', { type: 'Zone', name: 'other' });
+    await app.inject({ method: 'POST', url: '/_apply', payload: [{ type: 'Zone', name: 'north' }], headers });
+    await app.inject({ method: 'DELETE', url: '/zones/east', headers: { host: 'cp' } });
+    expect(audits()).toMatchObject([
+      {
+        action: 'created',
+        type: 'Zone',
+        name: 'east',
+        user: 'mesh-system:admin',
+        from: '127.0.0.1',
+        requestId: 'r1',
+        version: 0,
+      },
+      { action: 'created', type: 'Zone', name: 'north', user: 'mesh-system:admin' },
+      { action: 'deleted', type: 'Zone', name: 'east', user: 'mesh-system:anonymous' },
+    ]);
+  });
+});

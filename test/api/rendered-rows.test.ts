@@ -1,0 +1,65 @@
+// Lists from kept texts say what the rows say, whoever writes, with any page and filter; the layout is that of every answer.
+import fc from 'fast-check';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bodyOf } from '../../src/api/resource-body.ts';
+import { createLogger } from '../../src/base/log.ts';
+import { typeOf } from '../../src/resource/type-registry.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { ResourceStore } from '../../src/store/resource-store.ts';
+import { testApi } from './test-api.ts';
+
+let folder: string;
+let store: ResourceStore;
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'meridian-lists-'));
+  store = await openStore({ type: 'embedded', path: join(folder, 'pg') }, { log: createLogger('silent') });
+  app = testApi(store, 'global');
+  await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'm' }, labels: {}, spec: {} });
+}, 120_000);
+
+afterAll(async () => {
+  await app.close();
+  await store.close();
+  await rm(folder, { recursive: true });
+});
+
+const info = typeOf('MeshTimeout');
+const key = (name: string): { type: string; mesh: string; name: string } => ({ type: 'MeshTimeout', mesh: 'm', name });
+const name = fc.constantFrom('a', 'b', 'c', 'd', 'é-☃');
+const write = fc.record({ name, remove: fc.boolean(), value: fc.constantFrom('1', '"', '\n', '☃', '\\') });
+
+describe('a list', () => {
+  it('is what the rows are, printed like every answer', async () => {
+    const step = fc.record({
+      writes: fc.array(write, { maxLength: 3 }),
+      size: fc.integer({ min: 1, max: 4 }),
+      offset: fc.integer({ min: 0, max: 5 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
+        for (const { writes, size, offset } of steps) {
+          for (const { name: row, remove, value } of writes)
+            await store.write(
+              remove ? { op: 'delete', key: key(row) } : { op: 'put', key: key(row), labels: { v: 'x' }, spec: { value } },
+            );
+          const rows = await store.list({ type: 'MeshTimeout' });
+          const items = rows.slice(offset, offset + size).map((row) => bodyOf(info, row));
+          const path = `/meshes/m/meshtimeouts?size=${String(size)}&offset=${String(offset)}`;
+          const next =
+            offset + size < rows.length
+              ? `http://cp/meshes/m/meshtimeouts?size=${String(size)}&offset=${String(offset + size)}`
+              : null;
+          const answer = await app.inject({ url: path, headers: { host: 'cp' } });
+          expect(answer.body).toBe(`${JSON.stringify({ total: rows.length, items, next }, null, 1)}\n`);
+        }
+      }),
+      { numRuns: 25 },
+    );
+  });
+});

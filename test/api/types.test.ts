@@ -1,0 +1,93 @@
+// The types as the API names them: the table of rest-api 2.1 and the answers made of it (rest-api 1).
+import { afterAll, describe, expect, it } from 'vitest';
+import { TinyStore } from '../support/tiny-store.ts';
+import { testApi } from './test-api.ts';
+
+/** Name, path, scope, KRI short name. */
+const TABLE = `Mesh meshes Global m
+Zone zones Global z
+GlobalSecret globalsecrets Global -
+Secret secrets Mesh -
+HostnameGenerator hostnamegenerators Global hg
+Dataplane dataplanes Mesh dp
+MeshService meshservices Mesh msvc
+MeshMultiZoneService meshmultizoneservices Mesh mzsvc
+MeshExternalService meshexternalservices Mesh extsvc
+MeshIdentity meshidentities Mesh mid
+MeshTrust meshtrusts Mesh mtrust
+MeshOpenTelemetryBackend meshopentelemetrybackends Mesh motb
+MeshZoneAddress meshzoneaddresses Mesh mza
+Workload workloads Mesh wl
+DataplaneInsight dataplane-insights Mesh -
+ServiceInsight service-insights Mesh -
+MeshInsight mesh-insights Global -
+ZoneInsight zone-insights Global -
+MeshAccessLog meshaccesslogs Mesh mal
+MeshCircuitBreaker meshcircuitbreakers Mesh mcb
+MeshFaultInjection meshfaultinjections Mesh mfi
+MeshHTTPRoute meshhttproutes Mesh mhttpr
+MeshHealthCheck meshhealthchecks Mesh mhc
+MeshLoadBalancingStrategy meshloadbalancingstrategies Mesh mlbs
+MeshMetric meshmetrics Mesh mm
+MeshPassthrough meshpassthroughs Mesh mp
+MeshProxyPatch meshproxypatches Mesh mpp
+MeshRateLimit meshratelimits Mesh mrl
+MeshRetry meshretries Mesh mr
+MeshTCPRoute meshtcproutes Mesh mtcpr
+MeshTLS meshtlses Mesh mtls
+MeshTimeout meshtimeouts Mesh mt
+MeshTrace meshtraces Mesh mtr
+MeshTrafficPermission meshtrafficpermissions Mesh mtp`;
+
+type Shown = { name: string; path: string; scope: string; shortName: string; readOnly: boolean; includeInFederation: boolean };
+const global = testApi(new TinyStore(), 'global');
+const zone = testApi(new TinyStore(), 'zone');
+const resourcesOf = async (app: typeof global): Promise<Shown[]> =>
+  (await app.inject('/_resources')).json<{ resources: Shown[] }>().resources;
+afterAll(async () => {
+  await global.close();
+  await zone.close();
+});
+
+describe('the types', () => {
+  it('have the paths, scopes and short names of the table', async () => {
+    const shown = await resourcesOf(global);
+    for (const line of TABLE.split('\n')) {
+      const [name = '', path = '', scope = '', short = ''] = line.split(' ');
+      expect(
+        shown.find((one) => one.name === name),
+        name,
+      ).toMatchObject({ path, scope, shortName: short === '-' ? '' : short });
+    }
+    expect(shown.map(({ name }) => name)).toEqual(shown.map(({ name }) => name).toSorted());
+  });
+
+  it('are all read-only on a zone that has a global, and only insights elsewhere', async () => {
+    expect((await resourcesOf(zone)).every(({ readOnly }) => readOnly)).toBe(true);
+    const written = (await resourcesOf(global)).filter(({ readOnly }) => !readOnly).map(({ name }) => name);
+    expect(written).toContain('Dataplane');
+    expect(written.filter((name) => name.endsWith('Insight'))).toEqual([]);
+  });
+
+  it('go to zones as they are synced, insights aside', async () => {
+    const federated = (await resourcesOf(global)).filter((one) => one.includeInFederation).map(({ name }) => name);
+    expect(federated).toEqual(expect.arrayContaining(['Mesh', 'Secret', 'GlobalSecret', 'MeshTimeout', 'HostnameGenerator']));
+    for (const name of ['Dataplane', 'MeshService', 'Zone', 'ServiceInsight', 'Workload']) expect(federated).not.toContain(name);
+  });
+
+  it('that are policies say what they have', async () => {
+    const answer = (await global.inject('/policies')).json<{ policies: { name: string }[] }>();
+    expect(answer.policies).toHaveLength(16);
+    expect(answer.policies.find(({ name }) => name === 'MeshTLS')).toEqual({
+      name: 'MeshTLS',
+      readOnly: false,
+      path: 'meshtlses',
+      singularDisplayName: 'Mesh TLS',
+      pluralDisplayName: expect.any(String) as string,
+      isExperimental: false,
+      isTargetRefBased: true,
+      isInbound: true,
+      isOutbound: false,
+    });
+  });
+});

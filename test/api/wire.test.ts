@@ -1,0 +1,239 @@
+// The REST API over real sockets: what only shows on the wire (rest-api 1), and what is beyond Kuma's (decisions D32, D33).
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { gunzipSync } from 'node:zlib';
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { TinyStore } from '../support/tiny-store.ts';
+import { testApi } from './test-api.ts';
+
+let store: TinyStore;
+let app: FastifyInstance;
+let port: number;
+
+const spec = { to: [{ targetRef: { kind: 'Mesh' }, default: { idleTimeout: '1s' } }] };
+const timeout = (name: string, more = {}): object => ({ type: 'MeshTimeout', mesh: 'default', name, spec, ...more });
+
+async function listen(more: Parameters<typeof testApi>[2] = {}): Promise<void> {
+  app = testApi(store, 'global', more);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  port = (app.server.address() as AddressInfo).port;
+}
+
+async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
+  return await fetch(`http://127.0.0.1:${String(port)}${path}`, {
+    method,
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+}
+
+/** One request whose answer is not touched by the client: no decompression, any header. */
+async function raw(path: string, headers: Record<string, string>): Promise<{ answer: IncomingMessage; bytes: Buffer }> {
+  return await new Promise((resolve, reject) => {
+    const asked = request({ host: '127.0.0.1', port, path, headers }, (answer) => {
+      const parts: Buffer[] = [];
+      answer.on('data', (part: Buffer) => parts.push(part));
+      answer.on('end', () => resolve({ answer, bytes: Buffer.concat(parts) }));
+    });
+    asked.on('error', reject);
+    asked.end();
+  });
+}
+
+beforeEach(async () => {
+  store = new TinyStore();
+  await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'default' }, labels: {}, spec: {} });
+  await listen();
+});
+
+afterEach(async () => app.close());
+
+describe('an answer', () => {
+  it('has the id of its request, given or made', async () => {
+    expect((await call('GET', '/', undefined, { 'x-request-id': 'mine-1' })).headers.get('x-request-id')).toBe('mine-1');
+    expect((await call('GET', '/', undefined, { 'x-request-id': 'not mine' })).headers.get('x-request-id')).toMatch(
+      /^[\w-]{36}$/,
+    );
+  });
+
+  it('that is an error is a problem when asked to be', async () => {
+    const answer = await call('GET', '/meshes/none', undefined, { accept: 'application/problem+json' });
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
+    expect((await call('GET', '/meshes/none')).headers.get('content-type')).toBe('application/json');
+  });
+
+  it('that is large is gzip for who takes it', async () => {
+    for (let index = 0; index < 100; index += 1)
+      await store.write({
+        ...{ op: 'create', labels: {}, spec },
+        key: { type: 'MeshTimeout', mesh: 'default', name: `t${String(index)}` },
+      });
+    const plain = await raw('/meshtimeouts', {});
+    const zipped = await raw('/meshtimeouts', { 'accept-encoding': 'br, gzip' });
+    expect(zipped.answer.headers['content-encoding']).toBe('gzip');
+    expect(zipped.bytes.length).toBeLessThan(plain.bytes.length / 4);
+    expect(gunzipSync(zipped.bytes)).toEqual(plain.bytes);
+    expect((await raw('/', { 'accept-encoding': 'gzip' })).answer.headers['content-encoding']).toBeUndefined();
+  });
+
+  it('of HTTP has headers for the pages that may read it', async () => {
+    await app.close();
+    await listen({ corsAllowedDomains: ['https://GUI.example'] });
+    const answer = await call('GET', '/', undefined, { origin: 'https://gui.example' });
+    expect(answer.headers.get('access-control-allow-origin')).toBe('https://gui.example');
+    const foreign = await call('GET', '/', undefined, { origin: 'https://other.example' });
+    expect(foreign.headers.get('access-control-allow-origin')).toBeNull();
+  });
+});
+
+describe('a write', () => {
+  const path = '/meshes/default/meshtimeouts/t';
+
+  it('that is tried shows the difference and stores nothing', async () => {
+    await call('PUT', path, timeout('t'));
+    const before = [...store.rows.values()].map(({ version }) => version);
+    const answer = await call('PUT', `${path}?dryRun=true`, timeout('t', { labels: { team: 'a' } }));
+    expect(await answer.json()).toMatchObject({
+      dryRun: true,
+      result: 'updated',
+      diff: [{ op: 'add', path: '/labels/team', value: 'a' }],
+    });
+    expect([...store.rows.values()].map(({ version }) => version)).toEqual(before);
+  });
+
+  it('goes by the version that its writer has seen', async () => {
+    const created = await call('PUT', path, timeout('t'));
+    const tag = created.headers.get('etag') ?? '';
+    expect((await call('PUT', path, timeout('t', { labels: { a: '1' } }), { 'if-match': tag })).status).toBe(200);
+    expect((await call('PUT', path, timeout('t', { labels: { a: '2' } }), { 'if-match': tag })).status).toBe(409);
+    expect((await call('DELETE', path, undefined, { 'if-match': tag })).status).toBe(409);
+    expect((await call('PUT', path, timeout('t'))).status).toBe(200);
+    const now = (await call('GET', path)).headers.get('etag') ?? '';
+    expect((await call('DELETE', path, undefined, { 'if-match': now })).status).toBe(200);
+  });
+
+  it('of many documents stores all or nothing, whoever writes meanwhile', async () => {
+    const documents = [timeout('a'), timeout('b'), timeout('c')];
+    store.beforeWrite = ({ key }) => (key.name === 'c' ? { result: 'conflict' } : undefined);
+    const refused = await call('POST', '/_apply', documents);
+    expect(refused.status).toBe(409);
+    expect([...store.rows.values()].map(({ type }) => type)).toEqual(['Mesh']);
+    store.beforeWrite = () => undefined;
+    expect((await call('POST', '/_apply', { documents })).status).toBe(200);
+    expect(store.rows.size).toBe(4);
+  });
+});
+
+describe('a watch', () => {
+  it('tells what is there, then what changes, and ends with the server', async () => {
+    await call('PUT', '/meshes/default/meshtimeouts/a', timeout('a'));
+    const answer = await call('GET', '/meshes/default/meshtimeouts?watch=true');
+    expect(answer.headers.get('content-type')).toContain('text/event-stream');
+    let heard = '';
+    const reading = (async () => {
+      for await (const bytes of answer.body ?? []) heard += Buffer.from(bytes).toString();
+    })();
+    const events = (): (string | undefined)[] => [...heard.matchAll(/^event: (\w+)/gm)].map(([, event]) => event);
+    await expect.poll(events).toEqual(['put', 'synced']);
+    await call('PUT', '/meshes/default/meshtimeouts/b', timeout('b'));
+    await expect.poll(events).toEqual(['put', 'synced', 'put']);
+    await call('DELETE', '/meshes/default/meshtimeouts/a');
+    await expect.poll(events).toEqual(['put', 'synced', 'put', 'delete']);
+    expect(heard).toContain('data: {"type":"MeshTimeout","mesh":"default","name":"a"}');
+    await app.close();
+    await reading;
+  });
+});
+
+describe('limits', () => {
+  it('of a body', async () => {
+    const answer = await call('PUT', '/meshes/default', JSON.stringify({ type: 'Mesh', name: 'x'.repeat(1_100_000) }));
+    expect([answer.status, await answer.json()]).toEqual([413, expect.objectContaining({ title: 'Payload too large' })]);
+  });
+
+  it('of headers', async () => {
+    const { answer } = await raw('/', { 'x-long': 'x'.repeat(20_000) });
+    expect(answer.statusCode).toBe(431);
+  });
+
+  it('of how long a sender may take', async () => {
+    await app.close();
+    await listen({ timeouts: { headers: 100, request: 200, idle: 10_000 } });
+    for (const beginning of [
+      'GET / HTT',
+      'PUT /meshes/a HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+    ]) {
+      const socket = connect(port, '127.0.0.1');
+      let heard = '';
+      socket.on('data', (bytes) => (heard += bytes.toString()));
+      socket.write(beginning);
+      await once(socket, 'close');
+      expect(heard).toMatch(/^HTTP\/1\.1 408/);
+    }
+  });
+
+  it('of requests from one address, this machine aside', async () => {
+    await app.close();
+    await listen({ rateLimit: { requestsPerSecond: 1, burst: 2 } });
+    const from = async (remoteAddress: string): Promise<number> => (await app.inject({ url: '/', remoteAddress })).statusCode;
+    expect([await from('192.0.2.1'), await from('192.0.2.1'), await from('192.0.2.1')]).toEqual([200, 200, 429]);
+    expect(await from('192.0.2.2')).toBe(200);
+    for (let index = 0; index < 5; index += 1) expect(await from('127.0.0.1')).toBe(200);
+    const refused = await app.inject({ url: '/', remoteAddress: '192.0.2.1' });
+    expect([refused.headers['retry-after'], refused.json()]).toEqual([
+      '1',
+      expect.objectContaining({ title: 'Too many requests' }),
+    ]);
+  });
+});
+
+describe('the end', () => {
+  it('waits for what is in flight and takes nothing new', async () => {
+    const arrived = Promise.withResolvers<undefined>();
+    const gate = Promise.withResolvers<undefined>();
+    store.beforeWrite = async () => {
+      arrived.resolve(undefined);
+      await gate.promise;
+      return undefined;
+    };
+    const writing = call('PUT', '/meshes/default/meshtimeouts/late', timeout('late'));
+    await arrived.promise;
+    const closing = app.close();
+    await expect
+      .poll(async () =>
+        call('GET', '/').then(
+          () => 'answers',
+          () => 'refused',
+        ),
+      )
+      .toBe('refused');
+    gate.resolve(undefined);
+    expect((await writing).status).toBe(201);
+    await closing;
+    expect(store.rows.size).toBe(2);
+  });
+});
+
+describe('keys that touch prototypes', () => {
+  it.each([
+    '{"type":"Mesh","name":"m","__proto__":{"polluted":true}}',
+    '{"type":"Mesh","name":"m","\\u005f_proto__":{"polluted":true}}',
+    '{"type":"Mesh","name":"m","labels":{"constructor":{"prototype":{"polluted":true}}}}',
+  ])('are refused: %s', async (body) => {
+    expect((await call('PUT', '/meshes/m', body)).status).toBe(400);
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+  });
+
+  it('do no harm in queries and paths', async () => {
+    for (const path of [
+      '/meshes/__proto__',
+      '/meshes?filter[labels.__proto__]=x',
+      '/_kri/kri_mt___proto_____x_',
+      '/meshes?__proto__=1',
+    ])
+      expect([200, 400, 404]).toContain((await call('GET', path)).status);
+    expect(({} as { x?: unknown }).x).toBeUndefined();
+  });
+});
