@@ -2,9 +2,10 @@
 // (MADR 029, kds-wire 5.5). The full name is hashed; only the visible part is cut.
 
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
-const FNV_OFFSET = 0xcbf29ce484222325n;
-const FNV_PRIME = 0x100000001b3n;
-const MASK = 0xffffffffffffffffn;
+/** The offset basis of 64 bits in two words, and the prime 2^40 + 0x1b3. */
+const FNV_OFFSET = { high: 0xcbf29ce4, low: 0x84222325 };
+const FNV_PRIME_LOW = 0x1b3;
+const WORD = 0x1_0000_0000;
 /** 253 bytes, the cap of a name, less the hyphen and the 16 characters of the suffix. */
 const MAX_VISIBLE_BYTES = 236;
 
@@ -28,11 +29,16 @@ export function hashName({ mesh, name, zone = '', namespace = '' }: HashInput): 
   return `${cutAtBytes(name, MAX_VISIBLE_BYTES)}-${suffix}`;
 }
 
-/** FNV-1a, 64 bits, over the UTF-8 bytes of a text. */
+/** FNV-1a, 64 bits, over the UTF-8 bytes of a text. In two words: a product of a word and the prime's low part is exact in a double. */
 export function fnv1a64(text: string): bigint {
-  let hash = FNV_OFFSET;
-  for (const byte of Buffer.from(text, 'utf8')) hash = ((hash ^ BigInt(byte)) * FNV_PRIME) & MASK;
-  return hash;
+  let { high, low } = FNV_OFFSET;
+  for (const byte of Buffer.from(text, 'utf8')) {
+    const mixed = (low ^ byte) >>> 0;
+    const product = mixed * FNV_PRIME_LOW;
+    low = product >>> 0;
+    high = (high * FNV_PRIME_LOW + Math.floor(product / WORD) + mixed * 0x100) % WORD;
+  }
+  return BigInt(high) * BigInt(WORD) + BigInt(low);
 }
 
 /** The longest prefix of whole characters that fits into `limit` bytes of UTF-8. */

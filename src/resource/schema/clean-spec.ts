@@ -1,4 +1,4 @@
-// A spec as the checks see it: bounded in depth, without nulls and prototypes. The stored spec is never touched.
+// A spec as the checks see it: bounded in depth, without nulls and keys that touch prototypes. The stored spec is never touched.
 import type { Json, JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { child } from './spec-path.ts';
@@ -7,10 +7,25 @@ import { child } from './spec-path.ts';
 export const MAX_SPEC_DEPTH = 64;
 
 /**
- * A copy without prototypes, null members (absent to every reader, policies 3.3), keys `__proto__`, and what is too deep;
- * the last two are violations.
+ * The spec itself where there is nothing to leave out, else a copy without prototypes, null members (absent to every reader,
+ * policies 3.3), keys `__proto__`, and what is too deep; the last two are violations.
  */
 export function cleanSpec(spec: JsonObject, findings: Findings): JsonObject {
+  return isClean(spec, MAX_SPEC_DEPTH) ? spec : cleanCopy(spec, findings);
+}
+
+/** @param levels how many more levels may be nested here, this one included */
+function isClean(value: Json[] | JsonObject, levels: number): boolean {
+  if (levels === 0) return false;
+  if (Array.isArray(value)) return value.every((item) => typeof item !== 'object' || item === null || isClean(item, levels - 1));
+  return Object.keys(value).every((key) => {
+    const member = value[key];
+    if (key === '__proto__' || member === null || member === undefined) return false;
+    return typeof member !== 'object' || isClean(member, levels - 1);
+  });
+}
+
+function cleanCopy(spec: JsonObject, findings: Findings): JsonObject {
   let isTooDeep = false;
   const steps: (string | number)[] = [];
   const here = (): string => steps.reduce<string>(child, 'spec');

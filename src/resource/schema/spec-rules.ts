@@ -62,23 +62,34 @@ export function refuses(paths: readonly string[], reason: string): Rule {
 
 /** Runs all rules of a schema and reports unknown keys. */
 export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findings, onUnknownKey: OnUnknownKey): void {
-  const walk = (node: Node, given: Json, path: string): void => {
+  // Paths are made when somebody reads them: nearly every document has nothing to report.
+  const steps: (string | number)[] = [];
+  const here = (): string => steps.reduce<string>(child, 'spec');
+  const walkMember = (node: Node, given: Json, step: string | number): void => {
     if (typeof given !== 'object' || given === null || node.is === 'leaf') return;
+    steps.push(step);
+    walk(node, given);
+    steps.pop();
+  };
+  const walk = (node: Node, given: Json[] | JsonObject): void => {
     if (Array.isArray(given)) {
-      if (node.is === 'list') for (const [index, item] of given.entries()) walk(node.item, item, child(path, index));
+      if (node.is === 'list')
+        for (let index = 0; index < given.length; index += 1) walkMember(node.item, given[index] ?? null, index);
     } else if (node.is === 'map') {
-      for (const [key, member] of Object.entries(given)) walk(node.value, member, child(path, key));
+      for (const key of Object.keys(given)) walkMember(node.value, given[key] ?? null, key);
     } else if (node.is === 'object') {
-      for (const [key, member] of Object.entries(given)) {
+      for (const key of Object.keys(given)) {
         const known = node.keys.get(key);
-        if (known === undefined) {
-          if (!node.isOpen) onUnknownKey(child(path, key), () => hint(key, [...node.keys.keys()]));
-        } else if (typeof member === 'object') walk(known, member, child(path, key));
+        if (known !== undefined) walkMember(known, given[key] ?? null, key);
+        else if (!node.isOpen) onUnknownKey(child(here(), key), () => hint(key, [...node.keys.keys()]));
       }
-      for (const rule of node.rules) rule(given, path, findings);
+      if (node.rules.length > 0) {
+        const path = here();
+        for (const rule of node.rules) rule(given, path, findings);
+      }
     }
   };
-  walk(nodeOf(schema), value, 'spec');
+  walk(nodeOf(schema), value);
 }
 
 /** A copy without the keys that the schema does not have: what a plain PUT stores (decisions D7). */
