@@ -5,12 +5,20 @@ import { exportedTypes, isCopy } from './export-order.ts';
 
 describe('an export', () => {
   it('gives what others need first, and neither insights nor, unasked, secrets', () => {
-    const names = exportedTypes({ secrets: false }).map(({ name }) => name);
+    const names = exportedTypes({ secrets: false, mode: 'global' }).map(({ name }) => name);
     expect(names[0]).toBe('Mesh');
     expect(names.indexOf('HostnameGenerator')).toBeLessThan(names.indexOf('MeshService'));
     expect(names.indexOf('MeshService')).toBeLessThan(names.indexOf('MeshTimeout'));
     for (const name of ['Secret', 'GlobalSecret', 'ZoneInsight', 'DataplaneInsight', 'Config']) expect(names).not.toContain(name);
-    expect(exportedTypes({ secrets: true }).map(({ name }) => name)).toEqual(expect.arrayContaining(['Secret', 'GlobalSecret']));
+    expect(exportedTypes({ secrets: true, mode: 'global' }).map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['Secret', 'GlobalSecret']),
+    );
+  });
+
+  it('gives the Zones of a global, and not the one that a zone makes for itself', () => {
+    const namesOf = (mode: string | undefined): string[] => exportedTypes({ secrets: false, mode }).map(({ name }) => name);
+    expect(namesOf('global')).toContain('Zone');
+    expect(namesOf('zone')).not.toContain('Zone');
   });
 
   it('leaves out what control planes compute', () => {

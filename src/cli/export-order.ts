@@ -3,12 +3,16 @@ import { label } from '../resource/labels.ts';
 import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { Item } from './api-client.ts';
 
-/** Meshes, then what is in no mesh, then what is in one: secrets, services, the rest as the registry has it. */
-export function exportedTypes({ secrets }: { secrets: boolean }): TypeInfo[] {
+/**
+ * Meshes, then what is in no mesh, then what is in one: secrets, services, the rest as the registry has it.
+ * @param mode of the control plane: a zone makes its own Zone row, and needs none of another
+ */
+export function exportedTypes({ secrets, mode }: { secrets: boolean; mode: string | undefined }): TypeInfo[] {
   return resourceTypes
     .filter(
       ({ path, isInsight, adminOnly, writers }) => path !== '' && !isInsight && writers !== 'none' && (secrets || !adminOnly),
     )
+    .filter(({ name }) => mode !== 'zone' || name !== 'Zone')
     .toSorted((a, b) => rank(a) - rank(b));
 }
 

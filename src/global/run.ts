@@ -35,7 +35,9 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
   const changelog = new Changelog(sourceOf(store), globalSendRules(), log);
   zones.onChange((zone) => {
     changelog.touchZone(zone);
-    if (!zones.names().includes(zone)) host.metrics.forget(zone);
+    if (zones.names().includes(zone)) return;
+    host.metrics.forget(zone);
+    host.insights.forget(zone);
   });
   component('zone registry', (signal) => zones.run(signal));
   component('changelog', (signal) => changelog.run(signal));

@@ -42,6 +42,21 @@ describe('StoreZoneRegistry', () => {
     await end();
   });
 
+  it('tells of a row that went, also when another of its name is there at the next look', async () => {
+    const { store, put, registry, end } = await setUp({ east: true, west: true });
+    const gone: string[] = [];
+    registry.onGone((name) => gone.push(name));
+    await put('west', false);
+    await store.write({ op: 'delete', key: zone('west') });
+    await vi.waitFor(() => expect(gone).toEqual(['west']));
+    const [[id, row] = []] = [...store.rows].filter(([, { name }]) => name === 'east');
+    if (id === undefined || row === undefined) throw new Error('no row of Zone east');
+    store.rows.set(id, { ...row, creationTime: new Date(1) });
+    await put('east', true);
+    await vi.waitFor(() => expect(gone).toEqual(['west', 'east']));
+    await end();
+  });
+
   it('creates a zone that is absent and leaves one that exists', async () => {
     const { store, registry, end } = await setUp({ west: false });
     await registry.ensure('east');

@@ -1,5 +1,6 @@
 // Which zones exist and which are disabled, from the Zone rows of the store. Flags change in memory before listeners hear of
 // it, so whoever re-evaluates on a call sees the new state; reads are serialised, so an older one never overwrites a newer.
+// A row that was removed and made again between two reads is told by its time of creation.
 import { MeridianError } from '../base/errors.ts';
 import type { ZoneRegistry } from '../kds/zone-registry.ts';
 import type { Resource } from '../resource/types.ts';
@@ -7,10 +8,16 @@ import type { ResourceStore, StoreChange } from '../store/resource-store.ts';
 
 const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
+type Listener = (zone: string) => void;
+
+/** @property created milliseconds: which row of the name it is */
+type KnownZone = { readonly isEnabled: boolean; readonly created: number };
+
 export class StoreZoneRegistry implements ZoneRegistry {
   readonly #store: ResourceStore;
-  readonly #enabled = new Map<string, boolean>();
-  readonly #listeners = new Set<(zone: string) => void>();
+  readonly #zones = new Map<string, KnownZone>();
+  readonly #listeners = new Set<Listener>();
+  readonly #goneListeners = new Set<Listener>();
   readonly #loaded = Promise.withResolvers<void>();
   #isLoaded = false;
 
@@ -43,19 +50,20 @@ export class StoreZoneRegistry implements ZoneRegistry {
   }
 
   isEnabled(zone: string): boolean {
-    return this.#enabled.get(zone) ?? true;
+    return this.#zones.get(zone)?.isEnabled ?? true;
   }
 
   /** The names of all Zone rows, in no particular order. */
   names(): string[] {
-    return [...this.#enabled.keys()];
+    return [...this.#zones.keys()];
   }
 
-  onChange(listener: (zone: string) => void): () => void {
-    // A wrapper, so that one function that is registered twice is called and removed twice.
-    const entry = (zone: string): void => listener(zone);
-    this.#listeners.add(entry);
-    return () => void this.#listeners.delete(entry);
+  onChange(listener: Listener): () => void {
+    return listen(this.#listeners, listener);
+  }
+
+  onGone(listener: Listener): () => void {
+    return listen(this.#goneListeners, listener);
   }
 
   async #follow(change: StoreChange): Promise<void> {
@@ -69,24 +77,39 @@ export class StoreZoneRegistry implements ZoneRegistry {
       );
     } else if (change.kind === 'all' || (change.kind === 'type' && change.type === 'Zone')) {
       const rows = await this.#store.list({ type: 'Zone' });
-      this.#apply([...this.#enabled.keys(), ...rows.map((row) => row.name)], rows);
+      this.#apply([...this.#zones.keys(), ...rows.map((row) => row.name)], rows);
       this.#isLoaded = true;
       this.#loaded.resolve();
     }
   }
 
   #apply(names: readonly string[], rows: readonly Resource[]): void {
-    const flags = new Map(rows.map((row) => [row.name, row.spec['enabled'] !== false]));
-    const changed = [...new Set(names)].filter((name) => this.#enabled.get(name) !== flags.get(name));
-    for (const name of changed) {
-      const flag = flags.get(name);
-      if (flag === undefined) this.#enabled.delete(name);
-      else this.#enabled.set(name, flag);
+    const now = new Map(rows.map((row) => [row.name, knownZone(row)]));
+    const changed: string[] = [];
+    const gone: string[] = [];
+    for (const name of new Set(names)) {
+      const [before, after] = [this.#zones.get(name), now.get(name)];
+      if (before?.isEnabled !== after?.isEnabled) changed.push(name);
+      if (before !== undefined && before.created !== after?.created) gone.push(name);
+      if (after === undefined) this.#zones.delete(name);
+      else this.#zones.set(name, after);
     }
     // What the first read shows was so before: of that, only a disabled zone differs from what was assumed.
     const news = this.#isLoaded ? changed : changed.filter((name) => !this.isEnabled(name));
     for (const name of news) for (const listener of [...this.#listeners]) listener(name);
+    for (const name of gone) for (const listener of [...this.#goneListeners]) listener(name);
   }
+}
+
+function knownZone({ spec, creationTime }: Resource): KnownZone {
+  return { isEnabled: spec['enabled'] !== false, created: creationTime.getTime() };
+}
+
+function listen(listeners: Set<Listener>, listener: Listener): () => void {
+  // A wrapper, so that one function that is registered twice is called and removed twice.
+  const entry = (zone: string): void => listener(zone);
+  listeners.add(entry);
+  return () => void listeners.delete(entry);
 }
 
 function zoneKey(name: string): { type: string; mesh: string; name: string } {

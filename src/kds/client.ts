@@ -58,6 +58,8 @@ export type KdsClientOptions = {
   readonly validate: Validate;
   readonly observe: SyncObserver;
   readonly log: Logger;
+  /** Milliseconds after which a health check that failed is asked again: a global may know the zone by then. */
+  readonly checkAgainMs?: number;
 };
 
 /** Keeps the zone connected until the signal; a lost connection is made anew after 0.1 to 0.8 s (engine 22). */
@@ -74,6 +76,18 @@ export async function runKdsClient(options: KdsClientOptions, signal: AbortSigna
     await delay(waitMs, undefined, { signal }).catch(() => undefined);
   }
 }
+
+/** These say that there is nothing to talk to, or nobody who may; anything else is an answer of a global. */
+const NO_ANSWER: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.UNAUTHENTICATED]);
+
+/** What a health check has told. */
+type Health = {
+  readonly isMeridian: boolean;
+  /** Milliseconds until the next; 0 = global names none. */
+  readonly intervalMs: number;
+  /** Why global could not answer it, null if it could. */
+  readonly failure: string | null;
+};
 
 type Ending = { readonly reason: string; readonly isForbidden: boolean; readonly waitMs: number };
 
@@ -113,12 +127,16 @@ async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Prom
   const both = AbortSignal.any([signal, ended.signal]);
   const connection = new Connection(options, client, both, identity.authorization);
   try {
-    const { isMeridian, intervalMs } = await connection.healthCheck();
-    options.log.info({ address: options.address, meridian: isMeridian }, 'connected to global');
+    const health = await connection.healthCheck();
+    const { isMeridian, failure } = health;
+    options.log.info(
+      { address: options.address, meridian: isMeridian, ...(failure !== null && { healthCheck: failure }) },
+      'connected to global',
+    );
     await Promise.race([
       connection.receive(isMeridian),
       connection.send(isMeridian),
-      connection.keepChecking(intervalMs),
+      connection.keepChecking(health),
       connection.admin('configDump', 'streamXDSConfigs'),
       connection.admin('stats', 'streamStats'),
       connection.admin('clusters', 'streamClusters'),
@@ -140,6 +158,8 @@ class Connection {
   readonly #signal: AbortSignal;
   readonly #calls = new Set<ClientDuplexStream<Buffer, Buffer>>();
   readonly #authorization: string | null;
+  /** Resolves when global may be told what this zone has (engine 14). */
+  readonly #admitted = Promise.withResolvers<void>();
 
   constructor(options: KdsClientOptions, client: Client, signal: AbortSignal, authorization: string | null) {
     this.#options = options;
@@ -152,8 +172,12 @@ class Connection {
     for (const call of this.#calls) call.cancel();
   }
 
-  /** Asks for the period, and learns from the headers of the answer whether the peer is Meridian. */
-  async healthCheck(): Promise<{ isMeridian: boolean; intervalMs: number }> {
+  /**
+   * Asks for the period, and learns from the headers of the answer whether the peer is Meridian. A global of Kuma may answer a
+   * zone with an error until that has synced once; such a global is taken for one that is not ours.
+   * @throws ServiceError of `NO_ANSWER`
+   */
+  async healthCheck(): Promise<Health> {
     const { path, requestSerialize, responseDeserialize } = globalService.healthCheck;
     return await new Promise((resolve, reject) => {
       let isMeridian = false;
@@ -166,9 +190,12 @@ class Connection {
         this.#headers(),
         { deadline },
         (error, bytes) => {
-          if (error?.code === status.UNIMPLEMENTED) resolve({ isMeridian: false, intervalMs: 0 });
-          else if (error !== null) reject(error);
-          else resolve({ isMeridian, intervalMs: bytes === undefined ? 0 : decodeHealthCheckResponse(bytes).intervalMs });
+          if (error === null) {
+            const intervalMs = bytes === undefined ? 0 : decodeHealthCheckResponse(bytes).intervalMs;
+            resolve({ isMeridian, intervalMs, failure: null });
+          } else if (error.code === status.UNIMPLEMENTED) resolve({ isMeridian: false, intervalMs: 0, failure: null });
+          else if (NO_ANSWER.has(error.code)) reject(error);
+          else resolve({ isMeridian: false, intervalMs: 0, failure: error.details });
         },
       );
       call.on('metadata', (metadata) => {
@@ -177,10 +204,15 @@ class Connection {
     });
   }
 
-  async keepChecking(intervalMs: number): Promise<void> {
-    for (let wait = intervalMs; ;) {
-      await delay(wait > 0 ? wait : HEALTH_CHECK_MS, undefined, { signal: this.#signal, ref: false });
-      wait = (await this.healthCheck()).intervalMs;
+  /** @throws when a global whose first check failed turns out to be Meridian: connected anew, it resumes */
+  async keepChecking(first: Health): Promise<void> {
+    const { checkAgainMs = 10_000 } = this.#options;
+    for (let last = first; ;) {
+      const { failure, intervalMs } = last;
+      const wait = failure !== null ? checkAgainMs : intervalMs > 0 ? intervalMs : HEALTH_CHECK_MS;
+      await delay(wait, undefined, { signal: this.#signal, ref: false });
+      last = await this.healthCheck();
+      if (first.failure !== null && last.isMeridian) throw new Error('global is Meridian after all; connecting anew to resume');
     }
   }
 
@@ -188,7 +220,7 @@ class Connection {
     const { zone, sink, node, maxMessageBytes, validate, observe } = this.#options;
     await this.#open('globalToZone', syncService.globalToZoneSync.path, async (call, streamId, log) => {
       const rules = zoneReceiveRules();
-      const admission = await this.#options.admission();
+      const admission = this.#admit(await this.#options.admission());
       const send = (message: Buffer): void => void call.write(message);
       const now = (): number => performance.now();
       await consume(
@@ -213,7 +245,22 @@ class Connection {
     });
   }
 
+  /** Opens the way for what this zone has when the admission is granted; without one at once. */
+  #admit(admission: Admission | null): Admission | null {
+    const { resolve } = this.#admitted;
+    if (admission === null) {
+      resolve();
+      return null;
+    }
+    const check: Admission['check'] = (resources) => {
+      admission.check(resources);
+      resolve();
+    };
+    return { ...admission, check };
+  }
+
   async send(isMeridian: boolean): Promise<void> {
+    await this.#admitted.promise;
     const { zone, changelog, maxMessageBytes, observe } = this.#options;
     await this.#open('zoneToGlobal', syncService.zoneToGlobalSync.path, async (call, streamId, log) => {
       log.debug({ meridian: isMeridian }, 'waiting for the requests of global');
@@ -237,6 +284,7 @@ class Connection {
 
   /** Unimplemented disables an admin stream and nothing else (kds-wire 2.1): its promise then stays open. */
   async admin(kind: StreamKind, name: 'streamXDSConfigs' | 'streamStats' | 'streamClusters'): Promise<void> {
+    await this.#admitted.promise;
     try {
       await this.#open(kind, globalService[name].path, async (call) => answerAdminRequests(call));
     } catch (error) {

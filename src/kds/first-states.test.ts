@@ -1,9 +1,11 @@
-// The queue in front of first states: eight at once, in the order of arrival, and nobody keeps a place for ever.
+// The queue in front of first states: eight at once, in the order of arrival, and nobody keeps a place for ever, least of all the
+// dead stream of a peer that is back.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { FirstStates } from './first-states.ts';
 
 const AT_ONCE = 8;
 const LONGEST_MS = 10_000;
+const TAKE_OVER_MS = 1_000;
 
 type Peer = { readonly name: number; leave: () => void };
 
@@ -42,20 +44,57 @@ describe('first states', () => {
     expect(admitted.slice(AT_ONCE)).toEqual([8, 9, 10]);
   });
 
-  it('give a peer one place at a time', () => {
-    const seen: string[] = [];
-    const leave = Array.from({ length: 3 }, (_, index) =>
-      states.enter('greedy', () => void seen.push(`greedy ${String(index)}`)),
-    );
-    const others = Array.from({ length: AT_ONCE }, (_, index) =>
-      states.enter(`other ${String(index)}`, () => void seen.push(`other ${String(index)}`)),
-    );
-    expect(seen).toEqual(['greedy 0', ...Array.from({ length: AT_ONCE - 1 }, (_, index) => `other ${String(index)}`)]);
-    leave[0]?.();
-    expect(seen.slice(AT_ONCE)).toEqual(['greedy 1']);
-    others[0]?.();
-    leave[1]?.();
-    expect(seen.slice(AT_ONCE)).toEqual(['greedy 1', 'other 7', 'greedy 2']);
+  describe('of one peer on several streams', () => {
+    let seen: string[];
+
+    beforeEach(() => {
+      seen = [];
+    });
+
+    const open = (name: string): (() => void) =>
+      states.enter(name.split(' ', 1)[0] ?? '', () => {
+        seen.push(name);
+      });
+
+    it('take one place, and the newest stream has it: an older one is most likely dead', () => {
+      open('east 0');
+      const others = Array.from({ length: AT_ONCE }, (_, index) => open(`other-${String(index)}`));
+      expect(seen).toHaveLength(AT_ONCE);
+      const leave = open('east 1');
+      expect(seen.slice(AT_ONCE)).toEqual(['east 1']);
+      leave();
+      expect(seen.slice(AT_ONCE + 1)).toEqual(['other-7']);
+      for (const one of others) one();
+      expect(seen).toHaveLength(AT_ONCE + 2);
+      expect(vi.getTimerCount()).toBe(0);
+    });
+
+    it('take no place away when the older one ends at last', () => {
+      const leaveOld = open('east 0');
+      open('east 1');
+      leaveOld();
+      for (let index = 0; index < AT_ONCE; index += 1) open(`other-${String(index)}`);
+      expect(seen).toHaveLength(AT_ONCE + 1);
+    });
+
+    it('take over again only after a second, the newest first, so that a flood of streams is not sent all at once', () => {
+      for (let index = 0; index < 2_000; index += 1) open(`east ${String(index)}`);
+      expect(seen).toEqual(['east 0', 'east 1']);
+      vi.advanceTimersByTime(TAKE_OVER_MS);
+      expect(seen.slice(2)).toEqual(['east 1999']);
+      vi.advanceTimersByTime(TAKE_OVER_MS);
+      expect(seen.slice(3)).toEqual(['east 1998']);
+    });
+
+    it('come after other peers that wait', () => {
+      const leave = open('east 0');
+      const others = Array.from({ length: AT_ONCE }, (_, index) => open(`other-${String(index)}`));
+      leave();
+      open('east 1');
+      expect(seen.slice(AT_ONCE)).toEqual(['other-7']);
+      others[0]?.();
+      expect(seen.slice(AT_ONCE + 1)).toEqual(['east 1']);
+    });
   });
 
   it('pass over a peer that left while it waited, and give no place away for it', () => {

@@ -2,6 +2,7 @@
 // becomes a refusal that names it, and the others go on (engine 15).
 import { messageOf, type Violation } from '../base/errors.ts';
 import { decodeKumaResource, wireVersion, type WireResource } from '../resource/codec.ts';
+import { isStorable } from '../resource/storable-text.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { DeltaResponse } from '../wire/kds-messages.ts';
@@ -19,7 +20,7 @@ export type Validate = (
 export type ReadResponse = {
   /** By `keyText`. */
   readonly resources: ReadonlyMap<string, Incoming>;
-  /** The rows that are gone, by `keyText`. */
+  /** The rows that are gone, by `keyText`; a name that no row can have, or that is refused, is not among them. */
   readonly removed: ReadonlyMap<string, ResourceKey>;
   readonly refusals: readonly Refusal[];
 };
@@ -35,7 +36,7 @@ export function readResponse(info: TypeInfo, response: DeltaResponse, rules: Rec
     try {
       const resource = rules.rewrite(decodeKumaResource(info, bytes), info);
       if (!rules.inScope(resource, info)) continue;
-      const violations = validate(info, resource);
+      const violations = [...keyViolations(info, resource), ...validate(info, resource)];
       if (violations.length === 0) resources.set(keyText(resource), { ...resource, version: wireVersion(bytes) });
       else {
         const reason = violations.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
@@ -48,9 +49,21 @@ export function readResponse(info: TypeInfo, response: DeltaResponse, rules: Rec
   const removed = new Map<string, ResourceKey>();
   for (const wireName of response.removedResources) {
     const key = storedKey(info, wireName, rules);
-    removed.set(keyText(key), key);
+    if (isStorable(key.name) && isStorable(key.mesh)) removed.set(keyText(key), key);
   }
+  // What is removed and brought again in a form that is refused stays as it is stored (kds-wire 6.2.1).
+  for (const refusal of refusals) removed.delete(keyText(refusal));
   return { resources, removed, refusals };
+}
+
+/** What no row of the type may be called: a lookup of a name that is no text fails for all others with it (pain 11062). */
+function keyViolations({ scope }: TypeInfo, { name, mesh }: WireResource): Violation[] {
+  const violations: Violation[] = [];
+  for (const [field, text] of Object.entries({ name, mesh }))
+    if (!isStorable(text)) violations.push({ field, reason: 'must be text without NUL' });
+  if (scope === 'Global' && mesh !== '') violations.push({ field: 'mesh', reason: 'must be empty: the type belongs to no mesh' });
+  if (scope === 'Mesh' && mesh === '') violations.push({ field: 'mesh', reason: 'must name the mesh of the resource' });
+  return violations;
 }
 
 /** `<name>.<mesh>`, split at the last dot; without a dot there is no mesh (kds-wire 2.3). */

@@ -37,8 +37,8 @@ export type SinkOutcome =
   | { readonly result: 'exists' | 'missing' | 'conflict' }
   | { readonly result: 'rejected'; readonly message: string };
 
-/** Rows with these labels, and rows whose stored name begins so. */
-export type Scope = { readonly labels: Labels; readonly namePrefix: string };
+/** Rows with these labels, rows whose stored name begins so, and rows of this owner. */
+export type Scope = { readonly labels: Labels; readonly namePrefix: string; readonly owner: ResourceKey };
 
 /** A row without what makes it large. */
 export type Outline = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'labels' | 'syncVersion' | 'owner'>;

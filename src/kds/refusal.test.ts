@@ -2,7 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeDeltaRequest, encodeDeltaRequest } from '../wire/kds-messages.ts';
-import { describeRefusals, readRefusals, writeRefusals, type Refusal } from './refusal.ts';
+import { isStorable } from '../resource/storable-text.ts';
+import { describeRefusals, readRefusals, refusalOf, writeRefusals, type Refusal } from './refusal.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 40 });
 const refusal = fc.record({ type: text, name: text, mesh: text, reason: text });
@@ -22,6 +23,10 @@ function overTheWire(refusals: readonly Refusal[]): Refusal[] {
 }
 
 describe('refusals', () => {
+  it.each([`${'x'.repeat(999)}😀`, 'a\0b', 'half \ud83d'])('give a reason that can be stored', (text) => {
+    expect(isStorable(refusalOf('MeshTimeout', SLOW, text).reason)).toBe(true);
+  });
+
   it('come back as they were written', () => {
     fc.assert(
       fc.property(fc.array(refusal, { maxLength: 10 }), (refusals) => {

@@ -1,5 +1,6 @@
 // A NACK that names its resources: `error_detail.details` carries one Any a resource, JSON in its value (engine 15).
 // A Kuma peer ignores the details and reads the message.
+import { storablePart } from '../resource/storable-text.ts';
 
 export type Refusal = { readonly type: string; readonly name: string; readonly mesh: string; readonly reason: string };
 
@@ -11,7 +12,7 @@ const TYPE_URL = 'meridian.io/kds.v1.Refusal';
 const LONGEST_REASON = 1_000;
 
 export function refusalOf(type: string, { name, mesh }: { name: string; mesh: string }, reason: string): Refusal {
-  return { type, name, mesh, reason: reason.slice(0, LONGEST_REASON) };
+  return { type, name, mesh, reason: storablePart(reason, LONGEST_REASON) };
 }
 
 /** Refusals that are named one by one; with more of them the NACK names none, and the peer suspects the whole response. */

@@ -1,6 +1,7 @@
 // The rule table row by row: every filter, mapping and scope rule of kds-wire 5.2, 5.3, 5.4 and 6.1, and that no resource
 // ever goes back to where it comes from.
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MeridianError } from '../base/errors.ts';
@@ -446,11 +447,13 @@ describe('what global stores of a zone (kds-wire 6.1)', () => {
       fc.constantFrom('global', 'zone', 'east', 'west'),
     );
     const name = fc.constantFrom('east.thing', 'west.thing', 'thing', 'eastern.thing');
+    const owners = fc.constantFrom(null, ZONE_OWNER, { ...ZONE_OWNER, name: 'west' });
     fc.assert(
-      fc.property(name, labels, (row, rowLabels) => {
+      fc.property(name, labels, owners, (row, rowLabels, owner) => {
         const hasLabels = Object.entries(rules.scope?.labels ?? {}).every(([key, value]) => rowLabels[key] === value);
-        const isFound = hasLabels || row.startsWith(rules.scope?.namePrefix ?? 'none');
-        if (rules.inScope({ name: row, labels: rowLabels }, typeOf('MeshTimeout'))) expect(isFound).toBe(true);
+        const isOwned = isDeepStrictEqual(owner, rules.scope?.owner);
+        const isFound = hasLabels || isOwned || row.startsWith(rules.scope?.namePrefix ?? 'none');
+        if (rules.inScope({ name: row, labels: rowLabels, owner }, typeOf('MeshTimeout'))) expect(isFound).toBe(true);
       }),
     );
   });

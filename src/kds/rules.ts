@@ -211,6 +211,7 @@ export function zoneReceiveRules(): ReceiveRules {
 
 /** What global stores of what the zone `zone` sends: attribution is the caller's, whatever the payload says. */
 export function globalReceiveRules(zone: string, options: { hashedNames: boolean }): ReceiveRules {
+  const owner = { type: 'Zone', mesh: '', name: zone };
   const attribution = { [label.zone]: zone, [label.origin]: 'zone' };
   const storedName = (name: string): string => (options.hashedNames ? name : `${zone}.${name}`);
   return {
@@ -224,14 +225,14 @@ export function globalReceiveRules(zone: string, options: { hashedNames: boolean
       labels: { ...resource.labels, ...attribution },
       spec: info.name === 'Dataplane' ? withGatewayZone(resource.spec, zone) : resource.spec,
     }),
-    inScope: ({ name, labels, owner }) => {
+    inScope: ({ name, labels, owner: rowOwner }) => {
       // A row keeps its owner when somebody's edit loses its labels, and so can be healed (engine 12).
-      if (owner?.type === 'Zone') return owner.name === zone;
+      if (rowOwner?.type === 'Zone') return rowOwner.name === zone;
       if (labels[label.origin] === 'global') return false;
       return labels[label.zone] === zone || (labels[label.zone] === undefined && name.startsWith(`${zone}.`));
     },
-    scope: { labels: { [label.zone]: zone }, namePrefix: `${zone}.` },
-    ownerOnCreate: { type: 'Zone', mesh: '', name: zone },
+    scope: { labels: { [label.zone]: zone }, namePrefix: `${zone}.`, owner },
+    ownerOnCreate: owner,
   };
 }
 

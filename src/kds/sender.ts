@@ -50,8 +50,10 @@ type Active = {
   nonce: string;
   sentAt: number;
   retryMs: number;
-  /** How many withheld resources were last told of. */
-  withheld: number;
+  /** The withheld resources that were last told of. */
+  withheld: ReadonlyMap<string, string>;
+  /** The full state was larger than a message when it was last tried, and people were told. */
+  isTooLarge: boolean;
   watch?: NodeJS.Timeout;
 };
 
@@ -113,7 +115,9 @@ export class Sender {
       this.#features = peerNode.features;
       observe({ kind: 'node', peer, streamId, node: peerNode });
     }
-    this.#active.get(typeUrl)?.subscription?.close();
+    const before = this.#active.get(typeUrl);
+    clearTimeout(before?.watch);
+    before?.subscription?.close();
     const log = changelog.logOf(typeUrl);
     if (log === undefined) this.#requireFewUnknown(typeUrl);
     const resumes = node.metadata !== undefined && isResume(node.metadata);
@@ -124,7 +128,8 @@ export class Sender {
             known: resumes ? initialResourceVersions : null,
             chunkBytes: Math.min(CHUNK_BYTES, maxMessageBytes / 2),
           });
-    this.#active.set(typeUrl, { subscription, nonce: '', sentAt: 0, retryMs: RETRY_FIRST_MS, withheld: 0 });
+    const fresh = { nonce: '', sentAt: 0, retryMs: RETRY_FIRST_MS, withheld: new Map<string, string>(), isTooLarge: false };
+    this.#active.set(typeUrl, { subscription, ...fresh });
     this.#enter();
     this.#wake(typeUrl);
   }
@@ -185,7 +190,9 @@ export class Sender {
   #retryLater(type: string, active: Active): void {
     const timer = setTimeout(() => {
       this.#timers.delete(timer);
-      if (this.#active.get(type) === active) this.#respond(type, active, true);
+      if (this.#active.get(type) !== active) return;
+      active.subscription?.retry();
+      this.#respond(type, active);
     }, active.retryMs).unref();
     this.#timers.add(timer);
     active.retryMs = Math.min(active.retryMs * 2, RETRY_MOST_MS);
@@ -225,34 +232,26 @@ export class Sender {
       this.#dirty.clear();
       for (const type of types) {
         const active = this.#active.get(type);
-        if (active !== undefined) this.#respond(type, active, false);
+        if (active !== undefined) this.#respond(type, active);
       }
     });
   }
 
-  #respond(type: string, active: Active, retryRefused: boolean): void {
+  #respond(type: string, active: Active): void {
     if (this.#closed || active.nonce !== '') return;
-    const draft = nextDraft(active, retryRefused);
+    const draft = nextDraft(active);
     this.#tellWithheld(type, active);
     if (draft === null) return;
-    const { peer, streamId, identifier, maxMessageBytes, now, send, observe, log } = this.#options;
-    const nonce = String(++this.#nonce);
-    const message = encodeDeltaResponse({
-      typeUrl: type,
-      nonce,
-      controlPlane: identifier,
-      entries: draft.entries,
-      removed: draft.removed,
-      isPartial: draft.isPartial,
-    });
-    if (message.length > maxMessageBytes) {
-      const text = `the state of type ${type} is ${String(message.length)} bytes, over the limit of ${String(maxMessageBytes)} for one message to this peer`;
-      // The response stays pending, so the type stands still on this stream: a smaller one after it would be read as the full
-      // state, and the peer would prune all it does not name.
-      observe({ kind: 'rejected', peer, streamId, type, message: text, refused: [] });
-      log.error({ type, bytes: message.length, limit: maxMessageBytes }, text);
+    const { peer, streamId, identifier, maxMessageBytes, now, send, observe } = this.#options;
+    const nonce = String(this.#nonce + 1);
+    const response = { typeUrl: type, nonce, controlPlane: identifier };
+    const message = draft.bytes > maxMessageBytes ? null : encodeDeltaResponse({ ...response, ...draft });
+    if (message === null || message.length > maxMessageBytes) {
+      this.#standStill(type, active, message?.length ?? draft.bytes);
       return;
     }
+    active.isTooLarge = false;
+    this.#nonce += 1;
     active.nonce = nonce;
     active.sentAt = now();
     send(message);
@@ -270,21 +269,36 @@ export class Sender {
     });
   }
 
+  /**
+   * Nothing is sent: a response smaller than the full state would be read as that, and the peer would prune all it does not
+   * name. The full state is tried anew whenever the type changes.
+   */
+  #standStill(type: string, active: Active, bytes: number): void {
+    const { peer, streamId, maxMessageBytes: limit, observe, log } = this.#options;
+    active.subscription?.withdraw();
+    if (active.isTooLarge) return;
+    active.isTooLarge = true;
+    const message = `the state of type ${type} is ${String(bytes)} bytes, over the limit of ${String(limit)} for one message to this peer`;
+    observe({ kind: 'rejected', peer, streamId, type, message, refused: [] });
+    log.error({ type, bytes, limit }, message);
+  }
+
   /** Told when it changes, and only then: a Kuma peer that lacks something is not told of at every response. */
   #tellWithheld(type: string, active: Active): void {
     const resources = active.subscription?.withheld ?? new Map<string, string>();
-    if (resources.size === active.withheld) return;
-    active.withheld = resources.size;
+    const news = [...resources].filter(([name, reason]) => active.withheld.get(name) !== reason);
+    if (news.length === 0 && resources.size === active.withheld.size) return;
+    active.withheld = resources;
     const { peer, streamId, observe, log } = this.#options;
-    observe({ kind: 'withheld', peer, streamId, type, resources: new Map(resources) });
-    for (const [name, reason] of [...resources].slice(0, 10))
+    observe({ kind: 'withheld', peer, streamId, type, resources });
+    for (const [name, reason] of news.slice(0, 10))
       log.warn({ type, name, reason }, 'the peer cannot take this resource; it is withheld');
   }
 }
 
 /** A type that this side does not provide gets one empty response (kds-wire 2.3). */
-function nextDraft({ subscription, sentAt }: Active, retryRefused: boolean): Draft | null {
-  if (subscription !== null) return subscription.next(retryRefused);
+function nextDraft({ subscription, sentAt }: Active): Draft | null {
+  if (subscription !== null) return subscription.next();
   return sentAt === 0 ? { entries: [], removed: [], bytes: 0, isPartial: false } : null;
 }
 

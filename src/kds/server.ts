@@ -6,7 +6,6 @@ import {
   Metadata,
   Server,
   ServerCredentials,
-  status,
   type ServerDuplexStream,
   type ServerUnaryCall,
   type UntypedServiceImplementation,
@@ -37,6 +36,15 @@ type Call = ServerDuplexStream<Buffer, Buffer>;
 /** The caller of a stream, from its headers (kds-wire 2.1). */
 type Caller = { readonly zone: string; readonly features: readonly string[]; readonly authorization: readonly string[] };
 
+/** A stream that is open. */
+type Stream = Caller & {
+  readonly call: Call;
+  readonly streamId: string;
+  readonly log: Logger;
+  /** Ends it with the status of the error, which is also the reason that is logged; the first counts. */
+  readonly end: (error: unknown) => void;
+};
+
 export type KdsServerOptions = {
   readonly host: string;
   readonly port: number;
@@ -60,7 +68,8 @@ export class KdsServer {
   readonly #server: Server;
   readonly #firstStates = new FirstStates();
   readonly #senders = new Map<Sender, string>();
-  readonly #calls = new Set<Call>();
+  readonly #streams = new Set<Stream>();
+  readonly #stopWatching: () => void;
   readonly #tls: ReplaceableCredentials | null;
   readonly #admit: AdmitZone;
 
@@ -75,15 +84,16 @@ export class KdsServer {
       'grpc.keepalive_timeout_ms': 15_000,
       'grpc.max_concurrent_streams': 1_000_000,
     });
+    this.#stopWatching = options.zones.onGone((zone) => this.#endZone(zone));
     const sync: UntypedServiceImplementation = {
-      globalToZoneSync: this.#stream('globalToZone', (call, caller, streamId, log) => this.#send(call, caller, streamId, log)),
-      zoneToGlobalSync: this.#stream('zoneToGlobal', (call, caller, streamId, log) => this.#receive(call, caller, streamId, log)),
+      globalToZoneSync: this.#stream('globalToZone', (stream) => this.#send(stream)),
+      zoneToGlobalSync: this.#stream('zoneToGlobal', (stream) => this.#receive(stream)),
     };
     this.#server.addService(syncService, sync);
     this.#server.addService(globalService, {
-      streamXDSConfigs: this.#stream('configDump', (call, { zone }) => this.#admin(call, zone, 'configDump')),
-      streamStats: this.#stream('stats', (call, { zone }) => this.#admin(call, zone, 'stats')),
-      streamClusters: this.#stream('clusters', (call, { zone }) => this.#admin(call, zone, 'clusters')),
+      streamXDSConfigs: this.#stream('configDump', (stream) => this.#admin(stream, 'configDump')),
+      streamStats: this.#stream('stats', (stream) => this.#admin(stream, 'stats')),
+      streamClusters: this.#stream('clusters', (stream) => this.#admin(stream, 'clusters')),
       healthCheck: (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
         this.#answerHealthCheck(call).then(
           () => answer(null, encodeHealthCheckResponse({ intervalMs: 0 })),
@@ -120,7 +130,9 @@ export class KdsServer {
 
   /** Ends every stream with Unavailable, so that zones try another replica, and closes the port. */
   async close(): Promise<void> {
-    for (const call of this.#calls) call.emit('error', { code: status.UNAVAILABLE, details: 'stream unavailable' });
+    this.#stopWatching();
+    const stops = new MeridianError('unavailable', 'stream unavailable: this control plane stops');
+    for (const stream of this.#streams) stream.end(stops);
     await new Promise<void>((resolve) => {
       const force = setTimeout(() => this.#server.forceShutdown(), 1_000);
       this.#server.tryShutdown(() => {
@@ -130,11 +142,14 @@ export class KdsServer {
     });
   }
 
+  /** What the zone had here went with its Zone row. It connects anew, which makes the row, and sends what is missing. */
+  #endZone(zone: string): void {
+    const gone = new MeridianError('unavailable', `the Zone ${JSON.stringify(zone)} was removed; connect again to join anew`);
+    for (const stream of this.#streams) if (stream.zone === zone) stream.end(gone);
+  }
+
   /** One handler for all streams: who calls, what is told about it, how it ends. */
-  #stream(
-    kind: StreamKind,
-    work: (call: Call, caller: Caller, streamId: string, log: Logger) => Promise<void>,
-  ): (call: Call) => void {
+  #stream(kind: StreamKind, work: (stream: Stream) => Promise<void>): (call: Call) => void {
     return (call) => {
       const streamId = randomUUID();
       let caller: Caller;
@@ -147,7 +162,14 @@ export class KdsServer {
       const { zone: peer, authorization } = caller;
       const { zones, observe } = this.#options;
       const log = this.#options.log.child({ zone: peer, stream: kind });
-      this.#calls.add(call);
+      let ended: unknown = null;
+      const end = (error: unknown): void => {
+        if (ended !== null) return;
+        ended = error;
+        if (!call.destroyed && !call.cancelled) call.emit('error', statusOf(error));
+      };
+      const stream: Stream = { ...caller, call, streamId, log, end };
+      this.#streams.add(stream);
       call.on('error', () => undefined);
       let isOpen = false;
       const run = async (): Promise<string | null> => {
@@ -155,25 +177,26 @@ export class KdsServer {
         try {
           const pass = await this.#admit(authorization, peer);
           if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
-          unwatch = pass.watch((reason) => void call.emit('error', statusOf(new MeridianError('forbidden', reason))));
+          unwatch = pass.watch((reason) => end(new MeridianError('forbidden', reason)));
           await zones.ensure(peer);
+          if (ended !== null) return messageOf(ended);
           isOpen = true;
           const authorized = authorization.length === 1;
           observe({ kind: 'opened', peer, streamId, stream: kind, authorized, tokenExpiresAt: pass.expiresAt });
           call.sendMetadata(ownFeatures());
           log.info('stream opened');
-          await work(call, caller, streamId, log);
+          await work(stream);
           call.end();
           return null;
         } catch (error) {
-          if (!call.destroyed && !call.cancelled) call.emit('error', statusOf(error));
-          return messageOf(error);
+          end(error);
+          return messageOf(ended);
         } finally {
           unwatch();
         }
       };
       void run().then((error) => {
-        this.#calls.delete(call);
+        this.#streams.delete(stream);
         if (!isOpen) {
           log.debug({ reason: error }, 'stream refused');
           return;
@@ -186,16 +209,19 @@ export class KdsServer {
 
   async #answerHealthCheck(call: ServerUnaryCall<Buffer, Buffer>): Promise<void> {
     const { zone, authorization } = callerOf(call.metadata);
+    const { zones, observe, log } = this.#options;
     const pass = await this.#admit(authorization, zone);
     if (!pass.ok) {
-      this.#options.log.warn({ zone, reason: pass.reason }, 'a zone was not let in');
+      log.warn({ zone, reason: pass.reason }, 'a zone was not let in');
       throw new MeridianError('forbidden', pass.reason);
     }
-    this.#options.observe({ kind: 'healthCheck', peer: zone });
+    // Nothing is kept of a name that cannot be a zone.
+    await zones.ensure(zone);
+    observe({ kind: 'healthCheck', peer: zone });
     call.sendMetadata(ownFeatures());
   }
 
-  async #send(call: Call, { zone }: Caller, streamId: string, log: Logger): Promise<void> {
+  async #send({ call, zone, streamId, log, end }: Stream): Promise<void> {
     const { changelog, zones, maxMessageBytes, observe } = this.#options;
     const sender = new Sender({
       peer: zone,
@@ -206,7 +232,7 @@ export class KdsServer {
       zones,
       maxMessageBytes,
       send: (message) => call.write(message),
-      fail: (error) => call.emit('error', statusOf(error)),
+      fail: end,
       observe,
       log,
       now: () => performance.now(),
@@ -219,11 +245,11 @@ export class KdsServer {
     }
   }
 
-  async #admin(call: Call, zone: string, kind: AdminKind): Promise<void> {
+  async #admin({ call, zone }: Stream, kind: AdminKind): Promise<void> {
     await this.#options.admin.serve(zone, kind, call as unknown as Duplex);
   }
 
-  async #receive(call: Call, { zone, features }: Caller, streamId: string, log: Logger): Promise<void> {
+  async #receive({ call, zone, features, streamId, log }: Stream): Promise<void> {
     const { sinkOf, node, maxMessageBytes, validate, observe } = this.#options;
     const receiver = new Receiver({
       zone,

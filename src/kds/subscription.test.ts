@@ -57,9 +57,9 @@ describe('a subscription', () => {
 
   it('sends only what changed since, once the peer has confirmed', () => {
     const log = new TypeLog('T');
-    for (let i = 0; i < 100; i += 1) put(log, `r${String(i)}`, '1');
+    for (let i = 0; i < 50; i += 1) put(log, `r${String(i)}`, '1');
     const subscription = subscribe(log);
-    expect(subscription.next()?.entries).toHaveLength(100);
+    expect(subscription.next()?.entries).toHaveLength(50);
     put(log, 'r7', '2');
     expect(subscription.next()).toBeNull();
     subscription.acknowledge();
@@ -176,7 +176,8 @@ describe('a subscription', () => {
     expect(subscription.reject(['bad'])).toEqual(['bad']);
     expect(subscription.next()).toBeNull();
     expect(subscription.isBehind).toBe(true);
-    expect(namesOf(subscription.next(true))).toEqual(['bad']);
+    subscription.retry();
+    expect(namesOf(subscription.next())).toEqual(['bad']);
     subscription.acknowledge();
     expect(subscription.isBehind).toBe(false);
   });
@@ -188,6 +189,92 @@ describe('a subscription', () => {
     const subscription = subscribe(log);
     subscription.next();
     expect(subscription.reject([])).toEqual(['a', 'b']);
+  });
+
+  it('keeps a Mesh that was made anew when a response without names is refused (engine 7, 15)', () => {
+    const log = new TypeLog('Mesh');
+    const subscription = subscribe(log);
+    put(log, 'mesh', '1', 'mesh@1');
+    subscription.next();
+    subscription.acknowledge();
+    put(log, 'bad', '1');
+    remove(log, 'mesh@1');
+    put(log, 'mesh', '1', 'mesh@2');
+    expect(subscription.next()).toMatchObject({ entries: { length: 1 }, removed: ['mesh'] });
+    // A receiver refuses what it is to store, never that something is gone.
+    expect(subscription.reject([])).toEqual(['bad']);
+    expect(namesOf(subscription.next())).toEqual(['mesh']);
+    subscription.acknowledge();
+    subscription.retry();
+    expect(subscription.next()).toMatchObject({ entries: { length: 1 }, removed: [] });
+    subscription.acknowledge();
+    expect(subscription.isBehind).toBe(false);
+    expect(log.size).toBe(2);
+  });
+
+  it.each(['native', 'legacy'] as const)('never takes a name away that another slot has filled since (%s)', (form) => {
+    const log = new TypeLog('Mesh');
+    const view = { canSee: () => true, form, largestBytes: 1000 };
+    const subscription = new Subscription(log, view, { known: null, chunkBytes: 1000 });
+    put(log, 'mesh', '1', 'mesh@1');
+    subscription.next();
+    subscription.acknowledge();
+    remove(log, 'mesh@1');
+    subscription.next();
+    expect(subscription.reject(['mesh'])).toEqual(['mesh']);
+    put(log, 'mesh', '2', 'mesh@2');
+    expect(namesOf(subscription.next())).toEqual(['mesh']);
+    subscription.acknowledge();
+    subscription.retry();
+    expect(subscription.next()).toBeNull();
+    expect([subscription.isBehind, log.size]).toEqual([false, 1]);
+  });
+
+  it('tries again what was refused once the answer that is due has come', () => {
+    const log = new TypeLog('T');
+    put(log, 'bad', '1');
+    const subscription = subscribe(log);
+    subscription.next();
+    subscription.reject(['bad']);
+    put(log, 'good', '1');
+    subscription.next();
+    subscription.retry();
+    expect(subscription.next()).toBeNull();
+    subscription.acknowledge();
+    expect(namesOf(subscription.next())).toEqual(['bad']);
+  });
+
+  it('makes no response larger than a message, whatever it brings, removes and tries again', () => {
+    const log = new TypeLog('T');
+    const known = new Map(Array.from({ length: 300 }, (_, i) => [`gone-${String(i)}`, '1']));
+    const put100 = (version: string): void => {
+      for (let i = 0; i < 100; i += 1) put(log, `r${String(i)}`.padEnd(100 + 8 * i, '-'), version);
+    };
+    put100('1');
+    const subscription = subscribe(log, { known, chunkBytes: 950 });
+    const sizes: number[] = [];
+    const seen: string[] = [];
+    const removed: string[] = [];
+    const drain = (): void => {
+      for (let draft = subscription.next(); draft !== null; draft = subscription.next()) {
+        const names = draft.removed.reduce((sum, one) => sum + one.length + 3, 0);
+        sizes.push(draft.entries.reduce((sum, { length }) => sum + length, names));
+        seen.push(...namesOf(draft));
+        removed.push(...draft.removed);
+        if (draft.entries.length > 0 && seen.length <= 100) subscription.reject([]);
+        else subscription.acknowledge();
+      }
+    };
+    drain();
+    expect([seen.length, removed.length, subscription.refused]).toEqual([100, 300, 100]);
+    subscription.retry();
+    drain();
+    expect([seen.length, subscription.refused]).toEqual([200, 0]);
+    for (let i = 0; i < 100; i += 1) remove(log, `r${String(i)}`.padEnd(100 + 8 * i, '-'));
+    drain();
+    expect(removed.length).toBe(400);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1000);
+    expect(log.size).toBe(0);
   });
 
   it('resumes with the difference and removes what the peer has too much (decisions D29)', () => {
@@ -214,9 +301,10 @@ describe('a subscription', () => {
   it('splits a full state for a peer of ours and marks its end, even where that is empty', () => {
     const log = new TypeLog('T');
     put(log, 'a', '1');
-    put(log, 'hidden', '1');
-    const subscription = subscribe(log, { chunkBytes: 1 }, (e) => !Buffer.from((e as FakeEntry).bytes).includes('hidden'));
+    put(log, 'b', '1');
+    const subscription = subscribe(log, { chunkBytes: 1 });
     expect(subscription.next()).toMatchObject({ entries: [expect.anything()], isPartial: true });
+    remove(log, 'b');
     subscription.acknowledge();
     expect(subscription.next()).toMatchObject({ entries: [], isPartial: false });
     subscription.acknowledge();
@@ -264,6 +352,8 @@ const command = fc.oneof(
   fc.record({ do: fc.constant('flush' as const), peer: fc.nat(2) }),
   fc.record({ do: fc.constant('ack' as const), peer: fc.nat(2) }),
   fc.record({ do: fc.constant('nack' as const), peer: fc.nat(2), name }),
+  fc.record({ do: fc.constant('nack-unnamed' as const), peer: fc.nat(2) }),
+  fc.record({ do: fc.constant('retry' as const), peer: fc.nat(2) }),
   fc.record({ do: fc.constant('reconnect' as const), peer: fc.nat(2), resume: fc.boolean() }),
 );
 
@@ -284,31 +374,36 @@ describe('random writes, refusals, drops and reconnects', () => {
           !hidden.has((JSON.parse(Buffer.from((e as FakeEntry).bytes).toString()) as [string])[0]);
         for (const peer of peers) peer.subscription = subscribe(log, {}, visible);
         let version = 0;
+        // A name that goes and comes again fills another slot, as a Mesh does (engine 7).
+        const keyOf = new Map<string, string>();
         const apply = (peer: (typeof peers)[number], refuse?: string): void => {
           if (peer.draft === null) return;
           const before = new Map(peer.rows);
           if (peer.full) peer.rows.clear();
           for (const bytes of peer.draft.entries) {
             const [wireName, v] = JSON.parse(Buffer.from(bytes).toString()) as [string, string];
-            if (wireName !== refuse) peer.rows.set(wireName, v);
+            if (wireName !== refuse && refuse !== '') peer.rows.set(wireName, v);
             else if (before.has(wireName)) peer.rows.set(wireName, before.get(wireName) ?? '');
           }
           for (const wireName of peer.draft.removed) if (wireName !== refuse) peer.rows.delete(wireName);
           if (refuse === undefined) peer.subscription.acknowledge();
-          else peer.subscription.reject([refuse]);
+          else peer.subscription.reject(refuse === '' ? [] : [refuse]);
           peer.full = false;
           peer.draft = null;
         };
         for (const step of commands) {
           if (step.do === 'put') {
             truth.set(step.name, String(++version));
-            put(log, step.name, String(version));
+            const key = keyOf.get(step.name) ?? `${step.name}@${String(version)}`;
+            keyOf.set(step.name, key);
+            put(log, step.name, String(version), key);
           } else if (step.do === 'delete') {
             truth.delete(step.name);
-            remove(log, step.name);
+            remove(log, keyOf.get(step.name) ?? '');
+            keyOf.delete(step.name);
           } else if (step.do === 'hide') {
             if (!hidden.delete(step.name)) hidden.add(step.name);
-            const slot = log.find(step.name);
+            const slot = log.find(keyOf.get(step.name) ?? '');
             if (slot !== undefined) log.touch(slot);
           } else {
             const peer = peers[step.peer];
@@ -316,6 +411,8 @@ describe('random writes, refusals, drops and reconnects', () => {
             if (step.do === 'flush') peer.draft ??= peer.subscription.next();
             else if (step.do === 'ack') apply(peer);
             else if (step.do === 'nack') apply(peer, step.name);
+            else if (step.do === 'nack-unnamed') apply(peer, '');
+            else if (step.do === 'retry') peer.subscription.retry();
             else {
               peer.subscription.close();
               peer.draft = null;
@@ -327,7 +424,8 @@ describe('random writes, refusals, drops and reconnects', () => {
         const expected = new Map([...truth].filter(([key]) => !hidden.has(key)));
         for (const peer of peers) {
           for (let round = 0; round < 20; round += 1) {
-            peer.draft ??= peer.subscription.next(true);
+            peer.subscription.retry();
+            peer.draft ??= peer.subscription.next();
             apply(peer);
           }
           expect(new Map([...peer.rows].sort())).toEqual(new Map([...expected].sort()));

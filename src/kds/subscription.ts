@@ -9,14 +9,14 @@ import type { Slot, TypeLog } from './type-log.ts';
 export type PeerView = {
   readonly canSee: (entry: Entry) => boolean;
   readonly form: Form;
-  /** Bytes of the largest resource that the peer can be sent: a larger one must not keep back the others of its type. */
+  /** Bytes of resources and names that a message can hold: a larger resource must not keep back the others of its type. */
   readonly largestBytes: number;
 };
 
 export type SubscriptionOptions = {
   /** Versions the peer says it has, by wire name; null where it did not say and gets the full state (decisions D29). */
   readonly known: ReadonlyMap<string, string> | null;
-  /** Bytes of resources after which a response ends; what is left follows after the acknowledgement. */
+  /** Bytes of resources and names after which a response ends; what is left follows after the acknowledgement. */
   readonly chunkBytes: number;
 };
 
@@ -24,34 +24,66 @@ export type SubscriptionOptions = {
 export type Draft = {
   readonly entries: readonly Uint8Array[];
   readonly removed: readonly string[];
+  /** Of resources and names. */
   readonly bytes: number;
   /** More of the full state follows: what is not named yet is not gone. */
   readonly isPartial: boolean;
 };
 
 /** A response that waits for its answer: what it brought, and what it took away. */
-type Pending = { readonly added: readonly Slot[]; readonly gone: readonly Slot[]; readonly upTo: number };
+type Pending = {
+  readonly added: readonly Slot[];
+  readonly gone: readonly Slot[];
+  readonly upTo: number;
+  /** The full state in one message. */
+  readonly isWhole: boolean;
+};
 
-/** A response in the making. */
+/** Bytes of tag and length beside a removed name. */
+const NAME_BYTES = 5;
+
+/** A response in the making. What finds no room in it is not taken; the first thing always is. */
 class Building {
   readonly entries: Uint8Array[] = [];
   readonly removed = new Set<string>();
   readonly added: Slot[] = [];
   readonly gone: Slot[] = [];
   bytes = 0;
+  readonly #fullBytes: number;
+  readonly #mostBytes: number;
+
+  /** Ends after `fullBytes`, and never holds more than `mostBytes`. */
+  constructor(fullBytes: number, mostBytes: number) {
+    this.#fullBytes = fullBytes;
+    this.#mostBytes = mostBytes;
+  }
 
   get isEmpty(): boolean {
     return this.entries.length === 0 && this.removed.size === 0;
   }
 
-  add(slot: Slot, bytes: Uint8Array): void {
+  add(slot: Slot, bytes: Uint8Array): boolean {
+    if (!this.#reserve(bytes.length)) return false;
     this.entries.push(bytes);
-    this.bytes += bytes.length;
     this.added.push(slot);
+    return true;
+  }
+
+  remove(name: string, slot?: Slot): boolean {
+    if (!this.removed.has(name) && !this.#reserve(Buffer.byteLength(name) + NAME_BYTES)) return false;
+    this.removed.add(name);
+    if (slot !== undefined) this.gone.push(slot);
+    return true;
   }
 
   finish(isPartial: boolean): Draft {
     return { entries: this.entries, removed: [...this.removed], bytes: this.bytes, isPartial };
+  }
+
+  #reserve(bytes: number): boolean {
+    if (!this.isEmpty && (this.bytes >= this.#fullBytes || this.bytes + bytes > this.#mostBytes)) return false;
+    this.bytes += bytes;
+    return true;
   }
 }
 
@@ -69,6 +101,8 @@ export class Subscription {
   #answered = false;
   #firstWalk = true;
   readonly #refused = new Set<Slot>();
+  /** Those of the refused that are due once more. */
+  #retry = new Set<Slot>();
   readonly #withheld = new Map<Slot, string>();
 
   constructor(log: TypeLog, view: PeerView, { known, chunkBytes }: SubscriptionOptions) {
@@ -106,69 +140,93 @@ export class Subscription {
 
   /** Wire name → why the peer should have it and cannot take it (decisions D26). */
   get withheld(): ReadonlyMap<string, string> {
-    return new Map([...this.#withheld].filter(([slot]) => slot.entry !== null).map(([slot, reason]) => [slot.wireName, reason]));
+    return new Map([...this.#withheld].map(([slot, reason]) => [slot.wireName, reason]));
   }
 
-  /**
-   * The next response, or null when there is nothing to say. The first is due even when it is empty (kds-wire 2.3).
-   * @param retryRefused send what the peer refused once more
-   */
-  next(retryRefused = false): Draft | null {
+  /** What the peer refused is sent once more, as soon as no response is without its answer. */
+  retry(): void {
+    this.#retry = new Set(this.#refused);
+  }
+
+  /** The next response, or null when there is nothing to say. The first is due even when it is empty (kds-wire 2.3). */
+  next(): Draft | null {
     if (this.#pending !== null) return null;
-    const draft = new Building();
-    if (retryRefused) {
-      const again = [...this.#refused].filter((slot) => slot.position <= this.#sent);
-      this.#refused.clear();
-      for (const slot of again) this.#take(slot, draft);
-    }
-    const { upTo, complete } = this.#walk(draft);
-    if (complete) for (const name of this.#known?.keys() ?? []) draft.removed.add(name);
-    this.#sent = upTo;
+    for (const slot of this.#withheld.keys()) if (slot.entry === null) this.#withheld.delete(slot);
     const isFullState = this.#full && this.#firstWalk;
+    // Kuma takes the full state in one message, and prunes after it (engine 1); other peers are told that more follows.
+    const isWhole = isFullState && this.#view.form !== 'native';
+    const draft = isWhole ? new Building(Infinity, Infinity) : new Building(this.#chunkBytes, this.#view.largestBytes);
+    const complete = this.#takeRefused(draft) && this.#walk(draft) && this.#takeUnmet(draft);
     if (complete) {
       this.#firstWalk = false;
       this.#known = null;
     }
+    const upTo = this.#sent;
     if (draft.isEmpty && this.#answered && !isFullState) {
       this.#acknowledged = upTo;
       return null;
     }
     for (const slot of draft.added) this.#hold(slot);
     this.#answered = true;
-    this.#pending = { added: draft.added, gone: draft.gone, upTo };
+    this.#pending = { added: draft.added, gone: draft.gone, upTo, isWhole };
     return draft.finish(isFullState && !complete);
   }
 
-  /** Takes what is newer than the last response, until the response is full or the log ends. */
-  #walk(draft: Building): { upTo: number; complete: boolean } {
-    // Kuma takes the full state in one message, and prunes after it (engine 1); other peers are told that more follows.
-    const isWhole = this.#full && this.#firstWalk && this.#view.form !== 'native';
-    const limit = isWhole ? Infinity : this.#chunkBytes;
-    let upTo = this.#sent;
-    for (const slot of this.log.since(this.#sent)) {
-      if (draft.bytes >= limit) return { upTo, complete: false };
-      // A name that goes and comes again needs two responses: in one it would be an update (engine 7).
-      if (slot.entry !== null && draft.removed.has(this.#nameOf(slot))) return { upTo, complete: false };
-      this.#refused.delete(slot);
-      this.#take(slot, draft);
-      upTo = slot.position;
+  /** What is to be tried again. @returns false where the response is full before the end, as the two below */
+  #takeRefused(draft: Building): boolean {
+    if (this.#retry.size === 0) return true;
+    const filled = this.#filledNames();
+    for (const slot of this.#retry) {
+      // What changed since is met in the log.
+      const isDue = this.#refused.has(slot) && slot.position <= this.#sent;
+      // Another slot has filled the name: to take it away now would take that one's.
+      if (isDue && slot.entry === null && filled.has(this.#nameOf(slot))) this.#release(slot);
+      else if (isDue && !this.#take(slot, draft)) return false;
+      if (isDue) this.#refused.delete(slot);
+      this.#retry.delete(slot);
     }
-    return { upTo: this.log.position, complete: true };
+    return true;
   }
 
-  #take(slot: Slot, draft: Building): void {
-    const name = this.#nameOf(slot);
-    const sendable = this.#encodingOf(slot);
-    if (sendable === null) {
-      if (!this.#held.has(slot.index)) return;
-      draft.removed.add(name);
-      draft.gone.push(slot);
-      return;
+  /** The names of what the peer was sent and is still there, if one to be taken away is tried again. */
+  #filledNames(): Set<string> {
+    const names = new Set<string>();
+    if (![...this.#retry].some(({ entry }) => entry === null)) return names;
+    for (const slot of this.log.since(0)) if (slot.entry !== null && this.#held.has(slot.index)) names.add(this.#nameOf(slot));
+    return names;
+  }
+
+  /** What is newer than the last response. */
+  #walk(draft: Building): boolean {
+    for (const slot of this.log.since(this.#sent)) {
+      if (!this.#take(slot, draft)) return false;
+      this.#refused.delete(slot);
+      this.#sent = slot.position;
     }
-    const isKnown = this.#known?.get(name) === sendable.version;
+    this.#sent = this.log.position;
+    return true;
+  }
+
+  /** What the peer has and the log has not. */
+  #takeUnmet(draft: Building): boolean {
+    for (const name of this.#known?.keys() ?? []) {
+      if (!draft.remove(name)) return false;
+      this.#known?.delete(name);
+    }
+    return true;
+  }
+
+  /** @returns false where it has to wait for another response */
+  #take(slot: Slot, draft: Building): boolean {
+    const name = this.#nameOf(slot);
+    // A name that goes and comes again needs two responses: in one it would be an update (engine 7).
+    if (slot.entry !== null && draft.removed.has(name)) return false;
+    const sendable = this.#encodingOf(slot);
+    if (sendable === null) return !this.#held.has(slot.index) || draft.remove(name, slot);
+    if (this.#known?.get(name) === sendable.version) this.#hold(slot);
+    else if (!draft.add(slot, sendable.bytes)) return false;
     this.#known?.delete(name);
-    if (isKnown) this.#hold(slot);
-    else draft.add(slot, sendable.bytes);
+    return true;
   }
 
   /** Null where the peer must not or cannot have it. */
@@ -203,22 +261,34 @@ export class Subscription {
   }
 
   /**
-   * The peer refused the pending response, or part of it. The rest counts as stored; what was refused is tried again
-   * when it changes, or by `next(true)` (engine 15).
-   * @param names wire names that it refused; empty where it did not say, which means any of them
+   * The peer refused the pending response, or part of it. The rest counts as stored; what was refused is sent again when it
+   * changes, or after `retry` (engine 15).
+   * @param names wire names that it refused; empty where it did not say: any of what it was to store, as a Kuma peer refuses
+   *   no removal (kds-wire 6.2)
    * @returns the wire names concerned
    */
   reject(names: readonly string[]): string[] {
     const pending = this.#pending;
     if (pending === null) return [];
     const said = new Set(names);
-    const isRefused = (slot: Slot): boolean => said.size === 0 || said.has(slot.wireName) || said.has(slot.plainName);
-    const refused = [...pending.added, ...pending.gone].filter(isRefused);
+    const isNamed = ({ wireName, plainName }: Slot): boolean => said.has(wireName) || said.has(plainName);
+    const refused = said.size === 0 ? pending.added : [...pending.added, ...pending.gone].filter(isNamed);
     this.#pending = null;
     this.#acknowledged = pending.upTo;
-    for (const slot of pending.gone) if (!isRefused(slot)) this.#release(slot);
+    for (const slot of pending.gone) if (!isNamed(slot)) this.#release(slot);
     for (const slot of refused) this.#refused.add(slot);
     return refused.map((slot) => slot.wireName);
+  }
+
+  /**
+   * The pending response was a whole full state and could not be sent: the peer has nothing of it, and the next response is
+   * the full state as it is then. Any other response stays pending.
+   */
+  withdraw(): void {
+    if (this.#pending?.isWhole !== true) return;
+    this.close();
+    this.#sent = 0;
+    this.#firstWalk = true;
   }
 
   /** Lets go of every slot; the stream is gone. */

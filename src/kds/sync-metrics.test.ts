@@ -61,6 +61,17 @@ describe('the metrics of the protocol', () => {
     expect(await lines('kds_zone_active_connections')).toEqual([]);
   });
 
+  it('count no stream of a deleted zone that ends after it, and count the next from nothing', async () => {
+    const { metrics, observe, lines } = setUp();
+    observe(opened);
+    metrics.forget('east');
+    observe(closed);
+    expect(await lines('kds_delta_streams_active')).toEqual(['kds_delta_streams_active{zone="Global"} 0']);
+    expect(await lines('kds_zone_active_connections')).toEqual([]);
+    observe({ ...opened, streamId: 's2' });
+    expect(await lines('kds_zone_active_connections')).toEqual(['kds_zone_active_connections{zone_name="east",zone="Global"} 1']);
+  });
+
   it('show how long a zone has not accepted a type', async () => {
     const { observe, lines, pass } = setUp();
     const series = (value: number): string[] => [`meridian_sync_lag_seconds{zone="east",resource_type="MeshTimeout"} ${value}`];

@@ -14,7 +14,7 @@ export type SyncMetricsOptions = {
 export type SyncMetrics = {
   /** Takes an event in; never throws, never waits. */
   observe(event: SyncEvent): void;
-  /** Drops the series of a zone that was deleted. */
+  /** Drops the series of a zone that was deleted; streams of it that are still open count no more. */
   forget(zone: string): void;
 };
 
@@ -75,7 +75,7 @@ export function createSyncMetrics({ registry, side, now = () => new Date() }: Sy
   });
 
   const serverStream: StreamKind = side.mode === 'global' ? 'globalToZone' : 'zoneToGlobal';
-  const open = new Map<string, StreamKind>();
+  const open = new Map<string, { readonly stream: StreamKind; readonly zone: string }>();
   const zoneOf = (event: SyncEvent): string => (side.mode === 'global' ? event.peer : side.zone);
 
   function count(stream: StreamKind, zone: string, by: 1 | -1): void {
@@ -87,7 +87,7 @@ export function createSyncMetrics({ registry, side, now = () => new Date() }: Sy
     const zone = zoneOf(event);
     switch (event.kind) {
       case 'opened':
-        open.set(event.streamId, event.stream);
+        open.set(event.streamId, { stream: event.stream, zone });
         count(event.stream, zone, 1);
         if (event.stream === serverStream) pending.open(zone, event.streamId);
         break;
@@ -125,6 +125,12 @@ export function createSyncMetrics({ registry, side, now = () => new Date() }: Sy
   return {
     observe,
     forget(zone) {
+      // Their ends come later, and would count down from nothing.
+      for (const [streamId, { stream, zone: owner }] of open) {
+        if (owner !== zone) continue;
+        open.delete(streamId);
+        count(stream, zone, -1);
+      }
       connections.remove({ zone_name: zone });
       pending.forget(zone);
       lag.reset();

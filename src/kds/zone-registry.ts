@@ -7,4 +7,9 @@ export interface ZoneRegistry {
   isEnabled(zone: string): boolean;
   /** Calls back when a zone was disabled, enabled, created or deleted. Returns the way to stop. */
   onChange(listener: (zone: string) => void): () => void;
+  /**
+   * Calls back when the row of a zone went, and all it owns with it, even if one of its name is there again. Returns the way to
+   * stop.
+   */
+  onGone(listener: (zone: string) => void): () => void;
 }

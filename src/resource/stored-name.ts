@@ -1,4 +1,10 @@
 // A resource with a namespace is stored as `name.namespace`, with display name `name` (decisions D2).
+import type { TypeInfo } from './type-registry.ts';
+
+/** Kubernetes gives these no namespace (Mesh, Zone, insights): a label that names one is a label like any other. */
+export function isClusterWide({ scope, codec, adminOnly }: TypeInfo): boolean {
+  return scope === 'Global' && codec.kind === 'proto' && !adminOnly;
+}
 
 /**
  * The name of the row and the name for people of what a caller calls `name`.

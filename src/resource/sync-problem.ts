@@ -1,5 +1,6 @@
 // What of a zone's sync does not work, for people: which resources a peer refuses or cannot take, and why. ZoneInsight has no
 // field for it, so it is kept in the status of the row, which Kuma leaves empty (kds-wire 7). Pure.
+import { storablePart } from './storable-text.ts';
 import type { JsonObject } from './types.ts';
 
 export type SyncProblem = {
@@ -21,6 +22,7 @@ export type SyncProblems = readonly SyncProblem[];
 
 const MOST_NAMES = 10;
 const LONGEST_MESSAGE = 2_000;
+const LONGEST_NAME = 400;
 
 export function describeProblem(
   { stream, type, kind }: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,
@@ -28,8 +30,10 @@ export function describeProblem(
   message: string,
   time: Date,
 ): SyncProblem {
-  const names = resources.slice(0, MOST_NAMES);
-  return { stream, type, kind, resources: names, count: resources.length, message: message.slice(0, LONGEST_MESSAGE), time };
+  // Names and text are the peer's.
+  const names = resources.slice(0, MOST_NAMES).map((name) => storablePart(name, LONGEST_NAME));
+  const count = resources.length;
+  return { stream, type, kind, resources: names, count, message: storablePart(message, LONGEST_MESSAGE), time };
 }
 
 /** The list with this problem in place of the one before it; null takes that away. The same list comes back if nothing changes. */

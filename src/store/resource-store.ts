@@ -13,8 +13,13 @@ export type ListQuery = {
   readonly offset?: number;
 };
 
-/** The rows of some types; of those with these labels or this beginning of the stored name, where any of the two is given. */
-export type OutlineQuery = { readonly types: readonly string[]; readonly labels?: Labels; readonly namePrefix?: string };
+/** The rows of some types; of those with these labels, this beginning of the stored name or this owner, where any is given. */
+export type OutlineQuery = {
+  readonly types: readonly string[];
+  readonly labels?: Labels;
+  readonly namePrefix?: string;
+  readonly owner?: ResourceKey;
+};
 
 /** A row in name only; equal stamps of one key mean that nothing of it has changed. */
 export type Stamp = ResourceKey & { readonly stamp: string };

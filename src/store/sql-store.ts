@@ -21,7 +21,7 @@ import type {
 } from './resource-store.ts';
 import { StoreHealth } from './store-health.ts';
 import { isUnavailable } from './unavailable.ts';
-import { isOneStatement, requireFence, runWrites } from './write-batch.ts';
+import { canExist, isOneStatement, requireFence, runWrites } from './write-batch.ts';
 
 type OutlineRow = {
   type: string;
@@ -61,8 +61,9 @@ export class SqlStore implements ResourceStore {
   }
 
   async getMany(keys: readonly ResourceKey[]): Promise<Resource[]> {
-    if (keys.length === 0) return [];
-    const input = JSON.stringify(keys.map(({ type, mesh, name }) => ({ type, mesh, name })));
+    const possible = keys.filter(canExist);
+    if (possible.length === 0) return [];
+    const input = JSON.stringify(possible.map(({ type, mesh, name }) => ({ type, mesh, name })));
     return await this.#rows(sql`select ${columns} from jsonb_to_recordset(${input}::jsonb) as k(type text, mesh text, name text)
       join resources r on r.type = k.type and r.mesh = k.mesh and r.name = k.name`);
   }
@@ -82,10 +83,13 @@ export class SqlStore implements ResourceStore {
     return rows.map(({ mesh, name, stamp }) => ({ type: query.type, mesh, name, stamp }));
   }
 
-  async outline({ types, labels, namePrefix }: OutlineQuery): Promise<Outline[]> {
+  async outline({ types, labels, namePrefix, owner }: OutlineQuery): Promise<Outline[]> {
     const either = [
       ...(labels === undefined ? [] : [sql`r.labels @> ${JSON.stringify(labels)}::jsonb`]),
       ...(namePrefix === undefined ? [] : [sql`r.name like ${`${escapeLike(namePrefix)}%`}`]),
+      ...(owner === undefined
+        ? []
+        : [sql`(r.owner_type = ${owner.type} and r.owner_mesh = ${owner.mesh} and r.owner_name = ${owner.name})`]),
     ];
     const rows = await this.#try(() =>
       sql<OutlineRow>`select r.type, r.mesh, r.name, r.version, r.labels::text as labels, r.sync_version, r.owner_type, r.owner_mesh, r.owner_name

@@ -2,6 +2,7 @@
 // Every write gets its own outcome; one that cannot be stored does not touch the others.
 import { sql, type Kysely } from 'kysely';
 import { MeridianError } from '../base/errors.ts';
+import { isStorable, isStorableJson } from '../resource/storable-text.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { Tables } from './database.ts';
 import type { Fence, Write, WriteOutcome } from './resource-store.ts';
@@ -26,9 +27,13 @@ export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<Write
   const inserts: Indexed<Content>[] = [];
   const updates: Indexed<Content>[] = [];
   for (const [index, write] of writes.entries()) {
-    const message = write.op === 'delete' ? null : unstorable(write);
+    if (write.op === 'delete') {
+      if (canExist(write.key)) deletes.push({ index, write });
+      else outcomes[index] = { result: 'missing' };
+      continue;
+    }
+    const message = unstorable(write);
     if (message !== null) outcomes[index] = { result: 'rejected', message };
-    else if (write.op === 'delete') deletes.push({ index, write });
     else if (write.op === 'update') updates.push({ index, write });
     else inserts.push({ index, write });
   }
@@ -146,16 +151,17 @@ function unstorable({ key, labels, status }: Content): string | null {
   ] as const;
   for (const [field, value, most] of limits) {
     if (Array.from(value).length > most) return `${field}: must have at most ${String(most)} characters`;
-    if (!isText(value)) return `${field}: must be valid text`;
+    if (!isStorable(value)) return `${field}: must be valid text`;
   }
-  if (!Object.entries(labels).every(([name, value]) => isText(name) && isText(value))) return 'labels: must be valid text';
-  if (status !== undefined && !isText(JSON.stringify(status).replaceAll('\\u0000', '\0'))) return 'status: must be valid text';
+  // Both are jsonb; a spec is JSON in a text column, which keeps any string in its escaped form.
+  if (!isStorableJson(labels)) return 'labels: must be valid text';
+  if (!isStorableJson(status)) return 'status: must be valid text';
   return null;
 }
 
-/** PostgreSQL holds neither NUL nor half a surrogate pair. */
-function isText(value: string): boolean {
-  return !value.includes('\0') && value.isWellFormed();
+/** No row can have another key, and to look for one fails the statement. */
+export function canExist({ type, mesh, name }: ResourceKey): boolean {
+  return isStorable(type) && isStorable(mesh) && isStorable(name);
 }
 
 function contentOf({ key, labels, spec, status, syncVersion }: Content): Record<string, unknown> {

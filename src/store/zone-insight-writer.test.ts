@@ -87,6 +87,58 @@ describe('ZoneInsightWriter', () => {
     expect((await spec())['healthCheck']).toEqual({ time: '2026-01-01T00:00:00Z' });
   });
 
+  it('forgets a zone whose Zone row is gone as soon as no stream of it is open', async () => {
+    const { writer, store, clock, spec } = setUp();
+    let attempts = 0;
+    store.beforeWrite = () => {
+      attempts += 1;
+      return { result: 'rejected', message: 'its owner Zone "east" does not exist' };
+    };
+    writer.observe(opened);
+    await clock.advance(10_000);
+    expect(attempts).toBeGreaterThan(1);
+    writer.observe({ kind: 'closed', peer: 'east', streamId: 's1', stream: 'globalToZone' });
+    await clock.advance(10_000);
+    expect(writer.size).toBe(0);
+    const before = attempts;
+    await writer.flush();
+    expect(attempts).toBe(before);
+    // Made again, it begins anew.
+    store.beforeWrite = () => undefined;
+    await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name: 'east' }, labels: {}, spec: {} });
+    writer.observe({ ...opened, streamId: 's2' });
+    await writer.flush();
+    expect(subscriptionsOf(await spec())).toMatchObject([{ id: 's2' }]);
+  });
+
+  it('tries what is refused again only when there is news', async () => {
+    const { writer, store, clock, spec } = setUp();
+    await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name: 'east' }, labels: {}, spec: {} });
+    let attempts = 0;
+    store.beforeWrite = () => {
+      attempts += 1;
+      return { result: 'rejected', message: 'no room' };
+    };
+    writer.observe(opened);
+    await clock.advance(10_000);
+    const before = attempts;
+    await writer.flush();
+    expect(attempts).toBe(before);
+    store.beforeWrite = () => undefined;
+    writer.observe(sent);
+    await writer.flush();
+    expect(isOnline(await spec())).toBe(true);
+  });
+
+  it('is told to forget a zone, and keeps one of which a stream is open', async () => {
+    const { writer } = setUp();
+    writer.observe({ kind: 'healthCheck', peer: 'east' });
+    writer.observe({ ...opened, peer: 'west' });
+    for (const zone of ['east', 'west', 'unknown']) writer.forget(zone);
+    expect(writer.size).toBe(1);
+    await writer.flush();
+  });
+
   it('waits for a Zone row that is not there yet, and survives a store that fails', async () => {
     const { writer, store, clock, spec } = setUp();
     let attempts = 0;

@@ -1,5 +1,6 @@
 // Keeps ZoneInsight rows in step with what the streams of this process do (kds-wire 2.6). `observe` only folds in memory, so no
-// stream ever waits for the store; one write per zone is in flight, and events meanwhile go together in the next.
+// stream ever waits for the store; one write per zone is in flight, and events meanwhile go together in the next. Nothing is kept
+// of a zone that is gone.
 import { isDeepStrictEqual } from 'node:util';
 import { every, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
@@ -38,6 +39,9 @@ const RETRY_DELAYS_MS = [0, 50, 250, 1000, 2000];
 
 /** What people look for at once; counts may wait. */
 const AT_ONCE: ReadonlySet<InsightEvent['kind']> = new Set(['opened', 'closed', 'node']);
+
+/** Why a state is not stored. `refused`: trying again with the same is of no use. */
+type Failure = { readonly kind: 'failed' | 'refused'; readonly reason: string };
 
 type Entry = { state: InsightState; dirty: boolean; flushing: Promise<void> | null };
 
@@ -82,6 +86,17 @@ export class ZoneInsightWriter {
     await Promise.all(waiting.map(([zone, entry]) => this.#flushZone(zone, entry)));
   }
 
+  /** Lets go of a zone that was deleted; one of which a stream is open follows when that has ended. */
+  forget(zone: string): void {
+    const entry = this.#entries.get(zone);
+    if (entry !== undefined && !hasOpenStream(entry)) this.#entries.delete(zone);
+  }
+
+  /** How many zones are kept in memory. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
   #changeAll(edit: (state: InsightState) => InsightState): void {
     for (const entry of this.#entries.values()) {
       const state = edit(entry.state);
@@ -113,24 +128,41 @@ export class ZoneInsightWriter {
         entry.state = dropStored(entry.state, state);
         continue;
       }
-      entry.dirty = true;
-      this.#options.log.warn({ zone, reason: failure }, 'the insight of the zone could not be stored; it is tried again');
+      if (failure.kind === 'failed') entry.dirty = true;
+      else if (await this.#isGone(zone)) this.forget(zone);
+      if (this.#entries.get(zone) === entry)
+        this.#options.log.warn(
+          { zone, reason: failure.reason },
+          'the insight of the zone could not be stored; it is tried again',
+        );
       break;
     }
     // In the same step as the last look at `dirty`: an event that comes now starts the next flush.
     entry.flushing = null;
   }
 
+  /** True when the store says that there is no such Zone; false too while it says nothing. */
+  async #isGone(zone: string): Promise<boolean> {
+    const find = this.#options.store.get({ type: 'Zone', mesh: '', name: zone });
+    return await find.then(
+      (row) => row === undefined,
+      () => false,
+    );
+  }
+
   /** Merges and writes with retries. Returns null, or why it did not work. */
-  async #store(zone: string, state: InsightState): Promise<string | null> {
-    let failure = '';
+  async #store(zone: string, state: InsightState): Promise<Failure | null> {
+    let failure: Failure = { kind: 'failed', reason: '' };
     for (const delay of [...RETRY_DELAYS_MS, 0]) {
       try {
         const outcome = await this.#mergeInto(zone, state);
         if (outcome === null || outcome.result === 'created' || outcome.result === 'updated') return null;
-        failure = outcome.result === 'rejected' ? outcome.message : outcome.result;
+        failure =
+          outcome.result === 'rejected'
+            ? { kind: 'refused', reason: outcome.message }
+            : { kind: 'failed', reason: outcome.result };
       } catch (error) {
-        failure = messageOf(error);
+        failure = { kind: 'failed', reason: messageOf(error) };
         if (!(error instanceof MeridianError)) return failure;
       }
       if (delay > 0) await this.#options.clock.sleep(delay, this.#stop.signal);
@@ -150,4 +182,8 @@ export class ZoneInsightWriter {
     if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;
     return store.write({ op: 'update', key, labels: row.labels, spec, status, expectVersion: row.version });
   }
+}
+
+function hasOpenStream({ state }: Entry): boolean {
+  return state.subscriptions.some(({ disconnectTime }) => disconnectTime === null);
 }

@@ -26,6 +26,13 @@ describe('the admission of a global', () => {
     expect(await clusterAdmission(store, 'grpc://g:1')).toBeNull();
   });
 
+  it('counts an id that a control plane of Kuma received: it has the mark of a copy and no version', async () => {
+    const store = new TinyStore();
+    await store.write({ op: 'create', key, labels, spec: { config: 'ours' } });
+    const admission = await clusterAdmission(store, 'grpc://g:1');
+    expect(() => admission?.check([config('theirs')])).toThrow(/"theirs".*"ours"/);
+  });
+
   it('lets the known cluster in, and refuses another or none with what to do', async () => {
     const store = new TinyStore();
     await store.write({ op: 'create', key, labels, spec: { config: 'ours' }, syncVersion: 'v' });

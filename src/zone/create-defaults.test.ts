@@ -33,6 +33,17 @@ describe('the defaults of a zone', () => {
     expect(await store.get({ type: 'Zone', mesh: '', name: 'east' })).toMatchObject({ spec: { enabled: true }, version: 0 });
   });
 
+  it.each([
+    ['drop the id of the cluster that the zone made when it was on its own', {}, undefined],
+    ['keep the id of the cluster that a control plane of Kuma received', { 'kuma.io/origin': 'global' }, 'id'],
+  ])('%s', async (_, labels, kept) => {
+    const store = new TinyStore();
+    const key = { type: 'Config', mesh: '', name: 'kuma-cluster-id' };
+    await store.write({ op: 'create', key, labels, spec: { config: 'id' } });
+    await createZoneDefaults(store, { name: 'east', hasGlobal: true }, all);
+    expect((await store.get(key))?.spec['config']).toBe(kept);
+  });
+
   it('on its own are those of a global too, as resources of the zone', async () => {
     const store = new TinyStore();
     await createZoneDefaults(store, { name: 'east', hasGlobal: false }, all);

@@ -6,6 +6,7 @@ import { sanitizedConfig, type Config } from '../base/config.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
+import { requireReadable } from '../control-plane/readable-files.ts';
 import { sinkOf, sourceOf } from '../control-plane/store-ports.ts';
 import { aborted, together } from '../control-plane/supervise.ts';
 import { Changelog } from '../kds/changelog.ts';
@@ -20,6 +21,7 @@ import { runServices, type ServicesOptions } from './services/run-services.ts';
 /** Runs a zone until the signal aborts. Rejects with a MeridianError if it cannot start. */
 export async function run(config: Config, context: Context): Promise<void> {
   const { name, globalAddress } = config.multizone.zone;
+  if (globalAddress !== '') await requireReadable(filesOf(config));
   await runHost({
     side: { mode: 'zone', zone: name, hasGlobal: globalAddress !== '' },
     config,
@@ -73,8 +75,15 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
   const options: KdsClientOptions = {
     zone: name,
     address: address.host,
-    tls: () => tlsOf(config),
-    authorization: () => readTokenFile(kds.auth.tokenFile),
+    // Both ask for all files first: whatever is missing is then told in one sentence, and once.
+    tls: async () => {
+      await requireReadable(filesOf(config));
+      return await tlsOf(config);
+    },
+    authorization: async () => {
+      await requireReadable(filesOf(config));
+      return await readTokenFile(kds.auth.tokenFile);
+    },
     maxMessageBytes: kds.maxMsgSize,
     node: { version: productVersion, instanceId: host.instanceId, config: JSON.stringify(sanitizedConfig(config)) },
     changelog,
@@ -92,6 +101,18 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
     (either) => changelog.run(either),
     (either) => runKdsClient(options, either),
   );
+}
+
+/** What a connection to global is made with. A file that goes away later is waited for; at the start it must be there. */
+function filesOf({ multizone }: Config): Record<string, string> {
+  const { globalAddress, kds } = multizone.zone;
+  const tls = globalAddress.startsWith('grpcs://');
+  return {
+    'multizone.zone.kds.rootCaFile': tls ? kds.rootCaFile : '',
+    'multizone.zone.kds.tlsCertFile': tls ? kds.tlsCertFile : '',
+    'multizone.zone.kds.tlsKeyFile': tls ? kds.tlsKeyFile : '',
+    'multizone.zone.kds.auth.tokenFile': kds.auth.tokenFile,
+  };
 }
 
 async function tlsOf({ multizone }: Config): Promise<KdsClientTls | null> {

@@ -179,6 +179,7 @@ describe('a zone', () => {
   });
 
   it('joins as soon as its file holds a token, without a restart', async () => {
+    await writeFile(file('east.token'), '');
     east.env['MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE'] = file('east.token');
     east.start();
     await expect.poll(() => east.lastWords(), WAIT).toContain('multizone.zone.kds.auth.tokenFile');

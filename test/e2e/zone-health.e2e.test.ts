@@ -1,6 +1,8 @@
 // What people must be told of a zone: resources that do not get through, and a global that is not its own.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
+import { isOnline } from '../../src/resource/zone-insight.ts';
 import { ControlPlane, freePort, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
 
@@ -43,6 +45,19 @@ describe('a zone that is not well', () => {
     await east.psql.query(`update resources set spec = replace(spec, '0.0.0.0', '192.0.2.2') where name = 'bad'`);
     await expect.poll(stored, WAIT).toContain(refused);
     for (const cp of [fleet.global, east]) await expect.poll(() => problemsOf(cp, 'east'), WAIT).toEqual([]);
+  });
+
+  it('is joined anew when its Zone row is deleted while it is connected', async () => {
+    const before = await fleet.global.rows('Dataplane');
+    expect(before.size).toBe(2);
+    await fleet.global.psql.query(`delete from resources where type = 'Zone' and name = 'east'`);
+    await expect.poll(() => fleet.global.rows('Dataplane'), WAIT).toEqual(before);
+    expect([...(await fleet.global.rows('Zone')).keys()]).toEqual(['east']);
+    const online = async (): Promise<boolean> => {
+      const insight = (await fleet.global.rows('ZoneInsight')).get('east');
+      return insight !== undefined && isOnline(insight.spec as JsonObject);
+    };
+    await expect.poll(online, WAIT).toBe(true);
   });
 
   it('obeys no global of another cluster until it is told to (engine 14)', async () => {

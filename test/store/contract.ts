@@ -129,6 +129,44 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
       expect(await store.count({ type: 'MeshTimeout' })).toBe(2);
     });
 
+    it.each<[string, object]>([
+      ['half a surrogate pair', { m: ['x', { y: '\ud800' }] }],
+      ['half a surrogate pair in a key', { 'a\udc00': 1 }],
+      ['NUL', { m: '\0' }],
+    ])('refuse a status with %s and store the others (pain 11062)', async (_, status) => {
+      const outcomes = await store.writeBatch([
+        create(timeout('bad'), { status: { ...status } }),
+        create(timeout('good'), { status: { m: 'a text with \\u0000, \\ud800 and 😀' } }),
+      ]);
+      expect(outcomes).toEqual([
+        { result: 'rejected', message: 'status: must be valid text' },
+        { result: 'created', version: 0 },
+      ]);
+      expect((await store.get(timeout('good')))?.status).toEqual({ m: 'a text with \\u0000, \\ud800 and 😀' });
+    });
+
+    it('refuse labels that are no text, and keep any spec', async () => {
+      const spec = { 'k\ud800': ['\0', '\udc00', '\\u0000'] };
+      const outcomes = await store.writeBatch([
+        create(timeout('a'), { labels: { team: '\ud800' } }),
+        create(timeout('b'), { labels: { 'te\0am': 'x' } }),
+        create(timeout('c'), { spec }),
+      ]);
+      expect(outcomes.map(({ result }) => result)).toEqual(['rejected', 'rejected', 'created']);
+      expect((await store.get(timeout('c')))?.spec).toEqual(spec);
+    });
+
+    it('and reads pass over names that no row can have (pain 11062)', async () => {
+      const never = [timeout('nul\0'), timeout('half\ud800'), { ...timeout('a'), mesh: '\0' }];
+      await store.write(create(timeout('a')));
+      expect((await store.getMany([...never, timeout('a')])).map(({ name }) => name)).toEqual(['a']);
+      const reads = await Promise.all([...never, timeout('a')].map((key) => store.get(key)));
+      expect(reads.map((row) => row?.name)).toEqual([undefined, undefined, undefined, 'a']);
+      const deletes = [...never, timeout('a')].map((key): Write => ({ op: 'delete', key }));
+      const outcomes = await store.writeBatch(deletes);
+      expect(outcomes.map(({ result }) => result)).toEqual(['missing', 'missing', 'missing', 'deleted']);
+    });
+
     it('may hold an owner and what it owns, which goes with it', async () => {
       const outcomes = await store.writeBatch([create(timeout('owned'), { owner: mesh }), create(mesh)]);
       expect(outcomes.map(({ result }) => result)).toEqual(['created', 'created']);
@@ -171,6 +209,27 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
         subject.db,
       );
       expect((await store.list({ type: 'MeshTimeout' })).map(({ labels }) => labels)).toEqual([{}, {}]);
+    });
+  });
+
+  describe('outlines', () => {
+    it('find rows by labels, by the beginning of the name, or by the owner', async () => {
+      const owner: ResourceKey = { type: 'Zone', mesh: '', name: 'east' };
+      const other = { ...owner, name: 'west' };
+      await store.writeBatch([create(owner), create(other)]);
+      await store.writeBatch([
+        create(timeout('labelled'), { labels: { zone: 'east' } }),
+        create(timeout('east.named')),
+        create(timeout('owned'), { owner }),
+        create(timeout('of-another'), { owner: other }),
+        create(timeout('nobodys')),
+        create({ ...timeout('other-type'), type: 'MeshRetry' }, { owner }),
+      ]);
+      const found = async (query: object): Promise<string[]> =>
+        (await store.outline({ types: ['MeshTimeout'], ...query })).map(({ name }) => name).sort();
+      expect(await found({ owner })).toEqual(['owned']);
+      expect(await found({ labels: { zone: 'east' }, namePrefix: 'east.', owner })).toEqual(['east.named', 'labelled', 'owned']);
+      expect(await found({})).toHaveLength(5);
     });
   });
 

@@ -35,13 +35,14 @@ export class TinyStore implements ResourceStore {
     return (await this.list(query)).map(({ type, mesh, name, version }) => ({ type, mesh, name, stamp: String(version) }));
   }
 
-  outline({ types, labels, namePrefix }: OutlineQuery): Promise<Outline[]> {
+  outline({ types, labels, namePrefix, owner }: OutlineQuery): Promise<Outline[]> {
     const hasLabels = (row: Resource): boolean =>
       labels !== undefined && Object.entries(labels).every(([key, value]) => row.labels[key] === value);
     const isFound = (row: Resource): boolean =>
-      (labels === undefined && namePrefix === undefined) ||
+      (labels === undefined && namePrefix === undefined && owner === undefined) ||
       hasLabels(row) ||
-      (namePrefix !== undefined && row.name.startsWith(namePrefix));
+      (namePrefix !== undefined && row.name.startsWith(namePrefix)) ||
+      (owner !== undefined && row.owner !== null && idOf(row.owner) === idOf(owner));
     return Promise.resolve([...this.rows.values()].filter((row) => types.includes(row.type) && isFound(row)));
   }
 

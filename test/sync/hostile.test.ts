@@ -212,6 +212,7 @@ describe('a server of hostile peers', () => {
   const store = new TinyStore();
   const registry = new Registry();
   const logged: string[] = [];
+  const healthChecks: string[] = [];
   let server: KdsServer;
   let port = 0;
 
@@ -234,7 +235,10 @@ describe('a server of hostile peers', () => {
       admin: new AdminStreams(),
       sinkOf: (zone) => sinkOf(store, zone),
       validate: validateResource,
-      observe: (event) => metrics.observe(event),
+      observe(event) {
+        metrics.observe(event);
+        if (event.kind === 'healthCheck') healthChecks.push(event.peer);
+      },
       log,
     });
     port = await server.listen();
@@ -338,6 +342,24 @@ describe('a server of hostile peers', () => {
       dial().makeUnaryRequest(path, requestSerialize, responseDeserialize, Buffer.alloc(0), (error) => resolve(error?.code));
     });
     expect(code).toBe(status.INVALID_ARGUMENT);
+  });
+
+  it('answers a health check of a name that no zone can have with INVALID_ARGUMENT, and tells nobody of it', async () => {
+    const { path, requestSerialize, responseDeserialize } = globalService.healthCheck;
+    const told = healthChecks.length;
+    const answers = await Promise.all(
+      ['east.west', 'EAST', 'fine'].map(async (name) => {
+        const metadata = new Metadata();
+        metadata.set('client-id', name);
+        return await new Promise((resolve) => {
+          const done = (error: { code: status } | null): void => resolve(error === null ? 'OK' : status[error.code]);
+          dial().makeUnaryRequest(path, requestSerialize, responseDeserialize, Buffer.alloc(0), metadata, done);
+        });
+      }),
+    );
+    expect(answers).toEqual(['INVALID_ARGUMENT', 'INVALID_ARGUMENT', 'OK']);
+    expect(healthChecks.slice(told)).toEqual(['fine']);
+    expect(await store.get({ type: 'Zone', mesh: '', name: 'fine' })).toBeDefined();
   });
 
   it.each([

@@ -16,6 +16,9 @@ it('stands still for a type whose full state is too large, and says so', async (
   const put = async (name: string, spec: { a: string }): Promise<void> => {
     await store.write({ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name }, labels: {}, spec });
   };
+  const remove = async (name: string): Promise<void> => {
+    await store.write({ op: 'delete', key: { type: 'MeshTimeout', mesh: 'default', name } });
+  };
   for (let i = 0; i < 4; i += 1) await put(`large-${String(i)}`, { a: 'x'.repeat(1_000) });
   const stop = new AbortController();
   const changelog = new Changelog(sourceOf(store), globalSendRules(), log);
@@ -49,7 +52,15 @@ it('stands still for a type whose full state is too large, and says so', async (
   await vi.waitFor(() => expect(changelog.logOf('MeshTimeout')?.size).toBe(5));
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   expect(sent).toEqual([]);
-  expect(rejected[0]).toMatch(/MeshTimeout is \d+ bytes/);
+  expect(rejected).toEqual([expect.stringMatching(/MeshTimeout is \d+ bytes/)]);
+  // Once it has shrunk, the same stream brings it, whole.
+  for (const name of ['large-0', 'large-1']) await remove(name);
+  await vi.waitFor(() => expect(sent).toHaveLength(1));
+  expect(decodeDeltaResponse(sent[0] ?? Buffer.alloc(0)).resources).toHaveLength(3);
+  await put('small', { a: 'z' });
+  sender.handle({ ...none, node: { id: 'east' }, typeUrl: 'MeshTimeout', responseNonce: '1' });
+  await vi.waitFor(() => expect(sent).toHaveLength(2));
+  expect(decodeDeltaResponse(sent[1] ?? Buffer.alloc(0)).resources).toHaveLength(1);
   sender.close();
   stop.abort();
   await running;

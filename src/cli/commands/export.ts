@@ -33,7 +33,7 @@ async function exportAll({ mesh, includeSecrets = false, ...connection }: Option
   const { mode } = await client.index();
   let exported = 0;
   let copies = 0;
-  for (const info of exportedTypes({ secrets: includeSecrets })) {
+  for (const info of exportedTypes({ secrets: includeSecrets, mode })) {
     if (mesh !== undefined && info.scope === 'Global' && info.name !== 'Mesh') continue;
     const items = await client.list(info, info.scope === 'Mesh' ? mesh : undefined);
     for (const item of items) {

@@ -1,0 +1,56 @@
+// What of a response may be looked at by a store: the rest becomes a refusal that names it, and no row is lost by it.
+import { describe, expect, it } from 'vitest';
+import { encodeKumaResource, type WireResource } from '../resource/codec.ts';
+import { typeOf } from '../resource/type-registry.ts';
+import { validateResource } from '../resource/validate-spec.ts';
+import { encodeResourceEntry, decodeDeltaResponse, encodeDeltaResponse } from '../wire/kds-messages.ts';
+import { readResponse, type ReadResponse } from './incoming.ts';
+import { globalReceiveRules } from './rules.ts';
+
+const rules = globalReceiveRules('east', { hashedNames: true });
+
+/** A response as it comes over the wire, read by a global. */
+function read(type: string, resources: readonly Partial<WireResource>[], removed: readonly string[] = []): ReadResponse {
+  const info = typeOf(type);
+  const entries = resources.map((given) => {
+    const resource = { name: 'r', mesh: 'default', labels: {}, spec: {}, status: undefined, ...given };
+    const kumaResource = encodeKumaResource(info, resource);
+    return encodeResourceEntry({ name: `${resource.name}.${resource.mesh}`, version: 'v', kumaResource });
+  });
+  const bytes = encodeDeltaResponse({ typeUrl: type, nonce: '1', controlPlane: 'east', entries, removed });
+  return readResponse(info, decodeDeltaResponse(bytes), rules, validateResource);
+}
+
+const namesOf = ({ resources }: ReadResponse): string[] => [...resources.values()].map(({ name }) => name);
+
+describe('a response', () => {
+  it.each<[string, Partial<WireResource>, RegExp]>([
+    ['NUL in its name', { name: 'a\0b' }, /name: must be text without NUL/],
+    ['NUL in its mesh', { mesh: 'a\0b' }, /mesh: must be text without NUL/],
+  ])('has a resource with %s refused, and the others not (pain 11062)', (_, bad, reason) => {
+    const response = read('MeshTimeout', [bad, { name: 'good' }]);
+    expect(namesOf(response)).toEqual(['good']);
+    expect(response.refusals).toMatchObject([{ type: 'MeshTimeout', reason: expect.stringMatching(reason) as string }]);
+  });
+
+  it('takes away nothing whose name no row can have (pain 11062)', () => {
+    const { removed } = read('MeshTimeout', [], ['a\0b.default', 'b.de\0fault', 'good.default']);
+    expect([...removed.values()]).toEqual([{ type: 'MeshTimeout', mesh: 'default', name: 'good' }]);
+  });
+
+  it.each<[string, string, string, RegExp]>([
+    ['a type of the whole in a mesh', 'HostnameGenerator', 'default', /^mesh: must be empty/],
+    ['a type of meshes without one', 'MeshTimeout', '', /^mesh: must name/],
+  ])('has %s refused', (_, type, mesh, reason) => {
+    const { resources, refusals } = read(type, [{ mesh }]);
+    expect([...resources.keys()]).toEqual([]);
+    expect(refusals).toMatchObject([{ type, mesh, name: 'r', reason: expect.stringMatching(reason) as string }]);
+  });
+
+  it('leaves alone what it removes and brings again in a form that is refused (kds-wire 6.2.1)', () => {
+    const bad = { name: 'bad', spec: { targetRef: 5 } };
+    const { removed, refusals } = read('MeshTimeout', [bad, { name: 'good' }], ['bad.default', 'good.default', 'gone.default']);
+    expect(refusals).toMatchObject([{ name: 'bad' }]);
+    expect([...removed.values()].map(({ name }) => name)).toEqual(['good', 'gone']);
+  });
+});

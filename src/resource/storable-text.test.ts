@@ -1,0 +1,38 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isStorable, isStorableJson, storablePart } from './storable-text.ts';
+import { describeProblem } from './sync-problem.ts';
+
+/** Any UTF-16 units, so that pairs are cut and NUL is met. */
+const units = fc
+  .array(fc.oneof(fc.constantFrom(0, 0xd83d, 0xde00, 0x5c), fc.nat(0xffff)), { maxLength: 20 })
+  .map((codes) => String.fromCharCode(...codes));
+
+describe('storable text', () => {
+  it('is what is left of any text, wherever it is cut', () => {
+    fc.assert(
+      fc.property(units, fc.nat(20), (text, most) => {
+        const part = storablePart(text, most);
+        expect(isStorable(part)).toBe(true);
+        expect(part.length).toBeLessThanOrEqual(most);
+        if (isStorable(text) && text.length <= most) expect(part).toBe(text);
+      }),
+    );
+  });
+
+  it('is known in JSON by its characters, not by how they are written', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' }), units, (value, text) => {
+        const parts = JSON.stringify(value).includes('\\u0000') ? null : value;
+        expect(isStorableJson([parts, { [text]: 1 }])).toBe(isStorable(text));
+        expect(isStorableJson({ a: [{ b: text }] })).toBe(isStorable(text));
+      }),
+    );
+  });
+
+  it.each(['a peer’s text \0', `${'x'.repeat(1_999)}😀`])('is all that people are told of a problem', (text) => {
+    const at = { stream: 'globalToZone', type: 'MeshTimeout', kind: 'refused' } as const;
+    const { message, resources } = describeProblem(at, [text], text, new Date(0));
+    expect([message, ...resources].map(isStorable)).toEqual([true, true]);
+  });
+});

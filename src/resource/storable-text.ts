@@ -1,0 +1,19 @@
+// Text as PostgreSQL holds it: neither NUL nor half a surrogate pair. One such character in a name, a label or a status fails the
+// whole statement, so it is looked for before (pain 11062).
+
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}
+
+/** True where every key and every string of a JSON value is storable. Recursive: for values of bounded depth. */
+export function isStorableJson(value: unknown): boolean {
+  if (typeof value === 'string') return isStorable(value);
+  if (typeof value !== 'object' || value === null) return true;
+  if (Array.isArray(value)) return value.every(isStorableJson);
+  return Object.entries(value).every(([key, inner]) => isStorable(key) && isStorableJson(inner));
+}
+
+/** What is storable of the first `most` UTF-16 units of a text that somebody else wrote. */
+export function storablePart(text: string, most: number): string {
+  return text.slice(0, most).toWellFormed().replaceAll('\0', '');
+}
