@@ -1,11 +1,14 @@
 // Who calls, and what they may do (rest-api 5). Invariants: every caller is identified before anything else looks at the request;
 // one that was not counts as anonymous; what a rule guards is asked of the rule and of nothing else.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { defaultAccess, requireAccess, type AccessRules, type Action } from '../token/access-rules.ts';
 import { authenticateRequest, type Authentication, type AuthenticationConfig } from '../token/authenticate-request.ts';
 import type { RequestFacts } from '../token/request-facts.ts';
+import { TokenGuard, type UserToken } from '../token/token-guard.ts';
+import type { TokenSecrets } from '../token/token-secrets.ts';
 import type { TokenVerifier } from '../token/token-verifier.ts';
 import { anonymousUser, type User } from '../token/user.ts';
 import { ApiError, unauthenticated } from './error-body.ts';
@@ -13,17 +16,32 @@ import { ApiError, unauthenticated } from './error-body.ts';
 export type Access = {
   readonly identify: (facts: RequestFacts) => Promise<Authentication>;
   readonly rules: AccessRules;
+  /** Follows a token of a caller until the signal aborts. */
+  readonly guard: (token: UserToken, clock: Clock, signal: AbortSignal) => TokenGuard;
 };
 
-/** @param rules `access.static` of the configuration */
-export function tokenAccess(config: AuthenticationConfig, verifier: Pick<TokenVerifier, 'user'>, rules: AccessRules): Access {
-  return { identify: (facts) => authenticateRequest(facts, config, verifier), rules };
+/**
+ * @param secrets tell of changes, so that what a token was given ends with the token
+ * @param rules `access.static` of the configuration
+ */
+export function tokenAccess(
+  config: AuthenticationConfig,
+  verifier: Pick<TokenVerifier, 'user'>,
+  secrets: Pick<TokenSecrets, 'follow'>,
+  rules: AccessRules,
+): Access {
+  return {
+    identify: (facts) => authenticateRequest(facts, config, verifier),
+    rules,
+    guard: (token, clock, signal) => new TokenGuard(token, { verifier, secrets, clock }, signal),
+  };
 }
 
 /** Without tokens: the machine of the control plane is admin, everybody else anonymous. */
 export const localAccess: Access = tokenAccess(
   { type: 'none', localhostIsAdmin: true },
   { user: async () => ({ ok: false, reason: 'is not looked at here' }) },
+  { follow: () => () => undefined },
   defaultAccess,
 );
 
@@ -31,6 +49,7 @@ export const localAccess: Access = tokenAccess(
 export class Callers {
   readonly #access: Access;
   readonly #users = new WeakMap<FastifyRequest, User>();
+  readonly #tokens = new WeakMap<FastifyRequest, UserToken>();
 
   constructor(access: Access) {
     this.#access = access;
@@ -42,11 +61,18 @@ export class Callers {
       const outcome = await this.#access.identify(factsOf(request));
       if (!outcome.ok) throw unauthenticated(outcome.reason);
       this.#users.set(request, outcome.user);
+      if (outcome.token !== undefined) this.#tokens.set(request, outcome.token);
     });
   }
 
   userOf(request: FastifyRequest): User {
     return this.#users.get(request) ?? anonymousUser;
+  }
+
+  /** For an answer that goes on: what follows the caller's token until the signal aborts; null where there is none. */
+  guard(request: FastifyRequest, clock: Clock, signal: AbortSignal): TokenGuard | null {
+    const token = this.#tokens.get(request);
+    return token === undefined ? null : this.#access.guard(token, clock, signal);
   }
 
   /** @throws ApiError 403 for types that are for admins alone */

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../resource/types.ts';
 import { ApiError } from './error-body.ts';
 import { MAX_BODY_BYTES } from './http-server.ts';
 import { fromKubernetes } from './kubernetes-form.ts';
-import { refuseAll } from './resource-draft.ts';
+import { MESH_NAME, MESH_NAME_REASON, refuseAll } from './resource-draft.ts';
 
 export type ApplyDocument = {
   /** `documents[3]`. */
@@ -53,6 +53,7 @@ function parseDocument(value: Json, place: string): ApplyDocument | Violation[] 
   if (typeof name !== 'string' || name === '') return fault('name', 'must be given');
   if (info.scope === 'Global') return { place, info, mesh: '', name, body: given };
   if (typeof mesh !== 'string' || mesh === '') return fault('mesh', 'must be given');
+  if (!MESH_NAME.test(mesh)) return fault('mesh', MESH_NAME_REASON);
   return { place, info, mesh, name, body: given };
 }
 

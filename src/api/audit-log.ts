@@ -1,4 +1,5 @@
-// One line a write: who did what to which resource, and when. Bodies are never in it.
+// One line a write: who did what to which resource, and when. Bodies are never in it. A log level above info does not silence
+// it; `silent` does.
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from '../base/log.ts';
 import type { ResourceKey } from '../resource/types.ts';
@@ -15,7 +16,7 @@ export class AuditLog {
   readonly #callers: Callers;
 
   constructor(log: Logger, callers: Callers) {
-    this.#log = log.child({ logger: 'audit' });
+    this.#log = log.child({ logger: 'audit' }, log.level === 'silent' ? {} : { level: 'info' });
     this.#callers = callers;
   }
 

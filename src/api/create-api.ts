@@ -5,6 +5,7 @@ import { Callers, localAccess } from './access.ts';
 import type { ApiContext, ApiOptions } from './api-options.ts';
 import { addApplyRoutes } from './apply-routes.ts';
 import { AuditLog } from './audit-log.ts';
+import { checkUrls } from './check-urls.ts';
 import { compressAnswers } from './compress.ts';
 import { followConventions } from './http-conventions.ts';
 import { measureRequests } from './http-metrics.ts';
@@ -35,6 +36,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   readJsonBodies(app);
   limitRate(app, options.rateLimit);
   callers.follow(app);
+  checkUrls(app);
 
   const context = contextOf(app, options, callers);
   addIndexRoutes(app, context);

@@ -2,6 +2,7 @@
 // unescaped, CORS, request ids.
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { accepts } from './accept.ts';
+import { prettyJson } from './pretty-json.ts';
 import { pathOf } from './send-error.ts';
 
 export type RouteConfig = {
@@ -39,11 +40,6 @@ export function followConventions(app: FastifyInstance, corsAllowedDomains: read
     if (allowed.length === 0) return plain(reply, 404, '404: Page Not Found');
     return plain(reply.header('allow', allowed.join(', ')), 405, '405: Method Not Allowed');
   });
-}
-
-/** JSON as every answer has it: one space a level, a newline at the end. */
-export function prettyJson(value: unknown): string {
-  return `${JSON.stringify(value, null, 1)}\n`;
 }
 
 /**

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from '../base/log.ts';
-import { sendError } from './send-error.ts';
+import { MAX_PARAM_LENGTH, sendError, sendRoutingError } from './send-error.ts';
 
 /** One item's body is at most this (decisions D32). */
 export const MAX_BODY_BYTES = 1024 * 1024;
@@ -41,11 +41,11 @@ export function createServer(log: Logger, timeouts: Timeouts = TIMEOUTS): Fastif
     requestIdHeader: false,
     genReqId: ({ headers }) => requestId(headers['x-request-id']),
     routerOptions: {
-      maxParamLength: 1024,
+      maxParamLength: MAX_PARAM_LENGTH,
       ignoreTrailingSlash: true,
       querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
     },
-    frameworkErrors: (error, request, reply) => void sendError(error, request, reply, log),
+    frameworkErrors: (error, request, reply) => void sendRoutingError(error, request, reply, log),
   });
   endConnections(app, app.server);
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply, log));

@@ -17,6 +17,7 @@ export function addInspectRoutes(app: FastifyInstance, context: ApiContext): voi
     (mesh, name) => service.get(dataplaneType, mesh, name),
     options.proxyAdmin,
     (action, request) => callers.require(action, request),
+    options.mode,
   );
   addHostnameRoutes(app, context);
   options.addRoutes?.(app, context);

@@ -1,6 +1,7 @@
 // Text that a caller sends → JSON. Invariant: nesting is bounded before anything parses it, keys that touch prototypes are
 // refused, and no error repeats what was sent, which may be a secret.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isStorable } from '../resource/storable-text.ts';
 import { ApiError } from './error-body.ts';
 import type { RouteConfig } from './http-conventions.ts';
 
@@ -29,7 +30,7 @@ export function parseJsonBody(text: string): unknown {
     const at = /position (\d+)/.exec(String(error))?.[1];
     refuse(at === undefined ? 'the body is not valid JSON' : `the body is not valid JSON at character ${at}`);
   }
-  if (text.includes('__proto__') || text.includes('\\u') || text.includes('constructor')) requireHarmlessKeys(value);
+  if (text.includes('__proto__') || text.includes('\\u') || text.includes('constructor')) requireHarmless(value, '');
   return value;
 }
 
@@ -64,14 +65,33 @@ function endOfString(text: string, start: number): number {
   }
 }
 
-/** Recursion is bounded by the depth that was checked. */
-function requireHarmlessKeys(value: unknown): void {
+/**
+ * Keys are not those of prototypes, and every text can be stored: without escapes JSON cannot hold one that cannot.
+ * Recursion is bounded by the depth that was checked.
+ * @param place of the value in the body, `spec.to[0].name`
+ */
+function requireHarmless(value: unknown, place: string): void {
+  if (typeof value === 'string') requirePlain(value, place);
   if (typeof value !== 'object' || value === null) return;
   if (Object.hasOwn(value, '__proto__')) refuse('the key "__proto__" must not be used');
   const { constructor } = value as { constructor?: unknown };
   if (Object.hasOwn(value, 'constructor') && typeof constructor === 'object' && constructor !== null)
     if (Object.hasOwn(constructor, 'prototype')) refuse('the key "constructor.prototype" must not be used');
-  for (const item of Object.values(value)) requireHarmlessKeys(item);
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) requireHarmless(item, `${place}[${String(index)}]`);
+    return;
+  }
+  for (const [key, item] of Object.entries(value)) {
+    requirePlain(key, place);
+    requireHarmless(item, place === '' ? key : `${place}.${key}`);
+  }
+}
+
+/** @throws ApiError 400 for a text that no database can hold */
+function requirePlain(text: string, place: string): void {
+  if (isStorable(text)) return;
+  const reason = 'must have neither the character U+0000 nor half of a surrogate pair';
+  throw new ApiError('bad_request', 'Bad Request', `${place === '' ? 'the body' : place}: ${reason}`, [{ field: place, reason }]);
 }
 
 function refuse(detail: string): never {

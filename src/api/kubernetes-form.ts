@@ -4,6 +4,7 @@ import { documentOf, GATEWAY_TYPES, universalOf } from '../gateway-api/stored-do
 import { isGatewayDocument } from '../gateway-api/parse-route.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { SYSTEM_NAMESPACE } from '../resource/policy-role.ts';
+import { isClusterWide } from '../resource/stored-name.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { Json, JsonObject, Resource } from '../resource/types.ts';
 
@@ -18,11 +19,10 @@ export function toKubernetes(info: TypeInfo, resource: Resource): JsonObject {
   if (GATEWAY_TYPES.has(info.name)) return documentOf(resource);
   const { [label.mesh]: _mesh, ...others } = resource.labels;
   const labels = { ...others, ...(info.scope === 'Mesh' && { [label.mesh]: resource.mesh }) };
-  const isClusterWide = info.scope === 'Global' && info.codec.kind === 'proto' && !info.adminOnly;
   const namespace = resource.labels[label.namespace] ?? SYSTEM_NAMESPACE;
   const metadata: JsonObject = {
-    name: resource.labels[label.namespace] === undefined ? resource.name : displayNameOf(resource),
-    ...(!isClusterWide && { namespace }),
+    name: isClusterWide(info) || resource.labels[label.namespace] === undefined ? resource.name : displayNameOf(resource),
+    ...(!isClusterWide(info) && { namespace }),
     ...(Object.keys(labels).length > 0 && { labels }),
   };
   const secretType = SECRET_TYPES[info.name];
@@ -50,12 +50,13 @@ export function fromKubernetes(document: JsonObject): JsonObject | string {
   if (!isObject(labels)) return 'metadata.labels: must be an object of strings';
   const { [label.mesh]: meshLabel, ...others } = labels;
   const info = findType(secretName ?? (typeof kind === 'string' ? kind : ''));
+  const hasNamespace = !isSecret && typeof namespace === 'string' && (info === undefined || !isClusterWide(info));
   const flat = isSecret ? { data: (isObject(data) ? data['value'] : undefined) ?? '' } : isObject(spec) ? spec : {};
   return {
     type: secretName ?? kind ?? null,
     name: name ?? null,
     ...(info?.scope === 'Mesh' && { mesh: meshLabel ?? meshField ?? 'default' }),
-    labels: { ...others, ...(!isSecret && typeof namespace === 'string' && { [label.namespace]: namespace }) },
+    labels: { ...others, ...(hasNamespace && { [label.namespace]: namespace }) },
     ...(info?.codec.kind === 'proto' ? flat : { spec: spec ?? {} }),
   };
 }

@@ -1,4 +1,5 @@
 // The query of a list: paging and filters (rest-api 2.2).
+import { isIPv6 } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { badQuery } from './error-body.ts';
 
@@ -73,12 +74,20 @@ export function wantsKubernetes(query: URLSearchParams): boolean {
   throw badQuery('format', 'must be universal, k8s or kubernetes');
 }
 
-/** Absolute URL of the next page, or null on the last (rest-api 2.2). */
+/** Absolute URL of the next page, or null on the last (rest-api 2.2). A Host that is none is not repeated. */
 export function nextPage(request: FastifyRequest, { size, offset }: PageQuery, total: number): string | null {
   if (offset + size >= total) return null;
   const next = queryOf(request);
   next.set('offset', String(offset + size));
-  return `${request.protocol}://${request.host}${request.url.split('?')[0] ?? ''}?${next.toString()}`;
+  return `${request.protocol}://${hostOf(request)}${request.url.split('?')[0] ?? ''}?${next.toString()}`;
+}
+
+/** `host[:port]` as the caller wrote it; else the address that the request came to. */
+function hostOf({ host, socket }: FastifyRequest): string {
+  if (/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(host)) return host;
+  const { localAddress = 'localhost', localPort } = socket;
+  const name = isIPv6(localAddress) ? `[${localAddress}]` : localAddress;
+  return localPort === undefined ? name : `${name}:${String(localPort)}`;
 }
 
 function whole(query: URLSearchParams, field: string, missing: number, least: number, most: number): number {

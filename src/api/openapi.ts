@@ -40,7 +40,7 @@ export function openApiDocument(
 }
 
 function add(paths: Paths, method: string, path: string, details: Omit<Operation, 'id'>): void {
-  const id = `${method} ${path}`.replaceAll(/[^A-Za-z0-9]+/g, '_').replace(/_$/, '');
+  const id = `${method} ${path}`.replaceAll(/[^A-Za-z0-9_]+/g, '_').replace(/_$/, '');
   const parameters = [...pathParameters(path), ...(details.parameters ?? [])];
   paths[path] = { ...paths[path], [method]: operation({ ...details, id, parameters }) };
 }
@@ -97,6 +97,9 @@ function addFixed(paths: Paths): void {
   get('/mesh-insights/{name}', 'Insights', 'The summary of a mesh', schemaRef('MeshInsight'));
   get('/global-insight', 'Insights', 'The summary of everything');
   get('/global-insights', 'Insights', 'How many there are of the Global types');
+  get('/meshes/{mesh}/dataplanes/{name}/_config', 'Inspect', 'What a proxy would be told; 405 on a global', object, {
+    errors: [403, 404, 405],
+  });
   for (const kind of ['xds', 'stats', 'clusters'])
     get(`/meshes/{mesh}/dataplanes/{name}/${kind}`, 'Inspect', `What the proxy says: ${kind}`, object, { media: ['text/plain'] });
 }

@@ -3,6 +3,7 @@
 import type { Violation } from '../base/errors.ts';
 import { normalizeSpec } from '../resource/codec.ts';
 import { label } from '../resource/labels.ts';
+import { isClusterWide, storedNameOf } from '../resource/stored-name.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
 import { writtenDataplaneViolations } from '../resource/validate-dataplane.ts';
@@ -13,7 +14,8 @@ import { parseBody } from './resource-body.ts';
 
 export const INVALID = 'Could not process a resource';
 const RFC_1123_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
-const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
+export const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
+export const MESH_NAME_REASON = 'must be at most 253 of lower-case letters, digits, «-», «_» and «.»';
 const LONGEST_NAME = 253;
 
 /** What schemas say of a spec. `spec`, where given, is what is stored: without keys that nobody knows (decisions D7). */
@@ -59,7 +61,8 @@ export function draftOf(
   const { mesh } = at;
   if (info.name === 'Dataplane') refuseAll(writtenDataplaneViolations(body.spec));
   const normalized = normalizeSpec(info, body.spec);
-  const { storedName, displayName } = nameOf(at.name, labels[label.namespace]);
+  const namespace = isClusterWide(info) ? undefined : labels[label.namespace];
+  const { storedName, displayName } = storedNameOf(at.name, namespace);
   const check = rules.checkSpec?.(info, { labels, mesh, name: displayName, spec: normalized }, { strict });
   const frame = validateResource(info, { name: displayName, mesh, labels: {}, spec: normalized });
   refuseAll(uniqueFields([...(check?.violations ?? []), ...frame.filter(({ field }) => field !== 'name')]));
@@ -77,15 +80,6 @@ export function draftOf(
 export function refuseAll(violations: readonly Violation[], title = INVALID): void {
   if (violations.length === 0) return;
   throw new ApiError('invalid', title, violations.map(({ field, reason }) => `${field}: ${reason}`).join('; '), violations);
-}
-
-/** A resource with a namespace is stored as `name.namespace`, with display name `name` (decisions D2). */
-function nameOf(name: string, namespace: string | undefined): { storedName: string; displayName: string } {
-  if (namespace === undefined || namespace === '') return { storedName: name, displayName: name };
-  const suffix = `.${namespace}`;
-  return name.endsWith(suffix)
-    ? { storedName: name, displayName: name.slice(0, -suffix.length) }
-    : { storedName: name + suffix, displayName: name };
 }
 
 /** Type, name and mesh of the body equal those of the URL. */
@@ -110,8 +104,7 @@ function nameViolations({ mesh, name }: ResourceKey, { writer }: LabelRules): Vi
   else if (!RFC_1123_SUBDOMAIN.test(name)) violations.push({ field: 'name', reason: NAME_REASON });
   else if (writer.federated && `${writer.zone ?? ''}.${name}`.length >= LONGEST_NAME)
     violations.push({ field: 'name', reason: 'must have less than 253 characters together with the name of the zone and a dot' });
-  if (mesh !== '' && !MESH_NAME.test(mesh))
-    violations.push({ field: 'mesh', reason: 'must be at most 253 of lower-case letters, digits, «-», «_» and «.»' });
+  if (mesh !== '' && !MESH_NAME.test(mesh)) violations.push({ field: 'mesh', reason: MESH_NAME_REASON });
   return violations;
 }
 

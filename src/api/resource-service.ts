@@ -79,7 +79,7 @@ export class ResourceService {
   async delete(info: TypeInfo, mesh: string, name: string, call: WriteCall): Promise<{ key: ResourceKey; version: number }> {
     const { store, rules } = this.#options;
     this.requireWritable(info);
-    await this.requireMesh(info, mesh);
+    await this.requireMesh(info, mesh, '');
     const key = { type: info.name, mesh, name };
     const stored = await this.get(info, mesh, name, NO_DELETE);
     requireOwn(info, stored, 'delete', rules);
@@ -108,11 +108,14 @@ export class ResourceService {
     throw new ApiError('read_only', 'Method not allowed', `${info.name} cannot be written here: ${where}`);
   }
 
-  /** @throws ApiError 404 when the mesh of a mesh-scoped type does not exist */
-  async requireMesh(info: TypeInfo, mesh: string): Promise<void> {
+  /**
+   * @param advice what to do, after the sentence that says it
+   * @throws ApiError 404 when the mesh of a mesh-scoped type does not exist
+   */
+  async requireMesh(info: TypeInfo, mesh: string, advice = '; create it first'): Promise<void> {
     if (info.scope === 'Global') return;
     if ((await this.#options.store.get({ type: 'Mesh', mesh: '', name: mesh })) !== undefined) return;
-    const reason = `Not found: mesh ${JSON.stringify(mesh)} does not exist; create it first`;
+    const reason = `Not found: mesh ${JSON.stringify(mesh)} does not exist${advice}`;
     throw new ApiError('not_found', 'Failed to retrieve Mesh', reason);
   }
 

@@ -4,9 +4,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { accepts } from './accept.ts';
-import { errorBody } from './error-body.ts';
+import { ApiError, errorBody } from './error-body.ts';
+import { prettyJson } from './pretty-json.ts';
 
 export const PROBLEM = 'application/problem+json';
+/** Characters of one part of a path. */
+export const MAX_PARAM_LENGTH = 1024;
 
 export async function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): Promise<void> {
   const known = fastifyFailure(error, request);
@@ -15,12 +18,32 @@ export async function sendError(error: unknown, request: FastifyRequest, reply: 
   // A database that is away is told of once, by who follows it.
   if (body.status === 503) log.debug({ ...about, reason: messageOf(error) }, 'a request failed');
   else if (body.status >= 500) log.error({ ...about, err: error }, 'a request failed');
-  if (body.status === 405) reply.header('allow', 'GET');
+  if (body.status === 405) reply.header('allow', request.method === 'GET' ? '' : 'GET');
   const isProblem = accepts(request.headers.accept, PROBLEM, { named: true });
   await reply
     .code(body.status)
     .type(isProblem ? PROBLEM : 'application/json')
     .send(body);
+}
+
+/** A path that no route is looked for with. Hooks do not run for it, so that all of the answer is made here. */
+export async function sendRoutingError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): Promise<void> {
+  reply.header('x-request-id', request.id);
+  reply.serializer(prettyJson);
+  await sendError(routingFailure(error), request, reply, log);
+}
+
+function routingFailure(error: unknown): unknown {
+  const { code } = error as { code?: unknown };
+  if (code === 'FST_ERR_BAD_URL')
+    return new ApiError(
+      'bad_request',
+      'Bad Request',
+      'the path is not valid: every % must begin the UTF-8 code of a character, as in %20',
+    );
+  if (code !== 'FST_ERR_MAX_PARAM_LENGTH') return error;
+  const detail = `a name in the path is longer than ${String(MAX_PARAM_LENGTH)} characters`;
+  return new ApiError('bad_request', 'Bad Request', detail, [], { status: 414 });
 }
 
 /** The path without its query. */

@@ -1,11 +1,13 @@
 // `GET …?watch=true`: a list or an item as server-sent events. `put` has the resource, `delete` its key, `synced` says that all
-// there was has been told, a comment is a heartbeat, `error` is the last. Invariant: a watch ends with its client or the server.
+// there was has been told, a comment is a heartbeat, `error` is the last. Invariants: a watch ends with its client, the server or
+// the token that it was asked for with; nothing is told that was not checked against that token.
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MeridianError } from '../base/errors.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
-import { ApiError, errorBody } from './error-body.ts';
+import type { TokenGuard } from '../token/token-guard.ts';
+import { ApiError, errorBody, unauthenticated } from './error-body.ts';
 import type { RowFilter } from './list-rows.ts';
 import { bodyOf } from './resource-body.ts';
 import { watchEvents, type WatchEvent } from './watch-events.ts';
@@ -14,11 +16,13 @@ export const EVENT_STREAM = 'text/event-stream';
 const MOST_WATCHES = 256;
 const HEARTBEAT_MS = 15_000;
 
+type Context = Pick<ApiContext, 'store' | 'clock' | 'closing' | 'options' | 'callers'>;
+
 export class Watches {
-  readonly #context: Pick<ApiContext, 'store' | 'clock' | 'closing' | 'options'>;
+  readonly #context: Context;
   #open = 0;
 
-  constructor(context: Pick<ApiContext, 'store' | 'clock' | 'closing' | 'options'>) {
+  constructor(context: Context) {
     this.#context = context;
   }
 
@@ -32,19 +36,28 @@ export class Watches {
       );
     const gone = new AbortController();
     reply.raw.once('close', () => gone.abort());
-    const signal = AbortSignal.any([gone.signal, this.#context.closing]);
+    const { callers, clock, closing } = this.#context;
+    const signal = AbortSignal.any([gone.signal, closing]);
+    const guard = callers.guard(request, clock, signal);
     reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
-    return reply.type(EVENT_STREAM).send(Readable.from(this.#texts(info, filter, signal, request.id), { objectMode: false }));
+    return reply
+      .type(EVENT_STREAM)
+      .send(Readable.from(this.#texts(info, filter, { guard, signal, requestId: request.id }), { objectMode: false }));
   }
 
-  async *#texts(info: TypeInfo, filter: RowFilter, signal: AbortSignal, requestId: string): AsyncGenerator<string> {
+  async *#texts(info: TypeInfo, filter: RowFilter, { guard, signal, requestId }: Watch): AsyncGenerator<string> {
     const { store, clock, options } = this.#context;
     this.#open += 1;
     try {
       // So that headers go out before the feed says its first word.
       yield ': watching\n\n';
-      for await (const event of watchEvents(filter, { store, clock, heartbeatMs: HEARTBEAT_MS }, signal))
+      const living = guard === null ? signal : AbortSignal.any([signal, guard.ended]);
+      for await (const event of watchEvents(filter, { store, clock, heartbeatMs: HEARTBEAT_MS }, living)) {
+        if (guard !== null && (await guard.refusal()) !== null) break;
         yield textOf(info, event);
+      }
+      const refusal = (await guard?.refusal()) ?? null;
+      if (refusal !== null) yield eventText('error', errorBody(unauthenticated(`the user token ${refusal}`)));
     } catch (error) {
       if (!(error instanceof MeridianError)) options.log.error({ requestId, err: error }, 'a watch failed');
       yield eventText('error', errorBody(error));
@@ -53,6 +66,8 @@ export class Watches {
     }
   }
 }
+
+type Watch = { readonly guard: TokenGuard | null; readonly signal: AbortSignal; readonly requestId: string };
 
 function textOf(info: TypeInfo, event: WatchEvent): string {
   if (event.kind === 'heartbeat') return ': alive\n\n';

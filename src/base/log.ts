@@ -1,11 +1,30 @@
 // Logging: one pino root a process, one child per zone and stream. `error` means that a human must act.
-import { pino, type Logger } from 'pino';
+// Invariant: of an error a line holds what names the fault; what a database adds may be the caller's secrets.
+import { pino, type DestinationStream, type Logger } from 'pino';
+import { messageOf } from './errors.ts';
 
 export type { Logger };
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 
 /** JSON lines on standard error, so that standard output stays for what a command answers. */
-export function createLogger(level: LogLevel, fields: Record<string, string> = {}): Logger {
-  return pino({ level, base: fields, timestamp: pino.stdTimeFunctions.isoTime }, pino.destination({ fd: 2, sync: true }));
+export function createLogger(
+  level: LogLevel,
+  fields: Record<string, string> = {},
+  destination: DestinationStream = pino.destination({ fd: 2, sync: true }),
+): Logger {
+  const options = { level, base: fields, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } };
+  return pino(options, destination);
+}
+
+/** Errors of databases carry statements, parameters and rows as fields of their own: these stay out. */
+function describeError(error: unknown): Record<string, string> {
+  if (!(error instanceof Error)) return { type: typeof error, message: messageOf(error) };
+  const { code } = error as { code?: unknown };
+  return {
+    type: error.constructor.name,
+    message: error.message,
+    ...(typeof code === 'string' && { code }),
+    ...(error.stack !== undefined && { stack: error.stack }),
+  };
 }

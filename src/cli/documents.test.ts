@@ -39,6 +39,12 @@ describe('documents', () => {
     });
   });
 
+  it('that are no YAML name the place once', async () => {
+    await expect(readDocuments([folderWith({ 'broken.yaml': 'name: t\nlist: [1' })], 'default')).rejects.toThrow(
+      /broken\.yaml:2:\d+: (?!.*\b(line|column) \d)./,
+    );
+  });
+
   it('name every document at fault by file, line and column', async () => {
     const folder = folderWith({
       'bad.yaml': 'type: Mesh\nname: ok\n---\ntype: Nothing\nname: x\n---\nname: y\n',

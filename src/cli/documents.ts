@@ -52,7 +52,7 @@ function parseFile(content: string, name: string, defaultMesh: string, documents
     const [error] = document.errors;
     if (error !== undefined) {
       const { line = 1, col = 1 } = error.linePos?.[0] ?? {};
-      problems.push(`${shownName}:${String(line)}:${String(col)}: ${firstLine(error.message)}`);
+      problems.push(`${shownName}:${String(line)}:${String(col)}: ${withoutPlace(firstLine(error.message))}`);
       continue;
     }
     let value: unknown;
@@ -124,6 +124,11 @@ function fieldIn(document: JsonObject, field: string): string {
 /** Meshes before what lives in them. */
 function rank({ info }: ResourceDocument): number {
   return info.name === 'Mesh' ? 0 : info.scope === 'Global' ? 1 : 2;
+}
+
+/** The parser says where; so do we, before the text. */
+function withoutPlace(text: string): string {
+  return text.replace(/ at line \d+, column \d+:?$/, '');
 }
 
 function firstLine(text: string): string {

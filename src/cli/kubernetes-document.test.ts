@@ -12,6 +12,11 @@ function route(rest: JsonObject = {}): JsonObject {
   return { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', metadata, spec, ...rest };
 }
 
+it('has no namespace where Kubernetes gives none', () => {
+  const mesh = { apiVersion: 'kuma.io/v1alpha1', kind: 'Mesh', metadata: { name: 'm', namespace: 'a' }, spec: {} };
+  expect(fromKubernetes(mesh)).toEqual({ type: 'Mesh', name: 'm', labels: {} });
+});
+
 describe('a Gateway API document that is applied', () => {
   it.each(['v1', 'v1beta1', 'v1alpha2', 'v1alpha1'])('is read in version %s', (version) => {
     expect(fromKubernetes(route({ apiVersion: `gateway.networking.k8s.io/${version}` }))).toEqual({

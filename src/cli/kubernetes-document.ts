@@ -2,6 +2,7 @@
 import { isGatewayDocument } from '../gateway-api/parse-route.ts';
 import { universalOf } from '../gateway-api/stored-document.ts';
 import { label } from '../resource/labels.ts';
+import { isClusterWide } from '../resource/stored-name.ts';
 import { findType } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
@@ -29,11 +30,12 @@ export function fromKubernetes(given: JsonObject): JsonObject | string {
   const { [label.mesh]: mesh = given['mesh'] ?? 'default', ...others } = objectOf(metadata['labels']);
   const namespace = metadata['namespace'];
   const info = typeof kind === 'string' ? findType(kind) : undefined;
+  const hasNamespace = typeof namespace === 'string' && (info === undefined || !isClusterWide(info));
   return {
     type: kind ?? null,
     name: metadata['name'] ?? null,
     ...(info?.scope === 'Mesh' && { mesh }),
-    labels: { ...others, ...(typeof namespace === 'string' && { [label.namespace]: namespace }) },
+    labels: { ...others, ...(hasNamespace && { [label.namespace]: namespace }) },
     ...(info?.codec.kind === 'proto' ? objectOf(spec) : { spec: spec ?? {} }),
   };
 }

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/log.ts';
+import { explainDatabase } from './explain-database.ts';
 import { print, table } from './output.ts';
 
 /** Frequent keys as flags of their own; `--set` reaches every other. */
@@ -104,7 +105,7 @@ async function runUntilStopped(
     });
   }
   const { run } = mode === 'global' ? await import('../global/run.ts') : await import('../zone/run.ts');
-  await run(config, { log, signal: stop.signal });
+  await run(config, { log, signal: stop.signal }).catch((error: unknown) => explainDatabase(error, config.store));
 }
 
 async function migrateUp(options: Options): Promise<void> {
@@ -138,7 +139,7 @@ async function withDatabase(
   const { openDatabase } = await import('../store/database.ts');
   const database = await openDatabase(config.store, log);
   try {
-    await use(database, log);
+    await use(database, log).catch((error: unknown) => explainDatabase(error, config.store));
   } finally {
     await database.close();
   }

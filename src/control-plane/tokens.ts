@@ -41,7 +41,7 @@ export async function createTokens(store: ResourceStore, config: Config, federat
   return {
     secrets,
     verifier,
-    access: tokenAccess(authn, verifier, config.access.static),
+    access: tokenAccess(authn, verifier, secrets, config.access.static),
     routes: tokenRoutes(new TokenIssuer(secrets, now), enabled),
   };
 }

@@ -5,6 +5,7 @@ import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 const PROXY: readonly (readonly [path: string, summary: string, isPaged?: boolean])[] = [
   ['_rules', 'All rules of a proxy, by type and resource'],
   ['_policies', 'Policies about the whole proxy'],
+  ['policies', 'Deprecated: the policies that are attached to a proxy'],
   ['_layout', 'Inbounds, zone listeners and outbounds of a proxy'],
   ['_effective', 'What is in force on each outbound and route, value by value with its origin', true],
   ['_inbounds/{kri}/_policies', 'What clients of an inbound or zone listener meet'],
@@ -28,8 +29,11 @@ function routesOf(info: TypeInfo): DescribedRoute[] {
     { path: `${item}/dataplanes`, summary: 'Deprecated: the proxies that a policy is attached to', isPaged: false },
     { path: `${item}/_reach`, summary: 'Which proxies a policy touches, and why it leaves out the others', isPaged: true },
   ];
+  const paths = [info.path, ...info.aliases].map(
+    (path) => `${info.scope === 'Mesh' ? '/meshes/{mesh}' : ''}/${path}/{name}/_sync`,
+  );
   return [
-    { path: `${item}/_sync`, summary: 'Which zones it goes to, and the rule that decided', isPaged: false },
+    ...paths.map((path) => ({ path, summary: 'Which zones it goes to, and the rule that decided', isPaged: false })),
     ...(info.policy === null ? [] : policy),
     ...(SERVICE_TYPES.has(info.name)
       ? [{ path: `${item}/_dataplanes`, summary: 'The proxies behind a service', isPaged: true }]

@@ -11,6 +11,7 @@ import {
 import { outboundsOf } from '../policy/outbounds.ts';
 import { rulesView } from '../policy/rules-view.ts';
 import { displayNameOf } from '../resource/labels.ts';
+import { attachedPoliciesView } from './attached-policies-view.ts';
 import { effectiveHead, effectiveOutboundView } from './effective-view.ts';
 import { proxyOf, required, requireKri, type InspectContext } from './inspect-context.ts';
 import { pageOf } from './paging.ts';
@@ -24,6 +25,10 @@ const DATAPLANE = '/meshes/:mesh/dataplanes/:name';
 export function addProxyRoutes(app: FastifyInstance, context: InspectContext): void {
   app.get<Proxy>(`${DATAPLANE}/_rules`, async ({ params }) => rulesView((await proxyOf(context, params)).rules));
   app.get<Proxy>(`${DATAPLANE}/_policies`, async ({ params }) => policiesView((await proxyOf(context, params)).rules));
+  app.get<Proxy>(`${DATAPLANE}/policies`, async ({ params }) => {
+    const { index, rules } = await proxyOf(context, params);
+    return attachedPoliciesView(index, rules);
+  });
   app.get<Proxy>(`${DATAPLANE}/_layout`, async ({ params }) => {
     const { index, proxy } = await proxyOf(context, params);
     return layoutView(index, proxy);

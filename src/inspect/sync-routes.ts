@@ -7,14 +7,16 @@ import { explainInZone, explainOnGlobal, type KnownZone } from './explain-sync.t
 
 export function addSyncRoutes(app: FastifyInstance, { options, store, service, callers }: ApiContext): void {
   for (const info of resourceTypes) {
-    if (info.path === '') continue;
     const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
-    app.get<{ Params: { mesh?: string; name: string } }>(`${prefix}/${info.path}/:name/_sync`, async (request) => {
-      const { mesh = '', name } = request.params;
-      callers.requireMay(info, request);
-      const row = await service.get(info, mesh, name);
-      return options.zone === null ? explainOnGlobal(row, await zonesOf(store)) : explainInZone(row, options.zone);
-    });
+    for (const path of [info.path, ...info.aliases]) {
+      if (path === '') continue;
+      app.get<{ Params: { mesh?: string; name: string } }>(`${prefix}/${path}/:name/_sync`, async (request) => {
+        const { mesh = '', name } = request.params;
+        callers.requireMay(info, request);
+        const row = await service.get(info, mesh, name);
+        return options.zone === null ? explainOnGlobal(row, await zonesOf(store)) : explainInZone(row, options.zone);
+      });
+    }
   }
 }
 

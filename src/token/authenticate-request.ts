@@ -2,6 +2,7 @@
 import type { TokenVerifier } from './token-verifier.ts';
 import { isLocalAdmin } from './is-local-admin.ts';
 import { headerOf, type RequestFacts } from './request-facts.ts';
+import type { UserToken } from './token-guard.ts';
 import { adminUser, anonymousUser, userOf, type User } from './user.ts';
 
 export type AuthenticationConfig = {
@@ -11,8 +12,11 @@ export type AuthenticationConfig = {
   readonly type: 'tokens' | 'none';
 };
 
-/** `reason` is for the answer's reader: 401, title `Invalid authentication data`. */
-export type Authentication = { readonly ok: true; readonly user: User } | { readonly ok: false; readonly reason: string };
+export type Authentication =
+  /** `token` is what the user rests on, where it is a token: an answer that goes on must follow it. */
+  | { readonly ok: true; readonly user: User; readonly token?: UserToken }
+  /** `reason` is for the answer's reader: 401, title `Invalid authentication data`. */
+  | { readonly ok: false; readonly reason: string };
 
 /**
  * Finds the user of a request. A bad token is a refusal everywhere but on the pages that help a person to get in. Rejects with
@@ -27,7 +31,7 @@ export async function authenticateRequest(
   const token = config.type === 'tokens' ? bearerOf(facts) : null;
   if (token === null) return { ok: true, user: anonymousUser };
   const outcome = await verifier.user(token);
-  if (outcome.ok) return { ok: true, user: userOf(outcome.claims) };
+  if (outcome.ok) return { ok: true, user: userOf(outcome.claims), token: { text: token, expiresAt: outcome.expiresAt } };
   if (isOpenPage(facts)) return { ok: true, user: anonymousUser };
   return { ok: false, reason: `the user token ${outcome.reason}` };
 }

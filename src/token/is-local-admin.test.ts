@@ -44,11 +44,14 @@ describe('isLocalAdmin', () => {
     expect(isLocalAdmin(withHeaders({ host }))).toBe(false);
   });
 
-  it.each(['forwarded', 'x-forwarded-for', 'x-real-ip'])('does not take what a proxy passed on: %s', (name) => {
-    expect(isLocalAdmin(withHeaders({ [name]: '127.0.0.1' }))).toBe(false);
-    expect(isLocalAdmin(withHeaders({ [name]: '' }))).toBe(false);
-    expect(isLocalAdmin(withHeaders({ [name]: ['127.0.0.1', '::1'] }))).toBe(false);
-  });
+  it.each(['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'])(
+    'does not take what a proxy passed on: %s',
+    (name) => {
+      expect(isLocalAdmin(withHeaders({ [name]: '127.0.0.1' }))).toBe(false);
+      expect(isLocalAdmin(withHeaders({ [name]: '' }))).toBe(false);
+      expect(isLocalAdmin(withHeaders({ [name]: ['127.0.0.1', '::1'] }))).toBe(false);
+    },
+  );
 
   it.each([
     ['same-origin', true],

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { headerOf, type RequestFacts } from './request-facts.ts';
 
 /** Set by proxies: the peer of the connection is then not who asks. */
-const FORWARDING = ['forwarded', 'x-forwarded-for', 'x-real-ip'];
+const FORWARDING = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
 const OWN_PAGE = new Set(['same-origin', 'none']);
 
 type Authority = { readonly host: string; readonly port: number };

@@ -2,20 +2,22 @@
 import { z } from 'zod';
 import { parseGoDuration } from '../base/duration.ts';
 import type { Violation } from '../base/errors.ts';
+import { isStorable } from '../resource/storable-text.ts';
 import { isZoneName } from './how-to-join.ts';
 import { TEN_YEARS_MS } from './token-issuer.ts';
 
 /** What a Go duration holds: some 292 years. */
 const LONGEST_MS = Number((2n ** 63n - 1n) / 1_000_000n);
+/** Names that a mesh can have (rest-api 2.4). */
+const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
 const BAD_DURATION = 'must be a positive duration such as "24h" or "720h0m0s"';
 
-const text = z
-  .string('must be a text')
-  .nullish()
-  .transform((given) => given ?? '');
+/** What no database and no UTF-8 can hold is refused here, before anything looks for it. */
+const plain = z.string('must be a text').refine(isStorable, 'must have neither U+0000 nor half of a surrogate pair');
+const text = plain.nullish().transform((given) => given ?? '');
 const required = text.refine((given) => given !== '', 'cannot be empty');
 const texts = z
-  .array(z.string('must be a text'), 'must be a list of texts')
+  .array(plain, 'must be a list of texts')
   .nullish()
   .transform((given) => given ?? []);
 /** Milliseconds of a Go duration. */
@@ -33,7 +35,7 @@ export const zoneTokenRequest = z.object({
     error: 'must be the name of a zone: lower-case letters, digits and hyphens, a letter first, at most 63',
   }),
   scope: z
-    .array(z.string('must be a text'), 'must be a list of texts')
+    .array(plain, 'must be a list of texts')
     .nullish()
     .transform((given) => given ?? null),
   validFor: text.transform(validFor),
@@ -41,9 +43,11 @@ export const zoneTokenRequest = z.object({
 
 export const dataplaneTokenRequest = z.object({
   name: text,
-  mesh: required,
+  mesh: required.refine((given) => given === '' || MESH_NAME.test(given), {
+    error: 'must be the name of a mesh: at most 253 of lower-case letters, digits, «-», «_» and «.»',
+  }),
   tags: z
-    .record(z.string(), z.array(z.string('must be a text'), 'must be a list of texts'), 'must be lists of texts by name')
+    .record(plain, z.array(plain, 'must be a list of texts'), 'must be lists of texts by name')
     .nullish()
     .transform((given) => given ?? {}),
   type: text,

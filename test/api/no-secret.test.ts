@@ -1,9 +1,9 @@
 // What is secret is in no log line and in no error, whatever goes wrong; every write is in the audit log.
 import { Writable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
-import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MeridianError } from '../../src/base/errors.ts';
+import { createLogger, type LogLevel } from '../../src/base/log.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
 
@@ -14,12 +14,16 @@ let store: TinyStore;
 let app: FastifyInstance;
 let lines: string[];
 
+function start(level: LogLevel): FastifyInstance {
+  const sink = new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) });
+  return testApi(store, 'global', { log: createLogger(level, {}, sink) });
+}
+
 beforeEach(async () => {
   lines = [];
-  const sink = new Writable({ write: (chunk: Buffer, _encoding, done) => (lines.push(chunk.toString()), done()) });
   store = new TinyStore();
   await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'default' }, labels: {}, spec: {} });
-  app = testApi(store, 'global', { log: pino({ level: 'trace' }, sink) });
+  app = start('debug');
 });
 
 afterEach(async () => app.close());
@@ -51,7 +55,8 @@ describe('secrets', () => {
       await put(url, secret, { 'content-type': 'text/plain' }),
     ];
     store.beforeWrite = () => {
-      throw new Error('the database is gone');
+      const params = [SECRET];
+      throw Object.assign(new Error('the database is gone'), { params, query: `INSERT ${SECRET}`, detail: `(${SECRET})` });
     };
     answers.push(await put(url, secret));
     store.beforeWrite = () => {
@@ -92,5 +97,16 @@ describe('the audit log', () => {
       { action: 'created', type: 'Zone', name: 'north', user: 'mesh-system:admin' },
       { action: 'deleted', type: 'Zone', name: 'east', user: 'mesh-system:anonymous' },
     ]);
+  });
+
+  it.each([
+    ['error', 1],
+    ['warn', 1],
+    ['silent', 0],
+  ] as const)('is written with the log level %s: %i line', async (level, expected) => {
+    await app.close();
+    app = start(level);
+    await put('/zones/east', { type: 'Zone', name: 'east' });
+    expect([audits().length, lines.length]).toEqual([expected, expected]);
   });
 });

@@ -13,6 +13,7 @@ import type { ResourceStore } from '../../src/store/resource-store.ts';
 
 const log = createLogger('silent');
 const targetRef = { kind: 'Mesh' };
+const NAMESPACE = { 'k8s.kuma.io/namespace': 'a' };
 
 let store: ResourceStore;
 let folder: string;
@@ -104,6 +105,51 @@ describe('a resource', () => {
     expect((await global.inject({ method: 'DELETE', url: '/meshes/default' })).statusCode).toBe(400);
   });
 
+  it.each([
+    ['cp.example', 'http://cp.example/'],
+    ['[::1]:5681', 'http://[::1]:5681/'],
+    ['cp_1:80', 'http://cp_1:80/'],
+    ['evil"><script>', 'http://localhost/'],
+    ['a b', 'http://localhost/'],
+    ['user@cp.example', 'http://localhost/'],
+    ['cp.example/x?', 'http://localhost/'],
+    ['cp:123456', 'http://localhost/'],
+  ])('that follows %s on a page is at %s', async (host, expected) => {
+    for (const name of ['n1', 'n2']) await put(global, `/zones/${name}`, { type: 'Zone', name });
+    const page = await global.inject({ url: '/zones?size=1', headers: { host } });
+    expect(page.json()).toMatchObject({ next: `${expected}zones?size=1&offset=1` });
+  });
+
+  it('that goes from a mesh which is not there is not told to be created', async () => {
+    const answer = await global.inject({ method: 'DELETE', url: '/meshes/none/meshtimeouts/t' });
+    expect([answer.statusCode, answer.json<{ title: string }>().title]).toEqual([404, 'Failed to retrieve Mesh']);
+    expect(answer.body).not.toContain('create it');
+  });
+
+  it.each([
+    '/mesh-insights',
+    '/zones/_overview',
+    '/dataplanes/_overview',
+    '/meshes/default/dataplanes+insights',
+    '/global-insight',
+  ])('that is computed cannot be watched: %s', async (url) => {
+    const answer = await global.inject(`${url}?watch=true`);
+    expect([answer.statusCode, answer.json()]).toMatchObject([400, { invalid_parameters: [{ field: 'watch' }] }]);
+    expect((await global.inject(`${url}?watch=false`)).statusCode).toBe(200);
+  });
+
+  it('of the whole cluster keeps its name whatever namespace a label or an object names', async () => {
+    const mesh = { type: 'Mesh', name: 'wide', labels: NAMESPACE };
+    expect((await put(global, '/meshes/wide', mesh)).statusCode).toBe(201);
+    const zoned = { apiVersion: 'kuma.io/v1alpha1', kind: 'Zone', metadata: { name: 'wide', namespace: 'a' }, spec: {} };
+    const applied = await global.inject({ method: 'POST', url: '/_apply', payload: [zoned] });
+    expect(applied.json()).toMatchObject({ items: [{ type: 'Zone', name: 'wide', result: 'created' }] });
+    expect((await global.inject('/zones/wide')).json<{ labels: object }>().labels).not.toHaveProperty('k8s.kuma.io/namespace');
+    expect((await global.inject('/meshes/wide?format=k8s')).json()).toMatchObject({ metadata: { name: 'wide' } });
+    for (const url of ['/meshes/wide', '/zones/wide'])
+      expect((await global.inject({ method: 'DELETE', url })).statusCode).toBe(200);
+  });
+
   it('pages with an absolute next', async () => {
     const spec = { to: [{ targetRef, default: { tcp: { maxConnectAttempt: 5 } } }] };
     for (const name of ['p1', 'p2', 'p3'])
@@ -127,6 +173,15 @@ describe('bad input gets a 4xx that names the field and changes nothing', () => 
     ['a name in capitals', '/meshes/default/meshtimeouts/BAD', timeout('BAD'), 400, 'name'],
     ['a label over the limit', url, timeout('bad', { labels: { k: 'v'.repeat(64) } }), 400, 'labels["k"]'],
     ['a label that is no string', url, timeout('bad', { labels: { k: 1 } }), 400, 'labels["k"]'],
+    [
+      'a Mesh whose namespace would lengthen its name',
+      '/meshes/M.a',
+      { type: 'Mesh', name: 'M.a', labels: NAMESPACE },
+      400,
+      'name',
+    ],
+    ['a Mesh with a dot and a namespace', '/meshes/m.a', { type: 'Mesh', name: 'm.a', labels: NAMESPACE }, 400, 'name'],
+    ['a Zone with a dot and a namespace', '/zones/z.a', { type: 'Zone', name: 'z.a', labels: NAMESPACE }, 400, 'name'],
     ['a foreign origin', url, timeout('bad', { labels: { 'kuma.io/origin': 'zone' } }), 400, 'labels["kuma.io/origin"]'],
     ['a targetRef without a kind', url, timeout('bad', { spec: { targetRef: {} } }), 400, 'spec.targetRef.kind'],
     [

@@ -64,6 +64,24 @@ describe('an answer', () => {
     expect((await call('GET', '/meshes/none')).headers.get('content-type')).toBe('application/json');
   });
 
+  it.each([
+    ['/meshes/%ZZ?token=x', 400, 'every % must begin'],
+    ['/meshes/%ED%A0%80', 400, 'every % must begin'],
+    [`/meshes/${'a'.repeat(1025)}`, 414, 'longer than 1024 characters'],
+  ])('to a path that cannot be looked for has the form of all others: %s', async (path, status, words) => {
+    const { answer, bytes } = await raw(path, { 'x-request-id': 'r1' });
+    const text = bytes.toString();
+    const body = JSON.parse(text) as { status: number; title: string; detail: string };
+    expect([answer.statusCode, answer.headers['content-type'], answer.headers['x-request-id']]).toEqual([
+      status,
+      'application/json',
+      'r1',
+    ]);
+    expect([body.status, body.title, text]).toEqual([status, 'Bad Request', `${JSON.stringify(body, null, 1)}\n`]);
+    expect(body.detail).toContain(words);
+    expect(text).not.toContain('FST_');
+  });
+
   it('that is large is gzip for who takes it', async () => {
     for (let index = 0; index < 100; index += 1)
       await store.write({

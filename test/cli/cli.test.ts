@@ -327,6 +327,23 @@ describe('the rest', () => {
     expect(stdout).toContain('5  `meridian diff` found differences');
   });
 
+  it('says where it looked for a database that is not there', async () => {
+    const flags = ['--store', 'postgres', '--set', 'store.postgres.host=127.0.0.1', '--set', 'store.postgres.port=1'];
+    const { code, stderr } = await run('migrate', 'up', ...flags);
+    expect(stderr).toMatch(
+      /^meridian: cannot reach PostgreSQL at 127\.0\.0\.1:1 \(store\.postgres\.host, \.port\): .+; is it running\?$/m,
+    );
+    expect(code).toBe(4);
+  });
+
+  it('starts no zone whose files are not there, and names their keys', async () => {
+    const store = ['--store-path', join(line.folder, 'zone/pg'), '--token-file', 'none.token'];
+    const global = ['--global-address', 'grpcs://127.0.0.1:1', '--set', 'multizone.zone.kds.rootCaFile=none.pem'];
+    const { code, stderr } = await run('zone', 'run', ...store, ...global);
+    expect(stderr).toMatch(/multizone\.zone\.kds\.rootCaFile: .*none\.pem cannot be read \(ENOENT\); .*tokenFile: .*none\.token/);
+    expect(code).toBe(1);
+  });
+
   it('shows the state of a store, and prepares one', async () => {
     const store = ['--store-path', join(line.folder, 'other/pg')];
     expect((await run('migrate', 'up', ...store)).code).toBe(0);

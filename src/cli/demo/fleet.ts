@@ -49,6 +49,8 @@ export async function startFleet({ freePorts, signal }: { freePorts: boolean; si
         MERIDIAN_MULTIZONE_ZONE_KDS_ROOT_CA_FILE: files.ca,
         MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE: tokenFile(folder, zone),
       };
+      // A zone starts only with the files that it was told of; it waits for what is in them.
+      await writeFile(tokenFile(folder, zone), '', { mode: 0o600 });
       members.push(
         new ControlPlaneProcess({ name: zone, command: 'zone', apiPort: zoneApi, diagnosticsPort: zoneDiagnostics, folder, env }),
       );
@@ -66,7 +68,7 @@ export async function startFleet({ freePorts, signal }: { freePorts: boolean; si
   }
 }
 
-/** Zones wait for their files. */
+/** Zones wait until their files hold a token. */
 async function issueTokens(global: ControlPlaneProcess | undefined, folder: string, signal: AbortSignal): Promise<void> {
   if (global === undefined) return;
   await global.ready(signal);

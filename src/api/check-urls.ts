@@ -1,0 +1,47 @@
+// What is wrong with a URL whatever the route: U+0000, which no row holds and no database takes, and a watch of what is computed.
+// Invariant: no handler meets such a text.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { ApiError, badQuery } from './error-body.ts';
+import type { RouteConfig } from './http-conventions.ts';
+import { parseFlag, queryOf } from './list-query.ts';
+import { EVENT_STREAM } from './watch-routes.ts';
+
+/** Parts of paths that name something which may be there or not. */
+const NAMES: Readonly<Record<string, string>> = { mesh: 'Failed to retrieve Mesh', name: 'Could not retrieve a resource' };
+
+export function checkUrls(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (request.is404) return done();
+    try {
+      if (request.url.includes('%')) refuseNul(request);
+      if (request.url.includes('watch')) refuseComputedWatch(request);
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+/** @throws ApiError 404 where the text names what is read or deleted, else 400 */
+function refuseNul(request: FastifyRequest): void {
+  for (const [field, value] of Object.entries(request.params as Record<string, string>)) {
+    if (!value.includes('\0')) continue;
+    const title = NAMES[field];
+    if (title === undefined || request.method === 'PUT') throw badQuery(field, 'must not have the character U+0000');
+    const isDelete = request.method === 'DELETE' && field === 'name';
+    throw new ApiError(
+      'not_found',
+      isDelete ? 'Could not delete a resource' : title,
+      `Not found: no ${field} has the character U+0000`,
+    );
+  }
+  for (const [field, value] of queryOf(request))
+    if (value.includes('\0') || field.includes('\0')) throw badQuery(field, 'must not have the character U+0000');
+}
+
+/** @throws ApiError 400 for `watch=true` where there is nothing to follow */
+function refuseComputedWatch(request: FastifyRequest): void {
+  const { produces = [] } = request.routeOptions.config as RouteConfig;
+  if (request.method !== 'GET' || produces.includes(EVENT_STREAM) || !parseFlag(queryOf(request), 'watch')) return;
+  throw badQuery('watch', 'this answer is computed and cannot be followed; watch the resources that it is made of');
+}

@@ -1,0 +1,43 @@
+import { Writable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { createLogger } from './log.ts';
+
+function sink(): { lines: () => Record<string, unknown>[]; to: Writable } {
+  let text = '';
+  const to = new Writable({ write: (chunk: Buffer, _encoding, done) => ((text += chunk.toString()), done()) });
+  return {
+    to,
+    lines: () => text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Record<string, unknown>])),
+  };
+}
+
+class DatabaseError extends Error {
+  readonly code = '22P05';
+  readonly query = 'INSERT INTO resources VALUES ($1)';
+  readonly params = ['c2VjcmV0'];
+  readonly where = 'unnamed portal parameter $1 = c2VjcmV0';
+  readonly detail = 'Failing row contains (c2VjcmV0)';
+  readonly internalQuery = 'SELECT c2VjcmV0';
+}
+
+describe('a line about an error', () => {
+  it('has its type, message, code and stack, and nothing that a database adds', () => {
+    const { to, lines } = sink();
+    const log = createLogger('info', {}, to);
+    const error = new DatabaseError('unsupported Unicode escape sequence', { cause: new DatabaseError('inner') });
+    log.error({ err: error }, 'a request failed');
+    log.child({ component: 'x' }).error(error);
+    expect(lines()).toHaveLength(2);
+    for (const { err } of lines()) {
+      expect(Object.keys(err as object).toSorted()).toEqual(['code', 'message', 'stack', 'type']);
+      expect(err).toMatchObject({ type: 'DatabaseError', code: '22P05', message: 'unsupported Unicode escape sequence' });
+    }
+    expect(JSON.stringify(lines())).not.toMatch(/c2VjcmV0|INSERT/);
+  });
+
+  it('holds what was thrown and is no error as text', () => {
+    const { to, lines } = sink();
+    createLogger('info', {}, to).error({ err: 'gone' }, 'a request failed');
+    expect(lines()[0]).toMatchObject({ err: { type: 'string', message: 'gone' } });
+  });
+});

@@ -1,0 +1,24 @@
+// Files that the configuration names: all that cannot be read are told together, so that a person puts them right at once and
+// the log says one thing as long as one thing is wrong.
+import { open } from 'node:fs/promises';
+import { MeridianError } from '../base/errors.ts';
+
+/** @param files path by key of the configuration; `''` where none is set. @throws MeridianError `config` that names each key and path */
+export async function requireReadable(files: Readonly<Record<string, string>>): Promise<void> {
+  const given = Object.entries(files).filter(([, path]) => path !== '');
+  const faults = await Promise.all(given.map(async ([key, path]) => await faultOf(key, path)));
+  const told = faults.filter((fault) => fault !== null);
+  if (told.length > 0) throw new MeridianError('config', told.join('; '));
+}
+
+async function faultOf(key: string, path: string): Promise<string | null> {
+  try {
+    const file = await open(path);
+    const isFolder = (await file.stat()).isDirectory();
+    await file.close();
+    return isFolder ? `${key}: ${path} is a folder; give a file` : null;
+  } catch (cause) {
+    const why = (cause as { code?: string }).code ?? 'unknown error';
+    return `${key}: ${path} cannot be read (${why})`;
+  }
+}

@@ -1,0 +1,47 @@
+// The answer of the deprecated `D/policies`, which Kuma's GUI still asks: which policies are attached to what of a proxy
+// (rest-api 4). Invariant: they are those that `_policies`, `_inbounds/…/_policies` and `_outbounds/…/_policies` have as origins.
+import type { ProxyRules } from '../policy/build-rules.ts';
+import { effectiveOutbound } from '../policy/effective-conf.ts';
+import { metaOf } from '../policy/inspect-meta.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import { outboundsOf } from '../policy/outbounds.ts';
+import type { Contribution } from '../policy/resource-rule.ts';
+import { displayNameOf } from '../resource/labels.ts';
+import type { JsonObject } from '../resource/types.ts';
+
+type Matched = { readonly type: string; readonly contributions: readonly Pick<Contribution, 'policy'>[] };
+
+/** `{kind, total, items[]{type, name?, service?, matchedPolicies{<Type>[META]}}}`; what no policy is attached to is left out. */
+export function attachedPoliciesView(index: MeshIndex, rules: ProxyRules): JsonObject {
+  const { proxy, types } = rules;
+  const item = (head: JsonObject, matched: readonly Matched[]): JsonObject[] => {
+    const found = matched.filter(({ contributions }) => contributions.length > 0);
+    const policies = found.map(({ type, contributions }) => {
+      const each = [...new Set(contributions.map(({ policy }) => policy))];
+      return [type, each.map(({ resource }) => metaOf(resource, proxy.zone))] as const;
+    });
+    return policies.length === 0 ? [] : [{ ...head, matchedPolicies: Object.fromEntries(policies) }];
+  };
+  const items = [
+    ...item(
+      { type: 'dataplane' },
+      types.map(({ type, proxyRule }) => ({ type, contributions: proxyRule?.contributions ?? [] })),
+    ),
+    ...proxy.sections.flatMap((section) =>
+      item(
+        { type: 'inbound', name: section.section },
+        types.map(({ type, inboundRules }) => ({
+          type,
+          contributions: inboundRules.find((candidate) => candidate.section === section)?.rules ?? [],
+        })),
+      ),
+    ),
+    ...outboundsOf(index, proxy).flatMap((outbound) =>
+      item(
+        { type: 'outbound', name: outbound.kri, service: displayNameOf(outbound.resource) },
+        effectiveOutbound(index, rules, outbound).policies,
+      ),
+    ),
+  ];
+  return { kind: 'SidecarDataplane', total: items.length, items };
+}

@@ -1,0 +1,99 @@
+// Questions about one proxy that old clients ask (rest-api 4): which policies are attached where, and the configuration that a
+// zone would generate.
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
+import { testApi, type Place } from '../api/test-api.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+
+const PROXY = '/meshes/default/dataplanes/web-1';
+let store: TinyStore;
+let app: FastifyInstance;
+
+async function create(type: string, name: string, spec: object, labels: Record<string, string> = {}): Promise<void> {
+  const mesh = type === 'Mesh' ? '' : 'default';
+  await store.write({ op: 'create', key: { type, mesh, name }, labels, spec: spec as Record<string, never> });
+}
+
+beforeEach(async () => {
+  store = new TinyStore();
+  await create('Mesh', 'default', {});
+  const inbound = [{ port: 8080, name: 'http', protocol: 'http' }];
+  await create('Dataplane', 'web-1', { networking: { address: '10.0.0.1', inbound } }, { app: 'web' });
+  const ports = [{ port: 80, targetPort: 8080, name: 'http', appProtocol: 'http' }];
+  await create('MeshService', 'cart', { selector: { dataplaneLabels: { matchLabels: { app: 'web' } } }, ports });
+  open('global');
+});
+
+afterEach(async () => app.close());
+
+function open(place: Place): void {
+  app = testApi(store, place, { addRoutes: addPolicyInspect });
+}
+
+async function ask(path: string): Promise<{ status: number; body: Record<string, unknown>; allow: unknown }> {
+  const answer = await app.inject(`${PROXY}${path}`);
+  return { status: answer.statusCode, body: answer.json(), allow: answer.headers['allow'] };
+}
+
+describe('policies of a proxy', () => {
+  const conf = { http: { requestTimeout: '5s' } };
+
+  it('are told by where they are attached: the proxy, its inbounds, its outbounds', async () => {
+    await create('MeshTrace', 'trace', { default: { sampling: { overall: 80 } } });
+    await create('MeshTimeout', 'in', { rules: [{ default: conf }] });
+    await create('MeshTimeout', 'all', { to: [{ targetRef: { kind: 'Mesh' }, default: conf }] });
+    await create('MeshTimeout', 'cart', {
+      to: [{ targetRef: { kind: 'MeshService', name: 'cart' }, default: { idleTimeout: '1s' } }],
+    });
+    const { status, body } = await ask('/policies');
+    const named = (name: string): unknown => expect.objectContaining({ mesh: 'default', name, labels: {} });
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: {
+        kind: 'SidecarDataplane',
+        total: 3,
+        items: [
+          { type: 'dataplane', matchedPolicies: { MeshTrace: [named('trace')] } },
+          { type: 'inbound', name: 'http', matchedPolicies: { MeshTimeout: [named('in')] } },
+          {
+            type: 'outbound',
+            name: 'kri_msvc_default___cart_http',
+            service: 'cart',
+            matchedPolicies: { MeshTimeout: [named('all'), named('cart')] },
+          },
+        ],
+      },
+    });
+  });
+
+  it('are none where none is attached', async () => {
+    expect((await ask('/policies')).body).toEqual({ kind: 'SidecarDataplane', total: 0, items: [] });
+    expect((await app.inject('/meshes/default/dataplanes/none/policies')).statusCode).toBe(404);
+  });
+});
+
+describe('the configuration of a proxy', () => {
+  it('is not generated on a global', async () => {
+    const { status, body, allow } = await ask('/_config?shadow=true&include=diff');
+    expect([status, body['title'], allow]).toEqual([405, 'Method not allowed', '']);
+    expect(body['detail']).toContain('ask the zone of the proxy');
+  });
+
+  it.each(['zone', 'alone'] as const)('is explained to be missing on a control plane %s', async (place) => {
+    await app.close();
+    open(place);
+    const { status, body } = await ask('/_config');
+    expect([status, body['title']]).toEqual([400, 'Could not execute admin operation']);
+    expect(body['detail']).toContain('_effective');
+    expect((await app.inject('/meshes/default/dataplanes/none/_config')).statusCode).toBe(404);
+  });
+});
+
+describe('_sync', () => {
+  it('is asked under every path of a type', async () => {
+    await store.write({ op: 'create', key: { type: 'GlobalSecret', mesh: '', name: 's' }, labels: {}, spec: { data: '' } });
+    for (const path of ['/globalsecrets/s/_sync', '/global-secrets/s/_sync'])
+      expect((await app.inject({ url: path, headers: { host: 'localhost' } })).statusCode).toBe(200);
+  });
+});

@@ -1,0 +1,118 @@
+// A watch is given as long as the token it was asked for with counts: what is revoked, expires or loses its key hears nothing more.
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tokenAccess } from '../../src/api/access.ts';
+import { TokenIssuer } from '../../src/token/token-issuer.ts';
+import { defaultAccess } from '../../src/token/access-rules.ts';
+import { userRealm, zoneRealm } from '../../src/token/token-realm.ts';
+import { TokenVerifier } from '../../src/token/token-verifier.ts';
+import { testApi } from '../api/test-api.ts';
+import { ManualClock } from '../support/manual-clock.ts';
+import { CountingStore, followedSecrets, partOf, putKey, putSecret, revoke } from './signing-secrets.ts';
+
+const HOUR_MS = 3_600_000;
+const admin = { name: 'ann', groups: ['mesh-system:admin'] };
+let store: CountingStore;
+let clock: ManualClock;
+let stop: AbortController;
+let issuer: TokenIssuer;
+let app: FastifyInstance;
+
+beforeEach(async () => {
+  store = new CountingStore();
+  clock = new ManualClock();
+  stop = new AbortController();
+  await putKey(store, userRealm, '1');
+  const secrets = await followedSecrets(store, stop.signal);
+  const now = (): Date => clock.now();
+  issuer = new TokenIssuer(secrets, now);
+  const config = { type: 'tokens', localhostIsAdmin: false } as const;
+  app = testApi(store, 'global', { clock, access: tokenAccess(config, new TokenVerifier(secrets, now), secrets, defaultAccess) });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+});
+
+afterEach(async () => {
+  await app.close();
+  stop.abort();
+});
+
+/** What a watch of the secrets has heard, growing. */
+class Heard {
+  text = '';
+  isOver = false;
+
+  static async of(token: string): Promise<Heard> {
+    const { port } = app.server.address() as AddressInfo;
+    const url = `http://127.0.0.1:${String(port)}/global-secrets?watch=true`;
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+    expect(answer.status).toBe(200);
+    const heard = new Heard();
+    void heard.#read(answer);
+    await expect.poll(() => heard.text).toContain('event: synced');
+    return heard;
+  }
+
+  async #read({ body }: Response): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const chunk of body ?? []) this.text += decoder.decode(chunk as Uint8Array, { stream: true });
+    this.isOver = true;
+  }
+
+  async ends(reason: string): Promise<void> {
+    await expect.poll(() => this.isOver).toBe(true);
+    const last = this.text.trimEnd().split('\n\n').at(-1) ?? '';
+    expect(last).toContain('event: error');
+    expect(JSON.parse(/data: (.*)/.exec(last)?.[1] ?? '')).toMatchObject({
+      ...{ status: 401, title: 'Invalid authentication data', detail: `the user token ${reason}` },
+    });
+  }
+}
+
+const secret = async (name: string): Promise<void> => putSecret(store, zoneRealm, name, 'x');
+
+describe('a watch with a token', () => {
+  it('goes on while the token counts, and hears nothing after it was revoked', async () => {
+    const token = await issuer.user(admin, HOUR_MS);
+    const heard = await Heard.of(token);
+    await secret('before');
+    await expect.poll(() => heard.text).toContain('"before"');
+    await revoke(store, userRealm, 'another');
+    await secret('between');
+    await expect.poll(() => heard.text).toContain('"between"');
+    await revoke(store, userRealm, String(partOf(token, 1)['jti']));
+    await secret('after');
+    await heard.ends('was revoked');
+    expect(heard.text).not.toContain('"after"');
+  });
+
+  it('ends when the token expires', async () => {
+    const heard = await Heard.of(await issuer.user(admin, HOUR_MS));
+    await clock.advance(HOUR_MS - 10_000);
+    expect(heard.isOver).toBe(false);
+    await clock.advance(20_000);
+    await heard.ends('expired on 2026-01-01T01:00:00.000Z');
+  });
+
+  it('ends when its key goes', async () => {
+    const heard = await Heard.of(await issuer.user(admin, HOUR_MS));
+    await store.write({ op: 'delete', key: { type: 'GlobalSecret', mesh: '', name: `${userRealm.keyName}-1` } });
+    await heard.ends('is signed by key 1, which is not known here');
+  });
+
+  it('tells nothing while nobody can say whether the token counts, and goes on after that', async () => {
+    const heard = await Heard.of(await issuer.user(admin, HOUR_MS));
+    store.beforeRead = () => Promise.reject(new Error('the database is away'));
+    await revoke(store, userRealm, 'another');
+    await secret('meanwhile');
+    await clock.advance(2_000);
+    expect(heard.text).not.toContain('"meanwhile"');
+    store.beforeRead = () => Promise.resolve();
+    await expect
+      .poll(async () => {
+        await clock.advance(2_000);
+        return heard.text;
+      })
+      .toContain('"meanwhile"');
+  });
+});
