@@ -1,0 +1,57 @@
+// What is done once for a control plane, by whichever of its processes leads: each task runs as long as the lease holds.
+import type { Registry } from 'prom-client';
+import { every, systemClock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { createResourcesCountMetric } from '../base/process-metrics.ts';
+import type { Writer } from '../resource/compute-labels.ts';
+import { resourceTypes } from '../resource/type-registry.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import { createAdminToken } from '../token/create-admin-token.ts';
+import { runGatewayRoutes } from './gateway-routes.ts';
+import { aborted, supervise } from './supervise.ts';
+
+/** How often the leader counts the rows of each type (rest-api 8). */
+const COUNT_MS = 60_000;
+
+export type LeaderTask = (lease: AbortSignal) => Promise<void>;
+
+export type CommonTasksOptions = {
+  readonly store: ResourceStore;
+  readonly writer: Writer;
+  readonly registry: Registry;
+  readonly log: Logger;
+  /** `apiServer.authn.tokens.bootstrapAdminToken`. */
+  readonly bootstrapAdminToken: boolean;
+};
+
+/** The tasks of the leader on either side: the first admin token, the count of resources, the routes of the Gateway API. */
+export function commonTasks({ store, writer, registry, log, bootstrapAdminToken }: CommonTasksOptions): LeaderTask[] {
+  const countResources = createResourcesCountMetric(
+    registry,
+    resourceTypes.map(({ name }) => name),
+    (type) => store.count({ type }),
+  );
+  return [
+    async (lease) => {
+      await createAdminToken(store, { bootstrapAdminToken, now: () => systemClock.now() });
+      await aborted(lease);
+    },
+    (lease) => every(systemClock, COUNT_MS, lease, countResources),
+    (lease) => runGatewayRoutes({ store, writer, clock: systemClock, log }, lease),
+  ];
+}
+
+/** Waits to be the leader and then runs the tasks, again after each loss of the lease, until the signal aborts. */
+export async function lead(
+  store: ResourceStore,
+  tasks: readonly LeaderTask[],
+  { log, setLeader }: { readonly log: Logger; readonly setLeader: (isLeader: boolean) => void },
+  signal: AbortSignal,
+): Promise<void> {
+  const work = async (lease: AbortSignal): Promise<void> => {
+    setLeader(true);
+    await Promise.all(tasks.map((task) => supervise('leader task', task, lease, log)));
+    setLeader(false);
+  };
+  await store.lead('meridian-leader', work, signal);
+}

@@ -1,0 +1,72 @@
+// The HTTP doors of a control plane: diagnostics, and the REST API on its plain and its TLS port.
+// Invariant: the API's `close` closes both of its ports; a port that cannot be had names the key to change.
+import type { FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
+import { createApi } from '../api/create-api.ts';
+import type { ApiOptions } from '../api/api-options.ts';
+import { createDiagnostics } from '../api/diagnostics.ts';
+import { HttpsListener } from '../api/https-listener.ts';
+import type { Config } from '../base/config.ts';
+import { MeridianError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { serverTls } from './server-tls.ts';
+
+export async function serveDiagnostics(
+  { diagnostics: { serverPort } }: Config,
+  options: { readonly ready: () => Promise<boolean>; readonly metrics: Registry },
+): Promise<FastifyInstance> {
+  const server = createDiagnostics(options);
+  const at = { interface: '0.0.0.0', port: serverPort };
+  await listen('diagnostics.serverPort', at, () => server.listen({ host: at.interface, port: at.port }));
+  return server;
+}
+
+export type ServedApi = {
+  readonly server: FastifyInstance;
+  /** Null where HTTPS is off. */
+  readonly httpsPort: number | null;
+  /** Puts renewed certificates into use until the signal aborts; null where HTTPS is off. */
+  readonly followCertificate: ((signal: AbortSignal, log: Logger) => Promise<void>) | null;
+};
+
+/** Serves the API on the ports that `apiServer` names. Rejects with MeridianError `config` where one cannot be had. */
+export async function serveApi(options: ApiOptions, { apiServer, general }: Config): Promise<ServedApi> {
+  const timeouts: NonNullable<ApiOptions['timeouts']> = {
+    headers: apiServer.readHeaderTimeout,
+    request: apiServer.readTimeout,
+    idle: apiServer.idleTimeout,
+  };
+  const server = createApi({ ...options, timeouts });
+  try {
+    // Before the API listens: it closes both doors.
+    const tls = apiServer.https.enabled ? await serverTls('apiServer.https', apiServer.https, general) : null;
+    const https = tls === null ? null : new HttpsListener(server, { ...tls, timeouts });
+    if (apiServer.http.enabled)
+      await listen('apiServer.http.port', apiServer.http, () =>
+        server.listen({ host: apiServer.http.interface, port: apiServer.http.port }),
+      );
+    else await server.ready();
+    if (tls === null || https === null) return { server, httpsPort: null, followCertificate: null };
+    const httpsPort = await listen('apiServer.https.port', apiServer.https, () =>
+      https.listen(apiServer.https.interface, apiServer.https.port),
+    );
+    const followCertificate = (signal: AbortSignal, log: Logger): Promise<void> =>
+      tls.follow((material) => https.replace(material), signal, log);
+    return { server, httpsPort, followCertificate };
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
+}
+
+/** Says which key of the configuration to change when the address cannot be had. */
+async function listen<T>(
+  key: string,
+  at: { readonly interface: string; readonly port: number },
+  bind: () => Promise<T>,
+): Promise<T> {
+  return await bind().catch((cause: unknown) => {
+    const where = `${at.interface}:${String(at.port)}`;
+    throw new MeridianError('config', `${key}: cannot listen on ${where}; free it or choose another port`, { cause });
+  });
+}
