@@ -34,6 +34,7 @@ export const budgets = {
   pagesPerSecond: { least: 1_500 },
   tableP50Ms: { most: 40 },
   tableBurstSeconds: { most: 1.5 },
+  receiverSeconds: { most: 0.5 },
   /** Twice the zones, or twice the resources, may not double it. */
   scalingFactor: { most: 2 },
 } as const satisfies Record<string, Budget>;

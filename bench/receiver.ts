@@ -4,7 +4,7 @@ import type { Context } from './context.ts';
 import { startZone } from './control-plane.ts';
 import { startSeededGlobal } from './fleet.ts';
 import { cpuSeconds } from './measure.ts';
-import type { Metric } from './metric.ts';
+import { budgets, type Metric } from './metric.ts';
 import { TYPE } from './policies.ts';
 import { clientConfig } from './postgres.ts';
 import { RowWatch } from './row-watch.ts';
@@ -33,7 +33,10 @@ export async function measureReceiver({ settings, postgres, say }: Context): Pro
     if (connected === undefined) throw new Error('the zone wrote rows without having connected');
     const section = 'receiver';
     return [
-      { section, name: `first ${String(resources)} rows committed in a zone`, unit: 's', meridian: (at - connected) / 1000 },
+      {
+        ...{ section, name: `first ${String(resources)} rows committed in a zone`, unit: 's', budget: budgets.receiverSeconds },
+        meridian: (at - connected) / 1000,
+      },
       { section, name: 'CPU of the zone, start included', unit: 's', meridian: cpuSeconds(zone.pid) },
     ];
   } finally {

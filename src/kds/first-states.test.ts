@@ -44,6 +44,17 @@ describe('first states', () => {
     expect(admitted.slice(AT_ONCE)).toEqual([8, 9, 10]);
   });
 
+  it('share what may be in flight: a message is the larger the fewer join', () => {
+    const alone = states.messageBytes;
+    const [first, second] = enter(2);
+    expect(states.messageBytes).toBe(alone / 2);
+    enter(20, 2);
+    expect(states.messageBytes).toBe(alone / AT_ONCE);
+    first?.leave();
+    second?.leave();
+    expect(states.messageBytes).toBe(alone / AT_ONCE);
+  });
+
   describe('of one peer on several streams', () => {
     let seen: string[];
 

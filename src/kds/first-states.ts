@@ -3,6 +3,8 @@
 // stream has it: a zone that is back within seconds does not wait for the stream that died with its last connection.
 
 const AT_ONCE = 8;
+/** What the messages of all first states may hold at a time: who joins alone gets large ones and needs few round trips. */
+const IN_FLIGHT_BYTES = AT_ONCE * 1024 * 1024;
 /** A peer that never acknowledges keeps its place no longer than this, or it would delay the others. */
 const LONGEST_MS = 10_000;
 /** A stream that took the place over has this long before the next may, or a flood of streams would all be sent to at once. */
@@ -17,6 +19,11 @@ export class FirstStates {
   /** By peer, in the order of their first waiting stream; the streams of a peer oldest first. */
   readonly #waiting = new Map<string, Set<Turn>>();
   readonly #inside = new Map<string, Place>();
+
+  /** How many bytes of resources one message may hold now. */
+  get messageBytes(): number {
+    return IN_FLIGHT_BYTES / Math.max(1, this.#inside.size);
+  }
 
   /**
    * Calls `go` when there is room, at once or later.

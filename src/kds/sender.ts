@@ -14,8 +14,6 @@ import { readRefusals } from './refusal.ts';
 import { Subscription, type Draft, type PeerView } from './subscription.ts';
 import type { ZoneRegistry } from './zone-registry.ts';
 
-/** Resources of one message towards a peer that takes several; far under the 10 MiB limit, so that types take turns. */
-const CHUNK_BYTES = 1024 * 1024;
 /** A peer of another version may ask for types that are not known here. */
 const MOST_UNKNOWN_TYPES = 100;
 /** Room for type, nonce and sender in a message. */
@@ -109,7 +107,7 @@ export class Sender {
   }
 
   #subscribe({ typeUrl, node, initialResourceVersions }: DeltaRequest): void {
-    const { peer, streamId, changelog, observe, maxMessageBytes } = this.#options;
+    const { peer, streamId, changelog, observe, firstStates, maxMessageBytes } = this.#options;
     if (node.metadata !== undefined) {
       const peerNode = peerNodeOf(node.metadata);
       this.#features = peerNode.features;
@@ -126,7 +124,7 @@ export class Sender {
         ? null
         : new Subscription(log, this.#viewOf(this.#features), {
             known: resumes ? initialResourceVersions : null,
-            chunkBytes: Math.min(CHUNK_BYTES, maxMessageBytes / 2),
+            chunkBytes: () => Math.min(firstStates.messageBytes, maxMessageBytes / 2),
           });
     const fresh = { nonce: '', sentAt: 0, retryMs: RETRY_FIRST_MS, withheld: new Map<string, string>(), isTooLarge: false };
     this.#active.set(typeUrl, { subscription, ...fresh });

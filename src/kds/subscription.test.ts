@@ -39,7 +39,7 @@ function subscribe(
   return new Subscription(
     log,
     { canSee, form: 'native', largestBytes: 1000 },
-    { known: null, chunkBytes: 1_000_000, ...options },
+    { known: null, chunkBytes: () => 1_000_000, ...options },
   );
 }
 
@@ -148,7 +148,7 @@ describe('a subscription', () => {
     const subscription = new Subscription(
       log,
       { canSee: () => true, form: 'kuma', largestBytes: 1000 },
-      { known: null, chunkBytes: 1000 },
+      { known: null, chunkBytes: () => 1000 },
     );
     expect(namesOf(subscription.next())).toEqual(['even']);
     expect([...subscription.withheld]).toEqual([['odd', 'nobody over there knows 1']]);
@@ -215,7 +215,7 @@ describe('a subscription', () => {
   it.each(['native', 'legacy'] as const)('never takes a name away that another slot has filled since (%s)', (form) => {
     const log = new TypeLog('Mesh');
     const view = { canSee: () => true, form, largestBytes: 1000 };
-    const subscription = new Subscription(log, view, { known: null, chunkBytes: 1000 });
+    const subscription = new Subscription(log, view, { known: null, chunkBytes: () => 1000 });
     put(log, 'mesh', '1', 'mesh@1');
     subscription.next();
     subscription.acknowledge();
@@ -251,7 +251,7 @@ describe('a subscription', () => {
       for (let i = 0; i < 100; i += 1) put(log, `r${String(i)}`.padEnd(100 + 8 * i, '-'), version);
     };
     put100('1');
-    const subscription = subscribe(log, { known, chunkBytes: 950 });
+    const subscription = subscribe(log, { known, chunkBytes: () => 950 });
     const sizes: number[] = [];
     const seen: string[] = [];
     const removed: string[] = [];
@@ -302,7 +302,7 @@ describe('a subscription', () => {
     const log = new TypeLog('T');
     put(log, 'a', '1');
     put(log, 'b', '1');
-    const subscription = subscribe(log, { chunkBytes: 1 });
+    const subscription = subscribe(log, { chunkBytes: () => 1 });
     expect(subscription.next()).toMatchObject({ entries: [expect.anything()], isPartial: true });
     remove(log, 'b');
     subscription.acknowledge();
@@ -314,9 +314,13 @@ describe('a subscription', () => {
   it('splits a first state only for a peer of ours', () => {
     const log = new TypeLog('T');
     for (let i = 0; i < 10; i += 1) put(log, `r${String(i)}`, '1');
-    const kuma = new Subscription(log, { canSee: () => true, form: 'kuma', largestBytes: 1000 }, { known: null, chunkBytes: 20 });
+    const kuma = new Subscription(
+      log,
+      { canSee: () => true, form: 'kuma', largestBytes: 1000 },
+      { known: null, chunkBytes: () => 20 },
+    );
     expect(kuma.next()).toMatchObject({ entries: { length: 10 }, isPartial: false });
-    const resuming = subscribe(log, { chunkBytes: 20, known: new Map([['gone', '1']]) });
+    const resuming = subscribe(log, { chunkBytes: () => 20, known: new Map([['gone', '1']]) });
     const seen: string[] = [];
     const removed: string[] = [];
     for (let draft = resuming.next(); draft !== null; draft = resuming.next()) {
@@ -334,7 +338,7 @@ describe('a subscription', () => {
     const subscription = new Subscription(
       log,
       { canSee: () => true, form: 'legacy', largestBytes: 1000 },
-      { known: null, chunkBytes: 1000 },
+      { known: null, chunkBytes: () => 1000 },
     );
     subscription.next();
     subscription.acknowledge();
@@ -417,7 +421,7 @@ describe('random writes, refusals, drops and reconnects', () => {
               peer.subscription.close();
               peer.draft = null;
               peer.full = !step.resume;
-              peer.subscription = subscribe(log, { known: step.resume ? peer.rows : null, chunkBytes: 8 }, visible);
+              peer.subscription = subscribe(log, { known: step.resume ? peer.rows : null, chunkBytes: () => 8 }, visible);
             }
           }
         }

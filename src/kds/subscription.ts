@@ -17,7 +17,7 @@ export type SubscriptionOptions = {
   /** Versions the peer says it has, by wire name; null where it did not say and gets the full state (decisions D29). */
   readonly known: ReadonlyMap<string, string> | null;
   /** Bytes of resources and names after which a response ends; what is left follows after the acknowledgement. */
-  readonly chunkBytes: number;
+  readonly chunkBytes: () => number;
 };
 
 /** A response to be sent: encoded resources and the names that are gone. */
@@ -90,7 +90,7 @@ class Building {
 export class Subscription {
   readonly log: TypeLog;
   readonly #view: PeerView;
-  readonly #chunkBytes: number;
+  readonly #chunkBytes: () => number;
   readonly #full: boolean;
   readonly #held = new HeldSet();
   /** What the peer told at subscription and has not yet been met in the log. Null after the first walk. */
@@ -155,7 +155,7 @@ export class Subscription {
     const isFullState = this.#full && this.#firstWalk;
     // Kuma takes the full state in one message, and prunes after it (engine 1); other peers are told that more follows.
     const isWhole = isFullState && this.#view.form !== 'native';
-    const draft = isWhole ? new Building(Infinity, Infinity) : new Building(this.#chunkBytes, this.#view.largestBytes);
+    const draft = isWhole ? new Building(Infinity, Infinity) : new Building(this.#chunkBytes(), this.#view.largestBytes);
     const complete = this.#takeRefused(draft) && this.#walk(draft) && this.#takeUnmet(draft);
     if (complete) {
       this.#firstWalk = false;
