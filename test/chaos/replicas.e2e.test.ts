@@ -1,6 +1,7 @@
 // Two replicas of global on one database, each with a zone: when one dies its zone moves to the other, and nothing is lost.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import { ControlPlane, freePort, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
+import { ControlPlane, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
+import { freePort } from '../support/free-port.ts';
 import { expectEqualStores } from './compare-stores.ts';
 import { hasMesh, putService, putTimeout, writeSteadily, type SteadyWrites } from './steady-writes.ts';
 import { TcpProxy } from './tcp-proxy.ts';

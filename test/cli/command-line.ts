@@ -5,7 +5,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { freePort, WAIT } from '../support/control-plane.ts';
+import { WAIT } from '../support/control-plane.ts';
+import { freePort } from '../support/free-port.ts';
 import { vi } from 'vitest';
 
 const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');

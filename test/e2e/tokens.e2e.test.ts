@@ -9,7 +9,8 @@ import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { createAuthority } from '../../src/base/self-signed.ts';
-import { ControlPlane, freePort, WAIT } from '../support/control-plane.ts';
+import { ControlPlane, WAIT } from '../support/control-plane.ts';
+import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
 
 const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');

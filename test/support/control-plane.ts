@@ -2,10 +2,10 @@
 // The last lines that it printed are kept, so that a test which finds it dead can say why.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import type { PostgresConfig } from '../../src/store/database.ts';
+import { freePort } from './free-port.ts';
 import { cloneDatabase } from './postgres-database.ts';
 import { Psql } from './psql.ts';
 
@@ -14,14 +14,6 @@ const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
 const KEPT_LINES = 60;
 /** For `expect.poll` and `vi.waitFor`: a busy machine is no failure. */
 export const WAIT = { timeout: 30_000, interval: 20 };
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 export class ControlPlane {
   readonly command: 'global' | 'zone';

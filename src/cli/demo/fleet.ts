@@ -1,6 +1,6 @@
 // The control planes of the demo: a global and two zones with a CA of their own, in a folder that goes with them.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MeridianError } from '../../base/errors.ts';
@@ -103,15 +103,16 @@ async function requirePorts(): Promise<typeof FIXED> {
   return FIXED;
 }
 
+/** Free ports below those that systems give to outgoing connections, which could take one before its process is up. */
 async function findPorts(): Promise<typeof FIXED> {
-  const servers = await Promise.all(
-    Object.values(FIXED)
-      .flat()
-      .map(() => listen(0)),
-  );
-  const free = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return Object.fromEntries(Object.entries(FIXED).map(([name, ports]) => [name, ports.map(() => free.pop() ?? 0)]));
+  let port = 12_000 + Math.floor(Math.random() * 18_000);
+  const ports: Record<string, number[]> = {};
+  for (const [name, fixed] of Object.entries(FIXED)) {
+    const found: number[] = [];
+    while (found.length < fixed.length) if (await isFree((port += 1))) found.push(port);
+    ports[name] = found;
+  }
+  return ports;
 }
 
 async function isFree(port: number): Promise<boolean> {

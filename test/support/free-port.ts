@@ -1,0 +1,28 @@
+// A port for a process that is about to start. Not one that the system picks: those it gives to any connection that is opened
+// meanwhile, and between asking and binding there is a second.
+import { createServer } from 'node:net';
+
+/** Below the ports that systems give to outgoing connections; each worker of the test run has a span of its own. */
+const FIRST = 10_000;
+const SPAN = 1_000;
+const SPANS = 20;
+
+const start = FIRST + (Number(process.env['VITEST_POOL_ID'] ?? 0) % SPANS) * SPAN;
+let given = process.pid % SPAN;
+
+/** A port of 127.0.0.1 that nobody listens on, and that no other caller is given for a long time. */
+export async function freePort(): Promise<number> {
+  for (let attempt = 0; attempt < SPAN; attempt += 1) {
+    given = (given + 1) % SPAN;
+    if (await isFree(start + given)) return start + given;
+  }
+  throw new Error(`no port from ${String(start)} to ${String(start + SPAN - 1)} is free`);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  return await new Promise((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '0.0.0.0', () => server.close(() => resolve(true)));
+  });
+}
