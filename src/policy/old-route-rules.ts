@@ -1,6 +1,7 @@
 // Rules of the old form, where a policy has the route at its top: kept beside the resource rules until people have moved over
 // (MADR 063 «Backward compatibility», decisions D14). Invariant: a route with a resource rule has no old rules.
 import type { JsonObject, Resource } from '../resource/types.ts';
+import { compareText } from './compare-text.ts';
 import { destinationsOf, sectionOf } from './group-items.ts';
 import { mergeConfs } from './merge-conf.ts';
 import type { MeshIndex } from './mesh-index.ts';
@@ -50,7 +51,8 @@ export function oldRouteRules(
     .filter(({ targetRef }) => !isRouteKind(targetRef.kind))
     .flatMap(({ to }) => to.filter(({ targetRef }) => targetRef.kind === 'Mesh'))
     .sort(order);
-  return [...onRoutes].flatMap(([kri, { resource, items }]) => {
+  const byKri = [...onRoutes].sort(([a], [b]) => compareText(a, b));
+  return byKri.flatMap(([kri, { resource, items }]) => {
     const ordered = items.sort(order);
     return [...destinations(index, ordered, zone)].flatMap((destination) => {
       const relevant = ordered.filter(({ policy, targetRef }) => {
