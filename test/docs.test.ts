@@ -109,7 +109,8 @@ function keysOf(schema: z.ZodType): { leaves: Set<string>; sections: Set<string>
 /** Names as Prometheus knows them: a histogram has three besides its own. */
 async function metricNames(): Promise<Set<string>> {
   const registry = createRegistry('Global');
-  createInfoMetric(registry);
+  const build = { product: 'Meridian', version: '0', buildDate: '', gitCommit: '', gitTag: '', instanceId: '' };
+  createInfoMetric(registry, build, async () => '');
   createLeaderMetric(registry);
   createResourcesCountMetric(registry, [], async () => 0);
   createSyncMetrics({ registry, side: { mode: 'global' } });

@@ -4,18 +4,8 @@ import { createInfoMetric, createLeaderMetric, createRegistry, createResourcesCo
 describe('the metrics of a process', () => {
   it('say what it is, whether it leads and what it holds', async () => {
     const registry = createRegistry('Global');
-    const setInfo = createInfoMetric(registry);
-    const info = {
-      product: 'Meridian',
-      version: '1',
-      buildDate: 'd',
-      gitCommit: 'c',
-      gitTag: 't',
-      instanceId: 'i',
-      clusterId: '',
-    };
-    setInfo(info);
-    setInfo({ ...info, clusterId: 'abc' });
+    const info = { product: 'Meridian', version: '1', buildDate: 'd', gitCommit: 'c', gitTag: 't', instanceId: 'i' };
+    createInfoMetric(registry, info, () => Promise.resolve('abc'));
     createLeaderMetric(registry)(true);
     await createResourcesCountMetric(registry, ['Mesh'], () => Promise.resolve(7))();
     const lines = (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
@@ -24,5 +14,19 @@ describe('the metrics of a process', () => {
       'leader{zone="Global"} 1',
       'resources_count{resource_type="Mesh",tenant="",zone="Global"} 7',
     ]);
+  });
+
+  it('follow the id of the cluster, which may come later, and do without it while the store is away', async () => {
+    const registry = createRegistry('Global');
+    let clusterId = (): Promise<string> => Promise.resolve('');
+    const info = { product: 'Meridian', version: '1', buildDate: '', gitCommit: '', gitTag: '', instanceId: 'i' };
+    createInfoMetric(registry, info, () => clusterId());
+    const shown = async (): Promise<string[]> =>
+      [...(await registry.metrics()).matchAll(/cluster_id="([^"]*)"/g)].map(([, id = '']) => id);
+    expect(await shown()).toEqual(['']);
+    clusterId = () => Promise.resolve('abc');
+    expect(await shown()).toEqual(['abc']);
+    clusterId = () => Promise.reject(new Error('the store is away'));
+    expect(await shown()).toEqual(['']);
   });
 });

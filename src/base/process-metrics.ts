@@ -9,7 +9,6 @@ export type ProcessInfo = {
   readonly gitCommit: string;
   readonly gitTag: string;
   readonly instanceId: string;
-  readonly clusterId: string;
 };
 
 /**
@@ -22,29 +21,33 @@ export function createRegistry(zoneLabel: string): Registry {
   return registry;
 }
 
-/** Returns the way to set `cp_info`; set again (the cluster id may come later), the older series goes. */
-export function createInfoMetric(registry: Registry): (info: ProcessInfo) => void {
+/**
+ * `cp_info`, 1 for the build and the deployment that it names.
+ * @param clusterId the id as the store has it: empty until the defaults are created, or have come by KDS; a failure leaves it empty
+ */
+export function createInfoMetric(registry: Registry, info: ProcessInfo, clusterId: () => Promise<string>): void {
   const gauge = new Gauge({
     name: 'cp_info',
     help: 'What this control plane is',
     labelNames: ['product', 'version', 'build_date', 'git_commit', 'git_tag', 'instance_id', 'cluster_id'],
     registers: [registry],
+    collect: async () => {
+      const cluster = await clusterId().catch(() => '');
+      gauge.reset();
+      gauge.set(
+        {
+          product: info.product,
+          version: info.version,
+          build_date: info.buildDate,
+          git_commit: info.gitCommit,
+          git_tag: info.gitTag,
+          instance_id: info.instanceId,
+          cluster_id: cluster,
+        },
+        1,
+      );
+    },
   });
-  return (info) => {
-    gauge.reset();
-    gauge.set(
-      {
-        product: info.product,
-        version: info.version,
-        build_date: info.buildDate,
-        git_commit: info.gitCommit,
-        git_tag: info.gitTag,
-        instance_id: info.instanceId,
-        cluster_id: info.clusterId,
-      },
-      1,
-    );
-  };
 }
 
 /** Returns the way to set `leader`: 1 on the instance that does the work that must be done once. */

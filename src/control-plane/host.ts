@@ -23,6 +23,7 @@ import { openStore } from '../store/open-store.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { ZoneInsightWriter } from '../store/zone-insight-writer.ts';
 import { checkSpec } from './check-spec.ts';
+import { firstStart } from './first-start.ts';
 import { commonTasks, lead, type LeaderTask } from './lead.ts';
 import { serveApi, serveDiagnostics } from './serve-http.ts';
 import { aborted, supervise } from './supervise.ts';
@@ -85,7 +86,9 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     const tokens = await createTokens(store, config, writerOf(side).federated);
     component('token secrets', (secretsSignal) => tokens.secrets.run(secretsSignal));
 
-    const ready = async (): Promise<boolean> => isStarted && (await answers(store));
+    const createsDefaults = !writerOf(side).federated;
+    const isFirstStartOver = firstStart({ store, createsDefaults, defaults: config.defaults });
+    const ready = async (): Promise<boolean> => isStarted && (await answers(store)) && (await isFirstStartOver());
     servers.push(await serveDiagnostics(config, { ready, metrics: registry }));
     const options = apiOptions({ side, config, store, tokens, registry, instanceId, log });
     const api = await serveApi({ ...options, proxyAdmin: proxyAdmin(store) }, config);
@@ -103,12 +106,8 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     tasks.push(...commonTasks({ store, writer: writerOf(side), registry, log, bootstrapAdminToken }));
     const setLeader = createLeaderMetric(registry);
     component('leader', (leaderSignal) => lead(store, tasks, { log, setLeader }, leaderSignal));
-    const setInfo = createInfoMetric(registry);
-    component('info metric', async (infoSignal) => {
-      const build = { product: productName, version: productVersion, buildDate: '', gitCommit: '', gitTag: '' };
-      setInfo({ ...build, instanceId, clusterId: await clusterIdOf(store) });
-      await aborted(infoSignal);
-    });
+    const build = { product: productName, version: productVersion, buildDate: '', gitCommit: '', gitTag: '' };
+    createInfoMetric(registry, { ...build, instanceId }, () => clusterIdOf(store));
     isStarted = true;
     const { apiServer, diagnostics } = config;
     const ports = { api: apiServer.http.port, https: api.httpsPort, diagnostics: diagnostics.serverPort };

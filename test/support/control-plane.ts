@@ -95,10 +95,12 @@ export class ControlPlane {
     return response.status;
   }
 
-  /** Status of `/ready`; needs a diagnostics port in `env`. */
+  /** Status of `/ready`, 0 where nothing answers; needs a diagnostics port in `env`. */
   async ready(): Promise<number> {
-    const response = await fetch(`http://127.0.0.1:${this.env['MERIDIAN_DIAGNOSTICS_SERVER_PORT'] ?? ''}/ready`);
-    return response.status;
+    return await fetch(`http://127.0.0.1:${this.env['MERIDIAN_DIAGNOSTICS_SERVER_PORT'] ?? ''}/ready`).then(
+      ({ status }) => status,
+      () => 0,
+    );
   }
 
   async answers(): Promise<boolean> {
@@ -152,7 +154,7 @@ export type FleetOptions = {
 };
 
 /**
- * Starts a global and zones, plaintext KDS, and waits until all answer.
+ * Starts a global and zones, plaintext KDS, and waits until all are ready.
  */
 export async function startFleet(postgresUrl: string, zoneNames: readonly string[], options: FleetOptions = {}): Promise<Fleet> {
   const kds = await freePort();
@@ -188,9 +190,9 @@ export async function startFleet(postgresUrl: string, zoneNames: readonly string
       member.start();
     }
     await vi.waitFor(async () => {
-      // One that has ended will never answer: that is told below, at once.
+      // One that has ended will never be ready: that is told below, at once.
       for (const member of members)
-        if (member.isRunning && !(await member.answers())) throw new Error(`does not answer: ${member.lastWords()}`);
+        if (member.isRunning && (await member.ready()) !== 200) throw new Error(`is not ready: ${member.lastWords()}`);
     }, WAIT);
     for (const member of members) member.assertRunning();
   } catch (error) {

@@ -4,6 +4,8 @@ import pg from 'pg';
 export class Psql {
   readonly #config: pg.ClientConfig;
   #client: Promise<pg.Client> | null = null;
+  /** One query at a time: settles when the last one has its answer. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(config: pg.ClientConfig) {
     this.#config = config;
@@ -14,7 +16,9 @@ export class Psql {
   }
 
   async query<Row extends pg.QueryResultRow = pg.QueryResultRow>(text: string, values?: unknown[]): Promise<pg.QueryResult<Row>> {
-    return await (await this.#connected()).query<Row>(text, values);
+    const answer = this.#last.then(async () => await (await this.#connected()).query<Row>(text, values));
+    this.#last = answer.catch(() => undefined);
+    return await answer;
   }
 
   async end(): Promise<void> {

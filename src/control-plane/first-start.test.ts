@@ -1,0 +1,25 @@
+import { describe, expect, it } from 'vitest';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import { createBaseDefaults } from '../store/create-defaults.ts';
+import { firstStart } from './first-start.ts';
+
+const defaults = { skipMeshCreation: false, skipTenantResources: false, skipHostnameGenerators: false };
+
+describe('the first start', () => {
+  it('is over when the default resources exist, and stays over', async () => {
+    const store = new TinyStore();
+    const isOver = firstStart({ store, createsDefaults: true, defaults });
+    expect(await isOver()).toBe(false);
+    await createBaseDefaults(store, { mode: 'global' }, defaults);
+    expect(await isOver()).toBe(true);
+    store.rows.clear();
+    expect(await isOver()).toBe(true);
+  });
+
+  it.each([
+    ['a zone of a global, which may be out of reach', { createsDefaults: false, defaults }],
+    ['defaults.skipTenantResources', { createsDefaults: true, defaults: { skipTenantResources: true } }],
+  ])('is not waited for: %s', async (_why, options) => {
+    expect(await firstStart({ store: new TinyStore(), ...options })()).toBe(true);
+  });
+});

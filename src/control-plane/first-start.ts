@@ -1,0 +1,24 @@
+// What a control plane waits for before it calls itself ready, the first time that it runs on a store: its own default resources.
+// Whoever waits for `/ready` may then write into mesh `default` and ask for tokens.
+import type { DefaultsConfig } from '../store/create-defaults.ts';
+import { hasClusterId } from '../store/create-defaults.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+
+export type FirstStartOptions = {
+  readonly store: ResourceStore;
+  /** False for a zone of a global: what it needs arrives by KDS, and it is ready without it. */
+  readonly createsDefaults: boolean;
+  readonly defaults: Pick<DefaultsConfig, 'skipTenantResources'>;
+};
+
+/**
+ * Tells whether the first start is over: whichever process leads has created the default resources of this control plane.
+ * Once true it is not asked again.
+ */
+export function firstStart({ store, createsDefaults, defaults }: FirstStartOptions): () => Promise<boolean> {
+  let isOver = !createsDefaults || defaults.skipTenantResources;
+  return async () => {
+    isOver ||= await hasClusterId(store);
+    return isOver;
+  };
+}
