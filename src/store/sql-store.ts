@@ -2,13 +2,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
 import type { Logger } from '../base/log.ts';
-import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
+import type { Resource, ResourceKey } from '../resource/types.ts';
 import { CHANNEL, ChangeFeed } from './change-feed.ts';
 import { CombinedReader } from './combined-reader.ts';
 import { CombinedWriter } from './combined-writer.ts';
 import { pingUntilLost, type Database } from './database.ts';
 import { SharedCalls } from './shared-calls.ts';
+import { OwnWrites, type WrittenRow } from './own-writes.ts';
+import { columns, labelsOf, outlineColumns, ownerOf, resourceOf, type OutlineRow, type Row } from './resource-row.ts';
 import type {
+  ChangedKey,
   Fence,
   ListQuery,
   Outline,
@@ -23,34 +26,18 @@ import { StoreHealth } from './store-health.ts';
 import { isUnavailable } from './unavailable.ts';
 import { canExist, isOneStatement, requireFence, runWrites } from './write-batch.ts';
 
-type OutlineRow = {
-  type: string;
-  mesh: string;
-  name: string;
-  version: number;
-  labels: string | null;
-  owner_type: string | null;
-  owner_mesh: string | null;
-  owner_name: string | null;
-  sync_version: string | null;
-};
-
-type Row = OutlineRow & { spec: string | null; status: string | null; created: string; modified: string };
-
-const columns = sql`r.type, r.mesh, r.name, r.version, r.spec, r.labels::text as labels, r.status::text as status,
-  r.creation_time::text as created, r.modification_time::text as modified, r.owner_type, r.owner_mesh, r.owner_name, r.sync_version`;
-
 export class SqlStore implements ResourceStore {
   readonly #database: Database;
   readonly #feed: ChangeFeed;
   readonly #reader: CombinedReader;
   readonly #writer: CombinedWriter;
   readonly #shared = new SharedCalls();
+  readonly #own = new OwnWrites();
   readonly #health: StoreHealth;
 
   constructor(database: Database, log: Logger) {
     this.#database = database;
-    this.#feed = new ChangeFeed(database, log);
+    this.#feed = new ChangeFeed(database, this.#own, log);
     this.#health = new StoreHealth(log);
     this.#reader = new CombinedReader((keys) => this.getMany(keys));
     this.#writer = new CombinedWriter((writes) => this.writeBatch(writes));
@@ -60,12 +47,10 @@ export class SqlStore implements ResourceStore {
     return await this.#reader.get(key);
   }
 
-  async getMany(keys: readonly ResourceKey[]): Promise<Resource[]> {
-    const possible = keys.filter(canExist);
-    if (possible.length === 0) return [];
-    const input = JSON.stringify(possible.map(({ type, mesh, name }) => ({ type, mesh, name })));
-    return await this.#rows(sql`select ${columns} from jsonb_to_recordset(${input}::jsonb) as k(type text, mesh text, name text)
-      join resources r on r.type = k.type and r.mesh = k.mesh and r.name = k.name`);
+  async getMany(keys: readonly ChangedKey[]): Promise<Resource[]> {
+    const own = keys.map((key) => this.#own.find(key)).filter((row) => row !== undefined);
+    const others = own.length === 0 ? keys : keys.filter((key) => this.#own.find(key) === undefined);
+    return [...own.map(resourceOf), ...(await this.#read(others.filter(canExist)))];
   }
 
   async list(query: ListQuery): Promise<Resource[]> {
@@ -92,14 +77,13 @@ export class SqlStore implements ResourceStore {
         : [sql`(r.owner_type = ${owner.type} and r.owner_mesh = ${owner.mesh} and r.owner_name = ${owner.name})`]),
     ];
     const rows = await this.#try(() =>
-      sql<OutlineRow>`select r.type, r.mesh, r.name, r.version, r.labels::text as labels, r.sync_version, r.owner_type, r.owner_mesh, r.owner_name
-        from resources r where r.type = any(${[...types]}::text[]) ${either.length === 0 ? sql`` : sql`and (${sql.join(either, sql` or `)})`}`.execute(
+      sql<OutlineRow>`select ${outlineColumns} from resources r where r.type = any(${[...types]}::text[]) ${either.length === 0 ? sql`` : sql`and (${sql.join(either, sql` or `)})`}`.execute(
         this.#database.db,
       ),
     );
     return rows.rows.map((row) => ({
       ...{ type: row.type, mesh: row.mesh, name: row.name, version: row.version, syncVersion: row.sync_version },
-      labels: parseObject(row.labels) as Labels,
+      labels: labelsOf(row),
       owner: ownerOf(row),
     }));
   }
@@ -129,30 +113,36 @@ export class SqlStore implements ResourceStore {
   }
 
   async writeBatch(writes: readonly Write[], fence?: Fence): Promise<WriteOutcome[]> {
+    const written: WrittenRow[] = [];
     // One statement is a transaction by itself; without BEGIN and COMMIT it is one round trip in place of three.
-    if (fence === undefined && isOneStatement(writes))
-      return await this.#health.watch('write', () => runWrites(this.#database.db, writes));
-    return await this.#health.watch('write', () =>
-      this.#database.db.transaction().execute(async (tx) => {
-        if (fence !== undefined) await requireFence(tx, fence);
-        return await runWrites(tx, writes);
-      }),
+    const isAlone = fence === undefined && isOneStatement(writes);
+    const outcomes = await this.#health.watch('write', () =>
+      isAlone
+        ? runWrites(this.#database.db, writes, written)
+        : this.#database.db.transaction().execute(async (tx) => {
+            if (fence !== undefined) await requireFence(tx, fence);
+            return await runWrites(tx, writes, written);
+          }),
     );
+    this.#own.keep(written);
+    return outcomes;
   }
 
   async writeAll(writes: readonly Write[]): Promise<WriteOutcome[]> {
+    const written: WrittenRow[] = [];
     let outcomes: WriteOutcome[] = [];
     const undo = new Error('rolled back');
-    await this.#health
-      .watch('write', () =>
+    try {
+      await this.#health.watch('write', () =>
         this.#database.db.transaction().execute(async (tx) => {
-          outcomes = await runWrites(tx, writes);
+          outcomes = await runWrites(tx, writes, written);
           if (!outcomes.every(({ result }) => SUCCESSES.has(result))) throw undo;
         }),
-      )
-      .catch((error: unknown) => {
-        if (error !== undo) throw error;
-      });
+      );
+      this.#own.keep(written);
+    } catch (error) {
+      if (error !== undo) throw error;
+    }
     return outcomes;
   }
 
@@ -241,6 +231,13 @@ export class SqlStore implements ResourceStore {
     return await this.#health.watch('read', run);
   }
 
+  async #read(keys: readonly ResourceKey[]): Promise<Resource[]> {
+    if (keys.length === 0) return [];
+    const input = JSON.stringify(keys.map(({ type, mesh, name }) => ({ type, mesh, name })));
+    return await this.#rows(sql`select ${columns} from jsonb_to_recordset(${input}::jsonb) as k(type text, mesh text, name text)
+      join resources r on r.type = k.type and r.mesh = k.mesh and r.name = k.name`);
+  }
+
   async #rows(query: RawBuilder<unknown>): Promise<Resource[]> {
     const { rows } = await this.#try(() => query.execute(this.#database.db));
     return (rows as Row[]).map(resourceOf);
@@ -266,35 +263,4 @@ function conditions({ type, mesh, labels, nameContains }: Omit<ListQuery, 'limit
 
 function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
-}
-
-function resourceOf(row: Row): Resource {
-  return {
-    type: row.type,
-    mesh: row.mesh,
-    name: row.name,
-    version: row.version,
-    spec: parseObject(row.spec),
-    labels: parseObject(row.labels) as Labels,
-    status: parseObject(row.status),
-    creationTime: utc(row.created),
-    modificationTime: utc(row.modified),
-    owner: ownerOf(row),
-    syncVersion: row.sync_version,
-  };
-}
-
-function ownerOf({ owner_type: type, owner_mesh: mesh, owner_name: name }: OutlineRow): ResourceKey | null {
-  return type === null ? null : { type, mesh: mesh ?? '', name: name ?? '' };
-}
-
-/** NULL, JSON null and the empty text of old rows read as an empty object. */
-function parseObject(text: string | null): JsonObject {
-  if (text === null || text === '') return {};
-  return (JSON.parse(text) as JsonObject | null) ?? {};
-}
-
-/** A `timestamp` without zone is UTC here (kds-wire 7). */
-function utc(text: string): Date {
-  return new Date(`${text.replace(' ', 'T')}Z`);
 }

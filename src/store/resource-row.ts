@@ -1,0 +1,70 @@
+// A row of the `resources` table as statements return it, and the Resource that it is.
+import { sql } from 'kysely';
+import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
+
+/** A row without what makes it large. */
+export type OutlineRow = {
+  readonly type: string;
+  readonly mesh: string;
+  readonly name: string;
+  readonly version: number;
+  readonly labels: string | null;
+  readonly owner_type: string | null;
+  readonly owner_mesh: string | null;
+  readonly owner_name: string | null;
+  readonly sync_version: string | null;
+};
+
+/** JSON and times are text: as they came. */
+export type Row = OutlineRow & {
+  readonly spec: string | null;
+  readonly status: string | null;
+  readonly created: string;
+  readonly modified: string;
+};
+
+/** The columns of an `OutlineRow`, of the table `r`. */
+export const outlineColumns = sql`r.type, r.mesh, r.name, r.version, r.labels::text as labels,
+  r.owner_type, r.owner_mesh, r.owner_name, r.sync_version`;
+
+/** The columns of a `Row` but its spec, of the table `r`: a writer has that. */
+export const writtenColumns = sql`${outlineColumns}, r.status::text as status, r.creation_time::text as created,
+  r.modification_time::text as modified`;
+
+/** The columns of a `Row`, of the table `r`. */
+export const columns = sql`${writtenColumns}, r.spec`;
+
+export function resourceOf(row: Row): Resource {
+  return {
+    type: row.type,
+    mesh: row.mesh,
+    name: row.name,
+    version: row.version,
+    spec: parseObject(row.spec),
+    labels: labelsOf(row),
+    status: parseObject(row.status),
+    creationTime: utc(row.created),
+    modificationTime: utc(row.modified),
+    owner: ownerOf(row),
+    syncVersion: row.sync_version,
+  };
+}
+
+export function labelsOf({ labels }: OutlineRow): Labels {
+  return parseObject(labels) as Labels;
+}
+
+export function ownerOf({ owner_type: type, owner_mesh: mesh, owner_name: name }: OutlineRow): ResourceKey | null {
+  return type === null ? null : { type, mesh: mesh ?? '', name: name ?? '' };
+}
+
+/** NULL, JSON null and the empty text of old rows read as an empty object. */
+function parseObject(text: string | null): JsonObject {
+  if (text === null || text === '') return {};
+  return (JSON.parse(text) as JsonObject | null) ?? {};
+}
+
+/** A `timestamp` without zone is UTC here (kds-wire 7). */
+function utc(text: string): Date {
+  return new Date(`${text.replace(' ', 'T')}Z`);
+}
