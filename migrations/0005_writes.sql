@@ -1,3 +1,6 @@
+-- Room in each page for the next version of its rows: an update that changes no indexed column then writes to no index.
+ALTER TABLE resources SET (fillfactor = 80);
+
 -- A notification names the transaction, which is the xmin of the rows that it left: {"type","xid","keys":[[mesh,name]…]}. The
 -- process that wrote them knows from it that it need not read them again.
 CREATE OR REPLACE FUNCTION meridian_send_keys(kinds text[], meshes text[], names text[]) RETURNS void LANGUAGE plpgsql AS $$
