@@ -3,12 +3,11 @@
 import { label } from '../resource/labels.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Item } from './api-client.ts';
+import type { Column } from './columns/column.ts';
 import { gatewayRouteColumns } from './columns/gateway-route.ts';
 import { meshServiceColumns } from './columns/mesh-service.ts';
 import { ageOf } from './output.ts';
 import { objectOf } from '../resource/read-json.ts';
-
-export type Column = { readonly head: string; readonly wide?: boolean; readonly of: (item: Item) => string };
 
 const ZONE: Column = { head: 'ZONE', of: ({ labels }) => labels?.[label.zone] ?? '-' };
 const ORIGIN: Column = { head: 'ORIGIN', of: ({ labels }) => labels?.[label.origin] ?? '-' };

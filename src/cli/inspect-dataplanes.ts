@@ -2,8 +2,9 @@
 import type { Command } from 'commander';
 import { label } from '../resource/labels.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
-import type { Item } from './api-client.ts';
-import { displayName, type Column } from './columns.ts';
+import { pathPart, type Item } from './api-client.ts';
+import { displayName } from './columns.ts';
+import type { Column } from './columns/column.ts';
 import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
 import { isOnline, lastOf, sumOf, type Subscription } from './insight-subscriptions.ts';
 import { addMeshOption, addOutputOption, collect, isForPrograms, type MeshOptions, type OutputOptions } from './options.ts';
@@ -40,7 +41,7 @@ export function addInspectDataplanes(inspect: Command): void {
 
 async function inspectDataplanes(options: Options): Promise<void> {
   const { mesh, allMeshes = false, output, selector, zone, gateway = false, ...connection } = options;
-  const prefix = allMeshes ? '' : `/meshes/${encodeURIComponent(mesh)}`;
+  const prefix = allMeshes ? '' : `/meshes/${pathPart(mesh)}`;
   const filter = { ...filterOf({ selector, zone }), ...(gateway && { gateway: 'true' }) };
   const items = await (await connect(connection)).pages(`${prefix}/dataplanes/_overview`, filter);
   if (isForPrograms(output)) {

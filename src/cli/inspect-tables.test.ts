@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Item } from './api-client.ts';
-import type { Column } from './columns.ts';
+import type { Column } from './columns/column.ts';
 import { DATAPLANE_COLUMNS, statusOf } from './inspect-dataplanes.ts';
 import { ZONE_COLUMNS } from './inspect-zones.ts';
 import { table } from './output.ts';

@@ -1,7 +1,7 @@
 // `meridian inspect zones`: online or not, since when, and what of their sync does not work.
 import type { Command } from 'commander';
 import type { Item } from './api-client.ts';
-import type { Column } from './columns.ts';
+import type { Column } from './columns/column.ts';
 import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
 import { isOnline, lastOf, sumOf, type Subscription } from './insight-subscriptions.ts';
 import { addOutputOption, isForPrograms, type OutputOptions } from './options.ts';

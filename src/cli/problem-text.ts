@@ -1,5 +1,5 @@
 // One fault of a document for people: place, field, reason; on a second line where one of 80 columns does not hold it.
-import type { ResourceDocument } from './documents.ts';
+import type { TypeInfo } from '../resource/type-registry.ts';
 
 const WIDTH = 80;
 
@@ -10,7 +10,9 @@ export function problemText(place: string, field: string, reason: string): strin
   return line.length <= WIDTH && !reason.includes('\n') ? line : `  ${where}\n    ${reason.replaceAll('\n', '\n    ')}`;
 }
 
+type Named = { readonly info: TypeInfo; readonly mesh: string; readonly name: string };
+
 /** `MeshTimeout shop/slow`. */
-export function describeDocument({ info, mesh, name }: Pick<ResourceDocument, 'info' | 'mesh' | 'name'>): string {
+export function describeDocument({ info, mesh, name }: Named): string {
   return `${info.name} ${mesh === '' ? '' : `${mesh}/`}${name}`;
 }

@@ -2,13 +2,10 @@
 import { at, items } from '../../resource/schema/json-access.ts';
 import type { Json } from '../../resource/types.ts';
 import type { Item } from '../api-client.ts';
+import type { Column } from './column.ts';
 
 /** Accepted and ResolvedRefs over all parents: False when one says so, `-` while the route has not been looked at. */
-export const gatewayRouteColumns: readonly {
-  readonly head: string;
-  readonly wide?: boolean;
-  readonly of: (item: Item) => string;
-}[] = [
+export const gatewayRouteColumns: readonly Column[] = [
   { head: 'ACCEPTED', of: (item) => overall(item, 'Accepted') },
   { head: 'RESOLVED REFS', of: (item) => overall(item, 'ResolvedRefs') },
   { head: 'WHY', wide: true, of: (item) => problemsOf(item).join('; ') || '-' },

@@ -1,7 +1,7 @@
 // What `meridian get meshservices` shows of a service: where it lives, its names, and its way in from outside.
 import { at, items } from '../../resource/schema/json-access.ts';
 import type { Json } from '../../resource/types.ts';
-import type { Column } from '../columns.ts';
+import type { Column } from './column.ts';
 
 /** Beside those that every type has. Hostnames are those of the zone that is asked, on global those of the service's own zone. */
 export const meshServiceColumns: readonly Column[] = [
