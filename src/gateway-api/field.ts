@@ -70,7 +70,7 @@ export class Field {
    * Refuses every key but the known. `elsewhere` says of a key without a home here what to write instead; keys that are `judged`
    * are refused by the caller, with words of its own.
    */
-  only(known: readonly string[], elsewhere: Readonly<Record<string, string>> = {}, judged: readonly string[] = []): void {
+  allowKeys(known: readonly string[], elsewhere: Readonly<Record<string, string>> = {}, judged: readonly string[] = []): void {
     for (const key of this.keys()) {
       if (known.includes(key) || judged.includes(key)) continue;
       const hint = Object.hasOwn(elsewhere, key) ? elsewhere[key] : undefined;

@@ -71,7 +71,7 @@ function distinct(violations: readonly Violation[]): Violation[] {
 
 /** One `to[]`, for all proxies of the mesh: a Gateway API route can say no more. */
 function onlyItem(spec: Field): Field | undefined {
-  spec.only(['targetRef', 'to']);
+  spec.allowKeys(['targetRef', 'to']);
   const top = spec.at('targetRef');
   if (top.isGiven && (top.at('kind').value !== 'Mesh' || top.keys().length > 1))
     top.refuse('must be {kind: Mesh} or left out: an HTTPRoute cannot select proxies');
@@ -80,7 +80,7 @@ function onlyItem(spec: Field): Field | undefined {
   if (item === undefined || items.length > 1)
     return spec.at('to').refuse(`must have one item for an HTTPRoute, not ${String(items.length)}`);
   if (!item.isGiven || !item.isObject()) return item.refuse('must be an object');
-  item.only(['targetRef', 'rules']);
+  item.allowKeys(['targetRef', 'rules']);
   return item;
 }
 
@@ -116,8 +116,8 @@ function tcpRules(item: Field, context: InverseContext): Json[] {
 
 function confOf(rule: Field, ruleKeys: readonly string[], confKeys: readonly string[]): Field {
   const conf = rule.at('default');
-  if (rule.isObject()) rule.only(ruleKeys);
-  if (conf.isObject()) conf.only(confKeys);
+  if (rule.isObject()) rule.allowKeys(ruleKeys);
+  if (conf.isObject()) conf.allowKeys(confKeys);
   return conf;
 }
 
@@ -131,8 +131,8 @@ function backendsOf(item: Field, conf: Field | undefined, context: InverseContex
 function filterOf(filter: Field, context: InverseContext): JsonObject {
   if (filter.at('type').value !== 'RequestMirror') return literally(filter);
   const mirror = filter.at('requestMirror');
-  filter.only(['type', 'requestMirror']);
-  mirror.only(['percentage', 'backendRef']);
+  filter.allowKeys(['type', 'requestMirror']);
+  mirror.allowKeys(['percentage', 'backendRef']);
   const backendRef = toBackendRef(mirror.at('backendRef'), context);
   return {
     type: 'RequestMirror',
@@ -157,9 +157,9 @@ function percentOf(field: Field): JsonObject {
 function timeoutsOf(timeout: MeshResource, violations: Violation[]): JsonObject | undefined {
   const conf = onlyTimeoutConf(new Field(timeout.spec, 'timeout.spec', violations));
   if (conf === undefined) return undefined;
-  conf.only(['http']);
+  conf.allowKeys(['http']);
   const request = conf.at('http').at('requestTimeout');
-  conf.at('http').only(['requestTimeout']);
+  conf.at('http').allowKeys(['requestTimeout']);
   const text = request.text();
   if (text === undefined) return undefined;
   const milliseconds = parseGoDuration(text);

@@ -37,7 +37,7 @@ export function toBackendRef(ref: Field, context: InverseContext): JsonObject | 
 function toObjectRef(ref: Field, { namespace }: InverseContext, others: readonly string[]): JsonObject | undefined {
   if (!ref.isGiven) return ref.refuse('must be given: Gateway API has no reference to nothing');
   if (!ref.isObject()) return undefined;
-  ref.only(['kind', 'name', 'namespace', 'labels', ...others]);
+  ref.allowKeys(['kind', 'name', 'namespace', 'labels', ...others]);
   const kind = ref.at('kind').choice(KINDS);
   const name = ref.at('name').isGiven ? identity(ref, 'name', namespace) : identityByLabels(ref, namespace);
   if (kind === undefined || name === undefined) return undefined;

@@ -32,7 +32,7 @@ export function parseMirrorBackend(mirror: Field, namespace: string | undefined)
     refuseServiceName(serviceName, backendRef, (name) => `backendRef: {name: ${name}, port: ${shownPort(port)}}`);
   else if (!backendRef.isGiven) backendRef.refuse('must be given: write backendRef: {name: …, port: …}');
   if (!backendRef.isObject()) return undefined;
-  backendRef.only([...REF_KEYS, 'port'], { weight: NO_MIRROR_WEIGHT });
+  backendRef.allowKeys([...REF_KEYS, 'port'], { weight: NO_MIRROR_WEIGHT });
   return readBackend(mirror.path, backendRef, { port, missingPort: inner }, namespace);
 }
 
@@ -51,13 +51,16 @@ function forwardToEntry(entry: Field, namespace: string | undefined): Backend | 
   if (inline.length > 0 && backendRef.isGiven) entry.refuse(twoSpecs('backendRef', inline));
   const belongInside = inline.map((key) => [key, `belongs into backendRef: write backendRef: {${key}: ${entry.at(key).shown}}`]);
   const elsewhere = { filters: NO_FILTERS, ...(Object.fromEntries(belongInside) as Record<string, string>) };
-  entry.only(['backendRef', 'port', 'weight'], elsewhere, ['serviceName']);
+  entry.allowKeys(['backendRef', 'port', 'weight'], elsewhere, ['serviceName']);
   const weight = parseWeight(entry);
   if (!backendRef.isObject()) {
     if (serviceName.isGiven) checkPort(port, { isRequired: true });
     return undefined;
   }
-  backendRef.only(REF_KEYS, { port: 'belongs beside backendRef in forwardTo', weight: 'belongs beside backendRef in forwardTo' });
+  backendRef.allowKeys(REF_KEYS, {
+    port: 'belongs beside backendRef in forwardTo',
+    weight: 'belongs beside backendRef in forwardTo',
+  });
   return readBackend(entry.path, backendRef, { port, missingPort: port, weight }, namespace);
 }
 
@@ -74,7 +77,7 @@ function backendRefsEntry(entry: Field, namespace: string | undefined): Backend 
     filters: NO_FILTERS,
     backendRef: 'is for forwardTo: in backendRefs write name, kind, group and namespace directly in the entry',
   };
-  entry.only([...REF_KEYS, 'port', 'weight'], elsewhere, ['serviceName']);
+  entry.allowKeys([...REF_KEYS, 'port', 'weight'], elsewhere, ['serviceName']);
   const weight = parseWeight(entry);
   if (serviceName.isGiven || backendRef.isGiven) {
     checkPort(port, { isRequired: serviceName.isGiven });

@@ -35,7 +35,7 @@ export function parseFilters(rule: Field, matches: readonly JsonObject[], namesp
       const type = parseType(item);
       if (type === undefined) return [];
       const conf = item.at(CONF_KEYS[type]);
-      item.only(['type', CONF_KEYS[type]], otherConfs(type));
+      item.allowKeys(['type', CONF_KEYS[type]], otherConfs(type));
       const other = seen.get(type);
       if (other !== undefined && type !== 'RequestMirror')
         item.refuse(`is the second ${type} of this rule, after ${other}: put both into one`);
@@ -74,7 +74,7 @@ function parseConf(
     case 'URLRewrite':
       return { type, conf: parseRewrite(conf, matches) };
     case 'RequestMirror': {
-      conf.only(['backendRef', 'percent', 'fraction', 'port'], { weight: NO_MIRROR_WEIGHT }, ['serviceName']);
+      conf.allowKeys(['backendRef', 'percent', 'fraction', 'port'], { weight: NO_MIRROR_WEIGHT }, ['serviceName']);
       const backend = parseMirrorBackend(conf, namespace);
       const percentage = parsePercentage(conf);
       return backend === undefined ? undefined : { type, backend, percentage };
@@ -83,7 +83,7 @@ function parseConf(
 }
 
 function parseRedirect(conf: Field, matches: readonly JsonObject[]): JsonObject {
-  conf.only(['scheme', 'hostname', 'path', 'port', 'statusCode']);
+  conf.allowKeys(['scheme', 'hostname', 'path', 'port', 'statusCode']);
   const scheme = conf.at('scheme').choice(['http', 'https']);
   const hostname = conf.at('hostname').text(textForms.hostname);
   const path = parsePathModifier(conf.at('path'), matches);
@@ -98,7 +98,7 @@ function parseRedirect(conf: Field, matches: readonly JsonObject[]): JsonObject 
 }
 
 function parseRewrite(conf: Field, matches: readonly JsonObject[]): JsonObject {
-  conf.only(['hostname', 'path']);
+  conf.allowKeys(['hostname', 'path']);
   if (conf.keys().length === 0) conf.refuse('must have hostname or path: it would rewrite nothing');
   const hostname = conf.at('hostname').text(textForms.hostname);
   const path = parsePathModifier(conf.at('path'), matches);
@@ -111,7 +111,7 @@ function parsePathModifier(field: Field, matches: readonly JsonObject[]): JsonOb
   const type = field.at('type').choice(['ReplaceFullPath', 'ReplacePrefixMatch']);
   if (type === undefined) return undefined;
   const key = type === 'ReplaceFullPath' ? 'replaceFullPath' : 'replacePrefixMatch';
-  field.only(['type', key]);
+  field.allowKeys(['type', key]);
   if (!field.at(key).isGiven) return field.at(key).refuse(`must be given for type ${type}`);
   if (type === 'ReplacePrefixMatch' && !matches.every((match) => (match['path'] as JsonObject)['type'] === 'PathPrefix'))
     return field.refuse('ReplacePrefixMatch needs a path of type PathPrefix in every match of the rule');
@@ -125,7 +125,7 @@ function parsePercentage(conf: Field): number | string | undefined {
   if (percent.isGiven && fraction.isGiven) fraction.refuse('stands beside percent: keep one');
   if (percent.isGiven) return percent.integer(0, 100);
   if (!fraction.isGiven || !fraction.isObject()) return undefined;
-  fraction.only(['numerator', 'denominator']);
+  fraction.allowKeys(['numerator', 'denominator']);
   if (!fraction.at('numerator').isGiven) return fraction.at('numerator').refuse('must be given');
   const denominator = fraction.at('denominator').isGiven ? fraction.at('denominator').integer(1, 2_147_483_647) : 100;
   const numerator = fraction.at('numerator').integer(0, denominator ?? 2_147_483_647);

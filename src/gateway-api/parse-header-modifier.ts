@@ -7,7 +7,7 @@ const MAX_HEADERS = 16;
 
 /** The modifier with lower-case names: header names know no case, and MeshHTTPRoute takes these alone. */
 export function parseHeaderModifier(conf: Field): JsonObject {
-  conf.only(['set', 'add', 'remove']);
+  conf.allowKeys(['set', 'add', 'remove']);
   const seen = new Map<string, string>();
   const note = (name: Field, text: string | undefined): string | undefined => {
     if (text === undefined) return undefined;
@@ -21,7 +21,7 @@ export function parseHeaderModifier(conf: Field): JsonObject {
     const pairs = itemsOf(conf.at(key)).flatMap((item) => {
       if (!item.isGiven) item.refuse('must be an object with name and value');
       if (!item.isGiven || !item.isObject()) return [];
-      item.only(['name', 'value']);
+      item.allowKeys(['name', 'value']);
       const name = note(item.at('name'), item.at('name').requiredText(textForms.headerName));
       const value = item.at('value').requiredText(textForms.value);
       return name === undefined || value === undefined ? [] : [{ name, value }];

@@ -17,7 +17,7 @@ export function parseMatches(rule: Field): JsonObject[] {
 
 function parseMatch(match: Field): JsonObject {
   if (!match.isGiven || !match.isObject()) return EVERYTHING;
-  match.only(['path', 'method', 'headers', 'queryParams']);
+  match.allowKeys(['path', 'method', 'headers', 'queryParams']);
   const method = match.at('method').choice(METHODS);
   const headers = parseValues(match.at('headers'), { isHeader: true });
   const queryParams = parseValues(match.at('queryParams'), { isHeader: false });
@@ -32,7 +32,7 @@ function parseMatch(match: Field): JsonObject {
 /** Defaults: type PathPrefix, value `/`. `Prefix` is how v1alpha1 called PathPrefix. */
 function parsePath(path: Field): JsonObject {
   if (!path.isGiven || !path.isObject()) return EVERYTHING.path;
-  path.only(['type', 'value']);
+  path.allowKeys(['type', 'value']);
   const given = path.at('type').isGiven ? path.at('type').choice([...PATH_TYPES, 'Prefix']) : 'PathPrefix';
   const form = given === 'RegularExpression' ? textForms.regularExpression : textForms.path;
   const value = path.at('value').isGiven ? path.at('value').requiredText(form) : '/';
@@ -47,7 +47,7 @@ function parseValues(list: Field, { isHeader }: { isHeader: boolean }): Json[] {
   return list.items().flatMap((item) => {
     if (!item.isGiven) item.refuse('must be an object with name and value');
     if (!item.isGiven || !item.isObject()) return [];
-    item.only(['type', 'name', 'value']);
+    item.allowKeys(['type', 'name', 'value']);
     const type = item.at('type').isGiven ? item.at('type').choice(VALUE_TYPES) : 'Exact';
     const given = item.at('name').requiredText(isHeader ? textForms.headerName : textForms.value);
     const value = item.at('value').requiredText(textForms.value);

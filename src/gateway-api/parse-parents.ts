@@ -32,7 +32,7 @@ export function parseParents(spec: Field, namespace: string | undefined): Parent
 function parseParent(item: Field, namespace: string | undefined): ParentRef | undefined {
   if (!item.isGiven) return item.refuse('must be an object with kind and name');
   if (!item.isObject()) return undefined;
-  item.only([...REF_KEYS, 'port', 'sectionName']);
+  item.allowKeys([...REF_KEYS, 'port', 'sectionName']);
   // Gateway API's own default is Gateway, which has no home in a mesh.
   if (!item.at('kind').isGiven) return item.at('kind').refuse(`must be given, since it would mean Gateway: ${INSTEAD}`);
   const object = parseObjectRef(item, namespace);

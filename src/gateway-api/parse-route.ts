@@ -42,14 +42,14 @@ export function parseRoute(document: unknown, options: { readonly mesh?: string 
   if (!root.isGiven)
     new Field(document, 'document', violations).refuse('must be an object with apiVersion, kind, metadata and spec');
   if (!root.isObject()) return { violations: violations.map((found) => ({ ...found, field: found.field || 'document' })) };
-  root.only(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
+  root.allowKeys(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
   checkVersion(root.at('apiVersion'));
   const kind = parseKind(root.at('kind'));
   const metadata = parseMetadata(root.at('metadata'), options.mesh ?? 'default');
   const spec = root.at('spec');
   if (!spec.isGiven) spec.refuse('must be given');
   if (kind === undefined || !spec.isGiven || !spec.isObject()) return { violations };
-  spec.only(['parentRefs', 'rules'], SPEC_ELSEWHERE);
+  spec.allowKeys(['parentRefs', 'rules'], SPEC_ELSEWHERE);
   const parents = parseParents(spec, metadata.namespace);
   const rules = kind === 'HTTPRoute' ? parseHttpRules(spec, metadata.namespace) : parseTcpRules(spec, metadata.namespace);
   return violations.length > 0 ? { violations } : { route: { kind, ...metadata, parents, rules } };
@@ -81,7 +81,7 @@ type Metadata = Pick<GatewayRoute, 'mesh' | 'name' | 'namespace' | 'labels'>;
 function parseMetadata(field: Field, defaultMesh: string): Metadata {
   if (!field.isGiven) field.refuse('must be given, with a name');
   if (!field.isObject()) return { mesh: defaultMesh, name: '', namespace: undefined, labels: {} };
-  field.only(METADATA);
+  field.allowKeys(METADATA);
   const given = field.at('labels');
   const labels: [string, string][] = [];
   if (given.isObject())

@@ -19,7 +19,7 @@ const NO_BACKEND_REQUEST =
 /** The rules of an HTTPRoute, at least one. */
 export function parseHttpRules(spec: Field, namespace: string | undefined): RouteRule[] {
   return rulesOf(spec).map((rule) => {
-    rule.only(['name', 'matches', 'filters', 'backendRefs', 'forwardTo', 'timeouts'], NO_HOME);
+    rule.allowKeys(['name', 'matches', 'filters', 'backendRefs', 'forwardTo', 'timeouts'], NO_HOME);
     const matches = parseMatches(rule);
     const filters = parseFilters(rule, matches, namespace);
     const backends = parseBackends(rule, namespace);
@@ -36,7 +36,7 @@ export function parseTcpRules(spec: Field, namespace: string | undefined): Route
       .at('rules')
       .refuse(`must have one rule, not ${String(rules.length)}: a MeshTCPRoute has no home for more; put all backends into one`);
   return rules.map((rule) => {
-    rule.only(['name', 'backendRefs', 'forwardTo']);
+    rule.allowKeys(['name', 'backendRefs', 'forwardTo']);
     const backends = parseBackends(rule, namespace);
     checkBackends(rule);
     return { name: rule.at('name').text(textForms.name), matches: [], filters: [], backends, requestTimeout: undefined };
@@ -79,7 +79,7 @@ function checkBackends(rule: Field): void {
 function parseTimeouts(rule: Field): number | undefined {
   const timeouts = rule.at('timeouts');
   if (!timeouts.isGiven || !timeouts.isObject()) return undefined;
-  timeouts.only(['request'], { backendRequest: NO_BACKEND_REQUEST });
+  timeouts.allowKeys(['request'], { backendRequest: NO_BACKEND_REQUEST });
   const request = timeouts.at('request');
   const text = request.text();
   if (text === undefined) return undefined;
