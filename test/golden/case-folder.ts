@@ -1,11 +1,11 @@
 // A case is a folder: what goes in, as numbered files of YAML documents, and what each store must hold in the end.
 // Invariant: the expected text depends on what the rows hold alone: sorted, without times and versions.
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { parseAllDocuments, stringify } from 'yaml';
-import { z } from 'zod';
+import { stringify } from 'yaml';
 import { readDocuments } from '../../src/cli/documents.ts';
 import { compareKeys, type Json, type Resource } from '../../src/resource/types.ts';
+import { documentsIn, givenRow, withSortedKeys, writeOrRemove } from '../support/case-files.ts';
 import { sides, type ControlPlanes, type Refusal, type Side } from './control-planes.ts';
 
 /** Folder of all cases. */
@@ -17,16 +17,6 @@ export const casesFolder = join(import.meta.dirname, 'cases');
  */
 const STEP = /^\d\d-(global|east|west)(?:\.(delete|refused|store|before))?\.yaml$/;
 type Step = { readonly file: string; readonly side: Side; readonly what: string };
-
-/** A row written past REST: what is left out stays as it is stored. */
-const row = z.strictObject({
-  type: z.string(),
-  mesh: z.string().default(''),
-  name: z.string(),
-  labels: z.record(z.string(), z.string()).optional(),
-  spec: z.record(z.string(), z.json()).optional(),
-  status: z.record(z.string(), z.json()).optional(),
-});
 
 export function caseNames(): string[] {
   return readdirSync(casesFolder).sort();
@@ -59,9 +49,10 @@ export async function runStep({ file, side, what }: Step, planes: ControlPlanes)
   }
 }
 
+/** Rows written past REST: what is left out stays as it is stored. */
 async function writeRows(file: string, planes: ControlPlanes, side: Side): Promise<void> {
-  for (const document of parseAllDocuments(readFileSync(file, 'utf8'))) {
-    const { type, mesh, name, labels, spec, status } = row.parse(document.toJS());
+  for (const document of documentsIn(file)) {
+    const { type, mesh, name, labels, spec, status } = givenRow.parse(document);
     const key = { type, mesh, name };
     const stored = await planes.stores[side].get(key);
     const isEdit = labels !== undefined || spec !== undefined;
@@ -97,32 +88,28 @@ export function textsOf(planes: ControlPlanes): Map<string, string | null> {
 export function expectedText(name: string, file: string): string | null {
   const path = join(casesFolder, name, file);
   if (!readdirSync(join(casesFolder, name)).includes(basename(path))) return null;
-  return documentsOf(parseAllDocuments(readFileSync(path, 'utf8')).map((document) => document.toJS() as Json));
+  return documentsOf(documentsIn(path));
 }
 
 export function writeExpected(name: string, file: string, text: string | null): void {
-  const path = join(casesFolder, name, file);
-  if (text === null) rmSync(path, { force: true });
-  else writeFileSync(path, text);
+  writeOrRemove(join(casesFolder, name, file), text);
 }
 
 function rowOf({ type, mesh, name, labels, spec, status, owner }: Resource): Json {
   const ownerText = owner === null ? null : [owner.type, owner.mesh, owner.name].filter((part) => part !== '').join('/');
-  return { type, mesh, name, labels: sorted(labels), spec: sorted(spec), status: sorted(status), owner: ownerText };
+  return {
+    type,
+    mesh,
+    name,
+    labels: withSortedKeys(labels),
+    spec: withSortedKeys(spec),
+    status: withSortedKeys(status),
+    owner: ownerText,
+  };
 }
 
 function documentsOf(items: readonly unknown[]): string {
   return items.map((item) => stringify(item, { singleQuote: true, lineWidth: 0 })).join('---\n');
-}
-
-function sorted(value: Json | Resource['labels']): Json {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(sorted);
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => compareText(a, b))
-      .map(([key, item]) => [key, sorted(item)]),
-  );
 }
 
 /** The violations of an error body, or what it says where it names none. */

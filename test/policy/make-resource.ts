@@ -1,6 +1,7 @@
 // Resources for policy tests, with the labels that a control plane would have written.
 import { label } from '../../src/resource/labels.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
+import { makeRow } from '../support/make-row.ts';
 
 export type Made = {
   mesh?: string;
@@ -13,7 +14,6 @@ export type Made = {
 
 /** A resource of mesh `default`; one with a zone is of that zone's origin, one without of the global's. */
 export function make(type: string, name: string, spec: JsonObject, made: Made = {}): Resource {
-  const time = new Date(0);
   const { zone, namespace, role } = made;
   const labels: Record<string, string> = {
     [label.displayName]: name,
@@ -24,19 +24,7 @@ export function make(type: string, name: string, spec: JsonObject, made: Made = 
     ...made.labels,
   };
   const stored = [name, namespace, zone].filter((part) => part !== undefined).join('.');
-  return {
-    type,
-    mesh: type === 'Mesh' ? '' : (made.mesh ?? 'default'),
-    name: stored,
-    labels,
-    spec,
-    status: {},
-    version: 0,
-    creationTime: time,
-    modificationTime: time,
-    owner: null,
-    syncVersion: null,
-  };
+  return makeRow(type, stored, { labels, spec, ...(made.mesh !== undefined && { mesh: made.mesh }) });
 }
 
 export function makeDataplane(name: string, made: Made = {}, networking: JsonObject = {}): Resource {

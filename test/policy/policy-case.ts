@@ -15,6 +15,7 @@ import { hashName } from '../../src/resource/hash-name.ts';
 import { kriOf } from '../../src/resource/kri.ts';
 import { displayNameOf, label } from '../../src/resource/labels.ts';
 import type { Json, JsonObject, Labels, Resource } from '../../src/resource/types.ts';
+import { makeRow } from '../support/make-row.ts';
 
 /** Folder of all cases. */
 export const casesFolder = join(import.meta.dirname, 'cases');
@@ -44,7 +45,7 @@ export async function readCase(name: string): Promise<PolicyCase> {
       const computed = computeLabels(info, { displayName, mesh, labels, spec }, writer);
       const namespace = computed[label.namespace];
       const stored = namespace === undefined ? displayName : `${displayName}.${namespace}`;
-      resources.push({ side, resource: rowOf(info.name, mesh, stored, computed, spec) });
+      resources.push({ side, resource: makeRow(info.name, stored, { mesh, labels: computed, spec }) });
     }
   }
   return { name, resources };
@@ -59,7 +60,7 @@ export function storeOf({ resources }: PolicyCase, side: Side): Resource[] {
     const origin = side === 'global' ? 'zone' : 'global';
     const { type, mesh, labels, spec } = resource;
     const name = hashName({ mesh, name: displayNameOf(resource), zone: labels[label.zone], namespace: labels[label.namespace] });
-    return [rowOf(type, mesh, name, { ...labels, [label.origin]: origin }, spec)];
+    return [makeRow(type, name, { mesh, labels: { ...labels, [label.origin]: origin }, spec })];
   });
 }
 
@@ -126,23 +127,6 @@ export function writeExpected(name: string, value: JsonObject): void {
 /** An index of the mesh that the rows are in. */
 export function indexOf(rows: readonly Resource[]): MeshIndex {
   return new MeshIndex(rows.find(({ type }) => type === 'Dataplane')?.mesh ?? 'default', rows);
-}
-
-export function rowOf(type: string, mesh: string, name: string, labels: Labels, spec: JsonObject): Resource {
-  const time = new Date(0);
-  return {
-    type,
-    mesh,
-    name,
-    labels,
-    spec,
-    status: {},
-    version: 0,
-    creationTime: time,
-    modificationTime: time,
-    owner: null,
-    syncVersion: null,
-  };
 }
 
 function isProducer({ labels }: Resource): boolean {

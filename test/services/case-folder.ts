@@ -1,27 +1,19 @@
 // A case is a folder of YAML: the rows of a zone, the steps, and what its reconcilers make of them (README.md).
 // Invariant: the expected text depends on what the rows hold alone: sorted keys, no times, no versions.
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseAllDocuments, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { z } from 'zod';
 import { parseGoDuration } from '../../src/base/duration.ts';
 import { label } from '../../src/resource/labels.ts';
-import type { Json, Labels, Resource, ResourceKey } from '../../src/resource/types.ts';
+import type { Labels, Resource, ResourceKey } from '../../src/resource/types.ts';
+import { documentsIn, givenRow, withSortedKeys, writeOrRemove } from '../support/case-files.ts';
 import type { GivenRow } from './zone-under-test.ts';
 
 export const casesFolder = join(import.meta.dirname, 'cases');
 const STEP = /^(\d\d)-(put|delete|wait|restart)\.yaml$/;
 
-const given = z.strictObject({
-  type: z.string(),
-  mesh: z.string().default(''),
-  name: z.string(),
-  labels: z.record(z.string(), z.string()).optional(),
-  spec: z.record(z.string(), z.json()).optional(),
-  status: z.record(z.string(), z.json()).optional(),
-  syncVersion: z.string().optional(),
-  created: z.string().optional(),
-});
+const given = givenRow.extend({ syncVersion: z.string().optional(), created: z.string().optional() });
 
 export function caseNames(): string[] {
   return readdirSync(casesFolder).sort();
@@ -53,7 +45,7 @@ export type CaseZone = {
 /** Writes the rows of a file. */
 export async function putRows(file: string, zone: CaseZone): Promise<void> {
   await zone.putAll(
-    documentsOf(file).map((document) => {
+    documentsIn(file).map((document) => {
       const { labels, spec, status, syncVersion, created, ...key } = given.parse(document);
       return {
         ...key,
@@ -69,9 +61,9 @@ export async function putRows(file: string, zone: CaseZone): Promise<void> {
 
 export async function runStep({ what, file }: { what: string; file: string }, zone: CaseZone): Promise<void> {
   if (what === 'put') await putRows(file, zone);
-  else if (what === 'delete') for (const document of documentsOf(file)) await zone.delete(given.parse(document));
+  else if (what === 'delete') for (const document of documentsIn(file)) await zone.delete(given.parse(document));
   else if (what === 'wait') {
-    const { for: text } = z.strictObject({ for: z.string() }).parse(documentsOf(file)[0]);
+    const { for: text } = z.strictObject({ for: z.string() }).parse(documentsIn(file)[0]);
     const ms = parseGoDuration(text);
     if (ms === null) throw new Error(`${file}: ${text} is no duration`);
     await zone.wait(ms);
@@ -94,13 +86,7 @@ export function expectedText(name: string, file: string): string | null {
 }
 
 export function writeExpected(name: string, file: string, text: string | null): void {
-  const path = join(casesFolder, name, file);
-  if (text === null) rmSync(path, { force: true });
-  else writeFileSync(path, text);
-}
-
-function documentsOf(file: string): unknown[] {
-  return parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as unknown);
+  writeOrRemove(join(casesFolder, name, file), text);
 }
 
 function keyText({ type, mesh, name }: Resource): string {
@@ -109,7 +95,7 @@ function keyText({ type, mesh, name }: Resource): string {
 
 function textOf({ type, mesh, name, labels, spec, status, owner, syncVersion }: Resource): string {
   const row = {
-    ...{ type, mesh, name, labels: sorted(timeless(labels)), spec: sorted(spec), status: sorted(status) },
+    ...{ type, mesh, name, labels: withSortedKeys(timeless(labels)), spec: withSortedKeys(spec), status: withSortedKeys(status) },
     ...(owner !== null && { owner: owner.type }),
     ...(syncVersion !== null && { syncVersion }),
   };
@@ -119,11 +105,4 @@ function textOf({ type, mesh, name, labels, spec, status, owner, syncVersion }: 
 function timeless(labels: Labels): Labels {
   const { [label.deletionGracePeriodStartedAt]: began } = labels;
   return began === undefined ? labels : { ...labels, [label.deletionGracePeriodStartedAt]: '<a time>' };
-}
-
-function sorted(value: Json | Labels): Json {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(sorted);
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
 }

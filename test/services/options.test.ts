@@ -1,29 +1,11 @@
 // What of the configuration a zone's services heed: networks of addresses, the generator, its grace period (rest-api 7).
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/base/config.ts';
-import type { Resource } from '../../src/resource/types.ts';
 import { planServices } from '../../src/zone/services/plan-services.ts';
 import { ServicesView } from '../../src/zone/services/services-view.ts';
 import { storedVip } from '../../src/zone/services/service-row.ts';
 import { VipPool } from '../../src/zone/services/vip-pool.ts';
-
-function row(type: string, name: string, spec: Resource['spec'], labels: Resource['labels'] = {}): Resource {
-  const time = new Date(0);
-  const mesh = type === 'Mesh' ? '' : 'default';
-  return {
-    type,
-    mesh,
-    name,
-    labels,
-    spec,
-    status: {},
-    version: 0,
-    owner: null,
-    syncVersion: null,
-    creationTime: time,
-    modificationTime: time,
-  };
-}
+import { makeRow } from '../support/make-row.ts';
 
 describe('the configuration', () => {
   it('has the keys of Kuma, with their defaults', () => {
@@ -50,8 +32,8 @@ describe('addresses of a small network', () => {
   it('leave a service without one, and the others as they are', () => {
     const networks = { MeshService: '10.0.0.0/30', MeshExternalService: '10.1.0.0/30', MeshMultiZoneService: '10.2.0.0/30' };
     const view = new ServicesView('east', networks);
-    view.put(row('Mesh', 'default', {}));
-    for (const name of ['a', 'b', 'c', 'd', 'e']) view.put(row('MeshService', name, { ports: [{ port: 80 }] }));
+    view.put(makeRow('Mesh', 'default'));
+    for (const name of ['a', 'b', 'c', 'd', 'e']) view.put(makeRow('MeshService', name, { spec: { ports: [{ port: 80 }] } }));
     const { writes, withoutVip } = planServices(view, { now: new Date(), publishZoneAddress: true, graceMs: null });
     const rows = writes.flatMap((write) => (write.op === 'put' ? [write.row] : []));
     expect(rows.map(storedVip)).toEqual(['10.0.0.0', '10.0.0.1', '10.0.0.2', '10.0.0.3', '']);
@@ -66,17 +48,17 @@ describe('the generator', () => {
 
   it('makes nothing when it is off', () => {
     const view = new ServicesView('east');
-    view.put(row('Mesh', 'default', {}));
-    view.put(row('Dataplane', 'cart-1', { networking }, workload));
+    view.put(makeRow('Mesh', 'default'));
+    view.put(makeRow('Dataplane', 'cart-1', { spec: { networking }, labels: workload }));
     expect(planServices(view, { now: new Date(), publishZoneAddress: true, graceMs: null }).writes).toEqual([]);
   });
 
   it('keeps a service without proxies as long as it is told', () => {
     const now = new Date('2026-01-01T00:00:00Z');
     const view = new ServicesView('east');
-    view.put(row('Mesh', 'default', {}));
+    view.put(makeRow('Mesh', 'default'));
     const labels = { 'kuma.io/managed-by': 'meshservice-generator', 'kuma.io/origin': 'zone' };
-    view.put(row('MeshService', 'cart', { ports: [] }, labels));
+    view.put(makeRow('MeshService', 'cart', { spec: { ports: [] }, labels }));
     const { wakeAt } = planServices(view, { now, publishZoneAddress: true, graceMs: 300_000 });
     expect(wakeAt).toBe(now.getTime() + 300_000);
   });

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import type { PostgresConfig } from '../../src/store/database.ts';
+import { controlPlaneEnv, globalEnv, zoneEnv } from './control-plane-env.ts';
 import { freePort } from './free-port.ts';
 import { cloneDatabase } from './postgres-database.ts';
 import { Psql } from './psql.ts';
@@ -31,19 +32,7 @@ export class ControlPlane {
     this.database = database;
     this.api = api;
     const { host, port, user, password, dbName } = database;
-    this.env = {
-      MERIDIAN_STORE_TYPE: 'postgres',
-      MERIDIAN_STORE_POSTGRES_HOST: host,
-      MERIDIAN_STORE_POSTGRES_PORT: String(port),
-      MERIDIAN_STORE_POSTGRES_USER: user,
-      MERIDIAN_STORE_POSTGRES_PASSWORD: password,
-      MERIDIAN_STORE_POSTGRES_DB_NAME: dbName,
-      MERIDIAN_API_SERVER_HTTP_PORT: String(api),
-      MERIDIAN_LOG_LEVEL: 'warn',
-      // Several share the machine; what needs HTTPS or tokens says so.
-      MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_TYPE: 'none',
-      ...env,
-    };
+    this.env = { ...controlPlaneEnv(database, api), MERIDIAN_LOG_LEVEL: 'warn', ...env };
     this.psql = new Psql({ host, port, user, password, database: dbName });
   }
 
@@ -161,22 +150,20 @@ export async function startFleet(postgresUrl: string, zoneNames: readonly string
   const { kdsAddress = (port) => `127.0.0.1:${String(port)}`, env = {}, envOf = () => ({}), isQuiet = false } = options;
   const { databaseOf = () => cloneDatabase(postgresUrl) } = options;
   const global = new ControlPlane('global', await databaseOf('global'), await freePort(), {
-    MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: String(kds),
-    MERIDIAN_MULTIZONE_GLOBAL_KDS_TLS_ENABLED: 'false',
+    ...globalEnv(kds),
     MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
     ...env,
     ...envOf('global'),
   });
   const zones: ControlPlane[] = [];
   for (const name of zoneNames) {
-    const zoneEnv = {
-      MERIDIAN_MULTIZONE_ZONE_NAME: name,
-      MERIDIAN_MULTIZONE_ZONE_GLOBAL_ADDRESS: `grpc://${kdsAddress(kds)}`,
+    const memberEnv = {
+      ...zoneEnv(name, kdsAddress(kds)),
       MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
       ...env,
       ...envOf(name),
     };
-    zones.push(new ControlPlane('zone', await databaseOf(name), await freePort(), zoneEnv));
+    zones.push(new ControlPlane('zone', await databaseOf(name), await freePort(), memberEnv));
   }
   const members = [global, ...zones];
   for (const member of members) member.isQuiet = isQuiet;

@@ -1,112 +1,113 @@
 // A stream whose peer never answers is found and ended, so that the peer makes it anew (pain 13624 of Kuma's users).
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { sourceOf } from '../../src/control-plane/store-ports.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { FirstStates } from '../../src/kds/first-states.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
-import { Sender } from '../../src/kds/sender.ts';
+import { Sender, type SenderOptions } from '../../src/kds/sender.ts';
 import { decodeDeltaResponse, type DeltaRequest } from '../../src/wire/kds-messages.ts';
 import { TinyStore } from '../support/tiny-store.ts';
+import { firstRequest } from './first-request.ts';
 
-afterEach(() => vi.useRealTimers());
+const log = createLogger('silent');
 
-it('3545, 13624: fails a stream whose peer does not answer, and no stream whose peer does', async () => {
-  const log = createLogger('silent');
-  const stop = new AbortController();
-  const changelog = new Changelog(sourceOf(new TinyStore()), globalSendRules(), log);
-  const running = changelog.run(stop.signal);
-  await changelog.ready;
-  vi.useFakeTimers();
-  const peers = ['silent', 'good'].map((peer) => {
-    const state = { failures: [] as string[], nonces: [] as string[] };
-    const sender = new Sender({
-      ...{ peer, streamId: peer, identifier: 'global', changelog, firstStates: new FirstStates(), zones: null, log },
-      ...{ maxMessageBytes: 10_000, observe: () => undefined, now: () => 0 },
-      send: (message) => void state.nonces.push(decodeDeltaResponse(message).nonce),
-      fail: (error) => void state.failures.push(error.message),
-    });
-    return { sender, state };
-  });
-  const request: DeltaRequest = {
-    ...{ node: { id: 'z', metadata: { features: [] } }, typeUrl: 'Mesh', subscribe: ['*'], unsubscribe: [] },
-    ...{ initialResourceVersions: new Map(), responseNonce: '', errorDetail: null },
-  };
-  const [silent, good] = peers as [(typeof peers)[0], (typeof peers)[0]];
-  for (const { sender } of peers) sender.handle(request);
-  await vi.advanceTimersByTimeAsync(1);
-  good.sender.handle({ ...request, node: { id: 'z' }, responseNonce: good.state.nonces[0] ?? '' });
-  await vi.advanceTimersByTimeAsync(300_000);
-  expect(silent.state.failures).toEqual([expect.stringContaining('no answer to the Mesh of this stream')]);
-  expect(good.state.failures).toEqual([]);
-  for (const { sender } of peers) sender.close();
+let store: TinyStore;
+let changelog: Changelog;
+let stop: AbortController;
+let running: Promise<void>;
+let senders: Sender[];
+
+beforeEach(() => {
+  store = new TinyStore();
+  changelog = new Changelog(sourceOf(store), globalSendRules(), log);
+  stop = new AbortController();
+  running = Promise.resolve();
+  senders = [];
+});
+
+afterEach(async () => {
+  for (const sender of senders) sender.close();
   stop.abort();
   vi.useRealTimers();
   await running;
 });
 
-it('does not hold an answer against a peer that has asked anew since', async () => {
-  const log = createLogger('silent');
-  const stop = new AbortController();
-  const changelog = new Changelog(sourceOf(new TinyStore()), globalSendRules(), log);
-  const running = changelog.run(stop.signal);
+async function readStore(): Promise<void> {
+  running = changelog.run(stop.signal);
   await changelog.ready;
-  vi.useFakeTimers();
-  const failures: string[] = [];
+}
+
+/** A stream to a peer that says nothing of itself, with the nonces it was sent and what the stream failed of. */
+type Stream = { readonly sender: Sender; readonly nonces: readonly string[]; readonly failures: readonly string[] };
+
+function open(options: Partial<SenderOptions> = {}): Stream {
   const nonces: string[] = [];
+  const failures: string[] = [];
   const sender = new Sender({
     ...{ peer: 'east', streamId: 's', identifier: 'global', changelog, firstStates: new FirstStates(), zones: null, log },
     ...{ maxMessageBytes: 10_000, observe: () => undefined, now: () => 0 },
     send: (message) => void nonces.push(decodeDeltaResponse(message).nonce),
     fail: (error) => void failures.push(error.message),
+    ...options,
   });
-  const request: DeltaRequest = {
-    ...{ node: { id: 'z', metadata: { features: [] } }, typeUrl: 'Mesh', subscribe: ['*'], unsubscribe: [] },
-    ...{ initialResourceVersions: new Map(), responseNonce: '', errorDetail: null },
-  };
+  senders.push(sender);
+  return { sender, nonces, failures };
+}
+
+function acknowledge(sender: Sender, request: DeltaRequest, responseNonce: string): void {
+  sender.handle({ ...request, node: { id: request.node.id }, responseNonce });
+}
+
+it('3545, 13624: fails a stream whose peer does not answer, and no stream whose peer does', async () => {
+  await readStore();
+  vi.useFakeTimers();
+  const silent = open({ peer: 'silent', streamId: 'silent' });
+  const good = open({ peer: 'good', streamId: 'good' });
+  const request = firstRequest('Mesh', { features: [] });
+  for (const { sender } of [silent, good]) sender.handle(request);
+  await vi.advanceTimersByTimeAsync(1);
+  acknowledge(good.sender, request, good.nonces[0] ?? '');
+  await vi.advanceTimersByTimeAsync(300_000);
+  expect(silent.failures).toEqual([expect.stringContaining('no answer to the Mesh of this stream')]);
+  expect(good.failures).toEqual([]);
+});
+
+it('does not hold an answer against a peer that has asked anew since', async () => {
+  await readStore();
+  vi.useFakeTimers();
+  const { sender, nonces, failures } = open();
+  const request = firstRequest('Mesh', { features: [] });
   sender.handle(request);
   await vi.advanceTimersByTimeAsync(1);
   sender.handle(request);
   await vi.advanceTimersByTimeAsync(1);
   expect(nonces).toEqual(['1', '2']);
-  sender.handle({ ...request, node: { id: 'z' }, responseNonce: '2' });
+  acknowledge(sender, request, '2');
   await vi.advanceTimersByTimeAsync(300_000);
   expect(failures).toEqual([]);
-  sender.close();
-  stop.abort();
-  vi.useRealTimers();
-  await running;
 });
 
 it('tells of what it withholds whenever that is something else, and of no more', async () => {
-  const log = createLogger('silent');
-  const stop = new AbortController();
-  const store = new TinyStore();
   const put = async (name: string, length: number): Promise<void> => {
     const key = { type: 'MeshTimeout', mesh: 'default', name };
     await store.write({ op: 'put', key, labels: {}, spec: { a: 'x'.repeat(length) } });
   };
-  const changelog = new Changelog(sourceOf(store), globalSendRules(), log);
   await put('first', 3_000);
-  const running = changelog.run(stop.signal);
-  await changelog.ready;
+  await readStore();
   const told: string[][] = [];
   const sent: string[] = [];
-  const sender = new Sender({
-    ...{ peer: 'east', streamId: 's', identifier: 'global', changelog, firstStates: new FirstStates(), zones: null, log },
-    ...{ maxMessageBytes: 2_000, now: () => 0, fail: () => undefined },
+  const request = firstRequest('MeshTimeout');
+  const { sender }: Stream = open({
+    maxMessageBytes: 2_000,
     observe: (event) =>
       void (event.kind === 'withheld' && told.push([...event.resources.keys()].map((name) => name.slice(0, 6)))),
     send(message) {
       const { nonce } = decodeDeltaResponse(message);
       sent.push(nonce);
-      sender.handle({ ...request, node: { id: 'z' }, responseNonce: nonce });
+      acknowledge(sender, request, nonce);
     },
   });
-  const request: DeltaRequest = {
-    ...{ node: { id: 'z', metadata: { features: ['hash-suffix'] } }, typeUrl: 'MeshTimeout', subscribe: ['*'], unsubscribe: [] },
-    ...{ initialResourceVersions: new Map(), responseNonce: '', errorDetail: null },
-  };
   sender.handle(request);
   await vi.waitFor(() => expect(told).toEqual([['first-']]));
   await put('first', 1);
@@ -119,7 +120,4 @@ it('tells of what it withholds whenever that is something else, and of no more',
   await put('third', 2);
   await vi.waitFor(() => expect(sent.length).toBeGreaterThan(responses));
   expect(told.length).toBe(before);
-  sender.close();
-  stop.abort();
-  await running;
 });

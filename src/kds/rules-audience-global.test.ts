@@ -1,0 +1,103 @@
+// Whom global sends a resource to: the filters of kds-wire 5.2, row by row.
+import { describe, expect, it } from 'vitest';
+import { ALL, FROM_EAST, NAMESPACE, NOBODY, labelled, policySpec, resource, type Target } from '../../test/support/rule-rows.ts';
+import { label } from '../resource/labels.ts';
+import { resourceTypes } from '../resource/type-registry.ts';
+import type { JsonObject, Labels, Resource } from '../resource/types.ts';
+import { feature } from './features.ts';
+import { audienceOf, globalSendRules, zoneSendRules, type Audience } from './rules.ts';
+
+const MULTI_ZONE: Audience = { to: 'all', feature: feature.hostnameGeneratorMultiZone };
+
+describe('what global sends to zones (kds-wire 5.2)', () => {
+  const rules = globalSendRules();
+  const disabled = { [label.kdsSync]: 'disabled' };
+
+  it.each<[string, Resource, Audience, because: RegExp]>([
+    ['1 a disabled policy', labelled('MeshTimeout', disabled), NOBODY, /kds-sync/],
+    ['1 a disabled Mesh', labelled('Mesh', disabled), NOBODY, /kds-sync/],
+    ['1 a disabled resource of a zone', labelled('MeshService', { ...FROM_EAST, ...disabled }), NOBODY, /kds-sync/],
+    ['1 the cluster id, disabled', labelled('Config', disabled, { name: 'kuma-cluster-id' }), NOBODY, /kds-sync/],
+    ['1 kds-sync enabled', labelled('MeshTimeout', { [label.kdsSync]: 'enabled' }), ALL, /global/],
+    ['2 the cluster id', resource('Config', { name: 'kuma-cluster-id' }), ALL, /global/],
+    ['2 another Config', resource('Config', { name: 'cp-catalog' }), NOBODY, /Config/],
+    ['3 a GlobalSecret of a user', resource('GlobalSecret', { name: 'my-secret' }), ALL, /global/],
+    ['3 a zone-token key', resource('GlobalSecret', { name: 'zone-token-signing-key-1' }), ALL, /global/],
+    ['3 zone-token revocations', resource('GlobalSecret', { name: 'zone-token-revocations' }), ALL, /global/],
+    ['3 a name that only begins like a private one', resource('GlobalSecret', { name: 'envoy-admin-ca-2' }), ALL, /global/],
+    ['3 a Secret that is called like a private one', resource('Secret', { name: 'envoy-admin-ca' }), ALL, /global/],
+    ['4 without an origin', resource('MeshTimeout'), ALL, /global/],
+    ['4 of origin global', labelled('MeshTimeout', { [label.origin]: 'global' }), ALL, /global/],
+    ['4 a dataplane token key', resource('Secret', { name: 'dataplane-token-signing-key-default-1' }), ALL, /global/],
+    ['5a a producer policy', policy({}, 'own'), others('east', feature.producerPolicyFlow), /producer/],
+    ['5a no role label', policy({ [label.policyRole]: '' }, 'own'), NOBODY, /producer/],
+    ['5a label consumer', policy({ [label.policyRole]: 'consumer' }, 'own'), NOBODY, /producer/],
+    ['5a label producer, spec consumer', policy({}, 'other'), NOBODY, /producer/],
+    ['5a label producer, spec mixed', policy({}, 'own', 'other'), NOBODY, /producer/],
+    ['5a label producer, no to[]', policy({}), NOBODY, /producer/],
+    ['5a label producer, no namespace', policy({ [label.namespace]: '' }, 'own'), NOBODY, /producer/],
+    ['5b a MeshService of a zone', labelled('MeshService', FROM_EAST), others('east'), /zone/],
+    ['5b a MeshZoneAddress of a zone', labelled('MeshZoneAddress', FROM_EAST), others('east'), /zone/],
+    ['5b a label and a legacy name', labelled('MeshService', FROM_EAST, { name: 'west.backend' }), others('east'), /zone/],
+    ['5b a legacy name', labelled('MeshService', { [label.origin]: 'zone' }, { name: 'west.backend.x' }), others('west'), /zone/],
+    ['6 a Dataplane of a zone', labelled('Dataplane', FROM_EAST), NOBODY, /control plane/],
+    ['6 a Mesh of a zone', labelled('Mesh', FROM_EAST), NOBODY, /control plane/],
+    ['6 a MeshExternalService of a zone', labelled('MeshExternalService', FROM_EAST), NOBODY, /control plane/],
+    ['6 a HostnameGenerator of a zone', labelled('HostnameGenerator', FROM_EAST), NOBODY, /control plane/],
+    ['6 an unknown origin', labelled('Mesh', { [label.origin]: 'moon' }), NOBODY, /control plane/],
+    ['7 an ordinary HostnameGenerator', generator({ meshService: {} }), ALL, /global/],
+    ['7 one for MeshMultiZoneServices', generator({ meshMultiZoneService: {} }), MULTI_ZONE, /meshMultiZoneService/],
+    ['7 one whose selector is null', generator({ meshMultiZoneService: null }), ALL, /global/],
+    ['7 one of a zone', generator({ meshMultiZoneService: {} }, FROM_EAST), NOBODY, /control plane/],
+    ['7 one that is disabled', generator({ meshMultiZoneService: {} }, disabled), NOBODY, /kds-sync/],
+  ])('%s', (_, sent, audience, because) => {
+    const decided = audienceOf(rules, sent);
+    expect(decided.audience).toEqual(audience);
+    expect(decided.because).toMatch(because);
+  });
+
+  function others(zone: string, needs?: string): Audience {
+    return { to: 'others', zone, ...(needs !== undefined && { feature: needs }) };
+  }
+
+  function policy(labels: Labels, ...items: Target[]): Resource {
+    const producer = { ...FROM_EAST, [label.policyRole]: 'producer', [label.namespace]: NAMESPACE };
+    return labelled('MeshTimeout', { ...producer, ...labels }, { spec: policySpec(...items) });
+  }
+
+  function generator(selector: JsonObject, labels: Labels = {}): Resource {
+    return labelled('HostnameGenerator', labels, { spec: { selector } });
+  }
+
+  const own = ['envoy-admin-ca', 'admin-user-token', 'inter-cp-ca', 'user-token-revocations'];
+  const keys = ['', '-1', '-23'].map((serial) => `user-token-signing-key${serial}`);
+
+  it.each([...own, ...keys])('3 keeps GlobalSecret %s at home, whatever its labels say', (name) => {
+    for (const labels of [{}, { [label.origin]: 'global' }, FROM_EAST, { [label.kdsSync]: 'enabled' }]) {
+      expect(audienceOf(rules, labelled('GlobalSecret', labels, { name }))).toEqual({
+        audience: NOBODY,
+        because: 'this GlobalSecret belongs to its own control plane',
+        section: 'kds-wire 5.2.3',
+      });
+    }
+  });
+
+  it('4 sends what is written on global of every type marked G→Z, and of no other', () => {
+    for (const info of resourceTypes) {
+      const { audience } = audienceOf(rules, resource(info.name, { name: info.name === 'Config' ? 'kuma-cluster-id' : 'thing' }));
+      expect([info.name, audience]).toEqual([info.name, info.kds.globalToZone ? ALL : NOBODY]);
+    }
+  });
+
+  it('6 does not blame another control plane for what is written here', () => {
+    for (const type of ['MeshService', 'Dataplane'])
+      expect(audienceOf(rules, resource(type)).because).not.toBe('comes from another control plane');
+  });
+
+  it('gives every rule a reason and its section', () => {
+    for (const { because, section } of [...rules.filter, ...zoneSendRules({}).filter]) {
+      expect(because).not.toBe('');
+      expect(section).toMatch(/^kds-wire 5\./);
+    }
+  });
+});

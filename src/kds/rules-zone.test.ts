@@ -1,0 +1,75 @@
+// What a zone sends to global and what it makes of it (kds-wire 5.4).
+import { describe, expect, it } from 'vitest';
+import { ALL, FROM_EAST, NAMESPACE, NOBODY, frozen, labelled, resource } from '../../test/support/rule-rows.ts';
+import type { WireResource } from '../resource/codec.ts';
+import { hashName } from '../resource/hash-name.ts';
+import { label } from '../resource/labels.ts';
+import { typeOf } from '../resource/type-registry.ts';
+import type { Resource } from '../resource/types.ts';
+import { audienceOf, globalConsumes, zoneSendRules, type Audience } from './rules.ts';
+
+describe('what a zone sends to global (kds-wire 5.4)', () => {
+  const rules = zoneSendRules({ zone: 'east' });
+
+  it.each<[string, Resource, Audience, because: RegExp]>([
+    ['without an origin', resource('MeshTimeout'), ALL, /this zone/],
+    ['of origin zone', labelled('MeshTimeout', { [label.origin]: 'zone' }), ALL, /this zone/],
+    ['with the label of another zone', labelled('Dataplane', { [label.zone]: 'west' }), ALL, /this zone/],
+    ['of origin global', labelled('MeshTimeout', { [label.origin]: 'global' }), NOBODY, /another control plane/],
+    ['of another zone, by way of global', labelled('MeshService', { ...FROM_EAST, [label.origin]: 'global' }), NOBODY, /another/],
+    ['disabled', labelled('MeshTimeout', { [label.kdsSync]: 'disabled' }), NOBODY, /kds-sync/],
+    ['disabled, of origin zone', labelled('Dataplane', { ...FROM_EAST, [label.kdsSync]: 'disabled' }), NOBODY, /kds-sync/],
+  ])('%s', (_, sent, audience, because) => {
+    const decided = audienceOf(rules, sent);
+    expect(decided.audience).toEqual(audience);
+    expect(decided.because).toMatch(because);
+  });
+});
+
+describe('what a zone makes of a resource (kds-wire 5.4)', () => {
+  const map = (sent: Resource, skipPrefixes: string[] = []): WireResource =>
+    zoneSendRules({ zone: 'east', skipPrefixes }).map(frozen(sent), typeOf(sent.type));
+
+  it('sets origin and zone to its own, whatever stands there', () => {
+    for (const labels of [{}, { [label.origin]: 'global', [label.zone]: 'west' }])
+      expect(map(labelled('Dataplane', labels)).labels).toEqual({ ...FROM_EAST, [label.displayName]: 'thing' });
+  });
+
+  it('leaves the grace period and skipped prefixes at home', () => {
+    const labels = { [label.deletionGracePeriodStartedAt]: '2026-01-01T00:00:00Z', 'argocd.x/y': 'z', team: 'blue' };
+    expect(map(labelled('Dataplane', labels), ['argocd.']).labels).toEqual({
+      ...FROM_EAST,
+      ...{ team: 'blue', [label.displayName]: 'thing' },
+    });
+  });
+
+  it.each(globalConsumes)('hashes the name of $name', ({ name: type }) => {
+    const { mesh } = resource(type);
+    expect(map(resource(type))).toMatchObject({ name: hashName({ mesh, name: 'thing', zone: 'east' }), mesh });
+    const named = labelled(type, { [label.displayName]: 'shown', [label.namespace]: NAMESPACE });
+    expect(map(named).name).toBe(hashName({ mesh, name: 'shown', zone: 'east', namespace: NAMESPACE }));
+  });
+
+  it('gives an insight without labels the name of its Dataplane', () => {
+    expect(map(resource('DataplaneInsight')).name).toBe(map(resource('Dataplane')).name);
+  });
+
+  it('sends the status as it is, and none of a type without one', () => {
+    const status = { vips: [{ ip: '240.0.0.1' }], dataplaneProxies: { connected: 2 } };
+    for (const { name, hasStatus } of globalConsumes)
+      expect([name, map(resource(name, { status })).status]).toEqual([name, hasStatus ? status : undefined]);
+  });
+
+  it('keeps status.zoneEgress of a MeshExternalService at home (decisions D22)', () => {
+    const status = { vip: { ip: '242.0.0.1' }, zoneEgress: { address: '10.0.0.1', port: 10002 } };
+    expect(map(resource('MeshExternalService', { status })).status).toEqual({ vip: { ip: '242.0.0.1' } });
+    expect(map(resource('MeshService', { status })).status).toEqual(status);
+  });
+
+  it('sends the subscriptions of an insight without their generations', () => {
+    const spec = { subscriptions: [{ id: 'a', generation: 7 }, { id: 'b' }], mTLS: { issuedBackend: 'ca' } };
+    expect(map(resource('DataplaneInsight', { spec })).spec).toEqual({ ...spec, subscriptions: [{ id: 'a' }, { id: 'b' }] });
+    expect(map(resource('DataplaneInsight', { spec: {} })).spec).toEqual({});
+    expect(map(resource('DataplaneInsight', { spec: { subscriptions: null } })).spec).toEqual({ subscriptions: null });
+  });
+});

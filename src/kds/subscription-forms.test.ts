@@ -1,0 +1,38 @@
+// Peers that cannot take a resource as it is: what they get instead, and what is withheld from them.
+import { describe, expect, it } from 'vitest';
+import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries.ts';
+import { TypeLog } from './type-log.ts';
+
+describe('a subscription', () => {
+  it('withholds what the form of the peer cannot say, takes it away if the peer has it, and says so (decisions D26)', () => {
+    const log = new TypeLog('T');
+    put(log, 'odd', '1');
+    put(log, 'even', '1');
+    const subscription = subscribe(log, { form: 'kuma', chunkBytes: () => 1000 });
+    expect(namesOf(subscription.next())).toEqual(['even']);
+    expect([...subscription.withheld]).toEqual([['odd', 'nobody over there knows 1']]);
+    subscription.acknowledge();
+    remove(log, 'odd');
+    expect(subscription.next()).toBeNull();
+    expect(subscription.withheld.size).toBe(0);
+  });
+
+  it('withholds a resource that no message can hold, and sends the others of its type (pain 11062)', () => {
+    const log = new TypeLog('T');
+    put(log, 'x'.repeat(2_000), '1');
+    put(log, 'small', '1');
+    const subscription = subscribe(log);
+    expect(namesOf(subscription.next())).toEqual(['small']);
+    expect([...subscription.withheld.values()]).toEqual([expect.stringMatching(/2\d+ bytes; .* takes 1000$/)]);
+  });
+
+  it('sends un-hashed names to a peer without the feature (decisions D28)', () => {
+    const log = new TypeLog('T');
+    put(log, 'r', '1');
+    const subscription = subscribe(log, { form: 'legacy', chunkBytes: () => 1000 });
+    subscription.next();
+    subscription.acknowledge();
+    remove(log, 'r');
+    expect(subscription.next()?.removed).toEqual(['plain-r']);
+  });
+});

@@ -1,0 +1,90 @@
+// How large a response is, and what a first one holds: the difference to what a peer has, or the full state in parts.
+import { describe, expect, it } from 'vitest';
+import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries.ts';
+import { TypeLog } from './type-log.ts';
+
+describe('a subscription', () => {
+  it('makes no response larger than a message, whatever it brings, removes and tries again', () => {
+    const log = new TypeLog('T');
+    const known = new Map(Array.from({ length: 300 }, (_, i) => [`gone-${String(i)}`, '1']));
+    const put100 = (version: string): void => {
+      for (let i = 0; i < 100; i += 1) put(log, `r${String(i)}`.padEnd(100 + 8 * i, '-'), version);
+    };
+    put100('1');
+    const subscription = subscribe(log, { known, chunkBytes: () => 950 });
+    const sizes: number[] = [];
+    const seen: string[] = [];
+    const removed: string[] = [];
+    const drain = (): void => {
+      for (let draft = subscription.next(); draft !== null; draft = subscription.next()) {
+        const names = draft.removed.reduce((sum, one) => sum + one.length + 3, 0);
+        sizes.push(draft.entries.reduce((sum, { length }) => sum + length, names));
+        seen.push(...namesOf(draft));
+        removed.push(...draft.removed);
+        if (draft.entries.length > 0 && seen.length <= 100) subscription.reject([]);
+        else subscription.acknowledge();
+      }
+    };
+    drain();
+    expect([seen.length, removed.length, subscription.refused]).toEqual([100, 300, 100]);
+    subscription.retry();
+    drain();
+    expect([seen.length, subscription.refused]).toEqual([200, 0]);
+    for (let i = 0; i < 100; i += 1) remove(log, `r${String(i)}`.padEnd(100 + 8 * i, '-'));
+    drain();
+    expect(removed.length).toBe(400);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(1000);
+    expect(log.size).toBe(0);
+  });
+
+  it('resumes with the difference and removes what the peer has too much (decisions D29)', () => {
+    const log = new TypeLog('T');
+    put(log, 'same', '1');
+    put(log, 'changed', '2');
+    put(log, 'new', '1');
+    const known = new Map([
+      ['same', '1'],
+      ['changed', '1'],
+      ['gone', '1'],
+      ['unknown-version', ''],
+    ]);
+    put(log, 'unknown-version', '5');
+    const subscription = subscribe(log, { known });
+    const draft = subscription.next();
+    expect(namesOf(draft).sort()).toEqual(['changed', 'new', 'unknown-version']);
+    expect(draft?.removed).toEqual(['gone']);
+    subscription.acknowledge();
+    remove(log, 'same');
+    expect(subscription.next()?.removed).toEqual(['same']);
+  });
+
+  it('splits a full state for a peer of ours and marks its end, even where that is empty', () => {
+    const log = new TypeLog('T');
+    put(log, 'a', '1');
+    put(log, 'b', '1');
+    const subscription = subscribe(log, { chunkBytes: () => 1 });
+    expect(subscription.next()).toMatchObject({ entries: [expect.anything()], isPartial: true });
+    remove(log, 'b');
+    subscription.acknowledge();
+    expect(subscription.next()).toMatchObject({ entries: [], isPartial: false });
+    subscription.acknowledge();
+    expect(subscription.next()).toBeNull();
+  });
+
+  it('splits a first state only for a peer of ours', () => {
+    const log = new TypeLog('T');
+    for (let i = 0; i < 10; i += 1) put(log, `r${String(i)}`, '1');
+    const kuma = subscribe(log, { form: 'kuma', chunkBytes: () => 20 });
+    expect(kuma.next()).toMatchObject({ entries: { length: 10 }, isPartial: false });
+    const resuming = subscribe(log, { chunkBytes: () => 20, known: new Map([['gone', '1']]) });
+    const seen: string[] = [];
+    const removed: string[] = [];
+    for (let draft = resuming.next(); draft !== null; draft = resuming.next()) {
+      seen.push(...namesOf(draft));
+      removed.push(...draft.removed);
+      resuming.acknowledge();
+    }
+    expect(seen).toHaveLength(10);
+    expect(removed).toEqual(['gone']);
+  });
+});

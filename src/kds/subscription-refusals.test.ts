@@ -1,0 +1,82 @@
+// What a peer refuses: it is tried again, holds nothing else up and takes nothing away that is there.
+import { describe, expect, it } from 'vitest';
+import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries.ts';
+import { TypeLog } from './type-log.ts';
+
+describe('a subscription', () => {
+  it('tries refused slots again and lets the rest count as stored (engine 15)', () => {
+    const log = new TypeLog('T');
+    put(log, 'good', '1');
+    put(log, 'bad', '1');
+    const subscription = subscribe(log);
+    subscription.next();
+    expect(subscription.reject(['bad'])).toEqual(['bad']);
+    expect(subscription.next()).toBeNull();
+    expect(subscription.isBehind).toBe(true);
+    subscription.retry();
+    expect(namesOf(subscription.next())).toEqual(['bad']);
+    subscription.acknowledge();
+    expect(subscription.isBehind).toBe(false);
+  });
+
+  it('suspects every name of a response when the peer names none', () => {
+    const log = new TypeLog('T');
+    put(log, 'a', '1');
+    put(log, 'b', '1');
+    const subscription = subscribe(log);
+    subscription.next();
+    expect(subscription.reject([])).toEqual(['a', 'b']);
+  });
+
+  it('keeps a Mesh that was made anew when a response without names is refused (engine 7, 15)', () => {
+    const log = new TypeLog('Mesh');
+    const subscription = subscribe(log);
+    put(log, 'mesh', '1', 'mesh@1');
+    subscription.next();
+    subscription.acknowledge();
+    put(log, 'bad', '1');
+    remove(log, 'mesh@1');
+    put(log, 'mesh', '1', 'mesh@2');
+    expect(subscription.next()).toMatchObject({ entries: { length: 1 }, removed: ['mesh'] });
+    // A receiver refuses what it is to store, never that something is gone.
+    expect(subscription.reject([])).toEqual(['bad']);
+    expect(namesOf(subscription.next())).toEqual(['mesh']);
+    subscription.acknowledge();
+    subscription.retry();
+    expect(subscription.next()).toMatchObject({ entries: { length: 1 }, removed: [] });
+    subscription.acknowledge();
+    expect(subscription.isBehind).toBe(false);
+    expect(log.size).toBe(2);
+  });
+
+  it.each(['native', 'legacy'] as const)('never takes a name away that another slot has filled since (%s)', (form) => {
+    const log = new TypeLog('Mesh');
+    const subscription = subscribe(log, { form, chunkBytes: () => 1000 });
+    put(log, 'mesh', '1', 'mesh@1');
+    subscription.next();
+    subscription.acknowledge();
+    remove(log, 'mesh@1');
+    subscription.next();
+    expect(subscription.reject(['mesh'])).toEqual(['mesh']);
+    put(log, 'mesh', '2', 'mesh@2');
+    expect(namesOf(subscription.next())).toEqual(['mesh']);
+    subscription.acknowledge();
+    subscription.retry();
+    expect(subscription.next()).toBeNull();
+    expect([subscription.isBehind, log.size]).toEqual([false, 1]);
+  });
+
+  it('tries again what was refused once the answer that is due has come', () => {
+    const log = new TypeLog('T');
+    put(log, 'bad', '1');
+    const subscription = subscribe(log);
+    subscription.next();
+    subscription.reject(['bad']);
+    put(log, 'good', '1');
+    subscription.next();
+    subscription.retry();
+    expect(subscription.next()).toBeNull();
+    subscription.acknowledge();
+    expect(namesOf(subscription.next())).toEqual(['bad']);
+  });
+});

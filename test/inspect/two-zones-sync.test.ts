@@ -1,0 +1,76 @@
+// Why a resource of a multizone mesh is sent or not: what is told is what the stores hold.
+import { describe, expect, it } from 'vitest';
+import { displayNameOf } from '../../src/resource/labels.ts';
+import { zones } from '../golden/control-planes.ts';
+import { meshOfTwoZones } from './mesh-of-two-zones.ts';
+
+const mesh = meshOfTwoZones();
+const { planes } = mesh;
+
+describe('explaining sync', () => {
+  it('names each zone, the name there, and the rule', async () => {
+    const { body } = await planes.ask('global', '/meshes/default/meshtimeouts/everywhere/_sync');
+    expect(body).toMatchObject({
+      from: 'global',
+      targets: zones.map((to) => ({ to, isSent: true, reason: 'written on global', section: 'kds-wire 5.2.4' })),
+    });
+    const sent = (body as { targets: { name: string }[] }).targets.map(({ name }) => name);
+    for (const [at, zone] of zones.entries())
+      expect(planes.stores[zone].rows.has(mesh.idOf('MeshTimeout', sent[at] ?? ''))).toBe(true);
+  });
+
+  it.each<[name: string, west: boolean, reason: RegExp]>([
+    ['producer.shop', true, /only producer policies cross zones/],
+    ['consumer.web', false, /only producer policies cross zones/],
+    ['inbound', false, /only producer policies cross zones/],
+  ])('%s goes to the other zone: %s', async (name, isSent, reason) => {
+    const stored = mesh.storedOnGlobal('MeshTimeout', 'east', name);
+    const { body } = await planes.ask('global', `/meshes/default/meshtimeouts/${stored}/_sync`);
+    const expectedRole = { 'producer.shop': 'producer', 'consumer.web': 'consumer' }[name] ?? 'system';
+    expect(body).toMatchObject({ role: { label: expectedRole, computed: expectedRole } });
+    const { targets } = body as { targets: { to: string; isSent: boolean; name: string | null; reason: string }[] };
+    const [east, west] = targets;
+    expect(east).toMatchObject({ to: 'east', isSent: false, name: null });
+    expect(west).toMatchObject({ to: 'west', isSent });
+    expect(west?.reason).toMatch(reason);
+    expect([...planes.stores.west.rows.values()].some((row) => displayNameOf(row) === name.split('.')[0])).toBe(isSent);
+    const { body: inEast } = await planes.ask('east', `/meshes/default/meshtimeouts/${name}/_sync`);
+    expect(inEast).toMatchObject({
+      from: 'east',
+      targets: [
+        { to: 'global', isSent: true, name: stored },
+        { to: 'other zones', isSent, name: west?.name ?? null },
+      ],
+    });
+  });
+
+  it('says of a global type, of a copy and of what never travels what holds for it', async () => {
+    expect((await planes.ask('global', '/zones/east/_sync')).body).toMatchObject({
+      targets: [{ isSent: false, section: 'kds-wire 3' }, { isSent: false }],
+    });
+    const copy = [...planes.stores.west.rows.values()].find((row) => displayNameOf(row) === 'everywhere')?.name ?? '';
+    expect((await planes.ask('west', `/meshes/default/meshtimeouts/${copy}/_sync`)).body).toMatchObject({
+      targets: [{ to: 'global', isSent: false, reason: 'comes from another control plane' }],
+    });
+  });
+
+  it('counts a zone that is disabled', async () => {
+    const stored = mesh.storedOnGlobal('MeshTimeout', 'east', 'producer.shop');
+    await mesh.apply('global', { type: 'Zone', name: 'east', enabled: false });
+    const { body } = await planes.ask('global', `/meshes/default/meshtimeouts/${stored}/_sync`);
+    expect(body).toMatchObject({
+      targets: [{ to: 'east' }, { to: 'west', isSent: false, reason: 'zone east, from which it comes, is disabled' }],
+    });
+    await planes.rest();
+    for (const [zone, name] of [['east', 'web-1.web'] as const, ['west', 'web-1.web'] as const]) {
+      const there = mesh.storedOnGlobal('Dataplane', zone, name);
+      for (const question of ['_rules', '_effective', '_layout']) {
+        const here = await planes.ask(zone, `/meshes/default/dataplanes/${name}/${question}`);
+        expect(JSON.stringify(here.body).includes('kri_msvc_default_east_shop_cart_')).toBe(
+          zone === 'east' && question !== '_rules',
+        );
+        expect(await planes.ask('global', `/meshes/default/dataplanes/${there}/${question}`)).toEqual(here);
+      }
+    }
+  });
+});

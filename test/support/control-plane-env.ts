@@ -1,0 +1,30 @@
+// What the process of a control plane is told by its environment, for the tests and for the benchmarks.
+import type { PostgresConfig } from '../../src/store/database.ts';
+
+/** Where its tables are and where its API listens. */
+export function controlPlaneEnv({ host, port, user, password, dbName }: PostgresConfig, api: number): Record<string, string> {
+  return {
+    MERIDIAN_STORE_TYPE: 'postgres',
+    MERIDIAN_STORE_POSTGRES_HOST: host,
+    MERIDIAN_STORE_POSTGRES_PORT: String(port),
+    MERIDIAN_STORE_POSTGRES_USER: user,
+    MERIDIAN_STORE_POSTGRES_PASSWORD: password,
+    MERIDIAN_STORE_POSTGRES_DB_NAME: dbName,
+    MERIDIAN_API_SERVER_HTTP_PORT: String(api),
+    // Several share the machine; what needs HTTPS or tokens says so.
+    MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_TYPE: 'none',
+  };
+}
+
+/** A global that zones reach in plaintext. @param kds port */
+export function globalEnv(kds: number): Record<string, string> {
+  return {
+    MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: String(kds),
+    MERIDIAN_MULTIZONE_GLOBAL_KDS_TLS_ENABLED: 'false',
+  };
+}
+
+/** @param kdsAddress `host:port` of the plaintext KDS of a global */
+export function zoneEnv(name: string, kdsAddress: string): Record<string, string> {
+  return { MERIDIAN_MULTIZONE_ZONE_NAME: name, MERIDIAN_MULTIZONE_ZONE_GLOBAL_ADDRESS: `grpc://${kdsAddress}` };
+}

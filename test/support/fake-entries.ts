@@ -1,0 +1,54 @@
+// Entries that are no resources, the log that they stand in, and a peer that subscribes to it: for what decides on sync alone.
+// Invariant: the bytes of an entry are `[name, version]`; a name that begins with «odd» can only be said in the native form.
+import type { Encoding, Entry } from '../../src/kds/entry.ts';
+import { Subscription, type Draft, type PeerView, type SubscriptionOptions } from '../../src/kds/subscription.ts';
+import type { TypeLog } from '../../src/kds/type-log.ts';
+
+const EVERYBODY = { to: 'all' } as const;
+
+/** An entry whose name can be read without asking for a form. */
+type FakeEntry = Entry & Encoding;
+
+function entry(name: string, version: string): FakeEntry {
+  const bytes = Buffer.from(JSON.stringify([name, version]));
+  const encoding: Encoding = { version, bytes };
+  return {
+    audience: EVERYBODY,
+    version,
+    bytes,
+    in(form) {
+      if (form === 'native') return encoding;
+      return name.startsWith('odd') ? { withheld: `nobody over there knows ${version}` } : { version: `p${version}`, bytes };
+    },
+  };
+}
+
+/** Writes a resource into the slot of `key`; its un-hashed name is `plain-<name>`. */
+export function put(log: TypeLog, name: string, version: string, key = name): void {
+  log.append({ key, wireName: name, plainName: `plain-${name}` }, entry(name, version));
+}
+
+export function remove(log: TypeLog, key: string): void {
+  const slot = log.find(key);
+  if (slot !== undefined) log.bury(slot);
+}
+
+/** A peer of ours that knows nothing, sees everything and takes 1,000 bytes, but for what a test says. */
+export function subscribe(log: TypeLog, options: Partial<PeerView & SubscriptionOptions> = {}): Subscription {
+  const { canSee = () => true, form = 'native', largestBytes = 1000, known = null, chunkBytes = () => 1_000_000 } = options;
+  return new Subscription(log, { canSee, form, largestBytes }, { known, chunkBytes });
+}
+
+export function read(bytes: Uint8Array): { name: string; version: string } {
+  const [name, version] = JSON.parse(Buffer.from(bytes).toString()) as [string, string];
+  return { name, version };
+}
+
+export function namesOf(draft: Draft | null): string[] {
+  return (draft?.entries ?? []).map((bytes) => read(bytes).name);
+}
+
+/** The name of an entry that `put` made. */
+export function nameOf(given: Entry): string {
+  return read((given as FakeEntry).bytes).name;
+}

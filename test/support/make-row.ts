@@ -1,0 +1,22 @@
+// A row as a store would hold it, for tests that need no store.
+import { typeOf } from '../../src/resource/type-registry.ts';
+import type { Resource } from '../../src/resource/types.ts';
+
+/** What a test does not say: an empty row, written here at the beginning of time; of mesh `default` where its type has a mesh. */
+export function makeRow(type: string, name: string, fields: Partial<Omit<Resource, 'type' | 'name'>> = {}): Resource {
+  const time = new Date(0);
+  return {
+    type,
+    mesh: typeOf(type).scope === 'Mesh' ? 'default' : '',
+    name,
+    labels: {},
+    spec: {},
+    status: {},
+    version: 0,
+    creationTime: time,
+    modificationTime: time,
+    owner: null,
+    syncVersion: null,
+    ...fields,
+  };
+}

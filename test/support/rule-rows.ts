@@ -1,0 +1,41 @@
+// What the rule tables of KDS are asked about: rows called `thing`, the labels of zone `east`, and the audiences they get.
+import { label } from '../../src/resource/labels.ts';
+import type { JsonObject, Labels, Resource } from '../../src/resource/types.ts';
+import type { Audience } from '../../src/kds/rules.ts';
+import { makeRow } from './make-row.ts';
+
+export const NAMESPACE = 'payments';
+export const ZONE_OWNER = { type: 'Zone', mesh: '', name: 'east' };
+export const FROM_EAST = { [label.origin]: 'zone', [label.zone]: 'east' };
+export const NOBODY: Audience = { to: 'nobody' };
+export const ALL: Audience = { to: 'all' };
+
+export function resource(type: string, { name = 'thing', ...fields }: Partial<Omit<Resource, 'type'>> = {}): Resource {
+  return makeRow(type, name, fields);
+}
+
+export function labelled(type: string, labels: Labels, fields: Partial<Omit<Resource, 'type'>> = {}): Resource {
+  return resource(type, { labels, ...fields });
+}
+
+/** Whom an item of a `to[]` means: an object of the own namespace (producer), or of another (consumer). */
+export type Target = 'own' | 'other';
+
+export function policySpec(...items: Target[]): JsonObject {
+  const to = items.map((item) => ({
+    targetRef: {
+      kind: 'MeshService',
+      labels: { [label.displayName]: 'backend', [label.namespace]: item === 'own' ? NAMESPACE : 'elsewhere' },
+    },
+  }));
+  return { to };
+}
+
+/** What a rule gets it must not change. */
+export function frozen<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    if (!(value instanceof Date)) Object.freeze(value);
+    for (const inner of Object.values(value)) frozen(inner);
+  }
+  return value;
+}

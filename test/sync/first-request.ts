@@ -1,0 +1,16 @@
+// What a peer writes first on a stream.
+import type { DeltaRequest } from '../../src/wire/kds-messages.ts';
+
+/** Asks for everything of a type and says that nothing is there yet (kds-wire 2.2). */
+export function firstRequest(typeUrl: string, peer: { node?: string; features?: string[] } = {}): DeltaRequest {
+  const { node = 'east', features = ['hash-suffix'] } = peer;
+  return {
+    node: { id: node, metadata: { features } },
+    typeUrl,
+    subscribe: ['*'],
+    unsubscribe: [],
+    initialResourceVersions: new Map(),
+    responseNonce: '',
+    errorDetail: null,
+  };
+}

@@ -1,0 +1,61 @@
+// Peers without a name, or with one that no zone can have, are turned away.
+import { Metadata, status } from '@grpc/grpc-js';
+import { describe, expect, it } from 'vitest';
+import { globalService } from '../../src/kds/services.ts';
+import { ending, open, serverUnderAttack, streams } from './server-under-attack.ts';
+
+describe('a server of hostile peers', () => {
+  const server = serverUnderAttack();
+
+  it.each(streams)('ends %s with INVALID_ARGUMENT when client-id is missing', async (_, method) => {
+    const { code, details } = await ending(open(server.dial(), method, undefined));
+    expect([status[code], details]).toEqual(['INVALID_ARGUMENT', '"client-id" is not present in metadata']);
+  });
+
+  it('answers a health check without client-id with INVALID_ARGUMENT', async () => {
+    const { path, requestSerialize, responseDeserialize } = globalService.healthCheck;
+    const code = await new Promise((resolve) => {
+      server
+        .dial()
+        .makeUnaryRequest(path, requestSerialize, responseDeserialize, Buffer.alloc(0), (error) => resolve(error?.code));
+    });
+    expect(code).toBe(status.INVALID_ARGUMENT);
+  });
+
+  it('answers a health check of a name that no zone can have with INVALID_ARGUMENT, and tells nobody of it', async () => {
+    const { path, requestSerialize, responseDeserialize } = globalService.healthCheck;
+    const told = server.healthChecks.length;
+    const answers = await Promise.all(
+      ['east.west', 'EAST', 'fine'].map(async (name) => {
+        const metadata = new Metadata();
+        metadata.set('client-id', name);
+        return await new Promise((resolve) => {
+          const done = (error: { code: status } | null): void => resolve(error === null ? 'OK' : status[error.code]);
+          server.dial().makeUnaryRequest(path, requestSerialize, responseDeserialize, Buffer.alloc(0), metadata, done);
+        });
+      }),
+    );
+    expect(answers).toEqual(['INVALID_ARGUMENT', 'INVALID_ARGUMENT', 'OK']);
+    expect(server.healthChecks.slice(told)).toEqual(['fine']);
+    expect(await server.store.get({ type: 'Zone', mesh: '', name: 'fine' })).toBeDefined();
+  });
+
+  it.each([
+    'east.west',
+    '../east',
+    'a/b',
+    '"east"',
+    "east'; drop table resources; --",
+    'EAST',
+    '__proto__',
+    'a'.repeat(64),
+    'east, west',
+  ])('takes nobody in under the name %j', async (name) => {
+    const client = server.dial();
+    for (const [, method] of streams) {
+      const { code, details } = await ending(open(client, method, name));
+      expect(status[code]).toBe('INVALID_ARGUMENT');
+      expect(details).toContain(JSON.stringify(name));
+    }
+  });
+});

@@ -1,0 +1,47 @@
+// Streams by the thousand, idle, greedy and cancelled: another zone is served all the same.
+import { status } from '@grpc/grpc-js';
+import { describe, expect, it } from 'vitest';
+import { syncService } from '../../src/kds/services.ts';
+import { encodeDeltaRequest } from '../../src/wire/kds-messages.ts';
+import { firstRequest } from './first-request.ts';
+import { SLOW, ending, open, serverUnderAttack, streams, takenIn } from './server-under-attack.ts';
+
+describe('a server of hostile peers', () => {
+  const server = serverUnderAttack();
+
+  it('keeps 10,000 idle streams of one connection open and serves another', async () => {
+    const client = server.dial();
+    const calls = Array.from({ length: 10_000 }, (_, n) => {
+      const [, method] = streams[n % streams.length] ?? ['globalToZoneSync', syncService.globalToZoneSync];
+      return open(client, method, 'east', Infinity);
+    });
+    await Promise.all(calls.map(takenIn));
+    expect(await server.firstState()).toEqual([SLOW]);
+    for (const call of calls) call.cancel();
+  });
+
+  it('serves a zone while another subscribes on 2,000 streams and acknowledges nothing', async () => {
+    const client = server.dial();
+    const calls = Array.from({ length: 2_000 }, () => open(client, syncService.globalToZoneSync, 'east', Infinity));
+    for (const call of calls) call.write(encodeDeltaRequest(firstRequest('MeshTimeout')));
+    await Promise.all(calls.map(takenIn));
+    try {
+      expect(await server.firstState()).toEqual([SLOW]);
+    } finally {
+      for (const call of calls) call.cancel();
+    }
+  });
+
+  it('forgets 500 streams that are cancelled at once', async () => {
+    const client = server.dial();
+    const calls = Array.from({ length: 500 }, (_, n) => {
+      const call = open(client, syncService.globalToZoneSync, `zone-${String(n)}`);
+      call.write(encodeDeltaRequest(firstRequest('MeshTimeout')));
+      return call;
+    });
+    await takenIn(open(client, syncService.globalToZoneSync, 'east'));
+    const ended = calls.map(ending);
+    for (const call of calls) call.cancel();
+    for (const { code } of await Promise.all(ended)) expect(status[code]).toBe('CANCELLED');
+  });
+});

@@ -1,0 +1,150 @@
+// A global's KDS server with one resource in its store, for peers that mean it harm, and what such a peer dials and opens.
+// Invariant: after every test a zone that keeps to the protocol gets its state, and nothing is kept for streams that are gone.
+import { Client, credentials, Metadata, status, type ClientDuplexStream, type StatusObject } from '@grpc/grpc-js';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest';
+import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
+import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
+import { AdminStreams } from '../../src/kds/admin-streams.ts';
+import { Changelog } from '../../src/kds/changelog.ts';
+import { globalSendRules } from '../../src/kds/rules.ts';
+import { KdsServer } from '../../src/kds/server.ts';
+import { globalService, syncService } from '../../src/kds/services.ts';
+import { createSyncMetrics } from '../../src/kds/sync-metrics.ts';
+import { hashName } from '../../src/resource/hash-name.ts';
+import { validateResource } from '../../src/resource/validate-spec.ts';
+import { decodeDeltaResponse, encodeDeltaRequest } from '../../src/wire/kds-messages.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+import { firstRequest } from './first-request.ts';
+
+/** A server that has not answered by then never will. */
+const ANSWER_MS = 15_000;
+
+/** Name on the wire of the one MeshTimeout in the store. */
+export const SLOW = `${hashName({ mesh: 'default', name: 'slow' })}.default`;
+
+/** The streams of the sync service, by name. */
+export const sync = Object.entries(syncService);
+/** All streams that a zone opens, by name. */
+export const streams = [...sync, ...Object.entries(globalService).filter(([name]) => name !== 'healthCheck')];
+
+export type Call = ClientDuplexStream<Buffer, Buffer>;
+
+/** A server for the tests of the block in which it is called; it starts before them and is looked at after each. */
+export function serverUnderAttack(): ServerUnderAttack {
+  const server = new ServerUnderAttack();
+  beforeAll(async () => server.start());
+  afterEach(async () => server.expectToServe());
+  afterAll(async () => server.close());
+  return server;
+}
+
+class ServerUnderAttack {
+  readonly store = new TinyStore();
+  readonly registry = new Registry();
+  /** Lines of its log. */
+  readonly logged: string[] = [];
+  /** Peers whose health checks it told of. */
+  readonly healthChecks: string[] = [];
+  port = 0;
+  readonly #stop = new AbortController();
+  readonly #clients: Client[] = [];
+  readonly #running: Promise<void>[] = [];
+  #server: KdsServer | undefined;
+
+  async start(): Promise<void> {
+    const { store, healthChecks } = this;
+    const log = pino({ level: 'info' }, { write: (line: string) => void this.logged.push(line) });
+    await store.write({ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name: 'slow' }, labels: {}, spec: {} });
+    const metrics = createSyncMetrics({ registry: this.registry, side: { mode: 'global' } });
+    const zones = new StoreZoneRegistry(store);
+    const changelog = new Changelog(sourceOf(store), globalSendRules(), log);
+    this.#running.push(zones.run(this.#stop.signal), changelog.run(this.#stop.signal));
+    await Promise.all([changelog.ready, zones.loaded]);
+    this.#server = new KdsServer({
+      host: '127.0.0.1',
+      port: 0,
+      tls: null,
+      maxMessageBytes: 10 * 1024 * 1024,
+      node: { version: '0', instanceId: 'global-1', config: '' },
+      changelog,
+      zones,
+      admin: new AdminStreams(),
+      sinkOf: (zone) => sinkOf(store, zone),
+      validate: validateResource,
+      observe(event) {
+        metrics.observe(event);
+        if (event.kind === 'healthCheck') healthChecks.push(event.peer);
+      },
+      log,
+    });
+    this.port = await this.#server.listen();
+  }
+
+  async expectToServe(): Promise<void> {
+    this.#hangUp();
+    expect(await this.firstState()).toEqual([SLOW]);
+    this.#hangUp();
+    // Nothing is kept for streams that are gone.
+    await vi.waitFor(() => expect([...(this.#server?.behind() ?? ['no server'])]).toEqual([]));
+  }
+
+  async close(): Promise<void> {
+    await this.#server?.close();
+    this.#stop.abort();
+    await Promise.all(this.#running);
+  }
+
+  /** A connection of its own, closed after the test. */
+  dial(options: Record<string, number> = {}): Client {
+    const client = new Client(`127.0.0.1:${String(this.port)}`, credentials.createInsecure(), {
+      'grpc.use_local_subchannel_pool': 1,
+      'grpc.max_receive_message_length': -1,
+      ...options,
+    });
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** What a zone that keeps to the protocol is sent of MeshTimeout. */
+  async firstState(zone = 'well-behaved'): Promise<string[]> {
+    const call = open(this.dial(), syncService.globalToZoneSync, zone);
+    const answer = new Promise<Buffer>((resolve, reject) => {
+      call.once('data', resolve);
+      call.once('status', ({ code, details }) => reject(new Error(`${status[code]}: ${details}`)));
+    });
+    const request = firstRequest('MeshTimeout', { node: zone });
+    call.write(encodeDeltaRequest(request));
+    const { nonce, resources: sent } = decodeDeltaResponse(await answer);
+    call.write(encodeDeltaRequest({ ...request, node: { id: zone }, subscribe: [], responseNonce: nonce }));
+    call.cancel();
+    return sent.map(({ name }) => name);
+  }
+
+  #hangUp(): void {
+    for (const client of this.#clients.splice(0)) client.close();
+  }
+}
+
+/** A stream as `zone`; without a name the header is missing. A server that says nothing shows as DEADLINE_EXCEEDED. */
+export function open(client: Client, method: { path: string }, zone: string | undefined, limitMs = ANSWER_MS): Call {
+  const metadata = new Metadata();
+  if (zone !== undefined) metadata.set('client-id', zone);
+  metadata.set('features', 'hash-suffix');
+  const same = (bytes: Buffer): Buffer => bytes;
+  const call = client.makeBidiStreamRequest(method.path, same, same, metadata, { deadline: Date.now() + limitMs });
+  call.on('error', () => undefined);
+  return call;
+}
+
+/** How a stream ends; what comes before is read and dropped. */
+export async function ending(call: Call): Promise<StatusObject> {
+  call.resume();
+  return await new Promise((resolve) => call.once('status', resolve));
+}
+
+/** Resolves when the server has sent its headers. */
+export async function takenIn(call: Call): Promise<void> {
+  await new Promise((resolve) => call.once('metadata', resolve).resume());
+}
