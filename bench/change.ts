@@ -1,7 +1,7 @@
 // One policy is changed by REST, again and again: how long until the last zone has it, and what it costs the server.
 import type { Fleet } from './fleet.ts';
 import { cpuSeconds, percentile } from './measure.ts';
-import { budgets, type Metric } from './metric.ts';
+import { budgets, compare, type Metric } from './metric.ts';
 
 export type Changed = { readonly p50Ms: number; readonly p99Ms: number; readonly cpuMs: number };
 
@@ -16,19 +16,10 @@ export async function measureChanges(fleet: Fleet, sizes: { warmUp: number; chan
 }
 
 export function changeMetrics(meridian: Changed, floor: Changed): Metric[] {
-  const section = 'change';
+  const metric = compare('change', meridian, floor);
   return [
-    {
-      ...{ section, name: 'PUT to the last zone, p50', unit: 'ms', budget: budgets.changeP50Ms },
-      ...{ meridian: meridian.p50Ms, floor: floor.p50Ms },
-    },
-    {
-      ...{ section, name: 'PUT to the last zone, p99', unit: 'ms', budget: budgets.changeP99Ms },
-      ...{ meridian: meridian.p99Ms, floor: floor.p99Ms },
-    },
-    {
-      ...{ section, name: 'CPU of the server a change', unit: 'ms', budget: budgets.changeCpuMs },
-      ...{ meridian: meridian.cpuMs, floor: floor.cpuMs },
-    },
+    metric('p50Ms', 'PUT to the last zone, p50', 'ms', budgets.changeP50Ms),
+    metric('p99Ms', 'PUT to the last zone, p99', 'ms', budgets.changeP99Ms),
+    metric('cpuMs', 'CPU of the server a change', 'ms', budgets.changeCpuMs),
   ];
 }

@@ -1,13 +1,34 @@
-// What every section is given.
+// What every section is given, and how sections are told to the program that runs them.
 import type { Metric } from './metric.ts';
 import type { Postgres } from './postgres.ts';
-import type { Settings } from './settings.ts';
 
-export type Context = {
-  readonly settings: Settings;
-  readonly postgres: Postgres;
+/** @typeParam S the sizes of the run, by the names of their flags */
+export type Context<S> = {
+  readonly settings: S;
+  /** One server for all sections, started when the first asks. */
+  readonly postgres: () => Promise<Postgres>;
   /** Says what is going on, for whoever waits. */
   readonly say: (text: string) => void;
+  /** Shows a table of its own below the metrics. */
+  readonly addTable: (table: Table) => void;
 };
 
-export type Section = (context: Context) => Promise<Metric[]>;
+export type Table = {
+  /** Of its rows in the JSON. */
+  readonly name: string;
+  /** Key of a row → head of its column. */
+  readonly columns: Readonly<Record<string, string>>;
+  readonly rows: readonly Readonly<Record<string, number>>[];
+};
+
+/** Sections that share what they start. */
+export type Sections<S> = {
+  /** What `--only` takes → what it measures, for `--help`. */
+  readonly names: Readonly<Record<string, string>>;
+  /** @param wanted may hold names of other sections; never called without one of its own */
+  readonly measure: (context: Context<S>, wanted: ReadonlySet<string>) => Promise<Metric[]>;
+};
+
+/** The sizes of a program: `warmUp` is the flag `--warm-up <n>`. */
+export type Sizes<S> = { readonly [K in keyof S]: readonly [value: number, about: string] };
+export type SettingsOf<T> = { readonly [K in keyof T]: number };

@@ -1,8 +1,9 @@
 // A control plane as a user runs it: `bin/meridian` in a process of its own on a PostgreSQL database of its own.
 import type { ChildProcess } from 'node:child_process';
-import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PostgresConfig } from '../src/store/database.ts';
+import { controlPlaneEnv, globalEnv, zoneEnv } from '../test/support/control-plane-env.ts';
+import { freePort } from '../test/support/free-port.ts';
 import { endChild, startMeridianCommand } from './children.ts';
 import { nowMs } from './measure.ts';
 
@@ -21,37 +22,24 @@ export type ControlPlane = {
 
 export async function startGlobal(database: PostgresConfig): Promise<ControlPlane> {
   const kds = await freePort();
-  const env = {
-    MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: String(kds),
-    MERIDIAN_MULTIZONE_GLOBAL_KDS_TLS_ENABLED: 'false',
-  };
-  return await start('global', database, env, `127.0.0.1:${String(kds)}`);
+  return await start('global', database, globalEnv(kds), `127.0.0.1:${String(kds)}`);
 }
 
 export async function startZone(name: string, kdsAddress: string, database: PostgresConfig): Promise<ControlPlane> {
-  const env = { MERIDIAN_MULTIZONE_ZONE_NAME: name, MERIDIAN_MULTIZONE_ZONE_GLOBAL_ADDRESS: `grpc://${kdsAddress}` };
-  return await start('zone', database, env, kdsAddress);
+  return await start('zone', database, zoneEnv(name, kdsAddress), kdsAddress);
 }
 
 async function start(
   mode: 'global' | 'zone',
-  { host, port, user, password, dbName }: PostgresConfig,
+  database: PostgresConfig,
   own: Record<string, string>,
   kdsAddress: string,
 ): Promise<ControlPlane> {
   const [apiPort, diagnosticsPort] = [await freePort(), await freePort()];
   const began = nowMs();
   const child = startMeridianCommand([mode, 'run'], {
-    MERIDIAN_STORE_TYPE: 'postgres',
-    MERIDIAN_STORE_POSTGRES_HOST: host,
-    MERIDIAN_STORE_POSTGRES_PORT: String(port),
-    MERIDIAN_STORE_POSTGRES_USER: user,
-    MERIDIAN_STORE_POSTGRES_PASSWORD: password,
-    MERIDIAN_STORE_POSTGRES_DB_NAME: dbName,
-    MERIDIAN_API_SERVER_HTTP_PORT: String(apiPort),
+    ...controlPlaneEnv(database, apiPort),
     MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(diagnosticsPort),
-    // Fake zones send no token.
-    MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_TYPE: 'none',
     MERIDIAN_LOG_LEVEL: 'error',
     ...own,
   });
@@ -71,12 +59,4 @@ async function isReady(port: number): Promise<boolean> {
     ({ ok }) => ok,
     () => false,
   );
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,20 +1,29 @@
 // The sections that compare the global with the floor: first the one with all its zones, then the other, never both at once.
 import { burstMetrics, measureBurst } from './burst.ts';
 import { changeMetrics, measureChanges, type Changed } from './change.ts';
-import type { Context } from './context.ts';
+import type { Context, Sections } from './context.ts';
 import { Fleet } from './fleet.ts';
 import { idleMetrics, measureIdle, type Idle } from './idle.ts';
 import { joinMetrics, measureJoin, type Joined } from './join.ts';
 import type { Metric } from './metric.ts';
+import type { Settings } from './settings.ts';
 
-export const fleetSections = ['join', 'idle', 'change', 'burst'] as const;
-export type FleetSection = (typeof fleetSections)[number];
+/** All that come after `join` need it. */
+export const fleet: Sections<Settings> = {
+  names: {
+    join: 'all zones join at once: seconds, and CPU of the server',
+    idle: 'CPU and memory of the server after that',
+    change: 'one policy by PUT until the last zone has it',
+    burst: 'many policies at once',
+  },
+  measure: measureBoth,
+};
 
 type Results = { join: Joined; idle?: Idle; change?: Changed; burst?: number };
 
-export async function runFleetSections(context: Context, wanted: ReadonlySet<string>): Promise<Metric[]> {
+async function measureBoth(context: Context<Settings>, wanted: ReadonlySet<string>): Promise<Metric[]> {
   const { settings, postgres } = context;
-  const meridian = await measure('global', await Fleet.meridian(postgres, settings), context, wanted);
+  const meridian = await measure('global', await Fleet.meridian(await postgres(), settings), context, wanted);
   const floor = await measure('floor', await Fleet.floor(settings), context, wanted);
   return [
     ...joinMetrics(meridian.join, floor.join),
@@ -26,24 +35,29 @@ export async function runFleetSections(context: Context, wanted: ReadonlySet<str
   ];
 }
 
-async function measure(name: string, fleet: Fleet, { settings, say }: Context, wanted: ReadonlySet<string>): Promise<Results> {
+async function measure(
+  name: string,
+  subject: Fleet,
+  { settings, say }: Context<Settings>,
+  wanted: ReadonlySet<string>,
+): Promise<Results> {
   try {
     say(`${name}: ${String(settings.zones)} zones join, ${String(settings.resources)} MeshTimeouts`);
-    const results: Results = { join: await measureJoin(fleet) };
+    const results: Results = { join: await measureJoin(subject) };
     if (wanted.has('idle')) {
       say(`${name}: idle for ${String(settings.idleSeconds)} s`);
-      results.idle = await measureIdle(fleet, settings.idleSeconds);
+      results.idle = await measureIdle(subject, settings.idleSeconds);
     }
     if (wanted.has('change')) {
       say(`${name}: ${String(settings.warmUp)} changes to warm up, ${String(settings.changes)} one after the other`);
-      results.change = await measureChanges(fleet, settings);
+      results.change = await measureChanges(subject, settings);
     }
     if (wanted.has('burst')) {
       say(`${name}: ${String(settings.burst)} changes at once`);
-      results.burst = await measureBurst(fleet, settings.burst);
+      results.burst = await measureBurst(subject, settings.burst);
     }
     return results;
   } finally {
-    await fleet.stop();
+    await subject.stop();
   }
 }

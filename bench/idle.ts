@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Fleet } from './fleet.ts';
 import { cpuSeconds, memoryMb, nowMs } from './measure.ts';
-import { budgets, type Metric } from './metric.ts';
+import { budgets, compare, type Metric } from './metric.ts';
 
 export type Idle = { readonly cpuPercent: number; readonly memoryMb: number; readonly memoryBeforeMb: number };
 
@@ -18,24 +18,10 @@ export async function measureIdle(fleet: Fleet, seconds: number): Promise<Idle> 
 }
 
 export function idleMetrics(zones: number, meridian: Idle, floor: Idle): Metric[] {
-  const section = 'idle';
+  const metric = compare('idle', meridian, floor);
   return [
-    {
-      ...{ section, name: 'CPU of the server', unit: '%', budget: budgets.idleCpuPercent },
-      ...{ meridian: meridian.cpuPercent, floor: floor.cpuPercent },
-    },
-    {
-      ...{
-        section,
-        name: 'memory of the server',
-        unit: 'MB',
-        budget: zones === 500 ? budgets.memoryOf500ZonesMb : budgets.memoryMb,
-      },
-      ...{ meridian: meridian.memoryMb, floor: floor.memoryMb },
-    },
-    {
-      ...{ section, name: 'memory before the zones joined', unit: 'MB' },
-      ...{ meridian: meridian.memoryBeforeMb, floor: floor.memoryBeforeMb },
-    },
+    metric('cpuPercent', 'CPU of the server', '%', budgets.idleCpuPercent),
+    metric('memoryMb', 'memory of the server', 'MB', zones === 500 ? budgets.memoryOf500ZonesMb : budgets.memoryMb),
+    metric('memoryBeforeMb', 'memory before the zones joined', 'MB'),
   ];
 }

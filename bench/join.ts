@@ -1,7 +1,7 @@
 // All zones join at once: how long until each holds everything, and what it costs the server.
 import type { Fleet } from './fleet.ts';
 import { cpuSeconds } from './measure.ts';
-import { budgets, type Metric } from './metric.ts';
+import { budgets, compare, type Metric } from './metric.ts';
 
 export type Joined = { readonly seconds: number; readonly cpuSeconds: number };
 
@@ -12,15 +12,9 @@ export async function measureJoin(fleet: Fleet): Promise<Joined> {
 }
 
 export function joinMetrics(meridian: Joined, floor: Joined): Metric[] {
-  const section = 'join';
+  const metric = compare('join', meridian, floor);
   return [
-    {
-      ...{ section, name: 'all zones hold all', unit: 's', budget: budgets.joinSeconds },
-      ...{ meridian: meridian.seconds, floor: floor.seconds },
-    },
-    {
-      ...{ section, name: 'CPU of the server in it', unit: 's', budget: budgets.joinCpuSeconds },
-      ...{ meridian: meridian.cpuSeconds, floor: floor.cpuSeconds },
-    },
+    metric('seconds', 'all zones hold all', 's', budgets.joinSeconds),
+    metric('cpuSeconds', 'CPU of the server in it', 's', budgets.joinCpuSeconds),
   ];
 }

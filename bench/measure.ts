@@ -1,5 +1,5 @@
 // Clocks and counters of the operating system: one monotonic clock for all processes, CPU time and memory of one of them.
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
 /** Ticks a second in /proc; the kernel shows 100 to programs whatever it uses itself. */
 const TICKS = 100;
@@ -7,6 +7,16 @@ const TICKS = 100;
 /** Milliseconds of the machine's monotonic clock, the same in every process. */
 export function nowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
+}
+
+/** @throws Error where processes cannot be measured */
+export function requireProc(): void {
+  if (!existsSync('/proc/self/stat')) throw new Error('CPU and memory of processes are read from /proc, which only Linux has');
+}
+
+/** Milliseconds of CPU of this process or thread, from what node counts in microseconds. */
+export function cpuMs({ user, system }: NodeJS.CpuUsage): number {
+  return (user + system) / 1_000;
 }
 
 /** Seconds of CPU, user and system, that a process has used in all its threads. */

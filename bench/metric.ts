@@ -39,6 +39,18 @@ export const budgets = {
   scalingFactor: { most: 2 },
 } as const satisfies Record<string, Budget>;
 
+/** Makes metrics of what was measured in the same way on both sides. */
+export function compare<K extends string>(
+  section: string,
+  meridian: Readonly<Record<K, number>>,
+  floor: Readonly<Record<K, number>>,
+): (key: K, name: string, unit: string, budget?: Budget) => Metric {
+  return (key, name, unit, budget) => ({
+    ...{ section, name, unit, meridian: meridian[key], floor: floor[key] },
+    ...(budget !== undefined && { budget }),
+  });
+}
+
 export function isWithin({ meridian, floor, budget }: Metric): boolean {
   if (budget === undefined) return true;
   const { most, least, timesFloor } = budget;

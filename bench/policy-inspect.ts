@@ -1,4 +1,7 @@
 // Inspect answers over the REST API of a global, the change feed and the store included; no network.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { createApi } from '../src/api/create-api.ts';
@@ -7,12 +10,15 @@ import { addPolicyInspect } from '../src/inspect/add-inspect-routes.ts';
 import type { Resource } from '../src/resource/types.ts';
 import { openStore } from '../src/store/open-store.ts';
 import type { ResourceStore, Write } from '../src/store/resource-store.ts';
-import { nowMs } from './measure.ts';
+import type { Context, Sections } from './context.ts';
+import { cpuMs, nowMs, percentile } from './measure.ts';
+import type { Budget, Metric } from './metric.ts';
 import { MESH, meshRows, outboundKri, policy, POLICIES, PROXIES, proxyName, routeAt } from './policy-mesh.ts';
 
-/** `cpuMs` is the mean of one answer, with its part of garbage collection and of the embedded store. */
-export type Measured = { readonly name: string; readonly values: readonly number[]; readonly cpuMs: number };
+/** `meanCpuMs` is of one answer, with its part of garbage collection and of the embedded store. */
+type Measured = { readonly name: string; readonly values: readonly number[]; readonly meanCpuMs: number };
 
+const budget: Budget = { most: 50 };
 const ASKED = 100;
 const WARM_UP = 20;
 const BATCH = 500;
@@ -35,8 +41,35 @@ const questions: readonly (readonly [name: string, path: (at: number) => string]
   ['_sync', (at) => `${timeoutPath(at)}/_sync`],
 ];
 
+export const inspect: Sections<object> = {
+  names: { inspect: 'every kind of question to the API, of proxies and policies' },
+  measure: measureInTemporaryFolder,
+};
+
+async function measureInTemporaryFolder({ say }: Context<object>): Promise<Metric[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'meridian-bench-policy-'));
+  try {
+    say('questions to inspect');
+    return (await measureInspect(join(folder, 'pg'))).flatMap(metricsOf);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** What was asked once has no spread, and nothing that it could be judged by. */
+function metricsOf({ name, values, meanCpuMs }: Measured): Metric[] {
+  const common = { section: 'inspect', unit: 'ms' };
+  const median = { ...common, name: `${name}, p50`, meridian: percentile(values, 0.5) };
+  if (values.length === 1) return [median];
+  return [
+    { ...median, budget },
+    { ...common, name: `${name}, p95`, meridian: percentile(values, 0.95), budget },
+    { ...common, name: `${name}, CPU of one`, meridian: meanCpuMs, budget },
+  ];
+}
+
 /** Every kind of question, of proxies and policies in turn; and `_rules` right after a write. @param folder of the store */
-export async function measureInspect(folder: string): Promise<Measured[]> {
+async function measureInspect(folder: string): Promise<Measured[]> {
   const log = createLogger('silent');
   const store = await openStore({ type: 'embedded', path: folder }, { log });
   const app = createApi({
@@ -47,13 +80,13 @@ export async function measureInspect(folder: string): Promise<Measured[]> {
   try {
     await load(store, meshRows());
     const first = await ask(app, `${dataplane(0)}/_rules`);
-    const measured: Measured[] = [{ name: 'the first answer, the mesh read from the store', values: [first], cpuMs: NaN }];
+    const measured: Measured[] = [{ name: 'the first answer, the mesh read from the store', values: [first], meanCpuMs: NaN }];
     for (const [name, path] of questions) {
       const values: number[] = [];
       for (let at = 0; at < WARM_UP; at += 1) await ask(app, path(at * 7));
       const before = process.cpuUsage();
       for (let at = 0; at < ASKED; at += 1) values.push(await ask(app, path(at * 11)));
-      measured.push({ name, values, cpuMs: cpuSince(before) / ASKED });
+      measured.push({ name, values, meanCpuMs: cpuMs(process.cpuUsage(before)) / ASKED });
     }
     const values: number[] = [];
     const before = process.cpuUsage();
@@ -61,7 +94,8 @@ export async function measureInspect(folder: string): Promise<Measured[]> {
       await load(store, [policy((change * 37) % POLICIES, change)]);
       values.push(await ask(app, `${dataplane(change)}/_rules`));
     }
-    return [...measured, { name: '_rules after a policy was written', values, cpuMs: cpuSince(before) / ASKED }];
+    const meanCpuMs = cpuMs(process.cpuUsage(before)) / ASKED;
+    return [...measured, { name: '_rules after a policy was written', values, meanCpuMs }];
   } finally {
     await app.close();
     await store.close();
@@ -84,11 +118,6 @@ async function ask(app: FastifyInstance, url: string): Promise<number> {
   const ms = nowMs() - start;
   if (statusCode !== 200) throw new Error(`${url} is answered by ${String(statusCode)}: ${body}`);
   return ms;
-}
-
-function cpuSince(before: NodeJS.CpuUsage): number {
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
 }
 
 function dataplane(at: number): string {

@@ -47,7 +47,7 @@ export async function startPostgres(): Promise<Postgres> {
       facts: { version: version?.server_version ?? '', provider: server.description, fsync: fsync?.fsync ?? '' },
       async createDatabase(policies) {
         const config = await cloned();
-        await withClient(clientConfig(config), (client) => seed(client, policies));
+        await withDatabase(config, (client) => seed(client, policies));
         return config;
       },
       createEmptyDatabase: cloned,
@@ -66,6 +66,10 @@ export async function startPostgres(): Promise<Postgres> {
 
 export function clientConfig({ host, port, user, password, dbName }: PostgresConfig): pg.ClientConfig {
   return { host, port, user, password, database: dbName };
+}
+
+export async function withDatabase<T>(database: PostgresConfig, use: (client: pg.Client) => Promise<T>): Promise<T> {
+  return await withClient(clientConfig(database), use);
 }
 
 async function withClient<T>(config: pg.ClientConfig, use: (client: pg.Client) => Promise<T>): Promise<T> {

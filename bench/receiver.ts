@@ -1,13 +1,13 @@
 // A real zone joins for the first time: how long until the whole state of the global is committed in its PostgreSQL.
-import pg from 'pg';
-import type { Context } from './context.ts';
+import type { Context, Sections } from './context.ts';
 import { startZone } from './control-plane.ts';
 import { startSeededGlobal } from './fleet.ts';
 import { cpuSeconds } from './measure.ts';
 import { budgets, type Metric } from './metric.ts';
 import { TYPE } from './policies.ts';
-import { clientConfig } from './postgres.ts';
+import { withDatabase } from './postgres.ts';
 import { RowWatch } from './row-watch.ts';
+import type { Settings } from './settings.ts';
 
 const CHANNEL = 'bench_connected';
 /** The first thing that a zone writes for a connection is its fence: that tells the moment. */
@@ -16,15 +16,20 @@ const TELL_CONNECTED = [
   `create trigger bench_connected after insert or update on kds_sessions for each statement execute function bench_connected()`,
 ];
 
-export async function measureReceiver({ settings, postgres, say }: Context): Promise<Metric[]> {
+export const receiver: Sections<Settings> = {
+  names: { receiver: 'the first state of a real zone into its PostgreSQL' },
+  measure: measureReceiver,
+};
+
+async function measureReceiver({ settings, postgres, say }: Context<Settings>): Promise<Metric[]> {
   const { resources } = settings;
+  const server = await postgres();
   say(`a real zone takes its first state, ${String(resources)} rows`);
-  const global = await startSeededGlobal(postgres, resources);
-  const database = await postgres.createEmptyDatabase();
-  const client = new pg.Client(clientConfig(database));
-  await client.connect();
-  for (const statement of TELL_CONNECTED) await client.query(statement);
-  await client.end();
+  const global = await startSeededGlobal(server, resources);
+  const database = await server.createEmptyDatabase();
+  await withDatabase(database, async (client) => {
+    for (const statement of TELL_CONNECTED) await client.query(statement);
+  });
   const watch = await RowWatch.open(database, [CHANNEL]);
   const zone = await startZone('bench-north', global.kdsAddress, database);
   try {
@@ -43,6 +48,6 @@ export async function measureReceiver({ settings, postgres, say }: Context): Pro
     await watch.close();
     await zone.stop();
     await global.stop();
-    await postgres.dropDatabase(database);
+    await server.dropDatabase(database);
   }
 }

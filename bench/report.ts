@@ -1,87 +1,99 @@
 // What a run found, for people (tables) and for programs (JSON), with the machine it was found on.
-import { cpus, totalmem } from 'node:os';
+import { cpus, loadavg, totalmem } from 'node:os';
 import { table } from '../src/cli/output.ts';
+import type { Table } from './context.ts';
 import { isWithin, type Budget, type Metric } from './metric.ts';
 import type { Postgres } from './postgres.ts';
-import type { ScalingRow } from './scaling.ts';
-import { isReference, type Settings } from './settings.ts';
+
+/** For which sizes budgets were set: at others nothing is judged by them. */
+export type Judged<S> = {
+  /** For people: `50 zones × 5,000 resources`. */
+  readonly sizes: string;
+  readonly by: (metric: Metric, settings: S) => boolean;
+};
 
 export type Report = {
   readonly date: string;
   readonly machine: {
     readonly cpu: string;
     readonly cores: number;
+    /** Processes that wanted a core in the last minute, those of the run among them. */
+    readonly load: number;
     readonly memoryGb: number;
     readonly node: string;
-    readonly postgres: Postgres['facts'];
+    /** Null where no section needed one. */
+    readonly postgres: Postgres['facts'] | null;
   };
-  readonly settings: Settings;
+  readonly settings: Readonly<Record<string, number>>;
   readonly metrics: readonly (Metric & { readonly ratio: number | null; readonly verdict: Verdict })[];
-  readonly scaling: readonly ScalingRow[];
+  /** By the name of the table. */
+  readonly tables: Readonly<Record<string, Table['rows']>>;
 };
 
 type Verdict = 'ok' | 'over' | 'none';
+type Found = {
+  readonly postgres: Postgres['facts'] | null;
+  readonly metrics: readonly Metric[];
+  readonly tables: readonly Table[];
+};
 
-export function makeReport(
-  settings: Settings,
-  postgres: Postgres['facts'],
-  metrics: readonly Metric[],
-  scaling: readonly ScalingRow[],
+export function makeReport<S>(
+  { fixedSizes, judged }: { readonly fixedSizes?: Readonly<Record<string, number>>; readonly judged?: Judged<S> },
+  settings: S,
+  { postgres, metrics, tables }: Found,
 ): Report {
   return {
     date: new Date().toISOString(),
     machine: {
-      ...{ cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, memoryGb: Math.round(totalmem() / 1e9) },
-      ...{ node: process.version, postgres },
+      ...{ cpu: cpus()[0]?.model ?? 'unknown', cores: cpus().length, load: loadavg()[0] ?? 0 },
+      ...{ memoryGb: Math.round(totalmem() / 1e9), node: process.version, postgres },
     },
-    settings,
-    metrics: metrics.map((metric) => ({ ...metric, ratio: ratioOf(metric), verdict: verdictOf(metric, settings) })),
-    scaling,
+    settings: { ...fixedSizes, ...settings },
+    metrics: metrics.map((metric) => {
+      const isJudged = metric.budget !== undefined && (judged?.by(metric, settings) ?? true);
+      return { ...metric, ratio: ratioOf(metric), verdict: isJudged ? (isWithin(metric) ? 'ok' : 'over') : 'none' };
+    }),
+    tables: Object.fromEntries(tables.map(({ name, rows }) => [name, rows])),
   };
 }
 
-export function describeReport({ machine, settings, metrics, scaling, date }: Report): string {
-  const { postgres } = machine;
+/** @param sizes those that the budgets are for */
+export function describeReport({ machine, metrics, date }: Report, tables: readonly Table[], sizes = 'other sizes'): string {
+  const { postgres, cores, memoryGb, load } = machine;
   const lines = [
-    `${machine.cpu}, ${String(machine.cores)} cores, ${String(machine.memoryGb)} GB; Node ${machine.node}; ${date}`,
-    `PostgreSQL ${postgres.version} (${postgres.provider}), fsync ${postgres.fsync}. Clients and database share the machine.`,
+    `${machine.cpu}, ${String(cores)} cores, ${String(memoryGb)} GB, load ${load.toFixed(1)}; Node ${machine.node}; ${date}`,
+    postgres === null
+      ? 'No PostgreSQL server: what is stored is in the embedded one.'
+      : `PostgreSQL ${postgres.version} (${postgres.provider}), fsync ${postgres.fsync}. Clients and database share the machine.`,
     '',
-    table(
-      ['METRIC', 'MERIDIAN', 'FLOOR', 'RATIO', 'BUDGET', ''],
-      metrics.map((metric) => [
-        `${metric.section}: ${metric.name}`,
-        `${show(metric.meridian)} ${metric.unit}`,
-        metric.floor === undefined ? '-' : `${show(metric.floor)} ${metric.unit}`,
-        metric.ratio === null ? '-' : show(metric.ratio),
-        metric.budget === undefined ? '-' : describeBudget(metric.budget),
-        metric.verdict === 'none' ? '' : metric.verdict,
-      ]),
-    ),
+    metricTable(metrics),
   ];
-  if (!isReference(settings)) lines.push('', 'Budgets are for 50 zones × 5,000 resources; at these sizes they are not judged.');
-  if (scaling.length > 0) lines.push('', scalingTable(scaling));
+  if (metrics.some(({ budget, verdict }) => budget !== undefined && verdict === 'none'))
+    lines.push('', `Budgets are for ${sizes}; at these sizes they are not judged.`);
+  for (const { columns, rows } of tables) {
+    const cells = rows.map((row) => Object.keys(columns).map((key) => show(row[key] ?? NaN)));
+    lines.push('', table(Object.values(columns), cells));
+  }
   return lines.join('\n');
 }
 
-function scalingTable(rows: readonly ScalingRow[]): string {
+/** The floor has columns where something was compared with it. */
+function metricTable(metrics: Report['metrics']): string {
+  const hasFloor = metrics.some(({ floor }) => floor !== undefined);
   return table(
-    ['ZONES', 'RESOURCES', 'JOIN S', 'JOIN CPU S', 'CHANGE P50 MS', 'CPU MS', 'CPU µS A ZONE', 'MEMORY MB', 'KB A ZONE'],
-    rows.map((row) => [
-      ...[String(row.zones), String(row.resources), show(row.joinSeconds), show(row.joinCpuSeconds), show(row.changeP50Ms)],
-      ...[show(row.changeCpuMs), show(row.cpuPerZoneUs), show(row.memoryMb), show(row.memoryPerZoneKb)],
+    ['METRIC', 'MERIDIAN', ...(hasFloor ? ['FLOOR', 'RATIO'] : []), 'BUDGET', ''],
+    metrics.map(({ section, name, unit, meridian, floor, ratio, budget, verdict }) => [
+      `${section}: ${name}`,
+      `${show(meridian)} ${unit}`,
+      ...(hasFloor ? [floor === undefined ? '-' : `${show(floor)} ${unit}`, ratio === null ? '-' : show(ratio)] : []),
+      budget === undefined ? '-' : describeBudget(budget),
+      verdict === 'none' ? '' : verdict,
     ]),
   );
 }
 
 function ratioOf({ meridian, floor }: Metric): number | null {
   return floor === undefined || floor === 0 ? null : meridian / floor;
-}
-
-/** Scaling has sizes of its own; the rest is judged at the sizes the budgets were set for. */
-function verdictOf(metric: Metric, settings: Settings): Verdict {
-  const isJudged = metric.section === 'scaling' || isReference(settings) || metric.budget?.zones === settings.zones;
-  if (metric.budget === undefined || !isJudged) return 'none';
-  return isWithin(metric) ? 'ok' : 'over';
 }
 
 function describeBudget({ most, least, timesFloor }: Budget): string {

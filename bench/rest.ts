@@ -1,20 +1,38 @@
 // The REST API of a global under load, without zones; the client has its own process but shares the machine.
-import type { Context } from './context.ts';
+import type { Context, Sections } from './context.ts';
 import { endChild, nextMessage, startScript } from './children.ts';
 import { startSeededGlobal } from './fleet.ts';
 import { cpuSeconds } from './measure.ts';
-import pg from 'pg';
-import { clientConfig } from './postgres.ts';
+import { withDatabase } from './postgres.ts';
 import { TYPE } from './policies.ts';
 import type { PostgresConfig } from '../src/store/database.ts';
 import type { LoadCommand, LoadReport } from './http-load-process.ts';
 import { budgets, type Metric } from './metric.ts';
+import type { Settings } from './settings.ts';
 
 const WARM_UP_SECONDS = 1.5;
 
-export async function measureRest({ settings, postgres, say }: Context): Promise<Metric[]> {
+type Sizes = Pick<Settings, 'resources' | 'restSeconds'>;
+
+/** All kinds of requests, as one section. */
+export const rest: Sections<Sizes> = {
+  names: { rest: 'requests a second' },
+  measure: (context) => measureRest(context, new Set(Object.keys(restKinds.names))),
+};
+
+/** Each kind of request as a section. */
+export const restKinds: Sections<Sizes> = {
+  names: {
+    get: 'GET of one, on 8 connections',
+    page: 'GET of a page of 100, on 8 connections',
+    put: 'PUT of one, on 64 connections, and whether all that was acknowledged is in the table',
+  },
+  measure: measureRest,
+};
+
+async function measureRest({ settings, postgres, say }: Context<Sizes>, wanted: ReadonlySet<string>): Promise<Metric[]> {
   const { resources, restSeconds: seconds } = settings;
-  const global = await startSeededGlobal(postgres, resources);
+  const global = await startSeededGlobal(await postgres(), resources);
   const client = startScript('http-load-process.ts');
   const load = async (kind: LoadCommand['kind'], connections: number): Promise<Load> => {
     say(`REST: ${kind} on ${String(connections)} connections for ${String(seconds)} s`);
@@ -27,40 +45,52 @@ export async function measureRest({ settings, postgres, say }: Context): Promise
     return { ...report, cpuUs: ((cpuSeconds(global.pid) - cpuBefore) / report.answers) * 1e6 };
   };
   try {
-    const get = await load('get', 8);
-    const page = await load('page', 8);
-    const put = await load('put', 64);
-    const lost = put.answers - (await countUpdates(global.database));
-    const section = 'rest';
-    return [
-      { section, name: 'PUT, 64 connections', unit: '/s', meridian: put.perSecond, budget: budgets.putsPerSecond },
-      { section, name: 'PUT, 64 connections, p99', unit: 'ms', meridian: put.p99Ms, budget: budgets.putP99Ms },
-      { section, name: 'PUTs that were acknowledged and are not in the table', unit: '', meridian: lost, budget: { most: 0 } },
-      { section, name: 'CPU of the server a PUT', unit: 'µs', meridian: put.cpuUs },
-      { section, name: 'CPU of the server a GET of one', unit: 'µs', meridian: get.cpuUs },
-      { section, name: 'CPU of the server a page', unit: 'µs', meridian: page.cpuUs },
-      { section, name: 'GET of one, 8 connections', unit: '/s', meridian: get.perSecond, budget: budgets.getsPerSecond },
-      {
-        ...{ section, name: `GET of 100 of ${String(resources)}, 8 connections`, unit: '/s' },
-        ...{ meridian: page.perSecond, budget: budgets.pagesPerSecond },
-      },
-    ];
+    const metrics: Metric[] = [];
+    if (wanted.has('get')) metrics.push(...getMetrics(await load('get', 8)));
+    if (wanted.has('page')) metrics.push(...pageMetrics(await load('page', 8), resources));
+    if (wanted.has('put')) {
+      const put = await load('put', 64);
+      metrics.push(...putMetrics(put, put.answers - (await countUpdates(global.database))));
+    }
+    return metrics;
   } finally {
     await endChild(client);
     await global.stop();
   }
 }
 
+const section = 'rest';
+
+function getMetrics({ perSecond, cpuUs }: Load): Metric[] {
+  return [
+    { section, name: 'GET of one, 8 connections', unit: '/s', meridian: perSecond, budget: budgets.getsPerSecond },
+    { section, name: 'CPU of the server a GET of one', unit: 'µs', meridian: cpuUs },
+  ];
+}
+
+function pageMetrics({ perSecond, cpuUs }: Load, resources: number): Metric[] {
+  const name = `GET of 100 of ${String(resources)}, 8 connections`;
+  return [
+    { section, name, unit: '/s', meridian: perSecond, budget: budgets.pagesPerSecond },
+    { section, name: 'CPU of the server a page', unit: 'µs', meridian: cpuUs },
+  ];
+}
+
+function putMetrics({ perSecond, p99Ms, cpuUs }: Load, lost: number): Metric[] {
+  return [
+    { section, name: 'PUT, 64 connections', unit: '/s', meridian: perSecond, budget: budgets.putsPerSecond },
+    { section, name: 'PUT, 64 connections, p99', unit: 'ms', meridian: p99Ms, budget: budgets.putP99Ms },
+    { section, name: 'PUTs that were acknowledged and are not in the table', unit: '', meridian: lost, budget: { most: 0 } },
+    { section, name: 'CPU of the server a PUT', unit: 'µs', meridian: cpuUs },
+  ];
+}
+
 type Load = { readonly perSecond: number; readonly p99Ms: number; readonly answers: number; readonly cpuUs: number };
 
 /** Every update raises the version of its row by one, from 0. */
 async function countUpdates(database: PostgresConfig): Promise<number> {
-  const client = new pg.Client(clientConfig(database));
-  await client.connect();
-  try {
+  return await withDatabase(database, async (client) => {
     const { rows } = await client.query<{ n: number }>('select sum(version)::int as n from resources where type = $1', [TYPE]);
     return rows[0]?.n ?? 0;
-  } finally {
-    await client.end();
-  }
+  });
 }

@@ -1,12 +1,13 @@
 // Join and one change at three sizes: cost must grow with changes, not with resources × zones.
 import { measureChanges } from './change.ts';
-import type { Context } from './context.ts';
+import type { Context, Sections } from './context.ts';
 import { Fleet } from './fleet.ts';
 import { measureJoin } from './join.ts';
 import { memoryMb } from './measure.ts';
 import { budgets, type Metric } from './metric.ts';
+import type { Settings } from './settings.ts';
 
-export type ScalingRow = {
+type ScalingRow = {
   readonly zones: number;
   readonly resources: number;
   readonly joinSeconds: number;
@@ -20,7 +21,25 @@ export type ScalingRow = {
   readonly memoryPerZoneKb: number;
 };
 
-export async function measureScaling({ settings, postgres, say }: Context): Promise<{ rows: ScalingRow[]; metrics: Metric[] }> {
+const columns: Readonly<Record<keyof ScalingRow, string>> = {
+  zones: 'ZONES',
+  resources: 'RESOURCES',
+  joinSeconds: 'JOIN S',
+  joinCpuSeconds: 'JOIN CPU S',
+  changeP50Ms: 'CHANGE P50 MS',
+  changeCpuMs: 'CPU MS',
+  cpuPerZoneUs: 'CPU µS A ZONE',
+  memoryMb: 'MEMORY MB',
+  memoryPerZoneKb: 'KB A ZONE',
+};
+
+export const scaling: Sections<Settings> = {
+  names: { scaling: 'join and change with twice the zones, and with twice the resources' },
+  measure: measureScaling,
+};
+
+async function measureScaling({ settings, postgres, say, addTable }: Context<Settings>): Promise<Metric[]> {
+  const server = await postgres();
   const { scalingZones: zones, scalingResources: resources, zonesPerProcess } = settings;
   const sizes = [
     { zones, resources, zonesPerProcess },
@@ -30,7 +49,7 @@ export async function measureScaling({ settings, postgres, say }: Context): Prom
   const rows: ScalingRow[] = [];
   for (const size of sizes) {
     say(`scaling: ${String(size.zones)} zones × ${String(size.resources)} MeshTimeouts`);
-    const fleet = await Fleet.meridian(postgres, size);
+    const fleet = await Fleet.meridian(server, size);
     try {
       const join = await measureJoin(fleet);
       const change = await measureChanges(fleet, settings);
@@ -45,7 +64,8 @@ export async function measureScaling({ settings, postgres, say }: Context): Prom
       await fleet.stop();
     }
   }
-  return { rows, metrics: metricsOf(rows) };
+  addTable({ name: 'scaling', columns, rows });
+  return metricsOf(rows);
 }
 
 function metricsOf(rows: readonly ScalingRow[]): Metric[] {

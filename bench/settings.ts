@@ -1,35 +1,27 @@
-// What one run measures and at which sizes; every number is a flag of the command.
-export type Settings = {
-  readonly zones: number;
-  readonly resources: number;
-  readonly zonesPerProcess: number;
-  readonly warmUp: number;
-  readonly changes: number;
-  readonly burst: number;
-  readonly idleSeconds: number;
-  readonly services: number;
-  readonly restSeconds: number;
-  readonly startResources: number;
-  readonly scalingZones: number;
-  readonly scalingResources: number;
-};
+// The sizes of what is measured with a global: every number is a flag of the command.
+import type { SettingsOf } from './context.ts';
+import type { Judged } from './report.ts';
 
-export const defaults: Settings = {
-  zones: 50,
-  resources: 5_000,
-  zonesPerProcess: 10,
-  warmUp: 100,
-  changes: 200,
-  burst: 500,
-  idleSeconds: 10,
-  services: 1_000,
-  restSeconds: 3,
-  startResources: 20_000,
-  scalingZones: 20,
-  scalingResources: 1_000,
-};
+export const sizes = {
+  zones: [50, 'fake zones that join'],
+  resources: [5_000, 'MeshTimeouts on the global'],
+  zonesPerProcess: [10, 'fake zones in one process'],
+  warmUp: [100, 'changes before the counted ones'],
+  changes: [200, 'counted changes, one after the other'],
+  burst: [500, 'changes at once'],
+  idleSeconds: [10, 'how long to watch an idle server'],
+  services: [1_000, 'MeshServices at once from a zone'],
+  restSeconds: [3, 'how long each kind of request is measured'],
+  startResources: [20_000, 'MeshTimeouts of the global that is started; try 100000'],
+  scalingZones: [20, 'zones of the smallest size of the scaling table'],
+  scalingResources: [1_000, 'MeshTimeouts of the smallest size of the scaling table'],
+} as const;
 
-/** The sizes for which the budgets were set. */
-export function isReference({ zones, resources }: Settings): boolean {
-  return zones === defaults.zones && resources === defaults.resources;
-}
+export type Settings = SettingsOf<typeof sizes>;
+
+/** Scaling has sizes of its own, and some budgets are for other numbers of zones. */
+export const judged: Judged<Settings> = {
+  sizes: '50 zones × 5,000 resources',
+  by: ({ section, budget }, { zones, resources }) =>
+    section === 'scaling' || budget?.zones === zones || (zones === sizes.zones[0] && resources === sizes.resources[0]),
+};

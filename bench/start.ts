@@ -1,14 +1,21 @@
 // A global starts with many resources in its database: seconds until it is ready, and its memory then.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Context } from './context.ts';
+import type { Context, Sections } from './context.ts';
 import { startSeededGlobal } from './fleet.ts';
 import { memoryMb } from './measure.ts';
 import type { Metric } from './metric.ts';
+import type { Settings } from './settings.ts';
 
-export async function measureStart({ settings, postgres, say }: Context): Promise<Metric[]> {
+export const start: Sections<Settings> = {
+  names: { start: 'a global with many resources, from start to ready' },
+  measure: measureStart,
+};
+
+async function measureStart({ settings, postgres, say }: Context<Settings>): Promise<Metric[]> {
   const count = String(settings.startResources);
+  const server = await postgres();
   say(`a global starts with ${count} MeshTimeouts`);
-  const global = await startSeededGlobal(postgres, settings.startResources);
+  const global = await startSeededGlobal(server, settings.startResources);
   try {
     await delay(1_000);
     return [

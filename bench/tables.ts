@@ -1,59 +1,35 @@
-// From one zone's REST API over the global into the other zone's table: two real zones, each on a PostgreSQL database.
-import type { Context } from './context.ts';
-import { startZone } from './control-plane.ts';
-import { startSeededGlobal } from './fleet.ts';
-import { HttpClient } from './http-client.ts';
-import { nowMs, percentile } from './measure.ts';
+// From one zone's REST API over the global into the other zone's table.
+import type { Context, Sections } from './context.ts';
+import type { HttpClient } from './http-client.ts';
+import { percentile } from './measure.ts';
 import { budgets, type Metric } from './metric.ts';
-import { hashName } from '../src/resource/hash-name.ts';
 import { MESH } from './policies.ts';
-import { RowWatch } from './row-watch.ts';
+import type { Settings } from './settings.ts';
+import { nameOfCopy, withTwoZones } from './two-zones.ts';
 
-const WRITER = 'bench-east';
-const READER = 'bench-west';
-const MESH_SQL = `select exists (select from resources where type = 'Mesh' and name = $1) as yes`;
 const ROW_SQL = `select exists (select from resources where type = 'MeshService' and mesh = $1 and name = $2) as yes`;
 const COUNT_SQL = `select count(*) = $1::int as yes from resources where type = 'MeshService' and name like 'many-%'`;
 
-export async function measureTables({ settings, postgres, say }: Context): Promise<Metric[]> {
+export const tables: Sections<Settings> = {
+  names: { tables: 'a MeshService from one real zone into the table of another' },
+  measure: measureTables,
+};
+
+async function measureTables({ settings, postgres, say }: Context<Settings>): Promise<Metric[]> {
+  const { warmUp, changes, services } = settings;
+  const server = await postgres();
   say('two real zones join');
-  const global = await startSeededGlobal(postgres, 0);
-  const databases = [await postgres.createEmptyDatabase(), await postgres.createEmptyDatabase()] as const;
-  const zones = await Promise.all([
-    startZone(WRITER, global.kdsAddress, databases[0]),
-    startZone(READER, global.kdsAddress, databases[1]),
-  ]);
-  const watches = await Promise.all(databases.map((database) => RowWatch.open(database)));
-  const api = new HttpClient(zones[0].apiPort);
-  try {
-    for (const watch of watches) await watch.until(MESH_SQL, [MESH]);
-    const reader = watches[1] as RowWatch;
-    const one = async (name: string): Promise<number> => {
-      const began = nowMs();
-      const [at] = await Promise.all([
-        reader.until(ROW_SQL, [MESH, hashName({ mesh: MESH, name, zone: WRITER })]),
-        put(api, name),
-      ]);
-      return at - began;
-    };
-    say(`${String(settings.warmUp)} MeshServices to warm up, ${String(settings.changes)} one after the other`);
-    for (let index = 0; index < settings.warmUp; index += 1) await one(`warm-up-${String(index)}`);
+  return await withTwoZones(server, async ({ api, reaches }) => {
+    const one = async (name: string): Promise<number> => reaches(ROW_SQL, [MESH, nameOfCopy(name)], () => put(api, name));
+    say(`${String(warmUp)} MeshServices to warm up, ${String(changes)} one after the other`);
+    for (let index = 0; index < warmUp; index += 1) await one(`warm-up-${String(index)}`);
     const latencies: number[] = [];
-    for (let index = 0; index < settings.changes; index += 1) latencies.push(await one(`one-${String(index)}`));
-    say(`${String(settings.services)} MeshServices at once`);
-    const began = nowMs();
-    const [last] = await Promise.all([
-      reader.until(COUNT_SQL, [settings.services]),
-      ...Array.from({ length: settings.services }, (_, index) => put(api, `many-${String(index)}`)),
-    ]);
-    return metricsOf(latencies, settings.services, (last - began) / 1000);
-  } finally {
-    api.close();
-    await Promise.all(watches.map((watch) => watch.close()));
-    await Promise.all(zones.map((zone) => zone.stop()));
-    await global.stop();
-    for (const database of databases) await postgres.dropDatabase(database);
-  }
+    for (let index = 0; index < changes; index += 1) latencies.push(await one(`one-${String(index)}`));
+    say(`${String(services)} MeshServices at once`);
+    const many = Array.from({ length: services }, (_, index) => `many-${String(index)}`);
+    const burst = await reaches(COUNT_SQL, [services], () => Promise.all(many.map((name) => put(api, name))));
+    return metricsOf(latencies, services, burst / 1000);
+  });
 }
 
 async function put(api: HttpClient, name: string): Promise<void> {

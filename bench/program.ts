@@ -1,0 +1,89 @@
+// The command line that every benchmark has: sizes as flags, some sections of all, a table and JSON. An entry file names its
+// sections and calls `runProgram`, which never rejects: it sets the exit code.
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { messageOf } from '../src/base/errors.ts';
+import type { Sections, Sizes } from './context.ts';
+import type { Judged } from './report.ts';
+import { runSections } from './run-sections.ts';
+
+export type Program<S> = {
+  /** As it is typed: `npm run bench:zone`. */
+  readonly command: string;
+  readonly about: string;
+  readonly sizes: Sizes<S>;
+  /** Sizes that no flag changes, for the JSON. */
+  readonly fixedSizes?: Readonly<Record<string, number>>;
+  /** In the order in which they are measured. */
+  readonly sections: readonly Sections<S>[];
+  /** Left out where every budget counts at every size. */
+  readonly judged?: Judged<S>;
+  /** Throws what stands against the run, before anything is started. */
+  readonly check?: (settings: S) => void;
+  /** Options of a call → what it does. */
+  readonly examples: Readonly<Record<string, string>>;
+};
+
+type Options = Record<string, number> & { readonly only?: readonly string[]; readonly json?: string };
+
+export async function runProgram<S extends object>(program: Program<S>): Promise<void> {
+  try {
+    await commandOf(program).parseAsync();
+  } catch (error) {
+    if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
+    else {
+      process.stderr.write(`could not measure: ${messageOf(error)}\n`);
+      process.exitCode = 1;
+    }
+  }
+}
+
+function commandOf<S extends object>(program: Program<S>): Command {
+  const { command, about, sizes } = program;
+  const names = program.sections.flatMap((one) => Object.keys(one.names));
+  const parsed = new Command(`${command} --`)
+    .description(about)
+    .option('--only <sections>', 'some sections, with commas between them', (text) => parseSections(text, names))
+    .option('--json <file>', 'write the results and the facts of the machine there')
+    .exitOverride()
+    .showHelpAfterError('(--help shows what is possible)')
+    .addHelpText('after', helpOf(program));
+  for (const [key, [value, text]] of Object.entries<readonly [number, string]>(sizes))
+    parsed.option(`--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} <n>`, text, parseCount, value);
+  return parsed.action(async ({ only = names, json, ...settings }: Options) => {
+    await runSections(program, settings as unknown as S, new Set(only), json);
+  });
+}
+
+function parseCount(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('It must be a whole number from 1.');
+  return value;
+}
+
+function parseSections(text: string, names: readonly string[]): string[] {
+  const wanted = text.split(',').map((name) => name.trim());
+  const unknown = wanted.find((name) => !names.includes(name));
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(`There is no section ${JSON.stringify(unknown)}; there are ${names.join(', ')}.`);
+  return wanted;
+}
+
+function helpOf<S>({ command, sections, examples }: Program<S>): string {
+  const calls = Object.entries(examples).map(([options, what]) => [`${command} -- ${options}`, what] as const);
+  return `
+A PostgreSQL, where a section needs one, is TEST_POSTGRES_URL, else a container, else the one that npm installed;
+TEST_POSTGRES_PROVIDER forces url, testcontainers, embedded or installed. The servers run without TLS.
+
+Sections:
+${columns(sections.flatMap(({ names }) => Object.entries(names)))}
+
+Examples:
+${columns([[command, 'everything'], ...calls])}
+
+Exit codes: 0 measured, over budget or not; 1 could not measure; 2 the call was not understood.`;
+}
+
+function columns(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([first]) => first.length));
+  return rows.map(([first, second]) => `  ${first.padEnd(width)}  ${second}`).join('\n');
+}
