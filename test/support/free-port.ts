@@ -14,7 +14,9 @@ let given = process.pid % SPAN;
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < SPAN; attempt += 1) {
     given = (given + 1) % SPAN;
-    if (await isFree(start + given)) return start + given;
+    // Another call may take the next one meanwhile.
+    const port = start + given;
+    if (await isFree(port)) return port;
   }
   throw new Error(`no port from ${String(start)} to ${String(start + SPAN - 1)} is free`);
 }
