@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { connect, createServer, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createAuthority, type Authority, type Certificate } from './self-signed.ts';
+import { createAuthority, createSelfSigned, type Authority, type Certificate } from './self-signed.ts';
 
 let authority: Authority;
 let other: Authority;
@@ -101,5 +101,29 @@ describe('a certificate issued by an authority', () => {
       expect(Date.parse(validFrom)).toBeLessThan(Date.now() - 3_600_000);
       expect(days).toBeGreaterThan(3_600);
     }
+  });
+});
+
+describe('a certificate that signs itself', () => {
+  it('is trusted, as a server or as a client, by who was given it', async () => {
+    const [server, client] = await Promise.all([
+      createSelfSigned('server', ['global.example', '127.0.0.1']),
+      createSelfSigned('client', ['jo']),
+    ]);
+    const options = { ca: server.certPem, cert: client.certPem, key: client.keyPem };
+    expect(await greet(server, { ...options, servername: 'global.example' }, { ca: client.certPem })).toBe('hello');
+    await expect(greet(server, {})).rejects.toThrow(/self-signed/i);
+  });
+
+  it('is not trusted as what it is not for', async () => {
+    const client = await createSelfSigned('client', ['127.0.0.1']);
+    await expect(greet(client, { ca: client.certPem })).rejects.toThrow(/purpose/i);
+  });
+
+  it('names its hosts and is a text with a line end', async () => {
+    const { certPem, keyPem } = await createSelfSigned('server', ['global.example', '::1']);
+    const { subject, subjectAltName, ca } = new X509Certificate(certPem);
+    expect([subject, subjectAltName, ca]).toEqual(['CN=global.example', 'DNS:global.example, IP Address:0:0:0:0:0:0:0:1', true]);
+    for (const text of [certPem, keyPem]) expect(text).toMatch(/-----\n$/);
   });
 });

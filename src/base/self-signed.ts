@@ -1,4 +1,5 @@
-// Certificates made here: a CA and what it signs, for the demo and for a global that was given none.
+// Certificates made here, good for ten years: a CA with what it signs, for the demo and for a global that was given none, and
+// a certificate that signs itself, for one's own deployment: whoever trusts that trusts it alone.
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -11,18 +12,20 @@ import {
   PemConverter,
   SubjectAlternativeNameExtension,
   X509CertificateGenerator,
+  type X509Certificate,
 } from '@peculiar/x509';
 
+/** PEM, each text with a line end. */
 export type Certificate = { readonly certPem: string; readonly keyPem: string };
 export type Authority = Certificate & { readonly issue: (subject: { hosts: readonly string[] }) => Promise<Certificate> };
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const DAY_MS = 86_400_000;
 
-/** A certificate authority that lives for ten years; its certificates count from a day ago, for clocks that run behind. */
+/** A certificate authority; what it issues ends with it, and serves a server as well as a client. */
 export async function createAuthority(name: string): Promise<Authority> {
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
-  const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + 3650 * DAY_MS) };
+  const keys = await makeKeys();
+  const validity = validityFrom(Date.now());
   const certificate = await X509CertificateGenerator.createSelfSigned({
     name: `CN=${name} CA`,
     ...validity,
@@ -34,10 +37,9 @@ export async function createAuthority(name: string): Promise<Authority> {
     ],
   });
   return {
-    certPem: certificate.toString('pem'),
-    keyPem: await keyPemOf(keys.privateKey),
+    ...(await inPem(certificate, keys)),
     async issue({ hosts }) {
-      const own = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+      const own = await makeKeys();
       const issued = await X509CertificateGenerator.create({
         subject: `CN=${name}`,
         issuer: certificate.subject,
@@ -48,14 +50,46 @@ export async function createAuthority(name: string): Promise<Authority> {
         extensions: [
           new BasicConstraintsExtension(false, undefined, true),
           new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
-          new SubjectAlternativeNameExtension(hosts.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value }))),
+          alternativeNames(hosts),
         ],
       });
-      return { certPem: issued.toString('pem'), keyPem: await keyPemOf(own.privateKey) };
+      return await inPem(issued, own);
     },
   };
 }
 
-async function keyPemOf(key: webcrypto.CryptoKey): Promise<string> {
-  return PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
+/** A CA of its own: its certificate is what others trust it by. @param hosts DNS names and IP addresses, at least one */
+export async function createSelfSigned(type: 'server' | 'client', hosts: readonly string[]): Promise<Certificate> {
+  const keys = await makeKeys();
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: `CN=${hosts[0] ?? type}`,
+    ...validityFrom(Date.now()),
+    keys,
+    signingAlgorithm: ALGORITHM,
+    extensions: [
+      new BasicConstraintsExtension(true, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyCertSign, true),
+      new ExtendedKeyUsageExtension([type === 'server' ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth]),
+      alternativeNames(hosts),
+    ],
+  });
+  return await inPem(certificate, keys);
+}
+
+async function makeKeys(): Promise<webcrypto.CryptoKeyPair> {
+  return await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+}
+
+/** From a day ago, for clocks that run behind. */
+function validityFrom(nowMs: number): { notBefore: Date; notAfter: Date } {
+  return { notBefore: new Date(nowMs - DAY_MS), notAfter: new Date(nowMs + 3650 * DAY_MS) };
+}
+
+function alternativeNames(hosts: readonly string[]): SubjectAlternativeNameExtension {
+  return new SubjectAlternativeNameExtension(hosts.map((value) => ({ type: isIP(value) === 0 ? 'dns' : 'ip', value })));
+}
+
+async function inPem(certificate: X509Certificate, { privateKey }: webcrypto.CryptoKeyPair): Promise<Certificate> {
+  const key = await webcrypto.subtle.exportKey('pkcs8', privateKey);
+  return { certPem: `${certificate.toString('pem')}\n`, keyPem: `${PemConverter.encode(key, 'PRIVATE KEY')}\n` };
 }

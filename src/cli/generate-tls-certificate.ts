@@ -39,7 +39,7 @@ export function addGenerateTlsCertificate(generate: Command): void {
 async function generateCertificate({ type, hostname = [], certFile, keyFile, overwrite = false }: Options): Promise<void> {
   const hosts = hostname.flatMap((host) => host.split(',')).filter((host) => host !== '');
   if (hosts.length === 0) throw new UsageError('--hostname: give at least one name or address that the certificate is for');
-  const { createSelfSigned } = await import('./self-signed-certificate.ts');
+  const { createSelfSigned } = await import('../base/self-signed.ts');
   const { certPem, keyPem } = await createSelfSigned(type, hosts);
   await put('--key-file', keyFile, keyPem, overwrite);
   await put('--cert-file', certFile, certPem, overwrite);
