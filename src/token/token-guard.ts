@@ -1,7 +1,7 @@
 // Follows one user token for as long as an answer goes on: what was revoked, has expired or lost its key ends the answer
 // (rest-api 5). Invariant: nothing is said to count that was not checked after the last change that could concern it.
 import type { Clock } from '../base/clock.ts';
-import { LEEWAY_S } from './jwt.ts';
+import { hasExpired, RETRY_MS, sleepBeforeLookMs } from './token-expiry.ts';
 import type { TokenSecrets } from './token-secrets.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
@@ -13,11 +13,6 @@ export type TokenGuardOptions = {
   readonly verifier: Pick<TokenVerifier, 'user'>;
   readonly clock: Clock;
 };
-
-/** Sleeps are cut in pieces, because a timer holds less than a month. */
-const LONGEST_SLEEP_MS = 3_600_000;
-/** While the store cannot be read it is asked again; meanwhile nobody is told anything. */
-const RETRY_MS = 2_000;
 
 export class TokenGuard {
   readonly #token: UserToken;
@@ -55,19 +50,17 @@ export class TokenGuard {
   }
 
   async #run(): Promise<void> {
+    const { clock } = this.#options;
     while (!this.#signal.aborted) {
       this.#round = new AbortController();
       if ((await this.refusal()) !== null) return this.#ended.abort();
       const waking = AbortSignal.any([this.#signal, this.#round.signal]);
-      await this.#options.clock.sleep(Math.min(LONGEST_SLEEP_MS, Math.max(this.#leftMs(), RETRY_MS)), waking);
-      if (this.#leftMs() <= 0) this.#refusal = this.#check();
+      await clock.sleep(sleepBeforeLookMs(this.#token, clock), waking);
+      if (hasExpired(this.#token, clock)) this.#refusal = this.#check();
     }
   }
 
-  #leftMs(): number {
-    return this.#token.expiresAt.getTime() + LEEWAY_S * 1000 - this.#options.clock.now().getTime();
-  }
-
+  /** While the store cannot be read nobody is told anything: the answer comes when the store does. */
   async #check(): Promise<string | null> {
     const { verifier, clock } = this.#options;
     while (!this.#signal.aborted) {

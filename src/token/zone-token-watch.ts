@@ -1,7 +1,7 @@
 // Watches the tokens of open streams: when one is revoked, expires or loses its key, its streams hear it and can be closed
 // (decisions D31). Invariant: whatever changes after a token was let in is noticed, even between the check and `watch`.
 import type { Clock } from '../base/clock.ts';
-import { LEEWAY_S } from './jwt.ts';
+import { hasExpired, LONGEST_SLEEP_MS, RETRY_MS, sleepBeforeLookMs } from './token-expiry.ts';
 import type { TokenSecrets } from './token-secrets.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 import { tokenRefusal, type ZoneToken } from './zone-authenticator.ts';
@@ -14,11 +14,6 @@ export type ZoneTokenWatchOptions = {
   readonly verifier: Pick<TokenVerifier, 'zone'>;
   readonly clock: Clock;
 };
-
-/** Sleeps are cut in pieces, because a timer holds less than a month. */
-const LONGEST_SLEEP_MS = 3_600_000;
-/** While the store cannot be read nobody is put out, and it is asked again. */
-const RETRY_MS = 2_000;
 
 export class ZoneTokenWatch {
   readonly #options: ZoneTokenWatchOptions;
@@ -77,21 +72,18 @@ export class ZoneTokenWatch {
 
   /** Checks what is due; returns how long nothing will be. */
   async #checkAll(signal: AbortSignal): Promise<number> {
+    const { clock } = this.#options;
     let sleepMs = LONGEST_SLEEP_MS;
     for (const watched of [...this.#watched.values()]) {
       if (signal.aborted) break;
-      const isSettled = watched.isChecked && this.#leftMs(watched) > 0 ? true : await this.#check(watched);
-      const leftMs = this.#leftMs(watched);
-      sleepMs = Math.min(sleepMs, isSettled && leftMs > 0 ? leftMs : RETRY_MS);
+      const { token, isChecked } = watched;
+      const isSettled = (isChecked && !hasExpired(token, clock)) || (await this.#check(watched));
+      sleepMs = Math.min(sleepMs, isSettled ? sleepBeforeLookMs(token, clock) : RETRY_MS);
     }
     return sleepMs;
   }
 
-  #leftMs({ token }: Watched): number {
-    return token.expiresAt.getTime() + LEEWAY_S * 1000 - this.#options.clock.now().getTime();
-  }
-
-  /** False if the store could not be asked. */
+  /** False if the store could not be asked: nobody is put out for that. */
   async #check(watched: Watched): Promise<boolean> {
     // Before the answer comes, so that a change meanwhile is not lost.
     watched.isChecked = true;
