@@ -6,7 +6,8 @@ import { label } from '../resource/labels.ts';
 import { at, items } from '../resource/schema/json-access.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
-import type { ApiClient, Item } from './api-client.ts';
+import type { Item } from './api-client.ts';
+import { displayName } from './columns.ts';
 import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
 import { addMeshOption, addOutputOption, isForPrograms, type MeshOptions, type OutputOptions } from './options.ts';
 import { print, serialize } from './output.ts';
@@ -28,19 +29,14 @@ export function addInspectRoutes(inspect: Command): void {
     .argument('[name]', 'display name or stored name of an HTTPRoute or TCPRoute');
   addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
     .addHelpText('after', HELP)
-    .action(async (name: string | undefined, { mesh, output, ...connection }: Options) =>
-      inspectRoutes(await connect(connection), name, { mesh, output }),
-    );
+    .action(inspectRoutes);
 }
 
 /** @throws MeridianError `not_found` for a name that no route has */
-async function inspectRoutes(
-  client: ApiClient,
-  name: string | undefined,
-  { mesh, output }: MeshOptions & OutputOptions,
-): Promise<void> {
+async function inspectRoutes(name: string | undefined, { mesh, output, ...connection }: Options): Promise<void> {
+  const client = await connect(connection);
   const all = [...(await client.list(typeOf('HTTPRoute'), mesh)), ...(await client.list(typeOf('TCPRoute'), mesh))];
-  const routes = name === undefined ? all : all.filter((item) => item.name === name || item.labels?.[label.displayName] === name);
+  const routes = name === undefined ? all : all.filter((item) => item.name === name || displayName(item) === name);
   if (name !== undefined && routes.length === 0) {
     const hint = `\`meridian inspect routes --mesh ${mesh}\` lists those of this control plane`;
     throw new MeridianError('not_found', `there is no route ${JSON.stringify(name)} in mesh ${JSON.stringify(mesh)}; ${hint}`);
@@ -56,7 +52,7 @@ export function routeView(item: Item): JsonObject {
   return {
     kind: type,
     mesh,
-    name: labels[label.displayName] ?? item.name,
+    name: displayName(item),
     namespace: labels[label.namespace] ?? null,
     storedName: item.name,
     parents: [...items(at(item.status, 'parents'))],
@@ -66,14 +62,13 @@ export function routeView(item: Item): JsonObject {
 /** A route with what was decided on it, for people: a line a condition. */
 export function routeText(item: Item): string {
   const { type, mesh = '', labels = {} } = item;
-  const name = labels[label.displayName] ?? item.name;
   const parents = items(at(item.status, 'parents'));
   const lines = parents.flatMap((parent) => [
     `  for the clients of ${parentText(at(parent, 'parentRef'))}`,
     ...items(at(parent, 'conditions')).map(conditionText),
   ]);
   return [
-    `${type} ${mesh}/${name}${placeText(labels[label.namespace])}`,
+    `${type} ${mesh}/${displayName(item)}${placeText(labels[label.namespace])}`,
     ...(parents.length === 0 ? ['  not looked at yet: the leader of its control plane does that'] : lines),
   ].join('\n');
 }

@@ -1,10 +1,10 @@
 // `meridian inspect service NAME`: from each zone, is the service reached locally, through which ingress and SNI, or why not.
 import type { Command } from 'commander';
 import { MeridianError } from '../base/errors.ts';
-import { label } from '../resource/labels.ts';
 import { at } from '../resource/schema/json-access.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { ApiClient, Item } from './api-client.ts';
+import { displayName } from './columns.ts';
 import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
 import { addMeshOption, addOutputOption, isForPrograms, type MeshOptions, type OutputOptions } from './options.ts';
 import { print, serialize, table } from './output.ts';
@@ -33,14 +33,12 @@ export function addInspectService(inspect: Command): void {
     .argument('<name>', 'display name or stored name of a MeshService, MeshExternalService or MeshMultiZoneService');
   addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
     .addHelpText('after', HELP)
-    .action(async (name: string, { mesh, output, ...connection }: Options) =>
-      inspectService(await connect(connection), name, { mesh, output }),
-    );
+    .action(inspectService);
 }
 
 /** @throws MeridianError `not_found` */
-async function inspectService(client: ApiClient, name: string, { mesh, output }: MeshOptions & OutputOptions): Promise<void> {
-  const lines = await reachLines(client, mesh, name);
+async function inspectService(name: string, { mesh, output, ...connection }: Options): Promise<void> {
+  const lines = await reachLines(await connect(connection), mesh, name);
   if (lines === null) {
     const hint = `\`meridian get meshservices --mesh ${mesh}\` lists what there is`;
     throw new MeridianError('not_found', `there is no service ${JSON.stringify(name)} in mesh ${JSON.stringify(mesh)}; ${hint}`);
@@ -59,7 +57,7 @@ export async function reachLines(client: ApiClient, mesh: string, name: string):
   const listOf = (type: string): Promise<Item[]> => client.list(typeOf(type), mesh);
   const services = await listOf('MeshService');
   const [externals, multiZones] = [await listOf('MeshExternalService'), await listOf('MeshMultiZoneService')];
-  const isMeant = (item: Item): boolean => item.name === name || item.labels?.[label.displayName] === name;
+  const isMeant = (item: Item): boolean => item.name === name || displayName(item) === name;
   const own = services.filter(isMeant);
   const external = externals.filter(isMeant);
   const multiZone = multiZones.filter(isMeant);
