@@ -1,11 +1,17 @@
 // Every process that a run starts. Invariant: none outlives it, whether it ends well, fails or is interrupted.
 import { fork, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const MERIDIAN = join(import.meta.dirname, '../bin/meridian');
 /** A process that does not end by itself within this is killed. */
 const END_MS = 5_000;
+/** Lines of the log of a control plane that failed. */
+const SHOWN_LINES = 20;
+
+let logs = 0;
 
 const live = new Set<ChildProcess>();
 
@@ -18,8 +24,18 @@ export function startScript(file: string): ChildProcess {
   return track(fork(join(import.meta.dirname, file), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }));
 }
 
+/** What it logs goes to a file, as it would in earnest: every write is audited. The end of it is shown if the process fails. */
 export function startMeridianCommand(args: readonly string[], env: Record<string, string>): ChildProcess {
-  return track(spawn(MERIDIAN, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', 'inherit'] }));
+  const log = join(tmpdir(), `meridian-bench-${String(process.pid)}-${String((logs += 1))}.log`);
+  const file = openSync(log, 'w');
+  const child = track(spawn(MERIDIAN, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'ignore', file] }));
+  closeSync(file);
+  child.once('exit', (code) => {
+    if (code !== null && code !== 0)
+      process.stderr.write(`${readFileSync(log, 'utf8').split('\n').slice(-SHOWN_LINES).join('\n')}\n`);
+    rmSync(log, { force: true });
+  });
+  return child;
 }
 
 export async function endChild(child: ChildProcess): Promise<void> {

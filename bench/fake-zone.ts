@@ -1,4 +1,5 @@
-// A zone that holds no database: it joins as a Meridian zone does, acknowledges every response, and counts MeshTimeouts.
+// A zone that holds no database: it joins as a Meridian zone does, answers every response as its manners are, and counts
+// MeshTimeouts.
 import { Client, Metadata, credentials, type ClientDuplexStream } from '@grpc/grpc-js';
 import { zoneHeaderFeatures } from '../src/kds/features.ts';
 import { nodeMetadata } from '../src/kds/node.ts';
@@ -14,16 +15,30 @@ type Stream = ClientDuplexStream<Buffer, Buffer>;
 const NODE = { version: 'bench', instanceId: 'bench', config: '{"store":{"type":"postgres"}}' };
 const MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 
+/**
+ * What a zone does with a response: `good` acknowledges it, `silent` says nothing, `refusing` refuses it, `deaf` does not even
+ * read it. A `restless` one acknowledges it, and leaves and joins again and again.
+ */
+export type Manners = 'good' | 'silent' | 'refusing' | 'deaf' | 'restless';
+
+const REFUSAL = { code: 3, message: 'this zone refuses everything', details: [] };
+
 export class FakeZone {
   readonly #name: string;
+  readonly #manners: Manners;
   readonly #client: Client;
   readonly #onReceived: (at: number) => void;
   readonly #onFailed: (reason: string) => void;
   readonly #answered = new Set<string>();
   #policies = 0;
 
-  constructor(name: string, address: string, onReceived: (at: number) => void, onFailed: (reason: string) => void) {
+  constructor(
+    { name, address, manners }: { readonly name: string; readonly address: string; readonly manners: Manners },
+    onReceived: (at: number) => void,
+    onFailed: (reason: string) => void,
+  ) {
     this.#name = name;
+    this.#manners = manners;
     this.#onReceived = onReceived;
     this.#onFailed = onFailed;
     this.#client = new Client(address, credentials.createInsecure(), {
@@ -56,7 +71,7 @@ export class FakeZone {
 
   #openStreams(): void {
     const down = this.#open(syncService.globalToZoneSync.path);
-    down.on('data', (bytes: Buffer) => this.#receive(down, bytes));
+    if (this.#manners !== 'deaf') down.on('data', (bytes: Buffer) => this.#receive(down, bytes));
     for (const { name } of zoneConsumes) this.#request(down, name, '');
     const up = this.#open(syncService.zoneToGlobalSync.path);
     up.on('data', (bytes: Buffer) => this.#answer(up, bytes));
@@ -70,10 +85,15 @@ export class FakeZone {
     this.#answered.add(type);
     if (type === TYPE) this.#policies += resources;
     this.#onReceived(at);
-    this.#request(stream, type, nonce);
+    if (this.#manners !== 'silent') this.#request(stream, type, nonce);
   }
 
-  /** A subscription where the nonce is empty, otherwise an acknowledgement. */
+  /** Leaves without a word. */
+  leave(): void {
+    this.#client.close();
+  }
+
+  /** A subscription where the nonce is empty, otherwise an answer. */
   #request(stream: Stream, type: string, nonce: string): void {
     const isFirst = nonce === '';
     stream.write(
@@ -84,7 +104,7 @@ export class FakeZone {
         unsubscribe: [],
         initialResourceVersions: new Map(),
         responseNonce: nonce,
-        errorDetail: null,
+        errorDetail: this.#manners === 'refusing' && !isFirst ? REFUSAL : null,
       }),
     );
   }

@@ -1,12 +1,15 @@
 // A process with a few fake zones: joins when told, reports when all its zones have received one more than before.
-import { FakeZone } from './fake-zone.ts';
+import { FakeZone, type Manners } from './fake-zone.ts';
 
-export type JoinCommand = { readonly address: string; readonly zones: readonly string[] };
+export type JoinCommand = { readonly address: string; readonly zones: readonly string[]; readonly manners: Manners };
 export type ZonesReport =
   | { readonly kind: 'up' }
   /** Every zone of the process has received `count`; the last of them at `at`, in milliseconds of `nowMs`. */
   | { readonly kind: 'received'; readonly count: number; readonly at: number }
   | { readonly kind: 'failed'; readonly reason: string };
+
+/** How long a restless zone stays, in milliseconds. */
+const STAY_MS = 1_000;
 
 function report(message: ZonesReport): void {
   process.send?.(message);
@@ -15,7 +18,7 @@ function report(message: ZonesReport): void {
 // The terminal interrupts everyone; the process that measures decides when this one ends.
 process.on('SIGINT', () => undefined);
 process.on('disconnect', () => process.exit(0));
-process.once('message', ({ address, zones: names }: JoinCommand) => {
+process.once('message', ({ address, zones: names, manners }: JoinCommand) => {
   const zones: FakeZone[] = [];
   let least = -1;
   const onReceived = (at: number): void => {
@@ -24,9 +27,15 @@ process.once('message', ({ address, zones: names }: JoinCommand) => {
     least = count;
     report({ kind: 'received', count, at });
   };
-  for (const name of names) {
-    zones.push(new FakeZone(name, address, onReceived, (reason) => report({ kind: 'failed', reason: `${name}: ${reason}` })));
-  }
+  const open = (name: string): FakeZone =>
+    new FakeZone({ name, address, manners }, onReceived, (reason) => report({ kind: 'failed', reason: `${name}: ${reason}` }));
+  zones.push(...names.map(open));
   for (const zone of zones) zone.join();
+  if (manners === 'restless') setInterval(() => rejoin(zones, names.map(open)), STAY_MS);
 });
 report({ kind: 'up' });
+
+function rejoin(zones: FakeZone[], next: readonly FakeZone[]): void {
+  for (const zone of zones.splice(0, zones.length, ...next)) zone.leave();
+  for (const zone of next) zone.join();
+}

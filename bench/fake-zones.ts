@@ -1,6 +1,7 @@
 // All fake zones of a section, spread over processes, as one thing that can be waited for.
 import type { ChildProcess } from 'node:child_process';
 import { endChild, nextMessage, startScript } from './children.ts';
+import type { Manners } from './fake-zone.ts';
 import type { JoinCommand, ZonesReport } from './fake-zones-process.ts';
 
 /** Longer than this nobody waits for a change; it is then said that it could not be measured. */
@@ -35,7 +36,8 @@ export class FakeZones {
   }
 
   join(address: string): void {
-    for (const { child, zones } of this.#members) child.send({ address, zones } satisfies JoinCommand);
+    for (const { child, zones } of this.#members)
+      child.send({ address, zones, manners: 'good' satisfies Manners } satisfies JoinCommand);
   }
 
   /**

@@ -83,6 +83,10 @@ export class Fleet {
     return at - began;
   }
 
+  get kdsAddress(): string {
+    return this.#subject.kdsAddress;
+  }
+
   async stop(): Promise<void> {
     this.#http.close();
     await this.zones.end();

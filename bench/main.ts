@@ -2,6 +2,7 @@
 import { fleet } from './fleet-sections.ts';
 import { requireProc } from './measure.ts';
 import { runProgram } from './program.ts';
+import { neighbours } from './neighbours.ts';
 import { receiver } from './receiver.ts';
 import { rest } from './rest.ts';
 import { scaling } from './scaling.ts';
@@ -13,7 +14,7 @@ await runProgram({
   command: 'npm run bench',
   about: 'Measure a global and its zones against the floor: the least that a gRPC server needs for the same work. Two minutes.',
   sizes,
-  sections: [fleet, tables, receiver, rest, start, scaling],
+  sections: [fleet, neighbours, tables, receiver, rest, start, scaling],
   judged,
   check: requireProc,
   examples: {

@@ -35,6 +35,8 @@ export const budgets = {
   tableP50Ms: { most: 40 },
   tableBurstSeconds: { most: 1.5 },
   receiverSeconds: { most: 0.5 },
+  /** p99 of a change beside bad zones, against the same without them. */
+  neighbourFactor: { most: 2 },
   /** Twice the zones, or twice the resources, may not double it. */
   scalingFactor: { most: 2 },
 } as const satisfies Record<string, Budget>;

@@ -8,6 +8,7 @@ export const sizes = {
   zonesPerProcess: [10, 'fake zones in one process'],
   warmUp: [100, 'changes before the counted ones'],
   changes: [200, 'counted changes, one after the other'],
+  neighbourChanges: [400, 'counted changes beside bad zones, and as many before and after'],
   burst: [500, 'changes at once'],
   idleSeconds: [10, 'how long to watch an idle server'],
   services: [1_000, 'MeshServices at once from a zone'],
