@@ -1,13 +1,16 @@
-// `meridian generate zone-token|user-token|dataplane-token`: the control plane signs, the token alone goes to standard output.
+// `meridian generate zone-token|user-token|dataplane-token`: the control plane signs, or here a key from a file does; the token alone
+// goes to standard output.
 import type { Command } from 'commander';
 import { MeridianError } from '../base/errors.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
 import { UsageError } from './exit-codes.ts';
 import { addMeshOption, collect, type MeshOptions } from './options.ts';
+import { addSigningKeyOptions, signHere, type SigningKeyOptions } from './sign-here.ts';
 
 type Kind = 'zone' | 'user' | 'dataplane';
-type Timed = ConnectOptions & { readonly validFor: string };
+type Signed = ConnectOptions & SigningKeyOptions;
+type Timed = Signed & { readonly validFor: string };
 
 export function addGenerateTokens(generate: Command): void {
   timed(generate.command('zone-token').description('what a zone shows to join its global'))
@@ -15,7 +18,7 @@ export function addGenerateTokens(generate: Command): void {
     .option('--scope <scope>', 'what it is for; may be given again', collect)
     .addHelpText(
       'after',
-      '\nRun it where the admin of the global is.\n\nExamples:\n  meridian generate zone-token --zone east --valid-for 8760h > east.token\n  MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE=east.token \\\n    meridian zone run --name east --global-address grpcs://global.example:5685',
+      '\nRun it where the admin of the global is.\n\nExamples:\n  meridian generate zone-token --zone east --valid-for 8760h > east.token\n  meridian generate zone-token --zone east --valid-for 8760h \\\n    --signing-key-path key.pem --kid 2 > east.token\n  MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE=east.token \\\n    meridian zone run --name east --global-address grpcs://global.example:5685',
     )
     .action(async ({ zone, scope, validFor, ...connection }: Timed & { zone: string; scope?: string[] }) =>
       issue('zone', { zone, ...(scope !== undefined && { scope: listed(scope) }), validFor }, connection),
@@ -51,11 +54,14 @@ async function dataplaneToken(options: Dataplane): Promise<void> {
 
 function timed(command: Command): Command {
   command.requiredOption('--valid-for <duration>', 'how long it is good: 24h, 8760h');
-  return addConnectOptions(command);
+  return addConnectOptions(addSigningKeyOptions(command));
 }
 
-async function issue(kind: Kind, request: JsonObject, connection: ConnectOptions): Promise<void> {
-  const token = await (await connect(connection)).token(kind, request);
+async function issue(kind: Kind, request: JsonObject, { signingKeyPath, kid, ...connection }: Signed): Promise<void> {
+  const token =
+    signingKeyPath === undefined && kid === undefined
+      ? await (await connect(connection)).token(kind, request)
+      : await signHere(kind, request, { signingKeyPath, kid }, connection);
   if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token))
     throw new MeridianError('internal', 'the answer is no token; is this a control plane?');
   // Programs that read token files may not take a line break.

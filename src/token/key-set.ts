@@ -92,6 +92,7 @@ function parseStatic(kid: string, pem: string): SigningKey | UnusableKey {
   return { kid, problem: `the public key ${JSON.stringify(kid)} of the configuration is no RSA key of at least 2048 bits` };
 }
 
-function isStrong({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
+/** RSA of at least 2048 bits: what RS256 asks for (rest-api 5). */
+export function isStrong({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
   return asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= 2048;
 }

@@ -4,20 +4,28 @@ import type { Claims } from './jwt.ts';
 import { signJwt } from './jwt.ts';
 import type { KeySet } from './key-set.ts';
 import type { DataplaneClaims, UserClaims, ZoneClaims } from './token-claims.ts';
-import { dataplaneRealm, userRealm } from './token-realm.ts';
-import type { TokenSecrets } from './token-secrets.ts';
+import { dataplaneRealm, userRealm, type TokenRealm } from './token-realm.ts';
 
 /** How long zone and dataplane tokens are valid if nobody says (rest-api 5). */
 export const TEN_YEARS_MS = 10 * 365 * 24 * 3_600_000;
 /** Back-dated by this much, for receivers whose clock is behind (rest-api 5). */
 const EARLIER_S = 5;
 
+type Signers = Pick<KeySet, 'signer'>;
+
+/** Where the keys of a realm come from. */
+export type IssuerKeys = {
+  /** The realm of zone tokens here. */
+  readonly zoneRealm: TokenRealm;
+  readonly of: (realm: TokenRealm) => Promise<{ readonly keys: Signers }>;
+};
+
 /** Each method rejects with MeridianError `not_found` if no key signs here, `internal` if the newest cannot be read. */
 export class TokenIssuer {
-  readonly #secrets: TokenSecrets;
+  readonly #secrets: IssuerKeys;
   readonly #now: () => Date;
 
-  constructor(secrets: TokenSecrets, now: () => Date) {
+  constructor(secrets: IssuerKeys, now: () => Date) {
     this.#secrets = secrets;
     this.#now = now;
   }
@@ -44,11 +52,16 @@ export class TokenIssuer {
 }
 
 /** A user token by the newest of `keys`, for who holds the keys and no cache. */
-export async function issueUserToken(keys: KeySet, { name, groups }: UserClaims, validForMs: number, now: Date): Promise<string> {
+export async function issueUserToken(
+  keys: Signers,
+  { name, groups }: UserClaims,
+  validForMs: number,
+  now: Date,
+): Promise<string> {
   return await sign(keys, { Name: name, Groups: groups }, validForMs, now);
 }
 
-async function sign(keys: KeySet, claims: Claims, validForMs: number, now: Date): Promise<string> {
+async function sign(keys: Signers, claims: Claims, validForMs: number, now: Date): Promise<string> {
   const { kid, privateKey } = keys.signer();
   const start = Math.floor(now.getTime() / 1000) - EARLIER_S;
   const end = Math.floor((now.getTime() + validForMs) / 1000);
