@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { measureRequests } from '../src/api/http-metrics.ts';
 import { envName } from '../src/base/config.ts';
 import { configSchema } from '../src/base/config-schema.ts';
+import { createExpiryMetrics } from '../src/base/expiry-metrics.ts';
 import { createInfoMetric, createLeaderMetric, createRegistry, createResourcesCountMetric } from '../src/base/process-metrics.ts';
 import { createProgram } from '../src/cli/program.ts';
 import { createSyncMetrics } from '../src/kds/sync-metrics.ts';
@@ -114,6 +115,7 @@ async function metricNames(): Promise<Set<string>> {
   createLeaderMetric(registry);
   createResourcesCountMetric(registry, [], async () => 0);
   createSyncMetrics({ registry, side: { mode: 'global' } });
+  createExpiryMetrics(registry);
   measureRequests(fastify(), registry);
   const metrics = await registry.getMetricsAsJSON();
   return new Set(
@@ -134,7 +136,7 @@ function commandsIn(text: string, isBlock: boolean): string[] {
   if (!isBlock) return isCommand.test(text) ? [isCommand.exec(text)?.[1] ?? ''] : [];
   return text
     .replaceAll(/\\\n\s*/g, ' ')
-    .split(/\n|&&|;|\||\$\(/)
+    .split(/\n|&&|;|\||\$\(|\)/)
     .map((part) => part.replace(/\s#.*$/, '').trim())
     .flatMap((part) => {
       const found = isCommand.exec(part);

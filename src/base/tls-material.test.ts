@@ -1,10 +1,11 @@
+import { X509Certificate } from 'node:crypto';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createAuthority } from './self-signed.ts';
-import { followTlsFiles, LOOK_MS, readTlsFiles, type TlsFiles } from './tls-material.ts';
+import { endOfCertificate, followTlsFiles, LOOK_MS, readTlsFiles, type TlsFiles } from './tls-material.ts';
 
 it('hands over what has changed, and nothing that does not fit together', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'meridian-tls-'));
@@ -39,4 +40,12 @@ it('hands over what has changed, and nothing that does not fit together', async 
   await clock.advance(LOOK_MS);
   await following;
   await expect(readTlsFiles({ ...files, cert: join(folder, 'none') })).rejects.toThrow('x.tlsCertFile');
+});
+
+it('says when the own certificate of a server ends, whatever follows it in the file', async () => {
+  const authority = await createAuthority('test');
+  const { certPem } = await authority.issue({ hosts: ['a'] });
+  const end = new X509Certificate(certPem).validToDate;
+  expect(endOfCertificate({ cert: Buffer.from(`a comment\n${certPem}${authority.certPem}`) })).toEqual(end);
+  expect(endOfCertificate({ cert: Buffer.from('nothing') })).toBeNull();
 });

@@ -1,5 +1,6 @@
 // Certificate, key and CA of a server as files, read again while it runs: a renewed certificate needs no restart.
 // Invariant: what is handed out always fits together; a half-written or wrong pair leaves the one before it in force.
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { every, type Clock } from './clock.ts';
@@ -31,6 +32,15 @@ export async function readTlsFiles(files: TlsFiles): Promise<TlsMaterial> {
     });
   }
   return { cert, key, ca };
+}
+
+/** When the first certificate of the file, which is the server's own, ends; null where it cannot be told. */
+export function endOfCertificate({ cert }: Pick<TlsMaterial, 'cert'>): Date | null {
+  try {
+    return new X509Certificate(cert).validToDate;
+  } catch {
+    return null;
+  }
 }
 
 type Follow = {

@@ -8,6 +8,7 @@ import type { ApiOptions } from '../api/api-options.ts';
 import type { ProxyAdmin } from '../api/proxy-admin-routes.ts';
 import { systemClock } from '../base/clock.ts';
 import { sanitizedConfig, type Config } from '../base/config.ts';
+import { createExpiryMetrics, type ExpiryMetrics } from '../base/expiry-metrics.ts';
 import type { Logger } from '../base/log.ts';
 import { createInfoMetric, createLeaderMetric, createRegistry } from '../base/process-metrics.ts';
 import { productName, productVersion } from '../base/version.ts';
@@ -40,6 +41,7 @@ export type Host = {
   readonly instanceId: string;
   readonly registry: Registry;
   readonly metrics: SyncMetrics;
+  readonly expiries: ExpiryMetrics;
   readonly insights: ZoneInsightWriter;
   readonly tokens: Tokens;
   readonly log: Logger;
@@ -100,8 +102,10 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
 
     const tasks: LeaderTask[] = [];
     const metrics = createSyncMetrics({ registry, side });
+    const expiries = createExpiryMetrics(registry);
+    expiries.certificate('api', api.certificateEndsAt);
     const onLeader = (task: LeaderTask): void => void tasks.push(task);
-    await start({ config, store, instanceId, registry, metrics, insights, tokens, log, signal, component, onLeader });
+    await start({ config, store, instanceId, registry, metrics, expiries, insights, tokens, log, signal, component, onLeader });
     const { bootstrapAdminToken } = config.apiServer.authn.tokens;
     tasks.push(...commonTasks({ store, writer: writerOf(side), registry, log, bootstrapAdminToken }));
     const setLeader = createLeaderMetric(registry);

@@ -27,6 +27,8 @@ export type ServedApi = {
   readonly httpsPort: number | null;
   /** Puts renewed certificates into use until the signal aborts; null where HTTPS is off. */
   readonly followCertificate: ((signal: AbortSignal, log: Logger) => Promise<void>) | null;
+  /** When the certificate in use ends; null where HTTPS is off, or where it cannot be told. */
+  readonly certificateEndsAt: () => Date | null;
 };
 
 /** Serves the API on the ports that `apiServer` names. Rejects with MeridianError `config` where one cannot be had. */
@@ -46,13 +48,14 @@ export async function serveApi(options: ApiOptions, { apiServer, general }: Conf
         server.listen({ host: apiServer.http.interface, port: apiServer.http.port }),
       );
     else await server.ready();
-    if (tls === null || https === null) return { server, httpsPort: null, followCertificate: null };
+    if (tls === null || https === null)
+      return { server, httpsPort: null, followCertificate: null, certificateEndsAt: () => null };
     const httpsPort = await listen('apiServer.https.port', apiServer.https, () =>
       https.listen(apiServer.https.interface, apiServer.https.port),
     );
     const followCertificate = (signal: AbortSignal, log: Logger): Promise<void> =>
       tls.follow((material) => https.replace(material), signal, log);
-    return { server, httpsPort, followCertificate };
+    return { server, httpsPort, followCertificate, certificateEndsAt: tls.endsAt };
   } catch (error) {
     await server.close();
     throw error;

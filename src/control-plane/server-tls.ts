@@ -6,7 +6,7 @@ import { systemClock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/log.ts';
 import { createAuthority } from '../base/self-signed.ts';
-import { followTlsFiles, readTlsFiles, type TlsFiles, type TlsMaterial } from '../base/tls-material.ts';
+import { endOfCertificate, followTlsFiles, readTlsFiles, type TlsFiles, type TlsMaterial } from '../base/tls-material.ts';
 
 /** The keys that the KDS server and the HTTPS API have in common. */
 export type TlsKeys = {
@@ -21,6 +21,8 @@ export type ServerTls = {
   readonly material: TlsMaterial;
   readonly requireClientCert: boolean;
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
+  /** When the certificate ends that is in use now; null where it cannot be told. */
+  readonly endsAt: () => Date | null;
   /** Calls `replace` whenever the files have changed, until the signal aborts; at once when there are none. */
   readonly follow: (replace: (material: TlsMaterial) => void, signal: AbortSignal, log: Logger) => Promise<void>;
 };
@@ -40,13 +42,15 @@ export async function serverTls(section: string, keys: TlsKeys, general: Config[
   };
   if (files.cert === '' || files.key === '') {
     const material = await selfSigned(keys.tlsCaFile);
-    return { material, requireClientCert, minVersion, follow: async () => undefined };
+    return { material, requireClientCert, minVersion, endsAt: () => endOfCertificate(material), follow: async () => undefined };
   }
   const material = await readTlsFiles(files);
+  let inUse = material;
   return {
     material,
     requireClientCert,
     minVersion,
+    endsAt: () => endOfCertificate(inUse),
     follow: (replace, signal, log) =>
       followTlsFiles(
         files,
@@ -55,6 +59,7 @@ export async function serverTls(section: string, keys: TlsKeys, general: Config[
           current: material,
           onChange: (next) => {
             replace(next);
+            inUse = next;
             log.info({ file: files.cert }, 'a new certificate is in force');
           },
           onFailure: (reason) => log.error({ reason }, 'the certificate files cannot be used; the old ones stay in force'),

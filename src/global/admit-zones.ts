@@ -7,7 +7,7 @@ import { ZoneAuthenticator } from '../token/zone-authenticator.ts';
 import { ZoneTokenWatch } from '../token/zone-token-watch.ts';
 
 /** The check of every call of a zone; streams end when their token is revoked, expires or loses its key. */
-export function admitZones({ config, tokens, component, log }: Host): AdmitZone {
+export function admitZones({ config, tokens, expiries, component, log }: Host): AdmitZone {
   const { auth } = config.multizone.global.kds;
   if (auth.type === 'none') {
     log.warn('multizone.global.kds.auth.type is none: whoever reaches the KDS port can join as any zone');
@@ -17,6 +17,7 @@ export function admitZones({ config, tokens, component, log }: Host): AdmitZone 
   const authenticator = new ZoneAuthenticator(verifier, auth);
   const watch = new ZoneTokenWatch({ secrets, verifier, clock: systemClock });
   component('zone tokens', (signal) => watch.run(signal));
+  expiries.zoneTokens(() => watch.expiries());
   const warned = new Map<string, string>();
   return async (authorization, zone) => {
     const outcome = await authenticator.authenticate(authorization, zone);

@@ -74,6 +74,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegi
   });
   const port = await server.listen();
   log.info({ port, tls: kds.tlsEnabled }, 'zones can connect');
+  if (tls !== null) host.expiries.certificate('kds', tls.endsAt);
   if (tls !== null)
     host.component('kds certificate', async (tlsSignal) => {
       await tls.follow((material) => server.replaceTls(material), tlsSignal, log);

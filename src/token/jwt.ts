@@ -1,7 +1,7 @@
 // JSON Web Tokens as this product uses them: RS256 and nothing else, a kid in the header, an end in the claims (rest-api 5).
 // Invariant: whatever text comes in, `verifyJwt` answers with claims or with a reason that quotes no part of a signature.
 import type { KeyObject } from 'node:crypto';
-import { SignJWT, decodeProtectedHeader, errors, jwtVerify } from 'jose';
+import { SignJWT, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose';
 
 /** Never taken from a token: one that names another algorithm is refused before any key is looked at. */
 const ALGORITHM = 'RS256';
@@ -44,6 +44,16 @@ export function kidOfJwt(token: string): { readonly ok: true; readonly kid: stri
   if (typeof header.kid !== 'string' || header.kid === '')
     return refused('does not say which key signed it: its header has no kid');
   return { ok: true, kid: header.kid };
+}
+
+/** When a token says that it ends, for its bearer; null where it says nothing. Nothing of it is checked. Never throws. */
+export function statedEndOfJwt(token: string): Date | null {
+  try {
+    const { exp } = decodeJwt(token);
+    return typeof exp === 'number' ? dateOf(exp) : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Checks signature, times and the claims that every token has. Never rejects. */

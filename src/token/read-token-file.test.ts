@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readTokenFile } from './read-token-file.ts';
+import { readTokenEnd, readTokenFile } from './read-token-file.ts';
 
 let folder: string;
 
@@ -33,4 +33,17 @@ it.each(['', 'half a.secret', 'a.b', 'a.b.c\nd.e.f', 'Bearer a.b.c'])('does not 
   await expect(readTokenFile(path)).rejects.toThrow(
     `multizone.zone.kds.auth.tokenFile: ${path} holds no token; it must hold what «meridian generate zone-token» prints`,
   );
+});
+
+it('tells when the token ends, and nothing where it does not say', async () => {
+  const path = join(folder, 'ending');
+  const tokenOf = (claims: unknown): string => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
+  await writeFile(path, tokenOf({ exp: 1_767_225_600 }));
+  expect(await readTokenEnd(path)).toEqual(new Date('2026-01-01T00:00:00Z'));
+  for (const text of [tokenOf({}), tokenOf({ exp: 'never' }), tokenOf(7), 'aa.b-b.c_c']) {
+    await writeFile(path, text);
+    expect(await readTokenEnd(path)).toBeNull();
+  }
+  expect(await readTokenEnd('')).toBeNull();
+  await expect(readTokenEnd(join(folder, 'absent'))).rejects.toMatchObject({ code: 'config' });
 });

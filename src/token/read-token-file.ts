@@ -2,6 +2,7 @@
 // connection, so that a new token needs no restart.
 import { readFile } from 'node:fs/promises';
 import { MeridianError } from '../base/errors.ts';
+import { statedEndOfJwt } from './jwt.ts';
 
 /**
  * The value of the metadata `authorization`, or null without a file.
@@ -19,4 +20,10 @@ export async function readTokenFile(path: string): Promise<string | null> {
     'config',
     `multizone.zone.kds.auth.tokenFile: ${path} holds no token; it must hold what «meridian generate zone-token» prints`,
   );
+}
+
+/** When the token in the file ends; null without a file or an end. @throws MeridianError as `readTokenFile` does */
+export async function readTokenEnd(path: string): Promise<Date | null> {
+  const authorization = await readTokenFile(path);
+  return authorization === null ? null : statedEndOfJwt(authorization.slice('Bearer '.length));
 }

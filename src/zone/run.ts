@@ -13,7 +13,7 @@ import { Changelog } from '../kds/changelog.ts';
 import { runKdsClient, type KdsClientOptions, type KdsClientTls } from '../kds/client.ts';
 import { zoneSendRules } from '../kds/rules.ts';
 import { validateResource } from '../resource/validate-spec.ts';
-import { readTokenFile } from '../token/read-token-file.ts';
+import { readTokenEnd, readTokenFile } from '../token/read-token-file.ts';
 import { clusterAdmission } from './cluster-guard.ts';
 import { createZoneDefaults } from './create-defaults.ts';
 import { runServices, type ServicesOptions } from './services/run-services.ts';
@@ -41,6 +41,11 @@ async function start(host: Host): Promise<void> {
   const { config, store, onLeader } = host;
   const { name, globalAddress } = config.multizone.zone;
   const hasGlobal = globalAddress !== '';
+  if (hasGlobal)
+    host.expiries.zoneTokens(async () => {
+      const end = await readTokenEnd(config.multizone.zone.kds.auth.tokenFile);
+      return new Map(end === null ? [] : [[name, end]]);
+    });
   onLeader(async (signal) => {
     await createZoneDefaults(store, { name, hasGlobal }, config.defaults);
     if (hasGlobal) await joinGlobal(host, signal);

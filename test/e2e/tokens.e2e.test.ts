@@ -34,6 +34,29 @@ async function writeCertificate(): Promise<void> {
   await writeFile(file('ca.pem'), authority.certPem);
 }
 
+async function meridian(...args: string[]): Promise<string> {
+  return (await run(MERIDIAN, args, { env: { ...process.env, MERIDIAN_ADDRESS: 'http://127.0.0.1:1' } })).stdout;
+}
+
+/** A key that no control plane has: global knows its public half. */
+async function writeSigningKeys(): Promise<void> {
+  await writeFile(file('outside.pem'), await meridian('generate', 'signing-key', '--format', 'pem'));
+  await writeFile(file('outside.pub.pem'), await meridian('generate', 'public-key', '--signing-key-path', file('outside.pem')));
+  const validator = { publicKeys: [{ kid: 'outside', keyFile: file('outside.pub.pem') }] };
+  const config = {
+    apiServer: { authn: { tokens: { validator } } },
+    dpServer: { authn: { zoneProxy: { zoneToken: { validator } } } },
+  };
+  // JSON is YAML.
+  await writeFile(file('global.yaml'), JSON.stringify(config));
+}
+
+/** A token signed without a control plane. */
+async function signOutside(kind: 'zone' | 'user', key: string, kid: string, ...args: string[]): Promise<string> {
+  const signing = ['--signing-key-path', file(key), '--kid', kid];
+  return await meridian('generate', `${kind}-token`, ...args, '--valid-for', '1h', ...signing);
+}
+
 async function call(path: string, options: { token?: string; body?: unknown; method?: string } = {}): Promise<Response> {
   const { token, body, method = body === undefined ? 'GET' : 'POST' } = options;
   return await fetch(`http://127.0.0.1:${String(global.api)}${path}`, {
@@ -82,11 +105,22 @@ async function certificateOf(port: number, options: { maxVersion?: 'TLSv1.2' | '
   });
 }
 
+/** The series of a metric that a control plane shows: labels → seconds since 1970. */
+async function endsOf(member: ControlPlane, metric: string): Promise<Record<string, number>> {
+  const answer = await fetch(`http://127.0.0.1:${member.env['MERIDIAN_DIAGNOSTICS_SERVER_PORT'] ?? ''}/metrics`);
+  const lines = (await answer.text())
+    .split('\n')
+    .filter((line) => line.startsWith(`meridian_${metric}_expiration_timestamp_seconds{`));
+  return Object.fromEntries(lines.map((line) => [/="(\w+)"/.exec(line)?.[1] ?? '', Number(line.split(' ').at(-1))]));
+}
+
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'meridian-tokens-'));
   [kds, https] = [await freePort(), await freePort()];
   await writeCertificate();
+  await writeSigningKeys();
   global = new ControlPlane('global', await cloneDatabase(url), await freePort(), {
+    MERIDIAN_CONFIG: file('global.yaml'),
     MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: String(kds),
     MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_TYPE: 'zoneToken',
     MERIDIAN_GENERAL_TLS_CERT_FILE: file('server.pem'),
@@ -158,6 +192,23 @@ describe('the REST API', () => {
     await expect.poll(async () => (await call('/meshes', { token: ann })).status, WAIT).toBe(401);
   });
 
+  it('takes tokens signed without a control plane: with a key of its store, or one whose public half it was given', async () => {
+    const secret = (await (await call('/global-secrets/user-token-signing-key-1', { token: admin })).json()) as { data: string };
+    await writeFile(file('stored.pem'), Buffer.from(secret.data, 'base64'));
+    for (const [key, kid] of [
+      ['stored.pem', '1'],
+      ['outside.pem', 'outside'],
+    ] as const) {
+      const token = await signOutside('user', key, kid, '--name', 'ida', '--group', 'team');
+      expect(await (await call('/who-am-i', { token })).json()).toEqual({
+        name: 'ida',
+        groups: ['team', 'mesh-system:authenticated'],
+      });
+    }
+    const wrong = await signOutside('user', 'outside.pem', '1', '--name', 'ida');
+    expect((await call('/who-am-i', { token: wrong })).status).toBe(401);
+  });
+
   it('answers over HTTPS too', async () => {
     const ca = await readFile(file('ca.pem'));
     const body = await new Promise<string>((resolve, reject) => {
@@ -195,6 +246,12 @@ describe('a zone', () => {
     expect(stdout).toContain('the token of zone "east" expires in less than a day');
   });
 
+  it('has a metric that says when its token ends, on both sides', async () => {
+    const claims = (await readFile(file('east.token'), 'utf8')).split('.')[1] ?? '';
+    const { exp } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { exp: number };
+    for (const member of [global, east]) expect(await endsOf(member, 'zone_token')).toEqual({ east: exp });
+  });
+
   it('never comes in with the token of another', async () => {
     west.env['MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE'] = file('east.token');
     west.start();
@@ -207,7 +264,8 @@ describe('a zone', () => {
     await revoke('zone-token-revocations', idOf(await readFile(file('east.token'), 'utf8')));
     await expect.poll(() => isOnline('east'), WAIT).toBe(false);
     await expect.poll(() => east.lastWords(), WAIT).toContain('was revoked');
-    await writeFile(file('east.token'), await issue('zone', { zone: 'east' }));
+    await expect.poll(() => endsOf(global, 'zone_token'), WAIT).toEqual({});
+    await writeFile(file('east.token'), await signOutside('zone', 'outside.pem', 'outside', '--zone', 'east'));
     await expect.poll(() => isOnline('east'), WAIT).toBe(true);
   });
 });
@@ -225,6 +283,8 @@ describe('TLS', () => {
     expect(await certificateOf(kds)).toBe(before);
     await writeCertificate();
     for (const port of [kds, https]) await expect.poll(() => certificateOf(port), WAIT).not.toBe(before);
+    const end = new X509Certificate(await readFile(file('server.pem'))).validToDate.getTime() / 1000;
+    expect(await endsOf(global, 'server_certificate')).toEqual({ api: end, kds: end });
     expect(await isOnline('east')).toBe(true);
   });
 });
