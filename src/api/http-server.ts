@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from '../base/log.ts';
+import { refuseClient } from './client-errors.ts';
 import { MAX_PARAM_LENGTH, sendError, sendRoutingError } from './send-error.ts';
 
 /** One item's body is at most this (decisions D32). */
@@ -45,6 +46,7 @@ export function createServer(log: Logger, timeouts: Timeouts = TIMEOUTS): Fastif
       ignoreTrailingSlash: true,
       querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
     },
+    clientErrorHandler: refuseClient,
     frameworkErrors: (error, request, reply) => void sendRoutingError(error, request, reply, log),
   });
   endConnections(app, app.server);

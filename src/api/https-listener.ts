@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { TlsMaterial } from '../base/tls-material.ts';
+import { refuseClient } from './client-errors.ts';
 import { endConnections, MAX_HEADER_BYTES, TIMEOUTS, type Timeouts } from './http-server.ts';
 
 export type HttpsOptions = {
@@ -31,6 +32,7 @@ export class HttpsListener {
     };
     this.#server = createServer(options, (request, response) => app.routing(request, response));
     this.#server.setTimeout(timeouts.idle);
+    this.#server.on('clientError', refuseClient);
     // A handshake that fails is the caller's affair.
     this.#server.on('tlsClientError', () => undefined);
     endConnections(app, this.#server);

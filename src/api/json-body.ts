@@ -1,5 +1,6 @@
 // Text that a caller sends → JSON. Invariant: nesting is bounded before anything parses it, keys that touch prototypes are
 // refused, and no error repeats what was sent, which may be a secret.
+import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isStorable } from '../resource/storable-text.ts';
 import { ApiError } from './error-body.ts';
@@ -11,9 +12,11 @@ export const MAX_DEPTH = 64;
 /** Bodies of every route are read by `parseJsonBody`; no other content type is known. */
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, async (request: FastifyRequest, text: string) =>
-    (request.routeOptions.config as RouteConfig).rawBody === true ? text : parseJsonBody(text),
-  );
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
+    if (!isUtf8(bytes)) refuse('the body is not UTF-8, as JSON must be');
+    const text = bytes.toString();
+    return (request.routeOptions.config as RouteConfig).rawBody === true ? text : parseJsonBody(text);
+  });
 }
 
 /**

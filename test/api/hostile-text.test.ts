@@ -40,6 +40,17 @@ async function call(method: 'GET' | 'PUT' | 'POST' | 'DELETE', url: string, payl
   return { status: answer.statusCode, body: answer.json() };
 }
 
+describe('bytes that are not UTF-8', () => {
+  it.each([
+    ['PUT', '/meshes/default/meshtimeouts/t'],
+    ['POST', '/_apply'],
+  ] as const)('are refused, not replaced by others: %s %s', async (method, url) => {
+    const payload = Buffer.from('[{"type":"Mesh","name":"m\xff"}]', 'latin1');
+    const answer = await app.inject({ method, url, payload, headers: { 'content-type': 'application/json' } });
+    expect([answer.statusCode, answer.json()]).toMatchObject([400, { title: 'Bad Request', detail: /UTF-8/ }]);
+  });
+});
+
 describe('U+0000', () => {
   it.each([
     ['GET', '/meshes/%00', 'Could not retrieve a resource'],

@@ -172,8 +172,13 @@ describe('limits', () => {
   });
 
   it('of headers', async () => {
-    const { answer } = await raw('/', { 'x-long': 'x'.repeat(20_000) });
-    expect(answer.statusCode).toBe(431);
+    const { answer, bytes } = await raw('/', { 'x-long': 'x'.repeat(20_000) });
+    expect([answer.statusCode, answer.headers['content-type']]).toEqual([431, 'application/json']);
+    expect(JSON.parse(bytes.toString())).toMatchObject({
+      status: 431,
+      title: 'Bad Request',
+      detail: expect.stringContaining('headers') as string,
+    });
   });
 
   it('of how long a sender may take', async () => {

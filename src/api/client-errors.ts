@@ -1,0 +1,30 @@
+// Bytes that are no HTTP request, or too many of one: no hook and no route sees them, so that all of the answer is made here, in the
+// form of every other error (rest-api 2.6).
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { ApiError, errorBody } from './error-body.ts';
+import { prettyJson } from './pretty-json.ts';
+
+const NO_REQUEST: readonly [status: number, detail: string] = [400, 'what was sent is no HTTP/1.1 request'];
+/** By the code of Node's error. */
+const KNOWN: Readonly<Record<string, typeof NO_REQUEST>> = {
+  HPE_HEADER_OVERFLOW: [431, 'the path and the headers are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not come in time'],
+};
+
+/** Of the event `clientError`. The connection ends with the answer. */
+export function refuseClient({ code = '' }: NodeJS.ErrnoException, socket: Pick<Socket, 'writable' | 'end' | 'destroy'>): void {
+  if (code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, detail] = KNOWN[code] ?? NO_REQUEST;
+  const body = prettyJson(errorBody(new ApiError('bad_request', 'Bad Request', detail, [], { status })));
+  const head = [
+    `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}`,
+    'content-type: application/json',
+    `content-length: ${String(Buffer.byteLength(body))}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
