@@ -1,6 +1,6 @@
 // Which proxies a policy touches, and why it touches no others (issue 5).
 import { expect, it } from 'vitest';
-import { makeDataplane, makeRoute, makeService, makeTo } from '../../test/policy/make-resource.ts';
+import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../test/policy/make-resource.ts';
 import type { Resource } from '../resource/types.ts';
 import { MeshIndex } from './mesh-index.ts';
 import { policyReach, type PolicyReach } from './policy-reach.ts';
@@ -65,4 +65,23 @@ it('says when the mesh is empty', () => {
   const parsed = index.policyOf(policy);
   if (parsed === undefined) throw new Error('not indexed');
   expect(policyReach(index, parsed)).toMatchObject({ touched: [], untouched: [], warnings: ['the mesh has no Dataplanes'] });
+});
+
+it('says which backends of a route are not there', () => {
+  const backendRefs = [
+    { kind: 'MeshService', name: 'backend', port: 90 },
+    { kind: 'MeshService', name: 'backend', sectionName: 'admin' },
+    { kind: 'MeshService', name: 'legacy_value_of_a_tag' },
+    { kind: 'MeshService', name: 'backend', port: 91 },
+    { kind: 'MeshExternalService', name: 'nope' },
+  ];
+  const filters = [{ type: 'RequestMirror', requestMirror: { backendRef: { kind: 'MeshService', name: 'mirror', port: 80 } } }];
+  const rules = [{ matches: [{ path: { type: 'PathPrefix', value: '/' } }], default: { filters, backendRefs } }];
+  const route = make('MeshHTTPRoute', 'r', { to: [{ targetRef: { kind: 'MeshService', name: 'backend' }, rules }] });
+  const at = 'spec.to[0].rules[0].default';
+  expect(reach(route).warnings).toEqual([
+    `${at}.backendRefs[3]: MeshService backend has no port 91`,
+    `${at}.backendRefs[4]: MeshExternalService nope does not exist`,
+    `${at}.filters[0].requestMirror.backendRef: MeshService mirror does not exist`,
+  ]);
 });

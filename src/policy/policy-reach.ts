@@ -1,5 +1,6 @@
 // Which proxies a policy touches, and where it touches none, why (issue 5, `inspect policy`; design 7: a policy that cannot
 // work gives a hint). Decided by the same matching that builds rules.
+import { backendWarnings } from './backend-warnings.ts';
 import { compareText } from './compare-text.ts';
 import type { DataplaneProxy, Section } from './dataplane-proxy.ts';
 import { destinationsOf, sectionOf } from './group-items.ts';
@@ -21,7 +22,7 @@ export type PolicyReach = {
   readonly touched: readonly TouchedProxy[];
   /** Why others are not: a sentence about the policy and how many proxies it holds for, the most frequent first. */
   readonly untouched: readonly { readonly reason: string; readonly proxies: number }[];
-  /** Items that do nothing on any proxy, in sentences. */
+  /** Items that do nothing on any proxy, and backends that are not there, in sentences. */
   readonly warnings: readonly string[];
 };
 
@@ -32,6 +33,7 @@ type Reachable = { readonly kri: string; readonly route: Policy | null; readonly
 export function policyReach(index: MeshIndex, policy: Policy): PolicyReach {
   const warnings: string[] = [];
   for (const item of policy.to) reachableBy(index, item, '', warnings);
+  warnings.push(...backendWarnings(index, policy));
   const byZone = new Map<string, Reachable[]>();
   const touched: TouchedProxy[] = [];
   const reasons = new Map<string, number>();
