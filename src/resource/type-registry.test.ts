@@ -71,6 +71,11 @@ describe('the registry of types, kds-wire 3', () => {
     expect(findTypeByAnyName(text)?.name).toBe('MeshTimeout');
   });
 
+  it('knows a hyphenated path in the singular too, as kumactl does', () => {
+    expect(findTypeByAnyName('global-secret')?.name).toBe('GlobalSecret');
+    expect(findTypeByAnyName('zone-insight')?.name).toBe('ZoneInsight');
+  });
+
   it('finds by exact name only where asked to', () => {
     expect(findType('meshtimeout')).toBeUndefined();
     expect(findTypeByAnyName('constructor')).toBeUndefined();

@@ -157,7 +157,7 @@ export const resourceTypes: readonly TypeInfo[] = [
 const byName = new Map(resourceTypes.map((info) => [info.name, info]));
 const byAnyName = new Map<string, TypeInfo>();
 for (const info of resourceTypes) {
-  const spellings = [info.name, info.singular.replaceAll(' ', ''), info.path, ...info.aliases, info.shortName ?? ''];
+  const spellings = [info.name, info.singular.replaceAll(' ', '-'), info.path, ...info.aliases, info.shortName ?? ''];
   for (const spelling of spellings) if (spelling !== '') byAnyName.set(spelling.toLowerCase(), info);
 }
 
@@ -176,7 +176,7 @@ export function typeOf(name: string): TypeInfo {
   return info;
 }
 
-/** The type a person means: its name, REST path, alias or short name, in any case. */
+/** The type a person means: its name with or without hyphens, REST path, alias or short name, in any case. */
 export function findTypeByAnyName(text: string): TypeInfo | undefined {
   return byAnyName.get(text.toLowerCase());
 }
