@@ -1,7 +1,10 @@
 // The REST API as the command line uses it. Failures become MeridianErrors that say what to do next.
-import { MeridianError, type ErrorCode, type Violation } from '../base/errors.ts';
+import { text as textOf } from 'node:stream/consumers';
+import { MeridianError } from '../base/errors.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
+import { UsageError } from './exit-codes.ts';
+import { failedAnswer } from './failed-answer.ts';
 import { exchange, openStream, type Endpoint } from './http-call.ts';
 import { readEvents, type ServerEvent } from './server-events.ts';
 
@@ -76,16 +79,17 @@ export class ApiClient {
     return (await this.read(`${itemPath(info, mesh, name)}?format=k8s`)) as JsonObject;
   }
 
-  /** All items, page after page; of all meshes if none is named. */
-  async list(info: TypeInfo, mesh: string | undefined, filter: Record<string, string> = {}): Promise<Item[]> {
+  /** All items, page after page; of all meshes if none is named. @param keeps as of `pages` */
+  async list(
+    info: TypeInfo,
+    mesh: string | undefined,
+    filter: Record<string, string> = {},
+    keeps?: (item: Item) => boolean,
+  ): Promise<Item[]> {
     try {
-      return await this.pages(listPath(info, mesh), filter);
+      return await this.pages(listPath(info, mesh), filter, keeps);
     } catch (error) {
-      // Of a list nothing but its mesh can be missing.
-      if (!(error instanceof MeridianError) || error.code !== 'not_found' || info.scope === 'Global' || mesh === undefined)
-        throw error;
-      const text = `there is no mesh ${JSON.stringify(mesh)}; \`meridian get meshes\` lists what there is`;
-      throw new MeridianError('not_found', text, { cause: error });
+      throw listFailure(error, info, mesh);
     }
   }
 
@@ -93,13 +97,17 @@ export class ApiClient {
     return await this.pages('/zones/_overview');
   }
 
-  /** All items of a list, whatever it is a list of. */
-  async pages(path: string, filter: Record<string, string> = {}): Promise<Item[]> {
+  /**
+   * All items of a list, whatever it is a list of.
+   * @param keeps which of them to keep, asked as pages arrive, so that the rest is never held
+   */
+  async pages(path: string, filter: Record<string, string> = {}, keeps: (item: Item) => boolean = () => true): Promise<Item[]> {
     const items: Item[] = [];
-    for (;;) {
-      const query = new URLSearchParams({ ...filter, size: String(PAGE), offset: String(items.length) });
+    for (let offset = 0; ;) {
+      const query = new URLSearchParams({ ...filter, size: String(PAGE), offset: String(offset) });
       const page = (await this.read(`${path}?${query.toString()}`)) as { items: Item[]; next: string | null };
-      items.push(...page.items);
+      items.push(...page.items.filter(keeps));
+      offset += page.items.length;
       if (page.next === null || page.items.length === 0) return items;
     }
   }
@@ -113,7 +121,11 @@ export class ApiClient {
     const base = name === undefined ? listPath(info, mesh) : itemPath(info, mesh ?? '', name);
     const path = `${base}?${new URLSearchParams({ ...filter, watch: 'true' }).toString()}`;
     const response = await openStream(this.#endpoint, { method: 'GET', path, headers: { accept: 'text/event-stream' } }, signal);
-    if (response.statusCode !== 200) throw failure(response.statusCode ?? 0, await textOf(response));
+    if (response.statusCode !== 200) {
+      const refusal = await textOf(response);
+      const failure = failedAnswer(response.statusCode ?? 0, parse(refusal), refusal);
+      throw name === undefined ? listFailure(failure, info, mesh) : failure;
+    }
     if (!(response.headers['content-type'] ?? '').startsWith('text/event-stream')) {
       response.destroy();
       throw new MeridianError('invalid', `the control plane at ${this.address} cannot be watched: it answers a list at once`);
@@ -167,43 +179,31 @@ export class ApiClient {
     const { status, text } = answer;
     if ((status >= 200 && status < 300) || expected.includes(status))
       return { status, body: parse(text), text, etag: answer.headers.etag };
-    throw failure(status, text);
+    throw failedAnswer(status, parse(text), text);
   }
 }
 
 function listPath(info: TypeInfo, mesh: string | undefined): string {
-  return info.scope === 'Mesh' && mesh !== undefined ? `/meshes/${encodeURIComponent(mesh)}/${info.path}` : `/${info.path}`;
+  return info.scope === 'Mesh' && mesh !== undefined ? `/meshes/${pathPart(mesh)}/${info.path}` : `/${info.path}`;
+}
+
+/** Of a list nothing but its mesh can be missing. */
+function listFailure(error: unknown, info: TypeInfo, mesh: string | undefined): unknown {
+  if (!(error instanceof MeridianError) || error.code !== 'not_found' || info.scope === 'Global' || mesh === undefined)
+    return error;
+  const text = `there is no mesh ${JSON.stringify(mesh)}; \`meridian get meshes\` lists what there is`;
+  return new MeridianError('not_found', text, { cause: error });
 }
 
 function itemPath(info: TypeInfo, mesh: string, name: string): string {
-  const prefix = info.scope === 'Mesh' ? `/meshes/${encodeURIComponent(mesh)}` : '';
-  return `${prefix}/${info.path}/${encodeURIComponent(name)}`;
+  const prefix = info.scope === 'Mesh' ? `/meshes/${pathPart(mesh)}` : '';
+  return `${prefix}/${info.path}/${pathPart(name)}`;
 }
 
-const CODES: Record<number, ErrorCode> = {
-  400: 'invalid',
-  401: 'forbidden',
-  403: 'forbidden',
-  404: 'not_found',
-  405: 'read_only',
-  409: 'conflict',
-  413: 'too_large',
-  429: 'unavailable',
-  503: 'unavailable',
-};
-
-const TOKEN_HINT =
-  'Send a token with --token-file FILE, keep one in `meridian config control-planes add`, or call from the machine of the control plane.';
-
-function failure(status: number, text: string): MeridianError {
-  const answer = (parse(text) ?? {}) as { title?: string; detail?: string; invalid_parameters?: Violation[] };
-  const { title = '', detail = text.trim().slice(0, 500), invalid_parameters: violations = [] } = answer;
-  if (title === '' && status === 404)
-    return new MeridianError('invalid', 'what answers there is no control plane; is it the port of the REST API (5681)?');
-  const said = violations.length > 0 ? title : [title, detail].filter(Boolean).join(': ');
-  const message = said === '' ? `the answer has status ${String(status)}` : said;
-  const hint = status === 401 || status === 403 ? `\n${TOKEN_HINT}` : '';
-  return new MeridianError(CODES[status] ?? 'internal', message + hint, { violations });
+/** A name as one step of a path. @throws UsageError for one that would lead to another place however it is encoded */
+export function pathPart(name: string): string {
+  if (['', '.', '..'].includes(name)) throw new UsageError(`${JSON.stringify(name)} is no name of a resource or mesh`);
+  return encodeURIComponent(name);
 }
 
 function parse(text: string): unknown {
@@ -212,10 +212,4 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
-  const parts: Buffer[] = [];
-  for await (const part of stream) parts.push(part);
-  return Buffer.concat(parts).toString('utf8');
 }

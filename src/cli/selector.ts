@@ -1,21 +1,50 @@
-// `-l team=a,app=shop` and `--zone east` → the filters of a list (rest-api 2.2). Pure.
+// `-l team=a,tier!=db` and `--zone east` → what the server filters (rest-api 2.2: exact labels, one value a key) and what is left to
+// filter here. Pure. Invariant: both together are the whole selector.
 import { label } from '../resource/labels.ts';
+import type { Labels } from '../resource/types.ts';
 import { UsageError } from './exit-codes.ts';
+import { meets, parseRequirements, type LabelRequirement } from './label-requirements.ts';
 
-/** @throws UsageError for a part that is no `key=value` */
-export function filterOf({
-  selector = [],
-  zone,
-}: {
-  selector?: readonly string[] | undefined;
-  zone?: string | undefined;
-}): Record<string, string> {
+type Chosen = {
+  /** One text for each `-l`; all must hold. */
+  readonly selector?: readonly string[] | undefined;
+  readonly zone?: string | undefined;
+};
+
+export type Selection = {
+  /** The query of a list: `filter[labels.<key>]=<value>`. */
+  readonly filter: Record<string, string>;
+  /** What the server has no filter for, of the labels of a resource; null when it filters all. */
+  readonly matches: ((labels: Labels) => boolean) | null;
+};
+
+/** @throws UsageError that shows where a selector cannot be read, and what is allowed there */
+export function selectionOf(chosen: Chosen): Selection {
+  const { filter, rest } = divide(chosen);
+  return { filter, matches: rest.length === 0 ? null : (labels) => rest.every((requirement) => meets(labels, requirement)) };
+}
+
+/** For lists that are filtered by the server alone. @throws UsageError also for what it has no filter for */
+export function filterOf(chosen: Chosen): Record<string, string> {
+  const { filter, rest } = divide(chosen);
+  const [first] = rest;
+  if (first === undefined) return filter;
+  throw new UsageError(
+    `--selector: here each label can have one KEY=VALUE, and ${JSON.stringify(first.key)} asks for more; \`meridian get\` takes it`,
+  );
+}
+
+/** The first equality of each key is for the server. */
+function divide({ selector = [], zone }: Chosen): { filter: Record<string, string>; rest: LabelRequirement[] } {
+  const ofZone: LabelRequirement[] = zone === undefined ? [] : [{ key: label.zone, operator: 'in', values: [zone] }];
   const filter: Record<string, string> = {};
-  for (const part of selector.flatMap((text) => text.split(',')).filter((text) => text.trim() !== '')) {
-    const [, key = '', value = ''] = /^\s*([^\s=!,()[\]]+)\s*==?\s*([^\s=!,()[\]]*)\s*$/.exec(part) ?? [];
-    if (key === '') throw new UsageError(`--selector: ${JSON.stringify(part)} must be key=value; several are joined by commas`);
-    filter[`filter[labels.${key}]`] = value;
+  const rest: LabelRequirement[] = [];
+  for (const requirement of [...ofZone, ...selector.flatMap(parseRequirements)]) {
+    const name = `filter[labels.${requirement.key}]`;
+    const [value, ...others] = requirement.operator === 'in' ? requirement.values : [];
+    if (value === undefined || others.length > 0) rest.push(requirement);
+    else if (filter[name] === undefined) filter[name] = value;
+    else if (filter[name] !== value) rest.push(requirement);
   }
-  if (zone !== undefined) filter[`filter[labels.${label.zone}]`] = zone;
-  return filter;
+  return { filter, rest };
 }

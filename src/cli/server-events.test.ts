@@ -23,7 +23,7 @@ describe('server-sent events', () => {
       const reading = (async () => {
         for await (const event of readEvents(stream, new AbortController().signal)) events.push(event);
       })();
-      await expect(reading).rejects.toThrow('start it again');
+      await expect(reading).rejects.toThrow('ended the watch');
       expect(events).toEqual([
         { event: 'put', data: { name: 'é' } },
         { event: 'synced', data: {} },

@@ -1,11 +1,12 @@
 // Server-sent events of a watch: bytes → events. Ends quietly when the caller stops; a stream that breaks off is an error.
 import { MeridianError, messageOf } from '../base/errors.ts';
+import { failedAnswer } from './failed-answer.ts';
 
 export type ServerEvent = { readonly event: string; readonly data: unknown };
 
 /**
  * Events with data, in order; comments are passed over.
- * @throws MeridianError `unavailable` when the stream ends although nobody stopped it, or `invalid` with what the server says
+ * @throws MeridianError `unavailable` when the stream ends although nobody stopped it, or what the server says last
  */
 export async function* readEvents(stream: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder();
@@ -17,16 +18,16 @@ export async function* readEvents(stream: AsyncIterable<Buffer>, signal: AbortSi
       buffered = blocks.pop() ?? '';
       for (const block of blocks) {
         const event = parseEvent(block);
-        if (event?.event === 'error') throw refused(event.data);
+        if (event?.event === 'error') throw failedAnswer((event.data as { status?: number }).status ?? 0, event.data, '');
         if (event !== null) yield event;
       }
     }
   } catch (error) {
     if (signal.aborted) return;
     if (error instanceof MeridianError) throw error;
-    throw new MeridianError('unavailable', `the watch broke off (${messageOf(error)}); start it again`, { cause: error });
+    throw new MeridianError('unavailable', `the watch broke off (${messageOf(error)})`, { cause: error });
   }
-  if (!signal.aborted) throw new MeridianError('unavailable', 'the control plane ended the watch; start it again');
+  if (!signal.aborted) throw new MeridianError('unavailable', 'the control plane ended the watch');
 }
 
 /** One block of lines; null when it is a comment. */
@@ -39,9 +40,4 @@ export function parseEvent(block: string): ServerEvent | null {
     else if (field === 'data') data.push(value);
   }
   return data.length === 0 ? null : { event, data: JSON.parse(data.join('\n')) as unknown };
-}
-
-function refused(data: unknown): MeridianError {
-  const { title = 'the watch ended', detail = '' } = data as { title?: string; detail?: string };
-  return new MeridianError('invalid', [title, detail].filter(Boolean).join(': '));
 }

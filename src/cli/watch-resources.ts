@@ -1,7 +1,10 @@
 // `get -w`: what is there, then what changes, as rows of a table or as one line or document an event for programs.
+import { isDeepStrictEqual } from 'node:util';
 import type { TypeInfo } from '../resource/type-registry.ts';
+import type { Labels } from '../resource/types.ts';
 import type { ApiClient, Item } from './api-client.ts';
 import { columnsOf } from './columns.ts';
+import { lasting } from './lasting-watch.ts';
 import { isForPrograms } from './options.ts';
 import { note, print, serialize, type Format } from './output.ts';
 
@@ -9,35 +12,57 @@ type Watched = {
   readonly mesh?: string | undefined;
   readonly name?: string | undefined;
   readonly filter: Record<string, string>;
+  /** What the server has no filter for; null when it filters all. */
+  readonly matches: ((labels: Labels) => boolean) | null;
 };
 
 type Row = { readonly event: 'there' | 'added' | 'changed' | 'deleted'; readonly item: Item };
 
-/** Until Ctrl-C. @throws MeridianError `unavailable` when the watch ends although nobody stopped it */
+/** Until Ctrl-C, through restarts of the control plane. @throws MeridianError when it cannot be watched, or refuses */
 export async function watchResources(client: ApiClient, info: TypeInfo, what: Watched, output: Format): Promise<void> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
   const show = isForPrograms(output) ? printerForPrograms(output) : printerOfTable(info, output === 'wide');
-  for await (const rows of rowsOf(client, info, what, stop.signal)) show(rows);
+  for await (const rows of rowsOf(lasting(client), info, what, stop.signal)) show(rows);
 }
 
-/** First all that is there, together; then each change by itself. A deletion shows what was known of the item. */
-async function* rowsOf(client: ApiClient, info: TypeInfo, what: Watched, signal: AbortSignal): AsyncGenerator<Row[]> {
+/**
+ * First all that is there, together; then each change by itself. A deletion shows what was known of the item; one that is chosen no
+ * more counts as deleted, as of the server's own filters. Only what is chosen is kept.
+ */
+export async function* rowsOf(
+  client: Pick<ApiClient, 'watch'>,
+  info: TypeInfo,
+  what: Watched,
+  signal: AbortSignal,
+): AsyncGenerator<Row[]> {
   const known = new Map<string, Item>();
+  // Known before a list that is told anew, and not in it so far.
+  let missing = new Map<string, Item>();
   let isSynced = false;
   for await (const { event, data } of client.watch(info, what, signal)) {
+    if (event === 'begun') {
+      missing = new Map(known);
+      continue;
+    }
     if (event === 'synced') {
       if (!isSynced) yield [...known.values()].map((item) => ({ event: 'there', item }));
+      for (const [id, item] of missing) {
+        known.delete(id);
+        yield [{ event: 'deleted', item }];
+      }
+      missing.clear();
       isSynced = true;
       continue;
     }
     const item = data as Item;
     const id = JSON.stringify([item.mesh ?? '', item.name]);
     const before = known.get(id);
-    if (event === 'delete') {
+    missing.delete(id);
+    if (event === 'delete' || what.matches?.(item.labels ?? {}) === false) {
       known.delete(id);
-      if (isSynced) yield [{ event: 'deleted', item: before ?? item }];
-    } else {
+      if (isSynced && before !== undefined) yield [{ event: 'deleted', item: before }];
+    } else if (!isDeepStrictEqual(before, item)) {
       known.set(id, item);
       if (isSynced) yield [{ event: before === undefined ? 'added' : 'changed', item }];
     }

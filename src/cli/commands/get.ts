@@ -6,10 +6,11 @@ import { columnsOf } from '../columns.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
 import { UsageError } from '../exit-codes.ts';
 import { findOne, requireType, typeNames } from '../find.ts';
+import { SELECTOR_HELP } from '../label-requirements.ts';
 import { addMeshOption, addOutputOption, collect, isForPrograms, type MeshOptions, type OutputOptions } from '../options.ts';
 import { note, print, serialize, table } from '../output.ts';
 import { resourceForms } from '../resource-form.ts';
-import { filterOf } from '../selector.ts';
+import { selectionOf } from '../selector.ts';
 import { watchResources } from '../watch-resources.ts';
 
 type Options = ConnectOptions &
@@ -30,7 +31,7 @@ export function addGetCommand(program: Command): void {
     .argument('[name]', 'display name or stored name');
   addMeshOption(command)
     .option('-A, --all-meshes', 'of all meshes')
-    .option('-l, --selector <labels>', 'only with these labels: team=a,app=shop', collect)
+    .option('-l, --selector <labels>', 'only with these labels: team=a,tier!=db,!old; see below', collect)
     .option('--zone <zone>', 'only those of this zone')
     .option('-w, --watch', 'show changes as they happen, until Ctrl-C');
   addConnectOptions(addOutputOption(command))
@@ -48,8 +49,12 @@ function help(): string {
 Examples:
   meridian get meshes
   meridian get mt --mesh shop -l team=storefront
+  meridian get mt -A -l 'team in (storefront,cart),tier!=db,!old'
   meridian get meshservice cart --zone east -o yaml
   meridian get meshservices -A -w
+
+${SELECTOR_HELP}
+!= and notin also choose what has no such label. -l may be given again.
 
 Types, with their short names:
 ${typeNames()}`;
@@ -58,7 +63,7 @@ ${typeNames()}`;
 async function get(typeName: string, name: string | undefined, options: Options): Promise<void> {
   const { mesh, output, allMeshes = false, watch = false, selector, zone, format, ...connection } = options;
   const info = requireType(typeName);
-  const filter = filterOf({ selector, zone });
+  const { filter, matches } = selectionOf({ selector, zone });
   if (name !== undefined && (allMeshes || selector !== undefined))
     throw new UsageError('a name says it all: leave out --all-meshes and --selector');
   if (format !== 'universal' && (!isForPrograms(output) || watch))
@@ -66,20 +71,20 @@ async function get(typeName: string, name: string | undefined, options: Options)
   const client = await connect(connection);
   const inMesh = info.scope === 'Global' || allMeshes ? undefined : mesh;
   if (name !== undefined) {
-    const item = await findOne(client, info, mesh, name, filter);
-    if (watch) await watchResources(client, info, { mesh: item.mesh, name: item.name, filter: {} }, output);
+    const item = await findOne(client, info, mesh, name, { command: `get ${info.name}`, filter });
+    if (watch) await watchResources(client, info, { mesh: item.mesh, name: item.name, filter: {}, matches: null }, output);
     else if (isForPrograms(output)) await printForm(client, info, [item], { format, output });
     else print(tableOf(info, [item], output === 'wide'));
     return;
   }
   if (watch) {
-    await watchResources(client, info, { mesh: inMesh, filter }, output);
+    await watchResources(client, info, { mesh: inMesh, filter, matches }, output);
     return;
   }
-  const items = await client.list(info, inMesh, filter);
+  const items = await client.list(info, inMesh, filter, ({ labels = {} }) => matches?.(labels) ?? true);
   if (isForPrograms(output) && format !== 'universal') await printForm(client, info, items, { format, output });
   else if (isForPrograms(output)) print(serialize({ total: items.length, items }, output));
-  else if (items.length === 0) note(nothingFound(info, inMesh, filter));
+  else if (items.length === 0) note(nothingFound(info, inMesh, matches !== null || Object.keys(filter).length > 0));
   else print(tableOf(info, items, output === 'wide'));
 }
 
@@ -97,9 +102,9 @@ async function printForm(
     print(documents.map((document) => serialize(document, output)).join(output === 'yaml' ? '\n---\n' : '\n'));
 }
 
-function nothingFound(info: TypeInfo, mesh: string | undefined, filter: Record<string, string>): string {
+function nothingFound(info: TypeInfo, mesh: string | undefined, isChosen: boolean): string {
   const where = mesh === undefined || info.scope === 'Global' ? '' : ` in mesh ${mesh}; -A shows all meshes`;
-  return `no ${info.plural.toLowerCase()}${Object.keys(filter).length > 0 ? ' with these labels' : ''}${where}`;
+  return `no ${info.plural.toLowerCase()}${isChosen ? ' with these labels' : ''}${where}`;
 }
 
 function tableOf(info: TypeInfo, items: readonly Item[], wide: boolean): string {
