@@ -1,7 +1,7 @@
 // Where documents are read from: files, folders, URLs, standard input.
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { note } from './output.ts';
 
@@ -14,7 +14,8 @@ const MUCH = 4 * 1024 * 1024;
 /** The texts of all sources, of a folder those of its YAML and JSON files. @throws MeridianError `invalid` that names the source */
 export async function readSources(sources: readonly string[]): Promise<SourceText[]> {
   const files: SourceText[] = [];
-  for (const source of sources) for (const name of await filesOf(source)) files.push({ name, text: await contentOf(name) });
+  for (const source of sources)
+    for (const name of await filesOf(source)) files.push({ name, text: textOf(name, await contentOf(name)) });
   const size = files.reduce((sum, file) => sum + file.text.length, 0);
   if (size > MUCH) note(`reading ${String(Math.round(size / 1024 / 1024))} MiB of documents …`);
   return files;
@@ -32,14 +33,30 @@ async function filesOf(source: string): Promise<string[]> {
     .map((name) => join(source, name));
 }
 
-async function contentOf(source: string): Promise<string> {
-  if (source === '-') return await text(process.stdin);
+async function contentOf(source: string): Promise<Uint8Array> {
+  if (source === '-') return await buffer(process.stdin);
   try {
-    if (!/^https?:\/\//.test(source)) return await readFile(source, 'utf8');
+    if (!/^https?:\/\//.test(source)) return await readFile(source);
     const response = await fetch(source, { signal: AbortSignal.timeout(60_000) });
     if (!response.ok) throw new Error(`the answer has status ${String(response.status)}`);
-    return await response.text();
+    return await response.bytes();
   } catch (cause) {
-    throw new MeridianError('invalid', `${source}: ${messageOf(cause)}`, { cause });
+    // What fetch throws says no more than that it failed.
+    const reason = (cause as Error).cause ?? cause;
+    throw new MeridianError('invalid', `${source}: ${messageOf(reason)}`, { cause });
   }
+}
+
+/** A byte order mark is left out. @throws MeridianError `invalid` for what is not UTF-8: to guess would change what is meant */
+function textOf(source: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new MeridianError('invalid', `${shownName(source)}: is not UTF-8 text`, { cause });
+  }
+}
+
+/** A source as a person knows it. */
+export function shownName(source: string): string {
+  return source === '-' ? 'standard input' : source;
 }

@@ -45,6 +45,30 @@ describe('documents', () => {
     );
   });
 
+  it.each([
+    ['deep flows', '['.repeat(5000), ':1:\\d+: must not be nested deeper than 64 levels'],
+    ['a cycle', 'type: Mesh\nname: m\nx: &x { y: [*x, *x] }', ':1:1\\s+must not be nested deeper than 64 levels'],
+    ['NUL', 'type: Mesh\nname: m\nlabels: { a: "b\\0" }', ':3:11: labels\\.a\\s+must have neither'],
+    ['half a pair', 'items:\n- type: Mesh\n  name: "\\ud800"', ':3:3: items\\[0\\].name'],
+    [
+      'the key of prototypes',
+      'type: Mesh\nname: m\nlabels: { __proto__: x }',
+      ':3:1: labels\\s+must not have the key "__proto__"',
+    ],
+    ['a wrong type', 'type: MeshTimout\nname: m', ':1:1: type: .* did you mean MeshTimeout\\?'],
+    ['a number', 'type: Mesh\nname: 5', ':2:1: name: must be a text; quote it'],
+  ])('say where, before anything is sent: %s', async (_, text, said) => {
+    await expect(readDocuments([folderWith({ 'a.yaml': text })], 'default')).rejects.toThrow(new RegExp(`a\\.yaml${said}`));
+  });
+
+  it('are UTF-8, whose mark at the beginning is left out', async () => {
+    const folder = folderWith({});
+    writeFileSync(join(folder, 'good.yaml'), '\ufefftype: Mesh\nname: m\n');
+    expect((await readDocuments([join(folder, 'good.yaml')], 'default')).map(({ name }) => name)).toEqual(['m']);
+    writeFileSync(join(folder, 'bad.yaml'), Buffer.from('type: Mesh\nname: \xff\n', 'latin1'));
+    await expect(readDocuments([folder], 'default')).rejects.toThrow(/bad\.yaml: is not UTF-8/);
+  });
+
   it('name every document at fault by file, line and column', async () => {
     const folder = folderWith({
       'bad.yaml': 'type: Mesh\nname: ok\n---\ntype: Nothing\nname: x\n---\nname: y\n',

@@ -3,11 +3,15 @@
 import { LineCounter, parseAllDocuments } from 'yaml';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { label } from '../resource/labels.ts';
+import { nearestKey } from '../resource/schema/nearest-key.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { readSources, type SourceText } from './document-sources.ts';
+import { readSources, shownName, type SourceText } from './document-sources.ts';
 import { fromKubernetes } from './kubernetes-document.ts';
+import { readableTypes } from './find.ts';
+import { problemText } from './problem-text.ts';
 import { pathSteps, SourceFile } from './position.ts';
+import { TOO_DEEP, unfitPart } from './unfit-part.ts';
 import { isObject } from '../resource/read-json.ts';
 
 export type ResourceDocument = {
@@ -28,7 +32,7 @@ export type ResourceDocument = {
  */
 export async function readDocuments(sources: readonly string[], defaultMesh: string): Promise<ResourceDocument[]> {
   const documents = parseDocuments(await readSources(sources), defaultMesh);
-  if (documents.length === 0) throw new MeridianError('invalid', `no resource found in ${sources.join(', ')}`);
+  if (documents.length === 0) throw new MeridianError('invalid', `no resource found in ${sources.map(shownName).join(', ')}`);
   return documents;
 }
 
@@ -45,14 +49,14 @@ export function parseDocuments(files: readonly SourceText[], defaultMesh: string
 function parseFile(content: string, name: string, defaultMesh: string, documents: ResourceDocument[], problems: string[]): void {
   const lines = new LineCounter();
   const file = new SourceFile(name, content);
-  const shownName = name === '-' ? 'standard input' : name;
+  const shown = shownName(name);
   for (const [index, document] of parseAllDocuments(content, { lineCounter: lines, uniqueKeys: true }).entries()) {
     const start = document.contents?.range?.[0] ?? document.range[0];
-    const place = `${shownName}:${String(lines.linePos(start).line)}`;
+    const place = `${shown}:${String(lines.linePos(start).line)}`;
     const [error] = document.errors;
     if (error !== undefined) {
       const { line = 1, col = 1 } = error.linePos?.[0] ?? {};
-      problems.push(`${shownName}:${String(line)}:${String(col)}: ${withoutPlace(firstLine(error.message))}`);
+      problems.push(`${shown}:${String(line)}:${String(col)}: ${faultOf(error)}`);
       continue;
     }
     let value: unknown;
@@ -63,11 +67,17 @@ function parseFile(content: string, name: string, defaultMesh: string, documents
       continue;
     }
     if (value === null || value === undefined) continue;
+    const unfit = unfitPart(value);
+    if (unfit !== null) {
+      const { line, column } = file.positionOf(index, unfit.field);
+      problems.push(problemText(`${shown}:${String(line)}:${String(column)}`, unfit.field, unfit.reason).trimStart());
+      continue;
+    }
     for (const { item, path } of itemsOf(value)) {
       const placeOf = (field: string): string => {
         const inItem = isObject(item) ? fieldIn(item, field) : field;
         const { line, column } = file.positionOf(index, [path, inItem].filter((part) => part !== '').join('.'));
-        return `${shownName}:${String(line)}:${String(column)}`;
+        return `${shown}:${String(line)}:${String(column)}`;
       };
       const itemPlace = path === '' ? place : placeOf('').replace(/:\d+$/, '');
       const read = toResource(item, { place: itemPlace, placeOf }, defaultMesh);
@@ -101,11 +111,20 @@ function toResource(
   if (typeof type !== 'string') return fault('type', 'must be given');
   const info = findType(type);
   if (info === undefined || info.path === '')
-    return fault('type', `${JSON.stringify(type)} is no resource type; \`meridian get --help\` lists them`);
+    return fault('type', `${JSON.stringify(type)} is no resource type; ${typeHint(type)}`);
+  if (typeof name === 'number' || typeof name === 'boolean') return fault('name', 'must be a text; quote it');
   if (typeof name !== 'string' || name === '') return fault('name', 'must be given');
   const mesh = info.scope === 'Global' ? '' : (given['mesh'] ?? defaultMesh);
   if (typeof mesh !== 'string') return fault('mesh', 'must be a text');
   return { ...where, info, mesh, name, body: { ...given, ...(info.scope === 'Mesh' && { mesh }) } };
+}
+
+function typeHint(type: string): string {
+  const near = nearestKey(
+    type,
+    readableTypes().map(({ name }) => name),
+  );
+  return near === null ? '`meridian get --help` lists them' : `did you mean ${near}?`;
 }
 
 /** Where a field of the REST body stands in the document as it was written. */
@@ -126,9 +145,10 @@ function rank({ info }: ResourceDocument): number {
   return info.name === 'Mesh' ? 0 : info.scope === 'Global' ? 1 : 2;
 }
 
-/** The parser says where; so do we, before the text. */
-function withoutPlace(text: string): string {
-  return text.replace(/ at line \d+, column \d+:?$/, '');
+/** The parser says where; so do we, before the text. Of its stack a person need not know. */
+function faultOf({ code, message }: { code: string; message: string }): string {
+  if (code === 'RESOURCE_EXHAUSTION') return TOO_DEEP;
+  return firstLine(message).replace(/ at line \d+, column \d+:?$/, '');
 }
 
 function firstLine(text: string): string {

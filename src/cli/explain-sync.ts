@@ -1,5 +1,6 @@
 // `meridian explain-sync TYPE NAME`: for each zone whether a resource goes there, under which name, and the rule that decided.
 import type { Command } from 'commander';
+import { pathPart } from './api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
 import { findOne, requireType } from './find.ts';
 import { addMeshOption, addOutputOption, isForPrograms, type MeshOptions, type OutputOptions } from './options.ts';
@@ -47,9 +48,9 @@ export function addExplainSync(program: Command): void {
 async function explainSync(typeName: string, name: string, { mesh, output, ...connection }: Options): Promise<void> {
   const info = requireType(typeName);
   const client = await connect(connection);
-  const found = await findOne(client, info, info.scope === 'Mesh' ? mesh : '', name);
-  const prefix = info.scope === 'Mesh' ? `/meshes/${encodeURIComponent(mesh)}` : '';
-  const sync = (await client.read(`${prefix}/${info.path}/${encodeURIComponent(found.name)}/_sync`)) as Sync;
+  const found = await findOne(client, info, mesh, name, { command: `explain-sync ${info.name}` });
+  const prefix = info.scope === 'Mesh' ? `/meshes/${pathPart(mesh)}` : '';
+  const sync = (await client.read(`${prefix}/${info.path}/${pathPart(found.name)}/_sync`)) as Sync;
   print(isForPrograms(output) ? serialize(sync, output) : describeSync(sync));
 }
 
@@ -63,7 +64,7 @@ export function describeSync({ resource, storedName, from, role, targets }: Sync
   for (const { to, reason, section, needs, problem } of targets) {
     lines.push(`${to}: ${reason} (${section})`);
     if (needs !== undefined) lines.push(`  needs ${needs}`);
-    if (problem !== undefined) lines.push(`  ${problem.kind}: ${problem.message}`);
+    if (problem !== undefined) lines.push(`  ${problem.kind}: ${problem.message.replaceAll('\n', '\n    ')}`);
   }
   return lines.join('\n');
 }

@@ -14,7 +14,7 @@ export function requireType(text: string): TypeInfo {
   if (info !== undefined && info.path !== '') return info;
   const near = nearestKey(
     text,
-    readable().flatMap(({ name, path }) => [path, name]),
+    readableTypes().flatMap(({ name, path }) => [path, name]),
   );
   const hint = near === null ? '' : ` Did you mean ${near}?`;
   throw new UsageError(`${JSON.stringify(text)} is no resource type.${hint}\nTypes, with their short names:\n${typeNames()}`);
@@ -23,7 +23,7 @@ export function requireType(text: string): TypeInfo {
 /** Plural names of all types, with short names, in lines of 80 columns. */
 export function typeNames(): string {
   const lines: string[] = [];
-  for (const { path, shortName } of readable()) {
+  for (const { path, shortName } of readableTypes()) {
     const name = shortName === null ? path : `${path} (${shortName})`;
     const last = lines.at(-1);
     if (last === undefined || last.length + name.length + 2 > WIDTH) lines.push(`  ${name}`);
@@ -34,15 +34,16 @@ export function typeNames(): string {
 
 /**
  * The one object of that stored name, else of that display name.
+ * @param command that asks, without the name: `inspect dataplane`
  * @param filter of a list, to choose among several of one display name: `filter[labels.kuma.io/zone]`
- * @throws MeridianError `not_found`, or UsageError with a list when several have the display name
+ * @throws MeridianError `not_found`, or UsageError with a command for each when several have the display name
  */
 export async function findOne(
-  client: ApiClient,
+  client: Pick<ApiClient, 'get' | 'list'>,
   info: TypeInfo,
   mesh: string,
   name: string,
-  filter: Record<string, string> = {},
+  { command, filter = {} }: { command: string; filter?: Record<string, string> },
 ): Promise<Item> {
   const inMesh = info.scope === 'Mesh' ? mesh : '';
   const stored = Object.keys(filter).length === 0 ? await client.get(info, inMesh, name) : undefined;
@@ -52,12 +53,13 @@ export async function findOne(
   const [only, ...others] = named;
   if (only !== undefined && others.length === 0) return only;
   if (only === undefined) throw notFound(info, mesh, name);
-  const names = named.map(
-    (item) => `  ${item.name}   zone: ${item.labels?.[label.zone] ?? '-'}   namespace: ${item.labels?.[label.namespace] ?? '-'}`,
-  );
-  throw new UsageError(
-    `several have the display name ${JSON.stringify(name)}; name one by its stored name, or its zone:\n${names.join('\n')}`,
-  );
+  const choices = named.map(({ name: stored, labels = {} }) => {
+    const { [label.zone]: zone = '-', [label.namespace]: namespace } = labels;
+    const where = `zone ${zone}${namespace === undefined ? '' : `, namespace ${namespace}`}`;
+    return `  meridian ${command} ${stored}${inMesh === '' ? '' : ` --mesh ${inMesh}`}   # ${where}`;
+  });
+  const said = `${String(named.length)} ${info.plural} have the display name ${JSON.stringify(name)}; name one as it is stored:`;
+  throw new UsageError([said, ...choices].join('\n'));
 }
 
 function notFound(info: TypeInfo, mesh: string, name: string): MeridianError {
@@ -69,6 +71,7 @@ function notFound(info: TypeInfo, mesh: string, name: string): MeridianError {
   );
 }
 
-function readable(): readonly TypeInfo[] {
+/** Those that have a path in the REST API. */
+export function readableTypes(): readonly TypeInfo[] {
   return resourceTypes.filter(({ path }) => path !== '');
 }

@@ -1,6 +1,7 @@
 // `meridian inspect dataplane NAME`: for each outbound and route the conf in force, and which policy set each value.
 import type { Command } from 'commander';
 import { typeOf } from '../resource/type-registry.ts';
+import { pathPart } from './api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
 import { describeEffective, type Effective } from './effective-text.ts';
 import { findOne } from './find.ts';
@@ -32,8 +33,8 @@ export function addInspectDataplane(inspect: Command): void {
 
 async function inspectDataplane(name: string, { mesh, output, outbound = '', ...connection }: Options): Promise<void> {
   const client = await connect(connection);
-  const found = await findOne(client, typeOf('Dataplane'), mesh, name);
-  const path = `/meshes/${encodeURIComponent(mesh)}/dataplanes/${encodeURIComponent(found.name)}/_effective`;
+  const found = await findOne(client, typeOf('Dataplane'), mesh, name, { command: 'inspect dataplane' });
+  const path = `/meshes/${pathPart(mesh)}/dataplanes/${pathPart(found.name)}/_effective`;
   const answer = (await readPages(client, path, 'outbounds')) as unknown as Effective;
   const outbounds = answer.outbounds.filter(({ kri }) => kri.includes(outbound));
   const asked = { ...answer, outbounds };

@@ -1,6 +1,7 @@
 // `meridian inspect policy TYPE NAME`: which proxies a policy touches and, where it touches none, why.
 import type { Command } from 'commander';
 import { MeridianError } from '../base/errors.ts';
+import { pathPart } from './api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
 import { findOne, requireType } from './find.ts';
 import { longName, shortName } from './kri-text.ts';
@@ -41,8 +42,8 @@ async function inspectPolicy(typeName: string, name: string, { mesh, output, ...
   if (info.policy === null)
     throw new MeridianError('invalid', `${info.name} is no policy, so it touches no proxies; name a type such as MeshTimeout`);
   const client = await connect(connection);
-  const found = await findOne(client, info, mesh, name);
-  const path = `/meshes/${encodeURIComponent(mesh)}/${info.path}/${encodeURIComponent(found.name)}/_reach`;
+  const found = await findOne(client, info, mesh, name, { command: `inspect policy ${info.name}` });
+  const path = `/meshes/${pathPart(mesh)}/${info.path}/${pathPart(found.name)}/_reach`;
   const reach = (await readPages(client, path, 'touched')) as unknown as Reach;
   print(isForPrograms(output) ? serialize(reach, output) : describeReach(reach, mesh, { wide: output === 'wide' }));
 }

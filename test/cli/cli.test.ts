@@ -105,6 +105,10 @@ describe('get', () => {
 
   it('chooses by label and zone, and says when there is nothing', async () => {
     expect((await run('get', 'meshtimeouts', '-A', '-l', 'team=payments', '-o', 'json')).stdout).toContain('"total": 1');
+    const totals = async (selector: string): Promise<string | undefined> =>
+      /"total": \d+/.exec((await run('get', 'mt', '-A', '-l', selector, '-o', 'json')).stdout)?.[0];
+    expect(await totals('team in (payments,nobody)')).toBe('"total": 1');
+    expect(await totals('!team')).toBe(await totals('team notin (payments,storefront)'));
     const { code, stdout, stderr } = await run('get', 'mt', '--mesh', 'shop', '--zone', 'east');
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toContain('no mesh timeouts');
@@ -128,13 +132,16 @@ describe('get', () => {
     await said(['get', 'meshtimeuts'], 2, 'Did you mean meshtimeouts?');
     await said(['get', 'mt', 'nosuch', '--mesh', 'shop'], 3, '`meridian get meshtimeouts -A`');
     await said(['get', 'mt', '--mesh', 'nosuch'], 3, '`meridian get meshes`');
+    await said(['get', 'mt', '--mesh', 'nosuch', '-w'], 3, '`meridian get meshes`');
+    await said(['get', 'mt', '..', '--mesh', 'shop'], 2, '".." is no name');
+    await said(['delete', 'mt', '', '--mesh', 'shop'], 2, '"" is no name');
     await said(['get', 'mt', '--address', 'http://127.0.0.1:1'], 4, '`meridian global run`');
-    await said(['get', 'mt', '-l', 'a>b'], 2, 'must be key=value');
+    await said(['get', 'mt', '-l', 'a>b'], 2, 'at character 2 there is ">"');
     await said(['get'], 2, "missing required argument 'type'");
   });
 
   it('watches until Ctrl-C', async () => {
-    const child = line.begin(['get', 'mt', '--mesh', 'shop', '-w']);
+    const child = line.begin(['get', 'mt', '--mesh', 'shop', '-w', '-l', 'team notin (payments),!hidden']);
     const { stdout } = child;
     if (stdout === null) throw new Error('no output');
     const rows = createInterface({ input: stdout })[Symbol.asyncIterator]();
@@ -146,6 +153,10 @@ describe('get', () => {
       }
     };
     await next(/^there +shop +slow/);
+    await line.run(['apply', '-f', '-'], { input: timeout('watched', '1s') });
+    await next(/^added +shop +watched/);
+    await line.run(['apply', '-f', '-'], { input: timeout('watched', '1s', 'labels: { hidden: "" }\n') });
+    await next(/^deleted +shop +watched/);
     await line.run(['apply', '-f', '-'], { input: timeout('watched', '1s') });
     await next(/^added +shop +watched/);
     await run('delete', 'mt', 'watched', '--mesh', 'shop');
@@ -183,6 +194,18 @@ describe('edit', () => {
     const { code, stderr } = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env });
     expect(code).toBe(1);
     expect(stderr).toContain('did you mean "requestTimeout"?');
+    const kept = readFileSync(/meridian apply -f (\S+)/.exec(stderr)?.[1] ?? '', 'utf8');
+    const [, number = ''] = /\.yaml:(\d+):\d+: spec\S+requestTimeuot/.exec(kept) ?? [];
+    expect(kept.split('\n')[Number(number) - 1]).toContain('requestTimeuot: 7s');
+  });
+
+  it('keeps the text when the editor fails later on, and takes an empty file as giving up', async () => {
+    await line.write('once.sh', '#!/bin/sh\ngrep -q "not accepted" "$1" && exit 1\nsed -i s/requestTimeout/mine/ "$1"\n', 0o700);
+    const { code, stderr } = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: './once.sh' } });
+    expect(code).toBe(1);
+    expect(readFileSync(/meridian apply -f (\S+)/.exec(stderr)?.[1] ?? '', 'utf8')).toContain('mine: 7s');
+    const emptied = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: 'truncate -s 0' } });
+    expect(emptied).toMatchObject({ code: 0, stdout: 'MeshTimeout shop/edited unchanged\n' });
   });
 });
 
@@ -257,6 +280,37 @@ describe('generate', () => {
     expect((await run('get', 'meshes', '--token-file', 'jo.token')).code).toBe(0);
     expect((await run('generate', 'zone-token', '--zone', 'East', '--valid-for', '1h')).code).toBe(1);
     expect((await run('generate', 'zone-token', '--zone', 'east')).code).toBe(2);
+  });
+
+  it('signs with a key from a file, and asks nobody', async () => {
+    await line.write('signing.pem', (await run('generate', 'signing-key', '--format', 'pem')).stdout);
+    const env = { MERIDIAN_ADDRESS: 'http://127.0.0.1:1' };
+    const args = ['generate', 'user-token', '--name', 'jo', '--group', 'mesh-system:admin', '--valid-for', '1h'];
+    const signed = await line.run([...args, '--signing-key-path', 'signing.pem', '--kid', '2'], { env });
+    expect(signed).toMatchObject({ code: 0, stderr: '' });
+    expect(claimsOf(signed.stdout)).toMatchObject({ Name: 'jo', Groups: ['mesh-system:admin'] });
+    expect((await run('generate', 'public-key', '--signing-key-path', 'signing.pem')).stdout).toMatch(
+      /^-----BEGIN RSA PUBLIC KEY-----\n/,
+    );
+    expect(Buffer.from((await run('generate', 'signing-key')).stdout, 'base64').toString()).toMatch(
+      /^-----BEGIN RSA PRIVATE KEY-----\n/,
+    );
+  });
+
+  it('says what is missing to sign without a control plane', async () => {
+    const args = ['generate', 'user-token', '--name', 'jo', '--valid-for', '1h'];
+    const said = async (more: string[], code: number, text: string): Promise<void> => {
+      const outcome = await run(...args, ...more);
+      expect([outcome.code, outcome.stdout, outcome.stderr]).toEqual([code, '', expect.stringContaining(text)]);
+    };
+    await said(['--kid', '2'], 2, 'give --signing-key-path and --kid together');
+    await said(['--signing-key-path', 'none.pem'], 2, 'give --signing-key-path and --kid together');
+    await said(['--signing-key-path', 'none.pem', '--kid', '2'], 1, 'none.pem cannot be read (ENOENT)');
+    await said(['--signing-key-path', 'a.pem', '--kid', '2', '--address', 'http://127.0.0.1:1'], 2, 'leave out the options');
+    await line.write('no-key.pem', 'hush');
+    const { stderr } = await run(...args, '--signing-key-path', 'no-key.pem', '--kid', '2');
+    expect(stderr).toContain('`meridian generate signing-key --format pem` prints one');
+    expect(stderr).not.toContain('hush');
   });
 
   it('makes a certificate that its own file lets a client trust, and a key for one reader', async () => {

@@ -39,7 +39,7 @@ async function deleteOne(type: string, name: string, { mesh, ignoreNotFound = fa
   const client = await connect(connection);
   const info = requireType(type);
   try {
-    const found = await findOne(client, info, mesh, name);
+    const found = await findOne(client, info, mesh, name, { command: `delete ${info.name}` });
     await client.delete(info, found.mesh ?? '', found.name);
     print(`deleted ${info.name} ${found.mesh === undefined ? '' : `${found.mesh}/`}${found.name}`);
   } catch (error) {

@@ -35,33 +35,39 @@ export function addEditCommand(program: Command): void {
 
 async function edit(client: ApiClient, typeName: string, name: string, mesh: string): Promise<void> {
   const info = requireType(typeName);
-  const { name: storedName, mesh: inMesh = '' } = await findOne(client, info, mesh, name);
+  const { name: storedName, mesh: inMesh = '' } = await findOne(client, info, mesh, name, { command: `edit ${info.name}` });
   const found = await client.getTagged(info, inMesh, storedName);
   if (found === undefined) throw new MeridianError('not_found', `${info.name} ${name} was deleted just now`);
   const about = `${info.name} ${inMesh === '' ? '' : `${inMesh}/`}${storedName}`;
   const original = stringify(editable(found.item));
   const file = await EditedFile.create(`${storedName.slice(0, 100)}.yaml`);
   let text = original;
-  let problems: string[] = [];
+  let shown: { file: string; path: string; problems: string[] } | undefined;
   for (;;) {
-    const edited = withoutComments(await file.edit(withComments(text, about, problems)));
-    if (edited === original) {
+    const written = await file.edit(withComments(text, about, shown)).catch(async (error: unknown) => {
+      if (text !== original) throw kept(file, error);
+      await file.remove();
+      throw error;
+    });
+    const edited = withoutComments(written);
+    if (edited === original || edited.trim() === '') {
       await file.remove();
       print(`${about} unchanged`);
       return;
     }
     // Whoever closes the editor without mending it has given up.
-    if (problems.length > 0 && edited === text) throw kept(file, new MeridianError('invalid', problems.join('\n')));
+    if (shown !== undefined && edited === text) throw kept(file, new MeridianError('invalid', 'nothing of that was mended'));
     text = edited;
     try {
-      const warnings = await store(client, readOne(text, file.path, { info, mesh: inMesh, name: storedName }), found.etag);
+      // With its comments, so that places are those of the file.
+      const warnings = await store(client, readOne(written, file.path, { info, mesh: inMesh, name: storedName }), found.etag);
       await file.remove();
       print(`${about} updated`);
       for (const warning of warnings) note(`warning: ${warning}`);
       return;
     } catch (error) {
       if (!(error instanceof MeridianError) || error.code !== 'invalid') throw kept(file, error);
-      problems = error.message.split('\n');
+      shown = { file: written, path: file.path, problems: error.message.split('\n') };
       note(error.message);
     }
   }
