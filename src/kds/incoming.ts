@@ -1,6 +1,6 @@
 // One response of a peer as this side may see it: read, rewritten by the rules, checked. Pure; what is wrong with a resource
 // becomes a refusal that names it, and the others go on (engine 15).
-import { messageOf, type Violation } from '../base/errors.ts';
+import { MeridianError, messageOf, type Violation } from '../base/errors.ts';
 import { decodeKumaResource, wireVersion, type WireResource } from '../resource/codec.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
@@ -34,7 +34,9 @@ export function readResponse(info: TypeInfo, response: DeltaResponse, rules: Rec
   const refusals: Refusal[] = [];
   for (const { name: wireName, resource: bytes } of response.resources) {
     try {
-      const resource = rules.rewrite(decodeKumaResource(info, bytes), info);
+      const sent = decodeKumaResource(info, bytes);
+      requireOneName(wireName, sent);
+      const resource = rules.rewrite(sent, info);
       if (!rules.inScope(resource, info)) continue;
       const violations = [...keyViolations(info, resource), ...validate(info, resource)];
       if (violations.length === 0) resources.set(keyText(resource), { ...resource, version: wireVersion(bytes) });
@@ -54,6 +56,16 @@ export function readResponse(info: TypeInfo, response: DeltaResponse, rules: Rec
   // What is removed and brought again in a form that is refused stays as it is stored (kds-wire 6.2.1).
   for (const refusal of refusals) removed.delete(keyText(refusal));
   return { resources, removed, refusals };
+}
+
+/** Versions, removals and refusals go by the name on the wire: a row of another name would be resumed and pruned as that one. */
+function requireOneName(wireName: string, { name, mesh }: WireResource): void {
+  if (wireName === `${name}.${mesh}`) return;
+  const inside = JSON.stringify(`${name}.${mesh}`);
+  throw new MeridianError(
+    'invalid',
+    `Resource.name must be ${inside}, as the resource itself says; it is ${JSON.stringify(wireName)}`,
+  );
 }
 
 /** What no row of the type may be called: a lookup of a name that is no text fails for all others with it (pain 11062). */
