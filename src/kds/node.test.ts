@@ -52,6 +52,15 @@ describe('node metadata', () => {
     });
   });
 
+  it('is kept for each stream and stored for people, and so reads as empty where it is too large for that', () => {
+    const long = 'x'.repeat(1_000_000);
+    const kumaCp = { version: long, gitTag: long, gitCommit: long, buildDate: long };
+    const features = [...Array.from({ length: 100_000 }, String), long];
+    const read = peerNodeOf({ version: { kumaCp }, config: long, 'control-plane-id': long, features });
+    expect(JSON.stringify(read).length).toBeLessThan(10_000);
+    expect(read).toMatchObject({ ...EMPTY, features: expect.any(Array) as string[] });
+  });
+
   it('of a Kuma peer is read whole', () => {
     const kumaCp = { version: '3.0.0', gitTag: 'v3.0.0', gitCommit: 'abc', buildDate: '2026-01-01' };
     const metadata = { version: { kumaCp }, config: '{}', 'control-plane-id': 'kuma-1', features: ['zone-token'] };

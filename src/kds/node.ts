@@ -22,7 +22,13 @@ export function nodeMetadata(node: OwnNode, resume: boolean): JsonObject {
   };
 }
 
-/** Metadata as a peer sent it; whatever is missing or of another type reads as empty. */
+/** Characters of a configuration; a control plane of Kuma has 20,000. */
+const LONGEST_CONFIG = 100_000;
+/** Characters of any other text. */
+const LONGEST_TEXT = 200;
+const MOST_FEATURES = 100;
+
+/** Metadata as a peer sent it; whatever is missing, of another type or too long to be kept reads as empty. */
 export function peerNodeOf(metadata: JsonObject): PeerNode {
   const kumaCp = objectOf(objectOf(metadata['version'])['kumaCp']);
   const features = metadata['features'];
@@ -33,12 +39,17 @@ export function peerNodeOf(metadata: JsonObject): PeerNode {
       gitCommit: textOf(kumaCp['gitCommit']),
       buildDate: textOf(kumaCp['buildDate']),
     },
-    config: textOf(metadata['config']),
+    config: textOf(metadata['config'], LONGEST_CONFIG),
     instanceId: textOf(metadata['control-plane-id']),
-    features: Array.isArray(features) ? features.filter((value) => typeof value === 'string') : [],
+    features: Array.isArray(features)
+      ? features
+          .slice(0, MOST_FEATURES)
+          .map((name) => textOf(name))
+          .filter(Boolean)
+      : [],
   };
 }
 
-function textOf(value: Json | undefined): string {
-  return typeof value === 'string' ? value : '';
+function textOf(value: Json | undefined, longest = LONGEST_TEXT): string {
+  return typeof value === 'string' && value.length <= longest ? value : '';
 }
