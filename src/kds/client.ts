@@ -24,6 +24,8 @@ import { consume, serve } from './session.ts';
 
 /** Kuma's period until the global answers with another (kds-wire 2.5). */
 const HEALTH_CHECK_MS = 300_000;
+/** A day; a timer of 25 days would end at once. */
+const LONGEST_CHECK_MS = 86_400_000;
 /** A call that must be answered at once, or the connection is no good. */
 const ANSWER_MS = 10_000;
 /** What only a person can change is not tried again all the time. */
@@ -210,7 +212,7 @@ class Connection {
     for (let last = first; ;) {
       const { failure, intervalMs } = last;
       const wait = failure !== null ? checkAgainMs : intervalMs > 0 ? intervalMs : HEALTH_CHECK_MS;
-      await delay(wait, undefined, { signal: this.#signal, ref: false });
+      await delay(Math.min(wait, LONGEST_CHECK_MS), undefined, { signal: this.#signal, ref: false });
       last = await this.healthCheck();
       if (first.failure !== null && last.isMeridian) throw new Error('global is Meridian after all; connecting anew to resume');
     }
@@ -273,6 +275,7 @@ class Connection {
         zones: null,
         maxMessageBytes,
         send: (message) => call.write(message),
+        hasRoom: () => !call.writableNeedDrain,
         fail: (error) => call.destroy(error),
         observe,
         log,

@@ -35,6 +35,8 @@ export type SenderOptions = {
   readonly zones: ZoneRegistry | null;
   readonly maxMessageBytes: number;
   readonly send: (message: Buffer) => void;
+  /** False while messages of this stream wait in this process: changes wait in the log then, until `drained` is called. */
+  readonly hasRoom?: () => boolean;
   /** Ends the stream: the peer connects anew, and resumes. */
   readonly fail: (error: Error) => void;
   readonly observe: SyncObserver;
@@ -53,6 +55,8 @@ type Active = {
   /** The full state was larger than a message when it was last tried, and people were told. */
   isTooLarge: boolean;
   watch?: NodeJS.Timeout;
+  /** One for all that was refused: it is tried again together. */
+  retry?: NodeJS.Timeout | undefined;
 };
 
 export class Sender {
@@ -60,7 +64,6 @@ export class Sender {
   readonly #active = new Map<string, Active>();
   readonly #dirty = new Set<string>();
   readonly #stop: () => void;
-  readonly #timers = new Set<NodeJS.Timeout>();
   #features: readonly string[] = [];
   #nonce = 0;
   #admitted = false;
@@ -92,17 +95,18 @@ export class Sender {
     return [...this.#active].filter(([, { subscription }]) => subscription?.isBehind === true).map(([type]) => type);
   }
 
+  /** The stream takes messages again. */
+  drained(): void {
+    this.#schedule();
+  }
+
   /** Ends the work for this stream and lets go of all slots. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
     this.#stop();
     this.#leave?.();
-    for (const timer of this.#timers) clearTimeout(timer);
-    for (const { subscription, watch } of this.#active.values()) {
-      clearTimeout(watch);
-      subscription?.close();
-    }
+    for (const active of this.#active.values()) letGo(active);
     this.#active.clear();
   }
 
@@ -114,8 +118,7 @@ export class Sender {
       observe({ kind: 'node', peer, streamId, node: peerNode });
     }
     const before = this.#active.get(typeUrl);
-    clearTimeout(before?.watch);
-    before?.subscription?.close();
+    if (before !== undefined) letGo(before);
     const log = changelog.logOf(typeUrl);
     if (log === undefined) this.#requireFewUnknown(typeUrl);
     const resumes = node.metadata !== undefined && isResume(node.metadata);
@@ -186,13 +189,12 @@ export class Sender {
   }
 
   #retryLater(type: string, active: Active): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      if (this.#active.get(type) !== active) return;
+    if (active.retry !== undefined) return;
+    active.retry = setTimeout(() => {
+      active.retry = undefined;
       active.subscription?.retry();
       this.#respond(type, active);
     }, active.retryMs).unref();
-    this.#timers.add(timer);
     active.retryMs = Math.min(active.retryMs * 2, RETRY_MOST_MS);
   }
 
@@ -237,6 +239,10 @@ export class Sender {
 
   #respond(type: string, active: Active): void {
     if (this.#closed || active.nonce !== '') return;
+    if (this.#options.hasRoom?.() === false) {
+      this.#dirty.add(type);
+      return;
+    }
     const draft = nextDraft(active);
     this.#tellWithheld(type, active);
     if (draft === null) return;
@@ -292,6 +298,12 @@ export class Sender {
     for (const [name, reason] of news.slice(0, 10))
       log.warn({ type, name, reason }, 'the peer cannot take this resource; it is withheld');
   }
+}
+
+function letGo({ subscription, watch, retry }: Active): void {
+  clearTimeout(watch);
+  clearTimeout(retry);
+  subscription?.close();
 }
 
 /** A type that this side does not provide gets one empty response (kds-wire 2.3). */

@@ -222,6 +222,7 @@ export class KdsServer {
   }
 
   async #send({ call, zone, streamId, log, end }: Stream): Promise<void> {
+    const stream = call as unknown as Duplex;
     const { changelog, zones, maxMessageBytes, observe } = this.#options;
     const sender = new Sender({
       peer: zone,
@@ -231,7 +232,8 @@ export class KdsServer {
       firstStates: this.#firstStates,
       zones,
       maxMessageBytes,
-      send: (message) => call.write(message),
+      send: (message) => stream.write(message),
+      hasRoom: () => !stream.writableNeedDrain,
       fail: end,
       observe,
       log,
@@ -239,7 +241,7 @@ export class KdsServer {
     });
     this.#senders.set(sender, zone);
     try {
-      await serve(call as unknown as Duplex, sender);
+      await serve(stream, sender);
     } finally {
       this.#senders.delete(sender);
     }

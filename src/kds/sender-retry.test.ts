@@ -1,0 +1,78 @@
+// What a peer refuses is tried again on one timer per type, however many responses it has refused before.
+import { afterEach, expect, it, vi } from 'vitest';
+import { createLogger } from '../base/log.ts';
+import { decodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
+import { Changelog } from './changelog.ts';
+import { FirstStates } from './first-states.ts';
+import { globalSendRules } from './rules.ts';
+import { Sender } from './sender.ts';
+import type { Resource } from '../resource/types.ts';
+import type { Source } from './ports.ts';
+
+afterEach(() => vi.useRealTimers());
+
+function meshTimeout(name: string): Resource {
+  const time = new Date(0);
+  const key = { type: 'MeshTimeout', mesh: 'default', name };
+  const content = { labels: {}, spec: {}, status: {}, owner: null, syncVersion: null };
+  return { ...key, ...content, version: 0, creationTime: time, modificationTime: time };
+}
+
+/** Rows that come one by one, each told of at once. */
+function growingSource(): { source: Source; add: (name: string) => void } {
+  const rows = new Map<string, Resource>();
+  let wake = Promise.withResolvers<string>();
+  const source: Source = {
+    list: (type) => Promise.resolve([...rows.values()].filter((row) => row.type === type)),
+    getMany: (keys) => Promise.resolve(keys.map(({ name }) => rows.get(name)).filter((row) => row !== undefined)),
+    async *changes() {
+      yield { kind: 'all' };
+      for (;;) yield { kind: 'keys', keys: [{ type: 'MeshTimeout', mesh: 'default', name: await wake.promise }] };
+    },
+    mark: () => Promise.resolve(),
+  };
+  const add = (name: string): void => {
+    rows.set(name, meshTimeout(name));
+    const { resolve } = wake;
+    wake = Promise.withResolvers();
+    resolve(name);
+  };
+  return { source, add };
+}
+
+it('sends what was refused once an interval, and no more often the more was refused', async () => {
+  vi.useFakeTimers();
+  const { source, add } = growingSource();
+  const log = createLogger('silent');
+  const changelog = new Changelog(source, globalSendRules(), log);
+  void changelog.run(new AbortController().signal);
+  await changelog.ready;
+  const request: DeltaRequest = {
+    ...{ node: { id: 'z', metadata: { features: ['hash-suffix'] } }, typeUrl: 'MeshTimeout', subscribe: ['*'], unsubscribe: [] },
+    ...{ initialResourceVersions: new Map(), responseNonce: '', errorDetail: null },
+  };
+  let sent = 0;
+  const sender = new Sender({
+    ...{ peer: 'east', streamId: 's', identifier: 'global', changelog, firstStates: new FirstStates(), zones: null, log },
+    ...{ maxMessageBytes: 100_000, now: () => 0, fail: () => undefined, observe: () => undefined },
+    send(message) {
+      sent += 1;
+      const errorDetail = { code: 0, message: 'no', details: [] };
+      const { nonce } = decodeDeltaResponse(message);
+      sender.handle({ ...request, node: { id: 'z' }, responseNonce: nonce, errorDetail });
+    },
+  });
+  sender.handle(request);
+  await vi.advanceTimersByTimeAsync(1);
+  for (let i = 0; i < 50; i += 1) {
+    add(`t${String(i)}`);
+    await vi.advanceTimersByTimeAsync(1);
+  }
+  expect(sent).toBe(51);
+  // After 5, 10, 20, 40, 80, 160 and 300 seconds, and every 300 from then on.
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  expect(sent - 51).toBeLessThan(20);
+  expect(sent - 51).toBeGreaterThan(10);
+  sender.close();
+  expect(vi.getTimerCount()).toBe(0);
+});
