@@ -1,6 +1,14 @@
 // PGlite has no lock of its own: two processes on one folder lose acknowledged rows (engine 24). A file beside it is ours.
-import { readFile, rm, writeFile } from 'node:fs/promises';
+// Invariant: the file is never seen without its owner, so nobody takes a lock that is being made for one that was left.
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { MeridianError } from '../base/errors.ts';
+
+/** What this process holds: its number alone does not say, as in a container every process has the number of the one before. */
+const held = new Set<string>();
+
+/** @property host '' in a file of an earlier version */
+type Owner = { readonly pid: number; readonly host: string };
 
 /**
  * Takes the lock of a folder; one that a dead process left is taken over.
@@ -9,21 +17,85 @@ import { MeridianError } from '../base/errors.ts';
  */
 export async function lockFolder(path: string): Promise<() => Promise<void>> {
   const file = `${path}.lock`;
-  for (let attempt = 0; attempt < 5; attempt += 1) {
-    try {
-      await writeFile(file, String(process.pid), { flag: 'wx' });
-      return async () => rm(file, { force: true });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
-    const pid = Number(await readFile(file, 'utf8').catch(() => ''));
-    if (Number.isInteger(pid) && pid > 0 && isAlive(pid)) {
-      const text = `the embedded store in ${path} is in use by process ${String(pid)}: stop it, or set store.embedded.path to another folder`;
-      throw new MeridianError('config', text);
-    }
-    await rm(file, { force: true });
+  if (held.has(file)) throw inUse(path, file, { pid: process.pid, host: hostname() });
+  held.add(file);
+  try {
+    await take(path, file);
+  } catch (error) {
+    held.delete(file);
+    throw error;
   }
-  throw new MeridianError('config', `cannot lock the embedded store: remove ${file} if no Meridian runs on it`);
+  return async () => {
+    await rm(file, { force: true });
+    held.delete(file);
+  };
+}
+
+async function take(path: string, file: string): Promise<void> {
+  const mine = `${file}.${String(process.pid)}`;
+  const taking = `${file}.taking`;
+  await writeFile(mine, `${String(process.pid)} ${hostname()}`);
+  try {
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      if (await succeeds(link(mine, file), 'EEXIST')) return;
+      const left = await leftIn(file, path);
+      if (left === null) continue;
+      // One takes over at a time, and only what it has looked at: never what another has made since.
+      if (!(await succeeds(link(mine, taking), 'EEXIST'))) {
+        await leftIn(taking, path);
+        continue;
+      }
+      try {
+        if ((await textOf(file)) !== left) continue;
+        await rename(mine, file);
+        return;
+      } finally {
+        await rm(taking, { force: true });
+      }
+    }
+  } finally {
+    await rm(mine, { force: true });
+  }
+  throw new MeridianError('config', `cannot lock the embedded store: remove ${file} and ${taking} if no Meridian runs on it`);
+}
+
+/** What a process that is gone left in the file; null where there is none. @throws MeridianError where the process is there */
+async function leftIn(file: string, path: string): Promise<string | null> {
+  const text = await textOf(file);
+  const owner = text === null ? null : ownerOf(text);
+  if (owner !== null && isThere(owner)) throw inUse(path, file, owner);
+  return text;
+}
+
+async function textOf(file: string): Promise<string | null> {
+  return await readFile(file, 'utf8').catch(() => null);
+}
+
+/** False where the step fails with `code`; other failures are thrown. */
+async function succeeds(step: Promise<void>, code: string): Promise<boolean> {
+  try {
+    await step;
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== code) throw error;
+    return false;
+  }
+}
+
+function ownerOf(text: string): Owner | null {
+  const [pid, host = ''] = text.split(' ');
+  return Number.isInteger(Number(pid)) && Number(pid) > 0 ? { pid: Number(pid), host } : null;
+}
+
+/** One with the number of this process is it, and gone, where it had this host: what this process holds is not looked at. */
+function isThere({ pid, host }: Owner): boolean {
+  return pid === process.pid ? host !== hostname() : isAlive(pid);
+}
+
+function inUse(path: string, file: string, { pid, host }: Owner): MeridianError {
+  const who = `process ${String(pid)}${host === '' ? '' : ` of ${host}`}`;
+  const remedy = `stop it, or set store.embedded.path to another folder; if it does not run any more, remove ${file}`;
+  return new MeridianError('config', `the embedded store in ${path} is in use by ${who}: ${remedy}`);
 }
 
 function isAlive(pid: number): boolean {

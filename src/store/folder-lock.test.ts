@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { lockFolder } from './folder-lock.ts';
+
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'meridian-lock-'));
+  path = join(folder, 'pg');
+});
+
+afterEach(async () => rm(folder, { recursive: true }));
+
+it('is given to one of many who want it in the same moment, and to another when it was given back', async () => {
+  const tries = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(path)));
+  const given = tries.filter((one) => one.status === 'fulfilled');
+  expect(given).toHaveLength(1);
+  await given[0]?.value();
+  const unlock = await lockFolder(path);
+  await unlock();
+  expect(await readdir(folder)).toEqual([]);
+});
+
+/** Tries to lock when it is told to, says whether it has, and stays until its input ends. */
+const CONTENDER = `
+  const { lockFolder } = await import(process.argv[1]);
+  process.stdout.write('r');
+  process.stdin.once('data', () => lockFolder(process.argv[2]).then(() => process.stdout.write('1'), () => process.stdout.write('0')));
+`;
+
+it('is taken over by one alone of the processes that find it left behind', async () => {
+  for (let round = 0; round < 4; round += 1) {
+    const left = join(folder, `pg-${String(round)}`);
+    await writeFile(`${left}.lock`, '4194303');
+    const module = join(import.meta.dirname, 'folder-lock.ts');
+    const contenders = Array.from({ length: 4 }, () =>
+      spawn(process.execPath, ['--input-type=module', '-e', CONTENDER, module, left]),
+    );
+    await Promise.all(contenders.map(({ stdout }) => once(stdout, 'data')));
+    const answers = contenders.map(async ({ stdout, stdin }) => {
+      const answer = once(stdout, 'data') as Promise<Buffer[]>;
+      stdin.write('go');
+      return String((await answer)[0]);
+    });
+    expect((await Promise.all(answers)).filter((answer) => answer === '1')).toHaveLength(1);
+    for (const { stdin } of contenders) stdin.end();
+    await Promise.all(contenders.map((contender) => once(contender, 'exit')));
+  }
+});
+
+it('names its process from the first moment that it can be seen', async () => {
+  const looks: string[] = [];
+  const look = async (): Promise<void> => {
+    while (looks.length === 0) {
+      const text = await readFile(`${path}.lock`, 'utf8').catch(() => null);
+      if (text !== null) looks.push(text);
+    }
+  };
+  const looking = look();
+  const unlock = await lockFolder(path);
+  await looking;
+  expect(looks[0]).toContain(String(process.pid));
+  await unlock();
+});
+
+it('is taken over from a process that had the number of this one: in a container that is started again every one has', async () => {
+  await writeFile(`${path}.lock`, `${String(process.pid)} ${hostname()}`);
+  const unlock = await lockFolder(path);
+  await expect(lockFolder(path)).rejects.toMatchObject({ code: 'config' });
+  await unlock();
+});
+
+it('is not taken from a process of that number in another container', async () => {
+  await writeFile(`${path}.lock`, `${String(process.pid)} another-container`);
+  await expect(lockFolder(path)).rejects.toThrow(/another-container.*remove/);
+  expect(await readdir(folder)).toEqual(['pg.lock']);
+});
