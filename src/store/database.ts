@@ -9,11 +9,14 @@ import { readFileSync } from 'node:fs';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { lockFolder } from './folder-lock.ts';
+import { isReadOnly } from './unavailable.ts';
 
 /** How long a connection that must not be lost unnoticed stays silent, and how long its answer may take. */
 const PING_MS = 10_000;
 /** A statement that takes longer is given up: the connection may be gone. */
 const QUERY_MS = 120_000;
+/** How long a statement waits for a row that another transaction holds: all writes that were combined with it wait too. */
+const LOCK_MS = 5_000;
 
 export type PostgresConfig = {
   readonly type: 'postgres';
@@ -98,6 +101,7 @@ function openPostgres(config: PostgresConfig, log: Logger): Database {
     connectionTimeoutMillis: config.connectionTimeout * 1000,
     keepAlive: true,
     query_timeout: QUERY_MS,
+    lock_timeout: LOCK_MS,
     application_name: 'meridian',
     ssl: tlsOf(config.tls),
   };
@@ -106,7 +110,15 @@ function openPostgres(config: PostgresConfig, log: Logger): Database {
   pool.on('error', (error) => log.debug({ reason: error.message }, 'an idle database connection ended'));
   // One in use tells its query too; without a listener it would take the process along.
   pool.on('connect', (client) => void client.on('error', () => undefined));
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  // A session keeps the mode it began in: those from before a refused write are not used again, as the server may take writes since.
+  let generation = 0;
+  const generations = new WeakMap<pg.PoolClient, number>();
+  pool.on('connect', (client) => void generations.set(client, generation));
+  pool.on('release', (_error, client) => void (generations.get(client) !== generation && client.end()));
+  const db = new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool }),
+    log: (event) => void (event.level === 'error' && isReadOnly(event.error) && (generation += 1)),
+  });
   return {
     kind: 'postgres',
     db,
@@ -149,15 +161,27 @@ function openPostgres(config: PostgresConfig, log: Logger): Database {
   };
 }
 
-/** Resolves when the signal aborts; rejects when the server does not answer: a connection that is gone may be silent about it. */
+/** The rows of a statement that is answered at once or never: a connection that is gone may be silent about it. */
+export async function answerOf<T extends pg.QueryResultRow>(
+  client: pg.Client,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<T[]> {
+  const silent = Promise.withResolvers<never>();
+  const timer = setTimeout(() => silent.reject(new Error('the database does not answer on this connection')), PING_MS).unref();
+  try {
+    return (await Promise.race([client.query<T>(text, [...values]), silent.promise])).rows;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Resolves when the signal aborts; rejects when the server does not answer. */
 export async function pingUntilLost(client: pg.Client, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await delay(PING_MS, undefined, { signal, ref: false }).catch(() => undefined);
     if (signal.aborted) return;
-    const silent = new Promise<never>((_, reject) => {
-      setTimeout(() => reject(new Error('the database does not answer on this connection')), PING_MS).unref();
-    });
-    await Promise.race([client.query('select 1'), silent]);
+    await answerOf(client, 'select 1');
   }
 }
 

@@ -23,6 +23,8 @@ export async function migrationStatus({ db }: Database): Promise<MigrationStatus
 export async function migrate({ db }: Database, { log }: { log: Logger }): Promise<string[]> {
   const done: string[] = [];
   await db.transaction().execute(async (tx) => {
+    // However long another migration or a statement on the table takes.
+    await sql`set local lock_timeout = 0`.execute(tx);
     await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
     await sql`create table if not exists meridian_migrations (name text primary key, applied_at timestamp not null default (now() at time zone 'utc'))`.execute(
       tx,

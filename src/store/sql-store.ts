@@ -1,12 +1,13 @@
 // The `resources` table as a ResourceStore, the same statements on PostgreSQL and on PGlite.
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
+import type { Client } from 'pg';
 import type { Logger } from '../base/log.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { CHANNEL, ChangeFeed } from './change-feed.ts';
 import { CombinedReader } from './combined-reader.ts';
 import { CombinedWriter } from './combined-writer.ts';
-import { pingUntilLost, type Database } from './database.ts';
+import { answerOf, pingUntilLost, type Database } from './database.ts';
 import { SharedCalls } from './shared-calls.ts';
 import { OwnWrites, type WrittenRow } from './own-writes.ts';
 import { columns, labelsOf, outlineColumns, ownerOf, resourceOf, type OutlineRow, type Row } from './resource-row.ts';
@@ -25,6 +26,9 @@ import type {
 import { StoreHealth } from './store-health.ts';
 import { isUnavailable } from './unavailable.ts';
 import { canExist, isOneStatement, requireFence, runWrites } from './write-batch.ts';
+
+/** How long after the last attempt to lead the next is made. */
+const LEAD_AGAIN_MS = 1_000;
 
 export class SqlStore implements ResourceStore {
   readonly #database: Database;
@@ -177,13 +181,16 @@ export class SqlStore implements ResourceStore {
         if (signal.aborted) return;
         if (!isUnavailable(error)) throw error;
       }
-      await delay(1_000, undefined, { signal }).catch(() => undefined);
+      await delay(LEAD_AGAIN_MS, undefined, { signal }).catch(() => undefined);
     }
   }
 
   async ping(): Promise<void> {
-    await this.#try(() => sql`select 1`.execute(this.#database.db));
-    if (!this.#health.takesWrites) await this.#health.watch('write', () => this.#tryWrite());
+    // On for a standby too, so that one is found before it refuses a write.
+    const { rows } = await this.#try(() =>
+      sql<{ read_only: string }>`select current_setting('transaction_read_only') as read_only`.execute(this.#database.db),
+    );
+    if (rows[0]?.read_only === 'on' || !this.#health.takesWrites) await this.#health.watch('write', () => this.#tryWrite());
   }
 
   async close(): Promise<void> {
@@ -202,11 +209,12 @@ export class SqlStore implements ResourceStore {
     client.on('error', () => lost.abort());
     client.on('end', () => lost.abort());
     try {
-      const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock(hashtextextended($1, 0)) as held', [
-        name,
-      ]);
-      if (rows[0]?.held !== true) return;
       const lease = AbortSignal.any([signal, lost.signal]);
+      // While another process leads, the same session asks again: a connection is dear to the server, a question is not.
+      while (!(await takesLock(client, name))) {
+        await delay(LEAD_AGAIN_MS, undefined, { signal: lease }).catch(() => undefined);
+        if (lease.aborted) return;
+      }
       void pingUntilLost(client, lease).catch(() => lost.abort());
       await task(lease);
     } finally {
@@ -225,6 +233,9 @@ export class SqlStore implements ResourceStore {
     await trial.catch((error: unknown) => {
       if (error !== undo) throw error;
     });
+    // What is taken back notifies nobody. A queue that was full is shortened by no one but who looks at it, and nobody waits for the mark.
+    await sql`select pg_notification_queue_usage()`.execute(this.#database.db);
+    await this.mark('trial');
   }
 
   async #try<T>(run: () => Promise<T>): Promise<T> {
@@ -242,6 +253,12 @@ export class SqlStore implements ResourceStore {
     const { rows } = await this.#try(() => query.execute(this.#database.db));
     return (rows as Row[]).map(resourceOf);
   }
+}
+
+async function takesLock(client: Client, name: string): Promise<boolean> {
+  const text = 'select pg_try_advisory_lock(hashtextextended($1, 0)) as held';
+  const [row] = await answerOf<{ held: boolean }>(client, text, [name]);
+  return row?.held === true;
 }
 
 const SUCCESSES: ReadonlySet<string> = new Set(['created', 'updated', 'deleted']);

@@ -18,7 +18,7 @@ it('tells of a database that is away, and that it is back, once each', async () 
   expect(lines).toEqual(['the database does not answer', 'the database answers again']);
 });
 
-it.each(['53100', '25006'])('takes no writes after %s until one is stored, whatever is read', async (code) => {
+it.each(['53100', '25006', '54000'])('takes no writes after %s until one is stored, whatever is read', async (code) => {
   const health = new StoreHealth(pino({ level: 'silent' }));
   await expect(health.watch('write', failing(code))).rejects.toMatchObject({ code: 'unavailable' });
   await health.watch('read', working);

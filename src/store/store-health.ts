@@ -2,7 +2,7 @@
 // works again, and asked by readiness.
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { isNoAnswer, takesNoWrites } from './unavailable.ts';
+import { isHeld, isNoAnswer, takesNoWrites } from './unavailable.ts';
 
 export class StoreHealth {
   readonly #log: Logger;
@@ -13,14 +13,15 @@ export class StoreHealth {
     this.#log = log;
   }
 
-  /** False from a write that found no room, or a read-only database, until a write is stored. */
+  /** False from a write that found no room or a read-only database until a write is stored. */
   get takesWrites(): boolean {
     return this.#takesWrites;
   }
 
   /**
    * Runs a statement or a transaction.
-   * @throws MeridianError `unavailable` where the database is at fault and may recover; else what was thrown
+   * @throws MeridianError `unavailable` where the database is at fault and may recover, `conflict` where another transaction holds
+   *   what is to be written; else what was thrown
    */
   async watch<T>(kind: 'read' | 'write', run: () => Promise<T>): Promise<T> {
     try {
@@ -31,9 +32,16 @@ export class StoreHealth {
       const reason = messageOf(error);
       if (takesNoWrites(error)) {
         if (this.#takesWrites)
-          this.#log.error({ reason }, 'the database stores nothing: free its disk, or point the store at the primary');
+          this.#log.error(
+            { reason },
+            'the database stores nothing: free its disk, point the store at the primary, or end the session that keeps its NOTIFY queue full',
+          );
         this.#takesWrites = false;
         throw new MeridianError('unavailable', `the database stores nothing now: ${reason}`, { cause: error });
+      }
+      if (isHeld(error)) {
+        const text = 'another transaction holds what is to be written: end it (see pg_stat_activity), or try again later';
+        throw new MeridianError('conflict', text, { cause: error });
       }
       if (!isNoAnswer(error)) throw error;
       if (this.#answers) this.#log.warn({ reason }, 'the database does not answer');

@@ -14,11 +14,13 @@ const NO_ANSWER = new Set([
   ...['53000', '53200', '53300', '53400'],
 ]);
 
-/** disk_full, and read_only_sql_transaction: this is a standby, or was made read-only. Reads work on. */
-const NO_WRITES = new Set(['53100', '25006']);
+/** read_only_sql_transaction: this is a standby, or was made read-only. Reads work on. */
+const READ_ONLY = '25006';
+/** That, disk_full, and program_limit_exceeded: the NOTIFY queue is full, and every write of a row notifies. */
+const NO_WRITES = new Set([READ_ONLY, '53100', '54000']);
 
 const NO_ANSWER_TEXT =
-  /connection terminated|connection ended|not queryable|(timeout exceeded when trying to connect)|(query read timeout)/i;
+  /connection terminated|connection ended|not queryable|(timeout exceeded when trying to connect)|(query read timeout)|(does not answer on this connection)/i;
 
 /** The database cannot be reached, or takes nobody in. */
 export function isNoAnswer(error: unknown): boolean {
@@ -30,8 +32,18 @@ export function takesNoWrites(error: unknown): boolean {
   return NO_WRITES.has(codeOf(error));
 }
 
+/** The session takes no writes, and never will. */
+export function isReadOnly(error: unknown): boolean {
+  return codeOf(error) === READ_ONLY;
+}
+
 export function isUnavailable(error: unknown): boolean {
   return isNoAnswer(error) || takesNoWrites(error);
+}
+
+/** lock_not_available: an open transaction holds a row that is to be written. */
+export function isHeld(error: unknown): boolean {
+  return codeOf(error) === '55P03';
 }
 
 function codeOf(error: unknown): string {

@@ -1,0 +1,29 @@
+// Somebody's open transaction holds a row: who writes that row is told after a while, and nobody else waits for it.
+import pg from 'pg';
+import { expect, inject, it } from 'vitest';
+import { createLogger } from '../../src/base/log.ts';
+import type { ResourceKey } from '../../src/resource/types.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { Write } from '../../src/store/resource-store.ts';
+import { cloneDatabase } from '../support/postgres-database.ts';
+
+const key = (name: string): ResourceKey => ({ type: 'MeshTimeout', mesh: 'default', name });
+const put = (name: string): Write => ({ op: 'put', key: key(name), labels: {}, spec: { by: 'store' } });
+
+it('keeps back the write of that row alone, which can be tried again', async () => {
+  const config = await cloneDatabase(inject('postgresUrl'));
+  const store = await openStore(config, { log: createLogger('silent') });
+  const psql = new pg.Client({ ...config, database: config.dbName });
+  await psql.connect();
+  for (const name of ['held', 'free']) await store.write(put(name));
+  await psql.query('begin');
+  await psql.query(`update resources set spec = '{"by":"hand"}' where name = 'held'`);
+  const held = store.write(put('held')).then(() => 'stored', (error: unknown) => error); // prettier-ignore
+  await expect.poll(async () => (await psql.query('select from pg_locks where not granted')).rowCount).toBeGreaterThan(0);
+  expect(await store.write(put('free'))).toMatchObject({ result: 'updated' });
+  expect(await held).toMatchObject({ code: 'conflict', message: expect.stringMatching(/another transaction/) as string });
+  await psql.query('commit');
+  expect(await store.write(put('held'))).toMatchObject({ result: 'updated' });
+  await psql.end();
+  await store.close();
+});

@@ -1,0 +1,44 @@
+// Databases that answer and can store nothing: readiness says so before anybody's write is lost.
+import pg from 'pg';
+import { expect, inject, it } from 'vitest';
+import { createLogger } from '../../src/base/log.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { cloneDatabase } from '../support/postgres-database.ts';
+
+const log = createLogger('silent');
+
+it('is not ready on a database that was read-only when it was opened, and ready once that takes writes', async () => {
+  const config = await cloneDatabase(inject('postgresUrl'));
+  const admin = new pg.Client({ connectionString: inject('postgresUrl') });
+  await admin.connect();
+  await admin.query(`alter database ${config.dbName} set default_transaction_read_only = on`);
+  const store = await openStore(config, { log });
+  await expect(store.ping()).rejects.toMatchObject({
+    code: 'unavailable',
+    message: expect.stringMatching(/read-only/) as string,
+  });
+  await admin.query(`alter database ${config.dbName} reset default_transaction_read_only`);
+  // Connections keep what they began with.
+  await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [config.dbName]);
+  await expect.poll(() => store.ping().then(() => 'ready', () => 'not ready')).toBe('ready'); // prettier-ignore
+  await store.close();
+  await admin.end();
+});
+
+it('stores again when the database takes writes, though its sessions keep the mode that they began in', async () => {
+  const config = await cloneDatabase(inject('postgresUrl'));
+  const admin = new pg.Client({ connectionString: inject('postgresUrl') });
+  await admin.connect();
+  await admin.query(`alter database ${config.dbName} set default_transaction_read_only = on`);
+  const store = await openStore(config, { log });
+  const put = (name: string): Promise<string> =>
+    store
+      .writeBatch([{ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name }, labels: {}, spec: {} }])
+      .then(() => 'stored', (error: unknown) => (error as { code: string }).code); // prettier-ignore
+  expect(await Promise.all(['a', 'b', 'c'].map(put))).toEqual(['unavailable', 'unavailable', 'unavailable']);
+  await admin.query(`alter database ${config.dbName} reset default_transaction_read_only`);
+  await expect.poll(() => put('a')).toBe('stored');
+  expect(await Promise.all(['a', 'b', 'c'].map(put))).toEqual(['stored', 'stored', 'stored']);
+  await store.close();
+  await admin.end();
+});
