@@ -4,9 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import type { ResourceKey } from '../resource/types.ts';
 import type { Database } from './database.ts';
-import type { OwnWrites } from './own-writes.ts';
-import type { ChangedKey, StoreChange } from './resource-store.ts';
+import type { StoreChange } from './resource-store.ts';
 
 export const CHANNEL = 'meridian_resources';
 
@@ -20,7 +20,7 @@ const MOST_MARKS = 1_000;
 class Reader {
   #all = false;
   readonly #types = new Set<string>();
-  readonly #keys = new Map<string, Map<string, ChangedKey>>();
+  readonly #keys = new Map<string, Map<string, ResourceKey>>();
   #marks: string[] = [];
   #wake: (() => void) | null = null;
 
@@ -55,9 +55,9 @@ class Reader {
     this.#all = true;
   }
 
-  #pushKey(key: ChangedKey): void {
+  #pushKey(key: ResourceKey): void {
     if (this.#types.has(key.type)) return;
-    const keys = this.#keys.get(key.type) ?? new Map<string, ChangedKey>();
+    const keys = this.#keys.get(key.type) ?? new Map<string, ResourceKey>();
     keys.set(JSON.stringify([key.mesh, key.name]), key);
     if (keys.size <= MOST_KEYS) this.#keys.set(key.type, keys);
     else {
@@ -92,17 +92,14 @@ class Reader {
 
 export class ChangeFeed {
   readonly #database: Database;
-  readonly #own: OwnWrites;
   readonly #log: Logger;
   readonly #readers = new Set<Reader>();
   readonly #stop = new AbortController();
   #running: Promise<unknown> | null = null;
   #isListening = false;
 
-  /** @param own hears of every change first, so that no reader is given a row that is older than what it was told of */
-  constructor(database: Database, own: OwnWrites, log: Logger) {
+  constructor(database: Database, log: Logger) {
     this.#database = database;
-    this.#own = own;
     this.#log = log;
   }
 
@@ -166,8 +163,6 @@ export class ChangeFeed {
   }
 
   #publish(change: StoreChange): void {
-    if (change.kind === 'keys') for (const key of change.keys) this.#own.heard(key);
-    else if (change.kind !== 'mark') this.#own.clear();
     for (const reader of this.#readers) reader.push(change);
   }
 }
@@ -184,17 +179,14 @@ function differing(before: ReadonlyMap<string, string>, now: ReadonlyMap<string,
   return [...new Set([...before.keys(), ...now.keys()])].filter((type) => before.get(type) !== now.get(type));
 }
 
-/** @property xid the transaction that sent it: the `xmin` of the rows that it left */
-type Payload = { type?: string; xid?: string; keys?: [string, string][]; mark?: string };
-
 /** What a notification says; anything that is not ours means: read it all again. */
 function parsePayload(payload: string): StoreChange {
   try {
-    const { type, xid, keys, mark } = JSON.parse(payload) as Payload;
+    const { type, keys, mark } = JSON.parse(payload) as { type?: string; keys?: [string, string][]; mark?: string };
     if (mark !== undefined) return { kind: 'mark', id: mark };
     if (type === undefined) return { kind: 'all' };
     if (keys === undefined) return { kind: 'type', type };
-    return { kind: 'keys', keys: keys.map(([mesh, name]) => ({ type, mesh, name, ...(xid !== undefined && { xid }) })) };
+    return { kind: 'keys', keys: keys.map(([mesh, name]) => ({ type, mesh, name })) };
   } catch {
     return { kind: 'all' };
   }

@@ -27,12 +27,9 @@ export type Row = OutlineRow & {
 export const outlineColumns = sql`r.type, r.mesh, r.name, r.version, r.labels::text as labels,
   r.owner_type, r.owner_mesh, r.owner_name, r.sync_version`;
 
-/** The columns of a `Row` but its spec, of the table `r`: a writer has that. */
-export const writtenColumns = sql`${outlineColumns}, r.status::text as status, r.creation_time::text as created,
-  r.modification_time::text as modified`;
-
 /** The columns of a `Row`, of the table `r`. */
-export const columns = sql`${writtenColumns}, r.spec`;
+export const columns = sql`${outlineColumns}, r.spec, r.status::text as status, r.creation_time::text as created,
+  r.modification_time::text as modified`;
 
 export function resourceOf(row: Row): Resource {
   return {

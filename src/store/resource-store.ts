@@ -57,27 +57,18 @@ export type WriteOutcome =
  * A `mark` says that everything committed before it was sent has been told (engine 10).
  */
 export type StoreChange =
-  | { readonly kind: 'keys'; readonly keys: readonly ChangedKey[] }
+  | { readonly kind: 'keys'; readonly keys: readonly ResourceKey[] }
   | { readonly kind: 'type'; readonly type: string }
   | { readonly kind: 'all' }
   | { readonly kind: 'mark'; readonly id: string };
-
-/**
- * A key that the feed told of.
- * @property xid the transaction that changed the row: its `xmin`
- */
-export type ChangedKey = ResourceKey & { readonly xid?: string };
 
 /** Fences a batch: it fails with code `conflict` unless `epoch` is still the newest of `peer` (engine 11). */
 export type Fence = { readonly peer: string; readonly epoch: number };
 
 export interface ResourceStore {
   get(key: ResourceKey): Promise<Resource | undefined>;
-  /**
-   * The rows that exist among `keys`, in no particular order. A key as the feed told it is answered without a statement, if
-   * this process wrote the row itself and the feed has told of nothing newer.
-   */
-  getMany(keys: readonly ChangedKey[]): Promise<Resource[]>;
+  /** The rows that exist among `keys`, in no particular order. */
+  getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
   list(query: ListQuery): Promise<Resource[]>;
   /** The same rows, of each only who it is and a stamp that is another after every change, by whomever. */
   listStamps(query: ListQuery): Promise<Stamp[]>;

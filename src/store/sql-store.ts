@@ -9,10 +9,8 @@ import { CombinedReader } from './combined-reader.ts';
 import { CombinedWriter } from './combined-writer.ts';
 import { answerOf, pingUntilLost, type Database } from './database.ts';
 import { SharedCalls } from './shared-calls.ts';
-import { OwnWrites, type WrittenRow } from './own-writes.ts';
 import { columns, labelsOf, outlineColumns, ownerOf, resourceOf, type OutlineRow, type Row } from './resource-row.ts';
 import type {
-  ChangedKey,
   Fence,
   ListQuery,
   Outline,
@@ -36,12 +34,11 @@ export class SqlStore implements ResourceStore {
   readonly #reader: CombinedReader;
   readonly #writer: CombinedWriter;
   readonly #shared = new SharedCalls();
-  readonly #own = new OwnWrites();
   readonly #health: StoreHealth;
 
   constructor(database: Database, log: Logger) {
     this.#database = database;
-    this.#feed = new ChangeFeed(database, this.#own, log);
+    this.#feed = new ChangeFeed(database, log);
     this.#health = new StoreHealth(log);
     this.#reader = new CombinedReader((keys) => this.getMany(keys));
     this.#writer = new CombinedWriter((writes) => this.writeBatch(writes));
@@ -51,10 +48,12 @@ export class SqlStore implements ResourceStore {
     return await this.#reader.get(key);
   }
 
-  async getMany(keys: readonly ChangedKey[]): Promise<Resource[]> {
-    const own = keys.map((key) => this.#own.find(key)).filter((row) => row !== undefined);
-    const others = own.length === 0 ? keys : keys.filter((key) => this.#own.find(key) === undefined);
-    return [...own.map(resourceOf), ...(await this.#read(others.filter(canExist)))];
+  async getMany(keys: readonly ResourceKey[]): Promise<Resource[]> {
+    const possible = keys.filter(canExist);
+    if (possible.length === 0) return [];
+    const input = JSON.stringify(possible.map(({ type, mesh, name }) => ({ type, mesh, name })));
+    return await this.#rows(sql`select ${columns} from jsonb_to_recordset(${input}::jsonb) as k(type text, mesh text, name text)
+      join resources r on r.type = k.type and r.mesh = k.mesh and r.name = k.name`);
   }
 
   async list(query: ListQuery): Promise<Resource[]> {
@@ -117,36 +116,30 @@ export class SqlStore implements ResourceStore {
   }
 
   async writeBatch(writes: readonly Write[], fence?: Fence): Promise<WriteOutcome[]> {
-    const written: WrittenRow[] = [];
     // One statement is a transaction by itself; without BEGIN and COMMIT it is one round trip in place of three.
-    const isAlone = fence === undefined && isOneStatement(writes);
-    const outcomes = await this.#health.watch('write', () =>
-      isAlone
-        ? runWrites(this.#database.db, writes, written)
-        : this.#database.db.transaction().execute(async (tx) => {
-            if (fence !== undefined) await requireFence(tx, fence);
-            return await runWrites(tx, writes, written);
-          }),
+    if (fence === undefined && isOneStatement(writes))
+      return await this.#health.watch('write', () => runWrites(this.#database.db, writes));
+    return await this.#health.watch('write', () =>
+      this.#database.db.transaction().execute(async (tx) => {
+        if (fence !== undefined) await requireFence(tx, fence);
+        return await runWrites(tx, writes);
+      }),
     );
-    this.#own.keep(written);
-    return outcomes;
   }
 
   async writeAll(writes: readonly Write[]): Promise<WriteOutcome[]> {
-    const written: WrittenRow[] = [];
     let outcomes: WriteOutcome[] = [];
     const undo = new Error('rolled back');
-    try {
-      await this.#health.watch('write', () =>
+    await this.#health
+      .watch('write', () =>
         this.#database.db.transaction().execute(async (tx) => {
-          outcomes = await runWrites(tx, writes, written);
+          outcomes = await runWrites(tx, writes);
           if (!outcomes.every(({ result }) => SUCCESSES.has(result))) throw undo;
         }),
-      );
-      this.#own.keep(written);
-    } catch (error) {
-      if (error !== undo) throw error;
-    }
+      )
+      .catch((error: unknown) => {
+        if (error !== undo) throw error;
+      });
     return outcomes;
   }
 
@@ -240,13 +233,6 @@ export class SqlStore implements ResourceStore {
 
   async #try<T>(run: () => Promise<T>): Promise<T> {
     return await this.#health.watch('read', run);
-  }
-
-  async #read(keys: readonly ResourceKey[]): Promise<Resource[]> {
-    if (keys.length === 0) return [];
-    const input = JSON.stringify(keys.map(({ type, mesh, name }) => ({ type, mesh, name })));
-    return await this.#rows(sql`select ${columns} from jsonb_to_recordset(${input}::jsonb) as k(type text, mesh text, name text)
-      join resources r on r.type = k.type and r.mesh = k.mesh and r.name = k.name`);
   }
 
   async #rows(query: RawBuilder<unknown>): Promise<Resource[]> {

@@ -5,8 +5,6 @@ import { MeridianError } from '../base/errors.ts';
 import { isStorable, isStorableJson } from '../resource/storable-text.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { Tables } from './database.ts';
-import type { WrittenRow } from './own-writes.ts';
-import { writtenColumns, type Row } from './resource-row.ts';
 import type { Fence, Write, WriteOutcome } from './resource-store.ts';
 
 type Tx = Kysely<Tables>;
@@ -22,11 +20,8 @@ export function isOneStatement(writes: readonly Write[]): boolean {
   return first !== undefined && first.op !== 'put' && writes.every((write) => kind(write) === kind(first));
 }
 
-/**
- * Runs the writes in an open transaction: deletes, then creates, then updates. Outcomes in the order of `writes`.
- * @param written gets the rows that were updated, as they are once the transaction is committed
- */
-export async function runWrites(tx: Tx, writes: readonly Write[], written: WrittenRow[]): Promise<WriteOutcome[]> {
+/** Runs the writes in an open transaction: deletes, then creates, then updates. Outcomes in the order of `writes`. */
+export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<WriteOutcome[]> {
   const outcomes = new Array<WriteOutcome | undefined>(writes.length);
   const deletes: Indexed<Write>[] = [];
   const inserts: Indexed<Content>[] = [];
@@ -59,7 +54,7 @@ export async function runWrites(tx: Tx, writes: readonly Write[], written: Writt
     outcomes[index] = undefined;
     updates.push({ index, write });
   }
-  await runUpdates(tx, updates, outcomes, written);
+  await runUpdates(tx, updates, outcomes);
   return outcomes.map((outcome) => outcome ?? { result: 'missing' });
 }
 
@@ -120,26 +115,18 @@ async function runInserts(tx: Tx, inserts: readonly Indexed<Content>[], outcomes
   }
 }
 
-async function runUpdates(
-  tx: Tx,
-  updates: readonly Indexed<Content>[],
-  outcomes: (WriteOutcome | undefined)[],
-  written: WrittenRow[],
-): Promise<void> {
+async function runUpdates(tx: Tx, updates: readonly Indexed<Content>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
   if (updates.length === 0) return;
-  const inputs = updates.map(({ write }, position) => ({ position, ...contentOf(write), expect: write.expectVersion ?? null }));
-  const { rows } = await sql<{ position: number; xid: string } & Omit<Row, 'spec'>>`
+  const input = JSON.stringify(
+    updates.map(({ index, write }) => ({ index, ...contentOf(write), expect: write.expectVersion ?? null })),
+  );
+  const { rows } = await sql<{ index: number; version: number }>`
     update resources r set version = r.version + 1, spec = u.spec, labels = u.labels, status = coalesce(u.status, r.status),
       sync_version = u.sync_version, modification_time = now() at time zone 'utc'
-    from jsonb_to_recordset(${JSON.stringify(inputs)}::jsonb) as u(position int, type text, mesh text, name text, spec text, labels jsonb, status jsonb, sync_version text, expect int)
+    from jsonb_to_recordset(${input}::jsonb) as u(index int, type text, mesh text, name text, spec text, labels jsonb, status jsonb, sync_version text, expect int)
     where r.type = u.type and r.mesh = u.mesh and r.name = u.name and (u.expect is null or r.version = u.expect)
-    returning u.position, r.xmin::text as xid, ${writtenColumns}`.execute(tx);
-  for (const { position, xid, ...row } of rows) {
-    const [update, input] = [updates[position], inputs[position]];
-    if (update === undefined || input === undefined) continue;
-    outcomes[update.index] = { result: 'updated', version: row.version };
-    written.push({ xid, row: { ...row, spec: input.spec } });
-  }
+    returning u.index, r.version`.execute(tx);
+  for (const { index, version } of rows) outcomes[index] = { result: 'updated', version };
   await explainFailures(tx, updates, outcomes);
 }
 
@@ -177,13 +164,7 @@ export function canExist({ type, mesh, name }: ResourceKey): boolean {
   return isStorable(type) && isStorable(mesh) && isStorable(name);
 }
 
-function contentOf({
-  key,
-  labels,
-  spec,
-  status,
-  syncVersion,
-}: Content): ResourceKey & { spec: string } & Record<string, unknown> {
+function contentOf({ key, labels, spec, status, syncVersion }: Content): Record<string, unknown> {
   return { ...keyOf(key), spec: JSON.stringify(spec), labels, status: status ?? null, sync_version: syncVersion ?? null };
 }
 

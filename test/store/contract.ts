@@ -1,9 +1,9 @@
 // What every store must do, whatever database is behind it. Run by pglite.test.ts and postgres.pg.test.ts.
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { JsonObject, ResourceKey } from '../../src/resource/types.ts';
+import type { ResourceKey } from '../../src/resource/types.ts';
 import type { Tables } from '../../src/store/database.ts';
-import type { ChangedKey, ResourceStore, StoreChange, Write } from '../../src/store/resource-store.ts';
+import type { ResourceStore, StoreChange, Write } from '../../src/store/resource-store.ts';
 
 export type ContractSubject = { readonly store: ResourceStore; readonly db: Kysely<Tables>; readonly close: () => Promise<void> };
 
@@ -265,45 +265,6 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
         subject.db,
       );
       await expect.poll(() => seen).toContainEqual({ kind: 'type', type: 'MeshRetry' });
-      stop.abort();
-      await reading;
-    });
-
-    it('answers for a change that was made here without a statement, and reads any other', async () => {
-      const stop = new AbortController();
-      let told: ChangedKey[] = [];
-      const marks: string[] = [];
-      const reading = (async () => {
-        for await (const change of store.changes(stop.signal)) {
-          if (change.kind === 'keys') told.push(...change.keys);
-          if (change.kind === 'mark') marks.push(change.id);
-        }
-      })();
-      const status = { b: 1, a: [{ c: null }] };
-      const labels = { 'longer-than-a': 'ü', a: '"' };
-      await store.write(create(mesh));
-      await store.write(create(timeout('a'), { labels, status, owner: mesh, syncVersion: 'v1' }));
-      await expect.poll(() => told.map(({ name }) => name)).toContain('a');
-      told = [];
-      const spec = { z: 1, a: { text: 'line\nline', nothing: null }, dropped: undefined } as unknown as JsonObject;
-      await store.write({ op: 'update', key: timeout('a'), labels: { ...labels, more: 'x' }, spec, syncVersion: 'v2' });
-      await expect.poll(() => told).toHaveLength(1);
-      const stored = await store.getMany([timeout('a')]);
-      expect(stored).toMatchObject([{ version: 1, status, owner: mesh, syncVersion: 'v2' }]);
-      await sql`alter table resources rename to away`.execute(subject.db);
-      await expect(store.getMany([timeout('a')])).rejects.toThrow();
-      const own = await store.getMany(told).finally(() => sql`alter table away rename to resources`.execute(subject.db));
-      expect(own).toStrictEqual(stored);
-      expect(JSON.stringify(own)).toBe(JSON.stringify(stored));
-
-      await sql`update resources set spec = '{"by":"hand"}' where name = 'a'`.execute(subject.db);
-      await expect.poll(() => told).toHaveLength(2);
-      for (const key of told) expect(await store.getMany([key])).toMatchObject([{ spec: { by: 'hand' } }]);
-      await store.write({ op: 'update', key: timeout('a'), labels: {}, spec: { by: 'us' } });
-      await store.write({ op: 'delete', key: timeout('a') });
-      await store.mark('deleted');
-      await expect.poll(() => marks).toEqual(['deleted']);
-      for (const key of told) expect(await store.getMany([key])).toEqual([]);
       stop.abort();
       await reading;
     });
