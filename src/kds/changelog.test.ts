@@ -105,4 +105,33 @@ describe('the changelog', () => {
     await changelog.caughtUp();
     expect(changelog.logOf('MeshExternalService')?.position).toBe(before);
   });
+
+  it('reads a row that waits for a taken name again only when that name is free, and tells of it once (engine 5)', async () => {
+    const store = new TinyStore();
+    const source = sourceOf(store);
+    const getMany = vi.spyOn(source, 'getMany');
+    const error = vi.spyOn(log, 'error');
+    const changelog = start(source);
+    await changelog.ready;
+    const same = { 'kuma.io/display-name': 'same' };
+    await put(store, 'MeshTimeout', 'first', same);
+    await changelog.caughtUp();
+    await put(store, 'MeshTimeout', 'second', same);
+    await put(store, 'MeshTimeout', 'third', same);
+    await changelog.caughtUp();
+    const [held] = namesOf(changelog, 'MeshTimeout');
+    expect(namesOf(changelog, 'MeshTimeout')).toEqual([held]);
+    getMany.mockClear();
+    for (const name of ['a', 'b', 'c']) await put(store, 'MeshRetry', name);
+    await put(store, 'MeshTimeout', 'second', { ...same, changed: 'yes' });
+    await changelog.caughtUp();
+    expect(getMany.mock.calls.flatMap(([keys]) => keys.map(({ name }) => name))).toEqual(['a', 'b', 'c', 'second']);
+    expect(error).toHaveBeenCalledTimes(2);
+
+    await put(store, 'MeshTimeout', 'second', { 'kuma.io/display-name': 'other' });
+    await store.write({ op: 'delete', key: { type: 'MeshTimeout', mesh: 'default', name: 'first' } });
+    await changelog.caughtUp();
+    expect(namesOf(changelog, 'MeshTimeout')).toEqual([expect.stringMatching(/^other-/), held]);
+    expect(error).toHaveBeenCalledTimes(2);
+  });
 });

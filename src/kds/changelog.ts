@@ -10,6 +10,7 @@ import { EncodedEntry, type Entry } from './entry.ts';
 import type { Source, SourceChange } from './ports.ts';
 import { audienceOf, type Audience, type SendRules } from './rules.ts';
 import { TypeLog, type Slot, type SlotNames } from './type-log.ts';
+import { WaitingRows } from './waiting-rows.ts';
 
 export type ChangelogListener = (type: string) => void;
 
@@ -22,7 +23,7 @@ export class Changelog {
   readonly #slotOfRow = new Map<string, Map<string, string>>();
   /** Key of a slot → the row that fills it, per type; a second row of the same wire name waits (engine 5). */
   readonly #rowOfSlot = new Map<string, Map<string, string>>();
-  readonly #waiting = new Map<string, ResourceKey>();
+  readonly #waiting = new WaitingRows();
   readonly #byZone = new Map<string, Map<Slot, TypeLog>>();
   readonly #listeners = new Set<ChangelogListener>();
   readonly #ready = Promise.withResolvers<undefined>();
@@ -137,7 +138,10 @@ export class Changelog {
       gone.delete(`${row.type}/${rowKey(row)}`);
       this.#put(row);
     }
-    for (const key of gone.values()) this.#remove(key.type, rowKey(key));
+    for (const key of gone.values()) {
+      this.#waiting.leave(key);
+      this.#remove(key.type, rowKey(key));
+    }
     await this.#admitWaiting();
   }
 
@@ -146,17 +150,21 @@ export class Changelog {
     const key = rowKey(row);
     const wasAt = this.#slotOfRow.get(row.type)?.get(key);
     if (wasAt !== undefined && wasAt !== made?.names.key) this.#remove(row.type, key);
-    if (made === null) return;
+    if (made === null) {
+      this.#waiting.leave(row);
+      return;
+    }
     const { names, entry } = made;
     const holder = this.#rowOfSlot.get(row.type)?.get(names.key);
     if (holder !== undefined && holder !== key) {
-      this.#waiting.set(`${row.type}/${key}`, row);
+      if (!this.#waiting.wait(slotId(row.type, names.key), row)) return;
       this.#log.error(
         { type: row.type, name: row.name, mesh: row.mesh, wireName: names.wireName },
         'two resources have one name on the wire; the later one is not sent: rename it',
       );
       return;
     }
+    this.#waiting.leave(row);
     const log = this.#mustLog(row.type);
     const current = log.find(names.key)?.entry;
     if (current?.version === entry.version && sameAudience(current.audience, entry.audience)) return;
@@ -168,11 +176,11 @@ export class Changelog {
   }
 
   #remove(type: string, key: string): void {
-    this.#waiting.delete(`${type}/${key}`);
     const slotKey = this.#slotOfRow.get(type)?.get(key);
     if (slotKey === undefined) return;
     this.#slotOfRow.get(type)?.delete(key);
     this.#rowOfSlot.get(type)?.delete(slotKey);
+    this.#waiting.free(slotId(type, slotKey));
     const log = this.#mustLog(type);
     const slot = log.find(slotKey);
     if (slot === undefined) return;
@@ -183,9 +191,8 @@ export class Changelog {
 
   /** Rows that lost a wire name to another get their chance when that one has gone. */
   async #admitWaiting(): Promise<void> {
-    if (this.#waiting.size === 0) return;
-    const keys = [...this.#waiting.values()];
-    this.#waiting.clear();
+    const keys = this.#waiting.takeReady();
+    if (keys.length === 0) return;
     for (const row of await this.#source.getMany(keys)) this.#put(row);
   }
 
@@ -237,6 +244,10 @@ export class Changelog {
       return null;
     }
   }
+}
+
+function slotId(type: string, key: string): string {
+  return `${type}/${key}`;
 }
 
 function rowKey({ mesh, name }: { mesh: string; name: string }): string {

@@ -1,0 +1,52 @@
+// Rows whose name on the wire another row has taken: each waits until that one goes (engine 5).
+// Invariant: a row waits for one slot at most, and is handed out once when it may be free.
+import type { ResourceKey } from '../resource/types.ts';
+
+export class WaitingRows {
+  /** Row → the slot that it waits for. */
+  readonly #slots = new Map<string, string>();
+  /** Slot → who waits for it. */
+  readonly #rows = new Map<string, Map<string, ResourceKey>>();
+  #ready: ResourceKey[] = [];
+
+  /** @returns false if it has waited for this slot before */
+  wait(slot: string, { type, mesh, name }: ResourceKey): boolean {
+    const key = { type, mesh, name };
+    const row = idOf(key);
+    if (this.#slots.get(row) === slot) return false;
+    this.leave(key);
+    this.#slots.set(row, slot);
+    const rows = this.#rows.get(slot) ?? new Map<string, ResourceKey>();
+    this.#rows.set(slot, rows.set(row, key));
+    return true;
+  }
+
+  /** The row is gone, or has a slot. */
+  leave(key: ResourceKey): void {
+    const row = idOf(key);
+    const slot = this.#slots.get(row);
+    if (slot === undefined) return;
+    this.#slots.delete(row);
+    const rows = this.#rows.get(slot);
+    rows?.delete(row);
+    if (rows?.size === 0) this.#rows.delete(slot);
+  }
+
+  /** The row that held the slot has left it. */
+  free(slot: string): void {
+    const rows = [...(this.#rows.get(slot)?.values() ?? [])];
+    for (const key of rows) this.leave(key);
+    this.#ready.push(...rows);
+  }
+
+  /** Those whose slot was freed since the last call. */
+  takeReady(): ResourceKey[] {
+    const ready = this.#ready;
+    this.#ready = [];
+    return ready;
+  }
+}
+
+function idOf({ type, mesh, name }: ResourceKey): string {
+  return JSON.stringify([type, mesh, name]);
+}
