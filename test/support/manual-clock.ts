@@ -27,6 +27,11 @@ export class ManualClock implements Clock {
     });
   }
 
+  /** How many sleep now: whoever awaits something else hears of time that passes only when it is too late. */
+  get sleepers(): number {
+    return this.#sleepers.length;
+  }
+
   /** Moves time on and lets everything that became due run, sleepers in order of their time. */
   async advance(ms: number): Promise<void> {
     const end = this.#ms + ms;

@@ -111,6 +111,7 @@ describe('a revocation', () => {
 describe('time', () => {
   it('ends a stream whose token expires while it is open', async () => {
     const heard = await open('east', await zoneToken('east'));
+    await until(() => clock.sleepers > 0);
     await clock.advance(10 * HOUR_MS + 4_000);
     expect(heard).toEqual([]);
     await clock.advance(1_000);
