@@ -9,7 +9,8 @@ import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
 import { isOnline, lastOf, sumOf, type Subscription } from './insight-subscriptions.ts';
 import { addMeshOption, addOutputOption, collect, isForPrograms, type MeshOptions, type OutputOptions } from './options.ts';
 import { ageOf, note, print, serialize, table } from './output.ts';
-import { filterOf } from './selector.ts';
+import { selectionOf } from './selector.ts';
+import { SELECTOR_HELP } from './label-requirements.ts';
 import { objectOf } from '../resource/read-json.ts';
 
 type Options = ConnectOptions &
@@ -28,12 +29,15 @@ Status: Online, Offline, or Partially degraded where some inbound is not ready.
 
 Examples:
   meridian inspect dataplanes --mesh shop
-  meridian inspect dataplanes -A --zone east`;
+  meridian inspect dataplanes -A --zone east
+  meridian inspect dataplanes -l 'app in (cart,web)'
+
+${SELECTOR_HELP}`;
 
 export function addInspectDataplanes(inspect: Command): void {
   const command = addMeshOption(inspect.command('dataplanes').description('the proxies of a mesh and how they are connected'))
     .option('-A, --all-meshes', 'of all meshes')
-    .option('-l, --selector <labels>', 'only with these labels: team=a,app=shop', collect)
+    .option('-l, --selector <labels>', 'only with these labels: team=a,tier!=db,!old; see below', collect)
     .option('--zone <zone>', 'only those of this zone')
     .option('--gateway', 'only gateways');
   addConnectOptions(addOutputOption(command)).addHelpText('after', HELP).action(inspectDataplanes);
@@ -42,8 +46,10 @@ export function addInspectDataplanes(inspect: Command): void {
 async function inspectDataplanes(options: Options): Promise<void> {
   const { mesh, allMeshes = false, output, selector, zone, gateway = false, ...connection } = options;
   const prefix = allMeshes ? '' : `/meshes/${pathPart(mesh)}`;
-  const filter = { ...filterOf({ selector, zone }), ...(gateway && { gateway: 'true' }) };
-  const items = await (await connect(connection)).pages(`${prefix}/dataplanes/_overview`, filter);
+  const { filter, matches } = selectionOf({ selector, zone });
+  const client = await connect(connection);
+  const query = { ...filter, ...(gateway && { gateway: 'true' }) };
+  const items = await client.pages(`${prefix}/dataplanes/_overview`, query, ({ labels = {} }) => matches?.(labels) ?? true);
   if (isForPrograms(output)) {
     print(serialize({ total: items.length, items }, output));
     return;

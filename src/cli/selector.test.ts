@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { meets, parseRequirements } from './label-requirements.ts';
-import { filterOf, selectionOf } from './selector.ts';
+import { selectionOf } from './selector.ts';
 
 describe('a selector', () => {
   it('becomes the filters of a list', () => {
@@ -14,7 +14,6 @@ describe('a selector', () => {
       'filter[labels.kuma.io/zone]': 'east',
     };
     expect(selectionOf(chosen)).toEqual({ filter, matches: null });
-    expect(filterOf(chosen)).toEqual(filter);
     expect(selectionOf({ selector: [''] })).toEqual({ filter: {}, matches: null });
   });
 
@@ -24,10 +23,6 @@ describe('a selector', () => {
     expect(matches?.({ team: 'a' })).toBe(false);
     expect(matches?.({ team: 'b' })).toBe(true);
     expect(matches?.({ team: 'b', tier: 'db' })).toBe(false);
-  });
-
-  it.each(['team', 'team!=a', 'team in (a,b)', 'team=a,team=b'])('%s is refused where the server alone filters', (text) => {
-    expect(() => filterOf({ selector: [text] })).toThrow('"team" asks for more');
   });
 
   it('means the same divided as whole', () => {

@@ -2,7 +2,6 @@
 // filter here. Pure. Invariant: both together are the whole selector.
 import { label } from '../resource/labels.ts';
 import type { Labels } from '../resource/types.ts';
-import { UsageError } from './exit-codes.ts';
 import { meets, parseRequirements, type LabelRequirement } from './label-requirements.ts';
 
 type Chosen = {
@@ -22,16 +21,6 @@ export type Selection = {
 export function selectionOf(chosen: Chosen): Selection {
   const { filter, rest } = divide(chosen);
   return { filter, matches: rest.length === 0 ? null : (labels) => rest.every((requirement) => meets(labels, requirement)) };
-}
-
-/** For lists that are filtered by the server alone. @throws UsageError also for what it has no filter for */
-export function filterOf(chosen: Chosen): Record<string, string> {
-  const { filter, rest } = divide(chosen);
-  const [first] = rest;
-  if (first === undefined) return filter;
-  throw new UsageError(
-    `--selector: here each label can have one KEY=VALUE, and ${JSON.stringify(first.key)} asks for more; \`meridian get\` takes it`,
-  );
 }
 
 /** The first equality of each key is for the server. */

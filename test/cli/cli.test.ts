@@ -263,6 +263,8 @@ describe('inspect', () => {
       code: 0,
       stdout: expect.stringContaining('"total": 0') as string,
     });
+    const chosen = await run('inspect', 'dataplanes', '--mesh', 'shop', '-l', 'app in (cart,web),!old');
+    expect(chosen).toMatchObject({ code: 0, stderr: expect.stringContaining('no dataplanes') as string });
   });
 });
 
