@@ -18,7 +18,8 @@ function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }
 
-const commands = all(createProgram()).filter((command) => command.name() !== 'help');
+const isBuiltIn = (command: Command): boolean => command.name() === 'help' && command.parent?.parent !== null;
+const commands = all(createProgram()).filter((command) => !isBuiltIn(command));
 
 describe('help', () => {
   it.each(commands.map((command) => [pathOf(command), command] as const))('of %s fits 80 columns', (_path, command) => {
@@ -33,4 +34,26 @@ describe('help', () => {
       expect(examples).toContain(path);
     },
   );
+});
+
+describe('the command help', () => {
+  const run = async (...words: string[]): Promise<string> => {
+    const program = createProgram();
+    let printed = '';
+    for (const command of all(program)) command.configureOutput({ writeOut: (text) => void (printed += text) });
+    await program.parseAsync(['help', ...words], { from: 'user' });
+    return printed;
+  };
+
+  it('prints what --help of that command prints, however deep', async () => {
+    expect(await run()).toContain('First steps:');
+    expect(await run('inspect')).toContain('Usage: meridian inspect ');
+    expect(await run('inspect', 'dataplane')).toContain('Usage: meridian inspect dataplane ');
+  });
+
+  it('names the commands that there are', async () => {
+    await expect(run('nosuch')).rejects.toThrow(/^there is no command "nosuch"; there are get, apply/);
+    await expect(run('inspect', 'nosuch')).rejects.toThrow(/^there is no command "inspect nosuch"; there are zones/);
+    await expect(run('get', 'more')).rejects.toThrow('there is no command "get more"; get has none of its own');
+  });
 });

@@ -11,6 +11,7 @@ import { addEditCommand } from './commands/edit.ts';
 import { addExportCommand } from './commands/export.ts';
 import { addGenerateCommand } from './commands/generate.ts';
 import { addGetCommand } from './commands/get.ts';
+import { addHelpCommand } from './commands/help.ts';
 import { addInspectCommand } from './commands/inspect.ts';
 import { addVersionCommand } from './commands/version.ts';
 import { EXIT_HELP } from './exit-codes.ts';
@@ -50,9 +51,7 @@ export function createProgram(): Command {
   addDemoCommand(program);
   addRunCommands(program);
   program.commandsGroup('Access and set-up:');
-  program.addHelpCommand(
-    new Command('help').argument('[command]').description('the help of a command').helpGroup('Access and set-up:'),
-  );
+  addHelpCommand(program);
   addGenerateCommand(program);
   addConfigCommand(program);
   addCompletionCommand(program);
