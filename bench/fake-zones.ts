@@ -5,7 +5,7 @@ import type { Manners } from './fake-zone.ts';
 import type { JoinCommand, ZonesReport } from './fake-zones-process.ts';
 
 /** Longer than this nobody waits for a change; it is then said that it could not be measured. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 600_000;
 
 type Member = { readonly child: ChildProcess; readonly zones: string[]; count: number; at: number };
 type Waiter = { readonly count: number; readonly resolve: (at: number) => void; readonly reject: (error: Error) => void };

@@ -10,7 +10,7 @@ export const sizes = {
   changes: [200, 'counted changes, one after the other'],
   neighbourChanges: [400, 'counted changes beside bad zones, and as many before and after'],
   burst: [500, 'changes at once'],
-  idleSeconds: [10, 'how long to watch an idle server'],
+  idleSeconds: [15, 'how long to watch an idle server'],
   services: [1_000, 'MeshServices at once from a zone'],
   restSeconds: [3, 'how long each kind of request is measured'],
   startResources: [20_000, 'MeshTimeouts of the global that is started; try 100000'],
