@@ -9,6 +9,7 @@ import { readFileSync } from 'node:fs';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { lockFolder } from './folder-lock.ts';
+import { preparing } from './preparing-pool.ts';
 import { isReadOnly } from './unavailable.ts';
 
 /** How long a connection that must not be lost unnoticed stays silent, and how long its answer may take. */
@@ -116,7 +117,7 @@ function openPostgres(config: PostgresConfig, log: Logger): Database {
   pool.on('connect', (client) => void generations.set(client, generation));
   pool.on('release', (_error, client) => void (generations.get(client) !== generation && client.end()));
   const db = new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool }),
+    dialect: new PostgresDialect({ pool: preparing(pool) }),
     log: (event) => void (event.level === 'error' && isReadOnly(event.error) && (generation += 1)),
   });
   return {
