@@ -10,7 +10,7 @@ import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { lockFolder } from './folder-lock.ts';
 import { preparing } from './preparing-pool.ts';
-import { isReadOnly } from './unavailable.ts';
+import { isSessionSpent } from './unavailable.ts';
 
 /** How long a connection that must not be lost unnoticed stays silent, and how long its answer may take. */
 const PING_MS = 10_000;
@@ -111,14 +111,15 @@ function openPostgres(config: PostgresConfig, log: Logger): Database {
   pool.on('error', (error) => log.debug({ reason: error.message }, 'an idle database connection ended'));
   // One in use tells its query too; without a listener it would take the process along.
   pool.on('connect', (client) => void client.on('error', () => undefined));
-  // A session keeps the mode it began in: those from before a refused write are not used again, as the server may take writes since.
+  // A session keeps the mode it began in and the plans it made: those from before one was of no more use are not used again, as the
+  // server may take writes since, or the table is another.
   let generation = 0;
   const generations = new WeakMap<pg.PoolClient, number>();
   pool.on('connect', (client) => void generations.set(client, generation));
   pool.on('release', (_error, client) => void (generations.get(client) !== generation && client.end()));
   const db = new Kysely<Tables>({
     dialect: new PostgresDialect({ pool: preparing(pool) }),
-    log: (event) => void (event.level === 'error' && isReadOnly(event.error) && (generation += 1)),
+    log: (event) => void (event.level === 'error' && isSessionSpent(event.error) && (generation += 1)),
   });
   return {
     kind: 'postgres',

@@ -22,9 +22,9 @@ const NO_WRITES = new Set([READ_ONLY, '53100', '54000']);
 const NO_ANSWER_TEXT =
   /connection terminated|connection ended|not queryable|(timeout exceeded when trying to connect)|(query read timeout)|(does not answer on this connection)/i;
 
-/** The database cannot be reached, or takes nobody in. */
+/** The database cannot be reached, takes nobody in, or has no plan for this session: the next attempt has another. */
 export function isNoAnswer(error: unknown): boolean {
-  return NO_ANSWER.has(codeOf(error)) || NO_ANSWER_TEXT.test(messageOf(error));
+  return NO_ANSWER.has(codeOf(error)) || NO_ANSWER_TEXT.test(messageOf(error)) || isPlanSpent(error);
 }
 
 /** The database answers, and can store nothing. */
@@ -32,9 +32,15 @@ export function takesNoWrites(error: unknown): boolean {
   return NO_WRITES.has(codeOf(error));
 }
 
-/** The session takes no writes, and never will. */
-export function isReadOnly(error: unknown): boolean {
-  return codeOf(error) === READ_ONLY;
+/** The session is of no more use, another is: it takes no writes and never will, or its prepared statements no longer fit the table. */
+export function isSessionSpent(error: unknown): boolean {
+  return codeOf(error) === READ_ONLY || isPlanSpent(error);
+}
+
+/** feature_not_supported of a plan whose table was altered, and invalid_sql_statement_name: somebody discarded what was prepared. */
+function isPlanSpent(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === '26000' || (code === '0A000' && messageOf(error).includes('cached plan'));
 }
 
 export function isUnavailable(error: unknown): boolean {
