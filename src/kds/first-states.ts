@@ -20,9 +20,9 @@ export class FirstStates {
   readonly #waiting = new Map<string, Set<Turn>>();
   readonly #inside = new Map<string, Place>();
 
-  /** How many bytes of resources one message may hold now. */
+  /** How many bytes of resources one message may hold now: few sizes, so that peers side by side get the same messages. */
   get messageBytes(): number {
-    return IN_FLIGHT_BYTES / Math.max(1, this.#inside.size);
+    return IN_FLIGHT_BYTES / 2 ** Math.ceil(Math.log2(Math.max(1, this.#inside.size)));
   }
 
   /**

@@ -7,6 +7,7 @@ import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { encodeDeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts';
 import { keyText, readResponse, type Incoming, type ReadResponse, type Validate } from './incoming.ts';
+import type { JsonObject } from '../resource/types.ts';
 import { nodeMetadata, type OwnNode } from './node.ts';
 import type { SyncObserver } from './observer.ts';
 import type { Outline, Sink, SinkWrite } from './ports.ts';
@@ -46,6 +47,8 @@ export type ReceiverOptions = {
 
 export class Receiver {
   readonly #options: ReceiverOptions;
+  /** Said with every subscription: the same objects, so that they are encoded once. */
+  readonly #metadata: Readonly<Record<'anew' | 'resume', JsonObject>>;
   readonly #types: ReadonlyMap<string, TypeInfo>;
   /**
    * Types of which the full state is due, with what of it was named so far: it may come in parts, and after the last what it
@@ -59,6 +62,7 @@ export class Receiver {
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
+    this.#metadata = { anew: nodeMetadata(options.node, false), resume: nodeMetadata(options.node, true) };
     this.#types = new Map(options.rules.types.map((info) => [info.name, info]));
     this.#admission = options.admission ?? null;
   }
@@ -111,12 +115,12 @@ export class Receiver {
 
   /** @param versions null: the full state is wanted */
   #subscribe(info: TypeInfo, versions: ReadonlyMap<string, string> | null): void {
-    const { send, zone, node, maxMessageBytes } = this.#options;
+    const { send, zone, maxMessageBytes } = this.#options;
     const fits = versions !== null && sizeOf(versions) <= maxMessageBytes / 2;
     if (!fits) this.#fullState.set(info.name, new Set());
     send(
       encodeDeltaRequest({
-        node: { id: zone, metadata: nodeMetadata(node, fits) },
+        node: { id: zone, metadata: fits ? this.#metadata.resume : this.#metadata.anew },
         typeUrl: info.name,
         subscribe: ['*'],
         unsubscribe: [],

@@ -1,5 +1,6 @@
 // What a peer refuses is tried again on one timer per type, however many responses it has refused before.
 import { afterEach, expect, it, vi } from 'vitest';
+import { makeRow } from '../../test/support/make-row.ts';
 import { createLogger } from '../base/log.ts';
 import { decodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
 import { Changelog } from './changelog.ts';
@@ -10,13 +11,6 @@ import type { Resource } from '../resource/types.ts';
 import type { Source } from './ports.ts';
 
 afterEach(() => vi.useRealTimers());
-
-function meshTimeout(name: string): Resource {
-  const time = new Date(0);
-  const key = { type: 'MeshTimeout', mesh: 'default', name };
-  const content = { labels: {}, spec: {}, status: {}, owner: null, syncVersion: null };
-  return { ...key, ...content, version: 0, creationTime: time, modificationTime: time };
-}
 
 /** Rows that come one by one, each told of at once. */
 function growingSource(): { source: Source; add: (name: string) => void } {
@@ -32,7 +26,7 @@ function growingSource(): { source: Source; add: (name: string) => void } {
     mark: () => Promise.resolve(),
   };
   const add = (name: string): void => {
-    rows.set(name, meshTimeout(name));
+    rows.set(name, makeRow('MeshTimeout', name));
     const { resolve } = wake;
     wake = Promise.withResolvers();
     resolve(name);

@@ -3,7 +3,7 @@
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { encodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
+import { encodeDeltaResponse, type DeltaRequest, type DeltaResponseParts } from '../wire/kds-messages.ts';
 import type { Changelog } from './changelog.ts';
 import type { Entry, Form } from './entry.ts';
 import { feature } from './features.ts';
@@ -34,6 +34,8 @@ export type SenderOptions = {
   /** Null where zones do not matter: a zone sends to global alone. */
   readonly zones: ZoneRegistry | null;
   readonly maxMessageBytes: number;
+  /** `encodeDeltaResponse`, or what shares its results among streams; what it returns is not written to. */
+  readonly encode?: (response: DeltaResponseParts) => Buffer;
   readonly send: (message: Buffer) => void;
   /** False while messages of this stream wait in this process: changes wait in the log then, until `drained` is called. */
   readonly hasRoom?: () => boolean;
@@ -44,9 +46,25 @@ export type SenderOptions = {
   readonly now: () => number;
 };
 
+/**
+ * The nonces of one type on one stream: positions of the log, so that peers in the same state get the same message. A position
+ * that comes again, as after a refusal or a new subscription, gets another nonce.
+ */
+class Nonces {
+  #last = -1;
+  #turn = 0;
+
+  next(position: number): string {
+    if (position <= this.#last) this.#turn += 1;
+    this.#last = position;
+    return this.#turn === 0 ? String(position) : `${String(position)}.${String(this.#turn)}`;
+  }
+}
+
 type Active = {
   /** Null for a type that this side does not provide. */
   readonly subscription: Subscription | null;
+  readonly nonces: Nonces;
   nonce: string;
   sentAt: number;
   retryMs: number;
@@ -64,8 +82,9 @@ export class Sender {
   readonly #active = new Map<string, Active>();
   readonly #dirty = new Set<string>();
   readonly #stop: () => void;
+  /** Who subscribes, while it does: each of its subscriptions says it again. */
+  #node: DeltaRequest['node'] | null = null;
   #features: readonly string[] = [];
-  #nonce = 0;
   #admitted = false;
   #leave: (() => void) | null = null;
   #scheduled = false;
@@ -86,8 +105,12 @@ export class Sender {
   /** Takes one request: a subscription (empty nonce), an ACK, or a NACK (with `error_detail`). */
   handle(request: DeltaRequest): void {
     if (this.#closed) return;
-    if (request.responseNonce === '') this.#subscribe(request);
-    else this.#settle(request);
+    if (request.responseNonce === '') {
+      this.#subscribe(request);
+      return;
+    }
+    this.#node = null;
+    this.#settle(request);
   }
 
   /** Types of which the peer has not all that it should have. */
@@ -112,7 +135,8 @@ export class Sender {
 
   #subscribe({ typeUrl, node, initialResourceVersions }: DeltaRequest): void {
     const { peer, streamId, changelog, observe, firstStates, maxMessageBytes } = this.#options;
-    if (node.metadata !== undefined) {
+    if (node.metadata !== undefined && node !== this.#node) {
+      this.#node = node;
       const peerNode = peerNodeOf(node.metadata);
       this.#features = peerNode.features;
       observe({ kind: 'node', peer, streamId, node: peerNode });
@@ -130,7 +154,7 @@ export class Sender {
             chunkBytes: () => Math.min(firstStates.messageBytes, maxMessageBytes / 2),
           });
     const fresh = { nonce: '', sentAt: 0, retryMs: RETRY_FIRST_MS, withheld: new Map<string, string>(), isTooLarge: false };
-    this.#active.set(typeUrl, { subscription, ...fresh });
+    this.#active.set(typeUrl, { subscription, nonces: before?.nonces ?? new Nonces(), ...fresh });
     this.#enter();
     this.#wake(typeUrl);
   }
@@ -246,16 +270,16 @@ export class Sender {
     const draft = nextDraft(active);
     this.#tellWithheld(type, active);
     if (draft === null) return;
-    const { peer, streamId, identifier, maxMessageBytes, now, send, observe } = this.#options;
-    const nonce = String(this.#nonce + 1);
-    const response = { typeUrl: type, nonce, controlPlane: identifier };
-    const message = draft.bytes > maxMessageBytes ? null : encodeDeltaResponse({ ...response, ...draft });
+    const { peer, streamId, identifier, maxMessageBytes, encode = encodeDeltaResponse, now, send, observe } = this.#options;
+    const { entries, removed, isPartial } = draft;
+    const nonce = active.nonces.next(draft.upTo);
+    const response = { typeUrl: type, nonce, controlPlane: identifier, entries, removed, isPartial };
+    const message = draft.bytes > maxMessageBytes ? null : encode(response);
     if (message === null || message.length > maxMessageBytes) {
       this.#standStill(type, active, message?.length ?? draft.bytes);
       return;
     }
     active.isTooLarge = false;
-    this.#nonce += 1;
     active.nonce = nonce;
     active.sentAt = now();
     send(message);
@@ -267,8 +291,8 @@ export class Sender {
       peer,
       streamId,
       type,
-      resources: draft.entries.length,
-      removed: draft.removed.length,
+      resources: entries.length,
+      removed: removed.length,
       bytes: message.length,
     });
   }
@@ -309,7 +333,7 @@ function letGo({ subscription, watch, retry }: Active): void {
 /** A type that this side does not provide gets one empty response (kds-wire 2.3). */
 function nextDraft({ subscription, sentAt }: Active): Draft | null {
   if (subscription !== null) return subscription.next();
-  return sentAt === 0 ? { entries: [], removed: [], bytes: 0, isPartial: false } : null;
+  return sentAt === 0 ? { entries: [], removed: [], bytes: 0, isPartial: false, upTo: 0 } : null;
 }
 
 function isResume(metadata: JsonObject): boolean {

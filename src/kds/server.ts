@@ -27,6 +27,7 @@ import { Sender } from './sender.ts';
 import { ReplaceableCredentials, type KdsServerTls } from './server-credentials.ts';
 import { globalService, syncService } from './services.ts';
 import { consume, serve } from './session.ts';
+import { SharedMessages } from './shared-messages.ts';
 import { statusOf } from './status.ts';
 import { admitAll, type AdmitZone } from './zone-admission.ts';
 import type { ZoneRegistry } from './zone-registry.ts';
@@ -67,6 +68,7 @@ export class KdsServer {
   readonly #options: KdsServerOptions;
   readonly #server: Server;
   readonly #firstStates = new FirstStates();
+  readonly #messages = new SharedMessages();
   readonly #senders = new Map<Sender, string>();
   readonly #streams = new Set<Stream>();
   readonly #stopWatching: () => void;
@@ -232,6 +234,7 @@ export class KdsServer {
       firstStates: this.#firstStates,
       zones,
       maxMessageBytes,
+      encode: (response) => this.#messages.encode(response),
       send: (message) => stream.write(message),
       hasRoom: () => !stream.writableNeedDrain,
       fail: end,

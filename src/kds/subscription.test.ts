@@ -6,7 +6,7 @@ import { TypeLog } from './type-log.ts';
 describe('a subscription', () => {
   it('answers the first request even when there is nothing', () => {
     const subscription = subscribe(new TypeLog('T'));
-    expect(subscription.next()).toEqual({ entries: [], removed: [], bytes: 0, isPartial: false });
+    expect(subscription.next()).toEqual({ entries: [], removed: [], bytes: 0, isPartial: false, upTo: 0 });
     subscription.acknowledge();
     expect(subscription.next()).toBeNull();
   });

@@ -28,6 +28,8 @@ export type Draft = {
   readonly bytes: number;
   /** More of the full state follows: what is not named yet is not gone. */
   readonly isPartial: boolean;
+  /** Position of the log that the peer has reached when it has taken this. */
+  readonly upTo: number;
 };
 
 /** A response that waits for its answer: what it brought, and what it took away. */
@@ -76,8 +78,8 @@ class Building {
     return true;
   }
 
-  finish(isPartial: boolean): Draft {
-    return { entries: this.entries, removed: [...this.removed], bytes: this.bytes, isPartial };
+  finish(upTo: number, isPartial: boolean): Draft {
+    return { entries: this.entries, removed: [...this.removed], bytes: this.bytes, isPartial, upTo };
   }
 
   #reserve(bytes: number): boolean {
@@ -169,7 +171,7 @@ export class Subscription {
     for (const slot of draft.added) this.#hold(slot);
     this.#answered = true;
     this.#pending = { added: draft.added, gone: draft.gone, upTo, isWhole };
-    return draft.finish(isFullState && !complete);
+    return draft.finish(upTo, isFullState && !complete);
   }
 
   /** What is to be tried again. @returns false where the response is full before the end, as the two below */
@@ -220,7 +222,7 @@ export class Subscription {
   #take(slot: Slot, draft: Building): boolean {
     const name = this.#nameOf(slot);
     // A name that goes and comes again needs two responses: in one it would be an update (engine 7).
-    if (slot.entry !== null && draft.removed.has(name)) return false;
+    if (draft.removed.size > 0 && slot.entry !== null && draft.removed.has(name)) return false;
     const sendable = this.#encodingOf(slot);
     if (sendable === null) return !this.#held.has(slot.index) || draft.remove(name, slot);
     if (this.#known?.get(name) === sendable.version) this.#hold(slot);
@@ -237,7 +239,7 @@ export class Subscription {
       this.#withheld.set(slot, encoding.withheld);
       return null;
     }
-    this.#withheld.delete(slot);
+    if (this.#withheld.size > 0) this.#withheld.delete(slot);
     return encoding;
   }
 

@@ -4,6 +4,7 @@ import {
   decodeAdminRequest,
   decodeAdminResponse,
   decodeDeltaRequest,
+  deltaRequestDecoder,
   decodeDeltaResponse,
   decodeHealthCheckResponse,
   encodeAdminRequest,
@@ -63,6 +64,23 @@ describe('DeltaDiscoveryRequest', () => {
 
   it('reads a missing node as one without an id', () => {
     expect(decodeDeltaRequest(Buffer.alloc(0)).node).toEqual({ id: '' });
+  });
+
+  it('has one node for all subscriptions of a stream that say the same, until one is answered', () => {
+    const decode = deltaRequestDecoder();
+    const subscriptionOf = (typeUrl: string, instance = 'a'): Buffer =>
+      encodeDeltaRequest({ ...ACK, node: { id: 'east', metadata: { instance } }, typeUrl, responseNonce: '' });
+    const first = decode(subscriptionOf('MeshTimeout'));
+    const second = decode(subscriptionOf('MeshRetry'));
+    expect(first.node).toEqual({ id: 'east', metadata: { instance: 'a' } });
+    expect(second).toMatchObject({ typeUrl: 'MeshRetry', responseNonce: '' });
+    expect(second.node).toBe(first.node);
+    expect(decode(subscriptionOf('MeshRetry', 'b')).node).toEqual({ id: 'east', metadata: { instance: 'b' } });
+    const again = decode(subscriptionOf('MeshRetry', 'b')).node;
+    expect(decode(encodeDeltaRequest(ACK))).toEqual(ACK);
+    const later = decode(subscriptionOf('MeshRetry', 'b')).node;
+    expect(later).toEqual(again);
+    expect(later).not.toBe(again);
   });
 });
 

@@ -13,7 +13,7 @@ import {
   writeText,
   writeTextEntry,
 } from './fields.ts';
-import { decodeStruct, writeStruct, type StructObject } from './struct.ts';
+import { decodeStruct, encodeStruct, type StructObject } from './struct.ts';
 
 /** `type_url` of the Any in `Resource.resource`; the request's and the response's own is the bare type name. */
 export const KUMA_RESOURCE_TYPE_URL = 'type.googleapis.com/kuma.mesh.v1alpha1.KumaResource';
@@ -56,15 +56,23 @@ const PARTIAL = 'meridian-partial';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
+/** What stays the same for all subscriptions of a stream, as a Struct: an object is encoded once, and not changed afterwards. */
+const encodedMetadata = new WeakMap<StructObject, Uint8Array>();
+
+function bytesOf(metadata: StructObject): Uint8Array {
+  const known = encodedMetadata.get(metadata);
+  if (known !== undefined) return known;
+  const bytes = encodeStruct(metadata);
+  encodedMetadata.set(metadata, bytes);
+  return bytes;
+}
+
+/** @param request.node.metadata must not be changed any more */
 export function encodeDeltaRequest(request: DeltaRequest): Buffer {
   const writer = createWriter();
   writer.uint32(lengthTag(1)).fork();
   writeText(writer, 1, request.node.id);
-  if (request.node.metadata !== undefined) {
-    writer.uint32(lengthTag(3)).fork();
-    writeStruct(writer, request.node.metadata);
-    writer.ldelim();
-  }
+  if (request.node.metadata !== undefined) writer.uint32(lengthTag(3)).bytes(bytesOf(request.node.metadata));
   writer.ldelim();
   writeText(writer, 2, request.typeUrl);
   for (const name of request.subscribe) writer.uint32(lengthTag(3)).string(name);
@@ -80,6 +88,30 @@ export function encodeDeltaRequest(request: DeltaRequest): Buffer {
  * @throws Error on bytes that are no DeltaDiscoveryRequest
  */
 export function decodeDeltaRequest(bytes: Uint8Array): DeltaRequest {
+  return decodeRequest(bytes, decodeNode);
+}
+
+/**
+ * `decodeDeltaRequest` for the requests of one stream. The subscriptions to its types repeat the metadata of the node: they are read
+ * once, and are the same object in each.
+ */
+export function deltaRequestDecoder(): (bytes: Uint8Array) => DeltaRequest {
+  let last: { readonly bytes: Uint8Array; readonly node: DeltaRequest['node'] } | null = null;
+  const readNode = (bytes: Uint8Array): DeltaRequest['node'] => {
+    if (last !== null && Buffer.compare(last.bytes, bytes) === 0) return last.node;
+    const node = decodeNode(bytes);
+    if (node.metadata !== undefined) last = { bytes: Uint8Array.from(bytes), node };
+    return node;
+  };
+  return (bytes) => {
+    const request = decodeRequest(bytes, readNode);
+    // With the first answer the subscriptions are over; what they said need not be kept.
+    if (request.responseNonce !== '') last = null;
+    return request;
+  };
+}
+
+function decodeRequest(bytes: Uint8Array, readNode: (bytes: Uint8Array) => DeltaRequest['node']): DeltaRequest {
   return decoding('a DeltaDiscoveryRequest', () => {
     const subscribe: string[] = [];
     const unsubscribe: string[] = [];
@@ -94,7 +126,7 @@ export function decodeDeltaRequest(bytes: Uint8Array): DeltaRequest {
       errorDetail: null,
     };
     readFields(bytes, (tag, reader) => {
-      if (tag === lengthTag(1)) request.node = decodeNode(reader.bytes());
+      if (tag === lengthTag(1)) request.node = readNode(reader.bytes());
       else if (tag === lengthTag(2)) request.typeUrl = readText(reader);
       else if (tag === lengthTag(3)) subscribe.push(readText(reader));
       else if (tag === lengthTag(4)) unsubscribe.push(readText(reader));
@@ -122,15 +154,16 @@ export function encodeResourceEntry(entry: { name: string; version: string; kuma
   return finish(writer);
 }
 
-/** @param response.entries made by `encodeResourceEntry`, copied as they are */
-export function encodeDeltaResponse(response: {
-  typeUrl: string;
-  nonce: string;
-  controlPlane: string;
-  entries: readonly Uint8Array[];
-  removed: readonly string[];
-  isPartial?: boolean;
-}): Buffer {
+/** A `DeltaResponse` whose resources are encoded already. */
+export type DeltaResponseParts = Pick<DeltaResponse, 'typeUrl' | 'nonce' | 'controlPlane'> & {
+  /** Made by `encodeResourceEntry`, copied as they are. */
+  readonly entries: readonly Uint8Array[];
+  /** `<name>.<mesh>` each. */
+  readonly removed: readonly string[];
+  readonly isPartial?: boolean;
+};
+
+export function encodeDeltaResponse(response: DeltaResponseParts): Buffer {
   const writer = createWriter();
   if (response.isPartial === true) writeText(writer, 1, PARTIAL);
   writeText(writer, 4, response.typeUrl);

@@ -82,8 +82,8 @@ it('does not hold an answer against a peer that has asked anew since', async () 
   await vi.advanceTimersByTimeAsync(1);
   sender.handle(request);
   await vi.advanceTimersByTimeAsync(1);
-  expect(nonces).toEqual(['1', '2']);
-  acknowledge(sender, request, '2');
+  expect(nonces).toHaveLength(2);
+  acknowledge(sender, request, nonces[1] ?? '');
   await vi.advanceTimersByTimeAsync(300_000);
   expect(failures).toEqual([]);
 });

@@ -1,0 +1,84 @@
+// What goes on the wire for several streams, and how answers find their response.
+import { expect, it, vi } from 'vitest';
+import { makeRow } from '../../test/support/make-row.ts';
+import { createLogger } from '../base/log.ts';
+import type { Resource } from '../resource/types.ts';
+import { decodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
+import { Changelog } from './changelog.ts';
+import { FirstStates } from './first-states.ts';
+import type { SyncEvent } from './observer.ts';
+import type { Source } from './ports.ts';
+import { globalSendRules } from './rules.ts';
+import { Sender } from './sender.ts';
+import { SharedMessages } from './shared-messages.ts';
+
+const TYPE = 'MeshTimeout';
+const request: DeltaRequest = {
+  ...{ node: { id: 'z', metadata: { features: ['hash-suffix'] } }, typeUrl: TYPE, subscribe: ['*'], unsubscribe: [] },
+  ...{ initialResourceVersions: new Map(), responseNonce: '', errorDetail: null },
+};
+
+/** A source that never changes. */
+function sourceOf(rows: readonly Resource[]): Source {
+  return {
+    list: (type) => Promise.resolve(rows.filter((row) => row.type === type)),
+    getMany: () => Promise.resolve([]),
+    async *changes() {
+      yield { kind: 'all' };
+      await new Promise(() => undefined);
+    },
+    mark: () => Promise.resolve(),
+  };
+}
+
+type Stream = { readonly sender: Sender; readonly sent: Buffer[]; readonly events: SyncEvent[] };
+
+async function streamsTo(zones: readonly string[]): Promise<Stream[]> {
+  const log = createLogger('silent');
+  const changelog = new Changelog(sourceOf([makeRow(TYPE, 'one'), makeRow(TYPE, 'two')]), globalSendRules(), log);
+  void changelog.run(new AbortController().signal);
+  await changelog.ready;
+  const firstStates = new FirstStates();
+  const messages = new SharedMessages();
+  return zones.map((peer) => {
+    const [sent, events]: [Buffer[], SyncEvent[]] = [[], []];
+    const sender = new Sender({
+      ...{ peer, streamId: peer, identifier: 'global', changelog, firstStates, zones: null, log, maxMessageBytes: 100_000 },
+      ...{ now: () => 0, fail: () => undefined, observe: (event) => void events.push(event) },
+      encode: (response) => messages.encode(response),
+      send: (message) => void sent.push(message),
+    });
+    return { sender, sent, events };
+  });
+}
+
+const kinds = ({ events }: Stream): string[] => events.map(({ kind }) => kind);
+
+it('gives zones that join together the same bytes, and says who each is once', async () => {
+  const streams = await streamsTo(['east', 'west']);
+  for (const { sender } of streams) sender.handle(request);
+  for (const { sender } of streams) sender.handle({ ...request, typeUrl: 'MeshRetry' });
+  await vi.waitFor(() => expect(streams.map(({ sent }) => sent.length)).toEqual([2, 2]));
+  const [east, west] = streams.map(({ sent }) => sent);
+  expect(decodeDeltaResponse(east?.[0] ?? Buffer.alloc(0)).resources).toHaveLength(2);
+  for (const [index, message] of (east ?? []).entries()) expect(west?.[index]).toBe(message);
+  for (const stream of streams) expect(kinds(stream).filter((kind) => kind === 'node')).toHaveLength(1);
+  for (const { sender } of streams) sender.close();
+});
+
+it('takes no answer to what it sent before a new subscription to the type', async () => {
+  const [stream] = await streamsTo(['east']);
+  if (stream === undefined) throw new Error('no stream');
+  const { sender, sent } = stream;
+  sender.handle(request);
+  await vi.waitFor(() => expect(sent).toHaveLength(1));
+  sender.handle(request);
+  await vi.waitFor(() => expect(sent).toHaveLength(2));
+  const [before, after] = sent.map((message) => decodeDeltaResponse(message).nonce);
+  expect(after).not.toBe(before);
+  sender.handle({ ...request, node: { id: 'z' }, responseNonce: before ?? '' });
+  expect(sender.behind()).toEqual([TYPE]);
+  sender.handle({ ...request, node: { id: 'z' }, responseNonce: after ?? '' });
+  expect(sender.behind()).toEqual([]);
+  sender.close();
+});
