@@ -1,16 +1,19 @@
 // The REST API of a global under load, without zones; the client has its own process but shares the machine.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Context, Sections } from './context.ts';
 import { endChild, nextMessage, startScript } from './children.ts';
 import { startSeededGlobal } from './fleet.ts';
 import { cpuSeconds } from './measure.ts';
 import { withDatabase } from './postgres.ts';
-import { TYPE } from './policies.ts';
+import { policyBody, policyPath, TYPE } from './policies.ts';
+import { HttpClient } from './http-client.ts';
 import type { PostgresConfig } from '../src/store/database.ts';
 import type { LoadCommand, LoadReport } from './http-load-process.ts';
 import { budgets, type Metric } from './metric.ts';
 import type { Settings } from './settings.ts';
 
 const WARM_UP_SECONDS = 1.5;
+const CHANGES_PER_SECOND = 50;
 
 type Sizes = Pick<Settings, 'resources' | 'restSeconds'>;
 
@@ -24,7 +27,7 @@ export const rest: Sections<Sizes> = {
 export const restKinds: Sections<Sizes> = {
   names: {
     get: 'GET of one, on 8 connections',
-    page: 'GET of a page of 100, on 8 connections',
+    page: 'GET of a page of 100, on 8 connections, while nothing changes and while another resource changes 50 times a second',
     put: 'PUT of one, on 64 connections, and whether all that was acknowledged is in the table',
   },
   measure: measureRest,
@@ -47,10 +50,14 @@ async function measureRest({ settings, postgres, say }: Context<Sizes>, wanted: 
   try {
     const metrics: Metric[] = [];
     if (wanted.has('get')) metrics.push(...getMetrics(await load('get', 8)));
-    if (wanted.has('page')) metrics.push(...pageMetrics(await load('page', 8), resources));
+    if (wanted.has('page')) {
+      metrics.push(...pageMetrics(await load('page', 8), resources));
+      metrics.push(changingPageMetric(await whileChanging(global.apiPort, resources, () => load('page', 8)), resources));
+    }
     if (wanted.has('put')) {
+      const before = await countUpdates(global.database);
       const put = await load('put', 64);
-      metrics.push(...putMetrics(put, put.answers - (await countUpdates(global.database))));
+      metrics.push(...putMetrics(put, put.answers - ((await countUpdates(global.database)) - before)));
     }
     return metrics;
   } finally {
@@ -76,6 +83,11 @@ function pageMetrics({ perSecond, cpuUs }: Load, resources: number): Metric[] {
   ];
 }
 
+function changingPageMetric({ perSecond }: Load, resources: number): Metric {
+  const name = `GET of 100 of ${String(resources)}, 8 connections, ${String(CHANGES_PER_SECOND)} changes/s meanwhile`;
+  return { section, name, unit: '/s', meridian: perSecond };
+}
+
 function putMetrics({ perSecond, p99Ms, cpuUs }: Load, lost: number): Metric[] {
   return [
     { section, name: 'PUT, 64 connections', unit: '/s', meridian: perSecond, budget: budgets.putsPerSecond },
@@ -83,6 +95,24 @@ function putMetrics({ perSecond, p99Ms, cpuUs }: Load, lost: number): Metric[] {
     { section, name: 'PUTs that were acknowledged and are not in the table', unit: '', meridian: lost, budget: { most: 0 } },
     { section, name: 'CPU of the server a PUT', unit: 'µs', meridian: cpuUs },
   ];
+}
+
+/** Runs `measure` while the last of the resources changes again and again. */
+async function whileChanging<T>(port: number, resources: number, measure: () => Promise<T>): Promise<T> {
+  const client = new HttpClient(port, 1);
+  const done = new AbortController();
+  const changing = (async () => {
+    for (let revision = 1; !done.signal.aborted; revision += 1) {
+      await client.put(policyPath(resources - 1), policyBody(resources - 1, revision));
+      await delay(1000 / CHANGES_PER_SECOND, undefined, { signal: done.signal }).catch(() => undefined);
+    }
+  })();
+  try {
+    return await Promise.race([measure(), changing.then(() => new Promise<never>(() => undefined))]);
+  } finally {
+    done.abort();
+    await changing.finally(() => client.close());
+  }
 }
 
 type Load = { readonly perSecond: number; readonly p99Ms: number; readonly answers: number; readonly cpuUs: number };

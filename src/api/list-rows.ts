@@ -32,22 +32,17 @@ export async function listRows(
   { size, offset }: PageQuery,
 ): Promise<{ rows: Resource[]; total: number }> {
   if (matches === null) {
-    const rows = await store.list({ ...where, limit: size, offset });
-    return { rows, total: await totalOf(store, where, { size, offset }, rows.length) };
+    const [rows, counted] = await Promise.all([store.list({ ...where, limit: size, offset }), store.count(where)]);
+    return { rows, total: totalOf(counted, { size, offset }, rows.length) };
   }
   const matching = (await store.list(where)).filter(matches);
   return { rows: matching.slice(offset, offset + size), total: matching.length };
 }
 
-/** How many rows there are in all; a page that is not full says it itself, so that most lists need no count. */
-export async function totalOf(
-  store: ResourceStore,
-  where: RowFilter['where'],
-  { size, offset }: PageQuery,
-  found: number,
-): Promise<number> {
+/** How many rows there are in all: a last page says it itself, the rows may have been counted a moment earlier or later. */
+export function totalOf(counted: number, { size, offset }: PageQuery, found: number): number {
   const isLast = found < size && (found > 0 || offset === 0);
-  return isLast ? offset + found : await store.count(where);
+  return isLast ? offset + found : counted;
 }
 
 function matchesDataplane({ labels, spec }: Resource, { tags, gateway }: DataplaneQuery): boolean {

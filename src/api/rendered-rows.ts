@@ -9,8 +9,10 @@ import { bodyOf } from './resource-body.ts';
 /** Characters of all texts together. */
 const MOST_CHARACTERS = 16_000_000;
 
-export type Page = {
+export type RenderedItems = {
   readonly count: number;
+  /** Of the items. */
+  readonly characters: number;
   /** The items between two texts, in UTF-8; who shares a page and says the same around it shares the bytes. */
   readonly between: (head: string, tail: string) => Buffer;
 };
@@ -28,11 +30,11 @@ export class RenderedRows {
   }
 
   /** The items of a page as the value of `"items"`, and how many they are. Who asks the same meanwhile gets the same. */
-  async page(info: TypeInfo, query: ListQuery): Promise<Page> {
+  async items(info: TypeInfo, query: ListQuery): Promise<RenderedItems> {
     return await this.#shared.call(JSON.stringify(query), async () => {
       const texts = await this.#textsOf(info, await this.#store.listStamps(query));
       const items = texts.length === 0 ? '[]' : `[\n  ${texts.join(',\n  ')}\n ]`;
-      return { count: texts.length, between: wrapper(items) };
+      return { count: texts.length, characters: items.length, between: wrapper(items) };
     });
   }
 
@@ -82,7 +84,7 @@ export class RenderedRows {
   }
 }
 
-function wrapper(items: string): Page['between'] {
+function wrapper(items: string): RenderedItems['between'] {
   let last: { readonly head: string; readonly tail: string; readonly bytes: Buffer } | null = null;
   return (head, tail) => {
     if (last?.head !== head || last.tail !== tail) last = { head, tail, bytes: Buffer.from(head + items + tail) };

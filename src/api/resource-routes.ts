@@ -6,8 +6,8 @@ import type { ApiContext } from './api-options.ts';
 import type { RouteConfig } from './http-conventions.ts';
 import { toKubernetes } from './kubernetes-form.ts';
 import { nextPage, parseFlag, parsePage, queryOf, wantsKubernetes } from './list-query.ts';
-import { listRows, rowFilterOf, totalOf } from './list-rows.ts';
-import { RenderedRows } from './rendered-rows.ts';
+import { ListPages } from './list-pages.ts';
+import { listRows, rowFilterOf } from './list-rows.ts';
 import { preconditionOf, setVersion } from './precondition.ts';
 import { bodyOf } from './resource-body.ts';
 import type { WriteCall } from './resource-service.ts';
@@ -22,19 +22,19 @@ export const COMPUTED = new Set(['MeshInsight']);
 const watchable: RouteConfig = { produces: [EVENT_STREAM] };
 
 export function addResourceRoutes(app: FastifyInstance, context: ApiContext, watches: Watches): void {
-  const rendered = new RenderedRows(context.store);
+  const lists = new ListPages(context.store);
   for (const info of resourceTypes) {
     for (const path of [info.path, ...info.aliases]) {
       if (path === '') continue;
-      if (!COMPUTED.has(info.name)) addReads(app, info, path, context, { watches, rendered });
+      if (!COMPUTED.has(info.name)) addReads(app, info, path, context, { watches, lists });
       addWrites(app, info, path, context);
     }
   }
 }
 
-type Readers = { readonly watches: Watches; readonly rendered: RenderedRows };
+type Readers = { readonly watches: Watches; readonly lists: ListPages };
 
-function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: ApiContext, { watches, rendered }: Readers): void {
+function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: ApiContext, { watches, lists }: Readers): void {
   const { service, store, callers } = context;
   const route = { preHandler: async (request: FastifyRequest) => callers.requireMay(info, request), config: watchable };
   const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
@@ -44,17 +44,19 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
       const query = queryOf(request);
       const page = parsePage(query);
       const filter = rowFilterOf(info, mesh, query);
-      if (mesh !== undefined) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
-      if (parseFlag(query, 'watch')) return watches.follow(request, reply, info, filter);
-      if (filter.matches === null) {
-        const { between, count } = await rendered.page(info, { ...filter.where, limit: page.size, offset: page.offset });
-        const total = await totalOf(store, filter.where, page, count);
+      const requireMesh = async (): Promise<void> => {
+        if (mesh !== undefined) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
+      };
+      if (filter.matches === null && !parseFlag(query, 'watch')) {
+        const { between, total } = await lists.page(info, filter.where, page, requireMesh);
         const [head, tail] = [
           `{\n "total": ${String(total)},\n "items": `,
           `,\n "next": ${JSON.stringify(nextPage(request, page, total))}\n}\n`,
         ];
         return await reply.type('application/json').send(between(head, tail));
       }
+      await requireMesh();
+      if (parseFlag(query, 'watch')) return watches.follow(request, reply, info, filter);
       const { rows, total } = await listRows(store, filter, page);
       return { total, items: rows.map((row) => bodyOf(info, row)), next: nextPage(request, page, total) };
     });

@@ -72,6 +72,8 @@ export interface ResourceStore {
   list(query: ListQuery): Promise<Resource[]>;
   /** The same rows, of each only who it is and a stamp that is another after every change, by whomever. */
   listStamps(query: ListQuery): Promise<Stamp[]>;
+  /** Equal texts say that nothing at all was committed between the calls; null where the database cannot tell, as a standby. */
+  snapshot(): Promise<string | null>;
   /** What a resume and a prune need of many rows, in one statement. */
   outline(query: OutlineQuery): Promise<Outline[]>;
   count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number>;

@@ -71,6 +71,17 @@ export class SqlStore implements ResourceStore {
     return rows.map(({ mesh, name, stamp }) => ({ type: query.type, mesh, name, stamp }));
   }
 
+  async snapshot(): Promise<string | null> {
+    const { rows } = await this.#shared.call('snapshot', () =>
+      this.#try(() =>
+        // The start of the server too: another one that takes over may count transactions of its own under the same numbers.
+        sql<{ snapshot: string | null }>`select case when pg_is_in_recovery() then null
+          else pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text end as snapshot`.execute(this.#database.db),
+      ),
+    );
+    return rows[0]?.snapshot ?? null;
+  }
+
   async outline({ types, labels, namePrefix, owner }: OutlineQuery): Promise<Outline[]> {
     const either = [
       ...(labels === undefined ? [] : [sql`r.labels @> ${JSON.stringify(labels)}::jsonb`]),

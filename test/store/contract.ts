@@ -1,6 +1,6 @@
 // What every store must do, whatever database is behind it. Run by pglite.test.ts and postgres.pg.test.ts.
 import { sql, type Kysely } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ResourceKey } from '../../src/resource/types.ts';
 import type { Tables } from '../../src/store/database.ts';
 import type { ResourceStore, StoreChange, Write } from '../../src/store/resource-store.ts';
@@ -57,6 +57,22 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
       await store.write({ op: 'delete', key: timeout('a') });
       await store.write(create(timeout('a')));
       expect((await stampsOf())[0]).not.toEqual(first[0]);
+    });
+  });
+
+  describe('snapshots', () => {
+    it('are another after every commit, whoever makes it, and stay as they are otherwise', async () => {
+      // A server that tidies up commits something now and then.
+      await vi.waitFor(async () => expect(await store.snapshot()).toBe(await store.snapshot()));
+      const seen = [await store.snapshot()];
+      await store.write(create(timeout('a')));
+      seen.push(await store.snapshot());
+      await sql`update resources set spec = '{"by":"hand"}' where name = 'a'`.execute(subject.db);
+      seen.push(await store.snapshot());
+      await store.write({ op: 'delete', key: timeout('a') });
+      seen.push(await store.snapshot());
+      expect(seen).not.toContain(null);
+      expect(new Set(seen).size).toBe(4);
     });
   });
 

@@ -35,6 +35,10 @@ export class TinyStore implements ResourceStore {
     return (await this.list(query)).map(({ type, mesh, name, version }) => ({ type, mesh, name, stamp: String(version) }));
   }
 
+  snapshot(): Promise<null> {
+    return Promise.resolve(null);
+  }
+
   outline({ types, labels, namePrefix, owner }: OutlineQuery): Promise<Outline[]> {
     const hasLabels = (row: Resource): boolean =>
       labels !== undefined && Object.entries(labels).every(([key, value]) => row.labels[key] === value);
