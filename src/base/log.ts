@@ -2,6 +2,7 @@
 // Invariant: of an error a line holds what names the fault; what a database adds may be the caller's secrets.
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { messageOf } from './errors.ts';
+import { groupLines } from './grouped-lines.ts';
 
 export type { Logger };
 
@@ -11,7 +12,7 @@ export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 export function createLogger(
   level: LogLevel,
   fields: Record<string, string> = {},
-  destination: DestinationStream = pino.destination({ fd: 2, sync: true }),
+  destination: DestinationStream = groupLines(pino.destination({ fd: 2, sync: true })),
 ): Logger {
   const options = { level, base: fields, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } };
   return pino(options, destination);

@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { groupLines } from './grouped-lines.ts';
+
+const LOG = join(import.meta.dirname, 'log.ts');
+
+it('writes lines that come without a pause in one piece, before anybody who waits goes on', async () => {
+  const written: string[] = [];
+  const lines = groupLines({ write: (text) => void written.push(text) });
+  const requests = [1, 2, 3].map(async (request) => {
+    await Promise.resolve();
+    lines.write(`${String(request)}\n`);
+    await Promise.resolve();
+    return [...written];
+  });
+  expect(await Promise.all(requests)).toEqual([['1\n2\n3\n'], ['1\n2\n3\n'], ['1\n2\n3\n']]);
+  lines.write('4\n');
+  await Promise.resolve();
+  expect(written).toEqual(['1\n2\n3\n', '4\n']);
+});
+
+it.each([
+  ['it exits', 'process.exit(0)'],
+  ['it throws', 'throw new Error("the end")'],
+  ['its last listener logs', 'process.on("exit", () => log.info("last"))'],
+])('loses no line of a process when %s right after', async (_, end) => {
+  const script = `import { createLogger } from ${JSON.stringify(LOG)};
+    const log = createLogger('info'); log.info('one'); log.info('other'); ${end};`;
+  const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+  const { stderr } = await run.catch((error: unknown) => error as { stderr: string });
+  const lines = stderr.split('\n').filter((line) => line.startsWith('{'));
+  const said = lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+  expect(said).toEqual(end.includes('last') ? ['one', 'other', 'last'] : ['one', 'other']);
+});

@@ -1,0 +1,28 @@
+// Lines of a log that are written without a pause between them go out in one write: a call to the kernel costs as much as to make
+// a line. Invariant: they are out before anything that was not due already happens, as the answer to a request that a line tells of.
+import type { DestinationStream } from 'pino';
+
+/** @param destination writes at once; what is left when the process exits is written then */
+export function groupLines(destination: DestinationStream): DestinationStream {
+  let lines = '';
+  let isFirst = true;
+  let isExiting = false;
+  const flush = (): void => {
+    const written = lines;
+    lines = '';
+    if (written !== '') destination.write(written);
+  };
+  const flushAtExit = (): void => {
+    isExiting = true;
+    flush();
+  };
+  return {
+    write(line) {
+      if (isFirst) process.once('exit', flushAtExit);
+      isFirst = false;
+      if (lines === '' && !isExiting) queueMicrotask(flush);
+      lines += line;
+      if (isExiting) flush();
+    },
+  };
+}
