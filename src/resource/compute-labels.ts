@@ -1,5 +1,4 @@
-// Labels on a REST write: which are refused and which the control plane computes (rest-api 2.5, decisions D2).
-import type { Violation } from '../base/errors.ts';
+// The labels that the control plane computes on a REST write (rest-api 2.5, decisions D2). Which are refused is said in src/api.
 import { label } from './labels.ts';
 import { policyRole } from './policy-role.ts';
 import type { TypeInfo } from './type-registry.ts';
@@ -9,40 +8,6 @@ import type { JsonObject, Labels, Mode } from './types.ts';
 export type Writer = { readonly mode: Mode; readonly zone: string | null; readonly federated: boolean };
 
 type Draft = { readonly displayName: string; readonly mesh: string; readonly labels: Labels; readonly spec: JsonObject };
-
-const NAME = '[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?';
-const VALUE = new RegExp(`^(${NAME})?$`);
-const KEY = new RegExp(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?${NAME}$`);
-
-/** What is wrong with the labels that a caller gave. */
-export function refusedLabels(info: TypeInfo, { mesh, labels, spec }: Draft, writer: Writer): Violation[] {
-  const violations: Violation[] = [];
-  const refuse = (key: string, reason: string): void => void violations.push({ field: `labels[${JSON.stringify(key)}]`, reason });
-  for (const [key, value] of Object.entries(labels)) {
-    if (!KEY.test(key))
-      refuse(key, 'must be a qualified name: an optional DNS prefix and «/», then at most 63 letters, digits, «-», «_», «.»');
-    // The display name keeps whatever a resource name may hold.
-    if (key !== label.displayName && !VALUE.test(value))
-      refuse(key, 'must be a label value: at most 63 letters, digits, «-», «_», «.», starting and ending with a letter or digit');
-  }
-  const origin = labels[label.origin];
-  if (origin !== undefined && origin !== writer.mode) refuse(label.origin, `must be ${writer.mode} here`);
-  if (origin === undefined && writer.federated && info.codec.kind === 'json')
-    refuse(label.origin, 'must be zone: a zone that has a global says so with every resource it writes');
-  const zone = labels[label.zone];
-  if (zone !== undefined && writer.mode === 'zone' && zone !== writer.zone)
-    refuse(label.zone, `must be ${writer.zone ?? ''}, the name of this zone`);
-  if (zone !== undefined && writer.mode === 'global')
-    refuse(label.zone, 'must not be set on global: it marks what came from a zone');
-  const meshLabel = labels[label.mesh];
-  if (meshLabel !== undefined && info.scope === 'Mesh' && meshLabel !== mesh)
-    refuse(label.mesh, `must be ${mesh}, the mesh of the resource`);
-  const role = labels[label.policyRole];
-  if (role !== undefined && info.policy !== null && role !== 'system' && role !== policyRole({ spec, labels })) {
-    refuse(label.policyRole, `must be ${policyRole({ spec, labels }) ?? 'left out: the to[] items mix roles'}`);
-  }
-  return violations;
-}
 
 /** The labels that are stored. */
 export function computeLabels(info: TypeInfo, { displayName, mesh, labels, spec }: Draft, writer: Writer): Labels {
