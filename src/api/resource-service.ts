@@ -10,7 +10,16 @@ import { diffJson, type Change } from './json-diff.ts';
 import { requireMatch, type Precondition } from './precondition.ts';
 import { bodyOf } from './resource-body.ts';
 import { draftOf, refuseAll, type Draft, type DraftRules } from './resource-draft.ts';
-import { conflict, planWrite, requireOwn, resultOf, type ContentWrite } from './write-plan.ts';
+import {
+  conflict,
+  hasComputed,
+  planPut,
+  planWrite,
+  requireOwn,
+  resultOf,
+  type ContentWrite,
+  type StoredRow,
+} from './write-plan.ts';
 
 /** Attempts at one write while others write the same row. */
 export const ATTEMPTS = 5;
@@ -40,6 +49,9 @@ export type PutResult = {
 };
 export type DryRun = PutResult & { readonly diff: readonly Change[]; readonly resource: JsonObject };
 
+/** A body that was looked at: what it wants written, or what is wrong with it. */
+type Checked = { readonly draft: Draft } | { readonly draft: null; readonly failure: unknown };
+
 export class ResourceService {
   readonly #options: ServiceOptions;
 
@@ -56,21 +68,28 @@ export class ResourceService {
 
   /** Creates or replaces. @throws ApiError that names each field at fault; then nothing has changed */
   async put(info: TypeInfo, mesh: string, name: string, text: string, call: WriteCall): Promise<PutResult> {
-    const { draft, stored: found } = await this.#draft(info, mesh, name, text);
+    const { store } = this.#options;
+    const checked = this.#check(info, mesh, name, text);
+    const done = await this.#putAtOnce(checked, call);
+    if (done !== null) return done;
+    const read = async (key: ResourceKey): Promise<StoredRow | undefined> =>
+      hasComputed(info) ? await store.get(key) : await store.getOutline(key);
+    const { draft, stored: found } = await this.#find(info, mesh, checked, read);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const stored = attempt === 0 ? found : await this.#options.store.get(draft.key);
+      const stored = attempt === 0 ? found : await read(draft.key);
       const write = this.#plan(draft, stored, call);
-      const outcome = write.op === 'create' ? await this.#create(write) : await this.#options.store.write(write);
+      const outcome = write.op === 'create' ? await this.#create(write) : await store.write(write);
       if (outcome.result === 'rejected') refuseAll([{ field: 'name', reason: outcome.message }]);
-      if (outcome.result === 'created' || outcome.result === 'updated')
-        return { key: draft.key, result: outcome.result, version: outcome.version, warnings: draft.warnings };
+      const put = putResult(draft, outcome);
+      if (put !== null) return put;
     }
     throw conflict(draft.key, 'it is being written by others; try again');
   }
 
   /** What `put` would do, and the difference it would make; stores nothing. @throws ApiError as `put` */
   async dryRun(info: TypeInfo, mesh: string, name: string, text: string, call: WriteCall): Promise<DryRun> {
-    const { draft, stored } = await this.#draft(info, mesh, name, text);
+    const checked = this.#check(info, mesh, name, text);
+    const { draft, stored } = await this.#find(info, mesh, checked, (key) => this.#options.store.get(key));
     const write = this.#plan(draft, stored, call);
     return describeWrite(draft, write, stored);
   }
@@ -114,35 +133,50 @@ export class ResourceService {
    */
   async requireMesh(info: TypeInfo, mesh: string, advice = '; create it first'): Promise<void> {
     if (info.scope === 'Global') return;
-    if ((await this.#options.store.get({ type: 'Mesh', mesh: '', name: mesh })) !== undefined) return;
+    if ((await this.#options.store.getOutline({ type: 'Mesh', mesh: '', name: mesh })) !== undefined) return;
     const reason = `Not found: mesh ${JSON.stringify(mesh)} does not exist${advice}`;
     throw new ApiError('not_found', 'Failed to retrieve Mesh', reason);
   }
 
-  /** The text is checked while nothing is read yet, so that mesh and row are one round trip; a missing mesh is told of first. */
-  async #draft(
+  /** The text is checked while nothing is read yet; a missing mesh is told of before what is wrong with it. */
+  #check(info: TypeInfo, mesh: string, name: string, text: string): Checked {
+    this.requireWritable(info);
+    try {
+      return { draft: draftOf(info, { mesh, name }, parseJsonBody(text), this.#options.rules, { strict: false }) };
+    } catch (failure) {
+      return { draft: null, failure };
+    }
+  }
+
+  /** The usual case in one statement, null where that did not do it: why not is found by the way that reads first. */
+  async #putAtOnce({ draft }: Checked, call: WriteCall): Promise<PutResult | null> {
+    if (draft === null || call.precondition !== null) return null;
+    let write: Write | null;
+    try {
+      call.authorize();
+      write = planPut(draft, this.#options.rules);
+    } catch {
+      return null;
+    }
+    return write === null ? null : putResult(draft, await this.#options.store.write(write));
+  }
+
+  /** Mesh and row in one round trip. */
+  async #find<Row>(
     info: TypeInfo,
     mesh: string,
-    name: string,
-    text: string,
-  ): Promise<{ readonly draft: Draft; readonly stored: Resource | undefined }> {
-    this.requireWritable(info);
-    let draft: Draft | null = null;
-    let failure: unknown;
-    try {
-      draft = draftOf(info, { mesh, name }, parseJsonBody(text), this.#options.rules, { strict: false });
-    } catch (error) {
-      failure = error;
-    }
-    const row = draft === null ? undefined : this.#options.store.get(draft.key);
+    checked: Checked,
+    read: (key: ResourceKey) => Promise<Row | undefined>,
+  ): Promise<{ readonly draft: Draft; readonly stored: Row | undefined }> {
+    const row = checked.draft === null ? undefined : read(checked.draft.key);
     // Of two failures the first is told.
     row?.catch(() => undefined);
     await this.requireMesh(info, mesh);
-    if (draft === null) throw failure;
-    return { draft, stored: await row };
+    if (checked.draft === null) throw checked.failure;
+    return { draft: checked.draft, stored: await row };
   }
 
-  #plan(draft: Draft, stored: Resource | undefined, call: WriteCall): ContentWrite {
+  #plan(draft: Draft, stored: StoredRow | undefined, call: WriteCall): ContentWrite {
     call.authorize();
     requireMatch(draft.key, stored, call.precondition);
     return planWrite(draft, stored, this.#options.rules);
@@ -166,6 +200,12 @@ export class ResourceService {
     if (insight !== undefined && isOnline(insight.spec))
       refuseAll([{ field: 'name', reason: 'the zone is online; stop it first' }], NO_DELETE);
   }
+}
+
+/** Null for an outcome that is no success. */
+function putResult({ key, warnings }: Draft, outcome: WriteOutcome): PutResult | null {
+  if (outcome.result !== 'created' && outcome.result !== 'updated') return null;
+  return { key, result: outcome.result, version: outcome.version, warnings };
 }
 
 /** What a planned write would do. */

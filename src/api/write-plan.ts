@@ -4,14 +4,17 @@ import { computeLabels } from '../resource/compute-labels.ts';
 import { label } from '../resource/labels.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Labels, type Resource, type ResourceKey } from '../resource/types.ts';
-import type { Write } from '../store/resource-store.ts';
+import type { Outline, Write } from '../store/resource-store.ts';
 import { ApiError } from './error-body.ts';
 import { labelField, refusedOrigin, type LabelRules } from './label-rules.ts';
 import { INVALID, refuseAll, type Draft } from './resource-draft.ts';
 
 const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
-export type ContentWrite = Exclude<Write, { op: 'delete' }>;
+export type ContentWrite = Extract<Write, { op: 'create' | 'update' }>;
+
+/** What a write has to know of the row that is there: its spec only where the control plane computes a part of that. */
+export type StoredRow = Outline & { readonly spec?: JsonObject };
 
 /**
  * A create, or an update of exactly this stored row.
@@ -19,7 +22,7 @@ export type ContentWrite = Exclude<Write, { op: 'delete' }>;
  */
 export function planWrite(
   { info, key, displayName, labels: given, spec }: Draft,
-  stored: Resource | undefined,
+  stored: StoredRow | undefined,
   rules: LabelRules,
 ): ContentWrite {
   if (stored !== undefined) requireOwn(info, stored, 'update', rules);
@@ -32,16 +35,31 @@ export function planWrite(
     refuseAll([{ field: 'name', reason }], stored === undefined ? 'Failed to create a resource' : 'Failed to update a resource');
   }
   if (stored !== undefined)
-    return { op: 'update', key, labels, spec: withComputed(info, spec, stored.spec), expectVersion: stored.version };
+    return { op: 'update', key, labels, spec: withComputed(info, spec, stored), expectVersion: stored.version };
   if (info.name === 'Dataplane' && rules.writer.mode === 'zone') requireWorkloadLabel(labels);
   return { op: 'create', key, labels, spec, status: {}, owner: ownerOf(info, key.mesh) };
+}
+
+/**
+ * A write that needs to know nothing of what is stored: it creates the row, or replaces one that is this control plane's own. What
+ * it does not do is no error yet: `planWrite` tells, with the stored row. Null where the stored row, or the mesh, has to be read.
+ * @throws ApiError 400 as `planWrite`
+ */
+export function planPut(draft: Draft, rules: LabelRules): Write | null {
+  const { info, key } = draft;
+  // A new Mesh comes with its defaults.
+  if (info.name === 'Mesh' || hasComputed(info)) return null;
+  const { labels, spec, owner } = planWrite(draft, undefined, rules);
+  // Where no owner is the mesh, nothing else says that there is one.
+  if (info.scope === 'Mesh' && (owner ?? null) === null) return null;
+  return { op: 'put', key, labels, spec, owner, ownOnly: true };
 }
 
 /**
  * What came from the other side by KDS is written there alone. A zone without a global has no other side.
  * @throws ApiError 400
  */
-export function requireOwn(info: TypeInfo, stored: Resource, verb: 'update' | 'delete', rules: LabelRules): void {
+export function requireOwn(info: TypeInfo, stored: Outline, verb: 'update' | 'delete', rules: LabelRules): void {
   const { mode, federated } = rules.writer;
   if (!rules.checksOrigin || (mode === 'zone' && !federated)) return;
   const origin = stored.labels[label.origin];
@@ -84,11 +102,18 @@ function ownerOf(info: TypeInfo, mesh: string): ResourceKey | null {
   return { type: 'Mesh', mesh: '', name: mesh };
 }
 
+/** True for a type of which the control plane computes a part of the spec. */
+export function hasComputed(info: TypeInfo): boolean {
+  return info.name === 'MeshService';
+}
+
 /** What the control plane computes stays as it is (decisions D21); a first value may be given where there is none. */
-function withComputed(info: TypeInfo, spec: JsonObject, stored: JsonObject): JsonObject {
-  if (info.name !== 'MeshService') return spec;
+function withComputed(info: TypeInfo, spec: JsonObject, stored: StoredRow): JsonObject {
+  if (!hasComputed(info)) return spec;
+  if (stored.spec === undefined) throw new Error(`the stored spec of ${describeKey(stored)} is needed to keep what is computed`);
+  const { spec: before } = stored;
   const kept = ['state', 'identities', 'zoneIngress'].flatMap((key) => {
-    const value = stored[key];
+    const value = before[key];
     return value === undefined ? [] : [[key, value] as const];
   });
   return { ...spec, ...Object.fromEntries(kept) };

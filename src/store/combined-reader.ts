@@ -1,28 +1,29 @@
 // Single reads, combined: while one statement is in flight the keys that are asked for wait and go together in the next, so that
 // a busy API costs few round trips. What is read began after it was asked for: nobody sees a state older than his own write.
-import type { Resource, ResourceKey } from '../resource/types.ts';
+import type { ResourceKey } from '../resource/types.ts';
 
 /** Statements at a time; each holds a connection of the pool. */
 const MOST_IN_FLIGHT = 2;
 const MOST_AT_ONCE = 1_000;
 
-type Waiting = {
+type Waiting<Row> = {
   readonly key: ResourceKey;
-  readonly resolve: (row: Resource | undefined) => void;
+  readonly resolve: (row: Row | undefined) => void;
   readonly reject: (error: unknown) => void;
 };
 
-export class CombinedReader {
-  readonly #read: (keys: readonly ResourceKey[]) => Promise<Resource[]>;
-  #queue: Waiting[] = [];
+/** Reads rows, or what of them is asked for. */
+export class CombinedReader<Row extends ResourceKey> {
+  readonly #read: (keys: readonly ResourceKey[]) => Promise<Row[]>;
+  #queue: Waiting<Row>[] = [];
   #inFlight = 0;
 
-  constructor(read: (keys: readonly ResourceKey[]) => Promise<Resource[]>) {
+  constructor(read: (keys: readonly ResourceKey[]) => Promise<Row[]>) {
     this.#read = read;
   }
 
-  async get(key: ResourceKey): Promise<Resource | undefined> {
-    const { promise, resolve, reject } = Promise.withResolvers<Resource | undefined>();
+  async get(key: ResourceKey): Promise<Row | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<Row | undefined>();
     this.#queue.push({ key, resolve, reject });
     // What was asked for in one turn of the event loop, by whatever socket, goes together.
     if (this.#queue.length === 1) setImmediate(() => this.#next());
@@ -39,7 +40,7 @@ export class CombinedReader {
     });
   }
 
-  async #run(batch: readonly Waiting[]): Promise<void> {
+  async #run(batch: readonly Waiting<Row>[]): Promise<void> {
     try {
       const keys = new Map(batch.map(({ key }) => [textOf(key), key]));
       const rows = new Map((await this.#read([...keys.values()])).map((row) => [textOf(row), row]));

@@ -1,6 +1,7 @@
 // A row of the `resources` table as statements return it, and the Resource that it is.
 import { sql } from 'kysely';
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
+import type { Outline } from './resource-store.ts';
 
 /** A row without what makes it large. */
 export type OutlineRow = {
@@ -31,27 +32,22 @@ export const outlineColumns = sql`r.type, r.mesh, r.name, r.version, r.labels::t
 export const columns = sql`${outlineColumns}, r.spec, r.status::text as status, r.creation_time::text as created,
   r.modification_time::text as modified`;
 
+export function outlineOf(row: OutlineRow): Outline {
+  const { type, mesh, name, version, sync_version: syncVersion } = row;
+  return { type, mesh, name, version, labels: parseObject(row.labels) as Labels, owner: ownerOf(row), syncVersion };
+}
+
 export function resourceOf(row: Row): Resource {
   return {
-    type: row.type,
-    mesh: row.mesh,
-    name: row.name,
-    version: row.version,
+    ...outlineOf(row),
     spec: parseObject(row.spec),
-    labels: labelsOf(row),
     status: parseObject(row.status),
     creationTime: utc(row.created),
     modificationTime: utc(row.modified),
-    owner: ownerOf(row),
-    syncVersion: row.sync_version,
   };
 }
 
-export function labelsOf({ labels }: OutlineRow): Labels {
-  return parseObject(labels) as Labels;
-}
-
-export function ownerOf({ owner_type: type, owner_mesh: mesh, owner_name: name }: OutlineRow): ResourceKey | null {
+function ownerOf({ owner_type: type, owner_mesh: mesh, owner_name: name }: OutlineRow): ResourceKey | null {
   return type === null ? null : { type, mesh: mesh ?? '', name: name ?? '' };
 }
 

@@ -30,21 +30,24 @@ export type Outline = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'lab
 /**
  * One write. `create` fails if the row exists, `update` and `delete` if it does not; `put` does whichever is needed.
  * With `expectVersion` an update or delete fails on any other version. `status` left out keeps the stored one.
+ * With `ownOnly` a put fails on a row that came from elsewhere: one with a `syncVersion`, or whose labels name another origin or
+ * zone than those of the write.
  * `syncVersion` left out means that this control plane wrote the row: the column becomes NULL.
  */
 export type Write =
-  | {
-      readonly op: 'create' | 'put' | 'update';
-      readonly key: ResourceKey;
-      readonly labels: Labels;
-      readonly spec: JsonObject;
-      readonly status?: JsonObject | undefined;
-      /** Set on creation, never changed. */
-      readonly owner?: ResourceKey | null | undefined;
-      readonly syncVersion?: string | null | undefined;
-      readonly expectVersion?: number | undefined;
-    }
+  | (WriteContent & { readonly op: 'create' | 'update'; readonly expectVersion?: number | undefined })
+  | (WriteContent & { readonly op: 'put'; readonly ownOnly?: boolean | undefined })
   | { readonly op: 'delete'; readonly key: ResourceKey; readonly expectVersion?: number | undefined };
+
+type WriteContent = {
+  readonly key: ResourceKey;
+  readonly labels: Labels;
+  readonly spec: JsonObject;
+  readonly status?: JsonObject | undefined;
+  /** Set on creation, never changed. */
+  readonly owner?: ResourceKey | null | undefined;
+  readonly syncVersion?: string | null | undefined;
+};
 
 export type WriteOutcome =
   | { readonly result: 'created' | 'updated' | 'deleted'; readonly version: number }
@@ -67,6 +70,8 @@ export type Fence = { readonly peer: string; readonly epoch: number };
 
 export interface ResourceStore {
   get(key: ResourceKey): Promise<Resource | undefined>;
+  /** As `get`, for who needs to know of a row and not what it says. */
+  getOutline(key: ResourceKey): Promise<Outline | undefined>;
   /** The rows that exist among `keys`, in no particular order. */
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
   list(query: ListQuery): Promise<Resource[]>;

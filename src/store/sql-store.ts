@@ -9,7 +9,7 @@ import { CombinedReader } from './combined-reader.ts';
 import { CombinedWriter } from './combined-writer.ts';
 import { answerOf, pingUntilLost, type Database } from './database.ts';
 import { SharedCalls } from './shared-calls.ts';
-import { columns, labelsOf, outlineColumns, ownerOf, resourceOf, type OutlineRow, type Row } from './resource-row.ts';
+import { columns, outlineColumns, outlineOf, resourceOf, type OutlineRow, type Row } from './resource-row.ts';
 import type {
   Fence,
   ListQuery,
@@ -31,7 +31,8 @@ const LEAD_AGAIN_MS = 1_000;
 export class SqlStore implements ResourceStore {
   readonly #database: Database;
   readonly #feed: ChangeFeed;
-  readonly #reader: CombinedReader;
+  readonly #reader: CombinedReader<Resource>;
+  readonly #outlines: CombinedReader<Outline>;
   readonly #writer: CombinedWriter;
   readonly #shared = new SharedCalls();
   readonly #health: StoreHealth;
@@ -41,6 +42,7 @@ export class SqlStore implements ResourceStore {
     this.#feed = new ChangeFeed(database, log);
     this.#health = new StoreHealth(log);
     this.#reader = new CombinedReader((keys) => this.getMany(keys));
+    this.#outlines = new CombinedReader(async (keys) => (await this.#find(outlineColumns, keys)).map(outlineOf));
     this.#writer = new CombinedWriter((writes) => this.writeBatch(writes));
   }
 
@@ -48,16 +50,19 @@ export class SqlStore implements ResourceStore {
     return await this.#reader.get(key);
   }
 
+  async getOutline(key: ResourceKey): Promise<Outline | undefined> {
+    return await this.#outlines.get(key);
+  }
+
   async getMany(keys: readonly ResourceKey[]): Promise<Resource[]> {
-    const possible = keys.filter(canExist);
-    if (possible.length === 0) return [];
-    const input = JSON.stringify(possible.map(({ type, mesh, name }) => ({ type, mesh, name })));
-    return await this.#rows(sql`select ${columns} from jsonb_to_recordset(${input}::jsonb) as k(type text, mesh text, name text)
-      join resources r on r.type = k.type and r.mesh = k.mesh and r.name = k.name`);
+    return ((await this.#find(columns, keys)) as Row[]).map(resourceOf);
   }
 
   async list(query: ListQuery): Promise<Resource[]> {
-    return await this.#rows(sql`select ${columns} from resources r where ${pageOf(query)}`);
+    const { rows } = await this.#try(() =>
+      sql<Row>`select ${columns} from resources r where ${pageOf(query)}`.execute(this.#database.db),
+    );
+    return rows.map(resourceOf);
   }
 
   async listStamps(query: ListQuery): Promise<Stamp[]> {
@@ -95,11 +100,7 @@ export class SqlStore implements ResourceStore {
         this.#database.db,
       ),
     );
-    return rows.rows.map((row) => ({
-      ...{ type: row.type, mesh: row.mesh, name: row.name, version: row.version, syncVersion: row.sync_version },
-      labels: labelsOf(row),
-      owner: ownerOf(row),
-    }));
+    return rows.rows.map(outlineOf);
   }
 
   async count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number> {
@@ -246,9 +247,15 @@ export class SqlStore implements ResourceStore {
     return await this.#health.watch('read', run);
   }
 
-  async #rows(query: RawBuilder<unknown>): Promise<Resource[]> {
-    const { rows } = await this.#try(() => query.execute(this.#database.db));
-    return (rows as Row[]).map(resourceOf);
+  async #find(selected: RawBuilder<unknown>, keys: readonly ResourceKey[]): Promise<OutlineRow[]> {
+    const possible = keys.filter(canExist);
+    if (possible.length === 0) return [];
+    const input = JSON.stringify(possible.map(({ type, mesh, name }) => ({ type, mesh, name })));
+    const { rows } = await this.#try(() =>
+      sql<OutlineRow>`select ${selected} from jsonb_to_recordset(${input}::jsonb) as k(type text, mesh text, name text)
+        join resources r on r.type = k.type and r.mesh = k.mesh and r.name = k.name`.execute(this.#database.db),
+    );
+    return rows;
   }
 }
 

@@ -1,31 +1,41 @@
 // Many writes, one transaction, one statement per kind of write: never a statement a row (design 3).
 // Every write gets its own outcome; one that cannot be stored does not touch the others.
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { MeridianError } from '../base/errors.ts';
+import { label } from '../resource/labels.ts';
 import { isStorable, isStorableJson } from '../resource/storable-text.ts';
-import type { ResourceKey } from '../resource/types.ts';
+import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { Tables } from './database.ts';
 import type { Fence, Write, WriteOutcome } from './resource-store.ts';
 
 type Tx = Kysely<Tables>;
 type Content = Exclude<Write, { op: 'delete' }>;
+type Delete = Extract<Write, { op: 'delete' }>;
+type Put = Extract<Write, { op: 'put' }>;
+type Update = Extract<Write, { op: 'create' | 'update' }>;
 type Indexed<T> = { readonly index: number; readonly write: T };
 
 /** Whether `runWrites` makes one statement of them, failures aside, which only take another look to explain. */
 export function isOneStatement(writes: readonly Write[]): boolean {
-  const kind = ({ op, ...write }: Write): string =>
-    op === 'create' ? `create ${String('owner' in write && (write.owner ?? null) !== null)}` : op;
-  const first = writes[0];
-  // A put may need two.
-  return first !== undefined && first.op !== 'put' && writes.every((write) => kind(write) === kind(first));
+  const [first] = writes;
+  return first !== undefined && writes.every((write) => statementOf(write) === statementOf(first));
 }
 
-/** Runs the writes in an open transaction: deletes, then creates, then updates. Outcomes in the order of `writes`. */
+/** Writes of which this says the same go into one statement. */
+function statementOf(write: Write): string {
+  if (write.op === 'delete' || write.op === 'update') return write.op;
+  const isOwned = (write.owner ?? null) !== null;
+  if (write.op !== 'put') return `create ${String(isOwned)}`;
+  return `put ${String(isOwned)} ${String(write.status === undefined)} ${String(write.ownOnly === true)}`;
+}
+
+/** Runs the writes in an open transaction: deletes, then creates, puts and updates. Outcomes in the order of `writes`. */
 export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<WriteOutcome[]> {
   const outcomes = new Array<WriteOutcome | undefined>(writes.length);
-  const deletes: Indexed<Write>[] = [];
+  const deletes: Indexed<Delete>[] = [];
   const inserts: Indexed<Content>[] = [];
-  const updates: Indexed<Content>[] = [];
+  const puts: Indexed<Put>[] = [];
+  const updates: Indexed<Update>[] = [];
   for (const [index, write] of writes.entries()) {
     if (write.op === 'delete') {
       if (canExist(write.key)) deletes.push({ index, write });
@@ -35,27 +45,21 @@ export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<Write
     const message = unstorable(write);
     if (message !== null) outcomes[index] = { result: 'rejected', message };
     else if (write.op === 'update') updates.push({ index, write });
+    else if (write.op === 'put') puts.push({ index, write });
     else inserts.push({ index, write });
   }
   await runDeletes(tx, deletes, outcomes);
-  // A row may be owned by another of the same batch, which one statement would not see.
-  await runInserts(
-    tx,
-    inserts.filter(({ write }) => (write.owner ?? null) === null),
-    outcomes,
-  );
-  await runInserts(
-    tx,
-    inserts.filter(({ write }) => (write.owner ?? null) !== null),
-    outcomes,
-  );
-  for (const { index, write } of inserts) {
-    if (write.op !== 'put' || outcomes[index]?.result !== 'exists') continue;
-    outcomes[index] = undefined;
-    updates.push({ index, write });
-  }
+  for (const group of inGroups(inserts)) await runInserts(tx, group, outcomes);
+  for (const group of inGroups(puts)) await runPuts(tx, group, outcomes);
   await runUpdates(tx, updates, outcomes);
   return outcomes.map((outcome) => outcome ?? { result: 'missing' });
+}
+
+/** What goes into one statement; those without an owner first, as one statement does not see an owner that it makes itself. */
+function inGroups<T extends Content>(writes: readonly Indexed<T>[]): Indexed<T>[][] {
+  const groups = Object.values(Object.groupBy(writes, ({ write }) => statementOf(write))).filter((group) => group !== undefined);
+  const isOwned = (group: readonly Indexed<T>[]): number => Number((group[0]?.write.owner ?? null) !== null);
+  return groups.toSorted((one, other) => isOwned(one) - isOwned(other));
 }
 
 /** Fails unless the fence's epoch is the newest; holds the row, so that no newer one can open before the commit. */
@@ -68,7 +72,7 @@ export async function requireFence(tx: Tx, { peer, epoch }: Fence): Promise<void
   }
 }
 
-async function runDeletes(tx: Tx, deletes: readonly Indexed<Write>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
+async function runDeletes(tx: Tx, deletes: readonly Indexed<Delete>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
   if (deletes.length === 0) return;
   const input = JSON.stringify(
     deletes.map(({ index, write }) => ({ index, ...keyOf(write.key), expect: write.expectVersion ?? null })),
@@ -81,41 +85,85 @@ async function runDeletes(tx: Tx, deletes: readonly Indexed<Write>[], outcomes: 
   await explainFailures(tx, deletes, outcomes);
 }
 
+/**
+ * The rows of an insert as a table `input`, and of each whether its owner is there. Owners are few, and looked up one by one: where
+ * the rows are asked for theirs, the planner reads the whole of `resources` to answer.
+ */
+function inputOf(writes: readonly Indexed<Content>[]): RawBuilder<unknown> {
+  const owners = new Map<string, ResourceKey>();
+  const rows = writes.map(({ index, write }) => {
+    const { owner } = write;
+    if (owner !== undefined && owner !== null) owners.set(describeKey(owner), keyOf(owner));
+    return {
+      ...{ index, ...contentOf(write) },
+      ...{ owner_type: owner?.type ?? null, owner_mesh: owner?.mesh ?? null, owner_name: owner?.name ?? null },
+    };
+  });
+  return sql`owners as materialized (
+      select o.* from jsonb_to_recordset(${JSON.stringify([...owners.values()])}::jsonb) as k(type text, mesh text, name text)
+      cross join lateral (
+        select r.type, r.mesh, r.name from resources r where r.type = k.type and r.mesh = k.mesh and r.name = k.name limit 1) o
+    ), input as (
+      select i.*, i.owner_type is null or (i.owner_type, i.owner_mesh, i.owner_name) in (select type, mesh, name from owners) as has_owner
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as i(index int, type text, mesh text, name text, spec text, labels jsonb,
+        status jsonb, sync_version text, owner_type text, owner_mesh text, owner_name text))`;
+}
+
+const insertInput = sql`into resources as r (type, mesh, name, version, spec, labels, status, sync_version,
+    owner_type, owner_mesh, owner_name, creation_time, modification_time)
+  select type, mesh, name, 0, spec, labels, coalesce(status, '{}'), sync_version,
+    owner_type, owner_mesh, owner_name, now() at time zone 'utc', now() at time zone 'utc'
+  from input where has_owner`;
+
+function withoutOwner({ owner }: Content): WriteOutcome {
+  return { result: 'rejected', message: `its owner ${owner?.type ?? ''} ${JSON.stringify(owner?.name ?? '')} does not exist` };
+}
+
 async function runInserts(tx: Tx, inserts: readonly Indexed<Content>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
-  if (inserts.length === 0) return;
-  const input = JSON.stringify(
-    inserts.map(({ index, write }) => ({
-      index,
-      ...contentOf(write),
-      owner_type: write.owner?.type ?? null,
-      owner_mesh: write.owner?.mesh ?? null,
-      owner_name: write.owner?.name ?? null,
-    })),
-  );
   // Only what was not inserted is told: of thousands of rows that is nearly always none.
-  const { rows } = await sql<ResourceKey & { has_owner: boolean }>`
-    with input as (
-      select i.*, i.owner_type is null or exists (
-        select 1 from resources o where o.type = i.owner_type and o.mesh = i.owner_mesh and o.name = i.owner_name) as has_owner
-      from jsonb_to_recordset(${input}::jsonb) as i(type text, mesh text, name text, spec text, labels jsonb, status jsonb,
-        sync_version text, owner_type text, owner_mesh text, owner_name text)
-    ), inserted as (
-      insert into resources (type, mesh, name, version, spec, labels, status, sync_version, owner_type, owner_mesh, owner_name, creation_time, modification_time)
-      select type, mesh, name, 0, spec, labels, coalesce(status, '{}'), sync_version, owner_type, owner_mesh, owner_name, now() at time zone 'utc', now() at time zone 'utc'
-      from input where has_owner on conflict do nothing returning type, mesh, name
-    )
-    select i.type, i.mesh, i.name, i.has_owner from input i
+  const { rows } = await sql<{ index: number; has_owner: boolean }>`
+    with ${inputOf(inserts)}, inserted as (insert ${insertInput} on conflict do nothing returning type, mesh, name)
+    select i.index, i.has_owner from input i
     where not exists (select 1 from inserted n where n.type = i.type and n.mesh = i.mesh and n.name = i.name)`.execute(tx);
-  const hadOwner = new Map(rows.map((row) => [keyText(row), row.has_owner]));
+  const hadOwner = new Map(rows.map((row) => [row.index, row.has_owner]));
   for (const { index, write } of inserts) {
-    const message = `its owner ${write.owner?.type ?? ''} ${JSON.stringify(write.owner?.name ?? '')} does not exist`;
-    const hasOwner = hadOwner.size === 0 ? undefined : hadOwner.get(keyText(write.key));
+    const hasOwner = hadOwner.get(index);
     if (hasOwner === undefined) outcomes[index] = { result: 'created', version: 0 };
-    else outcomes[index] = hasOwner ? { result: 'exists' } : { result: 'rejected', message };
+    else outcomes[index] = hasOwner ? { result: 'exists' } : withoutOwner(write);
   }
 }
 
-async function runUpdates(tx: Tx, updates: readonly Indexed<Content>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
+/** A row that came from nowhere else: labels that it lacks say nothing. */
+const isOwn = sql`r.sync_version is null and ${sql.join(
+  [label.origin, label.zone].map((key) => {
+    const [stored, written] = [sql`r.labels->>${sql.lit(key)}`, sql`excluded.labels->>${sql.lit(key)}`];
+    return sql`(${stored} is null or ${stored} = ${written})`;
+  }),
+  sql` and `,
+)}`;
+
+/** @param puts all with a status or none, all for own rows only or none */
+async function runPuts(tx: Tx, puts: readonly Indexed<Put>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
+  const [first] = puts;
+  const { rows } = await sql<{ index: number; has_owner: boolean; version: number | null }>`
+    with ${inputOf(puts)}, stored as (
+      insert ${insertInput} on conflict (name, mesh, type) do update
+      set version = r.version + 1, spec = excluded.spec, labels = excluded.labels, sync_version = excluded.sync_version,
+        ${first?.write.status === undefined ? sql`` : sql`status = excluded.status,`} modification_time = excluded.modification_time
+      ${first?.write.ownOnly === true ? sql`where ${isOwn}` : sql``}
+      returning r.type, r.mesh, r.name, r.version)
+    select i.index, i.has_owner, s.version
+    from input i left join stored s on s.type = i.type and s.mesh = i.mesh and s.name = i.name`.execute(tx);
+  const found = new Map(rows.map((row) => [row.index, row]));
+  for (const { index, write } of puts) {
+    const { has_owner: hasOwner = false, version = null } = found.get(index) ?? {};
+    // A row begins with version 0, and every update raises it.
+    if (version !== null) outcomes[index] = { result: version === 0 ? 'created' : 'updated', version };
+    else outcomes[index] = hasOwner ? { result: 'conflict' } : withoutOwner(write);
+  }
+}
+
+async function runUpdates(tx: Tx, updates: readonly Indexed<Update>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
   if (updates.length === 0) return;
   const input = JSON.stringify(
     updates.map(({ index, write }) => ({ index, ...contentOf(write), expect: write.expectVersion ?? null })),
@@ -150,7 +198,8 @@ function unstorable({ key, labels, status }: Content): string | null {
     ['type', key.type, 100],
   ] as const;
   for (const [field, value, most] of limits) {
-    if (Array.from(value).length > most) return `${field}: must have at most ${String(most)} characters`;
+    // Code units first, of which no text has fewer than characters: nearly every one is short.
+    if (value.length > most && Array.from(value).length > most) return `${field}: must have at most ${String(most)} characters`;
     if (!isStorable(value)) return `${field}: must be valid text`;
   }
   // Both are jsonb; a spec is JSON in a text column, which keeps any string in its escaped form.
@@ -170,8 +219,4 @@ function contentOf({ key, labels, spec, status, syncVersion }: Content): Record<
 
 function keyOf({ type, mesh, name }: ResourceKey): ResourceKey {
   return { type, mesh, name };
-}
-
-function keyText({ type, mesh, name }: ResourceKey): string {
-  return JSON.stringify([type, mesh, name]);
 }

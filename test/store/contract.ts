@@ -1,7 +1,7 @@
 // What every store must do, whatever database is behind it. Run by pglite.test.ts and postgres.pg.test.ts.
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ResourceKey } from '../../src/resource/types.ts';
+import type { Labels, ResourceKey } from '../../src/resource/types.ts';
 import type { Tables } from '../../src/store/database.ts';
 import type { ResourceStore, StoreChange, Write } from '../../src/store/resource-store.ts';
 
@@ -127,6 +127,65 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
       expect(rows).toHaveLength(300);
       expect(rows.find(({ name }) => name === 'k5')?.spec).toEqual({ i: 905 });
       expect(rows.find(({ name }) => name === 'k5')?.version).toBe(3);
+    });
+  });
+
+  describe('puts', () => {
+    const put = (labels: Labels, more: object = {}): Write => ({
+      ...{ op: 'put', key: timeout('a'), labels, spec: { n: 1 } },
+      ...more,
+    });
+
+    it('create a row with version 0, and replace all of it but status, owner and the time it was made', async () => {
+      await store.write(create(mesh));
+      expect(await store.write(put({ a: '1' }, { owner: mesh }))).toEqual({ result: 'created', version: 0 });
+      const made = await store.get(timeout('a'));
+      await store.write({ op: 'update', key: timeout('a'), labels: {}, spec: {}, status: { ready: true }, syncVersion: 'v' });
+      expect(await store.write(put({ b: '2' }))).toEqual({ result: 'updated', version: 2 });
+      const row = await store.get(timeout('a'));
+      expect(row).toMatchObject({ labels: { b: '2' }, spec: { n: 1 }, status: { ready: true }, syncVersion: null });
+      expect(row?.owner).toEqual(made?.owner);
+      expect(row?.creationTime).toEqual(made?.creationTime);
+      expect(await store.write(put({}, { status: { ready: false } }))).toEqual({ result: 'updated', version: 3 });
+      expect((await store.get(timeout('a')))?.status).toEqual({ ready: false });
+    });
+
+    it('need the owner that they name, also where the row is there', async () => {
+      await store.write(put({}));
+      const outcome = await store.write(put({}, { owner: mesh }));
+      expect(outcome).toMatchObject({ result: 'rejected', message: expect.stringContaining('does not exist') });
+    });
+
+    it('of a batch may name owners of the same batch, and none, and be for own rows or for all', async () => {
+      const outcomes = await store.writeBatch([
+        put({}, { owner: mesh, ownOnly: true }),
+        put({}, { key: timeout('b'), status: { s: 1 } }),
+        put({}, { key: mesh }),
+        put({}, { key: timeout('c'), owner: mesh, status: { s: 2 } }),
+      ]);
+      expect(outcomes.map(({ result }) => result)).toEqual(['created', 'created', 'created', 'created']);
+      expect((await store.get(timeout('c')))?.status).toEqual({ s: 2 });
+    });
+
+    const origin = 'kuma.io/origin';
+    const zone = 'kuma.io/zone';
+    it.each<[string, Labels, Labels, string]>([
+      ['says nothing of where it is from', {}, { [origin]: 'zone', [zone]: 'east' }, 'updated'],
+      ['is from here', { [origin]: 'zone', [zone]: 'east' }, { [origin]: 'zone', [zone]: 'east' }, 'updated'],
+      ['is from the other side', { [origin]: 'global' }, { [origin]: 'zone' }, 'conflict'],
+      ['is from another zone', { [origin]: 'zone', [zone]: 'west' }, { [origin]: 'zone', [zone]: 'east' }, 'conflict'],
+      ['is from a zone, where the write is not', { [zone]: 'west' }, { [origin]: 'global' }, 'conflict'],
+    ])('for own rows alone meet a row that %s', async (_, stored, written, result) => {
+      await store.write(create(timeout('a'), { labels: stored }));
+      expect((await store.write(put(written, { ownOnly: true }))).result).toBe(result);
+      expect((await store.get(timeout('a')))?.labels).toEqual(result === 'updated' ? written : stored);
+    });
+
+    it('for own rows alone leave what came by the sync, and rows without labels are own', async () => {
+      await store.write(create(timeout('a'), { syncVersion: '' }));
+      expect(await store.write(put({}, { ownOnly: true }))).toEqual({ result: 'conflict' });
+      await sql`update resources set sync_version = null, labels = null where name = 'a'`.execute(subject.db);
+      expect((await store.write(put({ [origin]: 'zone' }, { ownOnly: true }))).result).toBe('updated');
     });
   });
 

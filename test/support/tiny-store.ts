@@ -9,7 +9,7 @@ import type {
   Write,
   WriteOutcome,
 } from '../../src/store/resource-store.ts';
-import type { Resource, ResourceKey } from '../../src/resource/types.ts';
+import type { Labels, Resource, ResourceKey } from '../../src/resource/types.ts';
 
 export class TinyStore implements ResourceStore {
   readonly rows = new Map<string, Resource>();
@@ -19,6 +19,10 @@ export class TinyStore implements ResourceStore {
 
   get(key: ResourceKey): Promise<Resource | undefined> {
     return Promise.resolve(this.rows.get(idOf(key)));
+  }
+
+  getOutline(key: ResourceKey): Promise<Outline | undefined> {
+    return this.get(key);
   }
 
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]> {
@@ -124,7 +128,10 @@ export class TinyStore implements ResourceStore {
     const before = this.rows.get(idOf(write.key));
     if (write.op === 'create' && before !== undefined) return { result: 'exists' };
     if ((write.op === 'update' || write.op === 'delete') && before === undefined) return { result: 'missing' };
-    if (write.expectVersion !== undefined && write.expectVersion !== before?.version) return { result: 'conflict' };
+    if (write.op !== 'put' && write.expectVersion !== undefined && write.expectVersion !== before?.version)
+      return { result: 'conflict' };
+    if (write.op === 'put' && write.ownOnly === true && before !== undefined && !isOwn(before, write.labels))
+      return { result: 'conflict' };
     if (write.op === 'delete') {
       this.rows.delete(idOf(write.key));
       return { result: 'deleted', version: before?.version ?? 0 };
@@ -142,6 +149,11 @@ export class TinyStore implements ResourceStore {
     });
     return { result: before === undefined ? 'created' : 'updated', version };
   }
+}
+
+function isOwn({ labels, syncVersion }: Resource, written: Labels): boolean {
+  const keys = ['kuma.io/origin', 'kuma.io/zone'];
+  return syncVersion === null && keys.every((key) => labels[key] === undefined || labels[key] === written[key]);
 }
 
 function idOf({ type, mesh, name }: ResourceKey): string {

@@ -1,0 +1,109 @@
+// A PUT is one statement where nothing has to be known of what is stored; the rest is found by reading first.
+import { beforeEach, expect, it } from 'vitest';
+import type { ApiError } from '../../src/api/error-body.ts';
+import { ResourceService, type PutResult, type WriteCall } from '../../src/api/resource-service.ts';
+import type { Writer } from '../../src/resource/compute-labels.ts';
+import { typeOf } from '../../src/resource/type-registry.ts';
+import type { Labels, ResourceKey } from '../../src/resource/types.ts';
+import type { Write, WriteOutcome } from '../../src/store/resource-store.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+
+class WatchedStore extends TinyStore {
+  reads = 0;
+  readonly writes: Write['op'][] = [];
+
+  override get(key: ResourceKey): ReturnType<TinyStore['get']> {
+    this.reads += 1;
+    return super.get(key);
+  }
+
+  override async write(write: Write): Promise<WriteOutcome> {
+    this.writes.push(write.op);
+    return await super.write(write);
+  }
+}
+
+let store: WatchedStore;
+let service: ResourceService;
+const call: WriteCall = { precondition: null, authorize: () => undefined };
+const timeout = { type: 'MeshTimeout', mesh: 'default', name: 'slow' };
+
+function serviceOf(writer: Writer): ResourceService {
+  const rules = { writer, checksOrigin: true, checkSpec: undefined };
+  return new ResourceService({ store, rules, readOnly: false, unsafeDelete: false, meshDefaults: async () => [] });
+}
+
+beforeEach(() => {
+  store = new WatchedStore();
+  service = serviceOf({ mode: 'global', zone: null, federated: false });
+});
+
+async function put(type: string, name: string, spec: object = {}, more: Partial<WriteCall> = {}): Promise<PutResult> {
+  const info = typeOf(type);
+  const mesh = info.scope === 'Mesh' ? 'default' : '';
+  return await service.put(info, mesh, name, JSON.stringify({ type, ...(mesh !== '' && { mesh }), name, spec }), {
+    ...call,
+    ...more,
+  });
+}
+
+async function seed(key: ResourceKey, labels: Labels, syncVersion: string | null = null, spec = {}): Promise<void> {
+  await store.write({ op: 'create', key, labels, spec, syncVersion });
+  store.writes.length = 0;
+}
+
+const failure = async (work: Promise<unknown>): Promise<string> =>
+  await work.then(
+    () => 'no failure',
+    (error: unknown) => (error as ApiError).message,
+  );
+
+it('creates and replaces without reading', async () => {
+  expect(await put('MeshTimeout', 'slow')).toMatchObject({ result: 'created', version: 0 });
+  expect(await put('MeshTimeout', 'slow')).toMatchObject({ result: 'updated', version: 1 });
+  expect(store.writes).toEqual(['put', 'put']);
+  expect(store.reads).toBe(0);
+});
+
+it.each<[string, Labels, string | null]>([
+  ['came from a zone', { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' }, null],
+  ['came by the sync', {}, 'v1'],
+])('tells why it leaves a row that %s', async (_, labels, syncVersion) => {
+  await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
+  await seed(timeout, labels, syncVersion);
+  expect(await failure(put('MeshTimeout', 'slow'))).toContain('this is a copy of a resource of');
+  expect(store.rows.get(JSON.stringify(Object.values(timeout)))?.version).toBe(0);
+});
+
+it('tells of a mesh that does not exist where the store refuses a row without its owner', async () => {
+  store.beforeWrite = ({ op }) => (op === 'put' ? { result: 'rejected', message: 'its owner does not exist' } : undefined);
+  expect(await failure(put('MeshTimeout', 'slow'))).toContain('mesh "default" does not exist');
+  expect(store.rows.size).toBe(0);
+});
+
+it('writes nothing for a caller who may not, and tells of a missing mesh before that', async () => {
+  const authorize = (): never => {
+    throw new Error('may not');
+  };
+  expect(await failure(put('MeshTimeout', 'slow', {}, { authorize }))).toContain('mesh "default" does not exist');
+  await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
+  expect(await failure(put('MeshTimeout', 'slow', {}, { authorize }))).toBe('may not');
+  expect(store.writes).toEqual([]);
+});
+
+it('reads the row first where the caller asks for its version', async () => {
+  await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
+  await seed(timeout, {});
+  expect(await put('MeshTimeout', 'slow', {}, { precondition: [0] })).toMatchObject({ result: 'updated', version: 1 });
+  expect(store.writes).toEqual(['update']);
+});
+
+it('reads the row first where the control plane computed a part of it, and keeps that', async () => {
+  service = serviceOf({ mode: 'zone', zone: null, federated: false });
+  const key = { type: 'MeshService', mesh: 'default', name: 'web' };
+  await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
+  await seed(key, {}, null, { state: 'Available' });
+  expect(await put('MeshService', 'web', { ports: [] })).toMatchObject({ result: 'updated', version: 1 });
+  expect((await store.get(key))?.spec).toEqual({ ports: [], state: 'Available' });
+  expect(store.writes).toEqual(['update']);
+});

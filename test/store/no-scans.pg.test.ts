@@ -1,0 +1,52 @@
+// What a write or a read by key costs has nothing to do with how many rows there are: none of them reads the table whole.
+import { sql } from 'kysely';
+import { expect, inject, it } from 'vitest';
+import { createLogger } from '../../src/base/log.ts';
+import { openDatabase } from '../../src/store/database.ts';
+import type { Write } from '../../src/store/resource-store.ts';
+import { SqlStore } from '../../src/store/sql-store.ts';
+import { cloneDatabase } from '../support/postgres-database.ts';
+
+/** After five runs PostgreSQL plans a prepared statement for all parameters. */
+const RUNS = 8;
+const owner = { type: 'Mesh', mesh: '', name: 'default' };
+const content = { labels: { 'kuma.io/origin': 'global' }, spec: { n: 1 } };
+
+it('finds the rows of every write, and of reads by key, by an index', async () => {
+  const log = createLogger('silent');
+  const database = await openDatabase({ ...(await cloneDatabase(inject('postgresUrl'))), maxOpenConnections: 1 }, log);
+  const store = new SqlStore(database, log);
+  await store.write({ op: 'create', key: owner, labels: {}, spec: {} });
+  await sql`insert into resources (type, mesh, name, version, spec, owner_type, owner_mesh, owner_name)
+    select 'MeshTimeout', 'default', 'timeout-' || n, 0, '{}', 'Mesh', '', 'default' from generate_series(1, 20000) n`.execute(
+    database.db,
+  );
+  await sql`analyze resources`.execute(database.db);
+  const rowsRead = async (): Promise<number> => {
+    await sql`select pg_stat_force_next_flush()`.execute(database.db);
+    const { rows } = await sql<{
+      n: string;
+    }>`select seq_tup_read as n from pg_stat_user_tables where relname = 'resources'`.execute(database.db);
+    return Number(rows[0]?.n);
+  };
+  const writesOf = (run: number, names: readonly string[]): Write[][] => {
+    const keys = names.map((name) => ({ type: 'MeshTimeout', mesh: 'default', name: `${name}-${String(run)}` }));
+    return [
+      keys.map((key) => ({ op: 'create', key, ...content, owner })),
+      keys.map((key) => ({ op: 'put', key, ...content, owner, ownOnly: true })),
+      keys.map((key) => ({ op: 'put', key, ...content, owner, status: {} })),
+      keys.map((key) => ({ op: 'update', key, ...content, expectVersion: 2 })),
+      keys.map((key) => ({ op: 'delete', key, expectVersion: 3 })),
+    ];
+  };
+  const before = await rowsRead();
+  for (let run = 0; run < RUNS; run += 1)
+    for (const writes of writesOf(run, ['one', 'other'])) {
+      const outcomes = await store.writeBatch(writes);
+      expect(outcomes.every((outcome) => 'version' in outcome)).toBe(true);
+      const [first] = writes;
+      if (first !== undefined) await Promise.all([store.get(first.key), store.getOutline(first.key)]);
+    }
+  expect(await rowsRead()).toBe(before);
+  await store.close();
+});
