@@ -152,8 +152,8 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
 
     it('need the owner that they name, also where the row is there', async () => {
       await store.write(put({}));
-      const outcome = await store.write(put({}, { owner: mesh }));
-      expect(outcome).toMatchObject({ result: 'rejected', message: expect.stringContaining('does not exist') });
+      const message = 'its owner Mesh "default" does not exist';
+      expect(await store.write(put({}, { owner: mesh }))).toEqual({ result: 'rejected', message });
     });
 
     it('of a batch may name owners of the same batch, and none, and be for own rows or for all', async () => {

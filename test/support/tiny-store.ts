@@ -136,6 +136,8 @@ export class TinyStore implements ResourceStore {
       this.rows.delete(idOf(write.key));
       return { result: 'deleted', version: before?.version ?? 0 };
     }
+    if (write.op === 'put' && write.owner !== undefined && write.owner !== null && !this.rows.has(idOf(write.owner)))
+      return { result: 'rejected', message: 'its owner does not exist' };
     const version = before === undefined ? 0 : before.version + 1;
     const { type, mesh, name } = write.key;
     const time = new Date(0);
