@@ -1,5 +1,6 @@
 // Many writes, one transaction, one statement per kind of write: never a statement a row (design 3).
 // Every write gets its own outcome; one that cannot be stored does not touch the others.
+import { setImmediate } from 'node:timers/promises';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { MeridianError } from '../base/errors.ts';
 import { label } from '../resource/labels.ts';
@@ -15,10 +16,15 @@ type Put = Extract<Write, { op: 'put' }>;
 type Update = Extract<Write, { op: 'create' | 'update' }>;
 type Indexed<T> = { readonly index: number; readonly write: T };
 
+/** Rows of an insert. What follows is made ready while the database has these; more than 1,000, past which a type is notified, not keys. */
+const ROWS_AT_ONCE = 1_250;
+
 /** Whether `runWrites` makes one statement of them, failures aside, which only take another look to explain. */
 export function isOneStatement(writes: readonly Write[]): boolean {
   const [first] = writes;
-  return first !== undefined && writes.every((write) => statementOf(write) === statementOf(first));
+  return (
+    first !== undefined && writes.length <= ROWS_AT_ONCE && writes.every((write) => statementOf(write) === statementOf(first))
+  );
 }
 
 /** Writes of which this says the same go into one statement. */
@@ -49,17 +55,43 @@ export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<Write
     else inserts.push({ index, write });
   }
   await runDeletes(tx, deletes, outcomes);
-  for (const group of inGroups(inserts)) await runInserts(tx, group, outcomes);
-  for (const group of inGroups(puts)) await runPuts(tx, group, outcomes);
+  await runOverlapped([
+    ...inPieces(inserts).map((piece) => () => readyInserts(tx, piece, outcomes)),
+    ...inPieces(puts).map((piece) => () => readyPuts(tx, piece, outcomes)),
+  ]);
   await runUpdates(tx, updates, outcomes);
   return outcomes.map((outcome) => outcome ?? { result: 'missing' });
 }
 
 /** What goes into one statement; those without an owner first, as one statement does not see an owner that it makes itself. */
-function inGroups<T extends Content>(writes: readonly Indexed<T>[]): Indexed<T>[][] {
+function inPieces<T extends Content>(writes: readonly Indexed<T>[]): Indexed<T>[][] {
   const groups = Object.values(Object.groupBy(writes, ({ write }) => statementOf(write))).filter((group) => group !== undefined);
   const isOwned = (group: readonly Indexed<T>[]): number => Number((group[0]?.write.owner ?? null) !== null);
-  return groups.toSorted((one, other) => isOwned(one) - isOwned(other));
+  return groups
+    .toSorted((one, other) => isOwned(one) - isOwned(other))
+    .flatMap((group) =>
+      Array.from({ length: Math.ceil(group.length / ROWS_AT_ONCE) }, (_, piece) =>
+        group.slice(piece * ROWS_AT_ONCE, (piece + 1) * ROWS_AT_ONCE),
+      ),
+    );
+}
+
+/** A statement with all that it says; it runs when it is called. */
+type Ready = () => Promise<void>;
+
+/** Runs statements one after the other; each is made ready while the one before it runs. */
+async function runOverlapped(statements: readonly (() => Ready)[]): Promise<void> {
+  let running = Promise.resolve();
+  for (const [index, makeReady] of statements.entries()) {
+    const run = makeReady();
+    await running;
+    running = run();
+    if (index + 1 === statements.length) break;
+    // It is awaited in the next turn; meanwhile its bytes leave.
+    running.catch(() => undefined);
+    await setImmediate();
+  }
+  await running;
 }
 
 /** Fails unless the fence's epoch is the newest; holds the row, so that no newer one can open before the commit. */
@@ -94,10 +126,11 @@ function inputOf(writes: readonly Indexed<Content>[]): RawBuilder<unknown> {
   const rows = writes.map(({ index, write }) => {
     const { owner } = write;
     if (owner !== undefined && owner !== null) owners.set(describeKey(owner), keyOf(owner));
-    return {
-      ...{ index, ...contentOf(write) },
-      ...{ owner_type: owner?.type ?? null, owner_mesh: owner?.mesh ?? null, owner_name: owner?.name ?? null },
-    };
+    const content: Record<string, unknown> = contentOf(index, write);
+    content['owner_type'] = owner?.type;
+    content['owner_mesh'] = owner?.mesh;
+    content['owner_name'] = owner?.name;
+    return content;
   });
   return sql`owners as materialized (
       select o.* from jsonb_to_recordset(${JSON.stringify([...owners.values()])}::jsonb) as k(type text, mesh text, name text)
@@ -119,18 +152,21 @@ function withoutOwner({ owner }: Content): WriteOutcome {
   return { result: 'rejected', message: `its owner ${owner?.type ?? ''} ${JSON.stringify(owner?.name ?? '')} does not exist` };
 }
 
-async function runInserts(tx: Tx, inserts: readonly Indexed<Content>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
+function readyInserts(tx: Tx, inserts: readonly Indexed<Content>[], outcomes: (WriteOutcome | undefined)[]): Ready {
   // Only what was not inserted is told: of thousands of rows that is nearly always none.
-  const { rows } = await sql<{ index: number; has_owner: boolean }>`
+  const statement = sql<{ index: number; has_owner: boolean }>`
     with ${inputOf(inserts)}, inserted as (insert ${insertInput} on conflict do nothing returning type, mesh, name)
     select i.index, i.has_owner from input i
-    where not exists (select 1 from inserted n where n.type = i.type and n.mesh = i.mesh and n.name = i.name)`.execute(tx);
-  const hadOwner = new Map(rows.map((row) => [row.index, row.has_owner]));
-  for (const { index, write } of inserts) {
-    const hasOwner = hadOwner.get(index);
-    if (hasOwner === undefined) outcomes[index] = { result: 'created', version: 0 };
-    else outcomes[index] = hasOwner ? { result: 'exists' } : withoutOwner(write);
-  }
+    where not exists (select 1 from inserted n where n.type = i.type and n.mesh = i.mesh and n.name = i.name)`;
+  return async () => {
+    const { rows } = await statement.execute(tx);
+    const hadOwner = new Map(rows.map((row) => [row.index, row.has_owner]));
+    for (const { index, write } of inserts) {
+      const hasOwner = hadOwner.get(index);
+      if (hasOwner === undefined) outcomes[index] = { result: 'created', version: 0 };
+      else outcomes[index] = hasOwner ? { result: 'exists' } : withoutOwner(write);
+    }
+  };
 }
 
 /** A row that came from nowhere else: labels that it lacks say nothing. */
@@ -143,9 +179,9 @@ const isOwn = sql`r.sync_version is null and ${sql.join(
 )}`;
 
 /** @param puts all with a status or none, all for own rows only or none */
-async function runPuts(tx: Tx, puts: readonly Indexed<Put>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
+function readyPuts(tx: Tx, puts: readonly Indexed<Put>[], outcomes: (WriteOutcome | undefined)[]): Ready {
   const [first] = puts;
-  const { rows } = await sql<{ index: number; has_owner: boolean; version: number | null }>`
+  const statement = sql<{ index: number; has_owner: boolean; version: number | null }>`
     with ${inputOf(puts)}, stored as (
       insert ${insertInput} on conflict (name, mesh, type) do update
       set version = r.version + 1, spec = excluded.spec, labels = excluded.labels, sync_version = excluded.sync_version,
@@ -153,20 +189,23 @@ async function runPuts(tx: Tx, puts: readonly Indexed<Put>[], outcomes: (WriteOu
       ${first?.write.ownOnly === true ? sql`where ${isOwn}` : sql``}
       returning r.type, r.mesh, r.name, r.version)
     select i.index, i.has_owner, s.version
-    from input i left join stored s on s.type = i.type and s.mesh = i.mesh and s.name = i.name`.execute(tx);
-  const found = new Map(rows.map((row) => [row.index, row]));
-  for (const { index, write } of puts) {
-    const { has_owner: hasOwner = false, version = null } = found.get(index) ?? {};
-    // A row begins with version 0, and every update raises it.
-    if (version !== null) outcomes[index] = { result: version === 0 ? 'created' : 'updated', version };
-    else outcomes[index] = hasOwner ? { result: 'conflict' } : withoutOwner(write);
-  }
+    from input i left join stored s on s.type = i.type and s.mesh = i.mesh and s.name = i.name`;
+  return async () => {
+    const { rows } = await statement.execute(tx);
+    const found = new Map(rows.map((row) => [row.index, row]));
+    for (const { index, write } of puts) {
+      const { has_owner: hasOwner = false, version = null } = found.get(index) ?? {};
+      // A row begins with version 0, and every update raises it.
+      if (version !== null) outcomes[index] = { result: version === 0 ? 'created' : 'updated', version };
+      else outcomes[index] = hasOwner ? { result: 'conflict' } : withoutOwner(write);
+    }
+  };
 }
 
 async function runUpdates(tx: Tx, updates: readonly Indexed<Update>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
   if (updates.length === 0) return;
   const input = JSON.stringify(
-    updates.map(({ index, write }) => ({ index, ...contentOf(write), expect: write.expectVersion ?? null })),
+    updates.map(({ index, write }) => ({ ...contentOf(index, write), expect: write.expectVersion ?? null })),
   );
   const { rows } = await sql<{ index: number; version: number }>`
     update resources r set version = r.version + 1, spec = u.spec, labels = u.labels, status = coalesce(u.status, r.status),
@@ -213,8 +252,10 @@ export function canExist({ type, mesh, name }: ResourceKey): boolean {
   return isStorable(type) && isStorable(mesh) && isStorable(name);
 }
 
-function contentOf({ key, labels, spec, status, syncVersion }: Content): Record<string, unknown> {
-  return { ...keyOf(key), spec: JSON.stringify(spec), labels, status: status ?? null, sync_version: syncVersion ?? null };
+/** What is undefined is left out of the JSON, and read as NULL. */
+function contentOf(index: number, { key, labels, spec, status, syncVersion }: Content): Record<string, unknown> {
+  const { type, mesh, name } = key;
+  return { index, type, mesh, name, spec: JSON.stringify(spec), labels, status, sync_version: syncVersion };
 }
 
 function keyOf({ type, mesh, name }: ResourceKey): ResourceKey {

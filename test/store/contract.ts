@@ -204,6 +204,21 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
       expect(await store.count({ type: 'MeshTimeout' })).toBe(2);
     });
 
+    it('of thousands of rows tell of each in its place, and store all or nothing of them', async () => {
+      const names = Array.from({ length: 3_000 }, (_, index) => `n${String(index)}`);
+      const taken = new Set([0, 1_249, 1_250, 2_999]);
+      await store.writeBatch([...taken].map((index) => create(timeout(names[index] ?? ''))));
+      const outcomes = await store.writeBatch([create(mesh), ...names.map((name) => create(timeout(name), { owner: mesh }))]);
+      expect(outcomes[0]).toEqual({ result: 'created', version: 0 });
+      expect(outcomes.slice(1).flatMap(({ result }, index) => (result === 'exists' ? [index] : []))).toEqual([...taken]);
+      expect(await store.count({ type: 'MeshTimeout' })).toBe(3_000);
+      const puts = names.map<Write>((name) => ({ op: 'put', key: timeout(name), labels: {}, spec: { again: true } }));
+      await expect(store.writeAll([...puts, { op: 'delete', key: timeout('never') }])).resolves.toHaveLength(3_001);
+      expect((await store.get(timeout('n2998')))?.version).toBe(0);
+      const done = await store.writeBatch(puts);
+      expect(done.every(({ result }) => result === 'updated')).toBe(true);
+    });
+
     it.each<[string, object]>([
       ['half a surrogate pair', { m: ['x', { y: '\ud800' }] }],
       ['half a surrogate pair in a key', { 'a\udc00': 1 }],
