@@ -42,16 +42,19 @@ export function planWrite(
 
 /**
  * A write that needs to know nothing of what is stored: it creates the row, or replaces one that is this control plane's own. What
- * it does not do is no error yet: `planWrite` tells, with the stored row. Null where the stored row, or the mesh, has to be read.
+ * it does not do is no error yet: `planWrite` tells, with the stored row. Null where the mesh has to be read.
  * @throws ApiError 400 as `planWrite`
  */
 export function planPut(draft: Draft, rules: LabelRules): Write | null {
   const { info, key } = draft;
   // A new Mesh comes with its defaults.
-  if (info.name === 'Mesh' || hasComputed(info)) return null;
-  const { labels, spec, owner } = planWrite(draft, undefined, rules);
+  if (info.name === 'Mesh') return null;
+  const create = planWrite(draft, undefined, rules);
   // Where no owner is the mesh, nothing else says that there is one.
-  if (info.scope === 'Mesh' && (owner ?? null) === null) return null;
+  if (info.scope === 'Mesh' && (create.owner ?? null) === null) return null;
+  // What is computed is kept, and has to be read for that.
+  if (hasComputed(info)) return create;
+  const { labels, spec, owner } = create;
   return { op: 'put', key, labels, spec, owner, ownOnly: true };
 }
 

@@ -98,12 +98,14 @@ it('reads the row first where the caller asks for its version', async () => {
   expect(store.writes).toEqual(['update']);
 });
 
-it('reads the row first where the control plane computed a part of it, and keeps that', async () => {
+it('creates without reading what the control plane computes a part of, and reads to keep that part', async () => {
   service = serviceOf({ mode: 'zone', zone: null, federated: false });
   const key = { type: 'MeshService', mesh: 'default', name: 'web' };
   await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
+  expect(await put('MeshService', 'other')).toMatchObject({ result: 'created' });
+  expect(store.reads).toBe(0);
   await seed(key, {}, null, { state: 'Available' });
   expect(await put('MeshService', 'web', { ports: [] })).toMatchObject({ result: 'updated', version: 1 });
   expect((await store.get(key))?.spec).toEqual({ ports: [], state: 'Available' });
-  expect(store.writes).toEqual(['update']);
+  expect(store.writes).toEqual(['create', 'update']);
 });
