@@ -45,33 +45,41 @@ export const localAccess: Access = tokenAccess(
   defaultAccess,
 );
 
+/** Whom a request comes from. */
+type Caller = { readonly user: User; readonly token?: UserToken };
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Null until the caller is identified, and for what no route answers. Asked for through `Callers`. */
+    caller: Caller | null;
+  }
+}
+
 /** Knows the user of each request in flight. */
 export class Callers {
   readonly #access: Access;
-  readonly #users = new WeakMap<FastifyRequest, User>();
-  readonly #tokens = new WeakMap<FastifyRequest, UserToken>();
 
   constructor(access: Access) {
     this.#access = access;
   }
 
   follow(app: FastifyInstance): void {
+    app.decorateRequest('caller', null);
     app.addHook('onRequest', async (request) => {
       if (request.is404) return;
       const outcome = await this.#access.identify(factsOf(request));
       if (!outcome.ok) throw unauthenticated(outcome.reason);
-      this.#users.set(request, outcome.user);
-      if (outcome.token !== undefined) this.#tokens.set(request, outcome.token);
+      request.caller = outcome;
     });
   }
 
   userOf(request: FastifyRequest): User {
-    return this.#users.get(request) ?? anonymousUser;
+    return request.caller?.user ?? anonymousUser;
   }
 
   /** For an answer that goes on: what follows the caller's token until the signal aborts; null where there is none. */
   guard(request: FastifyRequest, clock: Clock, signal: AbortSignal): TokenGuard | null {
-    const token = this.#tokens.get(request);
+    const token = request.caller?.token;
     return token === undefined ? null : this.#access.guard(token, clock, signal);
   }
 

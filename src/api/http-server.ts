@@ -44,7 +44,7 @@ export function createServer(log: Logger, timeouts: Timeouts = TIMEOUTS): Fastif
     routerOptions: {
       maxParamLength: MAX_PARAM_LENGTH,
       ignoreTrailingSlash: true,
-      querystringParser: (text) => Object.fromEntries(new URLSearchParams(text)),
+      querystringParser: (text) => (text === '' ? {} : Object.fromEntries(new URLSearchParams(text))),
     },
     clientErrorHandler: refuseClient,
     frameworkErrors: (error, request, reply) => void sendRoutingError(error, request, reply, log),
@@ -61,8 +61,10 @@ export function endConnections(app: FastifyInstance, server: Pick<Server, 'close
     isClosing = true;
     setTimeout(() => server.closeAllConnections(), GRACE_MS).unref();
   });
-  app.addHook('onResponse', async () => {
+  // A callback, not a promise: this runs with every request.
+  app.addHook('onResponse', (_request, _reply, done) => {
     if (isClosing) setImmediate(() => server.closeIdleConnections());
+    done();
   });
 }
 

@@ -31,6 +31,10 @@ export class Findings {
     return this.#violations.size >= MAX_FINDINGS;
   }
 
+  get isEmpty(): boolean {
+    return this.#violations.size === 0 && this.#warnings.size === 0;
+  }
+
   get violations(): Violation[] {
     const more = this.#moreViolations;
     return [...this.#violations.values(), ...(more > 0 ? [{ field: 'spec', reason: `has ${more} more violations` }] : [])];

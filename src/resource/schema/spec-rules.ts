@@ -2,13 +2,13 @@
 // Rules run wherever the value is an object, also beside wrong neighbours, so that all violations of a document come at once.
 import { z } from 'zod';
 import type { Json, JsonObject } from '../types.ts';
-import type { Findings } from './findings.ts';
+import { Findings } from './findings.ts';
 import { at } from './json-access.ts';
 import { nearestKey } from './nearest-key.ts';
 import { child } from './spec-path.ts';
 import { textOf } from '../read-json.ts';
 
-/** A check of one object at `path`. It must bear members of any type: their shape is the schema's business. */
+/** A pure check of one object at `path`. It must bear members of any type: their shape is the schema's business. */
 export type Rule = (value: JsonObject, path: string, findings: Findings) => void;
 
 /** Called for each key that a schema does not have. `hint()` says what the person may have meant. */
@@ -62,7 +62,8 @@ export function refuses(paths: readonly string[], reason: string): Rule {
 
 /** Runs all rules of a schema and reports unknown keys. */
 export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findings, onUnknownKey: OnUnknownKey): void {
-  // Paths are made when somebody reads them: nearly every document has nothing to report.
+  // Paths are made when somebody reads them: nearly every document has nothing to report, and rules are tried without one first.
+  let trial = new Findings();
   const steps: (string | number)[] = [];
   const here = (): string => steps.reduce<string>(child, 'spec');
   const walkMember = (node: Node, given: Json, step: string | number): void => {
@@ -83,9 +84,11 @@ export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findi
         if (known !== undefined) walkMember(known, given[key] ?? null, key);
         else if (!node.isOpen) onUnknownKey(child(here(), key), () => hint(key, [...node.keys.keys()]));
       }
-      if (node.rules.length > 0) {
-        const path = here();
-        for (const rule of node.rules) rule(given, path, findings);
+      for (const rule of node.rules) {
+        rule(given, '', trial);
+        if (trial.isEmpty) continue;
+        trial = new Findings();
+        rule(given, here(), findings);
       }
     }
   };
