@@ -34,23 +34,31 @@ it.each([
   expect(messages.encode(wanted)).toEqual(encodeDeltaResponse(wanted));
 });
 
-it('keeps no more than 8 MiB, and the newest however large it is', () => {
+it('keeps no more than 24 MiB, and what is kept for those who ask next', () => {
   const messages = new SharedMessages();
-  const large = ['1', '2', '3'].map((nonce) => ({ ...parts, nonce, entries: [entry('large.default', 4_000_000)] }));
+  const large = ['1', '2', '3'].map((nonce) => ({ ...parts, nonce, entries: [entry('large.default', 10_000_000)] }));
   const [first, second, third] = large.map((wanted) => messages.encode(wanted));
+  expect(messages.encode(large[0] ?? parts)).toBe(first);
   expect(messages.encode(large[1] ?? parts)).toBe(second);
-  expect(messages.encode(large[2] ?? parts)).toBe(third);
-  expect(messages.encode(large[0] ?? parts)).not.toBe(first);
-  const huge = { ...parts, nonce: '4', entries: [entry('huge.default', 9_000_000)] };
-  expect(messages.encode(huge)).toBe(messages.encode(huge));
+  expect(messages.encode(large[2] ?? parts)).not.toBe(third);
+  expect(messages.encode(large[2] ?? parts)).toEqual(third);
 });
 
-it('keeps nothing when nobody asks any more', () => {
+it('keeps nothing when nobody asks any more, and nothing for more than a minute', () => {
   vi.useFakeTimers();
   const messages = new SharedMessages();
   const message = messages.encode(parts);
+  for (let second = 1; second < 60; second += 1) {
+    expect(messages.encode(parts)).toBe(message);
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(messages.encode(parts)).toBe(message);
   vi.advanceTimersByTime(1_000);
   expect(vi.getTimerCount()).toBe(0);
-  expect(messages.encode(parts)).not.toBe(message);
+  const next = messages.encode(parts);
+  expect(next).not.toBe(message);
+  vi.advanceTimersByTime(1_000);
+  expect(vi.getTimerCount()).toBe(0);
+  expect(messages.encode(parts)).not.toBe(next);
   vi.useRealTimers();
 });

@@ -2,51 +2,56 @@
 // change goes to all. Invariants: what is shared is equal in every part; what is kept is bounded, and given up when nobody asks.
 import { encodeDeltaResponse, type DeltaResponseParts } from '../wire/kds-messages.ts';
 
-/** Bytes of all messages together; the newest is kept even if it is larger. */
-const MOST_BYTES = 8 * 1024 * 1024;
-/** Peers that are in the same state ask within moments of each other. */
-const KEEP_MS = 1_000;
+/**
+ * Bytes of all messages together. What finds no room is not kept: to give up another for it would end, with a state that is larger
+ * than the room, in keeping nothing long enough to be asked for again, and what was kept for a while is dear to collect.
+ */
+const MOST_BYTES = 24 * 1024 * 1024;
+/** How often it is looked whether anybody has asked since: peers that are in the same state do so within moments. */
+const LOOK_MS = 1_000;
+/** Then all is given up even if somebody asks: there is always a change somewhere. */
+const MOST_LOOKS = 60;
 
 type Kept = { readonly parts: DeltaResponseParts; readonly message: Buffer };
 
 export class SharedMessages {
-  /** In the order in which they were made. */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
-  #isTimed = false;
+  #looks = 0;
+  #isAsked = false;
 
   /** As `encodeDeltaResponse`; who gets the message must not write to it. */
   encode(parts: DeltaResponseParts): Buffer {
     const key = `${parts.typeUrl} ${parts.nonce} ${String(parts.entries.length)}`;
     const known = this.#kept.get(key);
-    if (known !== undefined && isSame(known.parts, parts)) return known.message;
+    if (known !== undefined && isSame(known.parts, parts)) {
+      this.#isAsked = true;
+      return known.message;
+    }
     const message = encodeDeltaResponse(parts);
-    this.#forget(key);
-    this.#kept.set(key, { parts, message });
-    this.#bytes += message.length;
-    this.#forgetOldest();
+    if (known === undefined && this.#bytes + message.length <= MOST_BYTES) this.#keep(key, { parts, message });
     return message;
   }
 
-  #forgetOldest(): void {
-    for (const oldest of this.#kept.keys()) {
-      if (this.#bytes <= MOST_BYTES || this.#kept.size === 1) break;
-      this.#forget(oldest);
+  #keep(key: string, kept: Kept): void {
+    if (this.#kept.size === 0) this.#lookLater();
+    this.#kept.set(key, kept);
+    this.#bytes += kept.message.length;
+  }
+
+  #lookLater(): void {
+    setTimeout(() => this.#look(), LOOK_MS).unref();
+  }
+
+  #look(): void {
+    this.#looks += 1;
+    if (this.#isAsked && this.#looks < MOST_LOOKS) this.#lookLater();
+    else {
+      this.#kept.clear();
+      this.#bytes = 0;
+      this.#looks = 0;
     }
-    if (this.#isTimed) return;
-    this.#isTimed = true;
-    setTimeout(() => this.#forgetAll(), KEEP_MS).unref();
-  }
-
-  #forgetAll(): void {
-    this.#isTimed = false;
-    this.#kept.clear();
-    this.#bytes = 0;
-  }
-
-  #forget(key: string): void {
-    this.#bytes -= this.#kept.get(key)?.message.length ?? 0;
-    this.#kept.delete(key);
+    this.#isAsked = false;
   }
 }
 
