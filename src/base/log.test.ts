@@ -1,4 +1,8 @@
+import { spawn } from 'node:child_process';
+import { openSync, closeSync } from 'node:fs';
+import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { createLogger } from './log.ts';
 
@@ -40,4 +44,16 @@ describe('a line about an error', () => {
     createLogger('info', {}, to).error({ err: 'gone' }, 'a request failed');
     expect(lines()[0]).toMatchObject({ err: { type: 'string', message: 'gone' } });
   });
+});
+
+it('keeps nobody from serving, where it can be written nowhere', async () => {
+  const module = join(import.meta.dirname, 'log.ts');
+  const script = `import { createLogger } from ${JSON.stringify(module)};
+    const log = createLogger('info');
+    for (const line of ['one', 'other', 'x'.repeat(2_000_000)]) { log.info(line); await new Promise(setImmediate); }
+    process.stdout.write('serves');`;
+  const unwritable = openSync(module, 'r');
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', unwritable] });
+  closeSync(unwritable);
+  expect(await text(child.stdout)).toBe('serves');
 });

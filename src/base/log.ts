@@ -6,16 +6,26 @@ import { groupLines } from './grouped-lines.ts';
 
 export type { Logger };
 
+/** Bytes of lines that wait where standard error takes none, as on a full disk; what comes then is lost. */
+const MOST_WAITING = 1024 * 1024;
+
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 
 /** JSON lines on standard error, so that standard output stays for what a command answers. */
 export function createLogger(
   level: LogLevel,
   fields: Record<string, string> = {},
-  destination: DestinationStream = groupLines(pino.destination({ fd: 2, sync: true })),
+  destination: DestinationStream = standardError(),
 ): Logger {
   const options = { level, base: fields, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } };
   return pino(options, destination);
+}
+
+/** Whoever cannot log must still serve. */
+function standardError(): DestinationStream {
+  const stream = pino.destination({ fd: 2, sync: true, maxLength: MOST_WAITING });
+  stream.on('error', () => undefined);
+  return groupLines(stream);
 }
 
 /** Errors of databases carry statements, parameters and rows as fields of their own: these stay out. */
