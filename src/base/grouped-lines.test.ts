@@ -21,6 +21,13 @@ it('writes lines that come without a pause in one piece, before anybody who wait
   expect(written).toEqual(['1\n2\n3\n', '4\n']);
 });
 
+it('holds back no more than 64 kB', () => {
+  const written: string[] = [];
+  const lines = groupLines({ write: (text) => void written.push(text) });
+  for (let line = 0; line < 100; line += 1) lines.write(`${'x'.repeat(999)}\n`);
+  expect(written.map(({ length }) => length)).toEqual([66_000]);
+});
+
 it.each([
   ['it exits', 'process.exit(0)'],
   ['it throws', 'throw new Error("the end")'],

@@ -2,6 +2,9 @@
 // a line. Invariant: they are out before anything that was not due already happens, as the answer to a request that a line tells of.
 import type { DestinationStream } from 'pino';
 
+/** Characters that wait for the pause; more go out at once. */
+const MOST_WAITING = 64 * 1024;
+
 /** @param destination writes at once; what is left when the process exits is written then */
 export function groupLines(destination: DestinationStream): DestinationStream {
   let lines = '';
@@ -22,7 +25,7 @@ export function groupLines(destination: DestinationStream): DestinationStream {
       isFirst = false;
       if (lines === '' && !isExiting) queueMicrotask(flush);
       lines += line;
-      if (isExiting) flush();
+      if (isExiting || lines.length > MOST_WAITING) flush();
     },
   };
 }

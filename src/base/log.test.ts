@@ -50,7 +50,7 @@ it('keeps nobody from serving, where it can be written nowhere', async () => {
   const module = join(import.meta.dirname, 'log.ts');
   const script = `import { createLogger } from ${JSON.stringify(module)};
     const log = createLogger('info');
-    for (const line of ['one', 'other', 'x'.repeat(2_000_000)]) { log.info(line); await new Promise(setImmediate); }
+    for (const line of ['one', 'other', 'x'.repeat(5_000_000)]) { log.info(line); await new Promise(setImmediate); }
     process.stdout.write('serves');`;
   const unwritable = openSync(module, 'r');
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', unwritable] });

@@ -7,7 +7,7 @@ import { groupLines } from './grouped-lines.ts';
 export type { Logger };
 
 /** Bytes of lines that wait where standard error takes none, as on a full disk; what comes then is lost. */
-const MOST_WAITING = 1024 * 1024;
+const MOST_WAITING = 4 * 1024 * 1024;
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 
