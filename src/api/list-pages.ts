@@ -1,13 +1,14 @@
 // Pages of lists, given again for as long as nothing is committed: one small question to the database in place of three. Invariants:
-// a page is given out only in the snapshot before which nothing of it was read; what is kept is bounded.
+// a page is kept under a snapshot that is older than all it was read from, so who finds it there misses nothing; what is kept is bounded.
+import { LRUCache } from 'lru-cache';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { PageQuery } from './list-query.ts';
 import { totalOf, type RowFilter } from './list-rows.ts';
 import { RenderedRows, type RenderedItems } from './rendered-rows.ts';
 
-/** Characters of all pages together. */
-const MOST_CHARACTERS = 8_000_000;
+/** Of all pages together, each counted as text, as bytes, and with its key. */
+const MOST_SIZE = 16_000_000;
 
 export type ListPage = RenderedItems & { readonly total: number };
 
@@ -17,9 +18,10 @@ type Kept = { readonly snapshot: string; readonly page: ListPage };
 export class ListPages {
   readonly #store: Store;
   readonly #rendered: RenderedRows;
-  /** In the order of their last use. */
-  readonly #kept = new Map<string, Kept>();
-  #characters = 0;
+  readonly #kept = new LRUCache<string, Kept>({
+    maxSize: MOST_SIZE,
+    sizeCalculation: ({ page }, key) => 2 * page.characters + key.length,
+  });
 
   constructor(store: Store) {
     this.#store = store;
@@ -33,9 +35,10 @@ export class ListPages {
     if (snapshot === null) return await this.#read(info, where, page, requireMesh);
     const key = JSON.stringify([where, page.size, page.offset]);
     const known = this.#kept.get(key);
-    const kept = known?.snapshot === snapshot ? known.page : await this.#read(info, where, page, requireMesh);
-    this.#keep(key, { snapshot, page: kept });
-    return kept;
+    if (known?.snapshot === snapshot) return known.page;
+    const read = await this.#read(info, where, page, requireMesh);
+    this.#kept.set(key, { snapshot, page: read });
+    return read;
   }
 
   async #read(info: TypeInfo, where: RowFilter['where'], page: PageQuery, requireMesh: () => Promise<void>): Promise<ListPage> {
@@ -48,20 +51,5 @@ export class ListPages {
     await requireMesh();
     const [items, counted] = await reading;
     return { ...items, total: totalOf(counted, page, items.count) };
-  }
-
-  #keep(key: string, kept: Kept): void {
-    this.#forget(key);
-    this.#kept.set(key, kept);
-    this.#characters += kept.page.characters;
-    for (const oldest of this.#kept.keys()) {
-      if (this.#characters <= MOST_CHARACTERS) break;
-      this.#forget(oldest);
-    }
-  }
-
-  #forget(key: string): void {
-    this.#characters -= this.#kept.get(key)?.page.characters ?? 0;
-    this.#kept.delete(key);
   }
 }

@@ -1,12 +1,13 @@
 // Rows as the text that they are in a list, kept from one page to the next: most of what a page costs is to parse and print what
 // did not change. Invariants: a text is given out only for the stamp that it was made for; what is kept is bounded.
+import { LRUCache } from 'lru-cache';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { ListQuery, ResourceStore, Stamp } from '../store/resource-store.ts';
 import { SharedCalls } from '../store/shared-calls.ts';
 import { bodyOf } from './resource-body.ts';
 
-/** Characters of all texts together. */
+/** Characters of all texts together, keys included. */
 const MOST_CHARACTERS = 16_000_000;
 
 export type RenderedItems = {
@@ -20,10 +21,11 @@ type Rendered = { readonly stamp: string; readonly text: string };
 
 export class RenderedRows {
   readonly #store: Pick<ResourceStore, 'listStamps' | 'getMany'>;
-  /** In the order of their last use. */
-  readonly #rendered = new Map<string, Rendered>();
+  readonly #rendered = new LRUCache<string, Rendered>({
+    maxSize: MOST_CHARACTERS,
+    sizeCalculation: ({ text }, id) => text.length + id.length,
+  });
   readonly #shared = new SharedCalls();
-  #characters = 0;
 
   constructor(store: Pick<ResourceStore, 'listStamps' | 'getMany'>) {
     this.#store = store;
@@ -57,30 +59,13 @@ export class RenderedRows {
   }
 
   #take(key: Stamp): string | undefined {
-    const id = idOf(key);
-    const known = this.#rendered.get(id);
-    if (known?.stamp !== key.stamp) return undefined;
-    this.#rendered.delete(id);
-    this.#rendered.set(id, known);
-    return known.text;
+    const known = this.#rendered.get(idOf(key));
+    return known?.stamp === key.stamp ? known.text : undefined;
   }
 
   #keep(key: Stamp, text: string): void {
     // Secrets are not kept anywhere longer than they are needed.
-    if (findType(key.type)?.adminOnly !== false) return;
-    const id = idOf(key);
-    this.#forget(id);
-    this.#rendered.set(id, { stamp: key.stamp, text });
-    this.#characters += text.length;
-    for (const oldest of this.#rendered.keys()) {
-      if (this.#characters <= MOST_CHARACTERS) break;
-      this.#forget(oldest);
-    }
-  }
-
-  #forget(id: string): void {
-    this.#characters -= this.#rendered.get(id)?.text.length ?? 0;
-    this.#rendered.delete(id);
+    if (findType(key.type)?.adminOnly === false) this.#rendered.set(idOf(key), { stamp: key.stamp, text });
   }
 }
 

@@ -69,7 +69,7 @@ it('tells of a mesh that does not exist, and keeps nothing', async () => {
   await expect(lists.page(timeouts, whereOf('MeshTimeout'), page, missing)).rejects.toThrow('no such mesh');
 });
 
-it('keeps the pages that were asked for last, up to 8 million characters', async () => {
+it('keeps the pages that were asked for last, up to 16 MB as text and bytes', async () => {
   const store = new CountingStore();
   store.specBytes = 3_000_000;
   const lists = new ListPages(store);
