@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { openSync, closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { createLogger } from './log.ts';
 
@@ -46,14 +45,15 @@ describe('a line about an error', () => {
   });
 });
 
-it('keeps nobody from serving, where it can be written nowhere', async () => {
+it('keeps nobody from serving, where it can be written nowhere', () => {
   const module = join(import.meta.dirname, 'log.ts');
   const script = `import { createLogger } from ${JSON.stringify(module)};
     const log = createLogger('info');
     for (const line of ['one', 'other', 'x'.repeat(5_000_000)]) { log.info(line); await new Promise(setImmediate); }
     process.stdout.write('serves');`;
   const unwritable = openSync(module, 'r');
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', unwritable] });
+  const args = ['--input-type=module', '-e', script];
+  const { stdout } = spawnSync(process.execPath, args, { stdio: ['ignore', 'pipe', unwritable], encoding: 'utf8' });
   closeSync(unwritable);
-  expect(await text(child.stdout)).toBe('serves');
+  expect(stdout).toBe('serves');
 });
