@@ -1,27 +1,23 @@
 // Node metadata: what this side says of itself, and what it reads of a peer that says anything.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeDeltaRequest, encodeDeltaRequest } from '../wire/kds-messages.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
+import { decodeStruct, encodeStruct } from '../wire/struct.ts';
 import { nodeFeatures } from './features.ts';
-import { nodeMetadata, peerNodeOf } from './node.ts';
+import { nodeMetadata, readNodeMetadata } from './node.ts';
 import type { PeerNode } from './observer.ts';
 
 const OWN = { version: '1.2.3', instanceId: 'host-1', config: '{"store":{"type":"postgres"}}' };
 const NO_VERSION = { version: '', gitTag: '', gitCommit: '', buildDate: '' };
 const EMPTY: PeerNode = { version: NO_VERSION, config: '', instanceId: '', features: [] };
 
-function overTheWire(metadata: JsonObject): JsonObject | undefined {
-  const bytes = encodeDeltaRequest({
-    ...{ node: { id: 'east', metadata }, typeUrl: 'Mesh', subscribe: ['*'], unsubscribe: [], errorDetail: null },
-    ...{ initialResourceVersions: new Map<string, string>(), responseNonce: '' },
-  });
-  return decodeDeltaRequest(bytes).node.metadata;
+function peerNodeOf(metadata: JsonObject): PeerNode {
+  return readNodeMetadata(encodeStruct(metadata)).node;
 }
 
 describe('node metadata', () => {
   it('has the keys that Kuma reads (kds-wire 2.2)', () => {
-    expect(nodeMetadata(OWN, false)).toEqual({
+    expect(decodeStruct(nodeMetadata(OWN, false))).toEqual({
       version: { kumaCp: { version: '1.2.3' } },
       config: OWN.config,
       'control-plane-id': 'host-1',
@@ -39,17 +35,19 @@ describe('node metadata', () => {
   });
 
   it('says that versions follow only where they do (decisions D29)', () => {
-    expect(nodeMetadata(OWN, true)).toMatchObject({ 'meridian-resume': true });
-    expect(nodeMetadata(OWN, false)).not.toHaveProperty('meridian-resume');
+    expect(decodeStruct(nodeMetadata(OWN, true))).toMatchObject({ 'meridian-resume': true });
+    expect(decodeStruct(nodeMetadata(OWN, false))).not.toHaveProperty('meridian-resume');
   });
 
   it('is read as it was written', () => {
-    expect(peerNodeOf(overTheWire(nodeMetadata(OWN, true)) ?? {})).toEqual({
+    const node = {
       version: { ...NO_VERSION, version: '1.2.3' },
       config: OWN.config,
       instanceId: 'host-1',
       features: nodeFeatures,
-    });
+    };
+    expect(readNodeMetadata(nodeMetadata(OWN, true))).toEqual({ node, resumes: true });
+    expect(readNodeMetadata(nodeMetadata(OWN, false))).toEqual({ node, resumes: false });
   });
 
   it('is kept for each stream and stored for people, and so reads as empty where it is too large for that', () => {
@@ -78,6 +76,15 @@ describe('node metadata', () => {
     ['features of other types', { features: [1, null, {}, ['hash-suffix'], true] }],
   ])('of a peer that sends %s reads as empty', (_, metadata) => {
     expect(peerNodeOf(metadata)).toEqual(EMPTY);
+  });
+
+  it('resumes only where that is said by a boolean', () => {
+    const said = ['true', 1, null, {}].map((value) => readNodeMetadata(encodeStruct({ 'meridian-resume': value })).resumes);
+    expect(said).toEqual([false, false, false, false]);
+  });
+
+  it('that is no Struct is named', () => {
+    expect(() => readNodeMetadata(Buffer.from([0xff]))).toThrow('cannot read the metadata of a node');
   });
 
   it('keeps the features that are texts among others', () => {

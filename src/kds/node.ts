@@ -3,6 +3,8 @@ import type { Json, JsonObject } from '../resource/types.ts';
 import { nodeFeatures } from './features.ts';
 import type { PeerNode } from './observer.ts';
 import { objectOf } from '../resource/read-json.ts';
+import { decoding } from '../wire/fields.ts';
+import { decodeStruct, encodeStruct } from '../wire/struct.ts';
 
 export type OwnNode = {
   readonly version: string;
@@ -12,14 +14,14 @@ export type OwnNode = {
 };
 
 /** Metadata as this side sends it. `resume`: versions follow and the first response shall be a difference (decisions D29). */
-export function nodeMetadata(node: OwnNode, resume: boolean): JsonObject {
-  return {
+export function nodeMetadata(node: OwnNode, resume: boolean): Uint8Array {
+  return encodeStruct({
     version: { kumaCp: { version: node.version } },
     config: node.config,
     'control-plane-id': node.instanceId,
     features: [...nodeFeatures],
     ...(resume && { 'meridian-resume': true }),
-  };
+  });
 }
 
 /** Characters of a configuration; a control plane of Kuma has 20,000. */
@@ -28,8 +30,16 @@ const LONGEST_CONFIG = 100_000;
 const LONGEST_TEXT = 200;
 const MOST_FEATURES = 100;
 
-/** Metadata as a peer sent it; whatever is missing, of another type or too long to be kept reads as empty. */
-export function peerNodeOf(metadata: JsonObject): PeerNode {
+/**
+ * Metadata as a peer sent it; whatever is missing, of another type or too long to be kept reads as empty.
+ * @throws Error on bytes that are no Struct
+ */
+export function readNodeMetadata(metadata: Uint8Array): { readonly node: PeerNode; readonly resumes: boolean } {
+  const said = decoding('the metadata of a node', () => decodeStruct(metadata));
+  return { node: peerNodeOf(said), resumes: said['meridian-resume'] === true };
+}
+
+function peerNodeOf(metadata: JsonObject): PeerNode {
   const kumaCp = objectOf(objectOf(metadata['version'])['kumaCp']);
   const features = metadata['features'];
   return {

@@ -7,7 +7,6 @@ import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { encodeDeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts';
 import { keyText, readResponse, type Incoming, type ReadResponse, type Validate } from './incoming.ts';
-import type { JsonObject } from '../resource/types.ts';
 import { nodeMetadata, type OwnNode } from './node.ts';
 import type { SyncObserver } from './observer.ts';
 import type { Outline, Sink, SinkWrite } from './ports.ts';
@@ -48,7 +47,7 @@ export type ReceiverOptions = {
 export class Receiver {
   readonly #options: ReceiverOptions;
   /** Said with every subscription: the same objects, so that they are encoded once. */
-  readonly #metadata: Readonly<Record<'anew' | 'resume', JsonObject>>;
+  readonly #metadata: Readonly<Record<'anew' | 'resume', Uint8Array>>;
   readonly #types: ReadonlyMap<string, TypeInfo>;
   /**
    * Types of which the full state is due, with what of it was named so far: it may come in parts, and after the last what it

@@ -4,6 +4,7 @@ import { makeRow } from '../../test/support/make-row.ts';
 import { createLogger } from '../base/log.ts';
 import type { Resource } from '../resource/types.ts';
 import { decodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
+import { encodeStruct } from '../wire/struct.ts';
 import { Changelog } from './changelog.ts';
 import { FirstStates } from './first-states.ts';
 import type { SyncEvent } from './observer.ts';
@@ -13,8 +14,9 @@ import { Sender } from './sender.ts';
 import { SharedMessages } from './shared-messages.ts';
 
 const TYPE = 'MeshTimeout';
+const nodeWith = (features: string[]): DeltaRequest['node'] => ({ id: 'z', metadata: encodeStruct({ features }) });
 const request: DeltaRequest = {
-  ...{ node: { id: 'z', metadata: { features: ['hash-suffix'] } }, typeUrl: TYPE, subscribe: ['*'], unsubscribe: [] },
+  ...{ node: nodeWith(['hash-suffix']), typeUrl: TYPE, subscribe: ['*'], unsubscribe: [] },
   ...{ initialResourceVersions: new Map(), responseNonce: '', errorDetail: null },
 };
 
@@ -57,13 +59,23 @@ const kinds = ({ events }: Stream): string[] => events.map(({ kind }) => kind);
 it('gives zones that join together the same bytes, and says who each is once', async () => {
   const streams = await streamsTo(['east', 'west']);
   for (const { sender } of streams) sender.handle(request);
-  for (const { sender } of streams) sender.handle({ ...request, typeUrl: 'MeshRetry' });
+  for (const { sender } of streams) sender.handle({ ...request, node: nodeWith(['hash-suffix']), typeUrl: 'MeshRetry' });
   await vi.waitFor(() => expect(streams.map(({ sent }) => sent.length)).toEqual([2, 2]));
   const [east, west] = streams.map(({ sent }) => sent);
   expect(decodeDeltaResponse(east?.[0] ?? Buffer.alloc(0)).resources).toHaveLength(2);
   for (const [index, message] of (east ?? []).entries()) expect(west?.[index]).toBe(message);
   for (const stream of streams) expect(kinds(stream).filter((kind) => kind === 'node')).toHaveLength(1);
   for (const { sender } of streams) sender.close();
+});
+
+it('says who a peer is again when it says something else', async () => {
+  const [stream] = await streamsTo(['east']);
+  if (stream === undefined) throw new Error('no stream');
+  for (const features of [['hash-suffix'], ['zone-token'], ['zone-token']])
+    stream.sender.handle({ ...request, node: nodeWith(features) });
+  const said = stream.events.flatMap((event) => (event.kind === 'node' ? [event.node.features] : []));
+  expect(said).toEqual([['hash-suffix'], ['zone-token']]);
+  stream.sender.close();
 });
 
 it('takes no answer to what it sent before a new subscription to the type', async () => {

@@ -3,6 +3,7 @@ import { afterEach, expect, it, vi } from 'vitest';
 import { makeRow } from '../../test/support/make-row.ts';
 import { createLogger } from '../base/log.ts';
 import { decodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
+import { encodeStruct } from '../wire/struct.ts';
 import { Changelog } from './changelog.ts';
 import { FirstStates } from './first-states.ts';
 import { globalSendRules } from './rules.ts';
@@ -42,7 +43,12 @@ it('sends what was refused once an interval, and no more often the more was refu
   void changelog.run(new AbortController().signal);
   await changelog.ready;
   const request: DeltaRequest = {
-    ...{ node: { id: 'z', metadata: { features: ['hash-suffix'] } }, typeUrl: 'MeshTimeout', subscribe: ['*'], unsubscribe: [] },
+    ...{
+      node: { id: 'z', metadata: encodeStruct({ features: ['hash-suffix'] }) },
+      typeUrl: 'MeshTimeout',
+      subscribe: ['*'],
+      unsubscribe: [],
+    },
     ...{ initialResourceVersions: new Map(), responseNonce: '', errorDetail: null },
   };
   let sent = 0;

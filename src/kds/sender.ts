@@ -1,14 +1,14 @@
 // The xDS server end of one stream: answers requests from the changelog, one response in flight per type.
 // The same for both directions; the peer and the rules differ (design 4).
+import { hash } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { JsonObject } from '../resource/types.ts';
 import { encodeDeltaResponse, type DeltaRequest, type DeltaResponseParts } from '../wire/kds-messages.ts';
 import type { Changelog } from './changelog.ts';
 import type { Entry, Form } from './entry.ts';
 import { feature } from './features.ts';
 import type { FirstStates } from './first-states.ts';
-import { peerNodeOf } from './node.ts';
+import { readNodeMetadata } from './node.ts';
 import type { SyncObserver } from './observer.ts';
 import { readRefusals } from './refusal.ts';
 import { Subscription, type Draft, type PeerView } from './subscription.ts';
@@ -61,6 +61,8 @@ class Nonces {
   }
 }
 
+const STRANGER = { digest: '', features: [], resumes: false };
+
 type Active = {
   /** Null for a type that this side does not provide. */
   readonly subscription: Subscription | null;
@@ -82,9 +84,8 @@ export class Sender {
   readonly #active = new Map<string, Active>();
   readonly #dirty = new Set<string>();
   readonly #stop: () => void;
-  /** Who subscribes, while it does: each of its subscriptions says it again. */
-  #node: DeltaRequest['node'] | null = null;
-  #features: readonly string[] = [];
+  /** Who subscribes, as it said last; `digest` is of the metadata, which each of its subscriptions repeats. */
+  #node: { readonly digest: string; readonly features: readonly string[]; readonly resumes: boolean } = STRANGER;
   #admitted = false;
   #leave: (() => void) | null = null;
   #scheduled = false;
@@ -105,12 +106,8 @@ export class Sender {
   /** Takes one request: a subscription (empty nonce), an ACK, or a NACK (with `error_detail`). */
   handle(request: DeltaRequest): void {
     if (this.#closed) return;
-    if (request.responseNonce === '') {
-      this.#subscribe(request);
-      return;
-    }
-    this.#node = null;
-    this.#settle(request);
+    if (request.responseNonce === '') this.#subscribe(request);
+    else this.#settle(request);
   }
 
   /** Types of which the peer has not all that it should have. */
@@ -134,22 +131,17 @@ export class Sender {
   }
 
   #subscribe({ typeUrl, node, initialResourceVersions }: DeltaRequest): void {
-    const { peer, streamId, changelog, observe, firstStates, maxMessageBytes } = this.#options;
-    if (node.metadata !== undefined && node !== this.#node) {
-      this.#node = node;
-      const peerNode = peerNodeOf(node.metadata);
-      this.#features = peerNode.features;
-      observe({ kind: 'node', peer, streamId, node: peerNode });
-    }
+    const { changelog, firstStates, maxMessageBytes } = this.#options;
+    if (node.metadata !== undefined) this.#meet(node.metadata);
     const before = this.#active.get(typeUrl);
     if (before !== undefined) letGo(before);
     const log = changelog.logOf(typeUrl);
     if (log === undefined) this.#requireFewUnknown(typeUrl);
-    const resumes = node.metadata !== undefined && isResume(node.metadata);
+    const resumes = node.metadata !== undefined && this.#node.resumes;
     const subscription =
       log === undefined
         ? null
-        : new Subscription(log, this.#viewOf(this.#features), {
+        : new Subscription(log, this.#viewOf(this.#node.features), {
             known: resumes ? initialResourceVersions : null,
             chunkBytes: () => Math.min(firstStates.messageBytes, maxMessageBytes / 2),
           });
@@ -157,6 +149,15 @@ export class Sender {
     this.#active.set(typeUrl, { subscription, nonces: before?.nonces ?? new Nonces(), ...fresh });
     this.#enter();
     this.#wake(typeUrl);
+  }
+
+  #meet(metadata: Uint8Array): void {
+    const digest = hash('sha256', metadata);
+    if (digest === this.#node.digest) return;
+    const { peer, streamId, observe } = this.#options;
+    const { node, resumes } = readNodeMetadata(metadata);
+    this.#node = { digest, features: node.features, resumes };
+    observe({ kind: 'node', peer, streamId, node });
   }
 
   /** Each costs memory, and a peer could name as many as it likes. */
@@ -334,8 +335,4 @@ function letGo({ subscription, watch, retry }: Active): void {
 function nextDraft({ subscription, sentAt }: Active): Draft | null {
   if (subscription !== null) return subscription.next();
   return sentAt === 0 ? { entries: [], removed: [], bytes: 0, isPartial: false, upTo: 0 } : null;
-}
-
-function isResume(metadata: JsonObject): boolean {
-  return metadata['meridian-resume'] === true;
 }

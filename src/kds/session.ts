@@ -3,7 +3,7 @@
 // A stream ends with the first thing that goes wrong on it.
 import type { Duplex } from 'node:stream';
 import { MeridianError } from '../base/errors.ts';
-import { decodeDeltaResponse, deltaRequestDecoder } from '../wire/kds-messages.ts';
+import { decodeDeltaRequest, decodeDeltaResponse } from '../wire/kds-messages.ts';
 import type { Receiver } from './receiver.ts';
 import type { Sender } from './sender.ts';
 
@@ -15,8 +15,7 @@ export async function serve(stream: Duplex, sender: Sender): Promise<void> {
   stream.on('drain', () => sender.drained());
   try {
     await sender.ready();
-    const decode = deltaRequestDecoder();
-    for await (const bytes of messagesOf(stream)) sender.handle(decode(bytes as Buffer));
+    for await (const bytes of messagesOf(stream)) sender.handle(decodeDeltaRequest(bytes as Buffer));
   } finally {
     sender.close();
   }

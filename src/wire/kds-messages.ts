@@ -13,14 +13,13 @@ import {
   writeText,
   writeTextEntry,
 } from './fields.ts';
-import { decodeStruct, encodeStruct, type StructObject } from './struct.ts';
 
 /** `type_url` of the Any in `Resource.resource`; the request's and the response's own is the bare type name. */
 export const KUMA_RESOURCE_TYPE_URL = 'type.googleapis.com/kuma.mesh.v1alpha1.KumaResource';
 
 export type DeltaRequest = {
-  /** `metadata` comes with the first request of each type only. */
-  readonly node: { readonly id: string; readonly metadata?: StructObject };
+  /** `metadata`, the bytes of a Struct, comes with the first request of each type only. */
+  readonly node: { readonly id: string; readonly metadata?: Uint8Array };
   /** Bare name of a resource type. */
   readonly typeUrl: string;
   readonly subscribe: readonly string[];
@@ -56,23 +55,11 @@ const PARTIAL = 'meridian-partial';
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** What stays the same for all subscriptions of a stream, as a Struct: an object is encoded once, and not changed afterwards. */
-const encodedMetadata = new WeakMap<StructObject, Uint8Array>();
-
-function bytesOf(metadata: StructObject): Uint8Array {
-  const known = encodedMetadata.get(metadata);
-  if (known !== undefined) return known;
-  const bytes = encodeStruct(metadata);
-  encodedMetadata.set(metadata, bytes);
-  return bytes;
-}
-
-/** @param request.node.metadata must not be changed any more */
 export function encodeDeltaRequest(request: DeltaRequest): Buffer {
   const writer = createWriter();
   writer.uint32(lengthTag(1)).fork();
   writeText(writer, 1, request.node.id);
-  if (request.node.metadata !== undefined) writer.uint32(lengthTag(3)).bytes(bytesOf(request.node.metadata));
+  if (request.node.metadata !== undefined) writer.uint32(lengthTag(3)).bytes(request.node.metadata);
   writer.ldelim();
   writeText(writer, 2, request.typeUrl);
   for (const name of request.subscribe) writer.uint32(lengthTag(3)).string(name);
@@ -84,34 +71,10 @@ export function encodeDeltaRequest(request: DeltaRequest): Buffer {
 }
 
 /**
- * A missing node reads as one with an empty id.
+ * A missing node reads as one with an empty id. The metadata shares the memory of `bytes`.
  * @throws Error on bytes that are no DeltaDiscoveryRequest
  */
 export function decodeDeltaRequest(bytes: Uint8Array): DeltaRequest {
-  return decodeRequest(bytes, decodeNode);
-}
-
-/**
- * `decodeDeltaRequest` for the requests of one stream. The subscriptions to its types repeat the metadata of the node: they are read
- * once, and are the same object in each.
- */
-export function deltaRequestDecoder(): (bytes: Uint8Array) => DeltaRequest {
-  let last: { readonly bytes: Uint8Array; readonly node: DeltaRequest['node'] } | null = null;
-  const readNode = (bytes: Uint8Array): DeltaRequest['node'] => {
-    if (last !== null && Buffer.compare(last.bytes, bytes) === 0) return last.node;
-    const node = decodeNode(bytes);
-    if (node.metadata !== undefined) last = { bytes: Uint8Array.from(bytes), node };
-    return node;
-  };
-  return (bytes) => {
-    const request = decodeRequest(bytes, readNode);
-    // With the first answer the subscriptions are over; what they said need not be kept.
-    if (request.responseNonce !== '') last = null;
-    return request;
-  };
-}
-
-function decodeRequest(bytes: Uint8Array, readNode: (bytes: Uint8Array) => DeltaRequest['node']): DeltaRequest {
   return decoding('a DeltaDiscoveryRequest', () => {
     const subscribe: string[] = [];
     const unsubscribe: string[] = [];
@@ -126,7 +89,7 @@ function decodeRequest(bytes: Uint8Array, readNode: (bytes: Uint8Array) => Delta
       errorDetail: null,
     };
     readFields(bytes, (tag, reader) => {
-      if (tag === lengthTag(1)) request.node = readNode(reader.bytes());
+      if (tag === lengthTag(1)) request.node = decodeNode(reader.bytes());
       else if (tag === lengthTag(2)) request.typeUrl = readText(reader);
       else if (tag === lengthTag(3)) subscribe.push(readText(reader));
       else if (tag === lengthTag(4)) unsubscribe.push(readText(reader));
@@ -205,7 +168,7 @@ function decodeNode(bytes: Uint8Array): DeltaRequest['node'] {
   const node: Mutable<DeltaRequest['node']> = { id: '' };
   readFields(bytes, (tag, reader) => {
     if (tag === lengthTag(1)) node.id = readText(reader);
-    else if (tag === lengthTag(3)) node.metadata = decodeStruct(reader.bytes());
+    else if (tag === lengthTag(3)) node.metadata = reader.bytes();
     else return false;
     return true;
   });

@@ -1,11 +1,12 @@
 // What a peer writes first on a stream.
 import type { DeltaRequest } from '../../src/wire/kds-messages.ts';
+import { encodeStruct } from '../../src/wire/struct.ts';
 
 /** Asks for everything of a type and says that nothing is there yet (kds-wire 2.2). */
 export function firstRequest(typeUrl: string, peer: { node?: string; features?: string[] } = {}): DeltaRequest {
   const { node = 'east', features = ['hash-suffix'] } = peer;
   return {
-    node: { id: node, metadata: { features } },
+    node: { id: node, metadata: encodeStruct({ features }) },
     typeUrl,
     subscribe: ['*'],
     unsubscribe: [],

@@ -8,6 +8,7 @@ import { Receiver } from '../../src/kds/receiver.ts';
 import { globalSendRules, zoneReceiveRules } from '../../src/kds/rules.ts';
 import { Sender } from '../../src/kds/sender.ts';
 import { decodeDeltaRequest, decodeDeltaResponse } from '../../src/wire/kds-messages.ts';
+import { encodeStruct } from '../../src/wire/struct.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
 it('stands still for a type whose full state is too large, and says so', async () => {
@@ -46,7 +47,7 @@ it('stands still for a type whose full state is too large, and says so', async (
     responseNonce: '',
     errorDetail: null,
   };
-  sender.handle({ ...none, node: { id: 'east', metadata: { features: ['hash-suffix'] } }, typeUrl: 'MeshTimeout' });
+  sender.handle({ ...none, node: { id: 'east', metadata: encodeStruct({ features: ['hash-suffix'] }) }, typeUrl: 'MeshTimeout' });
   await vi.waitFor(() => expect(rejected).toHaveLength(1));
   await put('small', { a: 'y' });
   await vi.waitFor(() => expect(changelog.logOf('MeshTimeout')?.size).toBe(5));
