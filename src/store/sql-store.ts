@@ -22,11 +22,13 @@ import type {
   WriteOutcome,
 } from './resource-store.ts';
 import { StoreHealth } from './store-health.ts';
-import { isUnavailable } from './unavailable.ts';
+import { isOvertaken, isUnavailable } from './unavailable.ts';
 import { canExist, isOneStatement, requireFence, runWrites } from './write-batch.ts';
 
 /** How long after the last attempt to lead the next is made. */
 const LEAD_AGAIN_MS = 1_000;
+/** Of a write that others overtake. Each finds less in its way: what it collided with is committed by then. */
+const ATTEMPTS = 5;
 
 export class SqlStore implements ResourceStore {
   readonly #database: Database;
@@ -129,9 +131,8 @@ export class SqlStore implements ResourceStore {
 
   async writeBatch(writes: readonly Write[], fence?: Fence): Promise<WriteOutcome[]> {
     // One statement is a transaction by itself; without BEGIN and COMMIT it is one round trip in place of three.
-    if (fence === undefined && isOneStatement(writes))
-      return await this.#health.watch('write', () => runWrites(this.#database.db, writes));
-    return await this.#health.watch('write', () =>
+    if (fence === undefined && isOneStatement(writes)) return await this.#write(() => runWrites(this.#database.db, writes));
+    return await this.#write(() =>
       this.#database.db.transaction().execute(async (tx) => {
         if (fence !== undefined) await requireFence(tx, fence);
         return await runWrites(tx, writes);
@@ -142,16 +143,14 @@ export class SqlStore implements ResourceStore {
   async writeAll(writes: readonly Write[]): Promise<WriteOutcome[]> {
     let outcomes: WriteOutcome[] = [];
     const undo = new Error('rolled back');
-    await this.#health
-      .watch('write', () =>
-        this.#database.db.transaction().execute(async (tx) => {
-          outcomes = await runWrites(tx, writes);
-          if (!outcomes.every(({ result }) => SUCCESSES.has(result))) throw undo;
-        }),
-      )
-      .catch((error: unknown) => {
-        if (error !== undo) throw error;
-      });
+    await this.#write(() =>
+      this.#database.db.transaction().execute(async (tx) => {
+        outcomes = await runWrites(tx, writes);
+        if (!outcomes.every(({ result }) => SUCCESSES.has(result))) throw undo;
+      }),
+    ).catch((error: unknown) => {
+      if (error !== undo) throw error;
+    });
     return outcomes;
   }
 
@@ -241,6 +240,19 @@ export class SqlStore implements ResourceStore {
     // What is taken back notifies nobody. A queue that was full is shortened by no one but who looks at it, and nobody waits for the mark.
     await sql`select pg_notification_queue_usage()`.execute(this.#database.db);
     await this.mark('trial');
+  }
+
+  /** Of a write that another transaction was faster than nothing is stored: it is run again, and sees what that one did. */
+  async #write<T>(run: () => Promise<T>): Promise<T> {
+    return await this.#health.watch('write', async () => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await run();
+        } catch (error) {
+          if (attempt === ATTEMPTS || !isOvertaken(error)) throw error;
+        }
+      }
+    });
   }
 
   async #try<T>(run: () => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@
 // works again, and asked by readiness.
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { isHeld, isNoAnswer, takesNoWrites } from './unavailable.ts';
+import { isHeld, isNoAnswer, isOvertaken, takesNoWrites } from './unavailable.ts';
 
 export class StoreHealth {
   readonly #log: Logger;
@@ -39,7 +39,7 @@ export class StoreHealth {
         this.#takesWrites = false;
         throw new MeridianError('unavailable', `the database stores nothing now: ${reason}`, { cause: error });
       }
-      if (isHeld(error)) {
+      if (isHeld(error) || isOvertaken(error)) {
         const text = 'another transaction holds what is to be written: end it (see pg_stat_activity), or try again later';
         throw new MeridianError('conflict', text, { cause: error });
       }

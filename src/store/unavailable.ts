@@ -47,6 +47,14 @@ export function isUnavailable(error: unknown): boolean {
   return isNoAnswer(error) || takesNoWrites(error);
 }
 
+/** deadlock_detected, serialization_failure, and foreign_key_violation: an owner went while the row was written. */
+const OVERTAKEN = new Set(['40P01', '40001', '23503']);
+
+/** Another transaction was faster: nothing was stored, and the same again finds what that one left. */
+export function isOvertaken(error: unknown): boolean {
+  return OVERTAKEN.has(codeOf(error));
+}
+
 /** lock_not_available: an open transaction holds a row that is to be written. */
 export function isHeld(error: unknown): boolean {
   return codeOf(error) === '55P03';

@@ -5,7 +5,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { MeridianError } from '../base/errors.ts';
 import { label } from '../resource/labels.ts';
 import { isStorable, isStorableJson } from '../resource/storable-text.ts';
-import { describeKey, type ResourceKey } from '../resource/types.ts';
+import { compareKeys, describeKey, type ResourceKey } from '../resource/types.ts';
 import type { Tables } from './database.ts';
 import type { Fence, Write, WriteOutcome } from './resource-store.ts';
 
@@ -22,9 +22,12 @@ const ROWS_AT_ONCE = 1_250;
 /** Whether `runWrites` makes one statement of them, failures aside, which only take another look to explain. */
 export function isOneStatement(writes: readonly Write[]): boolean {
   const [first] = writes;
-  return (
-    first !== undefined && writes.length <= ROWS_AT_ONCE && writes.every((write) => statementOf(write) === statementOf(first))
-  );
+  if (first === undefined || writes.some((write) => statementOf(write) !== statementOf(first))) return false;
+  return writes.length <= ROWS_AT_ONCE || !isInPieces(first);
+}
+
+function isInPieces({ op }: Write): boolean {
+  return op === 'create' || op === 'put';
 }
 
 /** Writes of which this says the same go into one statement. */
@@ -35,14 +38,17 @@ function statementOf(write: Write): string {
   return `put ${String(isOwned)} ${String(write.status === undefined)} ${String(write.ownOnly === true)}`;
 }
 
-/** Runs the writes in an open transaction: deletes, then creates, puts and updates. Outcomes in the order of `writes`. */
+/**
+ * Runs the writes in an open transaction: deletes, then creates, puts and updates, each in the order of their keys, so that of two
+ * transactions with the same rows none holds what the other wants. Outcomes in the order of `writes`.
+ */
 export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<WriteOutcome[]> {
   const outcomes = new Array<WriteOutcome | undefined>(writes.length);
   const deletes: Indexed<Delete>[] = [];
   const inserts: Indexed<Content>[] = [];
   const puts: Indexed<Put>[] = [];
   const updates: Indexed<Update>[] = [];
-  for (const [index, write] of writes.entries()) {
+  for (const { index, write } of inOrderOfKeys(writes)) {
     if (write.op === 'delete') {
       if (canExist(write.key)) deletes.push({ index, write });
       else outcomes[index] = { result: 'missing' };
@@ -61,6 +67,10 @@ export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<Write
   ]);
   await runUpdates(tx, updates, outcomes);
   return outcomes.map((outcome) => outcome ?? { result: 'missing' });
+}
+
+function inOrderOfKeys(writes: readonly Write[]): Indexed<Write>[] {
+  return writes.map((write, index) => ({ index, write })).sort((one, other) => compareKeys(one.write.key, other.write.key));
 }
 
 /** What goes into one statement; those without an owner first, as one statement does not see an owner that it makes itself. */

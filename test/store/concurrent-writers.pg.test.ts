@@ -1,0 +1,89 @@
+// Two who write the same rows at a time: each write is stored, or says why it is not; none fails because of the other.
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
+import { createLogger } from '../../src/base/log.ts';
+import type { ResourceKey } from '../../src/resource/types.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { ResourceStore, Write } from '../../src/store/resource-store.ts';
+import { cloneDatabase } from '../support/postgres-database.ts';
+
+const mesh: ResourceKey = { type: 'Mesh', mesh: '', name: 'default' };
+const key = (name: string): ResourceKey => ({ type: 'MeshTimeout', mesh: 'default', name });
+const put = (name: string, by = 'store'): Write => ({ op: 'put', key: key(name), labels: {}, spec: { by }, owner: mesh });
+
+let stores: readonly [ResourceStore, ResourceStore];
+let psql: pg.Client;
+
+beforeAll(async () => {
+  const config = await cloneDatabase(inject('postgresUrl'));
+  const open = async (): Promise<ResourceStore> => await openStore(config, { log: createLogger('silent') });
+  stores = [await open(), await open()];
+  psql = new pg.Client({ ...config, database: config.dbName });
+  await psql.connect();
+});
+
+afterAll(async () => {
+  await psql.end();
+  for (const store of stores) await store.close();
+});
+
+beforeEach(async () => {
+  await stores[0].write({ op: 'put', key: mesh, labels: {}, spec: {} });
+});
+
+const isWaiting = async (): Promise<void> =>
+  await expect
+    .poll(async () => (await psql.query('select from pg_locks where not granted')).rowCount, { timeout: 5_000 })
+    .toBeGreaterThan(0);
+
+async function deadlocks(): Promise<number> {
+  const { rows } = await psql.query<{ deadlocks: string }>(
+    'select deadlocks from pg_stat_database where datname = current_database()',
+  );
+  return Number(rows[0]?.deadlocks);
+}
+
+it('takes the rows of a batch in one order, so that two never wait for each other', async () => {
+  const names = Array.from({ length: 200 }, (_, index) => `row-${String(index)}`);
+  const before = await deadlocks();
+  for (let round = 0; round < 20; round += 1) {
+    const [one, other] = stores;
+    const outcomes = await Promise.all([
+      one.writeBatch(names.map((name) => put(name, 'one'))),
+      other.writeBatch(names.toReversed().map((name) => put(name, 'other'))),
+    ]);
+    expect(outcomes.flat().every(({ result }) => result === 'created' || result === 'updated')).toBe(true);
+    const updates = (some: readonly string[]): Write[] => some.map((name) => ({ ...put(name), op: 'update' }) as Write);
+    await Promise.all([one.writeBatch(updates(names)), other.writeBatch(updates(names.toReversed()))]);
+  }
+  const deletes = (some: readonly string[]): Write[] => some.map((name) => ({ op: 'delete', key: key(name) }));
+  await Promise.all([stores[0].writeBatch(deletes(names)), stores[1].writeBatch(deletes(names.toReversed()))]);
+  expect(await deadlocks()).toBe(before);
+});
+
+it('is stored although it was the one to give way in a deadlock', async () => {
+  const [store] = stores;
+  for (const name of ['a', 'b']) await store.write(put(name));
+  // It never gives way itself.
+  await psql.query(`set deadlock_timeout = '10min'`);
+  await psql.query('begin');
+  await psql.query(`update resources set spec = '{"by":"hand"}' where name = 'b'`);
+  const before = await deadlocks();
+  const writing = store.writeBatch([put('a'), put('b')]);
+  await isWaiting();
+  await psql.query(`update resources set spec = '{"by":"hand"}' where name = 'a'`);
+  await psql.query('commit');
+  expect(await writing).toMatchObject([{ result: 'updated' }, { result: 'updated' }]);
+  expect((await store.getMany([key('a'), key('b')])).map(({ spec }) => spec)).toEqual([{ by: 'store' }, { by: 'store' }]);
+  await expect.poll(deadlocks).toBeGreaterThan(before);
+});
+
+it.each(['create', 'put'] as const)('says that the owner of a %s is gone when it went just now', async (op) => {
+  const [store] = stores;
+  await psql.query('begin');
+  await psql.query(`delete from resources where type = 'Mesh'`);
+  const writing = store.write({ ...put(`late-${op}`), op } as Write);
+  await isWaiting();
+  await psql.query('commit');
+  expect(await writing).toEqual({ result: 'rejected', message: 'its owner Mesh "default" does not exist' });
+});
