@@ -1,7 +1,7 @@
 // The answers of the inspect API about one proxy, from its rules (policies 8). Null means 404: no such outbound, inbound, route.
 import type { JsonObject } from '../resource/types.ts';
 import type { ProxyRules } from './build-rules.ts';
-import { compareText } from './compare-text.ts';
+import { compareText } from '../base/compare-text.ts';
 import type { ConfInForce, Destination } from './conf-in-force.ts';
 import { destinationOf, policiesInForce } from './effective-conf.ts';
 import type { MeshIndex } from './mesh-index.ts';

@@ -1,6 +1,6 @@
 // Where a proxy can send requests: the services it lists, or all that it can reach (MADR 063: `to[]` selects outbounds).
 import type { Json, JsonObject, Resource } from '../resource/types.ts';
-import { compareText } from './compare-text.ts';
+import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { isObject, numberOf, objectOf, objectsOf } from '../resource/read-json.ts';

@@ -1,7 +1,7 @@
 // Which proxies a policy touches, and where it touches none, why (issue 5, `inspect policy`; design 7: a policy that cannot
 // work gives a hint). Decided by the same matching that builds rules.
 import { backendWarnings } from './backend-warnings.ts';
-import { compareText } from './compare-text.ts';
+import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy, Section } from './dataplane-proxy.ts';
 import { destinationsOf, sectionOf } from './group-items.ts';
 import { matchDataplane } from './match-dataplane.ts';

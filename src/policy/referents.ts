@@ -4,7 +4,7 @@ import { kriOf } from '../resource/kri.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { findType } from '../resource/type-registry.ts';
 import type { Labels, Resource } from '../resource/types.ts';
-import { compareText } from './compare-text.ts';
+import { compareText } from '../base/compare-text.ts';
 import { PairIndex } from './pair-index.ts';
 import { placeOf, type Place } from './parse-policy.ts';
 import type { TargetRef } from './target-ref.ts';

@@ -2,7 +2,7 @@
 import { displayNameOf } from '../resource/labels.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ProxyRules, TypeRules } from './build-rules.ts';
-import { compareText } from './compare-text.ts';
+import { compareText } from '../base/compare-text.ts';
 import type { Section } from './dataplane-proxy.ts';
 import type { SectionRules } from './inbound-rules.ts';
 import { metaOf, originsOf } from './inspect-meta.ts';

@@ -1,7 +1,7 @@
 // The proxies behind a service, by its selector (policies 2.7, 2.9, decisions D15). An external service has none.
 import { displayNameOf } from '../resource/labels.ts';
 import type { Labels, Resource } from '../resource/types.ts';
-import { compareText } from './compare-text.ts';
+import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { placeOf } from './parse-policy.ts';

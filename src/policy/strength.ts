@@ -1,7 +1,7 @@
 // Who overrides whom: the order of items, weakest first (policies 1.8, decisions D10, D11).
 // Invariant: a total order of what is held; the order of arrival never decides.
 import type { PolicyRole } from '../resource/policy-role.ts';
-import { compareText } from './compare-text.ts';
+import { compareText } from '../base/compare-text.ts';
 import type { Policy, ToItem } from './parse-policy.ts';
 import type { TargetRef } from './target-ref.ts';
 

@@ -1,4 +1,5 @@
 // The vocabulary of the domain: what a resource is and how one is addressed. Pure types, no transport, no storage.
+import { compareText } from '../base/compare-text.ts';
 
 /** A JSON value as it stands in a spec, a status or a REST body. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
@@ -38,8 +39,4 @@ export function compareKeys(a: ResourceKey, b: ResourceKey): number {
 /** `type "MeshTimeout" name "slow" mesh "default"`, for messages to people. */
 export function describeKey(key: ResourceKey): string {
   return `type=${JSON.stringify(key.type)} name=${JSON.stringify(key.name)} mesh=${JSON.stringify(key.mesh)}`;
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,6 +1,7 @@
 // The signing keys of a realm, read from its rows: all of them verify, the one with the highest serial signs (rest-api 5).
 // A row that holds no usable key is kept with the reason, never with its text.
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { compareText } from '../base/compare-text.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Resource } from '../resource/types.ts';
 import { describeSigningKey, kidOf, type TokenRealm } from './token-realm.ts';
@@ -66,7 +67,7 @@ export class KeySet {
 /** Serials by number, however long; anything that is no serial comes before all of them. */
 function compareSerials(a: string, b: string): number {
   const byForm = Number(SERIAL.test(a)) - Number(SERIAL.test(b));
-  return byForm || a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+  return byForm || a.length - b.length || compareText(a, b);
 }
 
 function parseRow(realm: TokenRealm, kid: string, { spec }: Resource): SigningKey | UnusableKey {

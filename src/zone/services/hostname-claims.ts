@@ -1,7 +1,7 @@
 // Who gets a hostname that several services of one type and mesh are given (policies 9.5). Invariant: the winner depends on the
 // claims alone, never on their order of arrival: precedence of the generator, then age of the service, then its name.
 import type { Json, JsonObject } from '../../resource/types.ts';
-import { compareText } from '../../policy/compare-text.ts';
+import { compareText } from '../../base/compare-text.ts';
 import { byAge, type Aged } from './by-age.ts';
 import type { Claim } from './hostname-generators.ts';
 

@@ -1,5 +1,5 @@
 // The MeshServices of all zones behind a MeshMultiZoneService (policies 9.3, status.meshServices and conditions).
-import { compareText } from '../../policy/compare-text.ts';
+import { compareText } from '../../base/compare-text.ts';
 import { isObject, objectOf, textMapOf } from '../../resource/read-json.ts';
 import { displayNameOf, label } from '../../resource/labels.ts';
 import type { Json, JsonObject, Resource } from '../../resource/types.ts';

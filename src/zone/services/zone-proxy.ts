@@ -1,5 +1,5 @@
 // Which zone proxy of a mesh carries the traffic: of several the ready one with the smallest name (decisions D20).
-import { compareText } from '../../policy/compare-text.ts';
+import { compareText } from '../../base/compare-text.ts';
 import type { Address } from './dataplane-facts.ts';
 
 export type ZoneProxy = {
