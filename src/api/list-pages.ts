@@ -1,26 +1,27 @@
-// Pages of lists, given again for as long as nothing is committed: one small question to the database in place of three. Invariants:
-// a page is kept under a snapshot that is older than all it was read from, so who finds it there misses nothing; what is kept is bounded.
+// Pages of lists, given again for as long as nothing is committed: then one small question to the database is all that they cost.
+// Invariants: a page is kept under the snapshot that all of it is from; what is kept is bounded.
 import { LRUCache } from 'lru-cache';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { PageQuery } from './list-query.ts';
-import { totalOf, type RowFilter } from './list-rows.ts';
-import { RenderedRows, type RenderedItems } from './rendered-rows.ts';
+import type { RowFilter } from './list-rows.ts';
+import { RenderedRows, type RenderedPage } from './rendered-rows.ts';
 
-/** Of all pages together, each counted as text, as bytes, and with its key. */
+/** Characters of all pages together, each counted as text, as bytes, and with its key. */
 const MOST_SIZE = 16_000_000;
+/** Larger ones would leave room for few others. */
+const LARGEST_SIZE = MOST_SIZE / 4;
+/** What a page costs besides, roughly. */
+const OVERHEAD = 500;
 
-export type ListPage = RenderedItems & { readonly total: number };
-
-type Store = Pick<ResourceStore, 'snapshot' | 'listStamps' | 'getMany' | 'count'>;
-type Kept = { readonly snapshot: string; readonly page: ListPage };
+type Store = Pick<ResourceStore, 'snapshot' | 'listStamps' | 'getStamped'>;
 
 export class ListPages {
   readonly #store: Store;
   readonly #rendered: RenderedRows;
-  readonly #kept = new LRUCache<string, Kept>({
-    maxSize: MOST_SIZE,
-    sizeCalculation: ({ page }, key) => 2 * page.characters + key.length,
+  readonly #kept = new LRUCache<string, RenderedPage>({
+    ...{ maxSize: MOST_SIZE, maxEntrySize: LARGEST_SIZE },
+    sizeCalculation: ({ characters }, key) => 2 * characters + key.length + OVERHEAD,
   });
 
   constructor(store: Store) {
@@ -29,27 +30,21 @@ export class ListPages {
   }
 
   /** @param requireMesh throws where the mesh of `where` does not exist */
-  async page(info: TypeInfo, where: RowFilter['where'], page: PageQuery, requireMesh: () => Promise<void>): Promise<ListPage> {
-    // Secrets are not kept anywhere longer than they are needed.
-    const snapshot = info.adminOnly ? null : await this.#store.snapshot();
-    if (snapshot === null) return await this.#read(info, where, page, requireMesh);
-    const key = JSON.stringify([where, page.size, page.offset]);
+  async page(
+    info: TypeInfo,
+    where: RowFilter['where'],
+    page: PageQuery,
+    requireMesh: () => Promise<void>,
+  ): Promise<RenderedPage> {
+    const query = { ...where, limit: page.size, offset: page.offset };
+    const key = JSON.stringify(query);
     const known = this.#kept.get(key);
-    if (known?.snapshot === snapshot) return known.page;
-    const read = await this.#read(info, where, page, requireMesh);
-    this.#kept.set(key, { snapshot, page: read });
-    return read;
-  }
-
-  async #read(info: TypeInfo, where: RowFilter['where'], page: PageQuery, requireMesh: () => Promise<void>): Promise<ListPage> {
-    const reading = Promise.all([
-      this.#rendered.items(info, { ...where, limit: page.size, offset: page.offset }),
-      this.#store.count(where),
-    ]);
-    // Of two failures that of the mesh is told.
-    reading.catch(() => undefined);
+    if (known !== undefined && known.snapshot === (await this.#store.snapshot())) return known;
+    const read = await this.#rendered.page(info, query);
+    // Afterwards: of a mesh that goes meanwhile no page is kept.
     await requireMesh();
-    const [items, counted] = await reading;
-    return { ...items, total: totalOf(counted, page, items.count) };
+    // Secrets are not kept anywhere longer than they are needed.
+    if (read.snapshot !== null && !info.adminOnly) this.#kept.set(key, read);
+    return read;
   }
 }

@@ -32,17 +32,13 @@ export async function listRows(
   { size, offset }: PageQuery,
 ): Promise<{ rows: Resource[]; total: number }> {
   if (matches === null) {
-    const [rows, counted] = await Promise.all([store.list({ ...where, limit: size, offset }), store.count(where)]);
-    return { rows, total: totalOf(counted, { size, offset }, rows.length) };
+    const rows = await store.list({ ...where, limit: size, offset });
+    const isLast = rows.length < size && (rows.length > 0 || offset === 0);
+    // What was found counts, too: rows may go before they are counted.
+    return { rows, total: isLast ? offset + rows.length : Math.max(offset + rows.length, await store.count(where)) };
   }
   const matching = (await store.list(where)).filter(matches);
   return { rows: matching.slice(offset, offset + size), total: matching.length };
-}
-
-/** How many rows there are in all: a last page says it itself, the rows may have been counted a moment earlier or later. */
-export function totalOf(counted: number, { size, offset }: PageQuery, found: number): number {
-  const isLast = found < size && (found > 0 || offset === 0);
-  return isLast ? offset + found : counted;
 }
 
 function matchesDataplane({ labels, spec }: Resource, { tags, gateway }: DataplaneQuery): boolean {

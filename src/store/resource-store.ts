@@ -23,6 +23,10 @@ export type OutlineQuery = {
 
 /** A row in name only; equal stamps of one key mean that nothing of it has changed. */
 export type Stamp = ResourceKey & { readonly stamp: string };
+export type StampedRow = { readonly row: Resource; readonly stamp: string };
+
+/** Which rows a page has, and how many there are without `limit` and `offset`, as it was in one snapshot. */
+export type StampedPage = { readonly stamps: readonly Stamp[]; readonly total: number; readonly snapshot: string | null };
 
 /** A row without what makes it large. */
 export type Outline = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'labels' | 'syncVersion' | 'owner'>;
@@ -76,7 +80,9 @@ export interface ResourceStore {
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
   list(query: ListQuery): Promise<Resource[]>;
   /** The same rows, of each only who it is and a stamp that is another after every change, by whomever. */
-  listStamps(query: ListQuery): Promise<Stamp[]>;
+  listStamps(query: ListQuery): Promise<StampedPage>;
+  /** As `getMany`, each row with the stamp that it has itself. */
+  getStamped(keys: readonly ResourceKey[]): Promise<StampedRow[]>;
   /** Equal texts say that nothing at all was committed between the calls; null where the database cannot tell, as a standby. */
   snapshot(): Promise<string | null>;
   /** What a resume and a prune need of many rows, in one statement. */

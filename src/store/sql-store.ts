@@ -9,7 +9,17 @@ import { CombinedReader } from './combined-reader.ts';
 import { CombinedWriter } from './combined-writer.ts';
 import { answerOf, pingUntilLost, type Database } from './database.ts';
 import { SharedCalls } from './shared-calls.ts';
-import { columns, outlineColumns, outlineOf, resourceOf, type OutlineRow, type Row } from './resource-row.ts';
+import {
+  columns,
+  outlineColumns,
+  outlineOf,
+  resourceOf,
+  serverRun,
+  snapshotOf,
+  stampColumn,
+  type OutlineRow,
+  type Row,
+} from './resource-row.ts';
 import type {
   Fence,
   ListQuery,
@@ -17,6 +27,8 @@ import type {
   OutlineQuery,
   ResourceStore,
   Stamp,
+  StampedPage,
+  StampedRow,
   StoreChange,
   Write,
   WriteOutcome,
@@ -67,24 +79,41 @@ export class SqlStore implements ResourceStore {
     return rows.map(resourceOf);
   }
 
-  async listStamps(query: ListQuery): Promise<Stamp[]> {
+  async listStamps(query: ListQuery): Promise<StampedPage> {
     const { rows } = await this.#shared.call(`list ${JSON.stringify(query)}`, () =>
       this.#try(() =>
-        // A row that was deleted and made again has another xmin; psql raises no version, but it has one too.
-        sql<{ mesh: string; name: string; stamp: string }>`select r.mesh, r.name, r.version || '.' || r.xmin::text as stamp
-          from resources r where ${pageOf(query)}`.execute(this.#database.db),
+        sql<{
+          run: string;
+          snapshot: string | null;
+          total: number;
+          page: string;
+        }>`select ${serverRun} as run, ${snapshotOf} as snapshot,
+          (select count(*)::int from resources r where ${conditions(query)}) as total,
+          (select coalesce(json_agg(p), '[]')::text from (
+            select r.mesh, r.name, ${stampColumn} from resources r where ${pageOf(query)}) p) as page`.execute(this.#database.db),
       ),
     );
-    return rows.map(({ mesh, name, stamp }) => ({ type: query.type, mesh, name, stamp }));
+    const [{ run, snapshot, total, page }] = rows as [(typeof rows)[number]];
+    const stamps = (JSON.parse(page) as { mesh: string; name: string; stamp: string }[]).map(({ mesh, name, stamp }): Stamp => ({
+      type: query.type,
+      mesh,
+      name,
+      stamp: `${stamp} ${run}`,
+    }));
+    return { stamps, total, snapshot };
+  }
+
+  async getStamped(keys: readonly ResourceKey[]): Promise<StampedRow[]> {
+    const rows = await this.#find(sql`${columns}, ${stampColumn}, ${serverRun} as run`, keys);
+    return (rows as (Row & { stamp: string; run: string })[]).map((row) => ({
+      row: resourceOf(row),
+      stamp: `${row.stamp} ${row.run}`,
+    }));
   }
 
   async snapshot(): Promise<string | null> {
     const { rows } = await this.#shared.call('snapshot', () =>
-      this.#try(() =>
-        // The start of the server too: another one that takes over may count transactions of its own under the same numbers.
-        sql<{ snapshot: string | null }>`select case when pg_is_in_recovery() then null
-          else pg_current_snapshot()::text || ' ' || pg_postmaster_start_time()::text end as snapshot`.execute(this.#database.db),
-      ),
+      this.#try(() => sql<{ snapshot: string | null }>`select ${snapshotOf} as snapshot`.execute(this.#database.db)),
     );
     return rows[0]?.snapshot ?? null;
   }

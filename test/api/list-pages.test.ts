@@ -2,7 +2,8 @@
 import { expect, it } from 'vitest';
 import { ListPages } from '../../src/api/list-pages.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
-import type { ListQuery } from '../../src/store/resource-store.ts';
+import type { ResourceKey } from '../../src/resource/types.ts';
+import type { ListQuery, StampedPage, StampedRow } from '../../src/store/resource-store.ts';
 import { makeRow } from '../support/make-row.ts';
 
 const none = (): Promise<void> => Promise.resolve();
@@ -11,24 +12,29 @@ class CountingStore {
   state: string | null = 'one';
   reads = 0;
   specBytes = 1;
+  /** Called when rows are read, after the page said which. */
+  hint: (() => void) | null = null;
 
   snapshot(): Promise<string | null> {
     return Promise.resolve(this.state);
   }
 
-  listStamps({ type }: ListQuery): Promise<{ type: string; mesh: string; name: string; stamp: string }[]> {
+  listStamps({ type }: ListQuery): Promise<StampedPage> {
     this.reads += 1;
-    return Promise.resolve([{ type, mesh: 'default', name: 'a', stamp: `${String(this.state)} ${String(this.reads)}` }]);
+    const stamps = [{ type, mesh: 'default', name: 'a', stamp: this.#stamp() }];
+    return Promise.resolve({ stamps, total: 1, snapshot: this.state });
   }
 
-  getMany(keys: readonly { type: string }[]): Promise<ReturnType<typeof makeRow>[]> {
+  getStamped(keys: readonly ResourceKey[]): Promise<StampedRow[]> {
+    this.hint?.();
+    const spec = { a: 'x'.repeat(this.specBytes) };
     return Promise.resolve(
-      keys.map(({ type }) => makeRow(type, 'a', { mesh: 'default', spec: { a: 'x'.repeat(this.specBytes) } })),
+      keys.map(({ type }) => ({ row: makeRow(type, 'a', { mesh: 'default', spec }), stamp: this.#stamp() })),
     );
   }
 
-  count(): Promise<number> {
-    return Promise.resolve(1);
+  #stamp(): string {
+    return `${String(this.state)} ${String(this.reads)}`;
   }
 }
 
@@ -69,15 +75,41 @@ it('tells of a mesh that does not exist, and keeps nothing', async () => {
   await expect(lists.page(timeouts, whereOf('MeshTimeout'), page, missing)).rejects.toThrow('no such mesh');
 });
 
-it('keeps the pages that were asked for last, up to 16 MB as text and bytes', async () => {
+it('is read again where one of its rows changed while it was read', async () => {
   const store = new CountingStore();
-  store.specBytes = 3_000_000;
+  const lists = new ListPages(store);
+  store.hint = () => (store.state = 'two');
+  await lists.page(timeouts, whereOf('MeshTimeout'), page, none);
+  store.state = 'one';
+  store.hint = null;
+  await lists.page(timeouts, whereOf('MeshTimeout'), page, none);
+  expect(store.reads).toBe(2);
+});
+
+it('keeps few pages under long names, and one that is large leaves the others', async () => {
+  const store = new CountingStore();
   const lists = new ListPages(store);
   const ask = async (name: string): Promise<void> => void (await lists.page(timeouts, whereOf('MeshTimeout', name), page, none));
-  for (const name of ['first', 'second', 'first', 'third']) await ask(name);
-  expect(store.reads).toBe(3);
   await ask('first');
-  expect(store.reads).toBe(3);
-  await ask('second');
-  expect(store.reads).toBe(4);
+  store.specBytes = 3_000_000;
+  await ask('large');
+  store.specBytes = 1;
+  await ask('first');
+  expect(store.reads).toBe(2);
+  for (let name = 0; name < 16; name += 1) await ask(`${String(name)}${'x'.repeat(1_000_000)}`);
+  await ask('first');
+  expect(store.reads).toBe(19);
+});
+
+it('keeps the pages that were asked for last, up to 16 MB as text and bytes', async () => {
+  const store = new CountingStore();
+  store.specBytes = 1_500_000;
+  const lists = new ListPages(store);
+  const ask = async (name: string): Promise<void> => void (await lists.page(timeouts, whereOf('MeshTimeout', name), page, none));
+  for (const name of ['1', '2', '3', '4', '5', '1', '6']) await ask(name);
+  expect(store.reads).toBe(6);
+  await ask('1');
+  expect(store.reads).toBe(6);
+  await ask('2');
+  expect(store.reads).toBe(7);
 });

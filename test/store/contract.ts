@@ -45,7 +45,7 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
   describe('stamps', () => {
     it('are another after every change, whoever makes it, and stay as they are otherwise', async () => {
       const stampsOf = async (): Promise<[string, string][]> =>
-        (await store.listStamps({ type: 'MeshTimeout', mesh: 'default' })).map(({ name, stamp }) => [name, stamp]);
+        (await store.listStamps({ type: 'MeshTimeout', mesh: 'default' })).stamps.map(({ name, stamp }) => [name, stamp]);
       await store.writeBatch([create(timeout('b')), create(timeout('a')), create({ ...timeout('a'), mesh: 'other' })]);
       const first = await stampsOf();
       expect(first.map(([name]) => name)).toEqual(['a', 'b']);

@@ -4,7 +4,8 @@ import type {
   Outline,
   OutlineQuery,
   ResourceStore,
-  Stamp,
+  StampedPage,
+  StampedRow,
   StoreChange,
   Write,
   WriteOutcome,
@@ -35,8 +36,14 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve(rows.filter((row) => row.name.includes(nameContains) && hasLabels(row)));
   }
 
-  async listStamps(query: ListQuery): Promise<Stamp[]> {
-    return (await this.list(query)).map(({ type, mesh, name, version }) => ({ type, mesh, name, stamp: String(version) }));
+  async listStamps(query: ListQuery): Promise<StampedPage> {
+    const rows = await this.list(query);
+    const stamps = rows.map(({ type, mesh, name, version }) => ({ type, mesh, name, stamp: String(version) }));
+    return { stamps, total: rows.length, snapshot: null };
+  }
+
+  async getStamped(keys: readonly ResourceKey[]): Promise<StampedRow[]> {
+    return (await this.getMany(keys)).map((row) => ({ row, stamp: String(row.version) }));
   }
 
   snapshot(): Promise<null> {
