@@ -1,13 +1,15 @@
 // The queue in front of first states: eight at once, in the order of arrival, and nobody keeps a place for ever, least of all the
 // dead stream of a peer that is back.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { FirstStates } from './first-states.ts';
+import { FirstStates, type Turn } from './first-states.ts';
 
 const AT_ONCE = 8;
 const LONGEST_MS = 10_000;
 const TAKE_OVER_MS = 1_000;
+const STILL_MS = 250;
+const MOST_BESIDE = 64;
 
-type Peer = { readonly name: number; leave: () => void };
+type Peer = Turn & { readonly name: number };
 
 describe('first states', () => {
   let states: FirstStates;
@@ -26,7 +28,7 @@ describe('first states', () => {
   function enter(count: number, from = 0): Peer[] {
     return Array.from({ length: count }, (_, index) => {
       const name = from + index;
-      return { name, leave: states.enter(String(name), () => void admitted.push(name)) };
+      return { name, ...states.enter(String(name), () => void admitted.push(name)) };
     });
   }
 
@@ -65,7 +67,7 @@ describe('first states', () => {
     const open = (name: string): (() => void) =>
       states.enter(name.split(' ', 1)[0] ?? '', () => {
         seen.push(name);
-      });
+      }).leave;
 
     it('take one place, and the newest stream has it: an older one is most likely dead', () => {
       open('east 0');
@@ -136,9 +138,17 @@ describe('first states', () => {
     expect(admitted.slice(before)).toEqual([100, 101, 102, 103, 104, 105, 106, 107]);
   });
 
-  it('take the place of a peer that never settles after the limit, and not before', () => {
-    enter(10);
-    vi.advanceTimersByTime(LONGEST_MS - 1);
+  /** Time in which these peers answer now and then. */
+  function pass(ms: number, answering: readonly Peer[]): void {
+    for (let left = ms; left > 0; left -= STILL_MS - 1) {
+      for (const { progress } of answering) progress();
+      vi.advanceTimersByTime(Math.min(left, STILL_MS - 1));
+    }
+  }
+
+  it('take the place of a peer that answers and never settles after the limit, and not before', () => {
+    const peers = enter(10);
+    pass(LONGEST_MS - 1, peers);
     expect(admitted).toHaveLength(AT_ONCE);
     vi.advanceTimersByTime(1);
     expect(admitted).toHaveLength(10);
@@ -146,16 +156,67 @@ describe('first states', () => {
 
   it('count the limit from when the place was taken, not from when the peer came', () => {
     const peers = enter(17);
-    vi.advanceTimersByTime(LONGEST_MS - 1);
+    pass(LONGEST_MS - 1, peers);
     peers[0]?.leave();
     expect(admitted).toHaveLength(AT_ONCE + 1);
-    vi.advanceTimersByTime(1);
+    pass(1, peers);
     // The seven others of the first eight had their time; peer 8 has only begun.
     expect(admitted).toHaveLength(16);
-    vi.advanceTimersByTime(LONGEST_MS - 2);
+    pass(LONGEST_MS - 2, peers);
     expect(admitted).toHaveLength(16);
-    vi.advanceTimersByTime(1);
+    pass(1, peers);
     expect(admitted).toHaveLength(17);
+  });
+
+  describe('of peers that stand still', () => {
+    it('delay the next by a moment, whoever stands still', () => {
+      enter(30);
+      vi.advanceTimersByTime(STILL_MS - 1);
+      expect(admitted).toHaveLength(AT_ONCE);
+      vi.advanceTimersByTime(1);
+      expect(admitted).toHaveLength(2 * AT_ONCE);
+    });
+
+    it('give their places to those who come later, and keep them where nobody comes', () => {
+      enter(AT_ONCE);
+      vi.advanceTimersByTime(2 * STILL_MS);
+      const alone = states.messageBytes;
+      enter(2, 100);
+      expect(admitted.slice(AT_ONCE)).toEqual([100, 101]);
+      expect(states.messageBytes).toBe(alone);
+    });
+
+    it('take none from a peer that answers', () => {
+      const [first, ...others] = enter(AT_ONCE + 1);
+      pass(2 * STILL_MS, others);
+      expect(admitted.slice(AT_ONCE)).toEqual([AT_ONCE]);
+      enter(1, 100);
+      expect(admitted).toHaveLength(AT_ONCE + 1);
+      first?.leave();
+      expect(admitted).toHaveLength(AT_ONCE + 1);
+      others[0]?.leave();
+      expect(admitted.slice(AT_ONCE + 1)).toEqual([100]);
+    });
+
+    it('are no more than 64 beside the eight: what is in flight stays bounded', () => {
+      enter(200);
+      vi.advanceTimersByTime(LONGEST_MS - 1);
+      expect(admitted).toHaveLength(AT_ONCE + MOST_BESIDE);
+      vi.advanceTimersByTime(1);
+      expect(admitted.length).toBeGreaterThan(AT_ONCE + MOST_BESIDE);
+    });
+
+    it('get in at once when they are back, beside the others', () => {
+      const [first] = enter(AT_ONCE);
+      vi.advanceTimersByTime(STILL_MS);
+      enter(AT_ONCE + 1, 100);
+      expect(admitted).toHaveLength(2 * AT_ONCE);
+      const back = states.enter('0', () => void admitted.push(-1));
+      expect(admitted.slice(2 * AT_ONCE)).toEqual([-1]);
+      first?.leave();
+      back.leave();
+      expect(admitted).toHaveLength(2 * AT_ONCE + 1);
+    });
   });
 
   it('do not free the place of a peer twice when it leaves after the limit', () => {

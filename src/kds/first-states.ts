@@ -1,94 +1,144 @@
 // Limits how many peers are sent their first state at once: without a limit 500 joining zones cost 1.8 GB (engine 20). Peers
 // take turns, and each has one place at most, so that one that opens thousands of streams delays nobody but itself. Its newest
-// stream has it: a zone that is back within seconds does not wait for the stream that died with its last connection.
+// stream has it: a zone that is back within seconds does not wait for the stream that died with its last connection. A place that
+// stands still is nobody's delay either: it is given to who waits, and what it holds in flight counts against a limit of its own.
 
 const AT_ONCE = 8;
 /** What the messages of all first states may hold at a time: who joins alone gets large ones and needs few round trips. */
 const IN_FLIGHT_BYTES = AT_ONCE * 1024 * 1024;
+/** A peer that has answered nothing for so long stands still. */
+const STILL_MS = 250;
+/** Places that stood still and were given to others. Each may have a message in flight that was made for one of the eight. */
+const MOST_BESIDE = 64;
 /** A peer that never acknowledges keeps its place no longer than this, or it would delay the others. */
 const LONGEST_MS = 10_000;
 /** A stream that took the place over has this long before the next may, or a flood of streams would all be sent to at once. */
 const TAKE_OVER_MS = 1_000;
 
-/** One stream that waits for the place of its peer, or has it. */
-type Turn = { readonly go: () => void; readonly timers: NodeJS.Timeout[] };
+/** A stream's part in it. */
+export type Turn = {
+  /** The peer has answered something. */
+  readonly progress: () => void;
+  /** Leaves the place, or the queue; calling it again does nothing. */
+  readonly leave: () => void;
+};
 
-type Place = { readonly turn: Turn; mayBeTaken: boolean };
+/** One stream that waits for the place of its peer, or has it. */
+type Stream = { readonly go: () => void };
+
+type Place = {
+  readonly stream: Stream;
+  mayBeTaken: boolean;
+  standsStill: boolean;
+  /** Not one of the eight any more. */
+  isBeside: boolean;
+  readonly still: NodeJS.Timeout;
+  readonly timers: readonly NodeJS.Timeout[];
+};
 
 export class FirstStates {
   /** By peer, in the order of their first waiting stream; the streams of a peer oldest first. */
-  readonly #waiting = new Map<string, Set<Turn>>();
-  readonly #inside = new Map<string, Place>();
+  readonly #waiting = new Map<string, Set<Stream>>();
+  readonly #places = new Map<string, Place>();
+  #beside = 0;
 
   /** How many bytes of resources one message may hold now: few sizes, so that peers side by side get the same messages. */
   get messageBytes(): number {
-    return IN_FLIGHT_BYTES / 2 ** Math.ceil(Math.log2(Math.max(1, this.#inside.size)));
+    return IN_FLIGHT_BYTES / 2 ** Math.ceil(Math.log2(Math.max(1, this.#inside)));
   }
 
-  /**
-   * Calls `go` when there is room, at once or later.
-   * @returns leaves the place, or the queue; calling it again does nothing
-   */
-  enter(peer: string, go: () => void): () => void {
-    const turn: Turn = { go, timers: [] };
+  get #inside(): number {
+    return this.#places.size - this.#beside;
+  }
+
+  /** Calls `go` when there is room, at once or later. */
+  enter(peer: string, go: () => void): Turn {
+    const stream: Stream = { go };
     const queue = this.#waiting.get(peer) ?? new Set();
-    this.#waiting.set(peer, queue.add(turn));
+    this.#waiting.set(peer, queue.add(stream));
     this.#takeOver(peer);
     this.#admitNext();
-    return () => this.#leave(peer, turn);
+    return { progress: () => this.#progress(peer, stream), leave: () => this.#leave(peer, stream) };
   }
 
-  #leave(peer: string, turn: Turn): void {
-    this.#unqueue(peer, turn);
-    if (this.#inside.get(peer)?.turn === turn) this.#free(peer);
+  #progress(peer: string, stream: Stream): void {
+    const place = this.#places.get(peer);
+    if (place?.stream !== stream) return;
+    place.standsStill = false;
+    place.still.refresh();
+  }
+
+  #leave(peer: string, stream: Stream): void {
+    this.#unqueue(peer, stream);
+    const place = this.#places.get(peer);
+    if (place?.stream === stream) this.#free(peer, place);
     this.#admitNext();
   }
 
-  #free(peer: string): void {
-    for (const timer of this.#inside.get(peer)?.turn.timers ?? []) clearTimeout(timer);
-    this.#inside.delete(peer);
+  #free(peer: string, { timers, isBeside }: Place): void {
+    for (const timer of timers) clearTimeout(timer);
+    this.#places.delete(peer);
+    if (isBeside) this.#beside -= 1;
   }
 
   /** Gives the place of a peer to the newest stream of it that waits. */
   #takeOver(peer: string): void {
-    if (this.#inside.get(peer)?.mayBeTaken !== true) return;
-    const turn = newest(this.#waiting.get(peer));
-    if (turn === undefined) return;
-    this.#free(peer);
-    this.#admit(peer, turn, false);
+    const place = this.#places.get(peer);
+    const stream = newest(this.#waiting.get(peer));
+    if (place?.mayBeTaken !== true || stream === undefined) return;
+    this.#free(peer, place);
+    this.#admit(peer, stream, { mayBeTaken: false, isBeside: place.isBeside });
   }
 
   #admitNext(): void {
     for (const [peer, queue] of this.#waiting) {
-      if (this.#inside.size >= AT_ONCE) return;
-      const turn = this.#inside.has(peer) ? undefined : newest(queue);
-      if (turn !== undefined) this.#admit(peer, turn, true);
+      const stream = this.#places.has(peer) ? undefined : newest(queue);
+      if (stream === undefined) continue;
+      if (!this.#hasRoom()) return;
+      this.#admit(peer, stream, { mayBeTaken: true, isBeside: false });
     }
   }
 
-  #admit(peer: string, turn: Turn, mayBeTaken: boolean): void {
-    this.#unqueue(peer, turn);
-    const place: Place = { turn, mayBeTaken };
-    this.#inside.set(peer, place);
-    // Behind the others for its next stream.
-    const queue = this.#waiting.get(peer);
-    if (queue !== undefined && this.#waiting.delete(peer)) this.#waiting.set(peer, queue);
-    turn.timers.push(setTimeout(() => this.#leave(peer, turn), LONGEST_MS).unref());
+  /** Makes it where a place stands still. */
+  #hasRoom(): boolean {
+    if (this.#inside < AT_ONCE) return true;
+    if (this.#beside >= MOST_BESIDE) return false;
+    const place = [...this.#places.values()].find(({ standsStill, isBeside }) => standsStill && !isBeside);
+    if (place === undefined) return false;
+    place.isBeside = true;
+    this.#beside += 1;
+    return true;
+  }
+
+  #admit(peer: string, stream: Stream, { mayBeTaken, isBeside }: Pick<Place, 'mayBeTaken' | 'isBeside'>): void {
+    this.#unqueue(peer, stream);
+    const standStill = (): void => {
+      place.standsStill = true;
+      this.#admitNext();
+    };
     const yieldPlace = (): void => {
       place.mayBeTaken = true;
       this.#takeOver(peer);
     };
-    if (!mayBeTaken) turn.timers.push(setTimeout(yieldPlace, TAKE_OVER_MS).unref());
-    turn.go();
+    const still = setTimeout(standStill, STILL_MS).unref();
+    const timers = [still, setTimeout(() => this.#leave(peer, stream), LONGEST_MS).unref()];
+    if (!mayBeTaken) timers.push(setTimeout(yieldPlace, TAKE_OVER_MS).unref());
+    const place: Place = { stream, mayBeTaken, isBeside, standsStill: false, still, timers };
+    this.#places.set(peer, place);
+    if (isBeside) this.#beside += 1;
+    // Behind the others for its next stream.
+    const queue = this.#waiting.get(peer);
+    if (queue !== undefined && this.#waiting.delete(peer)) this.#waiting.set(peer, queue);
+    stream.go();
   }
 
-  #unqueue(peer: string, turn: Turn): void {
+  #unqueue(peer: string, stream: Stream): void {
     const queue = this.#waiting.get(peer);
-    queue?.delete(turn);
+    queue?.delete(stream);
     if (queue?.size === 0) this.#waiting.delete(peer);
   }
 }
 
-function newest(queue: ReadonlySet<Turn> = new Set()): Turn | undefined {
+function newest(queue: ReadonlySet<Stream> = new Set()): Stream | undefined {
   return [...queue].at(-1);
 }

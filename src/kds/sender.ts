@@ -7,7 +7,7 @@ import { encodeDeltaResponse, type DeltaRequest, type DeltaResponseParts } from 
 import type { Changelog } from './changelog.ts';
 import type { Entry, Form } from './entry.ts';
 import { feature } from './features.ts';
-import type { FirstStates } from './first-states.ts';
+import type { FirstStates, Turn } from './first-states.ts';
 import { readNodeMetadata } from './node.ts';
 import type { SyncObserver } from './observer.ts';
 import { readRefusals } from './refusal.ts';
@@ -87,7 +87,8 @@ export class Sender {
   /** Who subscribes, as it said last; `digest` is of the metadata, which each of its subscriptions repeats. */
   #node: { readonly digest: string; readonly features: readonly string[]; readonly resumes: boolean } = STRANGER;
   #admitted = false;
-  #leave: (() => void) | null = null;
+  /** For the first states of this stream; null until it subscribes. */
+  #turn: Turn | null = null;
   #scheduled = false;
   #closed = false;
 
@@ -125,7 +126,7 @@ export class Sender {
     if (this.#closed) return;
     this.#closed = true;
     this.#stop();
-    this.#leave?.();
+    this.#turn?.leave();
     for (const active of this.#active.values()) letGo(active);
     this.#active.clear();
   }
@@ -208,8 +209,8 @@ export class Sender {
       );
       this.#retryLater(typeUrl, active);
     }
-    if (this.#leave !== null && [...this.#active.values()].every(({ subscription }) => subscription?.isSettled !== false))
-      this.#leave();
+    this.#turn?.progress();
+    if ([...this.#active.values()].every(({ subscription: one }) => one?.isSettled !== false)) this.#turn?.leave();
     this.#wake(typeUrl);
   }
 
@@ -234,8 +235,8 @@ export class Sender {
   }
 
   #enter(): void {
-    if (this.#leave !== null || this.#closed) return;
-    this.#leave = this.#options.firstStates.enter(this.#options.peer, () => {
+    if (this.#turn !== null || this.#closed) return;
+    this.#turn = this.#options.firstStates.enter(this.#options.peer, () => {
       this.#admitted = true;
       this.#schedule();
     });

@@ -3,10 +3,13 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 import { expectEqualStores } from './compare-stores.ts';
-import { GuestZone } from './guest-zone.ts';
+import { GuestZone, type Manner } from './guest-zone.ts';
 import { hasMesh, putService } from './steady-writes.ts';
 
 const TYPE = 'MeshTimeout';
+/** More than are sent their first state at a time. */
+const SILENT = 12;
+const REFUSING = 3;
 const CHANGES = 150;
 /** Retries of what was refused come on top of what each change brings. */
 const MOST_RETRIES = 20;
@@ -44,10 +47,9 @@ describe('zones that do not keep to the protocol', () => {
     await global.psql.query(
       `insert into resources (name, mesh, type, version, spec) values ('counter', 'default', '${TYPE}', 0, '{"n":0}')`,
     );
-    for (const n of [1, 2, 3]) {
-      guests.push(GuestZone.join(`silent-${String(n)}`, 'says nothing', fleet.kds));
-      guests.push(GuestZone.join(`refusing-${String(n)}`, 'refuses everything', fleet.kds));
-    }
+    const join = (name: string, manner: Manner): void => void guests.push(GuestZone.join(name, manner, fleet.kds));
+    for (let n = 1; n <= SILENT; n += 1) join(`silent-${String(n)}`, 'says nothing');
+    for (let n = 1; n <= REFUSING; n += 1) join(`refusing-${String(n)}`, 'refuses everything');
     for (const guest of guests) await expect.poll(() => guest.hasFirstStates, WAIT).toBe(true);
     const name = hashName({ mesh: 'default', name: 'counter' });
     const counterIn = async (zone: ControlPlane): Promise<unknown> =>

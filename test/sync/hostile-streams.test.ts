@@ -32,6 +32,20 @@ describe('a server of hostile peers', () => {
     }
   });
 
+  it('serves a zone while 40 others subscribe and acknowledge nothing', async () => {
+    const client = server.dial();
+    const calls = Array.from({ length: 40 }, (_, n) =>
+      open(client, syncService.globalToZoneSync, `silent-${String(n)}`, Infinity),
+    );
+    for (const call of calls) call.write(encodeDeltaRequest(firstRequest('MeshTimeout')));
+    await Promise.all(calls.map(takenIn));
+    try {
+      expect(await server.firstState()).toEqual([SLOW]);
+    } finally {
+      for (const call of calls) call.cancel();
+    }
+  });
+
   it('forgets 500 streams that are cancelled at once', async () => {
     const client = server.dial();
     const calls = Array.from({ length: 500 }, (_, n) => {
