@@ -4,34 +4,50 @@ import { SharedMessages } from './shared-messages.ts';
 
 const entry = (name: string, bytes = 10): Buffer =>
   encodeResourceEntry({ name, version: 'v', kumaResource: new Uint8Array(bytes) });
-const [one, other] = [entry('one.default'), entry('other.default')];
+const [one, other] = [entry('one.default', 40_000), entry('other.default', 40_000)];
 const parts = {
   ...{ typeUrl: 'MeshTimeout', nonce: '7', controlPlane: 'global' },
   ...{ entries: [one, other], removed: ['gone.default'], isPartial: true },
 };
+const small = { ...parts, entries: [entry('small.default')] };
 
-it('gives the same bytes to whoever is sent the same', () => {
+it.each([
+  ['large', parts],
+  ['small', small],
+])('gives the same bytes of a %s message to whoever is sent the same', (_, wanted) => {
   const messages = new SharedMessages();
-  const message = messages.encode(parts);
-  expect(message).toEqual(encodeDeltaResponse(parts));
-  expect(messages.encode({ ...parts, entries: [one, other], removed: ['gone.default'] })).toBe(message);
+  const message = messages.encode(wanted);
+  expect(message).toEqual(encodeDeltaResponse(wanted));
+  expect(messages.encode({ ...wanted, entries: [...wanted.entries], removed: ['gone.default'] })).toBe(message);
+});
+
+it('keeps only messages with memory of their own, and of others the last', () => {
+  const messages = new SharedMessages();
+  const [large, first] = [messages.encode(parts), messages.encode(small)];
+  expect(large.buffer.byteLength).toBe(large.length);
+  const second = messages.encode({ ...small, nonce: '8' });
+  expect(messages.encode(parts)).toBe(large);
+  expect(messages.encode({ ...small, nonce: '8' })).toBe(second);
+  expect(messages.encode(small)).not.toBe(first);
 });
 
 it.each([
   ['type', { typeUrl: 'MeshRetry' }],
   ['nonce', { nonce: '8' }],
   ['sender', { controlPlane: 'east' }],
-  ['resources', { entries: [one, entry('other.default')] }],
+  ['resources', { entries: [one, entry('other.default', 40_000)] }],
   ['order of resources', { entries: [other, one] }],
   ['number of resources', { entries: [one] }],
   ['names that are gone', { removed: ['another.default'] }],
   ['number of names that are gone', { removed: [] }],
   ['place in the full state', { isPartial: false }],
 ])('gives nobody a message of another %s', (_, difference) => {
-  const messages = new SharedMessages();
-  messages.encode(parts);
-  const wanted = { ...parts, ...difference };
-  expect(messages.encode(wanted)).toEqual(encodeDeltaResponse(wanted));
+  for (const before of [parts, small]) {
+    const messages = new SharedMessages();
+    messages.encode(before);
+    const wanted = { ...before, ...difference };
+    expect(messages.encode(wanted)).toEqual(encodeDeltaResponse(wanted));
+  }
 });
 
 it('keeps no more than 24 MiB, and what is kept for those who ask next', () => {
