@@ -51,9 +51,9 @@ describe('node metadata', () => {
   });
 
   it('is kept for each stream and stored for people, and so reads as empty where it is too large for that', () => {
-    const long = 'x'.repeat(1_000_000);
+    const long = 'x'.repeat(120_000);
     const kumaCp = { version: long, gitTag: long, gitCommit: long, buildDate: long };
-    const features = [...Array.from({ length: 100_000 }, String), long];
+    const features = [...Array.from({ length: 10_000 }, String), long];
     const read = peerNodeOf({ version: { kumaCp }, config: long, 'control-plane-id': long, features });
     expect(JSON.stringify(read).length).toBeLessThan(10_000);
     expect(read).toMatchObject({ ...EMPTY, features: expect.any(Array) as string[] });
@@ -81,6 +81,12 @@ describe('node metadata', () => {
   it('resumes only where that is said by a boolean', () => {
     const said = ['true', 1, null, {}].map((value) => readNodeMetadata(encodeStruct({ 'meridian-resume': value })).resumes);
     expect(said).toEqual([false, false, false, false]);
+  });
+
+  it('of more than 1 MiB is not read', () => {
+    const read = (bytes: number): PeerNode => peerNodeOf({ config: 'x'.repeat(bytes) });
+    expect(read(1024 * 1024 - 100)).toEqual(EMPTY);
+    expect(() => read(1024 * 1024)).toThrow('node.metadata: 1048596 bytes, at most 1048576');
   });
 
   it('that is no Struct is named', () => {

@@ -1,4 +1,5 @@
 // Node metadata of the first request of each type: who speaks and what it can do (kds-wire 2.2).
+import { MeridianError } from '../base/errors.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { nodeFeatures } from './features.ts';
 import type { PeerNode } from './observer.ts';
@@ -24,6 +25,8 @@ export function nodeMetadata(node: OwnNode, resume: boolean): Uint8Array {
   });
 }
 
+/** Bytes of all of it: a peer says it with every subscription, and reading it must not be what delays the others. */
+const MOST_BYTES = 1024 * 1024;
 /** Characters of a configuration; a control plane of Kuma has 20,000. */
 const LONGEST_CONFIG = 100_000;
 /** Characters of any other text. */
@@ -32,9 +35,14 @@ const MOST_FEATURES = 100;
 
 /**
  * Metadata as a peer sent it; whatever is missing, of another type or too long to be kept reads as empty.
- * @throws Error on bytes that are no Struct
+ * @throws Error on bytes that are no Struct, MeridianError `bad_request` on too many
  */
 export function readNodeMetadata(metadata: Uint8Array): { readonly node: PeerNode; readonly resumes: boolean } {
+  if (metadata.length > MOST_BYTES)
+    throw new MeridianError(
+      'bad_request',
+      `node.metadata: ${String(metadata.length)} bytes, at most ${String(MOST_BYTES)} are read`,
+    );
   const said = decoding('the metadata of a node', () => decodeStruct(metadata));
   return { node: peerNodeOf(said), resumes: said['meridian-resume'] === true };
 }
