@@ -1,5 +1,6 @@
 // What a REST call does to the store: the checks of a write in Kuma's order, then one write (rest-api 2.4).
 // Invariant: nothing is stored unless every check has passed; without If-Match the last writer wins (decisions D33).
+import { InTurn } from '../base/in-turn.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
 import { isOnline } from '../resource/zone-insight.ts';
@@ -54,6 +55,7 @@ type Checked = { readonly draft: Draft } | { readonly draft: null; readonly fail
 
 export class ResourceService {
   readonly #options: ServiceOptions;
+  readonly #reading = new InTurn();
 
   constructor(options: ServiceOptions) {
     this.#options = options;
@@ -68,10 +70,17 @@ export class ResourceService {
 
   /** Creates or replaces. @throws ApiError that names each field at fault; then nothing has changed */
   async put(info: TypeInfo, mesh: string, name: string, text: string, call: WriteCall): Promise<PutResult> {
-    const { store } = this.#options;
     const checked = this.#check(info, mesh, name, text);
     const done = await this.#putAtOnce(checked, call);
     if (done !== null) return done;
+    // What reads first would be overtaken by others on the way, and has to begin again.
+    return await this.#reading.run(describeKey({ type: info.name, mesh, name }), () =>
+      this.#putByReading(info, mesh, checked, call),
+    );
+  }
+
+  async #putByReading(info: TypeInfo, mesh: string, checked: Checked, call: WriteCall): Promise<PutResult> {
+    const { store } = this.#options;
     const read = async (key: ResourceKey): Promise<StoredRow | undefined> =>
       hasComputed(info) ? await store.get(key) : await store.getOutline(key);
     const { draft, stored: found } = await this.#find(info, mesh, checked, read);
@@ -100,16 +109,18 @@ export class ResourceService {
     this.requireWritable(info);
     await this.requireMesh(info, mesh, '');
     const key = { type: info.name, mesh, name };
-    const stored = await this.get(info, mesh, name, NO_DELETE);
-    requireOwn(info, stored, 'delete', rules);
-    call.authorize();
-    requireMatch(key, stored, call.precondition);
-    await this.#requireUnused(info, name);
-    const expected = call.precondition === null ? {} : { expectVersion: stored.version };
-    const outcome = await store.write({ op: 'delete', key, ...expected });
-    if (outcome.result === 'conflict') throw conflict(key, 'it was written meanwhile; read it again');
-    if (outcome.result !== 'deleted') throw new ApiError('not_found', NO_DELETE, `Not found: ${describeKey(key)}`);
-    return { key, version: outcome.version };
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const stored = await this.get(info, mesh, name, NO_DELETE);
+      requireOwn(info, stored, 'delete', rules);
+      call.authorize();
+      requireMatch(key, stored, call.precondition);
+      await this.#requireUnused(info, name);
+      const expected = call.precondition === null ? {} : { expectVersion: stored.version };
+      const outcome = await store.write({ op: 'delete', key, ...expected });
+      if (outcome.result === 'deleted') return { key, version: outcome.version };
+      if (outcome.result === 'missing') throw new ApiError('not_found', NO_DELETE, `Not found: ${describeKey(key)}`);
+    }
+    throw conflict(key, 'it is being written by others; try again');
   }
 
   /** @throws ApiError 405: this control plane writes no such type (rest-api 2.1) */

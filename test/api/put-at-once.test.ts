@@ -66,6 +66,36 @@ it('creates and replaces without reading', async () => {
   expect(store.reads).toBe(0);
 });
 
+it.each(['MeshTimeout', 'MeshService', 'Dataplane', 'Secret', 'Mesh'])(
+  'lets each of many who write a %s at once win in turn',
+  async (type) => {
+    service = serviceOf({ mode: 'zone', zone: 'east', federated: false });
+    await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
+    const spec =
+      type === 'Dataplane'
+        ? { networking: { address: '10.0.0.1', inbound: [{ port: 80 }] } }
+        : type === 'Secret'
+          ? { data: 'YQ==' }
+          : {};
+    const results = await Promise.all(Array.from({ length: 30 }, () => put(type, 'hot', spec)));
+    expect(results.map(({ version }) => version).toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 30 }, (_, index) => index),
+    );
+  },
+);
+
+it('deletes what was made again meanwhile', async () => {
+  await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
+  await seed(timeout, {});
+  let isOvertaken = true;
+  store.beforeWrite = ({ op }) => {
+    if (op !== 'delete' || !isOvertaken) return undefined;
+    isOvertaken = false;
+    return { result: 'conflict' };
+  };
+  expect(await service.delete(typeOf('MeshTimeout'), 'default', 'slow', call)).toMatchObject({ version: 0 });
+});
+
 it.each<[string, Labels, string | null]>([
   ['came from a zone', { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' }, null],
   ['came by the sync', {}, 'v1'],
