@@ -152,11 +152,14 @@ function inputOf(writes: readonly Indexed<Content>[]): RawBuilder<unknown> {
         status jsonb, sync_version text, owner_type text, owner_mesh text, owner_name text))`;
 }
 
-const insertInput = sql`into resources as r (type, mesh, name, version, spec, labels, status, sync_version,
+/** @param only a condition on a row of `input` */
+const insertInput = (
+  only: RawBuilder<unknown>,
+): RawBuilder<unknown> => sql`into resources as r (type, mesh, name, version, spec, labels, status, sync_version,
     owner_type, owner_mesh, owner_name, creation_time, modification_time)
   select type, mesh, name, 0, spec, labels, coalesce(status, '{}'), sync_version,
     owner_type, owner_mesh, owner_name, now() at time zone 'utc', now() at time zone 'utc'
-  from input where has_owner`;
+  from input i where has_owner and ${only}`;
 
 function withoutOwner({ owner }: Content): WriteOutcome {
   return { result: 'rejected', message: `its owner ${owner?.type ?? ''} ${JSON.stringify(owner?.name ?? '')} does not exist` };
@@ -165,7 +168,7 @@ function withoutOwner({ owner }: Content): WriteOutcome {
 function readyInserts(tx: Tx, inserts: readonly Indexed<Content>[], outcomes: (WriteOutcome | undefined)[]): Ready {
   // Only what was not inserted is told: of thousands of rows that is nearly always none.
   const statement = sql<{ index: number; has_owner: boolean }>`
-    with ${inputOf(inserts)}, inserted as (insert ${insertInput} on conflict do nothing returning type, mesh, name)
+    with ${inputOf(inserts)}, inserted as (insert ${insertInput(sql`true`)} on conflict do nothing returning type, mesh, name)
     select i.index, i.has_owner from input i
     where not exists (select 1 from inserted n where n.type = i.type and n.mesh = i.mesh and n.name = i.name)`;
   return async () => {
@@ -179,24 +182,29 @@ function readyInserts(tx: Tx, inserts: readonly Indexed<Content>[], outcomes: (W
   };
 }
 
-/** A row that came from nowhere else: labels that it lacks say nothing. */
-const isOwn = sql`r.sync_version is null and ${sql.join(
-  [label.origin, label.zone].map((key) => {
-    const [stored, written] = [sql`r.labels->>${sql.lit(key)}`, sql`excluded.labels->>${sql.lit(key)}`];
+/** That the row `r` came from nowhere else than what is written: labels that it lacks say nothing. */
+function isOwn(writtenLabels: RawBuilder<unknown>): RawBuilder<unknown> {
+  const labels = [label.origin, label.zone].map((key) => {
+    const [stored, written] = [sql`r.labels->>${sql.lit(key)}`, sql`${writtenLabels}->>${sql.lit(key)}`];
     return sql`(${stored} is null or ${stored} = ${written})`;
-  }),
-  sql` and `,
-)}`;
+  });
+  return sql`(r.sync_version is null and ${sql.join(labels, sql` and `)})`;
+}
+
+/** Looked for before: what is found to be another's only on conflict is locked by then, and whoever has it locked waited for. */
+const isOwnIfAny = sql`coalesce((
+  select ${isOwn(sql`i.labels`)} is true from resources r where r.type = i.type and r.mesh = i.mesh and r.name = i.name limit 1), true)`;
 
 /** @param puts all with a status or none, all for own rows only or none */
 function readyPuts(tx: Tx, puts: readonly Indexed<Put>[], outcomes: (WriteOutcome | undefined)[]): Ready {
   const [first] = puts;
+  const ownOnly = first?.write.ownOnly === true;
   const statement = sql<{ index: number; has_owner: boolean; version: number | null }>`
     with ${inputOf(puts)}, stored as (
-      insert ${insertInput} on conflict (name, mesh, type) do update
+      insert ${insertInput(ownOnly ? isOwnIfAny : sql`true`)} on conflict (name, mesh, type) do update
       set version = r.version + 1, spec = excluded.spec, labels = excluded.labels, sync_version = excluded.sync_version,
         ${first?.write.status === undefined ? sql`` : sql`status = excluded.status,`} modification_time = excluded.modification_time
-      ${first?.write.ownOnly === true ? sql`where ${isOwn}` : sql``}
+      ${ownOnly ? sql`where ${isOwn(sql`excluded.labels`)}` : sql``}
       returning r.type, r.mesh, r.name, r.version)
     select i.index, i.has_owner, s.version
     from input i left join stored s on s.type = i.type and s.mesh = i.mesh and s.name = i.name`;

@@ -61,6 +61,21 @@ it('takes the rows of a batch in one order, so that two never wait for each othe
   expect(await deadlocks()).toBe(before);
 });
 
+it.each([
+  ['came by the sync', {}, 'v1'],
+  ['is of a zone', { 'kuma.io/zone': 'east' }, null],
+])('waits for nobody who has locked a row that %s and must be left alone', async (_, labels, syncVersion) => {
+  const [store] = stores;
+  await store.write({ op: 'put', key: key('copy'), labels, spec: {}, syncVersion });
+  await psql.query('begin');
+  await psql.query(`select from resources where name = 'copy' for update`);
+  const own = (name: string): Write => ({ op: 'put', key: key(name), labels: {}, spec: {}, ownOnly: true });
+  const [refused, stored] = await store.writeBatch([own('copy'), own('mine')]);
+  expect(refused).toEqual({ result: 'conflict' });
+  expect(stored).toHaveProperty('version');
+  await psql.query('rollback');
+});
+
 it('is stored although it was the one to give way in a deadlock', async () => {
   const [store] = stores;
   for (const name of ['a', 'b']) await store.write(put(name));
