@@ -116,9 +116,9 @@ function openPostgres(config: PostgresConfig, log: Logger): Database {
   let generation = 0;
   const generations = new WeakMap<pg.PoolClient, number>();
   pool.on('connect', (client) => void generations.set(client, generation));
-  pool.on('release', (_error, client) => void (generations.get(client) !== generation && client.end()));
+  const isSpent = (client: pg.PoolClient): boolean => generations.get(client) !== generation;
   const db = new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool: preparing(pool) }),
+    dialect: new PostgresDialect({ pool: preparing(pool, isSpent) }),
     log: (event) => void (event.level === 'error' && isSessionSpent(event.error) && (generation += 1)),
   });
   return {

@@ -6,8 +6,11 @@ import type pg from 'pg';
 /** Texts that are prepared, in order of their first use; later ones are planned each time. */
 const MOST_STATEMENTS = 500;
 
-/** What kysely needs of a pool. Statements without parameters, which begin and end transactions, are not prepared. */
-export function preparing(pool: pg.Pool): PostgresPool {
+/**
+ * What kysely needs of a pool. Statements without parameters, which begin and end transactions, are not prepared.
+ * @param isSpent whether a connection is of no more use; it is closed then, and another taken
+ */
+export function preparing(pool: pg.Pool, isSpent: (client: pg.PoolClient) => boolean): PostgresPool {
   const names = new Map<string, string>();
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 
@@ -31,7 +34,11 @@ export function preparing(pool: pg.Pool): PostgresPool {
   return {
     options: pool.options,
     async connect() {
-      const client = await pool.connect();
+      let client = await pool.connect();
+      while (isSpent(client)) {
+        client.release(true);
+        client = await pool.connect();
+      }
       // The same one again: kysely knows a connection by its client.
       const known = clients.get(client) ?? wrap(client);
       clients.set(client, known);

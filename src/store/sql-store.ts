@@ -34,12 +34,12 @@ import type {
   WriteOutcome,
 } from './resource-store.ts';
 import { StoreHealth } from './store-health.ts';
-import { isOvertaken, isUnavailable } from './unavailable.ts';
+import { isOvertaken, isPlanSpent, isUnavailable } from './unavailable.ts';
 import { canExist, isOneStatement, requireFence, runWrites } from './write-batch.ts';
 
 /** How long after the last attempt to lead the next is made. */
 const LEAD_AGAIN_MS = 1_000;
-/** Of a write that others overtake. Each finds less in its way: what it collided with is committed by then. */
+/** At one statement or transaction. Each finds less in its way: what it collided with is committed by then. */
 const ATTEMPTS = 5;
 
 export class SqlStore implements ResourceStore {
@@ -271,21 +271,12 @@ export class SqlStore implements ResourceStore {
     await this.mark('trial');
   }
 
-  /** Of a write that another transaction was faster than nothing is stored: it is run again, and sees what that one did. */
   async #write<T>(run: () => Promise<T>): Promise<T> {
-    return await this.#health.watch('write', async () => {
-      for (let attempt = 1; ; attempt += 1) {
-        try {
-          return await run();
-        } catch (error) {
-          if (attempt === ATTEMPTS || !isOvertaken(error)) throw error;
-        }
-      }
-    });
+    return await this.#health.watch('write', () => insist(run));
   }
 
   async #try<T>(run: () => Promise<T>): Promise<T> {
-    return await this.#health.watch('read', run);
+    return await this.#health.watch('read', () => insist(run));
   }
 
   async #find(selected: RawBuilder<unknown>, keys: readonly ResourceKey[]): Promise<OutlineRow[]> {
@@ -297,6 +288,20 @@ export class SqlStore implements ResourceStore {
         join resources r on r.type = k.type and r.mesh = k.mesh and r.name = k.name`.execute(this.#database.db),
     );
     return rows;
+  }
+}
+
+/**
+ * Of a write that another transaction was faster than nothing is stored: run again, it sees what that one did. What met a plan that
+ * is of no more use gets another session.
+ */
+async function insist<T>(run: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await run();
+    } catch (error) {
+      if (attempt === ATTEMPTS || !(isOvertaken(error) || isPlanSpent(error))) throw error;
+    }
   }
 }
 

@@ -37,10 +37,13 @@ export function isSessionSpent(error: unknown): boolean {
   return codeOf(error) === READ_ONLY || isPlanSpent(error);
 }
 
-/** feature_not_supported of a plan whose table was altered, and invalid_sql_statement_name: somebody discarded what was prepared. */
-function isPlanSpent(error: unknown): boolean {
+/**
+ * The table is not as it was when the session planned a statement, or the trigger of one (datatype_mismatch), or somebody discarded
+ * what was prepared (invalid_sql_statement_name). The text of an error depends on the language of the server, its origin does not.
+ */
+export function isPlanSpent(error: unknown): boolean {
   const code = codeOf(error);
-  return code === '26000' || (code === '0A000' && messageOf(error).includes('cached plan'));
+  return code === '26000' || code === '42804' || (code === '0A000' && originOf(error) === 'RevalidateCachedQuery');
 }
 
 export function isUnavailable(error: unknown): boolean {
@@ -58,6 +61,11 @@ export function isOvertaken(error: unknown): boolean {
 /** lock_not_available: an open transaction holds a row that is to be written. */
 export function isHeld(error: unknown): boolean {
   return codeOf(error) === '55P03';
+}
+
+/** The function of the server that raised it. */
+function originOf(error: unknown): unknown {
+  return ((error ?? {}) as { routine?: unknown }).routine;
 }
 
 function codeOf(error: unknown): string {

@@ -31,9 +31,14 @@ it('gives out no list of before the crash', async () => {
     const page = await lists.page(typeOf(key.type), { type: key.type }, { size: 10, offset: 0 }, () => Promise.resolve());
     return (JSON.parse(page.between('', '').toString()) as { spec: unknown }[])[0]?.spec;
   };
-  const side = new pg.Client({ connectionString: server.url });
-  side.on('error', () => undefined);
-  await side.connect();
+  const connect = async (): Promise<pg.Client> => {
+    const client = new pg.Client({ connectionString: server.url });
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  };
+  const [side, bystander] = [await connect(), await connect()];
+  const hasCrashed = new Promise((resolve) => bystander.once('end', resolve));
 
   await store.write({ op: 'create', key, labels: {}, spec: { value: 'old' } });
   await side.query('checkpoint');
@@ -43,6 +48,7 @@ it('gives out no list of before the crash', async () => {
   expect(await valueInList()).toEqual({ value: 'old' });
   const { rows } = await side.query<{ pid: number }>('select pg_backend_pid() as pid');
   process.kill(Number(rows[0]?.pid), 'SIGKILL');
+  await hasCrashed;
   await vi.waitFor(() => store.write({ op: 'put', key, labels: {}, spec: { value: 'new' } }), PATIENCE);
   expect(await numbersOf()).toBe(before);
   expect(await valueInList()).toEqual({ value: 'new' });
