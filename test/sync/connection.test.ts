@@ -197,7 +197,8 @@ describe('a global that answers a health check with an error', () => {
     });
     await startZone(port);
     await vi.waitFor(() => expect(opened()).toHaveLength(5), WAIT);
-    expect(isKnown).toBe(true);
+    // The zone has opened its streams before global hears of them.
+    await vi.waitFor(() => expect(isKnown).toBe(true), WAIT);
     expect(closed()).toEqual([]);
   });
 
