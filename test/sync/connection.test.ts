@@ -1,6 +1,5 @@
 // A zone and a global over gRPC in one process: what must hold of a connection as a whole, whatever its streams carry.
-import { Metadata, Server, ServerCredentials, status } from '@grpc/grpc-js';
-import type { ServerDuplexStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
@@ -8,18 +7,17 @@ import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
-import { runKdsClient } from '../../src/kds/client.ts';
 import { feature } from '../../src/kds/features.ts';
-import type { SyncEvent } from '../../src/kds/observer.ts';
+import type { SyncEvent, SyncObserver } from '../../src/kds/observer.ts';
 import type { Admission } from '../../src/kds/receiver.ts';
-import { globalSendRules, zoneSendRules } from '../../src/kds/rules.ts';
+import { globalSendRules } from '../../src/kds/rules.ts';
 import { KdsServer } from '../../src/kds/server.ts';
-import { globalService, syncService } from '../../src/kds/services.ts';
 import type { JsonObject, ResourceKey } from '../../src/resource/types.ts';
 import { validateResource } from '../../src/resource/validate-spec.ts';
-import { encodeHealthCheckResponse } from '../../src/wire/kds-messages.ts';
 import { clusterAdmission } from '../../src/zone/cluster-guard.ts';
 import { TinyStore } from '../support/tiny-store.ts';
+import { connectZone } from './connected-zone.ts';
+import { playGlobal, type GlobalManners } from './played-global.ts';
 
 const WAIT = { timeout: 15_000, interval: 10 };
 const limit = { maxMessageBytes: 10_485_760 };
@@ -66,22 +64,9 @@ async function startGlobal(store: TinyStore, log = silent): Promise<{ server: Kd
   return { server, port };
 }
 
-async function startZone(port: number, admission: () => Promise<Admission | null> = async () => null): Promise<void> {
-  const changelog = new Changelog(sourceOf(zone), zoneSendRules({ zone: 'east' }), silent);
-  running.push(changelog.run(stop.signal));
-  await changelog.ready;
-  const client = runKdsClient(
-    {
-      ...{ zone: 'east', address: `127.0.0.1:${String(port)}`, tls: null, ...limit, changelog, admission, log: silent },
-      node: { version: '0', instanceId: 'zone-1', config: '{}' },
-      sink: sinkOf(zone, 'global'),
-      validate: validateResource,
-      observe: (event) => void events.push(event),
-      checkAgainMs: 50,
-    },
-    stop.signal,
-  );
-  running.push(client);
+function startZone(port: number, admission: () => Promise<Admission | null> = async () => null): void {
+  const observe: SyncObserver = (event) => void events.push(event);
+  running.push(connectZone(zone, port, stop.signal, { admission, observe, checkAgainMs: 50 }));
 }
 
 const opened = (): string[] => events.flatMap((event) => (event.kind === 'opened' ? [event.stream] : []));
@@ -103,7 +88,7 @@ describe('a zone that knows its cluster', () => {
     const store = await globalOf('theirs');
     const { port } = await startGlobal(store);
     const before = new Map(store.rows);
-    await startZone(port, () => clusterAdmission(zone, 'grpc://g:1'));
+    startZone(port, () => clusterAdmission(zone, 'grpc://g:1'));
     await vi.waitFor(() => expect(closed().join()).toContain('acceptNewCluster'), WAIT);
     expect(opened()).toEqual(['globalToZone']);
     expect(store.rows).toEqual(before);
@@ -112,7 +97,7 @@ describe('a zone that knows its cluster', () => {
   it('tells its own what it has', async () => {
     const store = await globalOf('ours');
     const { port } = await startGlobal(store);
-    await startZone(port, () => clusterAdmission(zone, 'grpc://g:1'));
+    startZone(port, () => clusterAdmission(zone, 'grpc://g:1'));
     await vi.waitFor(async () => {
       const rows = await store.list({ type: 'Dataplane' });
       expect(rows.map(({ spec }) => spec['networking'])).toMatchObject([{ address: '10.0.0.1' }]);
@@ -125,7 +110,7 @@ it('gives global back what a connected zone has when its Zone row is removed and
   const store = new TinyStore();
   const { port } = await startGlobal(store);
   await zone.write({ op: 'create', key: dataplane('mine'), labels: { 'kuma.io/origin': 'zone' }, spec: proxyAt('10.0.0.1') });
-  await startZone(port);
+  startZone(port);
   const count = async (): Promise<number> => await store.count({ type: 'Dataplane' });
   await vi.waitFor(async () => expect(await count()).toBe(1), WAIT);
   for (const row of await store.list({ type: 'Dataplane' })) await store.write({ op: 'delete', key: row });
@@ -141,7 +126,7 @@ it('ends streams at its stop with a reason that people can read', async () => {
     new TinyStore(),
     pino({ level: 'info' }, { write: (line) => void lines.push(line) }),
   );
-  await startZone(port);
+  startZone(port);
   await vi.waitFor(() => expect(opened()).toHaveLength(5), WAIT);
   await vi.waitFor(() => expect(lines.filter((line) => line.includes('stream opened'))).toHaveLength(5), WAIT);
   stop.abort();
@@ -152,50 +137,13 @@ it('ends streams at its stop with a reason that people can read', async () => {
 });
 
 describe('a global that answers a health check with an error', () => {
-  type Answer = { readonly code: status; readonly details: string } | null;
-  type Manner = { readonly onSync?: () => void; readonly isMeridian?: boolean };
-
-  /** @param answer null is a good one */
-  async function startStranger(
-    answer: () => Answer,
-    { onSync = () => undefined, isMeridian = false }: Manner = {},
-  ): Promise<number> {
-    const server = new Server();
-    const features = new Metadata();
-    if (isMeridian) features.set('features', feature.meridian);
-    const idle = (call: ServerDuplexStream<Buffer, Buffer>): void => {
-      call.on('error', () => undefined);
-      call.resume();
-    };
-    const syncs = (call: ServerDuplexStream<Buffer, Buffer>): void => {
-      idle(call);
-      onSync();
-    };
-    server.addService(syncService, { globalToZoneSync: syncs, zoneToGlobalSync: syncs });
-    server.addService(globalService, {
-      ...{ streamXDSConfigs: idle, streamStats: idle, streamClusters: idle },
-      healthCheck: (call: ServerUnaryCall<Buffer, Buffer>, reply: sendUnaryData<Buffer>) => {
-        const error = answer();
-        call.sendMetadata(features);
-        if (error === null) reply(null, encodeHealthCheckResponse({ intervalMs: 0 }));
-        else reply(error);
-      },
-    });
-    const port = await new Promise<number>((resolve, reject) => {
-      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-        error === null ? resolve(bound) : reject(error),
-      );
-    });
-    stop.signal.addEventListener('abort', () => server.forceShutdown());
-    return port;
-  }
-
   it('because it does not know the zone before it syncs is synced with all the same', async () => {
     let isKnown = false;
-    const port = await startStranger(() => (isKnown ? null : { code: status.NOT_FOUND, details: 'Zone "east" not found' }), {
-      onSync: () => void (isKnown = true),
-    });
-    await startZone(port);
+    const healthCheck: GlobalManners['healthCheck'] = () =>
+      isKnown ? 0 : { code: status.NOT_FOUND, details: 'Zone "east" not found' };
+    const onStream: GlobalManners['onStream'] = (_call, name) => void (isKnown ||= name.endsWith('Sync'));
+    const port = await playGlobal({ healthCheck, onStream }, stop.signal);
+    startZone(port);
     await vi.waitFor(() => expect(opened()).toHaveLength(5), WAIT);
     // The zone has opened its streams before global hears of them.
     await vi.waitFor(() => expect(isKnown).toBe(true), WAIT);
@@ -204,25 +152,24 @@ describe('a global that answers a health check with an error', () => {
 
   it('is asked again, and connected to anew when it turns out to be one of ours', async () => {
     let asked = 0;
-    const port = await startStranger(
-      () => {
-        asked += 1;
-        return asked === 1 ? { code: status.INTERNAL, details: 'not yet' } : null;
-      },
-      { isMeridian: true },
-    );
-    await startZone(port);
+    const healthCheck: GlobalManners['healthCheck'] = () => {
+      asked += 1;
+      return asked === 1 ? { code: status.INTERNAL, details: 'not yet' } : 0;
+    };
+    const port = await playGlobal({ healthCheck, features: [feature.meridian] }, stop.signal);
+    startZone(port);
     await vi.waitFor(() => expect(opened()).toHaveLength(10), WAIT);
     expect(asked).toBe(3);
   });
 
   it.each([status.UNAVAILABLE, status.UNAUTHENTICATED])('that says to stay away (%s) is not synced with', async (code) => {
     let asked = 0;
-    const port = await startStranger(() => {
+    const healthCheck: GlobalManners['healthCheck'] = () => {
       asked += 1;
       return { code, details: 'not now' };
-    });
-    await startZone(port);
+    };
+    const port = await playGlobal({ healthCheck }, stop.signal);
+    startZone(port);
     await vi.waitFor(() => expect(asked).toBeGreaterThan(0), WAIT);
     stop.abort();
     await Promise.all(running);

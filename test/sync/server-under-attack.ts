@@ -8,6 +8,7 @@ import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
+import type { SyncObserver } from '../../src/kds/observer.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { KdsServer } from '../../src/kds/server.ts';
 import { globalService, syncService } from '../../src/kds/services.ts';
@@ -47,6 +48,8 @@ class ServerUnderAttack {
   readonly logged: string[] = [];
   /** Peers whose health checks it told of. */
   readonly healthChecks: string[] = [];
+  /** Told of all that happens on its streams. */
+  readonly observers: SyncObserver[] = [];
   port = 0;
   readonly #stop = new AbortController();
   readonly #clients: Client[] = [];
@@ -54,7 +57,7 @@ class ServerUnderAttack {
   #server: KdsServer | undefined;
 
   async start(): Promise<void> {
-    const { store, healthChecks } = this;
+    const { store, healthChecks, observers } = this;
     const log = pino({ level: 'info' }, { write: (line: string) => void this.logged.push(line) });
     await store.write({ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name: 'slow' }, labels: {}, spec: {} });
     const metrics = createSyncMetrics({ registry: this.registry, side: { mode: 'global' } });
@@ -75,6 +78,7 @@ class ServerUnderAttack {
       validate: validateResource,
       observe(event) {
         metrics.observe(event);
+        for (const observe of observers) observe(event);
         if (event.kind === 'healthCheck') healthChecks.push(event.peer);
       },
       log,
@@ -127,11 +131,20 @@ class ServerUnderAttack {
   }
 }
 
-/** A stream as `zone`; without a name the header is missing. A server that says nothing shows as DEADLINE_EXCEEDED. */
-export function open(client: Client, method: { path: string }, zone: string | undefined, limitMs = ANSWER_MS): Call {
+/**
+ * A stream as `zone`; without a name the header is missing. A server that says nothing shows as DEADLINE_EXCEEDED.
+ * @param features a header line each
+ */
+export function open(
+  client: Client,
+  method: { path: string },
+  zone: string | undefined,
+  limitMs = ANSWER_MS,
+  features: readonly string[] = ['hash-suffix'],
+): Call {
   const metadata = new Metadata();
   if (zone !== undefined) metadata.set('client-id', zone);
-  metadata.set('features', 'hash-suffix');
+  for (const line of features) metadata.add('features', line);
   const same = (bytes: Buffer): Buffer => bytes;
   const call = client.makeBidiStreamRequest(method.path, same, same, metadata, { deadline: Date.now() + limitMs });
   call.on('error', () => undefined);

@@ -1,0 +1,36 @@
+// The zone end of KDS over a store of a test, as the zone `east`.
+import { createLogger } from '../../src/base/log.ts';
+import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
+import { Changelog } from '../../src/kds/changelog.ts';
+import { runKdsClient, type KdsClientOptions } from '../../src/kds/client.ts';
+import { zoneSendRules } from '../../src/kds/rules.ts';
+import { validateResource } from '../../src/resource/validate-spec.ts';
+import type { TinyStore } from '../support/tiny-store.ts';
+
+const log = createLogger('silent');
+
+/**
+ * Keeps the zone connected to the global at a port until the signal.
+ * @returns settles when all of it has ended
+ */
+export function connectZone(
+  store: TinyStore,
+  port: number,
+  signal: AbortSignal,
+  options: Partial<KdsClientOptions> = {},
+): Promise<unknown> {
+  const changelog = new Changelog(sourceOf(store), zoneSendRules({ zone: 'east' }), log);
+  const client = runKdsClient(
+    {
+      ...{ zone: 'east', address: `127.0.0.1:${String(port)}`, tls: null, maxMessageBytes: 10_485_760, changelog, log },
+      node: { version: '0', instanceId: 'zone-1', config: '{}' },
+      sink: sinkOf(store, 'global'),
+      admission: async () => null,
+      validate: validateResource,
+      observe: () => undefined,
+      ...options,
+    },
+    signal,
+  );
+  return Promise.all([changelog.run(signal), client]);
+}

@@ -1,0 +1,51 @@
+// A global that a test plays over gRPC: it answers health checks and says nothing on any stream, but for what a test has it do.
+import { Metadata, Server, ServerCredentials, type ServiceError } from '@grpc/grpc-js';
+import type { ServerDuplexStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
+import { globalService, syncService } from '../../src/kds/services.ts';
+import { encodeHealthCheckResponse } from '../../src/wire/kds-messages.ts';
+
+export type GlobalCall = ServerDuplexStream<Buffer, Buffer>;
+
+export type GlobalManners = {
+  /** Called with every stream; what it does not read is dropped. */
+  readonly onStream?: (call: GlobalCall, name: string) => void;
+  /** The period in milliseconds that it tells, or why it cannot answer. */
+  readonly healthCheck?: () => number | Pick<ServiceError, 'code' | 'details'>;
+  /** Of the header of its answers; none, as a global of Kuma has it. */
+  readonly features?: readonly string[];
+  readonly maxMessageBytes?: number;
+};
+
+/** Listens until the signal; resolves to the port. */
+export async function playGlobal(manners: GlobalManners, signal: AbortSignal): Promise<number> {
+  const { onStream = () => undefined, healthCheck = () => 0, features = [], maxMessageBytes = 4 * 1024 * 1024 } = manners;
+  const server = new Server({ 'grpc.max_receive_message_length': maxMessageBytes });
+  const header = new Metadata();
+  for (const feature of features) header.add('features', feature);
+  const stream = (name: string) => (call: GlobalCall) => {
+    call.on('error', () => undefined);
+    onStream(call, name);
+    call.resume();
+  };
+  server.addService(syncService, {
+    globalToZoneSync: stream('globalToZoneSync'),
+    zoneToGlobalSync: stream('zoneToGlobalSync'),
+  });
+  server.addService(globalService, {
+    streamXDSConfigs: stream('streamXDSConfigs'),
+    streamStats: stream('streamStats'),
+    streamClusters: stream('streamClusters'),
+    healthCheck: (call: ServerUnaryCall<Buffer, Buffer>, reply: sendUnaryData<Buffer>) => {
+      const answer = healthCheck();
+      call.sendMetadata(header);
+      if (typeof answer === 'number') reply(null, encodeHealthCheckResponse({ intervalMs: answer }));
+      else reply(answer);
+    },
+  });
+  signal.addEventListener('abort', () => server.forceShutdown());
+  return await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
+  });
+}
