@@ -1,0 +1,178 @@
+// Zones that are not ours, at the real server: each gets what it can take, under names that it knows, and people are told of
+// what it cannot take.
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/log.ts';
+import { feature } from '../../src/kds/features.ts';
+import { hashName } from '../../src/resource/hash-name.ts';
+import type { JsonObject, Labels } from '../../src/resource/types.ts';
+import { ZoneInsightWriter } from '../../src/store/zone-insight-writer.ts';
+import { PlayedZone, resourcesIn } from './played-zone.ts';
+import { SLOW, serverUnderAttack } from './server-under-attack.ts';
+
+const WAIT = { timeout: 15_000, interval: 10 };
+const OLD: readonly string[] = [];
+const KUMA: readonly string[] = [feature.hashSuffix];
+const OURS: readonly string[] = [feature.hashSuffix, feature.meridian];
+const WEST = { type: 'Zone', mesh: '', name: 'west' };
+const fromWest = { 'kuma.io/zone': 'west', 'kuma.io/origin': 'zone', 'kuma.io/display-name': 'backend' };
+
+describe('a zone', () => {
+  const server = serverUnderAttack();
+  const cleanUps: (() => unknown)[] = [];
+  afterEach(async () => {
+    for (const cleanUp of cleanUps.splice(0)) await cleanUp();
+  });
+  const wireName = (name: string): string => `${hashName({ mesh: 'default', name })}.default`;
+
+  /** Gone again after the test. */
+  async function put(type: string, name: string, spec: JsonObject, labels: Labels = {}): Promise<() => Promise<unknown>> {
+    const key = { type, mesh: type === 'Zone' || type === 'HostnameGenerator' ? '' : 'default', name };
+    const isWests = labels['kuma.io/zone'] === WEST.name;
+    await server.store.write({ op: 'put', key, labels, spec, ...(isWests && { owner: WEST, syncVersion: 'v' }) });
+    const remove = (): Promise<unknown> => server.store.write({ op: 'delete', key });
+    cleanUps.push(remove);
+    return remove;
+  }
+
+  function join(features: readonly string[], name = 'guest'): PlayedZone {
+    const zone = new PlayedZone(server.dial(), name, features);
+    cleanUps.push(() => zone.leave());
+    return zone;
+  }
+
+  /** What a type comes to, on a stream of its own. */
+  async function stateOf(zone: PlayedZone, type: string): Promise<ReturnType<typeof resourcesIn>> {
+    zone.subscribe(type);
+    return resourcesIn(await zone.take());
+  }
+
+  describe('that does not know hashed names (decisions D28)', () => {
+    it('gets those that the resources have here, whether their type has a status or not, and is told of removals by them', async () => {
+      await put('Zone', WEST.name, { enabled: true });
+      await put('MeshService', 'backend-of-west', { ports: [{ port: 80 }] }, fromWest);
+      const remove = await put('MeshMultiZoneService', 'all', { ports: [{ port: 80 }] });
+      const zone = join(OLD);
+      const timeouts = await stateOf(zone, 'MeshTimeout');
+      expect(Object.entries(timeouts).map(([name, { name: inside }]) => [name, inside])).toEqual([['slow.default', 'slow']]);
+      const services = await stateOf(zone, 'MeshService');
+      expect(services).toMatchObject({ 'backend-of-west.default': { name: 'backend-of-west', status: {} } });
+      const everywhere = await stateOf(zone, 'MeshMultiZoneService');
+      expect(everywhere).toMatchObject({ 'all.default': { name: 'all', status: {} } });
+      await remove();
+      expect(await zone.take()).toMatchObject({ typeUrl: 'MeshMultiZoneService', removedResources: ['all.default'] });
+    });
+  });
+
+  describe('that is not ours (decisions D26)', () => {
+    const byName = { targetRef: { kind: 'Mesh' }, to: [{ targetRef: { kind: 'MeshService', name: 'cart' }, default: {} }] };
+    const byLabels = {
+      targetRef: { kind: 'Mesh' },
+      to: [{ targetRef: { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' } }, default: {} }],
+    };
+    const unsayable = { targetRef: { kind: 'MeshSubset', tags: { app: 'cart' } } };
+
+    /** Keeps ZoneInsights as a global does; what the row of the zone says of its sync. */
+    function keepInsights(zone: string): () => Promise<unknown> {
+      const { store, observers } = server;
+      const keeper = { mode: 'global', instanceId: 'global-1', version: '0' } as const;
+      const insights = new ZoneInsightWriter({ store, keeper, log: createLogger('silent'), clock: systemClock });
+      observers.push((event) => insights.observe(event));
+      cleanUps.push(() => observers.splice(0));
+      return async () => (await store.get({ type: 'ZoneInsight', mesh: '', name: zone }))?.status['syncProblems'];
+    }
+
+    it('gets content that Kuma can read, beside zones that get it as it was written', async () => {
+      await put('MeshRetry', 'cart', byName);
+      const guest = await stateOf(join(KUMA), 'MeshRetry');
+      expect(guest).toMatchObject({ [wireName('cart')]: { spec: byLabels } });
+      const ours = await stateOf(join(OURS, 'ours'), 'MeshRetry');
+      expect(ours).toMatchObject({ [wireName('cart')]: { spec: byName } });
+    });
+
+    it('is not given what Kuma cannot read, which is named on the zone, until it can', async () => {
+      const problems = keepInsights('guest');
+      await put('MeshRetry', 'subset', unsayable);
+      await put('MeshRetry', 'cart', byName);
+      const zone = join(KUMA);
+      expect(Object.keys(await stateOf(zone, 'MeshRetry'))).toEqual([wireName('cart')]);
+      const message = expect.stringContaining('not "MeshSubset"') as unknown;
+      const problem = { stream: 'globalToZone', type: 'MeshRetry', kind: 'withheld', resources: [wireName('subset')], message };
+      await vi.waitFor(async () => expect(await problems()).toEqual([expect.objectContaining(problem)]), WAIT);
+      await put('MeshRetry', 'subset', { targetRef: { kind: 'Mesh' } });
+      expect(Object.keys(resourcesIn(await zone.take()))).toEqual([wireName('subset')]);
+      await vi.waitFor(async () => expect(await problems()).toBeUndefined(), WAIT);
+    });
+
+    it('loses what Kuma can read no more', async () => {
+      const problems = keepInsights('guest');
+      await put('MeshRetry', 'cart', byName);
+      const zone = join(KUMA);
+      await stateOf(zone, 'MeshRetry');
+      await put('MeshRetry', 'cart', unsayable);
+      expect(await zone.take()).toMatchObject({ resources: [], removedResources: [wireName('cart')] });
+      const problem = { kind: 'withheld', resources: [wireName('cart')] };
+      await vi.waitFor(async () => expect(await problems()).toMatchObject([problem]), WAIT);
+    });
+
+    it('is told that all of it comes from `global`', async () => {
+      const zone = join(KUMA);
+      zone.subscribe('MeshTimeout');
+      expect((await zone.take()).controlPlane).toBe('global');
+    });
+  });
+
+  describe('with some features', () => {
+    const producer = { 'kuma.io/policy-role': 'producer', 'k8s.kuma.io/namespace': 'shop' };
+    const toOwn = { targetRef: { kind: 'Mesh' }, to: [{ targetRef: { kind: 'MeshService', name: 'backend' }, default: {} }] };
+    const { hostnameGeneratorMultiZone, producerPolicyFlow } = feature;
+    const generators = ['everywhere', 'in-zone'].map((name) => `${hashName({ mesh: '', name })}.`);
+
+    async function putForSome(): Promise<void> {
+      await put('Zone', WEST.name, { enabled: true });
+      await put('HostnameGenerator', 'everywhere', { selector: { meshMultiZoneService: {} }, template: 'a' });
+      await put('HostnameGenerator', 'in-zone', { selector: { meshService: {} }, template: 'b' });
+      await put('MeshRetry', 'policy-of-west', toOwn, { ...fromWest, ...producer });
+    }
+
+    it.each([
+      ['neither', [], ['in-zone'], 0],
+      ['the selector of services of many zones', [hostnameGeneratorMultiZone], ['everywhere', 'in-zone'], 0],
+      ['the flow of producer policies', [producerPolicyFlow], ['in-zone'], 1],
+      ['both', [hostnameGeneratorMultiZone, producerPolicyFlow], ['everywhere', 'in-zone'], 1],
+    ])('sees what needs no others: %s', async (_, features, seen, policies) => {
+      await putForSome();
+      const zone = join([...KUMA, ...features]);
+      const names = seen.map((name) => `${hashName({ mesh: '', name })}.`);
+      expect(Object.keys(await stateOf(zone, 'HostnameGenerator')).sort()).toEqual(names);
+      expect(Object.keys(await stateOf(zone, 'MeshRetry'))).toHaveLength(policies);
+    });
+
+    it('is given and loses by name what depends on them when it comes back with others (engine 17)', async () => {
+      await putForSome();
+      const [everywhere = ''] = generators;
+      const before = join([...OURS, hostnameGeneratorMultiZone]);
+      before.subscribe('HostnameGenerator');
+      const { resources } = await before.take();
+      const known = new Map(resources.map(({ name, version }) => [name, version]));
+      expect([...known.keys()].sort()).toEqual(generators);
+      before.leave();
+      const without = join(OURS);
+      without.subscribe('HostnameGenerator', known);
+      expect(await without.take()).toMatchObject({ resources: [], removedResources: [everywhere] });
+      without.leave();
+      known.delete(everywhere);
+      const again = join([...OURS, hostnameGeneratorMultiZone]);
+      again.subscribe('HostnameGenerator', known);
+      expect(await again.take()).toMatchObject({ resources: [{ name: everywhere }], removedResources: [] });
+    });
+
+    it('is called by other names when it comes back and knows those (engine 17)', async () => {
+      expect(Object.keys(await stateOf(join(OLD), 'MeshTimeout'))).toEqual(['slow.default']);
+      const known = new Map([['slow.default', 'v']]);
+      const zone = join(OURS);
+      zone.subscribe('MeshTimeout', known);
+      expect(await zone.take()).toMatchObject({ resources: [{ name: SLOW }], removedResources: ['slow.default'] });
+    });
+  });
+});
