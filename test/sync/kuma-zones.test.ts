@@ -85,9 +85,9 @@ describe('a zone', () => {
     it('gets content that Kuma can read, beside zones that get it as it was written', async () => {
       await put('MeshRetry', 'cart', byName);
       const guest = await stateOf(join(KUMA), 'MeshRetry');
-      expect(guest).toMatchObject({ [wireName('cart')]: { spec: byLabels } });
+      expect(guest[wireName('cart')]?.spec).toEqual(byLabels);
       const ours = await stateOf(join(OURS, 'ours'), 'MeshRetry');
-      expect(ours).toMatchObject({ [wireName('cart')]: { spec: byName } });
+      expect(ours[wireName('cart')]?.spec).toEqual(byName);
     });
 
     it('is not given what Kuma cannot read, which is named on the zone, until it can', async () => {
