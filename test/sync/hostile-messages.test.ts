@@ -97,9 +97,12 @@ describe('a server of hostile peers', () => {
     const entry = encodeResourceEntry({ name: 'other.default', version: '', kumaResource: timeout });
     const call = open(server.dial(), syncService.zoneToGlobalSync, 'east');
     server.store.beforeWrite = ({ key }) => (key.type === 'MeshTimeout' ? Promise.reject(new Error('disk full')) : undefined);
+    const answers: string[] = [];
+    call.on('data', (bytes: Buffer) => answers.push(decodeDeltaRequest(bytes).responseNonce));
     call.write(encodeDeltaResponse({ typeUrl: 'MeshTimeout', nonce: '1', controlPlane: 'east', entries: [entry], removed: [] }));
     const { code, details } = await ending(call).finally(() => (server.store.beforeWrite = () => undefined));
     expect([status[code], details]).toEqual(['INTERNAL', 'disk full']);
+    expect(answers).not.toContain('1');
   });
 
   it('gives an unknown type one empty answer, and no series of its own', async () => {

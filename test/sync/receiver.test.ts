@@ -1,8 +1,10 @@
 // What a receiver does with a response, whatever happened to its rows and whatever the peer says.
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { sinkOf } from '../../src/control-plane/store-ports.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
+import { readNodeMetadata } from '../../src/kds/node.ts';
 import { globalReceiveRules } from '../../src/kds/rules.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
@@ -16,12 +18,16 @@ const labels = { 'kuma.io/zone': 'east', 'kuma.io/origin': 'zone' };
 const keyOf = (name: string): Pick<Resource, 'type' | 'mesh' | 'name'> => ({ type: 'MeshTimeout', mesh: 'default', name });
 
 /** A global that receives the MeshTimeouts of the zone east. */
-async function receive(store: TinyStore, resume: boolean): Promise<{ receiver: Receiver; sent: DeltaRequest[] }> {
+async function receive(
+  store: TinyStore,
+  resume: boolean,
+  { types = ['MeshTimeout'], maxMessageBytes = 100_000 } = {},
+): Promise<{ receiver: Receiver; sent: DeltaRequest[] }> {
   const sent: DeltaRequest[] = [];
   const rules = globalReceiveRules('east', { hashedNames: true });
   const receiver = new Receiver({
-    ...{ zone: 'east', peer: 'east', streamId: 's', resume, maxMessageBytes: 100_000, log: createLogger('silent') },
-    ...{ rules: { ...rules, types: [typeOf('MeshTimeout')] }, sink: sinkOf(store, 'east') },
+    ...{ zone: 'east', peer: 'east', streamId: 's', resume, maxMessageBytes, log: createLogger('silent') },
+    ...{ rules: { ...rules, types: types.map((type) => typeOf(type)) }, sink: sinkOf(store, 'east') },
     node: { version: '0', instanceId: 'i', config: '' },
     validate: validateResource,
     send: (message) => void sent.push(decodeDeltaRequest(message)),
@@ -66,5 +72,69 @@ describe('a refused resource', () => {
     await receiver.handle(response({ bad: { targetRef: 5 } }, ['bad', 'gone']));
     expect(namesIn(store)).toEqual(['bad']);
     expect(sent.at(-1)?.errorDetail?.message).toContain('name="bad"');
+  });
+});
+
+describe('a response', () => {
+  const answersTo = (sent: readonly DeltaRequest[]): string[] =>
+    sent.map(({ responseNonce }) => responseNonce).filter((nonce) => nonce !== '');
+
+  it('is answered when it is committed, and not before', async () => {
+    const store = new TinyStore();
+    const commit = Promise.withResolvers<undefined>();
+    store.beforeWrite = () => commit.promise;
+    const { receiver, sent } = await receive(store, true);
+    const handled = receiver.handle(response({ a: {} }));
+    for (let turn = 0; turn < 10; turn += 1) await setImmediate();
+    expect(answersTo(sent)).toEqual([]);
+    commit.resolve(undefined);
+    await handled;
+    expect(answersTo(sent)).toEqual(['1']);
+    expect(namesIn(store)).toEqual(['a']);
+  });
+
+  it.each([true, false])('is not answered when the store does not take it (resumed: %s)', async (resume) => {
+    const store = new TinyStore();
+    await store.write({ op: 'create', key: keyOf('gone'), labels, spec: {}, owner });
+    store.beforeWrite = () => Promise.reject(new Error('disk full'));
+    const { receiver, sent } = await receive(store, resume);
+    await expect(receiver.handle(response({ a: {} }, ['gone']))).rejects.toThrow('disk full');
+    for (let turn = 0; turn < 10; turn += 1) await setImmediate();
+    expect(answersTo(sent)).toEqual([]);
+    expect(namesIn(store)).toEqual(['gone']);
+  });
+});
+
+describe('versions that would take more than half of a message (decisions D29)', () => {
+  it('are not told: the full state of that type is asked for, and what it lacks is pruned; other types resume', async () => {
+    const store = new TinyStore();
+    const long = Array.from({ length: 20 }, (_, n) => `${'n'.repeat(20)}-${String(n)}`);
+    for (const name of long) await store.write({ op: 'create', key: keyOf(name), labels, spec: {}, owner, syncVersion: 'v' });
+    const retry = { type: 'MeshRetry', mesh: 'default', name: 'r' };
+    await store.write({ op: 'create', key: retry, labels, spec: {}, owner, syncVersion: 'v' });
+    const { receiver, sent } = await receive(store, true, { types: ['MeshTimeout', 'MeshRetry'], maxMessageBytes: 1_000 });
+    const told = sent.map(({ typeUrl, node, initialResourceVersions }) => ({
+      type: typeUrl,
+      resumes: readNodeMetadata(node.metadata ?? new Uint8Array()).resumes,
+      names: [...initialResourceVersions.keys()],
+    }));
+    expect(told).toEqual([
+      { type: 'MeshTimeout', resumes: false, names: [] },
+      { type: 'MeshRetry', resumes: true, names: ['r.default'] },
+    ]);
+    const [kept = ''] = long;
+    await receiver.handle(response({ [kept]: {} }));
+    await receiver.handle({ ...response({}), typeUrl: 'MeshRetry' });
+    expect(namesIn(store)).toEqual([kept, 'r']);
+  });
+
+  it('are told up to that', async () => {
+    const store = new TinyStore();
+    for (const name of ['a', 'b'])
+      await store.write({ op: 'create', key: keyOf(name), labels, spec: {}, owner, syncVersion: 'v' });
+    const { receiver, sent } = await receive(store, true, { maxMessageBytes: 1_000 });
+    expect(sent.map(({ initialResourceVersions }) => [...initialResourceVersions.keys()])).toEqual([['a.default', 'b.default']]);
+    await receiver.handle(response({ a: { targetRef: { kind: 'Mesh' } } }));
+    expect(namesIn(store)).toEqual(['a', 'b']);
   });
 });
