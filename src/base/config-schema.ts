@@ -42,6 +42,9 @@ const ADMIN = 'mesh-system:admin';
 const admins = section({ users: texts(ADMIN), groups: texts(ADMIN) });
 const everybody = section({ users: texts(), groups: texts('mesh-system:unauthenticated', 'mesh-system:authenticated') });
 
+/** Labels with these prefixes stay on this side. */
+const labels = section({ skipPrefixes: texts() });
+
 const zoneName = z
   .string()
   .regex(
@@ -152,6 +155,7 @@ export const configSchema = z.strictObject({
         requireClientCert: flag(false),
         tlsMinVersion: tlsVersion,
         maxMsgSize: z.int().min(65_536).default(10_485_760),
+        labels,
         zoneInsightFlushInterval: duration('10s'),
         auth: section({
           type: z
@@ -172,6 +176,7 @@ export const configSchema = z.strictObject({
         tlsCertFile: text(''),
         tlsKeyFile: text(''),
         maxMsgSize: z.int().min(65_536).default(10_485_760),
+        labels,
         auth: section({ tokenFile: text('') }),
       }),
     }),
@@ -214,7 +219,6 @@ export const kumaOnlyKeys: readonly string[] = [
   'metrics.zone.idleTimeout',
   'monitoringAssignmentServer',
   'multizone.global.kds.eventBasedWatchdog',
-  'multizone.global.kds.labels',
   'multizone.global.kds.logPayloads',
   'multizone.global.kds.msgSendTimeout',
   'multizone.global.kds.nackBackoff',
@@ -224,7 +228,6 @@ export const kumaOnlyKeys: readonly string[] = [
   'multizone.global.kds.tracing',
   'multizone.global.kds.zoneHealthCheck',
   'multizone.zone.kds.eventBasedWatchdog',
-  'multizone.zone.kds.labels',
   'multizone.zone.kds.logPayloads',
   'multizone.zone.kds.msgSendTimeout',
   'multizone.zone.kds.nackBackoff',

@@ -32,7 +32,7 @@ export async function run(config: Config, context: Context): Promise<void> {
 async function start(host: Host, admin: AdminStreams): Promise<void> {
   const { config, store, log, component, onLeader } = host;
   const zones = new StoreZoneRegistry(store);
-  const changelog = new Changelog(sourceOf(store), globalSendRules(), log);
+  const changelog = new Changelog(sourceOf(store), globalSendRules(config.multizone.global.kds.labels), log);
   zones.onChange((zone) => {
     changelog.touchZone(zone);
     if (zones.names().includes(zone)) return;

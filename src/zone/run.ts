@@ -75,7 +75,7 @@ function servicesOptions({ config, store, log }: Host): ServicesOptions {
 async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
   const { config, store, log, metrics, insights } = host;
   const { name, globalAddress, acceptNewCluster, kds } = config.multizone.zone;
-  const changelog = new Changelog(sourceOf(store), zoneSendRules({ zone: name }), log);
+  const changelog = new Changelog(sourceOf(store), zoneSendRules({ zone: name, ...kds.labels }), log);
   const address = new URL(globalAddress);
   const options: KdsClientOptions = {
     zone: name,

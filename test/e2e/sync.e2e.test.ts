@@ -18,7 +18,12 @@ describe('a global and two zones', () => {
   let started: Fleet;
 
   beforeAll(async () => {
-    started = await startFleet(inject('postgresUrl'), ['east', 'west']);
+    started = await startFleet(inject('postgresUrl'), ['east', 'west'], {
+      env: {
+        MERIDIAN_MULTIZONE_GLOBAL_KDS_LABELS_SKIP_PREFIXES: 'local.example',
+        MERIDIAN_MULTIZONE_ZONE_KDS_LABELS_SKIP_PREFIXES: 'local.example',
+      },
+    });
     global = started.global;
     [east, west] = started.zones as [ControlPlane, ControlPlane];
     const until = (isTrue: () => Promise<boolean>): Promise<void> =>
@@ -30,7 +35,9 @@ describe('a global and two zones', () => {
   afterAll(() => started.stop());
 
   it('holds policies of global in every zone under hashed names, two of one name apart (MADR 029)', async () => {
-    expect(await global.put('/meshes/shop/meshtimeouts/slow', timeout('shop', 'slow', 1, { team: 'a' }))).toBe(201);
+    expect(
+      await global.put('/meshes/shop/meshtimeouts/slow', timeout('shop', 'slow', 1, { team: 'a', 'local.example/tool': 'x' })),
+    ).toBe(201);
     expect(await global.put('/meshes/default/meshtimeouts/slow', timeout('default', 'slow', 2))).toBe(201);
     expect(
       await global.put('/meshes/shop/meshtimeouts/mine', timeout('shop', 'mine', 3, { 'kuma.io/kds-sync': 'disabled' })),
@@ -55,7 +62,13 @@ describe('a global and two zones', () => {
     const proxy = { type: 'Dataplane', mesh: 'shop', name: 'zone-proxy', networking: { zoneIngress } };
     expect(await east.put('/meshes/shop/dataplanes/zone-proxy', proxy)).toBe(201);
     const ports = [{ port: 80, appProtocol: 'http' }];
-    const body = { type: 'MeshService', mesh: 'shop', name: 'cart', labels: { 'kuma.io/origin': 'zone' }, spec: { ports } };
+    const body = {
+      type: 'MeshService',
+      mesh: 'shop',
+      name: 'cart',
+      labels: { 'kuma.io/origin': 'zone', 'local.example/tool': 'x' },
+      spec: { ports },
+    };
     const sni = 'a57288023ec4e82f1.cart.80.shop.ms';
     const spec = { ports, state: 'Unavailable', zoneIngress: { address: '192.0.2.1', port: 30001, sni } };
     expect(await east.put('/meshes/shop/meshservices/cart', body)).toBe(201);
@@ -74,6 +87,8 @@ describe('a global and two zones', () => {
       'kuma.io/display-name': 'cart',
     });
     expect([...(await east.rows('MeshService')).keys()]).toEqual(['cart']);
+    // `labels.skipPrefixes`
+    expect((await global.rows('MeshService')).get(name)?.labels).not.toHaveProperty(['local.example/tool']);
     expect((await global.rows('MeshService')).get(name)?.labels).toMatchObject({
       'kuma.io/origin': 'zone',
       'kuma.io/zone': 'east',
