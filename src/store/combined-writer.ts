@@ -1,11 +1,17 @@
 // Single writes, combined: while one transaction is in flight the writes that arrive wait and go together in the next, as
 // one statement with a result for each. NOTIFY serialises commits, so a transaction per write would top out early (design 3).
-import { MeridianError } from '../base/errors.ts';
+// Invariant: writes to one key are committed in the order in which they came.
+import { MeridianError, type ErrorCode } from '../base/errors.ts';
+import { InTurn } from '../base/in-turn.ts';
 import type { Write, WriteOutcome } from './resource-store.ts';
 
 const MOST_AT_ONCE = 1_000;
 /** From here on a transaction takes half of what waits: while the database has the one half, this process works on the other. */
 const HALVED_FROM = 32;
+/** Transactions that wait for rows which others hold; each has a connection as long. */
+const LANES = 4;
+/** How long after it was last found held a row is written beside the others. */
+const SUSPECT_MS = 60_000;
 
 type Waiting = {
   readonly write: Write;
@@ -14,21 +20,41 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
+/** A key that is written beside the others: somebody holds its row, or did a moment ago. */
+type Aside = { readonly lane: string; waiting: number; until: number };
+
+export type CombinedWriterOptions = {
+  /** Stores all in one transaction. @throws MeridianError `conflict` where another transaction holds a row, `unavailable` */
+  readonly run: (writes: readonly Write[]) => Promise<WriteOutcome[]>;
+  /** Of these those that would have to wait for another transaction. */
+  readonly heldAmong: (writes: readonly Write[]) => Promise<ReadonlySet<Write>>;
+  readonly now?: () => number;
+};
+
 export class CombinedWriter {
-  readonly #run: (writes: readonly Write[]) => Promise<WriteOutcome[]>;
+  readonly #options: CombinedWriterOptions;
+  readonly #now: () => number;
+  readonly #lanes = new InTurn();
+  readonly #aside = new Map<string, Aside>();
   #queue: Waiting[] = [];
   #working = false;
+  #lane = 0;
 
-  constructor(run: (writes: readonly Write[]) => Promise<WriteOutcome[]>) {
-    this.#run = run;
+  constructor(options: CombinedWriterOptions) {
+    this.#options = options;
+    this.#now = options.now ?? Date.now;
   }
 
   /** Resolves when the write is committed, or was not possible. */
   async write(write: Write): Promise<WriteOutcome> {
     const { type, mesh, name } = write.key;
     const { promise, resolve, reject } = Promise.withResolvers<WriteOutcome>();
-    this.#queue.push({ write, key: JSON.stringify([type, mesh, name]), resolve, reject });
-    if (!this.#working) void this.#work();
+    const waiting = { write, key: JSON.stringify([type, mesh, name]), resolve, reject };
+    if (this.#isAside(waiting.key)) this.#goAside(waiting.key, [waiting]);
+    else {
+      this.#queue.push(waiting);
+      if (!this.#working) void this.#work();
+    }
     return await promise;
   }
 
@@ -55,16 +81,64 @@ export class CombinedWriter {
 
   async #commit(batch: readonly Waiting[]): Promise<void> {
     try {
-      const outcomes = await this.#run(batch.map(({ write }) => write));
+      const outcomes = await this.#options.run(batch.map(({ write }) => write));
       for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] ?? { result: 'missing' });
     } catch (error) {
       // Nothing of the batch was stored. Alone, only the write that is at fault fails; a database that is away fails them all.
-      if (batch.length === 1 || isAway(error)) for (const { reject } of batch) reject(error);
-      else for (const waiting of batch) await this.#commit([waiting]);
+      const [first] = batch;
+      if (first !== undefined && batch.length === 1 && isCode(error, 'conflict')) this.#suspect(first.key);
+      if (batch.length === 1 || isCode(error, 'unavailable')) for (const { reject } of batch) reject(error);
+      else if (isCode(error, 'conflict')) await this.#commitFree(batch);
+      else await this.#commitEach(batch);
     }
+  }
+
+  async #commitEach(batch: readonly Waiting[]): Promise<void> {
+    for (const waiting of batch) await this.#commit([waiting]);
+  }
+
+  /** Somebody holds rows of the batch: who writes those waits for them, the others go on. */
+  async #commitFree(batch: readonly Waiting[]): Promise<void> {
+    const held = await this.#options.heldAmong(batch.map(({ write }) => write)).catch(() => new Set<Write>());
+    const free = batch.filter(({ write }) => !held.has(write));
+    for (const waiting of batch) if (held.has(waiting.write)) this.#goAside(waiting.key, [waiting]);
+    if (free.length === batch.length) await this.#commitEach(batch);
+    else if (free.length > 0) await this.#commit(free);
+  }
+
+  #isAside(key: string): boolean {
+    const aside = this.#aside.get(key);
+    return aside !== undefined && (aside.waiting > 0 || aside.until > this.#now());
+  }
+
+  #suspect(key: string): void {
+    this.#asideOf(key).until = this.#now() + SUSPECT_MS;
+    this.#goAside(key, []);
+  }
+
+  /** @param first what came before all that waits in the queue for the same key */
+  #goAside(key: string, first: readonly Waiting[]): void {
+    const aside = this.#asideOf(key);
+    const queued = this.#queue.filter((waiting) => waiting.key === key);
+    if (queued.length > 0) this.#queue = this.#queue.filter((waiting) => waiting.key !== key);
+    for (const waiting of [...first, ...queued]) {
+      aside.waiting += 1;
+      const commit = this.#lanes.run(aside.lane, () => this.#commit([waiting]));
+      void commit.finally(() => (aside.waiting -= 1));
+    }
+  }
+
+  #asideOf(key: string): Aside {
+    const known = this.#aside.get(key);
+    if (known !== undefined) return known;
+    for (const other of this.#aside.keys()) if (!this.#isAside(other)) this.#aside.delete(other);
+    this.#lane = (this.#lane + 1) % LANES;
+    const aside = { lane: String(this.#lane), waiting: 0, until: 0 };
+    this.#aside.set(key, aside);
+    return aside;
   }
 }
 
-function isAway(error: unknown): boolean {
-  return error instanceof MeridianError && error.code === 'unavailable';
+function isCode(error: unknown, code: ErrorCode): boolean {
+  return error instanceof MeridianError && error.code === code;
 }

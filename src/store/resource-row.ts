@@ -24,8 +24,10 @@ export type Row = OutlineRow & {
   readonly modified: string;
 };
 
+export const keyColumns = sql`r.type, r.mesh, r.name`;
+
 /** The columns of an `OutlineRow`, of the table `r`. */
-export const outlineColumns = sql`r.type, r.mesh, r.name, r.version, r.labels::text as labels,
+export const outlineColumns = sql`${keyColumns}, r.version, r.labels::text as labels,
   r.owner_type, r.owner_mesh, r.owner_name, r.sync_version`;
 
 /** The columns of a `Row`, of the table `r`. */

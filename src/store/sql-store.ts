@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
 import type { Client } from 'pg';
 import type { Logger } from '../base/log.ts';
-import type { Resource, ResourceKey } from '../resource/types.ts';
+import { describeKey, type Resource, type ResourceKey } from '../resource/types.ts';
 import { CHANNEL, ChangeFeed } from './change-feed.ts';
 import { CombinedReader } from './combined-reader.ts';
 import { CombinedWriter } from './combined-writer.ts';
@@ -11,6 +11,7 @@ import { answerOf, pingUntilLost, type Database } from './database.ts';
 import { SharedCalls } from './shared-calls.ts';
 import {
   columns,
+  keyColumns,
   outlineColumns,
   outlineOf,
   resourceOf,
@@ -57,7 +58,10 @@ export class SqlStore implements ResourceStore {
     this.#health = new StoreHealth(log);
     this.#reader = new CombinedReader((keys) => this.getMany(keys));
     this.#outlines = new CombinedReader(async (keys) => (await this.#find(outlineColumns, keys)).map(outlineOf));
-    this.#writer = new CombinedWriter((writes) => this.writeBatch(writes));
+    this.#writer = new CombinedWriter({
+      run: (writes) => this.writeBatch(writes),
+      heldAmong: (writes) => this.#heldAmong(writes),
+    });
   }
 
   async get(key: ResourceKey): Promise<Resource | undefined> {
@@ -255,6 +259,16 @@ export class SqlStore implements ResourceStore {
     }
   }
 
+  /** The writes of which another transaction holds the row, or that of the owner. */
+  async #heldAmong(writes: readonly Write[]): Promise<ReadonlySet<Write>> {
+    const keysOf = (write: Write): ResourceKey[] => (write.op === 'delete' ? [write.key] : [write.key, write.owner ?? write.key]);
+    const keys = writes.flatMap(keysOf);
+    // A row whose owner it is made to be is held for sharing, and is free none the less.
+    const free = new Set((await this.#find(keyColumns, keys, sql`for no key update of r skip locked`)).map(describeKey));
+    const held = new Set((await this.#find(keyColumns, keys)).map(describeKey).filter((key) => !free.has(key)));
+    return new Set(writes.filter((write) => keysOf(write).some((key) => held.has(describeKey(key)))));
+  }
+
   /** Stores 64 kB and takes them back: a small row may find a place in a page although the disk has no room for another. */
   async #tryWrite(): Promise<void> {
     const undo = new Error('only a trial');
@@ -279,13 +293,13 @@ export class SqlStore implements ResourceStore {
     return await this.#health.watch('read', () => insist(run));
   }
 
-  async #find(selected: RawBuilder<unknown>, keys: readonly ResourceKey[]): Promise<OutlineRow[]> {
+  async #find(selected: RawBuilder<unknown>, keys: readonly ResourceKey[], locking = sql``): Promise<OutlineRow[]> {
     const possible = keys.filter(canExist);
     if (possible.length === 0) return [];
     const input = JSON.stringify(possible.map(({ type, mesh, name }) => ({ type, mesh, name })));
     const { rows } = await this.#try(() =>
       sql<OutlineRow>`select ${selected} from jsonb_to_recordset(${input}::jsonb) as k(type text, mesh text, name text)
-        join resources r on r.type = k.type and r.mesh = k.mesh and r.name = k.name`.execute(this.#database.db),
+        join resources r on r.type = k.type and r.mesh = k.mesh and r.name = k.name ${locking}`.execute(this.#database.db),
     );
     return rows;
   }

@@ -36,9 +36,12 @@ it('hands on what is not the fault of the database', async () => {
 it('combined writes fail together when the database is away: it is not asked again for each', async () => {
   const health = new StoreHealth(pino({ level: 'silent' }));
   const batches: number[] = [];
-  const writer = new CombinedWriter((writes) => {
-    batches.push(writes.length);
-    return health.watch('write', failing('57P01'));
+  const writer = new CombinedWriter({
+    run: (writes) => {
+      batches.push(writes.length);
+      return health.watch('write', failing('57P01'));
+    },
+    heldAmong: () => Promise.resolve(new Set()),
   });
   const write = (name: string): Write => ({
     op: 'put',

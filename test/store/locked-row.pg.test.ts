@@ -22,7 +22,13 @@ it('keeps back the write of that row alone, which can be tried again', async () 
   await expect.poll(async () => (await psql.query('select from pg_locks where not granted')).rowCount).toBeGreaterThan(0);
   expect(await store.write(put('free'))).toMatchObject({ result: 'updated' });
   expect(await held).toMatchObject({ code: 'conflict', message: expect.stringMatching(/another transaction/) as string });
+  // It was held a moment ago: now the others do not even wait for it to be found held again.
+  let isHeld = true;
+  const again = store.write(put('held')).then(() => (isHeld = false), () => (isHeld = false)); // prettier-ignore
+  expect(await Promise.all(['free', 'other'].map((name) => store.write(put(name))))).toHaveLength(2);
+  expect(isHeld).toBe(true);
   await psql.query('commit');
+  await again;
   expect(await store.write(put('held'))).toMatchObject({ result: 'updated' });
   await psql.end();
   await store.close();

@@ -1,0 +1,121 @@
+// Writes go together while one transaction is in flight, each key in its order; who waits for a row that somebody holds waits alone.
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { MeridianError } from '../base/errors.ts';
+import { CombinedWriter } from './combined-writer.ts';
+import type { Write, WriteOutcome } from './resource-store.ts';
+
+const writeOf = (name: string, n = 0): Write => ({
+  ...{ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name }, labels: {}, spec: { n } },
+});
+const nameOf = ({ key }: Write): string => key.name;
+
+/** Transactions that end when they are told to, but at once with a conflict when one of their rows is held. */
+class HeldRows {
+  readonly held = new Set<string>();
+  readonly begun: string[][] = [];
+  readonly stored: Write[] = [];
+  readonly #open: (() => void)[] = [];
+  /** Transactions end by themselves. */
+  isFast = true;
+
+  run = async (writes: readonly Write[]): Promise<WriteOutcome[]> => {
+    this.begun.push(writes.map(nameOf));
+    await (this.isFast ? Promise.resolve() : new Promise<void>((resolve) => this.#open.push(resolve)));
+    if (writes.some((write) => this.held.has(nameOf(write)))) throw new MeridianError('conflict', 'held');
+    this.stored.push(...writes);
+    return writes.map(() => ({ result: 'updated', version: 1 }));
+  };
+
+  heldAmong = (writes: readonly Write[]): Promise<ReadonlySet<Write>> =>
+    Promise.resolve(new Set(writes.filter((write) => this.held.has(nameOf(write)))));
+
+  end(): void {
+    this.#open.shift()?.();
+  }
+}
+
+describe('combined writes', () => {
+  let rows: HeldRows;
+  let now: number;
+  let writer: CombinedWriter;
+
+  beforeEach(() => {
+    rows = new HeldRows();
+    now = 0;
+    writer = new CombinedWriter({ run: rows.run, heldAmong: rows.heldAmong, now: () => now });
+  });
+
+  const writeAll = async (names: readonly string[]): Promise<string[]> =>
+    (await Promise.allSettled(names.map((name) => writer.write(writeOf(name))))).map(({ status }) => status);
+
+  it('are stored where their rows are free, and fail alone where they are held', async () => {
+    rows.held.add('b');
+    expect(await writeAll(['first', 'a', 'b', 'c'])).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(rows.begun).toEqual([['first'], ['a', 'b', 'c'], ['a', 'c'], ['b']]);
+  });
+
+  it('to a row that was held lately keep nobody waiting, and go with the others when that is long ago', async () => {
+    rows.held.add('b');
+    await writeAll(['b']);
+    rows.begun.length = 0;
+    rows.isFast = false;
+    const waiting = [writeAll(['b', 'b']), writeAll(['a', 'c'])];
+    await vi.waitFor(() => expect(rows.begun).toEqual([['a'], ['b']]));
+    for (let transaction = 0; transaction < 4; transaction += 1) {
+      rows.end();
+      await new Promise(setImmediate);
+    }
+    expect(await Promise.all(waiting)).toEqual([['rejected', 'rejected'], ['fulfilled', 'fulfilled']]); // prettier-ignore
+    rows.isFast = true;
+    rows.held.clear();
+    rows.begun.length = 0;
+    now += 60_000;
+    await writeAll(['first', 'a', 'b']);
+    expect(rows.begun).toEqual([['first'], ['a', 'b']]);
+  });
+
+  it('are tried one by one where nothing is held any more', async () => {
+    rows.held.add('b');
+    rows.heldAmong = () => Promise.resolve(new Set());
+    writer = new CombinedWriter({ run: rows.run, heldAmong: rows.heldAmong });
+    expect(await writeAll(['first', 'a', 'b', 'c'])).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+    expect(rows.begun.slice(2)).toEqual([['a'], ['b'], ['c']]);
+  });
+
+  it('to one key are stored in the order in which they came, whoever holds it meanwhile', async () => {
+    const step = fc.oneof(
+      fc.record({ write: fc.constantFrom('a', 'b', 'c', 'd') }),
+      fc.record({ hold: fc.constantFrom('a', 'b') }),
+      fc.record({ free: fc.constantFrom('a', 'b') }),
+      fc.constant('end' as const),
+      fc.constant('minute' as const),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const some = new HeldRows();
+        let time = 0;
+        const one = new CombinedWriter({ run: some.run, heldAmong: some.heldAmong, now: () => time });
+        some.isFast = false;
+        const results: Promise<unknown>[] = [];
+        for (const [n, doing] of steps.entries()) {
+          if (doing === 'end') some.end();
+          else if (doing === 'minute') time += 60_000;
+          else if ('hold' in doing) some.held.add(doing.hold);
+          else if ('free' in doing) some.held.delete(doing.free);
+          else results.push(one.write(writeOf(doing.write, n)).catch(() => undefined));
+          await new Promise(setImmediate);
+        }
+        some.isFast = true;
+        for (let open = 0; open < 40; open += 1) some.end();
+        await Promise.all(results);
+        for (const name of ['a', 'b', 'c', 'd']) {
+          const order = some.stored
+            .filter((write) => nameOf(write) === name)
+            .map((write) => (write.op === 'put' ? write.spec['n'] : null));
+          expect(order).toEqual(order.toSorted((x, y) => Number(x) - Number(y)));
+        }
+      }),
+    );
+  });
+});
