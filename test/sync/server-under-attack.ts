@@ -50,6 +50,8 @@ class ServerUnderAttack {
   readonly healthChecks: string[] = [];
   /** Told of all that happens on its streams. */
   readonly observers: SyncObserver[] = [];
+  /** By which it asks zones of their proxies. */
+  readonly admin = new AdminStreams();
   port = 0;
   readonly #stop = new AbortController();
   readonly #clients: Client[] = [];
@@ -73,7 +75,7 @@ class ServerUnderAttack {
       node: { version: '0', instanceId: 'global-1', config: '' },
       changelog,
       zones,
-      admin: new AdminStreams(),
+      admin: this.admin,
       sinkOf: (zone) => sinkOf(store, zone),
       validate: validateResource,
       observe(event) {
