@@ -12,6 +12,7 @@ import type { SyncObserver } from './observer.ts';
 import type { Outline, Sink, SinkWrite } from './ports.ts';
 import { describeRefusals, refusalOf, writeRefusals, type Refusal } from './refusal.ts';
 import type { ReceiveRules } from './rules.ts';
+import { SparseLog } from './sparse-log.ts';
 import { planWrites, type Work } from './write-plan.ts';
 
 /** Conflicts with other writers are re-read and tried again this often (kds-wire 6.2.5). */
@@ -56,6 +57,7 @@ export class Receiver {
   readonly #fullState = new Map<string, Set<string>>();
   /** What was refused and has not been accepted since, per type and stored name. */
   readonly #refused = new Map<string, Map<string, Refusal>>();
+  readonly #warnings: SparseLog;
   #admission: Admission | null;
   #epoch = 0;
 
@@ -63,6 +65,7 @@ export class Receiver {
     this.#options = options;
     this.#metadata = { anew: nodeMetadata(options.node, false), resume: nodeMetadata(options.node, true) };
     this.#types = new Map(options.rules.types.map((info) => [info.name, info]));
+    this.#warnings = new SparseLog(options.log, options.now);
     this.#admission = options.admission ?? null;
   }
 
@@ -131,10 +134,12 @@ export class Receiver {
   }
 
   #answer(info: TypeInfo, responseNonce: string, refusals: readonly Refusal[]): void {
-    const { zone, send, log } = this.#options;
+    const { zone, send } = this.#options;
     const isNack = refusals.length > 0;
-    if (isNack)
-      log.warn({ type: info.name, refused: refusals.slice(0, 10), of: refusals.length }, 'refused resources of the peer');
+    if (isNack) {
+      const about = { type: info.name, refused: refusals.slice(0, 10), of: refusals.length };
+      this.#warnings.warn(info.name, about, 'refused resources of the peer');
+    }
     send(
       encodeDeltaRequest({
         node: { id: zone },

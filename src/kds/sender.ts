@@ -11,6 +11,7 @@ import type { FirstStates, Turn } from './first-states.ts';
 import { readNodeMetadata } from './node.ts';
 import type { SyncObserver } from './observer.ts';
 import { readRefusals } from './refusal.ts';
+import { SparseLog } from './sparse-log.ts';
 import { Subscription, type Draft, type PeerView } from './subscription.ts';
 import type { ZoneRegistry } from './zone-registry.ts';
 
@@ -22,6 +23,8 @@ const ENVELOPE_BYTES = 512;
 const STUCK_MS = 300_000;
 const RETRY_FIRST_MS = 5_000;
 const RETRY_MOST_MS = 300_000;
+/** Characters of a peer's words in a line of the log; a message may be full of them. */
+const LONGEST_REASON = 1_000;
 
 export type SenderOptions = {
   /** Zone name of the peer, or of this zone where the peer is global: `node.id` in both directions. */
@@ -84,6 +87,7 @@ export class Sender {
   readonly #active = new Map<string, Active>();
   readonly #dirty = new Set<string>();
   readonly #stop: () => void;
+  readonly #warnings: SparseLog;
   /** Who subscribes, as it said last; `digest` is of the metadata, which each of its subscriptions repeats. */
   #node: { readonly digest: string; readonly features: readonly string[]; readonly resumes: boolean } = STRANGER;
   #admitted = false;
@@ -94,6 +98,7 @@ export class Sender {
 
   constructor(options: SenderOptions) {
     this.#options = options;
+    this.#warnings = new SparseLog(options.log, options.now);
     this.#stop = options.changelog.onAppend((type) => {
       if (this.#active.has(type)) this.#wake(type);
     });
@@ -203,10 +208,9 @@ export class Sender {
       const names = readRefusals(errorDetail.details).map(({ name, mesh }) => `${name}.${mesh}`);
       const refused = active.subscription.reject(names);
       observe({ kind: 'rejected', peer, streamId, type: typeUrl, message: errorDetail.message, refused });
-      this.#options.log.warn(
-        { type: typeUrl, refused: refused.slice(0, 10), of: refused.length, reason: errorDetail.message },
-        'the peer refused resources',
-      );
+      const reason = errorDetail.message.slice(0, LONGEST_REASON);
+      const about = { type: typeUrl, refused: refused.slice(0, 10), of: refused.length, reason };
+      this.#warnings.warn(typeUrl, about, 'the peer refused resources');
       this.#retryLater(typeUrl, active);
     }
     this.#turn?.progress();

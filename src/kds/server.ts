@@ -28,11 +28,15 @@ import { ReplaceableCredentials, type KdsServerTls } from './server-credentials.
 import { globalService, syncService } from './services.ts';
 import { consume, serve } from './session.ts';
 import { SharedMessages } from './shared-messages.ts';
+import { SparseLog } from './sparse-log.ts';
 import { statusOf } from './status.ts';
 import { admitAll, type AdmitZone } from './zone-admission.ts';
 import type { ZoneRegistry } from './zone-registry.ts';
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
+
+/** Characters of what a caller calls itself that are logged. */
+const LONGEST_NAME = 100;
 
 /** The caller of a stream, from its headers (kds-wire 2.1). */
 type Caller = { readonly zone: string; readonly features: readonly string[]; readonly authorization: readonly string[] };
@@ -74,11 +78,13 @@ export class KdsServer {
   readonly #stopWatching: () => void;
   readonly #tls: ReplaceableCredentials | null;
   readonly #admit: AdmitZone;
+  readonly #refusals: SparseLog;
 
   constructor(options: KdsServerOptions) {
     this.#options = options;
     this.#tls = options.tls === null ? null : new ReplaceableCredentials(options.tls);
     this.#admit = options.admit ?? admitAll;
+    this.#refusals = new SparseLog(options.log, () => performance.now());
     this.#server = new Server({
       'grpc.max_receive_message_length': options.maxMessageBytes,
       'grpc.max_send_message_length': options.maxMessageBytes,
@@ -99,7 +105,10 @@ export class KdsServer {
       healthCheck: (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
         this.#answerHealthCheck(call).then(
           () => answer(null, encodeHealthCheckResponse({ intervalMs: 0 })),
-          (error: unknown) => answer(statusOf(error)),
+          (error: unknown) => {
+            this.#tellRefused(call.metadata, 'healthCheck', error);
+            answer(statusOf(error));
+          },
         );
       },
     });
@@ -158,6 +167,7 @@ export class KdsServer {
       try {
         caller = callerOf(call.metadata);
       } catch (error) {
+        this.#tellRefused(call.metadata, kind, error);
         call.emit('error', statusOf(error));
         return;
       }
@@ -200,7 +210,7 @@ export class KdsServer {
       void run().then((error) => {
         this.#streams.delete(stream);
         if (!isOpen) {
-          log.debug({ reason: error }, 'stream refused');
+          this.#tellRefused(call.metadata, kind, error);
           return;
         }
         observe({ kind: 'closed', peer, streamId, stream: kind, error });
@@ -209,14 +219,18 @@ export class KdsServer {
     };
   }
 
+  /** Once a minute for each name and way: whoever is refused comes again. */
+  #tellRefused(metadata: Metadata, stream: string, error: unknown): void {
+    const zone = metadata.get('client-id')[0]?.toString().slice(0, LONGEST_NAME);
+    const about = { ...(zone !== undefined && { zone }), stream, reason: statusOf(error).details };
+    this.#refusals.warn(`${stream} ${zone ?? ''}`, about, 'a zone was not let in');
+  }
+
   async #answerHealthCheck(call: ServerUnaryCall<Buffer, Buffer>): Promise<void> {
     const { zone, authorization } = callerOf(call.metadata);
-    const { zones, observe, log } = this.#options;
+    const { zones, observe } = this.#options;
     const pass = await this.#admit(authorization, zone);
-    if (!pass.ok) {
-      log.warn({ zone, reason: pass.reason }, 'a zone was not let in');
-      throw new MeridianError('forbidden', pass.reason);
-    }
+    if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
     // Nothing is kept of a name that cannot be a zone.
     await zones.ensure(zone);
     observe({ kind: 'healthCheck', peer: zone });

@@ -1,0 +1,43 @@
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { SparseLog } from './sparse-log.ts';
+
+const MINUTE = 60_000;
+
+function setUp(): { lines: () => object[]; warn: (cause: string) => void; pass: (ms: number) => void } {
+  const lines: object[] = [];
+  let now = 0;
+  const options = { base: null, timestamp: false };
+  const log = pino(options, { write: (line) => void lines.push(JSON.parse(line) as object) });
+  const sparse = new SparseLog(log, () => now);
+  return {
+    lines: () => lines.splice(0),
+    warn: (cause) => sparse.warn(cause, { zone: cause }, 'refused'),
+    pass: (ms) => void (now += ms),
+  };
+}
+
+const line = (zone: string): object => ({ level: 40, zone, msg: 'refused' });
+
+it('tells of a cause once a minute, and then how many lines were left out', () => {
+  const { lines, warn, pass } = setUp();
+  for (let n = 0; n < 1_000; n += 1) warn('east');
+  warn('west');
+  expect(lines()).toEqual([line('east'), { ...line('west'), leftOut: 999 }]);
+  pass(MINUTE - 1);
+  warn('east');
+  expect(lines()).toEqual([]);
+  pass(1);
+  warn('east');
+  warn('west');
+  expect(lines()).toEqual([{ ...line('east'), leftOut: 1 }, line('west')]);
+});
+
+it('tells of a hundred causes a minute and counts the others', () => {
+  const { lines, warn, pass } = setUp();
+  for (let n = 0; n < 10_000; n += 1) warn(`zone-${String(n)}`);
+  expect(lines()).toHaveLength(100);
+  pass(MINUTE);
+  warn('zone-0');
+  expect(lines()).toEqual([{ ...line('zone-0'), leftOut: 9_900 }]);
+});
