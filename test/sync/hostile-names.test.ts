@@ -1,7 +1,10 @@
 // Peers without a name, or with one that no zone can have, are turned away.
 import { Metadata, status } from '@grpc/grpc-js';
-import { describe, expect, it } from 'vitest';
-import { globalService } from '../../src/kds/services.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { globalService, syncService } from '../../src/kds/services.ts';
+import { hashName } from '../../src/resource/hash-name.ts';
+import { decodeDeltaResponse, encodeDeltaRequest } from '../../src/wire/kds-messages.ts';
+import { firstRequest } from './first-request.ts';
 import { ending, open, serverUnderAttack, streams } from './server-under-attack.ts';
 
 describe('a server of hostile peers', () => {
@@ -57,5 +60,29 @@ describe('a server of hostile peers', () => {
       expect(status[code]).toBe('INVALID_ARGUMENT');
       expect(details).toContain(JSON.stringify(name));
     }
+  });
+
+  it.each([
+    ['east', 'west', ['cart']],
+    ['west', 'east', []],
+  ])('takes %s, which calls itself %s in its messages, for who its client-id says', async (zone, node, sees) => {
+    const key = { type: 'MeshService', mesh: 'default', name: hashName({ mesh: 'default', name: 'cart', zone: 'west' }) };
+    const labels = { 'kuma.io/zone': 'west', 'kuma.io/origin': 'zone', 'kuma.io/display-name': 'cart' };
+    const owner = { type: 'Zone', mesh: '', name: 'west' };
+    await server.store.write({ op: 'put', key: owner, labels: {}, spec: { enabled: true } });
+    await server.store.write({ op: 'put', key, labels, spec: {}, owner, syncVersion: 'v' });
+    const call = open(server.dial(), syncService.globalToZoneSync, zone);
+    const answer = new Promise<Buffer>((resolve) => call.once('data', resolve));
+    call.write(encodeDeltaRequest(firstRequest('MeshService', { node })));
+    const { resources } = decodeDeltaResponse(await answer);
+    expect(resources.map(({ name }) => name)).toEqual(sees.map(() => `${key.name}.default`));
+    call.end();
+    await ending(call);
+    const closed = (): (string | undefined)[] =>
+      server.logged.flatMap((line) => {
+        const { msg, zone: about } = JSON.parse(line) as { zone?: string; msg: string };
+        return msg === 'stream closed' ? [about] : [];
+      });
+    await vi.waitFor(() => expect(closed().at(-1)).toBe(zone));
   });
 });

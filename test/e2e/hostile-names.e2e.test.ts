@@ -1,0 +1,117 @@
+// Names that mean something to a path, to SQL, to JSON or to the wire are names like any other, from database to database.
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { hasMesh } from '../chaos/steady-writes.ts';
+import { hashName } from '../../src/resource/hash-name.ts';
+import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
+
+const NAMES = ['a.b', 'a/b', `"x'`, '..', '50%_\\', 'default.', '$1; --', ' ', 'ü\u2028'];
+
+/** A type, where it is written, and the name of its copy on the other side; secrets travel under their own (kds-wire 3). */
+type Case = {
+  readonly type: string;
+  readonly mesh: string;
+  readonly from: 'global' | 'east';
+  readonly nameOfCopy: (name: string) => string;
+  readonly specOf: (n: number) => object;
+};
+
+const same = (name: string): string => name;
+const cases: readonly Case[] = [
+  { type: 'Secret', mesh: 'default', from: 'global', nameOfCopy: same, specOf: secret },
+  { type: 'GlobalSecret', mesh: '', from: 'global', nameOfCopy: same, specOf: secret },
+  ...[
+    { type: 'MeshTimeout', from: 'global' as const, zone: undefined },
+    { type: 'Workload', from: 'east' as const, zone: 'east' },
+  ].map(({ type, from, zone }) => ({
+    ...{ type, mesh: 'default', from, specOf: (n: number) => ({ n }) },
+    nameOfCopy: (name: string) => hashName({ mesh: 'default', name, zone }),
+  })),
+];
+
+function secret(n: number): object {
+  return { data: Buffer.from(String(n)).toString('base64') };
+}
+
+describe.each(cases)('a $type', ({ type, mesh, from, nameOfCopy, specOf }) => {
+  let fleet: Fleet;
+  let here: ControlPlane;
+  let there: ControlPlane;
+  const written = new Map<string, number>();
+
+  beforeAll(async () => {
+    fleet = await theFleet();
+    const east = fleet.zones[0] as ControlPlane;
+    [here, there] = from === 'global' ? [fleet.global, east] : [east, fleet.global];
+  });
+
+  async function write(name: string, n: number): Promise<void> {
+    written.set(name, n);
+    await here.psql.query(
+      `insert into resources (type, mesh, name, version, spec) values ($1, $2, $3, 0, $4)
+       on conflict (name, mesh, type) do update set spec = excluded.spec`,
+      [type, mesh, name, JSON.stringify(specOf(n))],
+    );
+  }
+
+  async function remove(name: string): Promise<void> {
+    written.delete(name);
+    await here.psql.query(`delete from resources where type = $1 and mesh = $2 and name = $3`, [type, mesh, name]);
+  }
+
+  /** The copies, by the name of the original that each must be of. */
+  async function copies(): Promise<Record<string, unknown>> {
+    const nameOf = new Map(NAMES.map((name) => [nameOfCopy(name), name]));
+    const rows = [...(await there.rows(type))].filter(([name, row]) => nameOf.has(name) && row.mesh === mesh);
+    return Object.fromEntries(rows.map(([name, { spec }]) => [nameOf.get(name) ?? '', spec]));
+  }
+
+  async function expectCopies(): Promise<void> {
+    const expected = Object.fromEntries([...written].map(([name, n]) => [name, specOf(n)]));
+    await expect.poll(copies, WAIT).toEqual(expected);
+  }
+
+  it('of any name is created, changed and removed on the other side', async () => {
+    for (const name of NAMES) await write(name, 1);
+    await expectCopies();
+    for (const name of NAMES) await write(name, 2);
+    await expectCopies();
+    for (const name of NAMES) {
+      await remove(name);
+      await expectCopies();
+    }
+  });
+
+  it('of any name is resumed: what changed meanwhile is written, what went is removed, the rest is left alone', async () => {
+    for (const name of NAMES) await write(name, 3);
+    await expectCopies();
+    const kept = NAMES.filter((_, index) => index % 3 === 2);
+    const versions = async (): Promise<unknown> => {
+      const query = `select name, version from resources where type = $1 and name = any($2) order by name`;
+      return (await there.psql.query(query, [type, kept.map(nameOfCopy)])).rows;
+    };
+    const before = await versions();
+    const east = fleet.zones[0] as ControlPlane;
+    await east.end('SIGKILL');
+    for (const [index, name] of NAMES.entries())
+      if (index % 3 === 0) await write(name, 4);
+      else if (index % 3 === 1) await remove(name);
+    east.start();
+    await expectCopies();
+    expect(await versions()).toEqual(before);
+    for (const name of NAMES) await remove(name);
+    await expectCopies();
+  });
+});
+
+let started: Promise<Fleet> | undefined;
+
+/** One for all types. */
+function theFleet(): Promise<Fleet> {
+  started ??= startFleet(inject('postgresUrl'), ['east'], { isQuiet: true }).then(async (fleet) => {
+    for (const zone of fleet.zones) await vi.waitFor(async () => expect(await hasMesh(zone)).toBe(true), WAIT);
+    return fleet;
+  });
+  return started;
+}
+
+afterAll(async () => (await started)?.stop());
