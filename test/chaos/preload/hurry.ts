@@ -1,0 +1,24 @@
+// Loaded into a process under test (`node --import`): its wall clock runs HURRY times as fast as the machine's from its start on,
+// and what it sleeps is that much shorter, so that what it does every few minutes is seen in seconds.
+import { syncBuiltinESMExports } from 'node:module';
+import timers from 'node:timers/promises';
+
+const hurry = Number(process.env['HURRY']);
+const RealDate = Date;
+const began = RealDate.now();
+const sleep = timers.setTimeout;
+
+class HurriedDate extends RealDate {
+  constructor(...args: [] | [number | string | Date]) {
+    if (args.length === 0) super(HurriedDate.now());
+    else super(...(args as [number]));
+  }
+
+  static override now(): number {
+    return began + (RealDate.now() - began) * hurry;
+  }
+}
+
+globalThis.Date = HurriedDate as DateConstructor;
+timers.setTimeout = ((ms: number, ...rest: [unknown?, object?]) => sleep(ms / hurry, ...rest)) as typeof sleep;
+syncBuiltinESMExports();
