@@ -93,14 +93,17 @@ class Reader {
 export class ChangeFeed {
   readonly #database: Database;
   readonly #log: Logger;
+  readonly #netMs: number;
   readonly #readers = new Set<Reader>();
   readonly #stop = new AbortController();
   #running: Promise<unknown> | null = null;
   #isListening = false;
 
-  constructor(database: Database, log: Logger) {
+  /** @param netMs milliseconds from one look at all rows to the next */
+  constructor(database: Database, log: Logger, netMs = NET_MS) {
     this.#database = database;
     this.#log = log;
+    this.#netMs = netMs;
   }
 
   async *changes(signal: AbortSignal): AsyncGenerator<StoreChange> {
@@ -149,7 +152,7 @@ export class ChangeFeed {
     const { signal } = this.#stop;
     let before: ReadonlyMap<string, string> | null = null;
     while (!signal.aborted) {
-      await delay(NET_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      await delay(this.#netMs, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted) return;
       try {
         const now = await digests(this.#database);

@@ -166,6 +166,27 @@ describe('a global and two zones', () => {
       await expect.poll(async () => (await zone.rows('MeshTimeout')).get(name)?.spec, WAIT).toEqual({ n: 999 });
   });
 
+  it('follows a table that somebody empties, on either side (engine 8)', async () => {
+    await east.psql.query(
+      `insert into resources (name, mesh, type, version, spec) values ('kept-in-east', 'shop', 'Workload', 0, '{"a":1}')`,
+    );
+    const ofEast = hashName({ mesh: 'shop', name: 'kept-in-east', zone: 'east' });
+    const isOnGlobal = async (): Promise<boolean> => (await global.rows('Workload')).has(ofEast);
+    await expect.poll(isOnGlobal, WAIT).toBe(true);
+    for (const zone of [east, west]) expect((await zone.rows('MeshTimeout')).size).toBeGreaterThan(0);
+    await east.psql.query('truncate resources');
+    await expect.poll(isOnGlobal, WAIT).toBe(false);
+    // Without the id of the cluster it would be another global, which zones do not follow (engine 14).
+    await global.psql.query(`
+      begin;
+      create temp table kept on commit drop as select * from resources where type in ('Config', 'Zone', 'Mesh');
+      truncate resources;
+      insert into resources select * from kept;
+      commit`);
+    await expect.poll(async () => [...(await west.rows('MeshTimeout')).keys()], WAIT).toEqual([]);
+    expect((await west.rows('Mesh')).has('shop')).toBe(true);
+  });
+
   it('stops cleanly', async () => {
     expect(await west.end('SIGTERM')).toBe(0);
     await expect

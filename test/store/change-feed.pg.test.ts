@@ -1,0 +1,72 @@
+// What the feed tells of writes that no notification of ours speaks of by key: a table that is emptied, triggers that are off.
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { createLogger } from '../../src/base/log.ts';
+import { ChangeFeed } from '../../src/store/change-feed.ts';
+import { openDatabase, type Database } from '../../src/store/database.ts';
+import type { StoreChange } from '../../src/store/resource-store.ts';
+import { cloneDatabase } from '../support/postgres-database.ts';
+import { Psql } from '../support/psql.ts';
+
+const WAIT = { timeout: 20_000, interval: 10 };
+const log = createLogger('silent');
+const INSERT = `insert into resources (name, mesh, type, version, spec) values ('by-hand', 'default', $1, 0, '{}')`;
+
+describe('the change feed', () => {
+  let database: Database;
+  let psql: Psql;
+  let feed: ChangeFeed;
+  let seen: StoreChange[];
+  let reading: Promise<void>;
+  const stop = { now: () => undefined as void };
+
+  beforeEach(async () => {
+    const config = await cloneDatabase(inject('postgresUrl'));
+    database = await openDatabase(config, log);
+    const { host, port, user, password, dbName } = config;
+    psql = new Psql({ host, port, user, password, database: dbName });
+    await psql.connect();
+    seen = [];
+  });
+
+  afterEach(async () => {
+    stop.now();
+    await reading;
+    await feed.close();
+    await psql.end();
+    await database.close();
+  });
+
+  function follow(netMs?: number): void {
+    const signal = new AbortController();
+    stop.now = () => signal.abort();
+    feed = new ChangeFeed(database, log, netMs);
+    reading = (async () => {
+      for await (const change of feed.changes(signal.signal)) seen.push(change);
+    })();
+  }
+
+  const alls = (): number => seen.filter(({ kind }) => kind === 'all').length;
+
+  it('says that all may be other when somebody truncates the table (engine 8)', async () => {
+    await psql.query(INSERT, ['MeshTimeout']);
+    follow();
+    await expect.poll(alls, WAIT).toBe(1);
+    await psql.query('truncate resources');
+    await expect.poll(() => seen, WAIT).toEqual([{ kind: 'all' }, { kind: 'all' }]);
+  });
+
+  it.each([
+    ['makes', INSERT, []],
+    ['changes', `update resources set spec = '{"a":1}' where type = $1`, ['MeshTimeout']],
+    ['removes', `delete from resources where type = $1`, ['MeshTimeout']],
+    ['renames', `update resources set name = 'renamed' where type = $1`, ['MeshTimeout']],
+  ])('finds by itself the type of a row that somebody %s while the triggers are off (engine 9)', async (_, statement, before) => {
+    for (const type of [...before, 'MeshRetry']) await psql.query(INSERT, [type]);
+    await psql.query('alter table resources disable trigger user');
+    follow(20);
+    // One for the connection, one for the first look, which has nothing to compare with.
+    await expect.poll(alls, WAIT).toBe(2);
+    await psql.query(statement, ['MeshTimeout']);
+    await expect.poll(() => seen.slice(2), WAIT).toEqual([{ kind: 'type', type: 'MeshTimeout' }]);
+  });
+});
