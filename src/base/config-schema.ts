@@ -157,6 +157,7 @@ export const configSchema = z.strictObject({
         maxMsgSize: z.int().min(65_536).default(10_485_760),
         labels,
         zoneInsightFlushInterval: duration('10s'),
+        zoneHealthCheck: section({ pollInterval: duration('0s'), timeout: duration('0s'), closeStaleConn: flag(false) }),
         auth: section({
           type: z
             .enum(['zoneToken', 'none'], 'must be zoneToken, or none for Kuma zones, which send no token')
@@ -226,7 +227,6 @@ export const kumaOnlyKeys: readonly string[] = [
   'multizone.global.kds.tlsCipherSuites',
   'multizone.global.kds.tlsMaxVersion',
   'multizone.global.kds.tracing',
-  'multizone.global.kds.zoneHealthCheck',
   'multizone.zone.kds.eventBasedWatchdog',
   'multizone.zone.kds.logPayloads',
   'multizone.zone.kds.msgSendTimeout',

@@ -60,6 +60,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegi
     tls,
     admit: admitZones(host),
     maxMessageBytes: kds.maxMsgSize,
+    health: kds.zoneHealthCheck,
     node: { version: productVersion, instanceId: host.instanceId, config: '' },
     changelog,
     zones,

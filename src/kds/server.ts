@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import {
-  Metadata,
   Server,
   ServerCredentials,
+  type Metadata,
   type ServerDuplexStream,
   type ServerUnaryCall,
   type UntypedServiceImplementation,
@@ -15,6 +15,7 @@ import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckResponse } from '../wire/kds-messages.ts';
 import type { AdminKind, AdminStreams } from './admin-streams.ts';
+import { callerOf, ownFeatures, type Caller } from './caller.ts';
 import type { Changelog } from './changelog.ts';
 import { feature } from './features.ts';
 import { FirstStates } from './first-states.ts';
@@ -29,7 +30,8 @@ import { globalService, syncService } from './services.ts';
 import { consume, serve } from './session.ts';
 import { SharedMessages } from './shared-messages.ts';
 import { SparseLog } from './sparse-log.ts';
-import { statusOf } from './status.ts';
+import { NO_HEALTH_POLICY, StaleStreams, type HealthPolicy } from './stale-streams.ts';
+import { missingName, noZone, statusOf } from './status.ts';
 import { admitAll, type AdmitZone } from './zone-admission.ts';
 import type { ZoneRegistry } from './zone-registry.ts';
 
@@ -38,11 +40,9 @@ type Call = ServerDuplexStream<Buffer, Buffer>;
 /** Characters of what a caller calls itself that are logged. */
 const LONGEST_NAME = 100;
 
-/** The caller of a stream, from its headers (kds-wire 2.1). */
-type Caller = { readonly zone: string; readonly features: readonly string[]; readonly authorization: readonly string[] };
-
 /** A stream that is open. */
 type Stream = Caller & {
+  readonly kind: StreamKind;
   readonly call: Call;
   readonly streamId: string;
   readonly log: Logger;
@@ -58,6 +58,8 @@ export type KdsServerOptions = {
   /** Asked at every call; left out, whoever comes is let in. */
   readonly admit?: AdmitZone;
   readonly maxMessageBytes: number;
+  /** Left out, silence is no reason to end a stream. */
+  readonly health?: HealthPolicy;
   readonly node: OwnNode;
   readonly changelog: Changelog;
   readonly zones: ZoneRegistry;
@@ -79,12 +81,15 @@ export class KdsServer {
   readonly #tls: ReplaceableCredentials | null;
   readonly #admit: AdmitZone;
   readonly #refusals: SparseLog;
+  readonly #stale: StaleStreams;
 
   constructor(options: KdsServerOptions) {
     this.#options = options;
     this.#tls = options.tls === null ? null : new ReplaceableCredentials(options.tls);
     this.#admit = options.admit ?? admitAll;
     this.#refusals = new SparseLog(options.log, () => performance.now());
+    const { health = NO_HEALTH_POLICY } = options;
+    this.#stale = new StaleStreams(health, this.#streams, () => performance.now());
     this.#server = new Server({
       'grpc.max_receive_message_length': options.maxMessageBytes,
       'grpc.max_send_message_length': options.maxMessageBytes,
@@ -104,7 +109,7 @@ export class KdsServer {
       streamClusters: this.#stream('clusters', (stream) => this.#admin(stream, 'clusters')),
       healthCheck: (call: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) => {
         this.#answerHealthCheck(call).then(
-          () => answer(null, encodeHealthCheckResponse({ intervalMs: 0 })),
+          () => answer(null, encodeHealthCheckResponse({ intervalMs: health.pollInterval })),
           (error: unknown) => {
             this.#tellRefused(call.metadata, 'healthCheck', error);
             answer(statusOf(error));
@@ -142,6 +147,7 @@ export class KdsServer {
   /** Ends every stream with Unavailable, so that zones try another replica, and closes the port. */
   async close(): Promise<void> {
     this.#stopWatching();
+    this.#stale.close();
     const stops = new MeridianError('unavailable', 'stream unavailable: this control plane stops');
     for (const stream of this.#streams) stream.end(stops);
     await new Promise<void>((resolve) => {
@@ -168,7 +174,7 @@ export class KdsServer {
         caller = callerOf(call.metadata);
       } catch (error) {
         this.#tellRefused(call.metadata, kind, error);
-        call.emit('error', statusOf(error));
+        call.emit('error', missingName(kind, error));
         return;
       }
       const { zone: peer, authorization } = caller;
@@ -180,7 +186,7 @@ export class KdsServer {
         ended = error;
         if (!call.destroyed && !call.cancelled) call.emit('error', statusOf(error));
       };
-      const stream: Stream = { ...caller, call, streamId, log, end };
+      const stream: Stream = { ...caller, kind, call, streamId, log, end };
       this.#streams.add(stream);
       call.on('error', () => undefined);
       let isOpen = false;
@@ -190,9 +196,12 @@ export class KdsServer {
           const pass = await this.#admit(authorization, peer);
           if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
           unwatch = pass.watch((reason) => end(new MeridianError('forbidden', reason)));
-          await zones.ensure(peer);
+          await zones.ensure(peer).catch((error: unknown) => {
+            throw noZone(error);
+          });
           if (ended !== null) return messageOf(ended);
           isOpen = true;
+          this.#stale.opened(stream);
           const authorized = authorization.length === 1;
           observe({ kind: 'opened', peer, streamId, stream: kind, authorized, tokenExpiresAt: pass.expiresAt });
           call.sendMetadata(ownFeatures());
@@ -233,6 +242,7 @@ export class KdsServer {
     if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
     // Nothing is kept of a name that cannot be a zone.
     await zones.ensure(zone);
+    this.#stale.heard(zone);
     observe({ kind: 'healthCheck', peer: zone });
     call.sendMetadata(ownFeatures());
   }
@@ -287,24 +297,4 @@ export class KdsServer {
     });
     await consume(call as unknown as Duplex, receiver);
   }
-}
-
-/** Global announces itself before any message (engine 1). */
-function ownFeatures(): Metadata {
-  const metadata = new Metadata();
-  metadata.set('features', feature.meridian);
-  return metadata;
-}
-
-/** Node's HTTP/2 hands repeated headers over joined with commas: split them (kds-wire, trap 4). */
-function callerOf(metadata: Metadata): Caller {
-  const zone = metadata.get('client-id')[0]?.toString();
-  if (zone === undefined || zone === '') throw new MeridianError('invalid', '"client-id" is not present in metadata');
-  const features = metadata.get('features').flatMap((value) =>
-    value
-      .toString()
-      .split(',')
-      .map((name) => name.trim()),
-  );
-  return { zone, features, authorization: metadata.get('authorization').map((value) => value.toString()) };
 }

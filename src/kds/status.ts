@@ -1,6 +1,7 @@
 // Failures as gRPC statuses; the one place that maps the catalogue (kds-wire 2.6).
 import { status as code } from '@grpc/grpc-js';
 import { MeridianError, messageOf } from '../base/errors.ts';
+import type { StreamKind } from './observer.ts';
 
 /** A status travels in headers, which a peer may limit to 8 KiB. */
 const LONGEST_DETAILS = 1_000;
@@ -8,8 +9,38 @@ const LONGEST_DETAILS = 1_000;
 /** An Error, so that whoever reads the stream can say why it ended. */
 export type StatusError = Error & { readonly code: code; readonly details: string };
 
+/** One that has its status already: Kuma has another than the catalogue would. */
+class StatusFailure extends Error {
+  readonly code: code;
+  readonly details: string;
+
+  constructor(status: code, details: string) {
+    super(details);
+    this.code = status;
+    this.details = details;
+  }
+}
+
+/** Of a stream that this side ends without a fault (kds-wire 2.6). */
+export function canceled(details: string): StatusError {
+  return new StatusFailure(code.CANCELLED, details);
+}
+
+/** Of a stream without `client-id` (kds-wire 2.1). */
+export function missingName(kind: StreamKind, error: unknown): StatusError {
+  const { code: usual, details } = statusOf(error);
+  return new StatusFailure(kind === 'globalToZone' || kind === 'zoneToGlobal' ? code.UNKNOWN : usual, details);
+}
+
+/** Of a stream under a name that no zone can have (kds-wire 2.6); what is the store's fault stays that. */
+export function noZone(error: unknown): unknown {
+  if (!(error instanceof MeridianError) || error.code !== 'invalid') return error;
+  return new StatusFailure(code.INTERNAL, `stream failed: ${messageOf(error)}`);
+}
+
 /** Status code and sentence with which a stream ends. */
 export function statusOf(error: unknown): StatusError {
+  if (error instanceof StatusFailure) return error;
   const details = messageOf(error).slice(0, LONGEST_DETAILS).toWellFormed();
   return Object.assign(new Error(details), { code: codeOf(error), details });
 }

@@ -5,14 +5,15 @@ import { globalService, syncService } from '../../src/kds/services.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { decodeDeltaResponse, encodeDeltaRequest } from '../../src/wire/kds-messages.ts';
 import { firstRequest } from './first-request.ts';
-import { ending, open, serverUnderAttack, streams } from './server-under-attack.ts';
+import { ending, open, serverUnderAttack, streams, sync } from './server-under-attack.ts';
 
 describe('a server of hostile peers', () => {
   const server = serverUnderAttack();
 
-  it.each(streams)('ends %s with INVALID_ARGUMENT when client-id is missing', async (_, method) => {
+  it.each(streams)('ends %s as Kuma does when client-id is missing (kds-wire 2.1)', async (name, method) => {
     const { code, details } = await ending(open(server.dial(), method, undefined));
-    expect([status[code], details]).toEqual(['INVALID_ARGUMENT', '"client-id" is not present in metadata']);
+    const expected = sync.some(([other]) => other === name) ? 'UNKNOWN' : 'INVALID_ARGUMENT';
+    expect([status[code], details]).toEqual([expected, '"client-id" is not present in metadata']);
   });
 
   it('answers a health check without client-id with INVALID_ARGUMENT', async () => {
@@ -57,7 +58,7 @@ describe('a server of hostile peers', () => {
     const client = server.dial();
     for (const [, method] of streams) {
       const { code, details } = await ending(open(client, method, name));
-      expect(status[code]).toBe('INVALID_ARGUMENT');
+      expect(status[code]).toBe('INTERNAL');
       expect(details).toContain(JSON.stringify(name));
     }
   });

@@ -12,6 +12,7 @@ import type { SyncObserver } from '../../src/kds/observer.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { KdsServer } from '../../src/kds/server.ts';
 import { globalService, syncService } from '../../src/kds/services.ts';
+import { NO_HEALTH_POLICY, type HealthPolicy } from '../../src/kds/stale-streams.ts';
 import { createSyncMetrics } from '../../src/kds/sync-metrics.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { validateResource } from '../../src/resource/validate-spec.ts';
@@ -33,8 +34,8 @@ export const streams = [...sync, ...Object.entries(globalService).filter(([name]
 export type Call = ClientDuplexStream<Buffer, Buffer>;
 
 /** A server for the tests of the block in which it is called; it starts before them and is looked at after each. */
-export function serverUnderAttack(): ServerUnderAttack {
-  const server = new ServerUnderAttack();
+export function serverUnderAttack(health: HealthPolicy = NO_HEALTH_POLICY): ServerUnderAttack {
+  const server = new ServerUnderAttack(health);
   beforeAll(async () => server.start());
   afterEach(async () => server.expectToServe());
   afterAll(async () => server.close());
@@ -57,6 +58,11 @@ class ServerUnderAttack {
   readonly #clients: Client[] = [];
   readonly #running: Promise<void>[] = [];
   #server: KdsServer | undefined;
+  readonly #health: HealthPolicy;
+
+  constructor(health: HealthPolicy) {
+    this.#health = health;
+  }
 
   async start(): Promise<void> {
     const { store, healthChecks, observers } = this;
@@ -72,6 +78,7 @@ class ServerUnderAttack {
       port: 0,
       tls: null,
       maxMessageBytes: 10 * 1024 * 1024,
+      health: this.#health,
       node: { version: '0', instanceId: 'global-1', config: '' },
       changelog,
       zones,

@@ -1,0 +1,81 @@
+// Which streams end because their zone is silent, or a newer one replaces them.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { feature } from './features.ts';
+import { StaleStreams, type HealthPolicy, type WatchedStream } from './stale-streams.ts';
+
+const POLL = 1_000;
+const TIMEOUT = 5_000;
+
+describe('streams', () => {
+  let open: Set<WatchedStream>;
+  let ended: string[];
+  let stale: StaleStreams;
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    open = new Set();
+    ended = [];
+  });
+
+  afterEach(() => {
+    stale.close();
+    expect(vi.getTimerCount()).toBe(0);
+    vi.useRealTimers();
+  });
+
+  function start(policy: Partial<HealthPolicy>): void {
+    const whole = { pollInterval: 0, timeout: 0, closeStaleConn: false, ...policy };
+    stale = new StaleStreams(whole, open, () => performance.now());
+  }
+
+  function add(zone: string, kind: WatchedStream['kind'], features: string[] = [feature.zonePingHealth]): void {
+    const stream: WatchedStream = {
+      ...{ zone, kind, features },
+      end: ({ message }) => {
+        open.delete(stream);
+        ended.push(`${zone} ${kind}: ${message}`);
+      },
+    };
+    open.add(stream);
+    stale.opened(stream);
+  }
+
+  it('of a zone that checks its health no more end after the timeout, those of others stay', () => {
+    start({ pollInterval: POLL, timeout: TIMEOUT });
+    for (const zone of ['silent', 'heard']) add(zone, 'globalToZone');
+    add('old', 'globalToZone', []);
+    for (let time = 0; time < 2 * TIMEOUT; time += POLL) {
+      vi.advanceTimersByTime(POLL);
+      stale.heard('heard');
+      if (time < TIMEOUT - POLL) expect(ended).toEqual([]);
+    }
+    expect(ended).toEqual(['silent globalToZone: stream canceled - zone hc failed']);
+  });
+
+  it('that are opened count as a sign of life', () => {
+    start({ pollInterval: POLL, timeout: TIMEOUT });
+    add('east', 'globalToZone');
+    vi.advanceTimersByTime(TIMEOUT - POLL);
+    add('east', 'stats');
+    vi.advanceTimersByTime(TIMEOUT - POLL);
+    expect(ended).toEqual([]);
+  });
+
+  it.each<Partial<HealthPolicy>>([{ pollInterval: POLL }, { timeout: TIMEOUT }, {}])('stay for ever with %j', (policy) => {
+    start(policy);
+    add('east', 'globalToZone');
+    add('east', 'globalToZone');
+    vi.advanceTimersByTime(100 * TIMEOUT);
+    expect(ended).toEqual([]);
+  });
+
+  it('are replaced by newer ones of their zone and kind where that is wanted', () => {
+    start({ closeStaleConn: true });
+    add('east', 'globalToZone');
+    add('east', 'stats');
+    add('west', 'globalToZone');
+    expect(ended).toEqual([]);
+    add('east', 'globalToZone');
+    expect(ended).toEqual(['east globalToZone: stream canceled - stream stopped']);
+  });
+});

@@ -1,0 +1,69 @@
+// Streams of zones that are most likely gone: of a zone that checks its health no more, and those that a newer one of the same kind
+// replaces (`zoneHealthCheck`, kds-wire 2.5). Off unless configured: dead connections are found by pings of the transport.
+import type { Caller } from './caller.ts';
+import { feature } from './features.ts';
+import type { StreamKind } from './observer.ts';
+import { canceled } from './status.ts';
+
+export type HealthPolicy = {
+  /** Milliseconds between two looks, and between the checks that zones are asked for; 0 asks for none. */
+  readonly pollInterval: number;
+  /** Milliseconds after which a zone that said nothing counts as gone; 0 is never. */
+  readonly timeout: number;
+  /** A stream ends an older one of its zone and kind. */
+  readonly closeStaleConn: boolean;
+};
+
+export const NO_HEALTH_POLICY: HealthPolicy = { pollInterval: 0, timeout: 0, closeStaleConn: false };
+
+export type WatchedStream = Pick<Caller, 'zone' | 'features'> & {
+  readonly kind: StreamKind;
+  readonly end: (error: Error) => void;
+};
+
+export class StaleStreams {
+  readonly #policy: HealthPolicy;
+  readonly #streams: ReadonlySet<WatchedStream>;
+  readonly #now: () => number;
+  /** When a zone that has streams was heard last. */
+  readonly #heard = new Map<string, number>();
+  readonly #timer: NodeJS.Timeout | undefined;
+
+  /** @param streams those that are open @param now milliseconds, of a clock that never goes back */
+  constructor(policy: HealthPolicy, streams: ReadonlySet<WatchedStream>, now: () => number) {
+    this.#policy = policy;
+    this.#streams = streams;
+    this.#now = now;
+    if (this.#isWatching) this.#timer = setInterval(() => this.#endSilent(), policy.pollInterval).unref();
+  }
+
+  /** The zone checked its health. */
+  heard(zone: string): void {
+    if (this.#isWatching) this.#heard.set(zone, this.#now());
+  }
+
+  opened(stream: WatchedStream): void {
+    this.heard(stream.zone);
+    if (!this.#policy.closeStaleConn) return;
+    for (const other of this.#streams)
+      if (other !== stream && other.zone === stream.zone && other.kind === stream.kind)
+        other.end(canceled('stream canceled - stream stopped'));
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  get #isWatching(): boolean {
+    return this.#policy.pollInterval > 0 && this.#policy.timeout > 0;
+  }
+
+  #endSilent(): void {
+    const latest = this.#now() - this.#policy.timeout;
+    const open = new Set([...this.#streams].map(({ zone }) => zone));
+    for (const [zone, at] of this.#heard) if (!open.has(zone) && at < latest) this.#heard.delete(zone);
+    for (const { zone, features, end } of this.#streams)
+      if (features.includes(feature.zonePingHealth) && (this.#heard.get(zone) ?? 0) < latest)
+        end(canceled('stream canceled - zone hc failed'));
+  }
+}
