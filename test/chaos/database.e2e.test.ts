@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
-import { hasMesh } from './steady-writes.ts';
+import { expectEqualStores } from './compare-stores.ts';
+import { hasMesh, putService, putTimeout } from './steady-writes.ts';
 import { writeDuring } from './write-during.ts';
 
 const TERMINATIONS = 60;
@@ -79,6 +80,11 @@ describe('a database that fails', () => {
       await terminateAgainAndAgain(process, TERMINATIONS / 2);
       await expect.poll(() => process.answers(), { ...WAIT, message: `start ${String(start)} of ${side}` }).toBe(true);
       process.assertRunning(side);
+      // What is written right after a start that was disturbed arrives like everything else.
+      const name = `${side.replace(' ', '-')}-start-${String(start)}`;
+      await expect.poll(() => putTimeout(global, name, 1), WAIT).toBeLessThan(300);
+      await expect.poll(() => putService(east, name, 80), WAIT).toBeLessThan(300);
+      await expectEqualStores(fleet, `start ${String(start)} of ${side}`);
     }
   });
 
