@@ -1,8 +1,8 @@
-// A zone that comes back gets the difference and no more: the bytes on its link are counted.
+// A connection that is made anew carries the difference and no more, in both directions: the bytes on the link are counted.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 import { expectEqualStores } from './compare-stores.ts';
-import { hasMesh, putTimeout } from './steady-writes.ts';
+import { hasMesh, putService, putTimeout } from './steady-writes.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
 const ROWS = 5_000;
@@ -11,12 +11,43 @@ const CHANGES = 3;
 const FULL_BYTES = 500_000;
 /** and the difference, with one empty answer for each type and the frames of HTTP/2, less than this. */
 const DIFFERENCE_BYTES = 30_000;
+/** A zone subscribes to each type with its configuration: that comes on top of what it sends. */
+const SUBSCRIPTION_BYTES = 100_000;
 
-describe('a zone that comes back', () => {
+describe('a connection that is made anew', () => {
   const started = new AsyncDisposableStack();
   let fleet: Fleet;
   let east: ControlPlane;
   let link: TcpProxy;
+
+  const insert = (side: ControlPlane, type: string): Promise<unknown> =>
+    side.psql.query(
+      `insert into resources (name, mesh, type, version, spec)
+       select 'row-' || n, 'default', $1, 0, json_build_object('ports', json_build_array(json_build_object('port', n)))::text
+       from generate_series(1, $2::int) n`,
+      [type, ROWS],
+    );
+  const remove = (side: ControlPlane, type: string): Promise<unknown> =>
+    side.psql.query(`delete from resources where type = $1 and sync_version is null`, [type]);
+
+  /** Bytes from one side to the other while the killed process comes back, some rows having changed meanwhile. */
+  async function bytesOfReturn(killed: ControlPlane, writer: ControlPlane, type: string): Promise<{ down: number; up: number }> {
+    await killed.end('SIGKILL');
+    for (let n = 1; n <= CHANGES; n += 1)
+      await writer.psql.query(`update resources set spec = $1 where name = $2 and type = $3 and sync_version is null`, [
+        JSON.stringify({ ports: [{ port: n }], of: killed.command }),
+        `row-${String(n)}`,
+        type,
+      ]);
+    const before = { down: link.delivered, up: link.sent };
+    killed.start();
+    await vi.waitFor(async () => expect(await killed.answers()).toBe(true), WAIT);
+    const name = `after-${killed.command}-${type.toLowerCase()}`;
+    expect(await putTimeout(fleet.global, name, 1)).toBe(201);
+    expect(await putService(east, name, 80)).toBe(201);
+    await expectEqualStores(fleet);
+    return { down: link.delivered - before.down, up: link.sent - before.up };
+  }
 
   beforeAll(async () => {
     link = await TcpProxy.start();
@@ -29,32 +60,42 @@ describe('a zone that comes back', () => {
     started.defer(fleet.stop);
     [east] = fleet.zones as [ControlPlane];
     await vi.waitFor(async () => expect(await hasMesh(east)).toBe(true), WAIT);
-    await fleet.global.psql.query(
-      `insert into resources (name, mesh, type, version, spec)
-       select 'row-' || n, 'default', 'MeshTimeout', 0, json_build_object('n', n)::text from generate_series(1, ${String(ROWS)}) n`,
-    );
-    await expectEqualStores(fleet);
   });
 
   afterAll(() => started.disposeAsync());
 
-  it.each([
+  const sides = [
     ['the zone', () => east],
     ['global', () => fleet.global],
-  ])('after kill -9 of %s gets only what changed meanwhile', async (_, killedOf) => {
-    const killed = killedOf();
-    expect(link.delivered, 'the first state').toBeGreaterThan(FULL_BYTES);
-    await killed.end('SIGKILL');
-    for (let n = 1; n <= CHANGES; n += 1)
-      await fleet.global.psql.query(`update resources set spec = $1 where name = $2`, [
-        JSON.stringify({ of: killed.command }),
-        `row-${String(n)}`,
-      ]);
-    const before = link.delivered;
-    killed.start();
-    await vi.waitFor(async () => expect(await killed.answers()).toBe(true), WAIT);
-    expect(await putTimeout(fleet.global, `after-${killed.command}`, 1)).toBe(201);
-    await expectEqualStores(fleet);
-    expect(link.delivered - before).toBeLessThan(DIFFERENCE_BYTES);
+  ] as const;
+
+  describe('a zone that holds much of global', () => {
+    beforeAll(async () => {
+      await insert(fleet.global, 'MeshTimeout');
+      await expectEqualStores(fleet);
+      expect(link.delivered, 'the first state').toBeGreaterThan(FULL_BYTES);
+    });
+
+    it.each(sides)('after kill -9 of %s gets only what changed meanwhile', async (_, killedOf) => {
+      const { down } = await bytesOfReturn(killedOf(), fleet.global, 'MeshTimeout');
+      expect(down).toBeLessThan(DIFFERENCE_BYTES);
+    });
+  });
+
+  // The peer is told the versions of what it sent before: so the other direction is counted without the rows of global.
+  describe('a global that holds much of a zone', () => {
+    beforeAll(async () => {
+      await remove(fleet.global, 'MeshTimeout');
+      await expectEqualStores(fleet);
+      const before = link.sent;
+      await insert(east, 'MeshService');
+      await expectEqualStores(fleet);
+      expect(link.sent - before, 'the first state').toBeGreaterThan(FULL_BYTES);
+    });
+
+    it.each(sides)('after kill -9 of %s gets only what changed meanwhile', async (_, killedOf) => {
+      const { up } = await bytesOfReturn(killedOf(), east, 'MeshService');
+      expect(up).toBeLessThan(DIFFERENCE_BYTES + SUBSCRIPTION_BYTES);
+    });
   });
 });

@@ -24,6 +24,7 @@ export class TcpProxy {
   #isHole = false;
   #waiting = 0;
   #delivered = 0;
+  #sent = 0;
   #bytesPerSecond = Number.POSITIVE_INFINITY;
 
   private constructor(server: Server, target: number) {
@@ -54,6 +55,11 @@ export class TcpProxy {
   /** Bytes that came from the target and were handed on. */
   get delivered(): number {
     return this.#delivered;
+  }
+
+  /** Bytes that came for the target and were handed on. */
+  get sent(): number {
+    return this.#sent;
   }
 
   /** Bytes that wait in the proxy because the link is a black hole or held back. */
@@ -135,6 +141,7 @@ export class TcpProxy {
         await this.#passed(connection);
         this.#waiting -= piece.length;
         if (to === connection.near) this.#delivered += piece.length;
+        else this.#sent += piece.length;
         if (!to.write(piece)) await once(to, 'drain', { signal });
       }
     }
