@@ -9,6 +9,8 @@ import { expectEqualStores, writesOf } from './compare-stores.ts';
 import { hasMesh, putService, putTimeout } from './steady-writes.ts';
 
 const BATCH = 5_000;
+/** Written on global, and in a zone. */
+const [POLICY, SERVICE] = ['MeshTimeout', 'MeshService'] as const;
 /** A batch of that size is stored in a zone within about this time, in milliseconds: the range of the random moments. */
 const UNDER_WAY_MS = 600;
 /** How long global is away before it is started again, in milliseconds: no length may make zones wait longer for the next. */
@@ -39,20 +41,19 @@ describe('a process that is killed', () => {
   let east: ControlPlane;
   let west: ControlPlane;
 
-  const insert = (prefix: string): Promise<unknown> =>
-    global.psql.query(
+  const insert = (prefix: string, side = global, type: string = POLICY): Promise<unknown> =>
+    side.psql.query(
       `insert into resources (name, mesh, type, version, spec)
-       select $1 || '-' || n, 'default', 'MeshTimeout', 0, json_build_object('n', n, 'of', $1::text)::text
-       from generate_series(1, $2::int) n`,
-      [prefix, BATCH],
+       select $1 || '-' || n, 'default', $2, 0, json_build_object('n', n, 'of', $1::text)::text from generate_series(1, $3::int) n`,
+      [prefix, type, BATCH],
     );
-  const update = (prefix: string): Promise<unknown> =>
-    global.psql.query(
-      `update resources set spec = json_build_object('changed', name)::text where type = 'MeshTimeout' and name like $1 || '-%'`,
-      [prefix],
+  const update = (prefix: string, side = global, type: string = POLICY): Promise<unknown> =>
+    side.psql.query(
+      `update resources set spec = json_build_object('changed', name)::text where type = $2 and name like $1 || '-%'`,
+      [prefix, type],
     );
-  const remove = (prefix: string): Promise<unknown> =>
-    global.psql.query(`delete from resources where type = 'MeshTimeout' and name like $1 || '-%'`, [prefix]);
+  const remove = (prefix: string, side = global, type: string = POLICY): Promise<unknown> =>
+    side.psql.query(`delete from resources where type = $2 and name like $1 || '-%'`, [prefix, type]);
 
   /** Kills the processes at a random moment of the batch, and starts them again. */
   async function killDuring(batch: Promise<unknown>, ...killed: readonly ControlPlane[]): Promise<string> {
@@ -136,6 +137,22 @@ describe('a process that is killed', () => {
     await killDuring(batch, global);
     await expect.poll(() => global.answers(), WAIT).toBe(true);
     const about = await killDuring(batch, global);
+    await expectEqualStores(fleet, about);
+  });
+
+  it('may be the global that stores a batch of a zone', async () => {
+    const about = await killDuring(insert('up', east, SERVICE), global);
+    await expectEqualStores(fleet, about);
+  });
+
+  it('may be the zone whose changed batch global stores', async () => {
+    const about = await killDuring(update('up', east, SERVICE), east);
+    await expectEqualStores(fleet, about);
+  });
+
+  it('may be global and then the zone, while rows of the zone are removed and added', async () => {
+    const batch = remove('up', east, SERVICE).then(() => insert('up-again', east, SERVICE));
+    const about = await killDuring(batch, global, east);
     await expectEqualStores(fleet, about);
   });
 
