@@ -9,6 +9,8 @@ import { TcpProxy } from './tcp-proxy.ts';
 
 const CUTS = 20;
 const HOLE_MS = 3_000;
+/** A lost connection is noticed by a ping after 20 s and 15 s more without its answer; then comes a new one, on a busy machine. */
+const NOTICED = { ...WAIT, timeout: 20_000 + 15_000 + 10_000 };
 const SLOW_BYTES_PER_SECOND = 10_000;
 /** One change fills the slow link for about a second. */
 const PAD = 'x'.repeat(10_000);
@@ -25,6 +27,13 @@ describe('a link between a zone and global', () => {
 
   const isThere = (side: ControlPlane, type: string, name: string): Promise<boolean> =>
     side.rows(type).then((rows) => rows.has(name));
+
+  /** Streams of zones that global holds for open. */
+  async function openStreams(): Promise<number> {
+    const response = await fetch(`http://127.0.0.1:${global.env['MERIDIAN_DIAGNOSTICS_SERVER_PORT'] ?? ''}/metrics`);
+    const values = [...(await response.text()).matchAll(/^kds_delta_streams_active(?:\{.*\})? (\d+)$/gm)];
+    return values.reduce((sum, [, value]) => sum + Number(value), 0);
+  }
 
   /** Writes on both sides of the link, and removals, while `fault` runs; then all must be in step. */
   async function writeDuring(prefix: string, fault: () => Promise<void>): Promise<void> {
@@ -100,6 +109,30 @@ describe('a link between a zone and global', () => {
     });
     const after = await writesOf(east);
     expect([...before].filter(([key, written]) => after.get(key) !== written)).toEqual([]);
+  });
+
+  it('may lose a connection without a word to either end: pings find out, and a new one brings all', async () => {
+    await expectEqualStores(fleet);
+    const streams = await openStreams();
+    expect(streams).toBeGreaterThan(0);
+    const letGo = eastLink.holdBack();
+    try {
+      expect(await putTimeout(global, 'after-the-loss', 1)).toBe(201);
+      expect(await putService(east, 'after-the-loss', 80)).toBe(201);
+      const policy = hashName({ mesh: 'default', name: 'after-the-loss' });
+      const service = hashName({ mesh: 'default', name: 'after-the-loss', zone: 'east' });
+      await expect.poll(() => isThere(west, 'MeshTimeout', policy), WAIT).toBe(true);
+      expect(await isThere(east, 'MeshTimeout', policy)).toBe(false);
+      await expect.poll(() => isThere(east, 'MeshTimeout', policy), NOTICED).toBe(true);
+      await expect.poll(() => isThere(west, 'MeshService', service), WAIT).toBe(true);
+      await expectEqualStores(fleet);
+      // Global has let go of the lost one too.
+      await expect.poll(openStreams, WAIT).toBe(streams);
+    } finally {
+      letGo();
+    }
+    // What the lost connection held back changes nothing any more.
+    await expectEqualStores(fleet);
   });
 
   it('may deliver what was sent on a lost connection after what was sent on the next: the newer state stays', async () => {
