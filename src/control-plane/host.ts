@@ -2,6 +2,7 @@
 // The sides add their own components; each is supervised, and all have ended before the store closes.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { ApiOptions } from '../api/api-options.ts';
@@ -29,6 +30,9 @@ import { commonTasks, lead, type LeaderTask } from './lead.ts';
 import { serveApi, serveDiagnostics } from './serve-http.ts';
 import { aborted, supervise } from './supervise.ts';
 import { createTokens, type Tokens } from './tokens.ts';
+
+/** How long whoever asks for readiness waits for the database. */
+const ANSWER_MS = 5_000;
 
 export type Side = { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string; readonly hasGlobal: boolean };
 
@@ -168,9 +172,13 @@ async function clusterIdOf(store: ResourceStore): Promise<string> {
   return textOf(row?.spec['config']);
 }
 
+/** False too when nothing comes at all: a database that hangs leaves its clients without an answer and without an end. */
 async function answers(store: ResourceStore): Promise<boolean> {
-  return await store.ping().then(
+  const given = new AbortController();
+  const ping = store.ping().then(
     () => true,
     () => false,
   );
+  const silence = delay(ANSWER_MS, false, { signal: given.signal, ref: false }).catch(() => false);
+  return await Promise.race([ping, silence]).finally(() => given.abort());
 }

@@ -1,5 +1,5 @@
-// The PostgreSQL server itself fails, under either side: it crashes, moves, has no connection left or no room on its disk. The
-// process lives on, is not ready as long and says why; what was answered 2xx survives.
+// The PostgreSQL server itself fails, under either side: it crashes, hangs, moves, has no connection left or no room on its disk.
+// The process lives on, is not ready as long and says why; what was answered 2xx survives.
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
@@ -82,6 +82,20 @@ describe('a PostgreSQL server', () => {
       }
     });
     expect(process.lastWords()).toContain('the database does not answer');
+  });
+
+  // Its address swallows everything, as a machine that stands still does: no answer, no end, and new connections hang.
+  it.each(['global', 'east'])('may hang under %s', async (name) => {
+    const { process, site } = memberOf(name);
+    await writeDuring(fleet, `${name}-hangs`, async () => {
+      site.proxy.blackHole();
+      try {
+        await expect.poll(() => process.ready(), WAIT).toBe(503);
+      } finally {
+        site.proxy.resume();
+      }
+      await expect.poll(() => process.ready(), WAIT).toBe(200);
+    });
   });
 
   it.each(['global', 'east'])('may have no connection left for %s', async (name) => {
