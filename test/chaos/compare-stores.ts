@@ -1,44 +1,45 @@
-// The stores of a fleet row by row: what each must hold follows from what the others hold, without a look at the rule table.
-// What is written on global goes to every zone; what is written in a zone goes to global, and of some types to the other zones.
+// The stores of a fleet row by row: what each must hold follows from what the others hold. Which types and rows travel is asked of
+// the registry and the rules; how they are called, labelled and owned where they arrive is worked out here once more.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { expect, vi } from 'vitest';
+import {
+  audienceOf,
+  globalConsumes,
+  globalReceiveRules,
+  globalSendRules,
+  zoneConsumes,
+  zoneReceiveRules,
+  zoneSendRules,
+} from '../../src/kds/rules.ts';
+import { normalizeSpec } from '../../src/resource/codec.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
+import { typeOf, type TypeInfo } from '../../src/resource/type-registry.ts';
+import type { JsonObject, Labels, Resource, ResourceKey } from '../../src/resource/types.ts';
 import { WAIT, type ControlPlane } from '../support/control-plane.ts';
+import { makeRow } from '../support/make-row.ts';
 
 type Stores = { readonly global: ControlPlane; readonly zones: readonly ControlPlane[] };
+/** By type, mesh and name. */
+type Rows = ReadonlyMap<string, Resource>;
 
-type Labels = Readonly<Record<string, string>>;
-type Row = {
-  readonly type: string;
-  readonly mesh: string;
-  readonly name: string;
-  readonly labels: Labels;
-  readonly spec: unknown;
-  readonly status: unknown;
-  /** Came by KDS. */
-  readonly isSynced: boolean;
-};
-type Rows = ReadonlyMap<string, Row>;
-
-/** Written on global; the first is the policy that most tests write. */
-export const OF_GLOBAL: readonly string[] = [
-  ...['MeshTimeout', 'MeshHTTPRoute', 'MeshTCPRoute', 'MeshTLS', 'MeshLoadBalancingStrategy', 'MeshPassthrough'],
-  ...['MeshAccessLog', 'MeshTrace', 'MeshFaultInjection', 'MeshRateLimit', 'MeshTrafficPermission', 'MeshHealthCheck'],
-  ...['MeshCircuitBreaker', 'MeshRetry', 'MeshMetric', 'MeshProxyPatch', 'MeshExternalService', 'MeshMultiZoneService'],
-  ...['MeshIdentity', 'MeshTrust', 'MeshOpenTelemetryBackend'],
-];
-/** Written in a zone, for all. */
-const OF_ZONES_FOR_ALL: readonly string[] = ['MeshService', 'MeshZoneAddress'];
-/** Written in a zone, for global alone. */
-const OF_ZONES_FOR_GLOBAL: readonly string[] = ['Workload'];
-export const OF_ZONES: readonly string[] = [...OF_ZONES_FOR_ALL, ...OF_ZONES_FOR_GLOBAL];
-const TYPES = [...OF_GLOBAL, ...OF_ZONES];
+/** The policy that most tests write. */
+const POLICY = 'MeshTimeout';
+/** What may leave a store or come to one; the rows of all other types are nobody else's concern. */
+const TYPES = [...new Set([...zoneConsumes, ...globalConsumes].map(({ name }) => name))];
 /** Each zone keeps a status of its own on what came from elsewhere: addresses and hostnames. */
 const STATUS_OF_THE_ZONE: readonly string[] = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
 const OWN_STATUS = new Set(['vip', 'vips', 'addresses', 'hostnameGenerators', 'zoneEgress', 'meshServices', 'conditions']);
-const [POLICY = ''] = OF_GLOBAL;
-const [ORIGIN, ZONE, DISPLAY, SYNC] = ['kuma.io/origin', 'kuma.io/zone', 'kuma.io/display-name', 'kuma.io/kds-sync'] as const;
+/** Goes to zones as its public half, under the name of that. */
+const ZONE_SIGNING_KEY = 'zone-token-signing-key';
+/** Every row that came by KDS has a version of its own; here it counts that there is one. */
+const SYNCED = 'synced';
+const [ORIGIN, ZONE, DISPLAY, NAMESPACE] = [
+  'kuma.io/origin',
+  'kuma.io/zone',
+  'kuma.io/display-name',
+  'k8s.kuma.io/namespace',
+] as const;
 /** One look reads and hashes every row: less often than a look at one row. */
 const WAIT_FOR_ALL = { ...WAIT, interval: 200 };
 const MOST_SHOWN = 10;
@@ -58,15 +59,14 @@ export async function expectEqualStores(stores: Stores, about = ''): Promise<voi
 export async function differences({ global, zones }: Stores): Promise<string[]> {
   const onGlobal = await rowsOf(global);
   const wrong: string[] = [];
-  const expectedOnGlobal = new Map([...onGlobal].filter(([, row]) => !row.isSynced));
+  const names = zones.map(zoneName);
+  const expectedOnGlobal = new Map([...onGlobal].filter(([, row]) => !names.some((name) => isOfZone(name, row))));
   for (const zone of zones) {
     const name = zoneName(zone);
     const inZone = await rowsOf(zone);
-    const expected = new Map([...inZone].filter(([, row]) => !row.isSynced));
-    for (const row of [...expected.values()].filter(isSent))
-      put(expectedOnGlobal, travelled(row, { ...row.labels, [ORIGIN]: 'zone', [ZONE]: name }, row.status));
-    for (const row of onGlobal.values())
-      if (isSent(row) && isFor(name, row)) put(expected, travelled(row, { ...row.labels, [ORIGIN]: 'global' }, {}));
+    const expected = new Map([...inZone].filter(([, row]) => !isOfGlobal(row)));
+    for (const row of [...expected.values()].filter((own) => goesUp(name, own))) put(expectedOnGlobal, onceOnGlobal(row, name));
+    for (const row of [...onGlobal.values()].filter((any) => goesDown(name, any))) put(expected, onceInZone(row));
     wrong.push(...compare(`zone ${name}`, expected, new Map([...inZone].map(([key, row]) => [key, withoutOwnStatus(row)]))));
   }
   wrong.push(...compare('global', expectedOnGlobal, onGlobal));
@@ -77,8 +77,7 @@ export async function differences({ global, zones }: Stores): Promise<string[]> 
 export async function writesOf(store: ControlPlane): Promise<Map<string, string>> {
   const { rows } = await store.psql.query<{ key: string; written: string }>(
     `select type || '/' || mesh || '/' || name as key, version || ' at ' || modification_time::text as written
-     from resources where sync_version is not null and type = any($1)`,
-    [TYPES],
+     from resources where sync_version is not null`,
   );
   return new Map(rows.map(({ key, written }) => [key, written]));
 }
@@ -87,46 +86,76 @@ export function zoneName({ env }: ControlPlane): string {
   return env['MERIDIAN_MULTIZONE_ZONE_NAME'] ?? '';
 }
 
+type StoredRow = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels' | 'status' | 'owner' | 'syncVersion'> & {
+  readonly spec: string;
+};
+
 async function rowsOf({ psql }: ControlPlane): Promise<Rows> {
-  const { rows } = await psql.query<Row & { spec: string }>(
-    `select type, mesh, name, coalesce(nullif(labels, 'null'), '{}') as labels, spec, status, sync_version is not null as "isSynced"
+  const { rows } = await psql.query<StoredRow>(
+    `select type, mesh, name, coalesce(nullif(labels, 'null'), '{}') as labels, spec, status,
+       case when owner_type is not null then json_build_object('type', owner_type, 'mesh', owner_mesh, 'name', owner_name) end as owner,
+       case when sync_version is not null then $2 end as "syncVersion"
      from resources where type = any($1)`,
-    [TYPES],
+    [TYPES, SYNCED],
   );
-  return new Map(rows.map((row) => [keyOf(row), { ...row, spec: JSON.parse(row.spec) as unknown }]));
+  return new Map(
+    rows.map((row) => [keyOf(row), makeRow(row.type, row.name, { ...row, spec: JSON.parse(row.spec) as JsonObject })]),
+  );
 }
 
 /** A copy of a service without the status that its zone gives it; one without an address is not done with yet. */
-function withoutOwnStatus(row: Row): Row {
-  if (!row.isSynced || !STATUS_OF_THE_ZONE.includes(row.type)) return row;
-  const given = row.status as Record<string, unknown>;
-  if (given['vip'] === undefined && given['vips'] === undefined) return { ...row, status: 'no address yet' };
-  const others = Object.entries(given).filter(([key]) => !OWN_STATUS.has(key));
-  return { ...row, status: Object.fromEntries(others) };
+function withoutOwnStatus(row: Resource): Resource {
+  const { syncVersion, type, status } = row;
+  if (syncVersion === null || !STATUS_OF_THE_ZONE.includes(type)) return row;
+  if (status['vip'] === undefined && status['vips'] === undefined) return { ...row, status: { is: 'without an address yet' } };
+  return { ...row, status: Object.fromEntries(Object.entries(status).filter(([key]) => !OWN_STATUS.has(key))) };
 }
 
-function isSent({ labels }: Row): boolean {
-  return labels[SYNC] !== 'disabled';
+/** Whether the row is in global because the zone has it. */
+function isOfZone(zone: string, row: Resource): boolean {
+  const info = typeOf(row.type);
+  return globalConsumes.includes(info) && globalReceiveRules(zone, { hashedNames: true }).inScope(row, info);
 }
 
-/** A policy of global is for all zones, that of a zone for none of the others; a service for all but its own. */
-function isFor(zone: string, { type, labels, isSynced }: Row): boolean {
-  if (OF_ZONES_FOR_GLOBAL.includes(type)) return false;
-  return OF_GLOBAL.includes(type) ? !isSynced : isSynced && labels[ZONE] !== zone;
+/** Whether the row is in a zone because global has it. */
+function isOfGlobal(row: Resource): boolean {
+  const info = typeOf(row.type);
+  return zoneConsumes.includes(info) && zoneReceiveRules().inScope(row, info);
 }
+
+function goesUp(zone: string, row: Resource): boolean {
+  return globalConsumes.includes(typeOf(row.type)) && audienceOf(zoneSendRules({ zone }), row).audience.to !== 'nobody';
+}
+
+function goesDown(zone: string, row: Resource): boolean {
+  if (!zoneConsumes.includes(typeOf(row.type))) return false;
+  const { audience } = audienceOf(globalSendRules(), row);
+  return audience.to === 'all' || (audience.to === 'others' && audience.zone !== zone);
+}
+
+/** What global holds of a row of a zone: it goes with the Zone. */
+function onceOnGlobal(row: Resource, zone: string): Resource {
+  const labels = { ...row.labels, [ORIGIN]: 'zone', [ZONE]: zone };
+  return arrived(row, { labels, status: row.status, owner: { type: 'Zone', mesh: '', name: zone } });
+}
+
+function onceInZone(row: Resource): Resource {
+  const info = typeOf(row.type);
+  const content = { labels: { ...row.labels, [ORIGIN]: 'global' }, status: {}, owner: null };
+  if (info.name !== 'GlobalSecret' || !row.name.startsWith(ZONE_SIGNING_KEY)) return arrived(row, content);
+  return { ...arrived(row, content), ...globalSendRules().map(row, info), status: {} };
+}
+
+type Arrived = { readonly labels: Labels; readonly status: JsonObject; readonly owner: ResourceKey | null };
 
 /** The row as it must be where it arrives. */
-function travelled({ type, mesh, name, spec, labels: before }: Row, labels: Labels, status: unknown): Row {
+function arrived({ type, mesh, name, spec, labels: before }: Resource, { labels, ...content }: Arrived): Resource {
+  const info: TypeInfo = typeOf(type);
+  const written = { mesh, spec: normalizeSpec(info, spec), syncVersion: SYNCED, ...content };
+  if (info.kds.skipHash) return makeRow(type, name, { ...written, labels });
   const displayName = before[DISPLAY] ?? name;
-  return {
-    type,
-    mesh,
-    name: hashName({ mesh, name: displayName, zone: labels[ZONE] }),
-    labels: { ...labels, [DISPLAY]: displayName },
-    spec,
-    status,
-    isSynced: true,
-  };
+  const hashed = hashName({ mesh, name: displayName, zone: labels[ZONE], namespace: labels[NAMESPACE] });
+  return makeRow(type, hashed, { ...written, labels: { ...labels, [DISPLAY]: displayName } });
 }
 
 function compare(where: string, expected: Rows, found: Rows): string[] {
@@ -138,10 +167,10 @@ function compare(where: string, expected: Rows, found: Rows): string[] {
   return [...missing, ...surplus, ...other];
 }
 
-function put(rows: Map<string, Row>, row: Row): void {
+function put(rows: Map<string, Resource>, row: Resource): void {
   rows.set(keyOf(row), row);
 }
 
-function keyOf({ type, mesh, name }: Row): string {
+function keyOf({ type, mesh, name }: ResourceKey): string {
   return `${type}/${mesh}/${name}`;
 }
