@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import type { ControlPlane } from '../support/control-plane.ts';
 
 /** Environment of a process that loads `preload/<name>.ts` first. */
-export function preloaded(name: 'heap' | 'clock' | 'hurry'): Record<string, string> {
-export function preloaded(name: 'memory' | 'clock'): Record<string, string> {
+export function preloaded(name: 'memory' | 'clock' | 'hurry'): Record<string, string> {
   return { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'preload', `${name}.ts`)}` };
 }
 
