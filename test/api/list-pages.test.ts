@@ -12,6 +12,7 @@ class CountingStore {
   state: string | null = 'one';
   reads = 0;
   specBytes = 1;
+  total = 1;
   /** Called when rows are read, after the page said which. */
   hint: (() => void) | null = null;
 
@@ -22,7 +23,7 @@ class CountingStore {
   listStamps({ type }: ListQuery): Promise<StampedPage> {
     this.reads += 1;
     const stamps = [{ type, mesh: 'default', name: 'a', stamp: this.#stamp() }];
-    return Promise.resolve({ stamps, total: 1, snapshot: this.state });
+    return Promise.resolve({ stamps, total: this.total, snapshot: this.state });
   }
 
   getStamped(keys: readonly ResourceKey[]): Promise<StampedRow[]> {
@@ -84,6 +85,14 @@ it('is read again where one of its rows changed while it was read', async () => 
   store.hint = null;
   await lists.page(timeouts, whereOf('MeshTimeout'), page, none);
   expect(store.reads).toBe(2);
+});
+
+it('says how many rows there are although one of its own goes while it is read: it is not the last page', async () => {
+  const store = new CountingStore();
+  store.total = 250;
+  store.getStamped = () => Promise.resolve([]);
+  const { total, between } = await new ListPages(store).page(timeouts, whereOf('MeshTimeout'), page, none);
+  expect([total, between('', '').toString()]).toEqual([250, '[]']);
 });
 
 it('keeps few pages under long names, and one that is large leaves the others', async () => {
