@@ -7,14 +7,12 @@ import type { StreamKind } from './observer.ts';
 const LONGEST_DETAILS = 1_000;
 
 /** An Error, so that whoever reads the stream can say why it ended. */
-export type StatusError = Error & { readonly code: code; readonly details: string };
-
-/** One that has its status already: Kuma has another than the catalogue would. */
-class StatusFailure extends Error {
+export class StatusError extends Error {
   readonly code: code;
   readonly details: string;
 
-  constructor(status: code, details: string) {
+  constructor(status: code, text: string) {
+    const details = text.slice(0, LONGEST_DETAILS).toWellFormed();
     super(details);
     this.code = status;
     this.details = details;
@@ -23,26 +21,24 @@ class StatusFailure extends Error {
 
 /** Of a stream that this side ends without a fault (kds-wire 2.6). */
 export function canceled(details: string): StatusError {
-  return new StatusFailure(code.CANCELLED, details);
+  return new StatusError(code.CANCELLED, details);
 }
 
 /** Of a stream without `client-id` (kds-wire 2.1). */
 export function missingName(kind: StreamKind, error: unknown): StatusError {
   const { code: usual, details } = statusOf(error);
-  return new StatusFailure(kind === 'globalToZone' || kind === 'zoneToGlobal' ? code.UNKNOWN : usual, details);
+  return new StatusError(kind === 'globalToZone' || kind === 'zoneToGlobal' ? code.UNKNOWN : usual, details);
 }
 
 /** Of a stream under a name that no zone can have (kds-wire 2.6); what is the store's fault stays that. */
 export function noZone(error: unknown): unknown {
   if (!(error instanceof MeridianError) || error.code !== 'invalid') return error;
-  return new StatusFailure(code.INTERNAL, `stream failed: ${messageOf(error)}`);
+  return new StatusError(code.INTERNAL, `stream failed: ${messageOf(error)}`);
 }
 
-/** Status code and sentence with which a stream ends. */
+/** Status code and sentence with which a stream ends: what the catalogue says, unless the error has its own. */
 export function statusOf(error: unknown): StatusError {
-  if (error instanceof StatusFailure) return error;
-  const details = messageOf(error).slice(0, LONGEST_DETAILS).toWellFormed();
-  return Object.assign(new Error(details), { code: codeOf(error), details });
+  return error instanceof StatusError ? error : new StatusError(codeOf(error), messageOf(error));
 }
 
 function codeOf(error: unknown): code {

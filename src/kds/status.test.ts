@@ -1,0 +1,22 @@
+// Statuses travel in headers: whatever a peer calls itself, they are short and well-formed text.
+import { status } from '@grpc/grpc-js';
+import { expect, it } from 'vitest';
+import { MeridianError } from '../base/errors.ts';
+import { missingName, noZone, statusOf } from './status.ts';
+
+const LONG = `${'a'.repeat(5_000)}\ud800`;
+
+it.each([
+  ['a failure', (error: unknown) => statusOf(error), status.INVALID_ARGUMENT],
+  ['no name on a sync stream', (error: unknown) => missingName('globalToZone', error), status.UNKNOWN],
+  ['no name on another stream', (error: unknown) => missingName('stats', error), status.INVALID_ARGUMENT],
+  ['a name that no zone can have', (error: unknown) => statusOf(noZone(error)), status.INTERNAL],
+])('of %s fits into a header', (_, statusFor, code) => {
+  for (const text of [LONG, `${'a'.repeat(10)}\ud800`]) {
+    const failure = statusFor(new MeridianError('invalid', text));
+    expect(failure.code).toBe(code);
+    expect(failure.details.length).toBeLessThanOrEqual(1_000);
+    expect(failure.details.isWellFormed()).toBe(true);
+    expect(failure.message).toBe(failure.details);
+  }
+});
