@@ -55,7 +55,7 @@ type Checked = { readonly draft: Draft } | { readonly draft: null; readonly fail
 
 export class ResourceService {
   readonly #options: ServiceOptions;
-  readonly #reading = new InTurn();
+  readonly #inTurn = new InTurn();
 
   constructor(options: ServiceOptions) {
     this.#options = options;
@@ -74,7 +74,7 @@ export class ResourceService {
     const done = await this.#putAtOnce(checked, call);
     if (done !== null) return done;
     // What reads first would be overtaken by others on the way, and has to begin again.
-    return await this.#reading.run(describeKey({ type: info.name, mesh, name }), () =>
+    return await this.#inTurn.run(describeKey({ type: info.name, mesh, name }), () =>
       this.#putByReading(info, mesh, checked, call),
     );
   }

@@ -94,13 +94,13 @@ export class FirstStates {
     for (const [peer, queue] of this.#waiting) {
       const stream = this.#places.has(peer) ? undefined : newest(queue);
       if (stream === undefined) continue;
-      if (!this.#hasRoom()) return;
+      if (!this.#makeRoom()) return;
       this.#admit(peer, stream, { mayBeTaken: true, isBeside: false });
     }
   }
 
-  /** Makes it where a place stands still. */
-  #hasRoom(): boolean {
+  /** @returns false where all places are taken, and none of them may be given to another */
+  #makeRoom(): boolean {
     if (this.#inside < AT_ONCE) return true;
     if (this.#beside >= MOST_BESIDE) return false;
     const place = [...this.#places.values()].find(({ standsStill, isBeside }) => standsStill && !isBeside);

@@ -47,7 +47,7 @@ export type ReceiverOptions = {
 
 export class Receiver {
   readonly #options: ReceiverOptions;
-  /** Said with every subscription: the same objects, so that they are encoded once. */
+  /** Said with every subscription, and encoded once. */
   readonly #metadata: Readonly<Record<'anew' | 'resume', Uint8Array>>;
   readonly #types: ReadonlyMap<string, TypeInfo>;
   /**

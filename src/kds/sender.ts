@@ -64,6 +64,7 @@ class Nonces {
   }
 }
 
+/** Of a peer that has said nothing of itself. */
 const STRANGER = { digest: '', features: [], resumes: false };
 
 type Active = {
