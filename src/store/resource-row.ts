@@ -37,15 +37,6 @@ export const columns = sql`${outlineColumns}, r.spec, r.status::text as status, 
 /** What a row has another of after every change: psql raises no version, but each change has its transaction. */
 export const stampColumn = sql`r.version || '.' || r.xmin::text as stamp`;
 
-/**
- * Of which run of which server a statement tells. One that crashed may give numbers of transactions that it lost to others, and one
- * that takes over counts its own; each recovery ends with a checkpoint.
- */
-export const serverRun = sql`(select pg_postmaster_start_time()::text || ' ' || redo_lsn::text from pg_control_checkpoint())`;
-
-/** Null on a standby: that a transaction is over may show there before what it did. */
-export const snapshotOf = sql`case when pg_is_in_recovery() then null else pg_current_snapshot()::text || ' ' || ${serverRun} end`;
-
 export function outlineOf(row: OutlineRow): Outline {
   const { type, mesh, name, version, sync_version: syncVersion } = row;
   return { type, mesh, name, version, labels: parseObject(row.labels) as Labels, owner: ownerOf(row), syncVersion };

@@ -15,8 +15,6 @@ import {
   outlineColumns,
   outlineOf,
   resourceOf,
-  serverRun,
-  snapshotOf,
   stampColumn,
   type OutlineRow,
   type Row,
@@ -34,6 +32,7 @@ import type {
   Write,
   WriteOutcome,
 } from './resource-store.ts';
+import { currentSnapshot, serverRun } from './snapshot.ts';
 import { StoreHealth } from './store-health.ts';
 import { isOvertaken, isPlanSpent, isUnavailable } from './unavailable.ts';
 import { canExist, isOneStatement, requireFence, runWrites } from './write-batch.ts';
@@ -91,7 +90,7 @@ export class SqlStore implements ResourceStore {
           snapshot: string | null;
           total: number;
           page: string;
-        }>`select ${serverRun} as run, ${snapshotOf} as snapshot,
+        }>`select ${serverRun} as run, ${currentSnapshot} as snapshot,
           (select count(*)::int from resources r where ${conditions(query)}) as total,
           (select coalesce(json_agg(p), '[]')::text from (
             select r.mesh, r.name, ${stampColumn} from resources r where ${pageOf(query)}) p) as page`.execute(this.#database.db),
@@ -117,7 +116,7 @@ export class SqlStore implements ResourceStore {
 
   async snapshot(): Promise<string | null> {
     const { rows } = await this.#shared.call('snapshot', () =>
-      this.#try(() => sql<{ snapshot: string | null }>`select ${snapshotOf} as snapshot`.execute(this.#database.db)),
+      this.#try(() => sql<{ snapshot: string | null }>`select ${currentSnapshot} as snapshot`.execute(this.#database.db)),
     );
     return rows[0]?.snapshot ?? null;
   }
