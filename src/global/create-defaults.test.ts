@@ -1,5 +1,6 @@
 import { createPrivateKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { defaultMeshRows } from '../../test/support/default-rows.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { createAbsent, meshDefaults } from '../store/create-defaults.ts';
 import { createGlobalDefaults } from './create-defaults.ts';
@@ -23,12 +24,7 @@ describe('the defaults of a global', () => {
       'HostnameGenerator//synced-mesh-external-service',
       'HostnameGenerator//synced-mesh-multi-zone-service',
       'HostnameGenerator//synced-universal-mesh-service',
-      'Mesh//default',
-      'MeshCircuitBreaker/default/mesh-circuit-breaker-all-default',
-      'MeshRetry/default/mesh-retry-all-default',
-      'MeshTimeout/default/mesh-timeout-all-default',
-      'MeshTimeout/default/mesh-timeout-to-all-default',
-      'Secret/default/dataplane-token-signing-key-default-1',
+      ...defaultMeshRows,
     ]);
     const owner = { type: 'Mesh', mesh: '', name: 'default' };
     expect(rows['Mesh//default']).toMatchObject({ labels: {}, spec: {}, owner: null });

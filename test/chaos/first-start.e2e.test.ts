@@ -6,6 +6,7 @@ import type { JsonObject } from '../../src/resource/types.ts';
 import { isOnline } from '../../src/resource/zone-insight.ts';
 import { globalEnv } from '../support/control-plane-env.ts';
 import { ControlPlane, WAIT } from '../support/control-plane.ts';
+import { defaultMeshRows } from '../support/default-rows.ts';
 import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
 import { GuestZone } from './guest-zone.ts';
@@ -22,12 +23,7 @@ const DEFAULTS = [
   'GlobalSecret//user-token-signing-key-1',
   'GlobalSecret//zone-token-signing-key-1',
   ...globalHostnameGenerators.map(({ name }) => `HostnameGenerator//${name}`),
-  'Mesh//default',
-  'MeshCircuitBreaker/default/mesh-circuit-breaker-all-default',
-  'MeshRetry/default/mesh-retry-all-default',
-  'MeshTimeout/default/mesh-timeout-all-default',
-  'MeshTimeout/default/mesh-timeout-to-all-default',
-  'Secret/default/dataplane-token-signing-key-default-1',
+  ...defaultMeshRows,
 ];
 
 describe('two replicas of global that begin at once', () => {
