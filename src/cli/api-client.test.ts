@@ -11,6 +11,9 @@ const ROWS = Array.from({ length: 2_500 }, (_, index) => ({
   labels: { team: index % 5 === 0 ? 'a' : 'b' },
 }));
 const asked: string[] = [];
+/** What the server has, and what becomes of it when it is asked. */
+let rows = ROWS;
+let meanwhile: () => void = () => undefined;
 let server: Server;
 let client: ApiClient;
 
@@ -19,8 +22,9 @@ beforeAll(async () => {
     const query = new URL(request.url ?? '', 'http://localhost').searchParams;
     const [size, offset] = [Number(query.get('size')), Number(query.get('offset'))];
     asked.push(`${String(offset)}+${String(size)}`);
-    const next = offset + size < ROWS.length ? 'more' : null;
-    response.end(JSON.stringify({ total: ROWS.length, items: ROWS.slice(offset, offset + size), next }));
+    const next = offset + size < rows.length ? 'more' : null;
+    response.end(JSON.stringify({ total: rows.length, items: rows.slice(offset, offset + size), next }));
+    meanwhile();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   client = new ApiClient(`http://127.0.0.1:${String((server.address() as AddressInfo).port)}`);
@@ -32,13 +36,35 @@ describe('a list', () => {
   it('is read page after page', async () => {
     asked.length = 0;
     expect(await client.pages('/meshtimeouts')).toEqual(ROWS);
-    expect(asked).toEqual(['0+1000', '1000+1000', '2000+1000']);
+    expect(asked).toEqual(['0+1000', '999+1000', '1998+1000']);
+  });
+
+  it.each([
+    ['go', (all: typeof ROWS) => all.slice(40)],
+    [
+      'come',
+      (all: typeof ROWS) => [
+        ...ROWS.slice(0, 3).map((row, n) => ({ ...row, name: `new-${String(all.length)}-${String(n)}` })),
+        ...all,
+      ],
+    ],
+  ])('has every row that is there all the time, once, although others %s meanwhile', async (_, change) => {
+    rows = ROWS;
+    meanwhile = () => (rows = change(rows));
+    try {
+      const names = (await client.pages('/meshtimeouts')).map(({ name }) => name);
+      expect(new Set(names).size).toBe(names.length);
+      expect(rows.length).toBeGreaterThan(2_000);
+      for (const { name } of ROWS.filter((row) => rows.includes(row))) expect(names).toContain(name);
+    } finally {
+      [rows, meanwhile] = [ROWS, () => undefined];
+    }
   });
 
   it('goes on after the rows of the server, not after those that were kept', async () => {
     asked.length = 0;
     const kept = await client.pages('/meshtimeouts', {}, ({ labels }) => labels?.['team'] === 'a');
     expect(kept.map(({ name }) => name)).toEqual(ROWS.flatMap(({ name }, index) => (index % 5 === 0 ? [name] : [])));
-    expect(asked).toEqual(['0+1000', '1000+1000', '2000+1000']);
+    expect(asked).toEqual(['0+1000', '999+1000', '1998+1000']);
   });
 });

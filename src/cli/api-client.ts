@@ -39,6 +39,8 @@ export type ApplyItem = {
 };
 
 const PAGE = 1000;
+/** Items by which a page begins earlier that does not join on to the one before. */
+const STEP_BACK = 100;
 /** A transaction of 32 MiB on a busy machine. */
 const APPLY_MS = 600_000;
 
@@ -98,17 +100,27 @@ export class ApiClient {
   }
 
   /**
-   * All items of a list, whatever it is a list of.
+   * All items of a list, whatever it is a list of: those that are there all the time, each once. Each page begins with the last item
+   * of the one before, which tells that nothing is missing between the two.
    * @param keeps which of them to keep, asked as pages arrive, so that the rest is never held
    */
   async pages(path: string, filter: Record<string, string> = {}, keeps: (item: Item) => boolean = () => true): Promise<Item[]> {
-    const items: Item[] = [];
+    const items = new Map<string, Item>();
+    let before: ReadonlySet<string> | null = null;
     for (let offset = 0; ;) {
       const query = new URLSearchParams({ ...filter, size: String(PAGE), offset: String(offset) });
       const page = (await this.read(`${path}?${query.toString()}`)) as { items: Item[]; next: string | null };
-      items.push(...page.items.filter(keeps));
-      offset += page.items.length;
-      if (page.next === null || page.items.length === 0) return items;
+      const ids = page.items.map(idOf);
+      if (before !== null && offset > 0 && !ids.some((id) => before?.has(id))) {
+        // Rows went meanwhile: those behind them moved up, and some of them would be passed over.
+        offset = Math.max(0, offset - STEP_BACK);
+        continue;
+      }
+      for (const item of page.items) if (keeps(item)) items.set(idOf(item), item);
+      if (page.next === null || page.items.length === 0) return [...items.values()];
+      const overlaps = page.items.length > 1;
+      before = overlaps ? new Set(ids) : null;
+      offset += page.items.length - Number(overlaps);
     }
   }
 
@@ -212,4 +224,8 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function idOf({ type, mesh = '', name }: Item): string {
+  return `${type}/${mesh}/${name}`;
 }
