@@ -23,7 +23,7 @@ const headerList = () => z.array(nameAndValue).max(MAX_ITEMS).optional();
 /** `{type, name, value}`; Present and Absent take no value. */
 export const headerMatch = withRules(
   z.object({
-    type: choice('Exact', 'Present', 'RegularExpression', 'Absent', 'Prefix').describe('Exact if not set.').optional(),
+    type: choice('Exact', 'Present', 'RegularExpression', 'Absent', 'Prefix').default('Exact'),
     name: lowerCaseHeaderName(),
     value: z.string(must('text')).optional(),
   }),

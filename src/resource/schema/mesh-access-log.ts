@@ -23,7 +23,7 @@ const format = withRules(
       .array(z.object({ key: text(), value: z.string(must('text')) }))
       .min(1)
       .optional(),
-    omitEmptyValues: flag().describe('false if not set.').optional(),
+    omitEmptyValues: flag().default(false),
   }),
   needsObjectOfType({ Plain: 'plain', Json: 'json' }),
 );

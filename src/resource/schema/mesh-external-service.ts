@@ -30,11 +30,9 @@ const dataSource = withRules(
 
 const verification = withRules(
   z.object({
-    mode: choice('Secured', 'SkipSAN', 'SkipCA', 'SkipAll').describe('Secured if not set.').optional(),
+    mode: choice('Secured', 'SkipSAN', 'SkipCA', 'SkipAll').default('Secured'),
     serverName: text().optional(),
-    subjectAltNames: z
-      .array(z.object({ type: choice('Exact', 'Prefix').describe('Exact if not set.').optional(), value: text() }))
-      .optional(),
+    subjectAltNames: z.array(z.object({ type: choice('Exact', 'Prefix').default('Exact'), value: text() })).optional(),
     caCert: dataSource.optional(),
     clientCert: dataSource.optional(),
     clientKey: dataSource.optional(),
@@ -51,21 +49,18 @@ const verification = withRules(
 );
 
 const tls = z.object({
-  enabled: flag().optional(),
-  allowRenegotiation: flag().describe('false if not set.').optional(),
-  version: z
-    .object({ min: choice(...VERSIONS).optional(), max: choice(...VERSIONS).optional() })
-    .describe('TLSAuto if not set.')
-    .optional(),
+  enabled: flag().default(false),
+  allowRenegotiation: flag().default(false),
+  version: z.object({ min: choice(...VERSIONS).default('TLSAuto'), max: choice(...VERSIONS).default('TLSAuto') }).optional(),
   verification: verification.optional(),
 });
 
 export const meshExternalServiceSpec = withRules(
   z.object({
     match: z.object({
-      type: choice('HostnameGenerator').optional(),
+      type: choice('HostnameGenerator').default('HostnameGenerator'),
       port: port(),
-      protocol: choice('tcp', 'http', 'http2', 'grpc').describe('tcp if not set.').optional(),
+      protocol: choice('tcp', 'http', 'http2', 'grpc').default('tcp'),
     }),
     endpoints: z
       .array(

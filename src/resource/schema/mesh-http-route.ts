@@ -71,10 +71,7 @@ const filter = withRules(
         hostname: hostname().optional(),
         path: pathRewrite.optional(),
         port: port().optional(),
-        statusCode: z
-          .literal([301, 302, 303, 307, 308], must('one of 301, 302, 303, 307, 308'))
-          .describe('302 if not set.')
-          .optional(),
+        statusCode: z.literal([301, 302, 303, 307, 308], must('one of 301, 302, 303, 307, 308')).default(302),
       })
       .optional(),
     urlRewrite: z.object({ hostname: hostname().optional(), path: pathRewrite.optional() }).optional(),

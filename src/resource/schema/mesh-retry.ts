@@ -53,7 +53,7 @@ const hostSelection = withRules(
   z.object({
     predicate: choice('OmitPreviousHosts', 'OmitHostsWithTags', 'OmitPreviousPriorities'),
     tags: textMap().optional(),
-    updateFrequency: integer(1, UINT32_MAX).describe('2 if not set.').optional(),
+    updateFrequency: integer(1, UINT32_MAX).default(2),
   }),
   (selection, path, findings) => {
     if (selection['predicate'] === 'OmitHostsWithTags' && !isSet(selection['tags']))

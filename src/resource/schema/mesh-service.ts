@@ -20,7 +20,7 @@ const selector = withRules(
   },
 );
 
-export const appProtocol = () => choice('tcp', 'http', 'http2', 'grpc').describe('tcp if not set.').optional();
+export const appProtocol = () => choice('tcp', 'http', 'http2', 'grpc').default('tcp');
 
 const targetPort = must('a port from 1 to 65535 or the name of an inbound');
 const servicePort = z.object({
@@ -35,7 +35,7 @@ const servicePort = z.object({
 
 export const meshServiceSpec = withRules(
   z.object({
-    state: choice('Available', 'Unavailable').optional(),
+    state: choice('Available', 'Unavailable').default('Unavailable'),
     selector: selector.optional(),
     ports: z.array(servicePort).optional(),
     identities: z.array(z.object({ type: choice('SpiffeID', 'ServiceTag'), value: text() })).optional(),

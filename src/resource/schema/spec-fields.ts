@@ -1,15 +1,14 @@
-// The scalar fields of specs as zod schemas, each with the sentence that says what is allowed. Defaults are never filled in:
-// what a reader uses instead stands in the descriptions.
+// The scalar fields of specs as zod schemas, each with the sentence that says what is allowed. A default that is stored with a spec is
+// the `.default(…)` of its field; what a reader uses in place of a field that stays absent stands in the description.
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseGoDuration } from '../../base/duration.ts';
 import { shown } from './spec-path.ts';
+import { DURATION_FORMAT } from './spec-shape.ts';
 
 export const UINT32_MAX = 4_294_967_295;
-/** int64 nanoseconds, the range of a Go duration. */
-const LONGEST_MS = 2 ** 63 / 1e6;
 
-const GO_DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))+)$/;
+const GO_DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/;
 const DECIMAL = /^\d{1,15}(\.\d{1,15})?$/;
 const DNS_LABELS = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/;
 
@@ -62,8 +61,9 @@ export function duration(above?: { readonly ms: number; readonly text: string })
     .regex(GO_DURATION, what)
     .refine((given) => {
       const ms = parseGoDuration(given);
-      return ms !== null && ms < LONGEST_MS && (above === undefined ? ms >= 0 : ms > above.ms);
-    }, what);
+      return ms !== null && (above === undefined ? ms >= 0 : ms > above.ms);
+    }, what)
+    .meta({ format: DURATION_FORMAT });
 }
 
 export const positiveDuration = () => duration({ ms: 0, text: '0' });

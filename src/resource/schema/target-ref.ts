@@ -64,9 +64,7 @@ export function backendRef() {
   return withRules(
     z.object({
       ...shape([...SERVICE_KINDS, 'MeshServiceSubset']),
-      weight: integer(0, UINT32_MAX)
-        .describe('Share of the requests: weight by the sum of all weights. 1 if not set.')
-        .optional(),
+      weight: integer(0, UINT32_MAX).describe('Share of the requests: weight by the sum of all weights.').default(1),
       port: port().optional(),
     }),
     checkReference,
