@@ -24,7 +24,7 @@ export function addInsightRoutes(app: FastifyInstance, { options, store, service
   app.get(`/${info.path}`, async (request) => {
     const query = queryOf(request);
     const page = parsePage(query);
-    const { rows, total } = await listRows(store, rowFilterOf(meshType, undefined, query), page);
+    const { rows, total } = await listRows(store, rowFilterOf(meshType, undefined, request), page);
     const counted = await census();
     return { total, items: rows.map((mesh) => bodyOf(mesh, counted)), next: nextPage(request, page, total) };
   });

@@ -1,7 +1,7 @@
 // The query of a list: paging and filters (rest-api 2.2).
 import { isIPv6 } from 'node:net';
 import type { FastifyRequest } from 'fastify';
-import { badQuery } from './error-body.ts';
+import { ApiError, badQuery } from './error-body.ts';
 
 export type PageQuery = { readonly size: number; readonly offset: number };
 
@@ -19,7 +19,7 @@ export type DataplaneQuery = {
 
 const TITLE = 'Could not retrieve resources';
 const FILTER = /^filter\[labels\.([^[\]]+)\]$/;
-const MOST_PER_PAGE = 1000;
+const MAX_PER_PAGE = 1000;
 
 /** The query as it was sent, repeated keys and all. */
 export function queryOf(request: FastifyRequest): URLSearchParams {
@@ -27,35 +27,46 @@ export function queryOf(request: FastifyRequest): URLSearchParams {
   return new URLSearchParams(start === -1 ? '' : request.url.slice(start + 1));
 }
 
-/** @throws ApiError that names the field and what is allowed */
-export function parsePage(query: URLSearchParams): PageQuery {
-  return {
-    size: whole(query, 'size', 100, 1, MOST_PER_PAGE),
-    offset: whole(query, 'offset', 0, 0, Number.MAX_SAFE_INTEGER),
-  };
+/** The path of the route, as errors name it: `/meshes/{mesh}/dataplanes`. */
+export function pathTemplateOf(request: FastifyRequest): string {
+  return (request.routeOptions.url ?? '').replaceAll(/:(\w+)/g, '{$1}');
 }
 
-/** Of a repeated label the last value counts. @throws ApiError */
-export function parseFilter(query: URLSearchParams): FilterQuery {
+/** @throws ApiError that says what is allowed; a bad size names its field, a bad offset adds no parameters, as in Kuma */
+export function parsePage(query: URLSearchParams): PageQuery {
+  const size = wholeNumber(query, 'size', 100);
+  if (Number.isNaN(size) || size < 1 || size > MAX_PER_PAGE)
+    throw badQuery('size', `must be a whole number from 1 to ${String(MAX_PER_PAGE)}`, TITLE);
+  const offset = wholeNumber(query, 'offset', 0);
+  if (Number.isNaN(offset)) throw new ApiError('bad_request', TITLE, 'offset: must be a whole number from 0');
+  return { size, offset };
+}
+
+/**
+ * Of a repeated label the last value counts.
+ * @param path of the route; the field of a violation begins with it
+ * @throws ApiError
+ */
+export function parseFilter(query: URLSearchParams, path: string): FilterQuery {
   const labels = new Map<string, string>();
   for (const [key, value] of query) {
     if (!key.startsWith('filter[')) continue;
     const name = FILTER.exec(key)?.[1];
-    if (name === undefined) throw badQuery(key, 'the only filter is filter[labels.<key>]=<value>', TITLE);
+    if (name === undefined) throw badQuery(`${path}.${key}`, 'the only filter is filter[labels.<key>]=<value>', TITLE);
     labels.set(name, value);
   }
   return { name: query.get('name') ?? undefined, labels: Object.fromEntries(labels) };
 }
 
 /** @throws ApiError */
-export function parseDataplaneFilter(query: URLSearchParams): DataplaneQuery {
+export function parseDataplaneFilter(query: URLSearchParams, path: string): DataplaneQuery {
   const tags = query.getAll('tag').map((tag) => {
     const colon = tag.indexOf(':');
     return colon === -1 ? ([tag, ''] as const) : ([tag.slice(0, colon), tag.slice(colon + 1)] as const);
   });
   const gateway = query.get('gateway');
   if (gateway !== null && !['true', 'false', 'delegated'].includes(gateway))
-    throw badQuery('gateway', 'must be true, false or delegated');
+    throw badQuery(`${path}.gateway`, 'must be true, false or delegated', TITLE);
   return { tags, gateway: gateway === null ? undefined : gateway !== 'false' };
 }
 
@@ -74,11 +85,12 @@ export function wantsKubernetes(query: URLSearchParams): boolean {
   throw badQuery('format', 'must be universal, k8s or kubernetes');
 }
 
-/** Absolute URL of the next page, or null on the last (rest-api 2.2). A Host that is none is not repeated. */
+/** Absolute URL of the next page with a sorted query, or null on the last. An invalid Host is not repeated. */
 export function nextPage(request: FastifyRequest, { size, offset }: PageQuery, total: number): string | null {
   if (offset + size >= total) return null;
   const next = queryOf(request);
   next.set('offset', String(offset + size));
+  next.sort();
   return `${request.protocol}://${hostOf(request)}${request.url.split('?')[0] ?? ''}?${next.toString()}`;
 }
 
@@ -90,14 +102,9 @@ function hostOf({ host, socket }: FastifyRequest): string {
   return localPort === undefined ? name : `${name}:${String(localPort)}`;
 }
 
-function whole(query: URLSearchParams, field: string, missing: number, least: number, most: number): number {
-  const given = query.get(field);
-  if (given === null || given === '') return missing;
-  const value = /^\d{1,15}$/.test(given) ? Number(given) : NaN;
-  if (Number.isNaN(value) || value < least || value > most) {
-    const reason =
-      most > MOST_PER_PAGE ? 'must be a whole number from 0' : `must be a whole number from ${String(least)} to ${String(most)}`;
-    throw badQuery(field, reason, TITLE);
-  }
-  return value;
+/** NaN for a text that is no whole number from 0. */
+function wholeNumber(query: URLSearchParams, field: string, missing: number): number {
+  const given = query.get(field) ?? '';
+  if (given === '') return missing;
+  return /^\d{1,15}$/.test(given) ? Number(given) : NaN;
 }

@@ -1,8 +1,9 @@
 // The rows of a list: what the store can filter it filters; tags and gateways of Dataplanes are looked for here (rest-api 2.2).
+import type { FastifyRequest } from 'fastify';
 import type { TypeInfo } from '../resource/type-registry.ts';
-import type { Json, JsonObject, Resource } from '../resource/types.ts';
+import type { Json, JsonObject, Resource, ResourceKey } from '../resource/types.ts';
 import type { ListQuery, ResourceStore } from '../store/resource-store.ts';
-import { parseDataplaneFilter, parseFilter, type DataplaneQuery, type PageQuery } from './list-query.ts';
+import { parseDataplaneFilter, parseFilter, pathTemplateOf, queryOf, type DataplaneQuery, type PageQuery } from './list-query.ts';
 
 /** What of the query names rows, paging left out. */
 export type RowFilter = {
@@ -11,18 +12,30 @@ export type RowFilter = {
   readonly matches: ((row: Resource) => boolean) | null;
 };
 
-/** @param mesh undefined: of all meshes. @throws ApiError for a query that is not valid */
-export function rowFilterOf(info: TypeInfo, mesh: string | undefined, query: URLSearchParams): RowFilter {
-  const { name, labels } = parseFilter(query);
+/**
+ * @param mesh undefined: of all meshes
+ * @param request names the filters, and in errors the path of its route
+ * @throws ApiError for a query that is not valid
+ */
+export function rowFilterOf(info: TypeInfo, mesh: string | undefined, request: FastifyRequest): RowFilter {
+  const query = queryOf(request);
+  const path = pathTemplateOf(request);
+  const { name, labels } = parseFilter(query, path);
   const where = {
     type: info.name,
     ...(mesh !== undefined && { mesh }),
     ...(name !== undefined && name !== '' && { nameContains: name }),
     ...(Object.keys(labels).length > 0 && { labels }),
   };
-  const dataplanes = info.name === 'Dataplane' ? parseDataplaneFilter(query) : null;
+  const dataplanes = info.name === 'Dataplane' ? parseDataplaneFilter(query, path) : null;
+  if (info.name === 'ServiceInsight') return { where, matches: isShown };
   const isPlain = dataplanes === null || (dataplanes.tags.length === 0 && dataplanes.gateway === undefined);
   return { where, matches: isPlain ? null : (row) => matchesDataplane(row, dataplanes) };
+}
+
+/** False for the rows of all services of a mesh that a Kuma before 3.0 left in its database: they are not kept up to date. */
+export function isShown({ type, name }: ResourceKey): boolean {
+  return type !== 'ServiceInsight' || !name.startsWith('all-services-');
 }
 
 /** One page of rows, and how many there are in all. */

@@ -48,7 +48,7 @@ function addList(app: FastifyInstance, url: string, overview: Overview, context:
     const { mesh } = request.params;
     const query = queryOf(request);
     const page = parsePage(query);
-    const filter = rowFilterOf(overview.info, mesh, query);
+    const filter = rowFilterOf(overview.info, mesh, request);
     if (mesh !== undefined) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
     const { rows, total } = await listRows(store, filter, page);
     return { total, items: await describe(rows, overview, context), next: nextPage(request, page, total) };

@@ -7,7 +7,7 @@ import type { RouteConfig } from './http-conventions.ts';
 import { toKubernetes } from './kubernetes-form.ts';
 import { nextPage, parseFlag, parsePage, queryOf, wantsKubernetes } from './list-query.ts';
 import { ListPages } from './list-pages.ts';
-import { listRows, rowFilterOf } from './list-rows.ts';
+import { isShown, listRows, rowFilterOf } from './list-rows.ts';
 import { preconditionOf, setVersion } from './precondition.ts';
 import { bodyOf } from './resource-body.ts';
 import type { WriteCall } from './resource-service.ts';
@@ -43,7 +43,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
       const { mesh } = request.params;
       const query = queryOf(request);
       const page = parsePage(query);
-      const filter = rowFilterOf(info, mesh, query);
+      const filter = rowFilterOf(info, mesh, request);
       const requireMesh = async (): Promise<void> => {
         if (mesh !== undefined) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
       };
@@ -67,7 +67,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
     const inKubernetesForm = wantsKubernetes(query);
     if (parseFlag(query, 'watch')) {
       const where = { type: info.name, mesh, nameContains: name };
-      return watches.follow(request, reply, info, { where, matches: (row) => row.name === name });
+      return watches.follow(request, reply, info, { where, matches: (row) => row.name === name && isShown(row) });
     }
     const row = await service.get(info, mesh, name);
     setVersion(reply, row.version);

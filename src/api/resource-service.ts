@@ -8,6 +8,7 @@ import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store
 import { ApiError } from './error-body.ts';
 import { parseJsonBody } from './json-body.ts';
 import { diffJson, type Change } from './json-diff.ts';
+import { isShown } from './list-rows.ts';
 import { requireMatch, type Precondition } from './precondition.ts';
 import { bodyOf } from './resource-body.ts';
 import { draftOf, refuseAll, type Draft, type DraftRules } from './resource-draft.ts';
@@ -64,7 +65,8 @@ export class ResourceService {
   /** @throws ApiError 404 */
   async get(info: TypeInfo, mesh: string, name: string, title = 'Could not retrieve a resource'): Promise<Resource> {
     const row = await this.#options.store.get({ type: info.name, mesh, name });
-    if (row === undefined) throw new ApiError('not_found', title, `Not found: ${describeKey({ type: info.name, mesh, name })}`);
+    if (row === undefined || !isShown(row))
+      throw new ApiError('not_found', title, `Not found: ${describeKey({ type: info.name, mesh, name })}`);
     return row;
   }
 

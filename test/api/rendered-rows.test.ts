@@ -53,7 +53,7 @@ describe('a list', () => {
           const path = `/meshes/m/meshtimeouts?size=${String(size)}&offset=${String(offset)}`;
           const next =
             offset + size < rows.length
-              ? `http://cp/meshes/m/meshtimeouts?size=${String(size)}&offset=${String(offset + size)}`
+              ? `http://cp/meshes/m/meshtimeouts?offset=${String(offset + size)}&size=${String(size)}`
               : null;
           const answer = await app.inject({ url: path, headers: { host: 'cp' } });
           expect(answer.body).toBe(`${JSON.stringify({ total: rows.length, items, next }, null, 1)}\n`);
