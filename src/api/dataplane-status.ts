@@ -48,6 +48,17 @@ function statusOf(networking: JsonObject, isGateway: boolean, connected: boolean
   return ready < counted.length ? 'partiallyDegraded' : 'online';
 }
 
+/**
+ * The status of a MeshService by its proxies: online when all of them are connected and healthy, offline when none is connected or
+ * its state is not Available, partially degraded in between.
+ */
+export function serviceStatus({ spec, status }: Pick<Resource, 'spec' | 'status'>): ProxyStatus {
+  const { connected, healthy, total } = asObject(status['dataplaneProxies']);
+  const isConnected = typeof connected === 'number' && connected > 0;
+  if (!isConnected || spec['state'] !== 'Available') return 'offline';
+  return healthy === total && connected === total ? 'online' : 'partiallyDegraded';
+}
+
 export function noProxies(): StatusCounts {
   return { total: 0, online: 0, offline: 0, partiallyDegraded: 0 };
 }

@@ -10,9 +10,12 @@ export type Census = {
   readonly counts: readonly RowCount[];
   readonly proxies: readonly ProxyFacts[];
   readonly zonesOnline: number;
-  /** MeshServices by `spec.state`. */
-  readonly services: { readonly online: number; readonly total: number };
+  /** MeshServices by the proxies behind them. */
+  readonly services: StatusCounts;
 };
+
+/** The version of a proxy that has not said one. */
+const UNKNOWN = 'unknown';
 
 const counted = resourceTypes.filter(({ path, isInsight }) => path !== '' && !isInsight);
 
@@ -27,8 +30,8 @@ export function meshInsight(mesh: string, { counts, proxies }: Census): JsonObje
   for (const proxy of proxies.filter((one) => one.mesh === mesh)) {
     countProxy(all, proxy.status);
     countProxy(proxy.isGateway ? gateway : standard, proxy.status);
-    if (proxy.kumaDp !== null) countIn(versions.kumaDp, proxy.kumaDp, proxy);
-    if (proxy.envoy !== null) countIn(versions.envoy, proxy.envoy, proxy);
+    countIn(versions.kumaDp, proxy.kumaDp ?? UNKNOWN, proxy);
+    countIn(versions.envoy, proxy.envoy ?? UNKNOWN, proxy);
     if (proxy.issuedBackend !== null) countIn(issued, proxy.issuedBackend, proxy);
     for (const backend of proxy.supportedBackends) countIn(supported, backend, proxy);
   }
@@ -56,11 +59,10 @@ export function globalInsight(census: Census): JsonObject {
   const gateway = noProxies();
   for (const { isGateway, status } of census.proxies) countProxy(isGateway ? gateway : standard, status);
   const totals = totalsOf(census);
-  const { online, total } = census.services;
   const policies = counted.reduce((sum, { name, policy }) => sum + (policy === null ? 0 : (totals.get(name) ?? 0)), 0);
   return {
     services: {
-      internal: { online, offline: total - online, partiallyDegraded: 0, total },
+      internal: { ...census.services },
       external: { total: totals.get('MeshExternalService') ?? 0 },
       gatewayDelegated: { ...noProxies() },
     },

@@ -1,10 +1,11 @@
 // Counts rows and proxies for the summaries. Expensive, so that callers share one for a second (rest-api 3, «cached 1s»).
 import type { Clock } from '../base/clock.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
+import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { isOnline } from '../resource/zone-insight.ts';
 import type { ApiOptions, RowCount } from './api-options.ts';
-import { proxyFacts } from './dataplane-status.ts';
+import { countProxy, noProxies, proxyFacts, serviceStatus, type StatusCounts } from './dataplane-status.ts';
 import type { Census } from './insight-bodies.ts';
 
 const FRESH_MS = 1_000;
@@ -37,8 +38,14 @@ async function takeCensus({ store, countRows }: Pick<ApiOptions, 'store' | 'coun
     counts,
     proxies: dataplanes.map((row) => proxyFacts(row, byId.get(JSON.stringify([row.mesh, row.name])))),
     zonesOnline: zoneInsights.filter(({ spec }) => isOnline(spec)).length,
-    services: { online: services.filter(({ spec }) => spec['state'] === 'Available').length, total: services.length },
+    services: countServices(services),
   };
+}
+
+function countServices(services: readonly Resource[]): StatusCounts {
+  const counts = noProxies();
+  for (const service of services) countProxy(counts, serviceStatus(service));
+  return counts;
 }
 
 /** One count a type, and one a type and mesh where there is more than one mesh. */
