@@ -5,6 +5,7 @@ import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
 import { ApiError } from './error-body.ts';
 import { hasSnis, snisOf } from './service-snis.ts';
 
+const DEFAULT_MESH = 'default';
 const META = new Set(['type', 'mesh', 'name', 'labels', 'kri', 'snis', 'creationTime', 'modificationTime', 'status', 'spec']);
 
 /** The body of a resource. */
@@ -52,12 +53,17 @@ export type ParsedBody = {
  */
 export function parseBody(info: TypeInfo, given: unknown): ParsedBody {
   if (!isObject(given)) throw new ApiError('bad_request', 'Bad Request', 'the body must be a JSON object');
-  const { type, mesh, name, spec } = given;
+  const { type, name, spec } = given;
   const labels = given['labels'] ?? {};
   if (!isObject(labels)) refuse('labels', 'must be an object of strings');
   for (const [key, value] of Object.entries(labels))
     if (typeof value !== 'string') refuse(`labels[${JSON.stringify(key)}]`, 'must be a string');
-  return { type, mesh, name, labels: labels as Labels, spec: specOf(info, given, spec) };
+  return { type, mesh: meshOf(info, given), name, labels: labels as Labels, spec: specOf(info, given, spec) };
+}
+
+/** A type with a spec is of the mesh `default` unless its body says otherwise; a flat one must say. */
+function meshOf(info: TypeInfo, { mesh }: JsonObject): Json | undefined {
+  return info.codec.kind === 'json' && info.scope === 'Mesh' ? (mesh ?? DEFAULT_MESH) : mesh;
 }
 
 function specOf(info: TypeInfo, given: JsonObject, spec: Json | undefined): JsonObject {

@@ -70,8 +70,9 @@ export function draftOf(
   const key: ResourceKey = { type: info.name, mesh, name: storedName };
   refuseAll([
     ...mismatches(info, key, at.name, body),
-    ...nameViolations(key, rules),
     ...refusedLabels(info, { mesh, labels, spec }, rules),
+    ...nameViolations(key, rules),
+    ...(info.scope === 'Mesh' && body.mesh !== mesh ? meshViolations(body.mesh) : []),
   ]);
   return { info, key, displayName, labels, spec, warnings: check?.warnings ?? [] };
 }
@@ -104,8 +105,13 @@ function nameViolations({ mesh, name }: ResourceKey, { writer }: LabelRules): Vi
   else if (!RFC_1123_SUBDOMAIN.test(name)) violations.push({ field: 'name', reason: NAME_REASON });
   else if (writer.federated && `${writer.zone ?? ''}.${name}`.length >= LONGEST_NAME)
     violations.push({ field: 'name', reason: 'must have less than 253 characters together with the name of the zone and a dot' });
-  if (mesh !== '' && !MESH_NAME.test(mesh)) violations.push({ field: 'mesh', reason: MESH_NAME_REASON });
+  if (mesh !== '') violations.push(...meshViolations(mesh));
   return violations;
+}
+
+function meshViolations(mesh: unknown): Violation[] {
+  if (mesh === undefined || mesh === '') return [{ field: 'mesh', reason: 'must be given' }];
+  return typeof mesh === 'string' && MESH_NAME.test(mesh) ? [] : [{ field: 'mesh', reason: MESH_NAME_REASON }];
 }
 
 const NAME_REASON =
