@@ -1,6 +1,6 @@
-// `snis[]` of the service types: which server name stands for which port (policies 9.2, decisions D36).
-// Invariant: the first of a MeshService is the one in its `spec.zoneIngress`, because both come from `serviceSni`.
-import { serviceSni } from '../resource/sni.ts';
+// `snis[]` of the service types: which server names stand for which port. Each port has two: the one that Kuma zones match, and the
+// hashed one of Meridian. Invariant: the hashed one of a MeshService is that in its `spec.zoneIngress`, both come from `serviceSni`.
+import { kumaSni, serviceSni } from '../resource/sni.ts';
 import type { Json, JsonObject, Resource } from '../resource/types.ts';
 
 const SERVICE_TYPES = new Set(['MeshService', 'MeshExternalService', 'MeshMultiZoneService']);
@@ -9,21 +9,25 @@ export function hasSnis(type: string): boolean {
   return SERVICE_TYPES.has(type);
 }
 
-/** Sorted by port; empty for what is no service. */
+/** Sorted by port, Kuma's form before the hashed one; empty for a type that is not a service. */
 export function snisOf(resource: Resource): JsonObject[] {
-  const ports = [...new Set(portsOf(resource.spec))].sort((a, b) => a - b);
-  return ports.flatMap((port) => {
-    const sni = serviceSni(resource, port);
-    return sni === null ? [] : [{ port, sni }];
-  });
+  return portsOf(resource.spec)
+    .toSorted((a, b) => a.port - b.port)
+    .flatMap(({ port, section }) => {
+      const forms = [kumaSni(resource, section), serviceSni(resource, port)];
+      return forms.flatMap((sni) => (sni === null ? [] : [{ port, sni }]));
+    });
 }
 
-function portsOf(spec: JsonObject): number[] {
-  const items = [...listOf(spec['ports']), spec['match']];
-  return items.flatMap((item) => {
-    const port = isObject(item) ? item['port'] : undefined;
-    return typeof port === 'number' ? [port] : [];
-  });
+/** Each port once, with the text that names it: its name, else its number. */
+function portsOf(spec: JsonObject): { readonly port: number; readonly section: string }[] {
+  const found = new Map<number, string>();
+  for (const item of [...listOf(spec['ports']), spec['match']]) {
+    const { port, name } = isObject(item) ? item : {};
+    if (typeof port !== 'number' || found.has(port)) continue;
+    found.set(port, typeof name === 'string' && name !== '' ? name : String(port));
+  }
+  return [...found].map(([port, section]) => ({ port, section }));
 }
 
 function listOf(value: Json | undefined): Json[] {

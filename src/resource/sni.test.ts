@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { label } from './labels.ts';
-import { serviceSni, sni } from './sni.ts';
+import { kumaSni, serviceSni, sni } from './sni.ts';
 
 const long = 'a'.repeat(63);
 
@@ -59,5 +59,19 @@ describe('serviceSni', () => {
 
   it('is null for what is no service', () => {
     expect(serviceSni({ type: 'Mesh', mesh: '', name: 'default', labels: {} }, 80)).toBeNull();
+  });
+});
+
+describe('kumaSni', () => {
+  const place = { [label.zone]: 'k1', [label.namespace]: 'ns', [label.displayName]: 'cart' };
+  it.each([
+    ['MeshService', 'cart-x', { ...place, [label.namespace]: '' }, 'web', 'sni.msvc.shop.k1.cart.web'],
+    ['MeshService', 'cart-x', place, '90', 'sni.msvc.shop.k1.ns.cart.90'],
+    ['MeshMultiZoneService', 'cart', {}, '80', 'sni.mzsvc.shop.cart.80'],
+    ['MeshExternalService', 'ext-x', { [label.displayName]: 'ext' }, '443', 'sni.extsvc.shop.ext.443'],
+    ['MeshExternalService', 'ext-x', place, '443', 'sni.extsvc.shop.k1.ns.cart.443'],
+    ['MeshTimeout', 'cart', {}, '80', null],
+  ] as const)('%s %s with %o, port %s', (type, name, labels, section, expected) => {
+    expect(kumaSni({ type, mesh: 'shop', name, labels }, section)).toBe(expected);
   });
 });

@@ -3,6 +3,7 @@
 import { fnv1a64 } from './hash-name.ts';
 import { displayNameOf, label } from './labels.ts';
 import { SYSTEM_NAMESPACE } from './policy-role.ts';
+import { typeOf } from './type-registry.ts';
 import type { Labels } from './types.ts';
 
 /** Longer names and meshes are cut to this many bytes and get an `x`: a DNS label has 63 at most. */
@@ -48,6 +49,17 @@ function sniNameOf({ type, name, labels }: { type: string; name: string; labels:
   if (type !== 'MeshService' || namespace === '') return displayName;
   const isSystem = labels[label.origin] === 'global' && namespace === SYSTEM_NAMESPACE;
   return isSystem ? displayName : `${displayName}.${namespace}`;
+}
+
+/**
+ * The SNI by which Kuma knows the port: `sni.<short name>.<mesh>[.<zone>][.<namespace>].<name>.<port name or number>`. Null for a
+ * type that is not a service.
+ */
+export function kumaSni({ type, mesh, name, labels }: Parameters<typeof serviceSni>[0], section: string): string | null {
+  const shortName = isServiceType(type) ? typeOf(type).shortName : null;
+  if (shortName === null) return null;
+  const place = [labels[label.zone] ?? '', labels[label.namespace] ?? ''].filter((part) => part !== '');
+  return ['sni', shortName, mesh, ...place, displayNameOf({ name, labels }), section].join('.');
 }
 
 function isServiceType(type: string): type is SniServiceType {
