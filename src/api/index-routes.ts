@@ -31,7 +31,8 @@ export function addIndexRoutes(app: FastifyInstance, { options, callers }: ApiCo
     return { name, groups };
   });
   const isReadOnly = (info: TypeInfo): boolean => options.federated || info.writers === 'none';
-  const types = resourceTypes.filter(({ path }) => path !== '').toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  // Kuma's clients ask for every type that is listed here and warn of each that they do not know.
+  const types = resourceTypes.filter(({ path, isOwn }) => path !== '' && !isOwn).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   app.get('/_resources', async () => ({ resources: types.map((info) => describeType(info, isReadOnly(info))) }));
   app.get('/policies', async () => ({
     policies: types.flatMap((info) => (info.policy === null ? [] : [describePolicy(info, info.policy, isReadOnly(info))])),

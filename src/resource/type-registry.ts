@@ -31,6 +31,8 @@ export type TypeInfo = {
   readonly writers: Writers;
   readonly adminOnly: boolean;
   readonly isInsight: boolean;
+  /** Kuma has no such type. */
+  readonly isOwn: boolean;
   /** The name must be an RFC 1035 label (kds-wire 6.2). */
   readonly labelName: boolean;
   /** Null for what is not a policy; `order` is the order in which plugins apply. */
@@ -40,7 +42,6 @@ export type TypeInfo = {
 type Row = {
   path?: string;
   aliases?: string[];
-  plural?: string;
   short?: string;
   scope?: 'Global' | 'Mesh';
   proto?: string;
@@ -50,6 +51,7 @@ type Row = {
   writers: Writers;
   admin?: boolean;
   insight?: boolean;
+  own?: boolean;
   labelName?: boolean;
 };
 
@@ -60,7 +62,6 @@ const SYSTEM = 'kuma.system.v1alpha1.';
 const CORE: Record<string, Row> = {
   Mesh: {
     path: 'meshes',
-    plural: 'Meshes',
     short: 'm',
     scope: 'Global',
     proto: `${MESH}Mesh`,
@@ -112,10 +113,10 @@ const CORE: Record<string, Row> = {
     writers: 'both',
     labelName: true,
   },
-  MeshIdentity: { path: 'meshidentities', plural: 'Mesh Identities', short: 'mid', kds: 'GZ', status: '{}', writers: 'both' },
+  MeshIdentity: { path: 'meshidentities', short: 'mid', kds: 'GZ', status: '{}', writers: 'both' },
   MeshTrust: { path: 'meshtrusts', short: 'mtrust', kds: 'GZ', status: '{}', writers: 'both' },
   MeshOpenTelemetryBackend: { path: 'meshopentelemetrybackends', short: 'motb', kds: 'GZ', status: '{}', writers: 'both' },
-  MeshZoneAddress: { path: 'meshzoneaddresses', plural: 'Mesh Zone Addresses', short: 'mza', kds: 'ZX', writers: 'zone' },
+  MeshZoneAddress: { path: 'meshzoneaddresses', short: 'mza', kds: 'ZX', writers: 'zone' },
   Workload: {
     path: 'workloads',
     short: 'wl',
@@ -124,8 +125,8 @@ const CORE: Record<string, Row> = {
     writers: 'zone',
   },
   // Gateway API documents, kept where they were written; the mesh routes made of them are synced (decisions D24).
-  HTTPRoute: { path: 'httproutes', plural: 'HTTP Routes', status: '{}', writers: 'both' },
-  TCPRoute: { path: 'tcproutes', plural: 'TCP Routes', status: '{}', writers: 'both' },
+  HTTPRoute: { path: 'httproutes', status: '{}', writers: 'both', own: true },
+  TCPRoute: { path: 'tcproutes', status: '{}', writers: 'both', own: true },
 };
 
 /** name, path, short name, sections («to», «rules», S = has a status), plugin order. */
@@ -189,7 +190,7 @@ function coreType(name: string, row: Row): TypeInfo {
     path: row.path ?? '',
     aliases: row.aliases ?? [],
     singular,
-    plural: row.plural ?? `${singular}s`,
+    plural: pluralOf(singular),
     shortName: row.short ?? null,
     scope: row.scope ?? 'Mesh',
     codec: row.proto === undefined ? { kind: 'json' } : { kind: 'proto', message: row.proto },
@@ -204,6 +205,7 @@ function coreType(name: string, row: Row): TypeInfo {
     writers: row.writers,
     adminOnly: row.admin ?? false,
     isInsight: row.insight ?? false,
+    isOwn: row.own ?? false,
     labelName: row.labelName ?? false,
     policy: null,
   };
@@ -211,12 +213,19 @@ function coreType(name: string, row: Row): TypeInfo {
 
 function policyType([name, path, short, uses, order]: (typeof POLICIES)[number]): TypeInfo {
   const core = coreType(name, { path, short, kds: 'GZX', writers: 'both', ...(uses.includes('S') && { status: '{}' }) });
-  const plural =
-    name === 'MeshRetry' ? 'Mesh Retries' : name === 'MeshLoadBalancingStrategy' ? 'Mesh Load Balancing Strategies' : core.plural;
-  return { ...core, plural, policy: { to: uses.includes('to'), rules: uses.includes('rules'), order } };
+  return { ...core, policy: { to: uses.includes('to'), rules: uses.includes('rules'), order } };
+}
+
+/** `Mesh Retry` → `Mesh Retries`, `Mesh TLS` → `Mesh TLSes`. */
+function pluralOf(singular: string): string {
+  if (singular.endsWith('y')) return `${singular.slice(0, -1)}ies`;
+  return /(s|ch|sh)$/i.test(singular) ? `${singular}es` : `${singular}s`;
 }
 
 /** `MeshHTTPRoute` → `Mesh HTTP Route`. */
 function words(name: string): string {
-  return name.replace(/([a-z])([A-Z])/g, '$1 $2').replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2');
+  return name
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .replace('Open Telemetry', 'OpenTelemetry');
 }

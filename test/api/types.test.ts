@@ -39,6 +39,42 @@ MeshTimeout meshtimeouts Mesh mt
 MeshTrace meshtraces Mesh mtr
 MeshTrafficPermission meshtrafficpermissions Mesh mtp`;
 
+/** Singular and plural, sorted by type. */
+const DISPLAY_NAMES = `Dataplane, Dataplanes
+Dataplane Insight, Dataplane Insights
+Global Secret, Global Secrets
+Hostname Generator, Hostname Generators
+Mesh, Meshes
+Mesh Access Log, Mesh Access Logs
+Mesh Circuit Breaker, Mesh Circuit Breakers
+Mesh External Service, Mesh External Services
+Mesh Fault Injection, Mesh Fault Injections
+Mesh HTTP Route, Mesh HTTP Routes
+Mesh Health Check, Mesh Health Checks
+Mesh Identity, Mesh Identities
+Mesh Insight, Mesh Insights
+Mesh Load Balancing Strategy, Mesh Load Balancing Strategies
+Mesh Metric, Mesh Metrics
+Mesh Multi Zone Service, Mesh Multi Zone Services
+Mesh OpenTelemetry Backend, Mesh OpenTelemetry Backends
+Mesh Passthrough, Mesh Passthroughs
+Mesh Proxy Patch, Mesh Proxy Patches
+Mesh Rate Limit, Mesh Rate Limits
+Mesh Retry, Mesh Retries
+Mesh Service, Mesh Services
+Mesh TCP Route, Mesh TCP Routes
+Mesh TLS, Mesh TLSes
+Mesh Timeout, Mesh Timeouts
+Mesh Trace, Mesh Traces
+Mesh Traffic Permission, Mesh Traffic Permissions
+Mesh Trust, Mesh Trusts
+Mesh Zone Address, Mesh Zone Addresses
+Secret, Secrets
+Service Insight, Service Insights
+Workload, Workloads
+Zone, Zones
+Zone Insight, Zone Insights`;
+
 type Shown = { name: string; path: string; scope: string; shortName: string; readOnly: boolean; includeInFederation: boolean };
 const global = testApi(new TinyStore(), 'global');
 const zone = testApi(new TinyStore(), 'zone');
@@ -60,6 +96,17 @@ describe('the types', () => {
       ).toMatchObject({ path, scope, shortName: short === '-' ? '' : short });
     }
     expect(shown.map(({ name }) => name)).toEqual(shown.map(({ name }) => name).toSorted());
+  });
+
+  it('have the display names that Kuma has', async () => {
+    const shown = (await global.inject('/_resources')).json<{ resources: Record<string, string>[] }>().resources;
+    const named = shown.map((one) => `${one['singularDisplayName'] ?? ''}, ${one['pluralDisplayName'] ?? ''}`);
+    expect(named).toEqual(DISPLAY_NAMES.split('\n'));
+  });
+
+  it('leave out those of Meridian, of which kumactl would warn', async () => {
+    expect((await resourcesOf(global)).map(({ name }) => name)).not.toEqual(expect.arrayContaining(['HTTPRoute']));
+    expect((await global.inject('/httproutes')).statusCode).toBe(200);
   });
 
   it('are all read-only on a zone that has a global, and only insights elsewhere', async () => {
