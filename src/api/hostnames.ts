@@ -1,6 +1,6 @@
-// The host names that HostnameGenerators give a service, zone by zone (policies 9.5). Pure.
-// Invariants: a template that fails, or gives no valid name, gives none and never fails the answer; a name that a zone has given
-// to another service is not shown where that is known.
+// The host names that HostnameGenerators give a service, and the zone of each.
+// Invariants: a template that fails, or renders an invalid name, gives none and never fails the answer; a name that a zone gave
+// to another service is left out where that is known. Pure.
 import { hashName } from '../resource/hash-name.ts';
 import { renderHostname } from '../resource/hostname-template.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
@@ -14,35 +14,55 @@ const SELECTORS: Readonly<Record<string, string>> = {
 
 export type Hostname = { readonly hostname: string; readonly zones: readonly { readonly name: string }[] };
 
+/** Stands for any zone of which global knows no more than that it is not the zone of the service. */
+const ELSEWHERE = '';
+
 /**
  * @param generators of all zones; one with a zone label counts in that zone alone
- * @param zones where the service is looked at
- * @param computedIn the zone whose reconciler wrote `status`: the own one, on global that of the service
- * @returns in the order of the generators, each name once
+ * @param at `own` is the zone that answers, null on global; `zones` are the zones that global knows
+ * @returns in the order of the generators, each name once. `zones` of a name is the zone of the service; a service without one has
+ *   those in which the name holds
  */
 export function hostnamesOf(
   service: Resource,
   generators: readonly Resource[],
-  zones: readonly string[],
-  computedIn: string | undefined = service.labels[label.zone],
+  at: { readonly own: string | null; readonly zones: readonly string[] },
 ): Hostname[] {
-  const found = new Map<string, string[]>();
+  const found = new Map<string, Set<string>>();
   const given = givenNames(service.status);
+  const serviceZone = service.labels[label.zone];
+  // The reconciler of this zone wrote the status.
+  const computedIn = at.own ?? serviceZone;
   for (const generator of generators.toSorted(compareGenerators)) {
-    for (const zone of zones) {
-      const home = generator.labels[label.zone];
-      if (home !== undefined && home !== zone) continue;
+    const template = generator.spec['template'];
+    if (typeof template !== 'string') continue;
+    for (const zone of zonesOf(generator, serviceZone, at)) {
       const seen = seenFrom(service, zone);
-      const template = generator.spec['template'];
-      if (typeof template !== 'string' || !isSelected(generator.spec, seen)) continue;
+      if (!isSelected(generator.spec, seen)) continue;
       const rendered = renderHostname(template, seen, zone);
       if (!('hostname' in rendered)) continue;
       if (zone === computedIn && given !== null && !given.has(rendered.hostname)) continue;
-      const known = found.get(rendered.hostname) ?? [];
-      if (!known.includes(zone)) found.set(rendered.hostname, [...known, zone]);
+      const known = found.get(rendered.hostname) ?? new Set();
+      found.set(rendered.hostname, known.add(serviceZone ?? zone));
     }
   }
-  return [...found].map(([hostname, names]) => ({ hostname, zones: names.map((name) => ({ name })) }));
+  return [...found].map(([hostname, names]) => ({
+    hostname,
+    zones: [...names].filter((name) => name !== ELSEWHERE).map((name) => ({ name })),
+  }));
+}
+
+/** The zones from which the service has to be looked at: it looks the same from every zone but its own. */
+function zonesOf(
+  generator: Resource,
+  serviceZone: string | undefined,
+  { own, zones }: { readonly own: string | null; readonly zones: readonly string[] },
+): readonly string[] {
+  const home = generator.labels[label.zone];
+  if (own !== null) return home === undefined || home === own ? [own] : [];
+  if (home !== undefined) return [home];
+  if (serviceZone !== undefined) return [serviceZone, ELSEWHERE];
+  return zones.length > 0 ? zones : [ELSEWHERE];
 }
 
 /** The names that the service won, null before they were computed (policies 9.5, collisions). */

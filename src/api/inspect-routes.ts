@@ -1,10 +1,9 @@
 // What can be asked about a resource beyond its body (rest-api 4): host names of services and what proxies say of themselves.
 // Endpoints that need the policy engine register through the option `addRoutes`.
 import type { FastifyInstance } from 'fastify';
-import { label } from '../resource/labels.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
-import { badQuery } from './error-body.ts';
+import { ApiError } from './error-body.ts';
 import { hostnamesOf } from './hostnames.ts';
 import { addProxyAdminRoutes } from './proxy-admin-routes.ts';
 import { dataplaneType } from './route-types.ts';
@@ -14,7 +13,7 @@ export function addInspectRoutes(app: FastifyInstance, context: ApiContext): voi
   const { service, options, callers } = context;
   addProxyAdminRoutes(
     app,
-    (mesh, name) => service.get(dataplaneType, mesh, name),
+    (mesh, name) => service.get(dataplaneType, mesh, name, 'Could not get dataplane resource'),
     options.proxyAdmin,
     (action, request) => callers.require(action, request),
     options.mode,
@@ -23,18 +22,21 @@ export function addInspectRoutes(app: FastifyInstance, context: ApiContext): voi
   options.addRoutes?.(app, context);
 }
 
-/** `_hostnames` of services; of another type it is refused, not unknown (rest-api 4). */
+/** `_hostnames` of services. Of another type, known or not, it is refused. */
 function addHostnameRoutes(app: FastifyInstance, { options, service, store }: ApiContext): void {
-  for (const info of resourceTypes) {
-    if (info.scope !== 'Mesh' || info.path === '') continue;
+  const services = resourceTypes.filter(({ name }) => hasSnis(name));
+  for (const info of services) {
     app.get<{ Params: { mesh: string; name: string } }>(`/meshes/:mesh/${info.path}/:name/_hostnames`, async (request) => {
-      if (!hasSnis(info.name)) throw badQuery('type', `${info.name} has no host names`);
       const { mesh, name } = request.params;
-      const row = await service.get(info, mesh, name);
+      const row = await service.get(info, mesh, name, 'could not retrieve service');
       const generators = await store.list({ type: 'HostnameGenerator' });
-      const zones = options.zone === null ? (await store.list({ type: 'Zone' })).map((zone) => zone.name) : [options.zone];
-      const items = hostnamesOf(row, generators, zones, options.zone ?? row.labels[label.zone]);
+      const zones = options.zone === null ? (await store.list({ type: 'Zone' })).map((zone) => zone.name) : [];
+      const items = hostnamesOf(row, generators, { own: options.zone, zones });
       return { total: items.length, items };
     });
   }
+  const paths = services.map(({ path }) => path).join(',');
+  app.get('/meshes/:mesh/:path/:name/_hostnames', async () => {
+    throw new ApiError('bad_request', `only "${paths}" are available for inspection`, `only ${paths} have host names`);
+  });
 }

@@ -139,7 +139,7 @@ function addType(paths: Paths, info: TypeInfo, path: string): void {
   });
   const remove = { summary: `Delete a ${info.singular}`, tag, parameters: [query.ifMatch], answers: { 200: object } };
   add(paths, 'delete', item, { ...remove, errors: WRITE_ERRORS });
-  if (info.scope !== 'Mesh' || path !== info.path) return;
-  const summary = hasSnis(info.name) ? 'Host names of the service, by zone' : 'Refused: only services have host names';
+  if (!hasSnis(info.name)) return;
+  const summary = 'Host names of the service, by zone';
   add(paths, 'get', `${item}/_hostnames`, { summary, tag, answers: { 200: object }, errors: [404] });
 }

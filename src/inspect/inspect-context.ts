@@ -15,6 +15,7 @@ export type InspectContext = Pick<ApiContext, 'service'> & { readonly indexes: M
 export type InspectedProxy = { readonly index: MeshIndex; readonly proxy: DataplaneProxy; readonly rules: ProxyRules };
 
 const TITLE = 'Could not retrieve a resource';
+const NO_DATAPLANE = 'Could not retrieve Dataplane';
 
 /** @throws ApiError 404 when there is no such mesh */
 export async function indexOf({ service, indexes }: InspectContext, mesh: string): Promise<MeshIndex> {
@@ -22,17 +23,21 @@ export async function indexOf({ service, indexes }: InspectContext, mesh: string
   return await indexes.indexOf(mesh);
 }
 
-/** A Dataplane by its stored name, with its rules. @throws ApiError 404 */
-export async function proxyOf(context: InspectContext, { mesh, name }: Omit<ResourceKey, 'type'>): Promise<InspectedProxy> {
+/** A Dataplane by its stored name, with its rules. @throws ApiError 404 with the title */
+export async function proxyOf(
+  context: InspectContext,
+  { mesh, name }: Omit<ResourceKey, 'type'>,
+  title = NO_DATAPLANE,
+): Promise<InspectedProxy> {
   const index = await indexOf(context, mesh);
   const proxy = index.proxy(name);
-  if (proxy === undefined) throw notFound(describeKey({ type: 'Dataplane', mesh, name }));
+  if (proxy === undefined) throw notFound(describeKey({ type: 'Dataplane', mesh, name }), title);
   return { index, proxy, rules: buildRules(index, proxy) };
 }
 
-/** @throws ApiError 404 where there is no answer: `what` says to which question */
-export function required<T>(answer: T | null | undefined, what: string): T {
-  if (answer === null || answer === undefined) throw notFound(what);
+/** @throws ApiError 404 where there is no answer: `what` says to which question, `title` is for kumactl */
+export function required<T>(answer: T | null | undefined, what: string, title = TITLE): T {
+  if (answer === null || answer === undefined) throw notFound(what, title);
   return answer;
 }
 
@@ -43,6 +48,6 @@ export function requireKri(text: string, mesh: string): string {
   throw badQuery('kri', `${JSON.stringify(text)} is not the KRI of a resource of this mesh: it must have the form ${form}`);
 }
 
-function notFound(what: string): ApiError {
-  return new ApiError('not_found', TITLE, `Not found: ${what}`);
+function notFound(what: string, title: string): ApiError {
+  return new ApiError('not_found', title, `Not found: ${what}`);
 }

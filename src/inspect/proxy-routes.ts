@@ -26,11 +26,11 @@ export function addProxyRoutes(app: FastifyInstance, context: InspectContext): v
   app.get<Proxy>(`${DATAPLANE}/_rules`, async ({ params }) => rulesView((await proxyOf(context, params)).rules));
   app.get<Proxy>(`${DATAPLANE}/_policies`, async ({ params }) => policiesView((await proxyOf(context, params)).rules));
   app.get<Proxy>(`${DATAPLANE}/policies`, async ({ params }) => {
-    const { index, rules } = await proxyOf(context, params);
+    const { index, rules } = await proxyOf(context, params, 'Could not get MatchedPolicies');
     return attachedPoliciesView(index, rules);
   });
   app.get<Proxy>(`${DATAPLANE}/_layout`, async ({ params }) => {
-    const { index, proxy } = await proxyOf(context, params);
+    const { index, proxy } = await proxyOf(context, params, 'Failed to retrieve Dataplane');
     return layoutView(index, proxy);
   });
   app.get<Proxy>(`${DATAPLANE}/_effective`, async (request) => {

@@ -10,6 +10,9 @@ import { indexOf, required, type InspectContext } from './inspect-context.ts';
 import { pageOf } from './paging.ts';
 import { attachedView, reachHead, touchedView } from './reach-view.ts';
 
+/** Kuma says so of a service too. */
+const NO_POLICY = 'Could not retrieve policy';
+
 type Named = { Params: { mesh: string; name: string } };
 
 export function addReachRoutes(app: FastifyInstance, context: InspectContext): void {
@@ -23,20 +26,20 @@ function addPolicy(app: FastifyInstance, context: InspectContext, type: string, 
   app.get<Named>(`/meshes/:mesh/${path}/:name/_resources/dataplanes`, async (request) => {
     const { mesh, name } = request.params;
     const index = await indexOf(context, mesh);
-    const policy = required(index.policy(type, name), describeKey({ type, mesh, name }));
+    const policy = required(index.policy(type, name), describeKey({ type, mesh, name }), NO_POLICY);
     return pageOf(request, policyDataplanesView(index, policy), nameOf);
   });
   app.get<Named>(`/meshes/:mesh/${path}/:name/_reach`, async (request) => {
     const { mesh, name } = request.params;
     const index = await indexOf(context, mesh);
-    const policy = required(index.policy(type, name), describeKey({ type, mesh, name }));
+    const policy = required(index.policy(type, name), describeKey({ type, mesh, name }), NO_POLICY);
     const reach = policyReach(index, policy);
     const { items, ...page } = pageOf(request, reach.touched, ({ proxy }) => proxy.displayName);
     return { ...reachHead(reach), touched: items.map(touchedView), ...page };
   });
   app.get<Named>(`/meshes/:mesh/${path}/:name/dataplanes`, async ({ params: { mesh, name } }) => {
     const index = await indexOf(context, mesh);
-    const policy = required(index.policy(type, name), describeKey({ type, mesh, name }));
+    const policy = required(index.policy(type, name), describeKey({ type, mesh, name }), NO_POLICY);
     const items = policyReach(index, policy).touched.map(attachedView);
     return { total: items.length, items };
   });
@@ -46,7 +49,7 @@ function addService(app: FastifyInstance, context: InspectContext, type: string,
   app.get<Named>(`/meshes/:mesh/${path}/:name/_dataplanes`, async (request) => {
     const { mesh, name } = request.params;
     const index = await indexOf(context, mesh);
-    const service = required(index.get(type, name), describeKey({ type, mesh, name }));
+    const service = required(index.get(type, name), describeKey({ type, mesh, name }), NO_POLICY);
     return pageOf(request, serviceDataplanesView(index, service), nameOf);
   });
 }

@@ -126,7 +126,7 @@ describe('zone proxies of two zones', () => {
     const hostnames = await (
       await fetch(`http://127.0.0.1:${String(west.api)}/meshes/shop/meshservices/${COPY}/_hostnames`)
     ).json();
-    expect(hostnames).toEqual({ total: 1, items: [{ hostname: 'cart.svc.east.mesh.local', zones: [{ name: 'west' }] }] });
+    expect(hostnames).toEqual({ total: 1, items: [{ hostname: 'cart.svc.east.mesh.local', zones: [{ name: 'east' }] }] });
   });
 
   it('take their services along when their zone is disabled, and bring them back', async () => {

@@ -36,6 +36,29 @@ async function ask(path: string): Promise<{ status: number; body: Record<string,
   return { status: answer.statusCode, body: answer.json(), allow: answer.headers['allow'] };
 }
 
+describe('what is not there', () => {
+  const nobody = '/meshes/default/dataplanes/nobody';
+  it.each([
+    [`${nobody}/_rules`, 'Could not retrieve Dataplane'],
+    [`${nobody}/_policies`, 'Could not retrieve Dataplane'],
+    [`${nobody}/_inbounds/kri_dp_default___nobody_http/_policies`, 'Could not retrieve Dataplane'],
+    [`${nobody}/_outbounds/kri_msvc_default___cart_80/_policies`, 'Could not retrieve Dataplane'],
+    [`${nobody}/_outbounds/kri_msvc_default___cart_80/_routes`, 'Could not retrieve Dataplane'],
+    [`${nobody}/policies`, 'Could not get MatchedPolicies'],
+    [`${nobody}/_layout`, 'Failed to retrieve Dataplane'],
+    [`${nobody}/xds`, 'Could not get dataplane resource'],
+    [`${nobody}/stats`, 'Could not get dataplane resource'],
+    ['/meshes/default/meshtimeouts/none/_resources/dataplanes', 'Could not retrieve policy'],
+    ['/meshes/default/meshtimeouts/none/dataplanes', 'Could not retrieve policy'],
+    ['/meshes/default/meshservices/none/_dataplanes', 'Could not retrieve policy'],
+    ['/meshes/none/meshservices/none/_dataplanes', 'Failed to retrieve Mesh'],
+    ['/meshes/none/dataplanes/none/_rules', 'Failed to retrieve Mesh'],
+  ])('is a 404 with the title that kumactl prints: %s', async (url, title) => {
+    const answer = await app.inject(url);
+    expect([answer.statusCode, answer.json()]).toMatchObject([404, { title }]);
+  });
+});
+
 describe('policies of a proxy', () => {
   const conf = { http: { requestTimeout: '5s' } };
 
