@@ -20,6 +20,7 @@ import type { Writer } from '../resource/compute-labels.ts';
 import { CLUSTER_ID_CONFIG } from '../resource/default-resources.ts';
 import { textOf } from '../resource/read-json.ts';
 import { specJsonSchema } from '../resource/schema/check-spec.ts';
+import { answerInTime } from '../store/answer-in-time.ts';
 import { meshDefaults } from '../store/create-defaults.ts';
 import { openStore } from '../store/open-store.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
@@ -89,15 +90,16 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       subscriptionLimit: config.metrics.zone.subscriptionLimit,
     });
     running.push(insights.run(signal));
-    const tokens = await createTokens(store, config, writerOf(side).federated);
+    const answering = answerInTime(store);
+    const tokens = await createTokens(answering, config, writerOf(side).federated);
     component('token secrets', (secretsSignal) => tokens.secrets.run(secretsSignal));
 
     const createsDefaults = !writerOf(side).federated;
     const isFirstStartOver = firstStart({ store, createsDefaults, defaults: config.defaults });
     const ready = async (): Promise<boolean> => isStarted && (await answers(store)) && (await isFirstStartOver());
     servers.push(await serveDiagnostics(config, { ready, metrics: registry }));
-    const options = apiOptions({ side, config, store, tokens, registry, instanceId, log });
-    const api = await serveApi({ ...options, proxyAdmin: proxyAdmin(store) }, config);
+    const options = apiOptions({ side, config, store: answering, tokens, registry, instanceId, log });
+    const api = await serveApi({ ...options, proxyAdmin: proxyAdmin(answering) }, config);
     servers.push(api.server);
     component('api certificate', async (tlsSignal) => {
       await api.followCertificate?.(tlsSignal, log);

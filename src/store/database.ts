@@ -9,13 +9,15 @@ import { readFileSync } from 'node:fs';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { lockFolder } from './folder-lock.ts';
-import { preparing } from './preparing-pool.ts';
+import { preparing, StatementNames } from './preparing-pool.ts';
 import { isSessionSpent } from './unavailable.ts';
 
 /** How long a connection that must not be lost unnoticed stays silent, and how long its answer may take. */
 const PING_MS = 10_000;
-/** A statement that takes longer is given up: the connection may be gone. */
-const QUERY_MS = 120_000;
+/** A statement that somebody waits for is given up after this: the connection may be gone. */
+const ANSWER_MS = 8_000;
+/** The same for whole types, large transactions and migrations, which take long on a large table. */
+const BULK_MS = 120_000;
 /** How long a statement waits for a row that another transaction holds: all writes that were combined with it wait too. */
 const LOCK_MS = 5_000;
 
@@ -44,7 +46,10 @@ export type Tables = Record<string, never>;
 
 export type Database = {
   readonly kind: StoreConfig['type'];
+  /** For statements that somebody waits for. */
   readonly db: Kysely<Tables>;
+  /** The same connections for work that takes long: whole types, large transactions, migrations. */
+  readonly bulk: Kysely<Tables>;
   /** Follows NOTIFY on a channel until the signal; rejects when the connection is lost. `onListening` runs once it listens. */
   readonly listen: (
     channel: string,
@@ -70,6 +75,7 @@ async function openEmbedded(path: string): Promise<Database> {
     return {
       kind: 'embedded',
       db,
+      bulk: db,
       async listen(channel, onListening, onPayload, signal) {
         const unlisten = await pglite.listen(channel, onPayload);
         onListening();
@@ -101,7 +107,7 @@ function openPostgres(config: PostgresConfig, log: Logger): Database {
     database: config.dbName,
     connectionTimeoutMillis: config.connectionTimeout * 1000,
     keepAlive: true,
-    query_timeout: QUERY_MS,
+    query_timeout: BULK_MS,
     lock_timeout: LOCK_MS,
     application_name: 'meridian',
     ssl: tlsOf(config.tls),
@@ -117,13 +123,17 @@ function openPostgres(config: PostgresConfig, log: Logger): Database {
   const generations = new WeakMap<pg.PoolClient, number>();
   pool.on('connect', (client) => void generations.set(client, generation));
   const isSpent = (client: pg.PoolClient): boolean => generations.get(client) !== generation;
-  const db = new Kysely<Tables>({
-    dialect: new PostgresDialect({ pool: preparing(pool, isSpent) }),
-    log: (event) => void (event.level === 'error' && isSessionSpent(event.error) && (generation += 1)),
-  });
+  const names = new StatementNames();
+  const within = (limitMs: number): Kysely<Tables> =>
+    new Kysely<Tables>({
+      dialect: new PostgresDialect({ pool: preparing(pool, { names, limitMs, isSpent }) }),
+      log: (event) => void (event.level === 'error' && isSessionSpent(event.error) && (generation += 1)),
+    });
+  const [db, bulk] = [within(ANSWER_MS), within(BULK_MS)];
   return {
     kind: 'postgres',
     db,
+    bulk,
     async listen(channel, onListening, onPayload, signal) {
       const client = new pg.Client(options);
       const lost = new Promise<never>((_, reject) => {
@@ -158,7 +168,8 @@ function openPostgres(config: PostgresConfig, log: Logger): Database {
       }
     },
     async close() {
-      await db.destroy();
+      await Promise.all([db.destroy(), bulk.destroy()]);
+      await pool.end();
     },
   };
 }

@@ -13,14 +13,14 @@ const LOCK = 7_291_163;
 export type MigrationStatus = { readonly name: string; readonly appliedAt: string | null };
 
 /** Every migration with the time it was applied, or null. */
-export async function migrationStatus({ db }: Database): Promise<MigrationStatus[]> {
+export async function migrationStatus({ bulk: db }: Database): Promise<MigrationStatus[]> {
   const applied = await appliedMigrations(db);
   const names = await migrationNames();
   return names.map((name) => ({ name, appliedAt: applied.get(name) ?? null }));
 }
 
 /** Applies what is missing, all in one transaction. Returns the names applied now. */
-export async function migrate({ db }: Database, { log }: { log: Logger }): Promise<string[]> {
+export async function migrate({ bulk: db }: Database, { log }: { log: Logger }): Promise<string[]> {
   const done: string[] = [];
   await db.transaction().execute(async (tx) => {
     // However long another migration or a statement on the table takes.

@@ -1,34 +1,59 @@
 // A pool whose connections prepare their statements: the same few texts run all the time, and to parse and plan one costs the
-// server about as much as to run it. Invariant: one text has one name in this process, and names are bounded.
+// server about as much as to run it. Invariants: one text has one name in this process, and names are bounded; a connection that
+// left a statement without its answer is not used again.
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
+import { isAnswerOverdue } from './unavailable.ts';
 
 /** Texts that are prepared, in order of their first use; later ones are planned each time. */
 const MOST_STATEMENTS = 500;
 
-/**
- * What kysely needs of a pool. Statements without parameters, which begin and end transactions, are not prepared.
- * @param isSpent whether a connection is of no more use; it is closed then, and another taken
- */
-export function preparing(pool: pg.Pool, isSpent: (client: pg.PoolClient) => boolean): PostgresPool {
-  const names = new Map<string, string>();
+/** The names of prepared statements, the same for all that share a pool. */
+export class StatementNames {
+  readonly #names = new Map<string, string>();
+
+  /** Undefined: there are too many, and this one is not prepared. */
+  of(text: string): string | undefined {
+    const known = this.#names.get(text);
+    if (known !== undefined || this.#names.size >= MOST_STATEMENTS) return known;
+    const name = `meridian_${String(this.#names.size + 1)}`;
+    this.#names.set(text, name);
+    return name;
+  }
+}
+
+export type PreparingOptions = {
+  readonly names: StatementNames;
+  /** Milliseconds that a statement may take; then it is given up, and its connection is closed. */
+  readonly limitMs: number;
+  /** Whether a connection is of no more use; it is closed then, and another taken. */
+  readonly isSpent: (client: pg.PoolClient) => boolean;
+};
+
+/** What kysely needs of a pool. Statements without parameters, which begin and end transactions, are not prepared. */
+export function preparing(pool: pg.Pool, { names, limitMs, isSpent }: PreparingOptions): PostgresPool {
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 
-  const nameOf = (text: string): string | undefined => {
-    const known = names.get(text);
-    if (known !== undefined || names.size >= MOST_STATEMENTS) return known;
-    const name = `meridian_${String(names.size + 1)}`;
-    names.set(text, name);
-    return name;
-  };
-
   const wrap = (client: pg.PoolClient): PostgresPoolClient => {
+    /** The statement that was given up; the rollback after it would wait behind it. */
+    let overdue: Error | null = null;
     const query = async (text: string, values: readonly unknown[]): Promise<pg.QueryResult> => {
-      const name = values.length === 0 ? undefined : nameOf(text);
-      return await client.query({ text, values: [...values], ...(name !== undefined && { name }) });
+      if (overdue !== null) throw overdue;
+      const name = values.length === 0 ? undefined : names.of(text);
+      const statement: pg.QueryConfig & { readonly query_timeout: number } = {
+        ...{ text, values: [...values], query_timeout: limitMs },
+        ...(name !== undefined && { name }),
+      };
+      try {
+        return await client.query(statement);
+      } catch (error) {
+        if (isAnswerOverdue(error)) overdue = error as Error;
+        throw error;
+      }
     };
+    const release: PostgresPoolClient['release'] = (destroy) => client.release(overdue !== null || destroy);
     // Of the two ways to call it kysely takes the other for cursors, of which it was given none.
-    return { query: query as unknown as PostgresPoolClient['query'], release: (destroy) => client.release(destroy) };
+    return { query: query as unknown as PostgresPoolClient['query'], release };
   };
 
   return {
@@ -44,6 +69,7 @@ export function preparing(pool: pg.Pool, isSpent: (client: pg.PoolClient) => boo
       clients.set(client, known);
       return known;
     },
-    end: () => pool.end(),
+    // Others share the pool; who made it ends it.
+    end: () => Promise.resolve(),
   };
 }

@@ -77,7 +77,7 @@ export class SqlStore implements ResourceStore {
 
   async list(query: ListQuery): Promise<Resource[]> {
     const { rows } = await this.#try(() =>
-      sql<Row>`select ${columns} from resources r where ${pageOf(query)}`.execute(this.#database.db),
+      sql<Row>`select ${columns} from resources r where ${pageOf(query)}`.execute(this.#database.bulk),
     );
     return rows.map(resourceOf);
   }
@@ -131,7 +131,7 @@ export class SqlStore implements ResourceStore {
     ];
     const rows = await this.#try(() =>
       sql<OutlineRow>`select ${outlineColumns} from resources r where r.type = any(${[...types]}::text[]) ${either.length === 0 ? sql`` : sql`and (${sql.join(either, sql` or `)})`}`.execute(
-        this.#database.db,
+        this.#database.bulk,
       ),
     );
     return rows.rows.map(outlineOf);
@@ -165,7 +165,7 @@ export class SqlStore implements ResourceStore {
     // One statement is a transaction by itself; without BEGIN and COMMIT it is one round trip in place of three.
     if (fence === undefined && isOneStatement(writes)) return await this.#write(() => runWrites(this.#database.db, writes));
     return await this.#write(() =>
-      this.#database.db.transaction().execute(async (tx) => {
+      this.#database.bulk.transaction().execute(async (tx) => {
         if (fence !== undefined) await requireFence(tx, fence);
         return await runWrites(tx, writes);
       }),
@@ -176,7 +176,7 @@ export class SqlStore implements ResourceStore {
     let outcomes: WriteOutcome[] = [];
     const undo = new Error('rolled back');
     await this.#write(() =>
-      this.#database.db.transaction().execute(async (tx) => {
+      this.#database.bulk.transaction().execute(async (tx) => {
         outcomes = await runWrites(tx, writes);
         if (!outcomes.every(({ result }) => SUCCESSES.has(result))) throw undo;
       }),

@@ -2,7 +2,10 @@
 // works again, and asked by readiness.
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { isHeld, isNoAnswer, isOvertaken, takesNoWrites } from './unavailable.ts';
+import { isHeld, isNeverSent, isNoAnswer, isOvertaken, isPlanSpent, takesNoWrites } from './unavailable.ts';
+
+/** Of a write whose answer did not come. */
+export const MAY_BE_STORED = 'the write may have been stored: read the resource before you write it again';
 
 export class StoreHealth {
   readonly #log: Logger;
@@ -46,7 +49,9 @@ export class StoreHealth {
       if (!isNoAnswer(error)) throw error;
       if (this.#answers) this.#log.warn({ reason }, 'the database does not answer');
       this.#answers = false;
-      throw new MeridianError('unavailable', `the database does not answer: ${reason}`, { cause: error });
+      const isUnknown = kind === 'write' && !isNeverSent(error) && !isPlanSpent(error);
+      const text = `the database does not answer: ${reason}${isUnknown ? `; ${MAY_BE_STORED}` : ''}`;
+      throw new MeridianError('unavailable', text, { cause: error });
     }
   }
 

@@ -14,6 +14,12 @@ const NO_ANSWER = new Set([
   ...['53000', '53200', '53300', '53400'],
 ]);
 
+/** Failures of a connection that is being made. */
+const NO_CONNECTION = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN'],
+  ...['08001', '08004', '53300', '55000', '57P03'],
+]);
+
 /** read_only_sql_transaction: this is a standby, or was made read-only. Reads work on. */
 const READ_ONLY = '25006';
 /** That, disk_full, and program_limit_exceeded: the NOTIFY queue is full, and every write of a row notifies. */
@@ -25,6 +31,16 @@ const NO_ANSWER_TEXT =
 /** The database cannot be reached, takes nobody in, or has no plan for this session: the next attempt has another. */
 export function isNoAnswer(error: unknown): boolean {
   return NO_ANSWER.has(codeOf(error)) || NO_ANSWER_TEXT.test(messageOf(error)) || isPlanSpent(error);
+}
+
+/** A statement was given up because its answer did not come in time; the connection still waits for it. */
+export function isAnswerOverdue(error: unknown): boolean {
+  return /^query read timeout$/i.test(messageOf(error));
+}
+
+/** The statement never reached the database: there was no connection for it. */
+export function isNeverSent(error: unknown): boolean {
+  return NO_CONNECTION.has(codeOf(error)) || /timeout exceeded when trying to connect/i.test(messageOf(error));
 }
 
 /** The database answers, and can store nothing. */

@@ -9,7 +9,7 @@ import { migrate } from '../../src/store/migrate.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 import { embeddedBinaries, installedBinaries, PostgresBinaries } from '../support/postgres-binaries.ts';
 import { configOf } from '../support/postgres-database.ts';
-import { hasMesh, putTimeout } from './steady-writes.ts';
+import { hasMesh, putService, putTimeout } from './steady-writes.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 import { writeDuring } from './write-during.ts';
 
@@ -20,6 +20,10 @@ const FULL_MS = 500;
 
 /** A server of one control plane behind an address that outlives it. */
 type Site = { server: PostgresBinaries; readonly proxy: TcpProxy };
+
+async function statusOf(process: ControlPlane, path: string): Promise<number> {
+  return (await fetch(`http://127.0.0.1:${String(process.api)}${path}`)).status;
+}
 
 describe('a PostgreSQL server', () => {
   const started = new AsyncDisposableStack();
@@ -90,6 +94,11 @@ describe('a PostgreSQL server', () => {
     await writeDuring(fleet, `${name}-hangs`, async () => {
       site.proxy.blackHole();
       try {
+        // Each request has an answer while nothing comes from the database.
+        const put = name === 'global' ? putTimeout(process, 'unknown', 1) : putService(process, 'unknown', 80);
+        const paths = ['/meshes/default/meshtimeouts', '/meshes/default/meshtimeouts/x', '/meshes'];
+        const answers = await Promise.all([put, ...paths.map((path) => statusOf(process, path))]);
+        expect(new Set(answers)).toEqual(new Set([503]));
         await expect.poll(() => process.ready(), WAIT).toBe(503);
       } finally {
         site.proxy.resume();

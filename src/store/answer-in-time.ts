@@ -1,0 +1,48 @@
+// The store for callers that must have an answer soon: a call that takes too long fails, whatever it waits for. What it asked of
+// the database goes on.
+import { MeridianError } from '../base/errors.ts';
+import type { ResourceStore } from './resource-store.ts';
+import { MAY_BE_STORED } from './store-health.ts';
+
+/** Longer than one statement may take, so that a statement without an answer is reported as that. */
+const LIMIT_MS = 9_000;
+
+/**
+ * The same store. Reads and writes reject with `unavailable` after `limitMs` milliseconds; what follows, leads or closes has no limit.
+ */
+export function answerInTime(store: ResourceStore, limitMs = LIMIT_MS): ResourceStore {
+  const read = async <T>(result: Promise<T>): Promise<T> => await within(limitMs, result, '');
+  const write = async <T>(result: Promise<T>): Promise<T> => await within(limitMs, result, `; ${MAY_BE_STORED}`);
+  return {
+    get: (key) => read(store.get(key)),
+    getOutline: (key) => read(store.getOutline(key)),
+    getMany: (keys) => read(store.getMany(keys)),
+    list: (query) => read(store.list(query)),
+    listStamps: (query) => read(store.listStamps(query)),
+    getStamped: (keys) => read(store.getStamped(keys)),
+    snapshot: () => read(store.snapshot()),
+    outline: (query) => read(store.outline(query)),
+    count: (query) => read(store.count(query)),
+    countAll: () => read(store.countAll()),
+    write: (one) => write(store.write(one)),
+    writeBatch: (writes, fence) => write(store.writeBatch(writes, fence)),
+    writeAll: (writes) => write(store.writeAll(writes)),
+    raiseEpoch: (peer) => write(store.raiseEpoch(peer)),
+    mark: (id) => read(store.mark(id)),
+    ping: () => read(store.ping()),
+    changes: (signal) => store.changes(signal),
+    lead: (name, task, signal) => store.lead(name, task, signal),
+    close: () => store.close(),
+  };
+}
+
+async function within<T>(limitMs: number, result: Promise<T>, consequence: string): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const text = `the database does not answer within ${String(limitMs / 1_000)} s${consequence}`;
+  const timer = setTimeout(() => late.reject(new MeridianError('unavailable', text)), limitMs);
+  try {
+    return await Promise.race([result, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

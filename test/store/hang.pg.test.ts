@@ -1,0 +1,89 @@
+// A database that hangs: every call has an answer while it does, and what comes after it works.
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createLogger } from '../../src/base/log.ts';
+import { answerInTime } from '../../src/store/answer-in-time.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import type { ResourceStore, Write } from '../../src/store/resource-store.ts';
+import { TcpProxy } from '../chaos/tcp-proxy.ts';
+import { cloneDatabase } from '../support/postgres-database.ts';
+
+const UNKNOWN = 'the write may have been stored: read the resource before you write it again';
+
+const keyOf = (name: string): Write['key'] => ({ type: 'MeshTimeout', mesh: 'default', name });
+const putOf = (name: string): Write => ({ op: 'put', key: keyOf(name), labels: {}, spec: {} });
+
+describe('a database that hangs', () => {
+  const started = new AsyncDisposableStack();
+  let proxy: TcpProxy;
+  let store: ResourceStore;
+
+  beforeAll(async () => {
+    const config = await cloneDatabase(inject('postgresUrl'));
+    proxy = await TcpProxy.start(config.port);
+    started.defer(() => proxy.close());
+    const port = Number(proxy.address.split(':')[1]);
+    store = await openStore({ ...config, host: '127.0.0.1', port, maxOpenConnections: 4 }, { log: createLogger('silent') });
+    started.defer(() => store.close());
+  });
+
+  afterAll(() => started.disposeAsync());
+
+  const query = { type: 'MeshTimeout' };
+  const reads: Record<string, (from: ResourceStore) => Promise<unknown>> = {
+    get: (from) => from.get(keyOf('a')),
+    getOutline: (from) => from.getOutline(keyOf('a')),
+    getMany: (from) => from.getMany([keyOf('a')]),
+    list: (from) => from.list(query),
+    listStamps: (from) => from.listStamps(query),
+    getStamped: (from) => from.getStamped([keyOf('a')]),
+    snapshot: (from) => from.snapshot(),
+    outline: (from) => from.outline({ types: ['MeshTimeout'] }),
+    count: (from) => from.count(query),
+    countAll: (from) => from.countAll(),
+    ping: (from) => from.ping(),
+  };
+  const writes: Record<string, (from: ResourceStore) => Promise<unknown>> = {
+    write: (from) => from.write(putOf('a')),
+    'a write that waits for another': async (from) => {
+      await from.write(putOf('b')).catch(() => undefined);
+      return await from.write(putOf('c'));
+    },
+    writeBatch: (from) => from.writeBatch([putOf('d')]),
+    writeAll: (from) => from.writeAll([putOf('e'), { op: 'delete', key: keyOf('f') }]),
+  };
+
+  it('has every call answered, a write as unknown, and serves the same calls when it goes on', async () => {
+    const soon = answerInTime(store);
+    // Connections are open, and in the middle of something.
+    for (const call of Object.values(reads)) await call(soon);
+    proxy.blackHole();
+    const failure = async (call: (from: ResourceStore) => Promise<unknown>): Promise<unknown> =>
+      await call(soon).then(
+        () => 'answered',
+        (error: unknown) => error,
+      );
+    const [readFailures, writeFailures] = await Promise.all([
+      Promise.all(Object.values(reads).map(failure)),
+      Promise.all(Object.values(writes).map(failure)),
+    ]);
+    const unavailable = expect.objectContaining({ code: 'unavailable' }) as unknown;
+    expect(Object.fromEntries(Object.keys(reads).map((name, index) => [name, readFailures[index]]))).toEqual(
+      Object.fromEntries(Object.keys(reads).map((name) => [name, unavailable])),
+    );
+    for (const [index, name] of Object.keys(writes).entries())
+      expect(writeFailures[index], name).toMatchObject({ code: 'unavailable' });
+    expect(writeFailures.map((error) => (error as Error).message).some((text) => text.includes(UNKNOWN))).toBe(true);
+    proxy.resume();
+    for (const call of [...Object.values(reads), ...Object.values(writes)])
+      await expect.poll(() => call(soon).then(() => 'answered', () => 'failed')).toBe('answered'); // prettier-ignore
+  });
+
+  it('keeps no connection whose statement was given up', async () => {
+    const [first, second] = ['before', 'after'].map((name) => putOf(name));
+    proxy.blackHole();
+    await expect(store.write(first as Write)).rejects.toMatchObject({ code: 'unavailable' });
+    proxy.resume();
+    // On the connection of the first its answer would come before that of the second.
+    await expect.poll(() => store.write(second as Write).then(({ result }) => result, () => 'failed')).toMatch(/created|updated/); // prettier-ignore
+  });
+});
