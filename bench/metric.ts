@@ -37,6 +37,8 @@ export const budgets = {
   receiverSeconds: { most: 0.5 },
   /** p99 of a change beside bad zones, against the same without them. */
   neighbourFactor: { most: 2 },
+  /** The same beside the worst that a single zone can do. */
+  attackFactor: { most: 3 },
   /** Twice the zones, or twice the resources, may not double it. */
   scalingFactor: { most: 2 },
 } as const satisfies Record<string, Budget>;

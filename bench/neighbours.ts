@@ -1,18 +1,22 @@
-// The good zones of a global while others misbehave: one that reads nothing, one that never answers, one that refuses everything
-// and one that joins again and again. The same changes without them, before and after, in the same run, are what is compared.
+// The good zones of a global while others misbehave: four at once that keep to no protocol, and one at a time that attacks. The
+// same changes without them, before and after, in the same run, are what is compared.
+import type { ChildProcess } from 'node:child_process';
+import { attacks, type Attack } from './attacks.ts';
+import type { AttackCommand } from './attack-process.ts';
 import { endChild, nextMessage, startScript } from './children.ts';
 import type { Context, Sections } from './context.ts';
 import type { Manners } from './fake-zone.ts';
 import type { JoinCommand, ZonesReport } from './fake-zones-process.ts';
 import { Fleet } from './fleet.ts';
-import { percentile } from './measure.ts';
+import { memoryMb, nowMs, percentile } from './measure.ts';
 import { budgets, type Metric } from './metric.ts';
 import type { Settings } from './settings.ts';
 
 const BAD: readonly Manners[] = ['deaf', 'silent', 'refusing', 'restless'];
+const SECTION = 'neighbours';
 
 export const neighbours: Sections<Settings> = {
-  names: { neighbours: 'a change for good zones beside bad ones, against the same without them' },
+  names: { [SECTION]: 'a change for good zones beside bad ones, against the same without them' },
   measure: measureNeighbours,
 };
 
@@ -28,32 +32,58 @@ async function measureNeighbours({ settings, postgres, say }: Context<Settings>)
       for (let done = 0; done < count; done += 1) latencies.push(await fleet.change());
       return latencies;
     };
+    const quiet = async (): Promise<number[]> => {
+      await changes(warmUp);
+      return await changes(neighbourChanges);
+    };
     say('changes without bad zones');
-    await changes(warmUp);
-    const alone = await changes(neighbourChanges);
-    const bad = await Promise.all(BAD.map((manners) => joinBad(fleet.kdsAddress, manners)));
-    say(`changes beside ${BAD.join(', ')}`);
-    await changes(warmUp);
-    const beside = await changes(neighbourChanges);
-    await Promise.all(bad.map(endChild));
-    say('changes without them again');
-    await changes(warmUp);
-    alone.push(...(await changes(neighbourChanges)));
-    const ratio = (share: number): number => percentile(beside, share) / percentile(alone, share);
-    const section = 'neighbours';
-    return [
-      { section, name: 'change without bad zones, p50', unit: 'ms', meridian: percentile(alone, 0.5) },
-      { section, name: 'change without bad zones, p99', unit: 'ms', meridian: percentile(alone, 0.99) },
-      { section, name: 'beside four bad zones, p50', unit: '×', meridian: ratio(0.5) },
-      { section, name: 'beside four bad zones, p99', unit: '×', meridian: ratio(0.99), budget: budgets.neighbourFactor },
+    let before = await quiet();
+    const metrics: Metric[] = [
+      { section: SECTION, name: 'change without bad zones, p50', unit: 'ms', meridian: percentile(before, 0.5) },
+      { section: SECTION, name: 'change without bad zones, p99', unit: 'ms', meridian: percentile(before, 0.99) },
     ];
+    /** The changes beside what `begin` starts, against those before and after it. */
+    const beside = async (name: string, factor: Metric['budget'], begin: () => Promise<ChildProcess[]>): Promise<void> => {
+      say(`changes beside ${name}`);
+      const began = nowMs();
+      const bad = await begin();
+      say(`  on its way after ${((nowMs() - began) / 1000).toFixed(1)} s`);
+      await changes(Math.min(warmUp, 20));
+      const latencies = await changes(neighbourChanges);
+      const memory = memoryMb(fleet.pid);
+      await Promise.all(bad.map(endChild));
+      say('changes without it again');
+      const after = await quiet();
+      const alone = [...before, ...after];
+      before = after;
+      const ratio = (share: number): number => percentile(latencies, share) / percentile(alone, share);
+      metrics.push(
+        { section: SECTION, name: `beside ${name}, p50`, unit: '×', meridian: ratio(0.5) },
+        { section: SECTION, name: `beside ${name}, p99`, unit: '×', meridian: ratio(0.99), ...(factor && { budget: factor }) },
+        { section: SECTION, name: `… memory of global then`, unit: 'MB', meridian: memory },
+      );
+    };
+    await beside('four bad zones', budgets.neighbourFactor, () =>
+      Promise.all(BAD.map((manners) => joinBad(fleet.kdsAddress, manners))),
+    );
+    for (const [attack, name] of Object.entries(attacks) as [Attack, string][])
+      await beside(name, budgets.attackFactor, async () => [await startAttack(fleet.kdsAddress, attack)]);
+    return metrics;
   } finally {
     await fleet.stop();
   }
 }
 
+async function startAttack(address: string, attack: Attack): Promise<ChildProcess> {
+  const child = startScript('attack-process.ts');
+  await nextMessage(child);
+  child.send({ address, zone: `attacker-${attack}`, attack } satisfies AttackCommand);
+  await nextMessage(child);
+  return child;
+}
+
 /** Resolves when the zone has joined and, if it reads at all, has its first states. */
-async function joinBad(address: string, manners: Manners): Promise<ReturnType<typeof startScript>> {
+async function joinBad(address: string, manners: Manners): Promise<ChildProcess> {
   const child = startScript('fake-zones-process.ts');
   await nextMessage(child);
   child.send({ address, zones: [`bad-${manners}`], manners } satisfies JoinCommand);

@@ -1,0 +1,165 @@
+// What a zone does that means the others harm, as each of the attacks of the section `neighbours`: it goes on until the process ends.
+import { setImmediate } from 'node:timers/promises';
+import { Client, Metadata, credentials, type ClientDuplexStream } from '@grpc/grpc-js';
+import { zoneHeaderFeatures } from '../src/kds/features.ts';
+import { nodeMetadata } from '../src/kds/node.ts';
+import { syncService } from '../src/kds/services.ts';
+import { encodeKumaResource } from '../src/resource/codec.ts';
+import { typeOf } from '../src/resource/type-registry.ts';
+import type { JsonObject } from '../src/resource/types.ts';
+import { encodeDeltaRequest, encodeDeltaResponse, encodeResourceEntry } from '../src/wire/kds-messages.ts';
+import { MESH } from './policies.ts';
+import { scanRequest } from './response-scan.ts';
+
+/** Attack → what the zone does. */
+export const attacks = {
+  names: '40 streams × 400,000 removed names',
+  large: '40 streams × one resource of 9 MB',
+  streams: '1,000 streams',
+  churn: 'streams that open and close without end',
+  services: '50,000 services at once, again and again',
+} as const;
+
+export type Attack = keyof typeof attacks;
+
+const TYPE = 'MeshService';
+const STREAMS = 40;
+const REMOVED_NAMES = 400_000;
+const LARGE_BYTES = 9_000_000;
+const MANY_STREAMS = 1_000;
+const SERVICES = 50_000;
+const SERVICES_A_MESSAGE = 12_500;
+const CHURNING_STREAMS = 20;
+
+type Stream = ClientDuplexStream<Buffer, Buffer>;
+
+async function closeOf(stream: Stream): Promise<void> {
+  await new Promise<void>((resolve) => stream.once('status', () => resolve()));
+}
+
+const same = (bytes: Buffer): Buffer => bytes;
+
+export class Attacker {
+  readonly #zone: string;
+  readonly #client: Client;
+
+  constructor(zone: string, address: string) {
+    this.#zone = zone;
+    this.#client = new Client(address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
+  }
+
+  /** Resolves when the attack is on its way. */
+  async begin(attack: Attack): Promise<void> {
+    if (attack === 'names') this.#floodUp([this.#removing()]);
+    else if (attack === 'large') this.#floodUp([this.#large()]);
+    else if (attack === 'streams') this.#subscribeOften();
+    else if (attack === 'churn') for (let n = 0; n < CHURNING_STREAMS; n += 1) void this.#churn();
+    else await this.#sendServices();
+  }
+
+  /** On each of 40 streams the messages in turn, the next when the one before it was answered; a stream that ends is opened again. */
+  #floodUp(messages: readonly Buffer[]): void {
+    for (let n = 0; n < STREAMS; n += 1) void this.#repeat(() => this.#answer(messages));
+  }
+
+  async #repeat(work: () => Promise<void>): Promise<never> {
+    for (;;) {
+      await work();
+      await setImmediate();
+    }
+  }
+
+  async #answer(messages: readonly Buffer[], isFirst = (): void => undefined): Promise<void> {
+    const stream = this.#open(syncService.zoneToGlobalSync.path);
+    let sent = 0;
+    const sendNext = (): void => void stream.write(messages[sent++ % messages.length] ?? Buffer.alloc(0));
+    stream.on('data', (bytes: Buffer) => {
+      const { type, nonce } = scanRequest(bytes);
+      if (type !== TYPE) {
+        if (nonce === '')
+          stream.write(encodeDeltaResponse({ typeUrl: type, nonce: type, controlPlane: '', entries: [], removed: [] }));
+        return;
+      }
+      if (sent >= messages.length) isFirst();
+      sendNext();
+    });
+    await closeOf(stream);
+  }
+
+  #subscribeOften(): void {
+    for (let n = 0; n < MANY_STREAMS; n += 1)
+      void this.#repeat(async () => {
+        const stream = this.#open(syncService.globalToZoneSync.path);
+        stream.write(this.#subscription('MeshTimeout'));
+        stream.resume();
+        await closeOf(stream);
+      });
+  }
+
+  async #churn(): Promise<void> {
+    await this.#repeat(async () => {
+      const stream = this.#open(syncService.globalToZoneSync.path);
+      stream.write(this.#subscription('MeshTimeout'));
+      const closed = closeOf(stream);
+      stream.once('data', () => stream.cancel());
+      await closed;
+    });
+  }
+
+  /** Resolves when all of them are stored once. */
+  async #sendServices(): Promise<void> {
+    const messages = [1, 2].flatMap((revision) => this.#services(revision));
+    await new Promise<void>((resolve) => void this.#repeat(() => this.#answer(messages, resolve)));
+  }
+
+  #services(revision: number): Buffer[] {
+    return Array.from({ length: SERVICES / SERVICES_A_MESSAGE }, (_, part) => {
+      const entries = Array.from({ length: SERVICES_A_MESSAGE }, (_, index) =>
+        this.#entry(`attack-${String(part * SERVICES_A_MESSAGE + index)}`, {
+          selector: { dataplaneTags: { 'kuma.io/service': `service-${String(index)}` } },
+          ports: [{ name: 'http', port: 80, targetPort: 8_080 + revision, appProtocol: 'http' }],
+        }),
+      );
+      return this.#response(entries, []);
+    });
+  }
+
+  #large(): Buffer {
+    const name = 'a'.repeat(LARGE_BYTES);
+    return this.#response([this.#entry('large', { selector: { dataplaneTags: { name } }, ports: [] })], []);
+  }
+
+  #removing(): Buffer {
+    return this.#response(
+      [],
+      Array.from({ length: REMOVED_NAMES }, (_, index) => `n${String(index)}.${MESH}`),
+    );
+  }
+
+  #entry(name: string, spec: JsonObject): Buffer {
+    const labels = { 'kuma.io/origin': 'zone', 'kuma.io/zone': this.#zone };
+    const kumaResource = encodeKumaResource(typeOf(TYPE), { name, mesh: MESH, labels, spec, status: undefined });
+    return encodeResourceEntry({ name: `${name}.${MESH}`, version: '', kumaResource });
+  }
+
+  #response(entries: readonly Buffer[], removed: readonly string[]): Buffer {
+    return encodeDeltaResponse({ typeUrl: TYPE, nonce: 'n', controlPlane: this.#zone, entries, removed });
+  }
+
+  #subscription(typeUrl: string): Buffer {
+    const metadata = nodeMetadata({ version: 'bench', instanceId: 'bench', config: '' }, true);
+    return encodeDeltaRequest({
+      ...{ node: { id: this.#zone, metadata }, typeUrl, subscribe: ['*'], unsubscribe: [] },
+      ...{ initialResourceVersions: new Map(), responseNonce: '', errorDetail: null },
+    });
+  }
+
+  #open(path: string): Stream {
+    const metadata = new Metadata();
+    metadata.set('client-id', this.#zone);
+    for (const name of zoneHeaderFeatures) metadata.add('features', name);
+    const stream = this.#client.makeBidiStreamRequest(path, same, same, metadata);
+    stream.on('error', () => undefined);
+    return stream;
+  }
+}
