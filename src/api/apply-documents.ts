@@ -1,12 +1,16 @@
 // The body of `POST /_apply`: documents in Universal or Kubernetes form → type, mesh, name and body of each (decisions D5).
 // Every fault is named by the place of its document, `documents[3].name`.
-import type { Violation } from '../base/errors.ts';
+import { collectViolations, type Refuse } from '../base/violations.ts';
+import { shown } from '../resource/schema/spec-path.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { ApiError } from './error-body.ts';
 import { MAX_BODY_BYTES } from './http-server.ts';
 import { fromKubernetes } from './kubernetes-form.ts';
 import { MESH_NAME, MESH_NAME_REASON, refuseAll } from './resource-draft.ts';
+
+/** Documents of one request. */
+const MAX_DOCUMENTS = 100_000;
 
 export type ApplyDocument = {
   /** `documents[3]`. */
@@ -25,20 +29,26 @@ export function parseDocuments(given: unknown): ApplyDocument[] {
     const reason = 'the body must be a list of resources, or an object with such a list as "documents"';
     throw new ApiError('bad_request', 'Bad Request', reason);
   }
-  const violations: Violation[] = [];
-  const documents = (list as Json[]).flatMap((value, index) => {
-    const place = `documents[${String(index)}]`;
-    const read = parseDocument(value, place);
-    if (!Array.isArray(read)) return [read];
-    violations.push(...read);
-    return [];
-  });
-  refuseAll([...violations, ...duplicates(documents)]);
+  if (list.length > MAX_DOCUMENTS) {
+    const reason = `the body must have at most ${String(MAX_DOCUMENTS)} resources, not ${String(list.length)}: send them in parts`;
+    throw new ApiError('too_large', 'Payload too large', reason);
+  }
+  const documents: ApplyDocument[] = [];
+  refuseAll(
+    collectViolations((refuse) => {
+      for (const [index, value] of (list as Json[]).entries()) {
+        const document = parseDocument(value, `documents[${String(index)}]`, refuse);
+        if (document !== undefined) documents.push(document);
+      }
+      refuseDuplicates(documents, refuse);
+    }),
+  );
   return documents;
 }
 
-function parseDocument(value: Json, place: string): ApplyDocument | Violation[] {
-  const fault = (field: string, reason: string): Violation[] => [{ field: field === '' ? place : `${place}.${field}`, reason }];
+/** Undefined where it was refused. */
+function parseDocument(value: Json, place: string, refuse: Refuse): ApplyDocument | undefined {
+  const fault = (field: string, reason: string): undefined => void refuse(field === '' ? place : `${place}.${field}`, reason);
   if (!isObject(value)) return fault('', 'must be a resource: an object with type and name');
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_BODY_BYTES)
     return fault('', `must have at most ${String(MAX_BODY_BYTES)} bytes`);
@@ -49,7 +59,7 @@ function parseDocument(value: Json, place: string): ApplyDocument | Violation[] 
   }
   const { type, name, mesh } = given;
   const info = typeof type === 'string' ? findType(type) : undefined;
-  if (info === undefined || info.path === '') return fault('type', `${JSON.stringify(type ?? null)} is no resource type`);
+  if (info === undefined || info.path === '') return fault('type', `${shown(type ?? null)} is no resource type`);
   if (typeof name !== 'string' || name === '') return fault('name', 'must be given');
   if (info.scope === 'Global') return { place, info, mesh: '', name, body: given };
   if (typeof mesh !== 'string' || mesh === '') return fault('mesh', 'must be given');
@@ -58,14 +68,14 @@ function parseDocument(value: Json, place: string): ApplyDocument | Violation[] 
 }
 
 /** One resource in two documents has no order in one transaction. */
-function duplicates(documents: readonly ApplyDocument[]): Violation[] {
+function refuseDuplicates(documents: readonly ApplyDocument[], refuse: Refuse): void {
   const first = new Map<string, string>();
-  return documents.flatMap(({ place, info, mesh, name }) => {
+  for (const { place, info, mesh, name } of documents) {
     const id = JSON.stringify([info.name, mesh, name]);
     const before = first.get(id);
     if (before === undefined) first.set(id, place);
-    return before === undefined ? [] : [{ field: place, reason: `is the same resource as ${before}` }];
-  });
+    else refuse(place, `is the same resource as ${before}`);
+  }
 }
 
 function isObject(value: unknown): value is JsonObject {

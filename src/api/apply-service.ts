@@ -1,6 +1,8 @@
 // Many documents, all or nothing: every check of a PUT on every document, all faults at once, then one transaction.
 // Invariant: when anything is refused nothing has been stored (with the option `writeAll`, races included).
-import { MeridianError, type Violation } from '../base/errors.ts';
+import { setImmediate as otherWork } from 'node:timers/promises';
+import { MeridianError } from '../base/errors.ts';
+import { MAX_VIOLATIONS, type Violation } from '../base/violations.ts';
 import { describeKey, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 import type { ApplyDocument } from './apply-documents.ts';
@@ -8,6 +10,9 @@ import { ApiError } from './error-body.ts';
 import { draftOf, refuseAll, type Draft, type DraftRules } from './resource-draft.ts';
 import { ATTEMPTS, describeWrite, type DryRun, type ResourceService, type ServiceOptions } from './resource-service.ts';
 import { planWrite, type ContentWrite } from './write-plan.ts';
+
+/** Milliseconds for which documents are checked before others get their turn. */
+const MAX_SLICE_MS = 10;
 
 type Options = {
   readonly store: ResourceStore;
@@ -24,7 +29,7 @@ type Planned = { readonly draft: Draft; readonly stored: Resource | undefined; r
 /** @returns what became, or with `dryRun` would become, of each document. @throws ApiError 400 with fields `documents[3].spec…` */
 export async function applyAll(documents: readonly ApplyDocument[], options: Options, call: Call): Promise<DryRun[]> {
   await requireMeshes(documents, options);
-  const drafts = checkEach(documents, ({ info, mesh, name, body }) => {
+  const drafts = await checkEach(documents, ({ info, mesh, name, body }) => {
     options.service.requireWritable(info);
     return draftOf(info, { mesh, name }, body, options.rules, { strict: true });
   });
@@ -54,7 +59,7 @@ async function planAll(
 ): Promise<Planned[]> {
   const rows = new Map((await store.getMany(drafts.map(({ key }) => key))).map((row) => [describeKey(row), row]));
   const plans = new Map(documents.map((document, index) => [document, drafts[index]]));
-  return checkEach(documents, (document) => {
+  return await checkEach(documents, (document) => {
     const draft = plans.get(document);
     if (draft === undefined) throw new Error('every document has a draft');
     const stored = rows.get(describeKey(draft.key));
@@ -79,25 +84,38 @@ async function storeAll(planned: readonly Planned[], { store, meshDefaults, writ
   return own.every(({ result }) => result === 'created' || result === 'updated');
 }
 
-/** Runs a check on every document and throws all faults together, each with the place of its document. */
-function checkEach<T>(documents: readonly ApplyDocument[], check: (document: ApplyDocument) => T): T[] {
+/**
+ * Runs a check on one document after the other and throws the faults together, each with the place of its document. Once there are
+ * as many as an answer lists, the documents after are not looked at. Other requests and streams get their turn in between.
+ */
+async function checkEach<T>(documents: readonly ApplyDocument[], check: (document: ApplyDocument) => T): Promise<T[]> {
   const violations: Violation[] = [];
   const results: T[] = [];
+  let began = performance.now();
   for (const document of documents) {
+    if (performance.now() - began > MAX_SLICE_MS) {
+      await otherWork();
+      began = performance.now();
+    }
     try {
       results.push(check(document));
     } catch (error) {
-      if (!(error instanceof MeridianError) || !['invalid', 'bad_request', 'read_only'].includes(error.code)) throw error;
-      const found = error.violations.length > 0 ? error.violations : [{ field: '', reason: error.message }];
-      for (const { field, reason } of found)
-        violations.push({
-          field: field === '' ? document.place : `${document.place}${field.startsWith('[') ? '' : '.'}${field}`,
-          reason,
-        });
+      violations.push(...violationsOf(error, document));
+      if (violations.length > MAX_VIOLATIONS) break;
     }
   }
   refuseAll(violations);
   return results;
+}
+
+/** @throws what is no fault of the document */
+function violationsOf(error: unknown, { place }: ApplyDocument): Violation[] {
+  if (!(error instanceof MeridianError) || !['invalid', 'bad_request', 'read_only'].includes(error.code)) throw error;
+  const found = error.violations.length > 0 ? error.violations : [{ field: '', reason: error.message }];
+  return found.map(({ field, reason }) => ({
+    field: field === '' ? place : `${place}${field.startsWith('[') ? '' : '.'}${field}`,
+    reason,
+  }));
 }
 
 /** Two spellings of a name, with and without the namespace, can mean one row (decisions D2). */

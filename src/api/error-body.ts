@@ -1,5 +1,6 @@
 // Failures as HTTP: the one place that maps the catalogue to status codes and the body that Kuma's clients read (rest-api 2.6).
 import { MeridianError, type ErrorCode, type Violation } from '../base/errors.ts';
+import { cut } from '../base/violations.ts';
 
 export type ErrorBody = {
   readonly type: '/std-errors';
@@ -25,6 +26,9 @@ const STATUS: Record<ErrorCode, readonly [number, string]> = {
   config: [500, 'Internal Server Error'],
   internal: [500, 'Internal Server Error'],
 };
+
+/** Characters of a sentence: it may repeat a part of the request. */
+const MAX_DETAIL = 2_000;
 
 /** Errors whose text is of the inside and none of the caller's business. */
 const INSIDE = new Set<ErrorCode>(['config', 'internal', 'schema_outdated', 'unavailable']);
@@ -75,7 +79,8 @@ function detailOf(error: MeridianError): string {
     : 'the store cannot be used now; try again';
 }
 
-function body(status: number, title: string, detail: string, violations: readonly Violation[]): ErrorBody {
+function body(status: number, title: string, sentence: string, violations: readonly Violation[]): ErrorBody {
+  const detail = cut(sentence, MAX_DETAIL);
   const parameters = violations.length > 0 && {
     invalid_parameters: violations,
     causes: violations.map(({ field, reason }) => ({ field, message: reason })),

@@ -1,12 +1,20 @@
 // What changes between two JSON documents, as the operations of a JSON Patch (RFC 6902): add, remove, replace.
 import type { Json, JsonObject } from '../resource/types.ts';
 
+/** Changes that are listed one by one; with more of them the whole document is replaced. */
+const MAX_CHANGES = 1_000;
+
 export type Change =
   | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: Json }
   | { readonly op: 'remove'; readonly path: string };
 
 /** Operations that make `before` into `after`; empty when they are equal. Lists are compared place by place. */
-export function diffJson(before: Json, after: Json, path = ''): Change[] {
+export function diffJson(before: Json, after: Json): Change[] {
+  const changes = changesOf(before, after, '');
+  return changes.length > MAX_CHANGES ? [{ op: 'replace', path: '', value: after }] : changes;
+}
+
+function changesOf(before: Json, after: Json, path: string): Change[] {
   if (Array.isArray(before) && Array.isArray(after)) return diffLists(before, after, path);
   if (isObject(before) && isObject(after)) return diffObjects(before, after, path);
   return before === after ? [] : [{ op: 'replace', path, value: after }];
@@ -19,7 +27,7 @@ function diffObjects(before: JsonObject, after: JsonObject, path: string): Chang
   const changed = Object.entries(after).flatMap(([key, value]): Change[] => {
     const at = `${path}/${escape(key)}`;
     const old = Object.hasOwn(before, key) ? before[key] : undefined;
-    return old === undefined ? [{ op: 'add', path: at, value }] : diffJson(old, value, at);
+    return old === undefined ? [{ op: 'add', path: at, value }] : changesOf(old, value, at);
   });
   return [...removed, ...changed];
 }
@@ -29,7 +37,7 @@ function diffLists(before: readonly Json[], after: readonly Json[], path: string
   const changed = after.flatMap((value, index): Change[] => {
     const at = `${path}/${String(index)}`;
     const old = before[index];
-    return old === undefined ? [{ op: 'add', path: `${path}/-`, value }] : diffJson(old, value, at);
+    return old === undefined ? [{ op: 'add', path: `${path}/-`, value }] : changesOf(old, value, at);
   });
   const over = before.length - after.length;
   const removed = Array.from({ length: Math.max(0, over) }, (_, index): Change => {

@@ -1,5 +1,5 @@
 // Which labels a REST write may carry (rest-api 2.5, decisions D6). What the control plane computes is in src/resource.
-import type { Violation } from '../base/errors.ts';
+import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
 import type { Writer } from '../resource/compute-labels.ts';
 import { label } from '../resource/labels.ts';
 import { policyRole } from '../resource/policy-role.ts';
@@ -16,12 +16,17 @@ const KEY_REASON = 'must be a qualified name: an optional DNS prefix and «/», 
 const VALUE_REASON =
   'must be a label value: at most 63 letters, digits, «-», «_», «.», starting and ending with a letter or digit';
 
+/** Characters of a key in a field: a prefix, a slash and a name. */
+const MAX_KEY = 317;
+
 type Given = { readonly mesh: string; readonly labels: Labels; readonly spec: JsonObject };
 
-/** What is wrong with the labels that a caller gave. */
-export function refusedLabels(info: TypeInfo, { mesh, labels, spec }: Given, rules: LabelRules): Violation[] {
-  const violations: Violation[] = [];
-  const refuse = (key: string, reason: string): void => void violations.push({ field: labelField(key), reason });
+/** What is wrong with the labels that a caller gave, up to a bound. */
+export function refusedLabels(info: TypeInfo, given: Given, rules: LabelRules): Violation[] {
+  return collectViolations((refuse) => checkLabels(info, given, rules, (key, reason) => refuse(labelField(key), reason)));
+}
+
+function checkLabels(info: TypeInfo, { mesh, labels, spec }: Given, rules: LabelRules, refuse: Refuse): void {
   for (const [key, value] of Object.entries(labels)) {
     if (!KEY.test(key)) refuse(key, KEY_REASON);
     // The display name keeps whatever a resource name may hold.
@@ -42,7 +47,6 @@ export function refusedLabels(info: TypeInfo, { mesh, labels, spec }: Given, rul
   const computed = policyRole({ spec, labels });
   if (role !== undefined && info.policy !== null && role !== 'system' && role !== computed)
     refuse(label.policyRole, `must be ${computed ?? 'left out: the to[] items mix roles'}`);
-  return violations;
 }
 
 /** Why an origin label, given or stored, does not allow this control plane to write; null when it does. */
@@ -58,5 +62,5 @@ export function refusedOrigin(info: TypeInfo, origin: string | undefined, { writ
 
 /** The field of a label in a list of violations. */
 export function labelField(key: string): string {
-  return `labels[${JSON.stringify(key)}]`;
+  return `labels[${JSON.stringify(key.length > MAX_KEY ? `${key.slice(0, MAX_KEY)}…` : key)}]`;
 }

@@ -1,6 +1,6 @@
 // What a caller wants written, checked as far as it can be without the stored row (rest-api 2.4, steps 2 and 4).
 // Invariant: a draft is valid; everything that can be wrong with the text itself is thrown with its fields.
-import type { Violation } from '../base/errors.ts';
+import { boundViolations, type Violation } from '../base/violations.ts';
 import { normalizeSpec } from '../resource/codec.ts';
 import { label } from '../resource/labels.ts';
 import { isClusterWide, storedNameOf } from '../resource/stored-name.ts';
@@ -80,7 +80,8 @@ export function draftOf(
 /** @throws ApiError with the violations, if there are any */
 export function refuseAll(violations: readonly Violation[], title = INVALID): void {
   if (violations.length === 0) return;
-  throw new ApiError('invalid', title, violations.map(({ field, reason }) => `${field}: ${reason}`).join('; '), violations);
+  const listed = boundViolations(violations);
+  throw new ApiError('invalid', title, listed.map(({ field, reason }) => `${field}: ${reason}`).join('; '), listed);
 }
 
 /** Type, name and mesh of the body equal those of the URL. */

@@ -1,8 +1,9 @@
 // The error catalogue: every failure that a person or a peer can meet has a code here, and one place per transport maps
 // the code (src/api/error-body.ts to HTTP, src/kds/status.ts to gRPC). Outcomes that a caller chooses on are unions instead.
 
-/** One thing wrong with an input: where it is and what is allowed. */
-export type Violation = { readonly field: string; readonly reason: string };
+import { boundViolations, type Violation } from './violations.ts';
+
+export type { Violation };
 
 export type ErrorCode =
   | 'invalid' // the input breaks a rule; `violations` says which
@@ -26,7 +27,7 @@ export class MeridianError extends Error {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'MeridianError';
     this.code = code;
-    this.violations = options.violations ?? [];
+    this.violations = boundViolations(options.violations ?? []);
   }
 }
 

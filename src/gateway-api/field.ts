@@ -1,22 +1,22 @@
+// A cursor over an untrusted document: reads what is there and refuses what is wrong, with the path it stands at.
+// Invariant: reading never throws but what `refuse` throws, and only own keys count, so `__proto__` is one unknown key among others.
+import type { Refuse } from '../base/violations.ts';
 import { isObject } from '../resource/read-json.ts';
-// A cursor over an untrusted document: reads what is there and notes every violation with the path it stands at.
-// Invariant: reading never throws, and only own keys count, so `__proto__` is one unknown key among others.
-
-/** One thing wrong with a document: where it is and what to write instead. The shape of every violation in the product. */
-export type Violation = { readonly field: string; readonly reason: string };
 
 const PLAIN_KEY = /^[A-Za-z_][\w-]{0,62}$/;
 const MAX_SHOWN = 60;
+/** Items of a list: far more than the Gateway API allows in any. */
+const MAX_ITEMS = 1_000;
 
 export class Field {
   readonly path: string;
   readonly #value: unknown;
-  readonly #violations: Violation[];
+  readonly #refuse: Refuse;
 
-  constructor(value: unknown, path: string, violations: Violation[]) {
+  constructor(value: unknown, path: string, refuse: Refuse) {
     this.#value = value;
     this.path = path;
-    this.#violations = violations;
+    this.#refuse = refuse;
   }
 
   /** Absent and null are the same, as they are to Kubernetes. */
@@ -40,18 +40,19 @@ export class Field {
 
   /** The same value, read without a trace. */
   quiet(): Field {
-    return new Field(this.#value, this.path, []);
+    return new Field(this.#value, this.path, () => undefined);
   }
 
   refuse(reason: string): undefined {
-    this.#violations.push({ field: this.path, reason });
+    this.#refuse(this.path, reason);
+    return undefined;
   }
 
   /** The field of that key; one that is not given when this is no object. */
   at(key: string): Field {
     const value = isObject(this.#value) && Object.hasOwn(this.#value, key) ? this.#value[key] : undefined;
     const step = PLAIN_KEY.test(key) ? `.${key}` : `[${JSON.stringify(key.slice(0, MAX_SHOWN))}]`;
-    return new Field(value, this.path === '' ? step.replace(/^\./, '') : `${this.path}${step}`, this.#violations);
+    return new Field(value, this.path === '' ? step.replace(/^\./, '') : `${this.path}${step}`, this.#refuse);
   }
 
   /** The keys that are given; none when this is no object. */
@@ -85,7 +86,11 @@ export class Field {
       this.refuse(`must be a list, not ${this.shown}`);
       return [];
     }
-    return this.#value.map((item: unknown, index) => new Field(item, `${this.path}[${String(index)}]`, this.#violations));
+    if (this.#value.length > MAX_ITEMS) {
+      this.refuse(`must have at most ${String(MAX_ITEMS)} items`);
+      return [];
+    }
+    return this.#value.map((item: unknown, index) => new Field(item, `${this.path}[${String(index)}]`, this.#refuse));
   }
 
   /** The text, or undefined where nothing is given or it was refused. */

@@ -1,10 +1,11 @@
 // A MeshHTTPRoute or MeshTCPRoute → the Gateway API document that says the same, for `get --format gateway-api`.
 // Invariant: what comes out is what `parseRoute` takes, and becomes the same resource again; what Gateway API cannot say is
 // named, never dropped.
+import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import type { Json, JsonObject, Labels } from '../resource/types.ts';
 import { formatGatewayDuration, parseGoDuration } from './durations.ts';
-import { Field, type Violation } from './field.ts';
+import { Field } from './field.ts';
 import { type InverseContext, toBackendRef, toParentRef } from './from-target-ref.ts';
 import { parseRoute } from './parse-route.ts';
 import type { Resolver } from './resolver.ts';
@@ -32,7 +33,6 @@ export function fromMeshRoute(
   route: MeshResource,
   options: { readonly timeout?: MeshResource | undefined; readonly resolve?: Resolver | undefined } = {},
 ): GatewayDocument {
-  const violations: Violation[] = [];
   if (route.type !== 'MeshHTTPRoute' && route.type !== 'MeshTCPRoute')
     return {
       violations: [{ field: 'type', reason: `must be MeshHTTPRoute or MeshTCPRoute, not ${JSON.stringify(route.type)}` }],
@@ -41,11 +41,15 @@ export function fromMeshRoute(
   const kind = isHttp ? 'HTTPRoute' : 'TCPRoute';
   const namespace = route.labels[label.namespace] || undefined;
   const context = { namespace, resolve: options.resolve };
-  const item = onlyItem(new Field(route.spec, 'spec', violations));
-  const timeouts = options.timeout === undefined ? undefined : timeoutsOf(options.timeout, violations);
-  const parentRef = item === undefined ? undefined : toParentRef(item.at('targetRef'), context);
-  const rules = item === undefined ? [] : isHttp ? httpRules(item, context, timeouts) : tcpRules(item, context);
-  if (violations.length > 0 || parentRef === undefined) return { violations: distinct(violations) };
+  let spec: JsonObject | undefined;
+  const violations = collectViolations((refuse) => {
+    const item = onlyItem(new Field(route.spec, 'spec', refuse));
+    const timeouts = options.timeout === undefined ? undefined : timeoutsOf(options.timeout, refuse);
+    const parentRef = item === undefined ? undefined : toParentRef(item.at('targetRef'), context);
+    const rules = item === undefined ? [] : isHttp ? httpRules(item, context, timeouts) : tcpRules(item, context);
+    if (parentRef !== undefined) spec = { parentRefs: [parentRef], rules };
+  });
+  if (violations.length > 0 || spec === undefined) return { violations };
   const document: JsonObject = {
     apiVersion: gatewayVersionOf(kind),
     kind,
@@ -57,16 +61,11 @@ export function fromMeshRoute(
         [label.mesh, route.mesh],
       ]),
     },
-    spec: { parentRefs: [parentRef], rules },
+    spec,
   };
   // What stands there literally is judged by the very rules that `apply` has.
   const parsed = parseRoute(document);
   return 'route' in parsed ? { document } : parsed;
-}
-
-/** A target is read as a parent and as a backend, and may be refused twice. */
-function distinct(violations: readonly Violation[]): Violation[] {
-  return [...new Map(violations.map((violation) => [JSON.stringify(violation), violation])).values()];
 }
 
 /** One `to[]`, for all proxies of the mesh: a Gateway API route can say no more. */
@@ -154,8 +153,8 @@ function percentOf(field: Field): JsonObject {
 }
 
 /** `timeouts` of every rule, because a MeshTimeout applies to the whole route. */
-function timeoutsOf(timeout: MeshResource, violations: Violation[]): JsonObject | undefined {
-  const conf = onlyTimeoutConf(new Field(timeout.spec, 'timeout.spec', violations));
+function timeoutsOf(timeout: MeshResource, refuse: Refuse): JsonObject | undefined {
+  const conf = onlyTimeoutConf(new Field(timeout.spec, 'timeout.spec', refuse));
   if (conf === undefined) return undefined;
   conf.allowKeys(['http']);
   const request = conf.at('http').at('requestTimeout');

@@ -1,7 +1,8 @@
 // A Gateway API document → the normalised model, or everything that is wrong with it (GEP-718, decisions D24, D25).
-// Invariant: pure, never throws, and all violations come at once, each with its path and what to write instead.
+// Invariant: pure, never throws, and all violations come at once, up to a bound, each with its path and what to write instead.
+import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
 import { label } from '../resource/labels.ts';
-import { Field, type Violation } from './field.ts';
+import { Field } from './field.ts';
 import { GATEWAY_GROUP, type GatewayRoute, type ParentRef } from './gateway-route.ts';
 import { parseParents } from './parse-parents.ts';
 import { parseHttpRules, parseTcpRules } from './parse-rules.ts';
@@ -37,27 +38,34 @@ export function isGatewayDocument(document: unknown): boolean {
  * @param options.mesh the mesh of a document without label `kuma.io/mesh`
  */
 export function parseRoute(document: unknown, options: { readonly mesh?: string } = {}): ParsedRoute {
-  const violations: Violation[] = [];
-  const root = new Field(document, '', violations);
-  if (!root.isGiven)
-    new Field(document, 'document', violations).refuse('must be an object with apiVersion, kind, metadata and spec');
-  if (!root.isObject()) return { violations: violations.map((found) => ({ ...found, field: found.field || 'document' })) };
+  let route: GatewayRoute | undefined;
+  const violations = collectViolations((refuse) => {
+    route = readRoute(document, options, (field, reason) => refuse(field || 'document', reason));
+  });
+  return route === undefined || violations.length > 0 ? { violations } : { route };
+}
+
+/** Undefined where the document is too far from a route; what is wrong is refused. */
+function readRoute(document: unknown, options: { readonly mesh?: string }, refuse: Refuse): GatewayRoute | undefined {
+  const root = new Field(document, '', refuse);
+  if (!root.isGiven) root.refuse('must be an object with apiVersion, kind, metadata and spec');
+  if (!root.isObject()) return undefined;
   root.allowKeys(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
   checkVersion(root.at('apiVersion'));
   const kind = parseKind(root.at('kind'));
   const metadata = parseMetadata(root.at('metadata'), options.mesh ?? 'default');
   const spec = root.at('spec');
   if (!spec.isGiven) spec.refuse('must be given');
-  if (kind === undefined || !spec.isGiven || !spec.isObject()) return { violations };
+  if (kind === undefined || !spec.isGiven || !spec.isObject()) return undefined;
   spec.allowKeys(['parentRefs', 'rules'], SPEC_ELSEWHERE);
   const parents = parseParents(spec, metadata.namespace);
   const rules = kind === 'HTTPRoute' ? parseHttpRules(spec, metadata.namespace) : parseTcpRules(spec, metadata.namespace);
-  return violations.length > 0 ? { violations } : { route: { kind, ...metadata, parents, rules } };
+  return { kind, ...metadata, parents, rules };
 }
 
 /** The parents of a document that can be read, whatever else is wrong with it: those whose status can say so. */
 export function readableParents(document: unknown): readonly ParentRef[] {
-  const root = new Field(document, '', []);
+  const root = new Field(document, '', () => undefined);
   const spec = root.at('spec');
   return spec.isObject() ? parseParents(spec, parseMetadata(root.at('metadata'), 'default').namespace) : [];
 }

@@ -1,7 +1,7 @@
 // A stored Gateway API route ⇄ its document (decisions D5, D24). The spec is kept as it was written, in whichever spelling.
+import type { Violation } from '../base/violations.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
-import type { Violation } from './field.ts';
 import { GATEWAY_GROUP } from './gateway-route.ts';
 import { parseRoute } from './parse-route.ts';
 import { COMPUTED_LABELS } from './to-mesh-routes.ts';

@@ -5,6 +5,7 @@ import { typeOf } from '../resource/type-registry.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { encodeResourceEntry, decodeDeltaResponse, encodeDeltaResponse } from '../wire/kds-messages.ts';
 import { readResponse, type ReadResponse } from './incoming.ts';
+import { describeRefusals, writeRefusals } from './refusal.ts';
 import { globalReceiveRules } from './rules.ts';
 
 const rules = globalReceiveRules('east', { hashedNames: true });
@@ -52,5 +53,27 @@ describe('a response', () => {
     const { removed, refusals } = read('MeshTimeout', [bad, { name: 'good' }], ['bad.default', 'good.default', 'gone.default']);
     expect(refusals).toMatchObject([{ name: 'bad' }]);
     expect([...removed.values()].map(({ name }) => name)).toEqual(['good', 'gone']);
+  });
+});
+
+describe('what is wrong with a large response', () => {
+  const list = (length: number): 1[] => Array.from({ length }, () => 1 as const);
+
+  it('of one resource is a short reason', () => {
+    const { refusals } = read('MeshTimeout', [{ spec: { to: list(1_900_000) } }]);
+    expect(refusals).toHaveLength(1);
+    expect(refusals[0]?.reason.length).toBeLessThanOrEqual(1_000);
+  });
+
+  it('of many resources is a NACK that is a part of it', () => {
+    const many = Array.from({ length: 1_000 }, (_, index) => ({ name: `t${String(index)}`, spec: { to: list(500) } }));
+    const { refusals } = read('MeshTimeout', [{ name: 'n'.repeat(3_000_000) }, ...many.slice(1)]);
+    expect(refusals).toHaveLength(999);
+    const named = [...refusals, { type: 'MeshTimeout', name: 'n'.repeat(3_000_000), mesh: 'default', reason: 'is too long' }];
+    const details = writeRefusals(named);
+    expect(details).toHaveLength(1_000);
+    expect(details.reduce((bytes, { value }) => bytes + value.length, 0)).toBeLessThan(300_000);
+    expect(describeRefusals(named).length).toBeLessThan(200_000);
+    expect(describeRefusals(named).split('\n').at(-1)).toBe('and 900 more');
   });
 });

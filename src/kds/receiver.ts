@@ -10,7 +10,7 @@ import { keyText, readResponse, type Incoming, type ReadResponse, type Validate 
 import { nodeMetadata, type OwnNode } from './node.ts';
 import type { SyncObserver } from './observer.ts';
 import type { Outline, Sink, SinkWrite } from './ports.ts';
-import { describeRefusals, refusalOf, writeRefusals, type Refusal } from './refusal.ts';
+import { describeRefusals, MAX_NAMED, refusalOf, writeRefusals, type Refusal } from './refusal.ts';
 import type { ReceiveRules } from './rules.ts';
 import { SparseLog } from './sparse-log.ts';
 import { planWrites, type Work } from './write-plan.ts';
@@ -55,7 +55,7 @@ export class Receiver {
    * lacks is pruned.
    */
   readonly #fullState = new Map<string, Set<string>>();
-  /** What was refused and has not been accepted since, per type and stored name. */
+  /** What was refused and has not been accepted since, per type and stored name; at most `MAX_NAMED` of a type. */
   readonly #refused = new Map<string, Map<string, Refusal>>();
   readonly #warnings: SparseLog;
   #admission: Admission | null;
@@ -153,11 +153,14 @@ export class Receiver {
     );
   }
 
-  /** @returns everything of the type that is refused now */
+  /** @returns what of the type is refused now, up to `MAX_NAMED` resources */
   #remember(info: TypeInfo, seen: readonly string[], refusals: readonly Refusal[]): Refusal[] {
     const known = this.#refused.get(info.name) ?? new Map<string, Refusal>();
     for (const text of seen) known.delete(text);
-    for (const refusal of refusals) known.set(keyText(refusal), refusal);
+    for (const refusal of refusals) {
+      const text = keyText(refusal);
+      if (known.size < MAX_NAMED || known.has(text)) known.set(text, refusal);
+    }
     this.#refused.set(info.name, known);
     return [...known.values()];
   }

@@ -1,5 +1,6 @@
 // A NACK that names its resources: `error_detail.details` carries one Any a resource, JSON in its value (engine 15).
 // A Kuma peer ignores the details and reads the message.
+import { cut } from '../base/violations.ts';
 import { storablePart } from '../resource/storable-text.ts';
 
 export type Refusal = { readonly type: string; readonly name: string; readonly mesh: string; readonly reason: string };
@@ -16,14 +17,19 @@ export function refusalOf(type: string, { name, mesh }: { name: string; mesh: st
 }
 
 /** Refusals that are named one by one; with more of them the NACK names none, and the peer suspects the whole response. */
-const MOST_NAMED = 1_000;
-/** Refusals that the text spells out. */
-const MOST_LINES = 100;
+export const MAX_NAMED = 1_000;
+/** Refusals whose reason is given. */
+const MAX_LINES = 100;
+/** Characters of a name as a NACK repeats it: longer than any that a row can have. */
+const MAX_NAME = 600;
 
-/** All of them, or none: a list that lacks some would say that those were accepted. */
+/** All of them, the first with their reasons, or none: a list that lacks some would say that those were accepted. */
 export function writeRefusals(refusals: readonly Refusal[]): Detail[] {
-  if (refusals.length > MOST_NAMED) return [];
-  return refusals.map((refusal) => ({ typeUrl: TYPE_URL, value: Buffer.from(JSON.stringify(refusal)) }));
+  if (refusals.length > MAX_NAMED) return [];
+  return refusals.map(({ type, name, mesh, reason }, index) => {
+    const detail = { type, name: cut(name, MAX_NAME), mesh: cut(mesh, MAX_NAME), reason: index < MAX_LINES ? reason : '' };
+    return { typeUrl: TYPE_URL, value: Buffer.from(JSON.stringify(detail)) };
+  });
 }
 
 /** The refusals a peer named; details of other kinds or that do not parse are passed over. */
@@ -42,12 +48,12 @@ export function readRefusals(details: readonly Detail[]): Refusal[] {
 /** The text people and Kuma peers see: `user error`, then a line a resource (kds-wire 6.2). */
 export function describeRefusals(refusals: readonly Refusal[]): string {
   const lines = refusals
-    .slice(0, MOST_LINES)
+    .slice(0, MAX_LINES)
     .map(
       ({ type, name, mesh, reason }) =>
-        `${reason}: type=${JSON.stringify(type)} name=${JSON.stringify(name)} mesh=${JSON.stringify(mesh)}`,
+        `${reason}: type=${JSON.stringify(type)} name=${JSON.stringify(cut(name, MAX_NAME))} mesh=${JSON.stringify(cut(mesh, MAX_NAME))}`,
     );
-  if (refusals.length > MOST_LINES) lines.push(`and ${String(refusals.length - MOST_LINES)} more`);
+  if (refusals.length > MAX_LINES) lines.push(`and ${String(refusals.length - MAX_LINES)} more`);
   return ['user error', ...lines].join('\n');
 }
 

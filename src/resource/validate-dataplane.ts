@@ -17,22 +17,23 @@ const SECTIONS = ['zoneIngress', 'zoneEgress'] as const;
 
 type Section = { readonly path: string; readonly section: JsonObject };
 
-/** All violations of a Dataplane's spec in its stored form; paths start at `networking`. */
-export function dataplaneViolations(spec: JsonObject): Violation[] {
+/** The violations of a Dataplane's spec in its stored form, found as they are asked for; paths start at `networking`. */
+export function* dataplaneViolations(spec: JsonObject): Iterable<Violation> {
   const { networking } = spec;
-  if (!isObject(networking)) return [{ field: 'networking', reason: 'must be an object' }];
+  if (!isObject(networking)) {
+    yield { field: 'networking', reason: 'must be an object' };
+    return;
+  }
   const zoneSections = zoneSectionsOf(networking);
-  const violations = [
-    ...networkingViolations(networking, zoneSections.length > 0),
-    ...zoneSections.flatMap(({ name, section }) => zoneSectionViolations(name, section)),
-  ];
-  if (zoneSections.length === 0) return violations;
+  yield* networkingViolations(networking, zoneSections.length > 0);
+  for (const { name, section } of zoneSections) yield* zoneSectionViolations(name, section);
+  if (zoneSections.length === 0) return;
   if (isObject(networking['transparentProxying'])) {
     const reason =
       'must not stand beside zoneIngress or zoneEgress: leave it out, or put the zone proxy on a Dataplane of its own';
-    violations.push({ field: 'networking.transparentProxying', reason });
+    yield { field: 'networking.transparentProxying', reason };
   }
-  return [...violations, ...clashes(networking, zoneSections)];
+  yield* clashes(networking, zoneSections);
 }
 
 /**
@@ -52,23 +53,21 @@ export function writtenDataplaneViolations(spec: JsonObject): Violation[] {
 }
 
 /** The fields that Kuma has too. */
-function networkingViolations(networking: JsonObject, hasZoneSections: boolean): Violation[] {
+function* networkingViolations(networking: JsonObject, hasZoneSections: boolean): Iterable<Violation> {
   const inbounds = sectionsOf(networking, 'inbound');
   const listeners = sectionsOf(networking, 'listeners');
-  const violations: Violation[] = [];
   if (networking['address'] !== undefined || !hasZoneSections)
-    violations.push(...addressViolations(networking['address'], 'networking.address'));
-  for (const { path, section } of inbounds) violations.push(...portViolations(section['port'], `${path}.port`));
+    yield* addressViolations(networking['address'], 'networking.address');
+  for (const { path, section } of inbounds) yield* portViolations(section['port'], `${path}.port`);
   for (const { path, section } of sectionsOf(networking, 'outbound'))
-    if (!isObject(section['backendRef'])) violations.push({ field: `${path}.backendRef`, reason: 'must be given' });
+    if (!isObject(section['backendRef'])) yield { field: `${path}.backendRef`, reason: 'must be given' };
   for (const { path, section } of listeners) {
-    if (section['type'] === undefined) violations.push({ field: `${path}.type`, reason: 'must be ZoneIngress or ZoneEgress' });
-    violations.push(...addressViolations(section['address'], `${path}.address`));
-    violations.push(...portViolations(section['port'], `${path}.port`));
+    if (section['type'] === undefined) yield { field: `${path}.type`, reason: 'must be ZoneIngress or ZoneEgress' };
+    yield* addressViolations(section['address'], `${path}.address`);
+    yield* portViolations(section['port'], `${path}.port`);
   }
   if (isObject(networking['gateway']) && (inbounds.length > 0 || listeners.length > 0))
-    violations.push({ field: 'networking.gateway', reason: 'must not stand beside inbound or listeners' });
-  return violations;
+    yield { field: 'networking.gateway', reason: 'must not stand beside inbound or listeners' };
 }
 
 /** No fallback to `networking.advertisedAddress` (MADR 095, open question 2). */
@@ -82,10 +81,9 @@ function zoneSectionViolations(name: keyof typeof ZONE_SECTIONS, section: JsonOb
 }
 
 /** Section names (name, else the port as text) and address:port are unique where zone sections exist (decisions D19). */
-function clashes(networking: JsonObject, zoneSections: readonly Section[]): Violation[] {
+function* clashes(networking: JsonObject, zoneSections: readonly Section[]): Iterable<Violation> {
   const names = new Map<string, string>();
   const places = new Map<string, string>();
-  const violations: Violation[] = [];
   for (const { path, section } of [
     ...sectionsOf(networking, 'inbound'),
     ...sectionsOf(networking, 'listeners'),
@@ -95,15 +93,14 @@ function clashes(networking: JsonObject, zoneSections: readonly Section[]): Viol
     const taken = names.get(name);
     if (taken !== undefined) {
       const reason = `${JSON.stringify(name)} is the section name of ${taken} already: set another name`;
-      violations.push({ field: `${path}.name`, reason });
+      yield { field: `${path}.name`, reason };
     }
     names.set(name, path);
     const place = `${scalarText(section['address'] ?? networking['address'])}:${scalarText(section['port'])}`;
     const other = places.get(place);
-    if (other !== undefined) violations.push({ field: `${path}.port`, reason: `${place} is used by ${other} already` });
+    if (other !== undefined) yield { field: `${path}.port`, reason: `${place} is used by ${other} already` };
     places.set(place, path);
   }
-  return violations;
 }
 
 function addressViolations(value: Json | undefined, field: string): Violation[] {

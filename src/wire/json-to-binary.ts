@@ -13,12 +13,15 @@ const IGNORED_KEYS: ReadonlyMap<string, readonly string[]> = new Map([
   ['kuma.mesh.v1alpha1.Dataplane.Networking', ['advertisedAddress', 'advertised_address']],
 ]);
 
+/** Violations after which the check ends. */
+export const MAX_VIOLATIONS = 100;
+
 type PlainPlan = Exclude<ValuePlan, { kind: 'message' }>;
 
 /**
  * Encodes proto3 JSON as the binary of a message. Original and camelCase names are taken; null means absent.
  * @param options.strict refuse unknown keys, which are otherwise left out
- * @throws ProtoJsonError with every value that does not fit, by path
+ * @throws ProtoJsonError with the values that do not fit, by path; after `MAX_VIOLATIONS` of them the check ends
  */
 export function protoJsonToBinary(message: string, json: StructObject, options: { strict?: boolean } = {}): Uint8Array {
   const writer = createWriter();
@@ -185,12 +188,15 @@ class Encoder {
       } else if (isObject(json)) writeStruct(this.#writer, json);
       else this.#refuse(at, 'must be an object');
     } catch (error) {
+      if (error instanceof ProtoJsonError) throw error;
       this.#refuse(at, error instanceof Error ? error.message : String(error));
     }
   }
 
   #refuse(field: string, reason: string): void {
     this.violations.push({ field, reason });
+    // One more than is listed says that there are more; the rest of the input is not looked at.
+    if (this.violations.length > MAX_VIOLATIONS) throw new ProtoJsonError(this.violations);
   }
 }
 

@@ -1,7 +1,9 @@
 // Checks the spec of a JSON type as a person writes it, before it is stored (decisions D7). What comes by KDS is never checked here.
-// All findings of a document come at once; the given spec is neither changed nor completed, and no input makes it throw.
+// All findings of a document come at once, up to a bound; the given spec is neither changed nor completed, and no input makes it
+// throw.
 import { z } from 'zod';
 import type { Violation } from '../../base/errors.ts';
+import { collectViolations, MAX_VIOLATIONS } from '../../base/violations.ts';
 import { policyRole } from '../policy-role.ts';
 import type { TypeInfo } from '../type-registry.ts';
 import type { JsonObject, Labels } from '../types.ts';
@@ -34,22 +36,33 @@ export function checkSpec(
 ): SpecCheck {
   const definition = specDefinitions.get(info.name);
   if (definition === undefined) return NOTHING;
-  const findings = new Findings();
-  const spec = cleanSpec(resource.spec, findings);
-  addSchemaViolations(definition.schema, spec, findings);
-  const unknownKeys = new Findings();
-  applyRules(definition.schema, spec, findings, (path, hint) => {
-    if (options.strict) unknownKeys.violation(path, `is not a known key; ${hint()}`);
-    else unknownKeys.warning(path, `is not a known key and has no effect; ${hint()}`);
+  const { schema, counts, reported } = definition;
+  const unknownKeys: [path: string, hint: () => string][] = [];
+  const ofUnknownKeys = new Findings();
+  let warnings: string[] = [];
+  const violations = collectViolations((refuse) => {
+    let spec = resource.spec;
+    const findings = new Findings((field, reason) => {
+      if (counts?.(field, spec) === false) return;
+      const violation = reported?.({ field, reason }) ?? { field, reason };
+      refuse(violation.field, violation.reason);
+    });
+    spec = cleanSpec(spec, findings);
+    addSchemaViolations(schema, spec, findings);
+    applyRules(schema, spec, findings, (path, hint) => {
+      if (!options.strict) ofUnknownKeys.warning(path, () => `is not a known key and has no effect; ${hint()}`);
+      else if (unknownKeys.length <= MAX_VIOLATIONS) unknownKeys.push([path, hint]);
+    });
+    const role = policyRole({ spec, labels: resource.labels });
+    definition.check?.(spec, { type: info.name, role }, findings);
+    for (const [path, hint] of unknownKeys) refuse(path, `is not a known key; ${hint()}`);
+    warnings = findings.warnings;
   });
-  const role = policyRole({ spec, labels: resource.labels });
-  definition.check?.(spec, { type: info.name, role }, findings);
-  const counted = findings.violations.filter(({ field }) => definition.counts?.(field, spec) ?? true);
-  const reported = counted.map((violation) => definition.reported?.(violation) ?? violation);
+  const isCut = ofUnknownKeys.warnings.length > 0;
   return {
-    violations: [...reported, ...unknownKeys.violations],
-    warnings: [...findings.warnings, ...unknownKeys.warnings],
-    ...(unknownKeys.warnings.length > 0 && { spec: knownPart(definition.schema, resource.spec) }),
+    violations,
+    warnings: [...warnings, ...ofUnknownKeys.warnings],
+    ...(isCut && { spec: knownPart(schema, resource.spec) }),
   };
 }
 

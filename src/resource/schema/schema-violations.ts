@@ -1,6 +1,8 @@
 // What zod found, as violations: path as people write it, and a sentence that says what is allowed.
-import type { z } from 'zod';
-import type { JsonObject } from '../types.ts';
+// Invariant: a large value is checked part by part, so that a check which ends early has not looked at the rest.
+import { z } from 'zod';
+import { isObject } from '../read-json.ts';
+import type { Json, JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { child } from './spec-path.ts';
 
@@ -14,15 +16,81 @@ const KINDS: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
-/** Checks a cleaned spec against its schema; every issue becomes one violation. */
-export function addSchemaViolations(schema: z.ZodType, spec: JsonObject, findings: Findings): void {
-  const result = schema.safeParse(spec, { error: sentence });
-  if (result.success) return;
-  for (const issue of result.error.issues) {
-    let path = 'spec';
-    if (!findings.isFull) for (const step of issue.path) path = child(path, step);
-    findings.violation(path, issue.message);
-  }
+/** Values that zod checks in one go; each may be a violation. */
+export const MAX_PART = 2_000;
+
+const frames = new WeakMap<z.ZodType, z.ZodType>();
+
+/**
+ * Checks a cleaned spec against its schema; every issue becomes one violation.
+ * @param maxPart a value that holds more values than this is checked part by part, with the same violations
+ */
+export function addSchemaViolations(schema: z.ZodType, spec: JsonObject, findings: Findings, maxPart = MAX_PART): void {
+  const steps: PropertyKey[] = [];
+
+  /** @returns whether the value is valid */
+  const checkWhole = (part: z.ZodType, value: Json | undefined): boolean => {
+    const result = part.safeParse(value, { error: sentence });
+    if (result.success) return true;
+    for (const issue of result.error.issues)
+      findings.violation([...steps, ...issue.path].reduce<string>(child, 'spec'), issue.message);
+    return false;
+  };
+  const checkMember = (part: z.ZodType, value: Json | undefined, step: PropertyKey): void => {
+    steps.push(step);
+    check(part, value);
+    steps.pop();
+  };
+  const check = (part: z.ZodType, value: Json | undefined): void => {
+    const inner = unwrapped(part);
+    if (!exceeds(value, maxPart)) checkWhole(part, value);
+    else if (inner instanceof z.ZodObject && isObject(value)) {
+      const shape = inner.shape as Readonly<Record<string, z.ZodType>>;
+      for (const [key, member] of Object.entries(shape)) checkMember(member, value[key], key);
+    } else if (inner instanceof z.ZodArray && Array.isArray(value)) {
+      // zod looks at no item of a list that is too long.
+      if ((inner.def.checks ?? []).length > 0 && !checkWhole(frameOf(inner), value)) return;
+      for (const [index, item] of value.entries()) checkMember(inner.element as z.ZodType, item, index);
+    } else if (inner instanceof z.ZodRecord && isObject(value)) {
+      for (const key of Object.keys(value)) checkMember(inner.valueType as z.ZodType, value[key], key);
+      checkWhole(frameOf(inner), value);
+    } else checkWhole(part, value);
+  };
+  check(schema, spec);
+}
+
+/** What an optional schema, or one with a default, takes where a value is given. */
+function unwrapped(schema: z.ZodType): z.ZodType {
+  return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
+    ? unwrapped(schema.unwrap() as z.ZodType)
+    : schema;
+}
+
+/** A list or a map with its own rules alone: length, keys. */
+function frameOf(schema: z.ZodArray | z.ZodRecord): z.ZodType {
+  const ready = frames.get(schema);
+  if (ready !== undefined) return ready;
+  const bare = schema instanceof z.ZodArray ? z.array(z.unknown()) : z.record(schema.keyType as z.ZodString, z.unknown());
+  const frame = (bare as z.ZodType).check(...((schema.def.checks ?? []) as z.core.$ZodCheck<unknown>[]));
+  frames.set(schema, frame);
+  return frame;
+}
+
+/** Whether a value holds more than `most` values, itself included. Looks at no more of them than that. */
+function exceeds(value: Json | undefined, most: number): boolean {
+  let left = most;
+  const count = (part: Json | undefined): void => {
+    left -= 1;
+    if (left < 0 || typeof part !== 'object' || part === null) return;
+    if (Array.isArray(part)) for (let index = 0; index < part.length && left >= 0; index += 1) count(part[index]);
+    else
+      for (const key in part) {
+        if (left < 0) return;
+        count(part[key]);
+      }
+  };
+  count(value);
+  return left < 0;
 }
 
 /** Sentences for what the fields themselves have none for: objects, lists and the lengths of lists. */
