@@ -24,4 +24,14 @@ export default defineConfig(
       '@typescript-eslint/no-non-null-assertion': 'error',
     },
   },
+  {
+    files: ['**/*.ts'],
+    ignores: ['test/support/property.ts'],
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        { name: 'fast-check', message: 'Import fc from test/support/property.ts: it generates lists as long as a test says.' },
+      ],
+    },
+  },
 );

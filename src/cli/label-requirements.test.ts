@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from './exit-codes.ts';
 import { meets, parseRequirements, type LabelRequirement } from './label-requirements.ts';

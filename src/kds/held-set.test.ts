@@ -1,5 +1,5 @@
 // The bits of what a peer holds, against a plain Set.
-import fc from 'fast-check';
+import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { HeldSet } from './held-set.ts';
 

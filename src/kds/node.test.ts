@@ -1,5 +1,5 @@
 // Node metadata: what this side says of itself, and what it reads of a peer that says anything.
-import fc from 'fast-check';
+import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { decodeStruct, encodeStruct } from '../wire/struct.ts';

@@ -1,5 +1,5 @@
 // What a NACK says: resources by name for a peer that reads details, a text for people and Kuma peers.
-import fc from 'fast-check';
+import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { decodeDeltaRequest, encodeDeltaRequest } from '../wire/kds-messages.ts';
 import { isStorable } from '../resource/storable-text.ts';

@@ -1,6 +1,6 @@
 // What either end stores of what it receives, and which of its rows that speaks of (kds-wire 6.1).
 import { isDeepStrictEqual } from 'node:util';
-import fc from 'fast-check';
+import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { FROM_EAST, ZONE_OWNER, frozen } from '../../test/support/rule-rows.ts';
 import type { WireResource } from '../resource/codec.ts';

@@ -1,5 +1,5 @@
 // The log of one type against a naive model: a list that is sorted anew for every question.
-import fc from 'fast-check';
+import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from './entry.ts';
 import { TypeLog, type Slot } from './type-log.ts';

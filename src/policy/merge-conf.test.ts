@@ -1,5 +1,5 @@
 // Merging of confs (policies 3.3).
-import fc from 'fast-check';
+import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../resource/types.ts';
 import { mergeConf, mergeConfs, withoutNulls } from './merge-conf.ts';

@@ -1,5 +1,5 @@
 // The table of policies.md 1.8, row by row, and what decisions D10 and D11 make of it.
-import fc from 'fast-check';
+import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { make, makeTo, type Made } from '../../test/policy/make-resource.ts';
 import type { JsonObject } from '../resource/types.ts';

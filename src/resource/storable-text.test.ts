@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { isStorable, isStorableJson, storablePart } from './storable-text.ts';
 import { describeProblem } from './sync-problem.ts';

@@ -1,5 +1,5 @@
 // Writes go together while one transaction is in flight, each key in its order; who waits for a row that somebody holds waits alone.
-import fc from 'fast-check';
+import { fc } from '../../test/support/property.ts';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { MeridianError } from '../base/errors.ts';
 import { CombinedWriter } from './combined-writer.ts';

@@ -1,5 +1,5 @@
 // Both directions of the proto3 JSON mapping: json-to-binary.ts and binary-to-json.ts.
-import fc from 'fast-check';
+import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { binaryToProtoJson } from './binary-to-json.ts';
 import { createWriter, lengthTag } from './fields.ts';

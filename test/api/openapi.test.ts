@@ -1,6 +1,6 @@
 // The OpenAPI document beside the running server: the same routes, schemas that hold for real answers, and a surface that gives
 // nothing but what is documented, whatever is asked.
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

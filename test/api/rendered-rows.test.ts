@@ -1,5 +1,5 @@
 // Lists from kept texts say what the rows say, whoever writes, with any page and filter; the layout is that of every answer.
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

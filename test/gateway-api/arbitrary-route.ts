@@ -1,5 +1,5 @@
 // Arbitrary Gateway API documents that are right, for properties: both kinds, both spellings, every feature that has a home.
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 
 const name = fc.constantFrom('cart', 'cart-v2', 'catalog', 'partner');

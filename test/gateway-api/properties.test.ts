@@ -1,5 +1,5 @@
 // What holds for every document: nothing throws, conversion and inverse agree, and a referent that comes back brings its rule.
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { checkRoute } from '../../src/gateway-api/check-route.ts';
 import { fromMeshRoute } from '../../src/gateway-api/from-mesh-route.ts';

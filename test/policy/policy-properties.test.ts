@@ -1,5 +1,5 @@
 // Laws of the policy engine over random meshes: arrival, unrelated policies and the history of the index never show.
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { buildRules } from '../../src/policy/build-rules.ts';
 import { effectiveConf } from '../../src/policy/effective-conf.ts';

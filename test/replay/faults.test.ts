@@ -1,6 +1,6 @@
 // Two faults that a Kuma control plane shows: labels lost with a status update, and the echo that came of it, a synced policy sent
 // back under a doubly hashed name. Invariants: ours does neither, and a peer that does both harms nobody else's resources.
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { WireResource } from '../../src/resource/codec.ts';
 import { label } from '../../src/resource/labels.ts';

@@ -1,5 +1,5 @@
 // Random histories: what is kept up to date change by change equals what one pass over the same rows makes of them.
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { label } from '../../src/resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../src/resource/types.ts';

@@ -1,5 +1,5 @@
 // Decoders of what peers send answer with a value or an Error, whatever the bytes, and prototypes stay as they are.
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { globalReceiveRules } from '../../src/kds/rules.ts';
 import { decodeKumaResource, encodeKumaResource } from '../../src/resource/codec.ts';

@@ -1,6 +1,6 @@
 // Messages that are none, are too large, or ask for what cannot be: the stream ends with a gRPC status, or is answered.
 import { status } from '@grpc/grpc-js';
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { describe, expect, it, vi } from 'vitest';
 import { syncService } from '../../src/kds/services.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';

@@ -1,5 +1,5 @@
 // Frames of the recorded session (test/vectors), and what becomes of them when bytes are lost, bent, doubled and mixed up.
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { requests, responses } from '../replay/recording.ts';
 
 export const requestBytes = requests.map(({ bytes }) => bytes);

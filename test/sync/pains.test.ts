@@ -1,6 +1,6 @@
 // What hurts users of the original must be impossible here: a test for each line of the design's table that one process can
 // show. The numbers are those of Kuma's issues; the others of the table are named in src/kds/SPEC.md.
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ControlPlanes, zones, type Side, type Zone } from '../golden/control-planes.ts';
 import type { JsonObject } from '../../src/resource/types.ts';

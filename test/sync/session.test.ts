@@ -1,6 +1,6 @@
 // Both directions of a session, engine against engine in one process: whatever is written, cut and resumed, at rest the zone
 // holds what global wrote, global holds what the zone wrote, and nothing comes back as an echo.
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';

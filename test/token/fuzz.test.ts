@@ -1,5 +1,5 @@
 // Random and mutated tokens: the verifier answers every one, with what was signed or with a refusal, and repeats no secret.
-import fc from 'fast-check';
+import { fc } from '../support/property.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { authenticateRequest } from '../../src/token/authenticate-request.ts';
 import { signJwt } from '../../src/token/jwt.ts';

@@ -1,5 +1,5 @@
 // No JSON makes the check throw, and none leaves a trace outside of its findings.
-import fc from 'fast-check';
+import { fc } from '../../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { initialPolicies } from '../default-resources.ts';
 import { typeOf } from '../type-registry.ts';
