@@ -47,10 +47,11 @@ async function inspectZones({ output, ...connection }: ConnectOptions & OutputOp
 function problemLines(item: Item): string[] {
   const { syncProblems = [], warnings = [] } = item as unknown as { syncProblems?: Problem[]; warnings?: string[] };
   const problems = syncProblems.flatMap(({ stream, type, kind, resources, count, message }) => {
-    const names = resources.length === 0 ? 'the peer does not say which' : resources.join(', ');
+    const names = resources.length === 0 ? 'all' : resources.join(', ');
     const more = count > resources.length ? ` and ${String(count - resources.length)} more` : '';
     const way = stream === 'globalToZone' ? `global → ${item.name}` : `${item.name} → global`;
-    return ['', `${way}: ${type} ${kind}: ${names}${more}`, ...message.split('\n').map((line) => `  ${line}`)];
+    const what = kind === 'suspected' ? `refused: at least one of ${String(count)}` : kind;
+    return ['', `${way}: ${type} ${what}: ${names}${more}`, ...message.split('\n').map((line) => `  ${line}`)];
   });
   return [...problems, ...warnings.flatMap((warning) => ['', warning])];
 }

@@ -93,7 +93,7 @@ function problemOf({ insight }: KnownZone, info: TypeInfo, name: string | null):
   const found = objectsOf(insight['syncProblems']).find(({ stream, type, resources }) => {
     if (stream !== 'globalToZone' || type !== info.name) return false;
     const named = Array.isArray(resources) ? resources.map(textOf) : [];
-    // A peer that does not say which may mean this one.
+    // No name: nothing of the type is sent.
     return named.length === 0 || named.some((wireName) => wireName.slice(0, wireName.lastIndexOf('.')) === name);
   });
   return found === undefined ? null : { kind: found['kind'] ?? '', message: found['message'] ?? '' };

@@ -53,25 +53,38 @@ export type SyncEvent =
       readonly streamId: string;
       readonly type: string;
       readonly seconds: number;
-      /** How many resources of the type the peer has refused and not accepted since. */
-      readonly refused: number;
     }
-  /** What the peer should have and cannot take, by wire name; empty when that is over (decisions D26). */
+  /**
+   * What the peer should have and cannot take, by wire name; empty when that is over (decisions D26). `all`: why nothing of the
+   * type is sent.
+   */
   | {
       readonly kind: 'withheld';
       readonly peer: string;
       readonly streamId: string;
       readonly type: string;
       readonly resources: ReadonlyMap<string, string>;
+      readonly all: string | null;
     }
-  /** The peer refused our response; `refused` names the resources where it said which. */
+  /**
+   * What of the type the peer has refused and not accepted since, wire name → reason; both empty when that is over. `suspects`
+   * came in a response that the peer refused without a name: at least one of them is the culprit.
+   */
+  | {
+      readonly kind: 'refused';
+      readonly peer: string;
+      readonly streamId: string;
+      readonly type: string;
+      readonly refused: ReadonlyMap<string, string>;
+      readonly suspects: ReadonlyMap<string, string>;
+    }
+  /** The peer answered a response with a NACK. */
   | {
       readonly kind: 'rejected';
       readonly peer: string;
       readonly streamId: string;
       readonly type: string;
       readonly message: string;
-      readonly refused: readonly string[];
     }
   /** This side stored a response of the peer; `refused` is what of the type it has refused and not accepted since. */
   | {

@@ -1,13 +1,22 @@
 // Since when each (zone, type) waits for its peer to accept what was sent: the lag that a stuck stream shows. Only the newest
 // stream of a zone counts, and a zone without one has no lag here: it may be well served by another replica.
 
-type ZoneStream = { readonly streamId: string; readonly since: Map<string, Date | null> };
+type TypeState = {
+  /** When the peer was last in step; null while it is. */
+  since: Date | null;
+  /** A response has no answer yet. */
+  isOut: boolean;
+  /** Resources that the peer refused, or may have refused. */
+  nacked: number;
+};
+
+type ZoneStream = { readonly streamId: string; readonly types: Map<string, TypeState> };
 
 export class PendingResponses {
   readonly #zones = new Map<string, ZoneStream>();
 
   open(zone: string, streamId: string): void {
-    this.#zones.set(zone, { streamId, since: new Map() });
+    this.#zones.set(zone, { streamId, types: new Map() });
   }
 
   close(zone: string, streamId: string): void {
@@ -16,12 +25,31 @@ export class PendingResponses {
 
   /** A response left. A refused one before it still counts: the peer has not been in step since. */
   sent(zone: string, streamId: string, type: string, now: Date): void {
-    const since = this.#types(zone, streamId);
-    since?.set(type, since.get(type) ?? now);
+    const types = this.#types(zone, streamId);
+    if (types === undefined) return;
+    const { since = null, nacked = 0 } = types.get(type) ?? {};
+    types.set(type, { since: since ?? now, isOut: true, nacked });
+  }
+
+  /** The peer answered with a NACK: it is no more in step than before. */
+  rejected(zone: string, streamId: string, type: string): void {
+    const state = this.#types(zone, streamId)?.get(type);
+    if (state !== undefined) state.isOut = false;
   }
 
   accepted(zone: string, streamId: string, type: string): void {
-    this.#types(zone, streamId)?.set(type, null);
+    const state = this.#types(zone, streamId)?.get(type);
+    if (state === undefined) return;
+    state.isOut = false;
+    settle(state);
+  }
+
+  /** The peer lacks this many resources because of its NACKs. */
+  nacked(zone: string, streamId: string, type: string, count: number): void {
+    const state = this.#types(zone, streamId)?.get(type);
+    if (state === undefined) return;
+    state.nacked = count;
+    settle(state);
   }
 
   forget(zone: string): void {
@@ -30,15 +58,19 @@ export class PendingResponses {
 
   /** The lag in seconds of every type that was ever sent on a stream that is open. */
   *lags(now: Date): Generator<{ zone: string; type: string; seconds: number }> {
-    for (const [zone, { since }] of this.#zones) {
-      for (const [type, start] of since) {
-        yield { zone, type, seconds: start === null ? 0 : Math.max(0, now.getTime() - start.getTime()) / 1000 };
+    for (const [zone, { types }] of this.#zones) {
+      for (const [type, { since }] of types) {
+        yield { zone, type, seconds: since === null ? 0 : Math.max(0, now.getTime() - since.getTime()) / 1000 };
       }
     }
   }
 
-  #types(zone: string, streamId: string): Map<string, Date | null> | undefined {
+  #types(zone: string, streamId: string): Map<string, TypeState> | undefined {
     const stream = this.#zones.get(zone);
-    return stream?.streamId === streamId ? stream.since : undefined;
+    return stream?.streamId === streamId ? stream.types : undefined;
   }
+}
+
+function settle(state: TypeState): void {
+  if (!state.isOut && state.nacked === 0) state.since = null;
 }

@@ -5,14 +5,15 @@ import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeDeltaResponse, type DeltaRequest, type DeltaResponseParts } from '../wire/kds-messages.ts';
 import type { Changelog } from './changelog.ts';
+import type { Draft, Item } from './draft.ts';
 import type { Entry, Form } from './entry.ts';
 import { feature } from './features.ts';
 import type { FirstStates, Turn } from './first-states.ts';
 import { readNodeMetadata } from './node.ts';
 import type { SyncObserver } from './observer.ts';
-import { readRefusals } from './refusal.ts';
+import { readRefusals, type Refusal } from './refusal.ts';
 import { SparseLog } from './sparse-log.ts';
-import { Subscription, type Draft, type PeerView } from './subscription.ts';
+import { Subscription, type PeerView } from './subscription.ts';
 import type { ZoneRegistry } from './zone-registry.ts';
 
 /** A peer of another version may ask for types that are not known here. */
@@ -74,10 +75,12 @@ type Active = {
   nonce: string;
   sentAt: number;
   retryMs: number;
-  /** The withheld resources that were last told of. */
+  /** The withheld resources that were last reported. */
   withheld: ReadonlyMap<string, string>;
-  /** The full state was larger than a message when it was last tried, and people were told. */
-  isTooLarge: boolean;
+  /** Revision of the refused resources that were last reported. */
+  nackedRevision: number;
+  /** Why the full state, larger than a message when it was last tried, is not sent. */
+  tooLarge: string | null;
   watch?: NodeJS.Timeout;
   /** One for all that was refused: it is tried again together. */
   retry?: NodeJS.Timeout | undefined;
@@ -152,8 +155,10 @@ export class Sender {
             known: resumes ? initialResourceVersions : null,
             chunkBytes: () => Math.min(firstStates.messageBytes, maxMessageBytes / 2),
           });
-    const fresh = { nonce: '', sentAt: 0, retryMs: RETRY_FIRST_MS, withheld: new Map<string, string>(), isTooLarge: false };
-    this.#active.set(typeUrl, { subscription, nonces: before?.nonces ?? new Nonces(), ...fresh });
+    this.#active.set(typeUrl, {
+      ...{ subscription, nonces: before?.nonces ?? new Nonces(), nonce: '', sentAt: 0, retryMs: RETRY_FIRST_MS },
+      ...{ withheld: new Map<string, string>(), nackedRevision: 0, tooLarge: null },
+    });
     this.#enter();
     this.#wake(typeUrl);
   }
@@ -199,21 +204,20 @@ export class Sender {
     const { peer, streamId, observe, now } = this.#options;
     active.nonce = '';
     clearTimeout(active.watch);
-    if (active.subscription === null) return;
+    const { subscription } = active;
+    if (subscription === null) return;
     if (errorDetail === null) {
-      active.subscription.acknowledge();
-      active.retryMs = RETRY_FIRST_MS;
-      const { refused } = active.subscription;
-      observe({ kind: 'acknowledged', peer, streamId, type: typeUrl, seconds: (now() - active.sentAt) / 1000, refused });
+      subscription.acknowledge();
+      if (subscription.nacked.size === 0) active.retryMs = RETRY_FIRST_MS;
+      this.#reportNacked(typeUrl, active);
+      observe({ kind: 'acknowledged', peer, streamId, type: typeUrl, seconds: (now() - active.sentAt) / 1000 });
     } else {
-      const names = readRefusals(errorDetail.details).map(({ name, mesh }) => `${name}.${mesh}`);
-      const refused = active.subscription.reject(names);
-      observe({ kind: 'rejected', peer, streamId, type: typeUrl, message: errorDetail.message, refused });
-      const reason = errorDetail.message.slice(0, LONGEST_REASON);
-      const about = { type: typeUrl, refused: refused.slice(0, 10), of: refused.length, reason };
-      this.#warnings.warn(typeUrl, about, 'the peer refused resources');
-      this.#retryLater(typeUrl, active);
+      const { message, details } = errorDetail;
+      subscription.reject(reasonsByName(readRefusals(details)), message.slice(0, LONGEST_REASON));
+      this.#reportNacked(typeUrl, active);
+      observe({ kind: 'rejected', peer, streamId, type: typeUrl, message });
     }
+    if (subscription.nacked.size > 0) this.#retryLater(typeUrl, active);
     this.#turn?.progress();
     if ([...this.#active.values()].every(({ subscription: one }) => one?.isSettled !== false)) this.#turn?.leave();
     this.#wake(typeUrl);
@@ -275,7 +279,8 @@ export class Sender {
       return;
     }
     const draft = nextDraft(active);
-    this.#tellWithheld(type, active);
+    this.#reportNacked(type, active);
+    this.#reportWithheld(type, active);
     if (draft === null) return;
     const { peer, streamId, identifier, maxMessageBytes, encode = encodeDeltaResponse, now, send, observe } = this.#options;
     const { entries, removed, isPartial } = draft;
@@ -286,7 +291,10 @@ export class Sender {
       this.#standStill(type, active, message?.length ?? draft.bytes);
       return;
     }
-    active.isTooLarge = false;
+    if (active.tooLarge !== null) {
+      active.tooLarge = null;
+      observe({ kind: 'withheld', peer, streamId, type, resources: active.withheld, all: null });
+    }
     active.nonce = nonce;
     active.sentAt = now();
     send(message);
@@ -311,21 +319,37 @@ export class Sender {
   #standStill(type: string, active: Active, bytes: number): void {
     const { peer, streamId, maxMessageBytes: limit, observe, log } = this.#options;
     active.subscription?.withdraw();
-    if (active.isTooLarge) return;
-    active.isTooLarge = true;
+    if (active.tooLarge !== null) return;
     const message = `the state of type ${type} is ${String(bytes)} bytes, over the limit of ${String(limit)} for one message to this peer`;
-    observe({ kind: 'rejected', peer, streamId, type, message, refused: [] });
+    active.tooLarge = message;
+    observe({ kind: 'withheld', peer, streamId, type, resources: active.withheld, all: message });
     log.error({ type, bytes, limit }, message);
   }
 
-  /** Told when it changes, and only then: a Kuma peer that lacks something is not told of at every response. */
-  #tellWithheld(type: string, active: Active): void {
+  /** Reports what the peer refuses when that has changed. */
+  #reportNacked(type: string, active: Active): void {
+    const nacked = active.subscription?.nacked;
+    if (nacked === undefined || nacked.revision === active.nackedRevision) return;
+    active.nackedRevision = nacked.revision;
+    const { peer, streamId, observe } = this.#options;
+    const refused = byWireName(nacked.refused);
+    const suspects = byWireName(nacked.suspects);
+    observe({ kind: 'refused', peer, streamId, type, refused, suspects });
+    const [name, reason] = [...refused, ...suspects][0] ?? [];
+    if (name === undefined) return;
+    const about = { type, refused: [...refused.keys()].slice(0, 10), of: refused.size, suspects: suspects.size, reason };
+    const what = refused.size > 0 ? 'refused' : 'suspected';
+    this.#warnings.warn(`${type} ${what}`, about, 'the peer refused resources');
+  }
+
+  /** Reports what this peer cannot take when that has changed. */
+  #reportWithheld(type: string, active: Active): void {
     const resources = active.subscription?.withheld ?? new Map<string, string>();
     const news = [...resources].filter(([name, reason]) => active.withheld.get(name) !== reason);
     if (news.length === 0 && resources.size === active.withheld.size) return;
     active.withheld = resources;
     const { peer, streamId, observe, log } = this.#options;
-    observe({ kind: 'withheld', peer, streamId, type, resources });
+    observe({ kind: 'withheld', peer, streamId, type, resources, all: active.tooLarge });
     for (const [name, reason] of news.slice(0, 10))
       log.warn({ type, name, reason }, 'the peer cannot take this resource; it is withheld');
   }
@@ -341,4 +365,12 @@ function letGo({ subscription, watch, retry }: Active): void {
 function nextDraft({ subscription, sentAt }: Active): Draft | null {
   if (subscription !== null) return subscription.next();
   return sentAt === 0 ? { entries: [], removed: [], bytes: 0, isPartial: false, upTo: 0 } : null;
+}
+
+function byWireName(items: ReadonlyMap<Item, string>): Map<string, string> {
+  return new Map([...items].map(([{ wireName }, reason]) => [wireName, reason]));
+}
+
+function reasonsByName(refusals: readonly Refusal[]): Map<string, string> {
+  return new Map(refusals.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
 }

@@ -21,15 +21,16 @@ describe('a subscription', () => {
         sizes.push(draft.entries.reduce((sum, { length }) => sum + length, names));
         seen.push(...namesOf(draft));
         removed.push(...draft.removed);
-        if (draft.entries.length > 0 && seen.length <= 100) subscription.reject([]);
+        if (draft.entries.length > 0 && seen.length <= 100)
+          subscription.reject(new Map(namesOf(draft).map((name) => [name, 'no'])), 'no');
         else subscription.acknowledge();
       }
     };
     drain();
-    expect([seen.length, removed.length, subscription.refused]).toEqual([100, 300, 100]);
+    expect([seen.length, removed.length, subscription.nacked.size]).toEqual([100, 300, 100]);
     subscription.retry();
     drain();
-    expect([seen.length, subscription.refused]).toEqual([200, 0]);
+    expect([seen.length, subscription.nacked.size]).toEqual([200, 0]);
     for (let i = 0; i < 100; i += 1) remove(log, `r${String(i)}`.padEnd(100 + 8 * i, '-'));
     drain();
     expect(removed.length).toBe(400);

@@ -1,9 +1,9 @@
 // Subscriptions over random writes, refusals, drops and reconnects, against a naive model of what each peer may see.
-import fc from 'fast-check';
+import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { nameOf, put, read, remove, subscribe } from '../../test/support/fake-entries.ts';
 import type { Entry } from './entry.ts';
-import type { Draft } from './subscription.ts';
+import type { Draft } from './draft.ts';
 import { TypeLog } from './type-log.ts';
 
 /** Names of few resources, so that commands meet. */
@@ -48,7 +48,7 @@ describe('random writes, refusals, drops and reconnects', () => {
           }
           for (const wireName of peer.draft.removed) if (wireName !== refuse) peer.rows.delete(wireName);
           if (refuse === undefined) peer.subscription.acknowledge();
-          else peer.subscription.reject(refuse === '' ? [] : [refuse]);
+          else peer.subscription.reject(new Map(refuse === '' ? [] : [[refuse, 'no']]), 'no');
           peer.full = false;
           peer.draft = null;
         };

@@ -1,7 +1,12 @@
 // What a peer refuses: it is tried again, holds nothing else up and takes nothing away that is there.
 import { describe, expect, it } from 'vitest';
 import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries.ts';
+import type { Item } from './draft.ts';
 import { TypeLog } from './type-log.ts';
+
+const UNNAMED = new Map<string, string>();
+
+const namesOfItems = (items: ReadonlyMap<Item, string>): string[] => [...items.keys()].map(({ wireName }) => wireName);
 
 describe('a subscription', () => {
   it('tries refused slots again and lets the rest count as stored (engine 15)', () => {
@@ -10,7 +15,8 @@ describe('a subscription', () => {
     put(log, 'bad', '1');
     const subscription = subscribe(log);
     subscription.next();
-    expect(subscription.reject(['bad'])).toEqual(['bad']);
+    subscription.reject(new Map([['bad', 'no']]), 'no');
+    expect(namesOfItems(subscription.nacked.refused)).toEqual(['bad']);
     expect(subscription.next()).toBeNull();
     expect(subscription.isBehind).toBe(true);
     subscription.retry();
@@ -25,12 +31,14 @@ describe('a subscription', () => {
     put(log, 'b', '1');
     const subscription = subscribe(log);
     subscription.next();
-    expect(subscription.reject([])).toEqual(['a', 'b']);
+    subscription.reject(UNNAMED, 'no');
+    expect(namesOfItems(subscription.nacked.suspects)).toEqual(['a', 'b']);
+    expect(namesOfItems(subscription.nacked.refused)).toEqual([]);
   });
 
   it('keeps a Mesh that was made anew when a response without names is refused (engine 7, 15)', () => {
     const log = new TypeLog('Mesh');
-    const subscription = subscribe(log);
+    const subscription = subscribe(log, { form: 'kuma' });
     put(log, 'mesh', '1', 'mesh@1');
     subscription.next();
     subscription.acknowledge();
@@ -38,8 +46,9 @@ describe('a subscription', () => {
     remove(log, 'mesh@1');
     put(log, 'mesh', '1', 'mesh@2');
     expect(subscription.next()).toMatchObject({ entries: { length: 1 }, removed: ['mesh'] });
-    // A receiver refuses what it is to store, never that something is gone.
-    expect(subscription.reject([])).toEqual(['bad']);
+    // A Kuma peer refuses what it is to store, never that something is gone.
+    subscription.reject(UNNAMED, 'no');
+    expect(namesOfItems(subscription.nacked.refused)).toEqual(['bad']);
     expect(namesOf(subscription.next())).toEqual(['mesh']);
     subscription.acknowledge();
     subscription.retry();
@@ -57,7 +66,8 @@ describe('a subscription', () => {
     subscription.acknowledge();
     remove(log, 'mesh@1');
     subscription.next();
-    expect(subscription.reject(['mesh'])).toEqual(['mesh']);
+    subscription.reject(new Map([['mesh', 'no']]), 'no');
+    expect(namesOfItems(subscription.nacked.refused)).toEqual(['mesh']);
     put(log, 'mesh', '2', 'mesh@2');
     expect(namesOf(subscription.next())).toEqual(['mesh']);
     subscription.acknowledge();
@@ -71,12 +81,36 @@ describe('a subscription', () => {
     put(log, 'bad', '1');
     const subscription = subscribe(log);
     subscription.next();
-    subscription.reject(['bad']);
+    subscription.reject(new Map([['bad', 'no']]), 'no');
     put(log, 'good', '1');
     subscription.next();
     subscription.retry();
     expect(subscription.next()).toBeNull();
     subscription.acknowledge();
     expect(namesOf(subscription.next())).toEqual(['bad']);
+  });
+
+  it('tries a refused removal again that the log never knew, and is behind until then', () => {
+    const subscription = subscribe(new TypeLog('T'), { known: new Map([['gone', '1']]) });
+    expect(subscription.next()?.removed).toEqual(['gone']);
+    subscription.reject(new Map([['gone', 'no']]), 'no');
+    expect([namesOfItems(subscription.nacked.refused), subscription.isBehind]).toEqual([['gone'], true]);
+    subscription.retry();
+    expect(subscription.next()?.removed).toEqual(['gone']);
+    subscription.acknowledge();
+    expect(subscription.isBehind).toBe(false);
+  });
+
+  it('suspects removals too when a peer of ours refuses more than it can name', () => {
+    const subscription = subscribe(new TypeLog('T'), {
+      known: new Map([
+        ['gone', '1'],
+        ['left', '1'],
+      ]),
+    });
+    subscription.next();
+    subscription.reject(UNNAMED, 'no');
+    expect(namesOfItems(subscription.nacked.suspects)).toEqual(['gone', 'left']);
+    expect(subscription.next()?.removed).toEqual(['gone']);
   });
 });

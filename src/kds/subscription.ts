@@ -1,8 +1,10 @@
 // What one peer has of one type: subscribed, acknowledged, pending (engine 3). Pure: no stream, no timer, no clock.
 // Invariants: at most one response is pending; a slot's held bit is set from the moment its name is sent until the peer
 // has acknowledged its removal; only an acknowledgement advances `acknowledged`.
-import { HeldSet } from './held-set.ts';
+import { DraftBuilder, type Draft, type Item, type Stray } from './draft.ts';
 import type { Encoding, Entry, Form, Withheld } from './entry.ts';
+import { HeldSet } from './held-set.ts';
+import { NackedResources } from './nacked-resources.ts';
 import type { Slot, TypeLog } from './type-log.ts';
 
 /** What decides, for one peer, what it sees and how. */
@@ -20,74 +22,14 @@ export type SubscriptionOptions = {
   readonly chunkBytes: () => number;
 };
 
-/** A response to be sent: encoded resources and the names that are gone. */
-export type Draft = {
-  readonly entries: readonly Uint8Array[];
-  readonly removed: readonly string[];
-  /** Of resources and names. */
-  readonly bytes: number;
-  /** More of the full state follows: what is not named yet is not gone. */
-  readonly isPartial: boolean;
-  /** Position of the log that the peer has reached when it has taken this. */
-  readonly upTo: number;
-};
-
 /** A response that waits for its answer: what it brought, and what it took away. */
 type Pending = {
   readonly added: readonly Slot[];
-  readonly gone: readonly Slot[];
+  readonly gone: readonly Item[];
   readonly upTo: number;
   /** The full state in one message. */
   readonly isWhole: boolean;
 };
-
-/** Bytes of tag and length beside a removed name. */
-const NAME_BYTES = 5;
-
-/** A response in the making. What finds no room in it is not taken; the first thing always is. */
-class Building {
-  readonly entries: Uint8Array[] = [];
-  readonly removed = new Set<string>();
-  readonly added: Slot[] = [];
-  readonly gone: Slot[] = [];
-  bytes = 0;
-  readonly #fullBytes: number;
-  readonly #mostBytes: number;
-
-  /** Ends after `fullBytes`, and never holds more than `mostBytes`. */
-  constructor(fullBytes: number, mostBytes: number) {
-    this.#fullBytes = fullBytes;
-    this.#mostBytes = mostBytes;
-  }
-
-  get isEmpty(): boolean {
-    return this.entries.length === 0 && this.removed.size === 0;
-  }
-
-  add(slot: Slot, bytes: Uint8Array): boolean {
-    if (!this.#reserve(bytes.length)) return false;
-    this.entries.push(bytes);
-    this.added.push(slot);
-    return true;
-  }
-
-  remove(name: string, slot?: Slot): boolean {
-    if (!this.removed.has(name) && !this.#reserve(Buffer.byteLength(name) + NAME_BYTES)) return false;
-    this.removed.add(name);
-    if (slot !== undefined) this.gone.push(slot);
-    return true;
-  }
-
-  finish(upTo: number, isPartial: boolean): Draft {
-    return { entries: this.entries, removed: [...this.removed], bytes: this.bytes, isPartial, upTo };
-  }
-
-  #reserve(bytes: number): boolean {
-    if (!this.isEmpty && (this.bytes >= this.#fullBytes || this.bytes + bytes > this.#mostBytes)) return false;
-    this.bytes += bytes;
-    return true;
-  }
-}
 
 export class Subscription {
   readonly log: TypeLog;
@@ -102,9 +44,9 @@ export class Subscription {
   #pending: Pending | null = null;
   #answered = false;
   #firstWalk = true;
-  readonly #refused = new Set<Slot>();
-  /** Those of the refused that are due once more. */
-  #retry = new Set<Slot>();
+  /** The last response brought news of the log: one that asks again about what was refused may go before the next news. */
+  #toldNews = false;
+  readonly #nacked = new NackedResources();
   readonly #withheld = new Map<Slot, string>();
 
   constructor(log: TypeLog, view: PeerView, { known, chunkBytes }: SubscriptionOptions) {
@@ -132,12 +74,12 @@ export class Subscription {
 
   /** True while the peer has not all it should have. */
   get isBehind(): boolean {
-    return this.#acknowledged < this.log.position || this.#refused.size > 0;
+    return this.#acknowledged < this.log.position || this.#nacked.size > 0;
   }
 
-  /** Resources that the peer has refused and not accepted since. */
-  get refused(): number {
-    return this.#refused.size;
+  /** What the peer has refused and not accepted since. */
+  get nacked(): Pick<NackedResources, 'size' | 'revision' | 'refused' | 'suspects'> {
+    return this.#nacked;
   }
 
   /** Wire name → why the peer should have it and cannot take it (decisions D26). */
@@ -147,62 +89,96 @@ export class Subscription {
 
   /** What the peer refused is sent once more, as soon as no response is without its answer. */
   retry(): void {
-    this.#retry = new Set(this.#refused);
+    this.#nacked.retry();
   }
 
   /** The next response, or null when there is nothing to say. The first is due even when it is empty (kds-wire 2.3). */
   next(): Draft | null {
     if (this.#pending !== null) return null;
     for (const slot of this.#withheld.keys()) if (slot.entry === null) this.#withheld.delete(slot);
+    // News and questions about what was refused take turns: neither holds up the other.
+    return (this.#toldNews ? this.#ask() : null) ?? this.#tellNews() ?? this.#ask();
+  }
+
+  /** What is new in the log. Null when nothing of it is for this peer, which then is as far as the log. */
+  #tellNews(): Draft | null {
     const isFullState = this.#full && this.#firstWalk;
-    // Kuma takes the full state in one message, and prunes after it (engine 1); other peers are told that more follows.
+    // Kuma takes the full state in one message, and prunes after it (engine 1); other peers learn that more follows.
     const isWhole = isFullState && this.#view.form !== 'native';
-    const draft = isWhole ? new Building(Infinity, Infinity) : new Building(this.#chunkBytes(), this.#view.largestBytes);
-    const complete = this.#takeRefused(draft) && this.#walk(draft) && this.#takeUnmet(draft);
+    const draft = isWhole ? new DraftBuilder(Infinity, Infinity) : this.#draft();
+    const complete = this.#walk(draft) && this.#takeUnmet(draft);
     if (complete) {
       this.#firstWalk = false;
       this.#known = null;
     }
-    const upTo = this.#sent;
     if (draft.isEmpty && this.#answered && !isFullState) {
-      this.#acknowledged = upTo;
+      this.#acknowledged = this.#sent;
       return null;
     }
-    for (const slot of draft.added) this.#hold(slot);
     this.#answered = true;
-    this.#pending = { added: draft.added, gone: draft.gone, upTo, isWhole };
-    return draft.finish(upTo, isFullState && !complete);
+    this.#toldNews = true;
+    return this.#send(draft, { isWhole, isPartial: isFullState && !complete });
   }
 
-  /** What is to be tried again. @returns false where the response is full before the end, as the two below */
-  #takeRefused(draft: Building): boolean {
-    if (this.#retry.size === 0) return true;
-    const filled = this.#filledNames();
-    for (const slot of this.#retry) {
-      // What changed since is met in the log.
-      const isDue = this.#refused.has(slot) && slot.position <= this.#sent;
-      // Another slot has filled the name: to take it away now would take that one's.
-      if (isDue && slot.entry === null && filled.has(this.#nameOf(slot))) this.#release(slot);
-      else if (isDue && !this.#take(slot, draft)) return false;
-      if (isDue) this.#refused.delete(slot);
-      this.#retry.delete(slot);
+  /** What was refused, once more; null when nothing of it is due. */
+  #ask(): Draft | null {
+    if (this.#firstWalk) return null;
+    this.#toldNews = false;
+    for (;;) {
+      const due = this.#nacked.takeDue();
+      if (due === null) return null;
+      const draft = this.#draft();
+      const filled = this.#filledNames(due);
+      for (const [index, item] of due.entries()) {
+        if (this.#takeAgain(item, draft, filled)) continue;
+        this.#nacked.putBack(due.slice(index));
+        break;
+      }
+      if (!draft.isEmpty) return this.#send(draft, { isWhole: false, isPartial: false });
     }
+  }
+
+  #draft(): DraftBuilder {
+    return new DraftBuilder(this.#chunkBytes(), this.#view.largestBytes);
+  }
+
+  #send(draft: DraftBuilder, { isWhole, isPartial }: { isWhole: boolean; isPartial: boolean }): Draft {
+    for (const slot of draft.added) this.#hold(slot);
+    this.#pending = { added: draft.added, gone: draft.gone, upTo: this.#sent, isWhole };
+    return draft.finish(this.#sent, isPartial);
+  }
+
+  /** @returns false where the response is full */
+  #takeAgain(item: Item, draft: DraftBuilder, filled: ReadonlySet<string>): boolean {
+    // What changed since is met in the log.
+    if (!isStray(item) && item.position > this.#sent) return true;
+    if (isStray(item) || item.entry === null) {
+      const name = this.#nameOf(item);
+      // Another slot has filled the name: to take it away now would take that one's.
+      if (!filled.has(name)) return draft.remove(name, item);
+      this.#release(item);
+      return true;
+    }
+    const before = draft.added.length + draft.gone.length;
+    if (!this.#take(item, draft)) return false;
+    // The peer may not see it any more, and does not have it.
+    if (draft.added.length + draft.gone.length === before) this.#nacked.delete(item);
     return true;
   }
 
-  /** The names of what the peer was sent and is still there, if one to be taken away is tried again. */
-  #filledNames(): Set<string> {
+  /** The names of what the peer was sent and is still there, if one of `due` is to be taken away. */
+  #filledNames(due: readonly Item[]): Set<string> {
     const names = new Set<string>();
-    if (![...this.#retry].some(({ entry }) => entry === null)) return names;
+    if (!due.some((item) => isStray(item) || item.entry === null)) return names;
     for (const slot of this.log.since(0)) if (slot.entry !== null && this.#held.has(slot.index)) names.add(this.#nameOf(slot));
     return names;
   }
 
   /** What is newer than the last response. */
-  #walk(draft: Building): boolean {
+  #walk(draft: DraftBuilder): boolean {
     for (const slot of this.log.since(this.#sent)) {
       if (!this.#take(slot, draft)) return false;
-      this.#refused.delete(slot);
+      this.#nacked.delete(slot);
       this.#sent = slot.position;
     }
     this.#sent = this.log.position;
@@ -210,16 +186,16 @@ export class Subscription {
   }
 
   /** What the peer has and the log has not. */
-  #takeUnmet(draft: Building): boolean {
+  #takeUnmet(draft: DraftBuilder): boolean {
     for (const name of this.#known?.keys() ?? []) {
-      if (!draft.remove(name)) return false;
+      if (!draft.remove(name, { wireName: name, plainName: name, isStray: true })) return false;
       this.#known?.delete(name);
     }
     return true;
   }
 
   /** @returns false where it has to wait for another response */
-  #take(slot: Slot, draft: Building): boolean {
+  #take(slot: Slot, draft: DraftBuilder): boolean {
     const name = this.#nameOf(slot);
     // A name that goes and comes again needs two responses: in one it would be an update (engine 7).
     if (draft.removed.size > 0 && slot.entry !== null && draft.removed.has(name)) return false;
@@ -249,8 +225,8 @@ export class Subscription {
     return { withheld: `it has ${String(encoding.bytes.length)} bytes; a message to this peer takes ${String(largestBytes)}` };
   }
 
-  #nameOf(slot: Slot): string {
-    return this.#view.form === 'legacy' ? slot.plainName : slot.wireName;
+  #nameOf({ plainName, wireName }: Item): string {
+    return this.#view.form === 'legacy' ? plainName : wireName;
   }
 
   /** The peer stored the pending response. */
@@ -259,27 +235,31 @@ export class Subscription {
     if (pending === null) return;
     this.#pending = null;
     this.#acknowledged = pending.upTo;
-    for (const slot of pending.gone) this.#release(slot);
+    for (const slot of pending.added) this.#nacked.delete(slot);
+    for (const item of pending.gone) this.#release(item);
   }
 
   /**
    * The peer refused the pending response, or part of it. The rest counts as stored; what was refused is sent again when it
    * changes, or after `retry` (engine 15).
-   * @param names wire names that it refused; empty where it did not say: any of what it was to store, as a Kuma peer refuses
-   *   no removal (kds-wire 6.2)
-   * @returns the wire names concerned
+   * @param reasons wire name → why the peer refused it; empty where the peer does not say. Then all that it was to store is
+   *   suspected, and what a peer of ours was to remove: a Kuma peer refuses no removal (kds-wire 6.2)
+   * @param message the peer's words about the response
    */
-  reject(names: readonly string[]): string[] {
+  reject(reasons: ReadonlyMap<string, string>, message: string): void {
     const pending = this.#pending;
-    if (pending === null) return [];
-    const said = new Set(names);
-    const isNamed = ({ wireName, plainName }: Slot): boolean => said.has(wireName) || said.has(plainName);
-    const refused = said.size === 0 ? pending.added : [...pending.added, ...pending.gone].filter(isNamed);
+    if (pending === null) return;
+    const reasonOf = ({ wireName, plainName }: Item): string | undefined => reasons.get(wireName) ?? reasons.get(plainName);
+    const { added, gone } = pending;
+    const named = [...added, ...gone].filter((item) => reasonOf(item) !== undefined);
+    const suspects = named.length > 0 ? [] : this.#view.form === 'native' ? [...added, ...gone] : added;
+    const kept = new Set<Item>([...named, ...suspects]);
     this.#pending = null;
     this.#acknowledged = pending.upTo;
-    for (const slot of pending.gone) if (!isNamed(slot)) this.#release(slot);
-    for (const slot of refused) this.#refused.add(slot);
-    return refused.map((slot) => slot.wireName);
+    for (const item of added) if (!kept.has(item)) this.#nacked.delete(item);
+    for (const item of gone) if (!kept.has(item)) this.#release(item);
+    for (const item of named) this.#nacked.refuse([item], reasonOf(item) ?? message);
+    if (suspects.length > 0) this.#nacked.suspect(suspects, message);
   }
 
   /**
@@ -303,10 +283,14 @@ export class Subscription {
     if (this.#held.add(slot.index)) this.log.hold(slot);
   }
 
-  #release(slot: Slot): void {
-    if (!this.#held.has(slot.index)) return;
-    this.#held.delete(slot.index);
-    this.#refused.delete(slot);
-    this.log.release(slot);
+  #release(item: Item): void {
+    this.#nacked.delete(item);
+    if (isStray(item) || !this.#held.has(item.index)) return;
+    this.#held.delete(item.index);
+    this.log.release(item);
   }
+}
+
+function isStray(item: Item): item is Stray {
+  return 'isStray' in item;
 }

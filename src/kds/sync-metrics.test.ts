@@ -8,14 +8,12 @@ const stream = { peer: 'east', streamId: 's1' } as const;
 const opened: SyncEvent = { kind: 'opened', ...stream, stream: 'globalToZone', authorized: false };
 const closed: SyncEvent = { kind: 'closed', ...stream, stream: 'globalToZone', error: null };
 const sent: SyncEvent = { kind: 'sent', ...stream, type: 'MeshTimeout', resources: 2, removed: 0, bytes: 500 };
-const acknowledged: SyncEvent = { kind: 'acknowledged', ...stream, type: 'MeshTimeout', seconds: 0.02, refused: 0 };
-const rejected: SyncEvent = {
-  kind: 'rejected',
-  ...stream,
-  type: 'MeshTimeout',
-  message: 'user error\nno',
-  refused: ['a.default'],
-};
+const acknowledged: SyncEvent = { kind: 'acknowledged', ...stream, type: 'MeshTimeout', seconds: 0.02 };
+const rejected: SyncEvent = { kind: 'rejected', ...stream, type: 'MeshTimeout', message: 'user error\nno' };
+const refused = (...names: string[]): SyncEvent => ({
+  ...{ kind: 'refused', ...stream, type: 'MeshTimeout', suspects: new Map() },
+  refused: new Map(names.map((name) => [name, 'no'])),
+});
 
 function setUp(side: Parameters<typeof createSyncMetrics>[0]['side'] = { mode: 'global' }) {
   const registry = createRegistry(side.mode === 'global' ? 'Global' : side.zone);
@@ -87,6 +85,20 @@ describe('the metrics of the protocol', () => {
     expect(await lines('meridian_sync_lag_seconds')).toEqual(series(0));
     observe(closed);
     expect(await lines('meridian_sync_lag_seconds')).toEqual([]);
+  });
+
+  it('show a lag while a resource stays refused, and none once it is accepted or deleted', async () => {
+    const { observe, lines, pass } = setUp();
+    const lag = async (): Promise<number> => Number((await lines('meridian_sync_lag_seconds'))[0]?.split(' ').at(-1));
+    observe(opened, sent, refused('a.default', 'b.default'), rejected);
+    pass(1);
+    observe(sent, acknowledged);
+    pass(1);
+    expect(await lag()).toBe(2);
+    observe(sent, refused('b.default'), acknowledged);
+    expect(await lag()).toBe(2);
+    observe(refused());
+    expect(await lag()).toBe(0);
   });
 
   it('keep the lag of the newer stream when the older one ends late', async () => {

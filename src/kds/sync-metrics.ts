@@ -110,8 +110,12 @@ export function createSyncMetrics({ registry, side, now = () => new Date() }: Sy
         const error_type = event.message.startsWith('user error') ? 'user' : 'other';
         requests.inc({ type_url: event.type, confirmation: 'NACK', error_type });
         nacks.inc({ zone_name: zone, resource_type: event.type });
+        pending.rejected(zone, event.streamId, event.type);
         break;
       }
+      case 'refused':
+        pending.nacked(zone, event.streamId, event.type, event.refused.size + event.suspects.size);
+        break;
       case 'received':
         stored.observe(event.seconds);
         break;

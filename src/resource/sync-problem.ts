@@ -7,9 +7,12 @@ export type SyncProblem = {
   /** `globalToZone` or `zoneToGlobal`: the way that the resources did not go. */
   readonly stream: string;
   readonly type: string;
-  /** `refused` by who should store it, `withheld` by who should send it. */
-  readonly kind: 'refused' | 'withheld';
-  /** Wire names, the first ten; empty where the peer did not say which. */
+  /**
+   * `refused` by the receiver, `withheld` by the sender. `suspected`: the receiver refused a response without a name; at least
+   * one of these is the culprit.
+   */
+  readonly kind: 'refused' | 'suspected' | 'withheld';
+  /** Wire names, the first ten; empty where it is all of the type. */
   readonly resources: readonly string[];
   /** How many there are. */
   readonly count: number;
@@ -45,6 +48,18 @@ export function setProblem(
   const others = problems.filter((one) => one.stream !== stream || one.type !== type || one.kind !== kind);
   if (problem !== null) return [...others, problem];
   return others.length === problems.length ? problems : others;
+}
+
+/** The same for resources by wire name, each with its reason; of those the first is shown. */
+export function setNamed(
+  problems: SyncProblems,
+  at: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,
+  reasons: ReadonlyMap<string, string>,
+  time: Date,
+): SyncProblems {
+  const [reason] = reasons.values();
+  const problem = reason === undefined ? null : describeProblem(at, [...reasons.keys()], reason, time);
+  return setProblem(problems, at, problem);
 }
 
 /** A fresh stream tries everything again. */

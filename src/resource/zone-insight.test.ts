@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import { fc } from '../../test/support/property.ts';
 import { renderProblems } from './sync-problem.ts';
 import { describe, expect, it } from 'vitest';
 import { areCompatible, subscriptionsOf } from './kds-subscription.ts';
@@ -38,7 +38,7 @@ const node: InsightEvent = {
 const counted = (kind: 'sent' | 'acknowledged' | 'rejected', type: string, streamId = 's1'): InsightEvent => {
   const of = { peer: 'east', streamId, type };
   if (kind === 'sent') return { kind, ...of };
-  return kind === 'acknowledged' ? { kind, ...of, refused: 0 } : { kind, ...of, message: 'no', refused: ['a.default'] };
+  return { kind, ...of };
 };
 
 function fold(events: readonly InsightEvent[], keeper: Parameters<typeof foldInsight>[2] = global): InsightState {
@@ -96,11 +96,25 @@ describe('the insight of a zone', () => {
 
   it('closes what is open when a new subscription appears, and keeps the last ten', () => {
     let row: JsonObject = {};
-    for (let index = 0; index < 12; index += 1) row = mergeInsight(row, fold([opened(`s${index}`)]), 10, at(30 + index));
+    for (let index = 0; index < 12; index += 1) {
+      const state = foldInsight(emptyInsight, opened(`s${index}`), global, at(30 + index));
+      row = mergeInsight(row, state, 10, at(30 + index));
+    }
     const rows = subscriptionsOf(row);
     expect(rows.map((one) => one['id'])).toEqual(['s2', 's3', 's4', 's5', 's6', 's7', 's8', 's9', 's10', 's11']);
     expect(rows.map((one) => one['disconnectTime'] === undefined)).toEqual([...Array<boolean>(9).fill(false), true]);
     expect(mergeInsight(row, fold([opened('s99')]), 0, at(50))['subscriptions']).toBeUndefined();
+  });
+
+  it('rests with more live streams over two processes than a row keeps', () => {
+    const open = (names: readonly number[]): InsightState =>
+      names.reduce((state, n) => foldInsight(state, opened(`s${n}`), global, at(n)), emptyInsight);
+    const states = [open([1, 2, 3, 5, 7, 9, 11]), open([4, 6, 8, 10, 12])];
+    let row: JsonObject = {};
+    for (const state of states) row = mergeInsight(row, state, 10, at(20));
+    for (const [index, state] of [...states, ...states].entries())
+      expect(mergeInsight(row, state, 10, at(30 + index))).toEqual(row);
+    expect(subscriptionsOf(row).filter((one) => one['disconnectTime'] === undefined)).toMatchObject([{ id: 's12' }]);
   });
 
   it('opens a living subscription again that was closed by mistake, but not while another one is open', () => {
@@ -201,15 +215,19 @@ describe('the problems of a zone', () => {
   const received = (refused: readonly (typeof refusal)[]): InsightEvent => ({
     ...{ kind: 'received', peer: 'east', streamId: 's2', type: 'Dataplane', refused },
   });
+  const refused = (names: Record<string, string>, suspects: Record<string, string> = {}): InsightEvent => ({
+    ...{ kind: 'refused', peer: 'east', streamId: 's1', type: 'Mesh' },
+    ...{ refused: new Map(Object.entries(names)), suspects: new Map(Object.entries(suspects)) },
+  });
   const withheld = (resources: [string, string][]): InsightEvent => ({
-    ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'MeshRetry', resources: new Map(resources) },
+    ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'MeshRetry', resources: new Map(resources), all: null },
   });
 
   it('name what does not get through, each way, until it does', () => {
     const begin = [opened('s1'), opened('s2', 'zoneToGlobal')];
     const bad = fold([
       ...begin,
-      counted('rejected', 'Mesh'),
+      refused({ 'a.default': 'no' }),
       withheld([['r.default', 'spec.from: unknown']]),
       received([refusal]),
     ]);
@@ -229,16 +247,35 @@ describe('the problems of a zone', () => {
         },
       ],
     });
-    const good = [counted('acknowledged', 'Mesh'), withheld([]), received([])].reduce(
+    const good = [refused({}), withheld([]), received([])].reduce(
       (state, event) => foldInsight(state, event, global, at(9)),
       bad,
     );
     expect(renderProblems(good.problems ?? [])).toEqual({});
   });
 
+  it('say what is known of a response that was refused without a name', () => {
+    const state = fold([opened('s1'), refused({ 'a.default': 'no' }, { 'b.default': 'bad', 'c.default': 'bad' })]);
+    expect(state.problems).toMatchObject([
+      { kind: 'refused', resources: ['a.default'], count: 1, message: 'no' },
+      { kind: 'suspected', resources: ['b.default', 'c.default'], count: 2, message: 'bad' },
+    ]);
+    expect(foldInsight(state, refused({ 'b.default': 'bad' }), global, at(9)).problems).toMatchObject([
+      { kind: 'refused', resources: ['b.default'], count: 1, message: 'bad' },
+    ]);
+  });
+
+  it('say why nothing of a type is sent', () => {
+    const standing: InsightEvent = {
+      ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'Mesh', resources: new Map(), all: 'too large' },
+    };
+    const state = fold([opened('s1'), standing]);
+    expect(state.problems).toMatchObject([{ kind: 'withheld', resources: [], count: 0, message: 'too large' }]);
+    expect(foldInsight(state, { ...standing, all: null }, global, at(9)).problems).toEqual([]);
+  });
+
   it('stay while refused resources are outstanding, and go with a fresh stream', () => {
-    const outstanding: InsightEvent = { kind: 'acknowledged', peer: 'east', streamId: 's1', type: 'Mesh', refused: 1 };
-    const bad = fold([opened('s1'), counted('rejected', 'Mesh'), outstanding]);
+    const bad = fold([opened('s1'), refused({ 'a.default': 'no' }), counted('acknowledged', 'Mesh')]);
     expect(bad.problems).toHaveLength(1);
     expect(foldInsight(bad, opened('s3'), global, at(9)).problems).toEqual([]);
   });

@@ -1,5 +1,6 @@
 // What is known of a zone's streams, as the proto3 JSON of ZoneInsight (kds-wire 4, rest-api 3). Pure: events are folded into
 // the state of this process, and that state is merged into whatever row another process may have written meanwhile.
+import { compareText } from '../base/compare-text.ts';
 import {
   closedAt,
   countResponse,
@@ -10,7 +11,7 @@ import {
   type SubscriptionKeeper,
   type SubscriptionPeer,
 } from './kds-subscription.ts';
-import { describeProblem, dropStream, renderProblems, setProblem, type SyncProblems } from './sync-problem.ts';
+import { describeProblem, dropStream, renderProblems, setNamed, setProblem, type SyncProblems } from './sync-problem.ts';
 import type { JsonObject } from './types.ts';
 
 export type InsightStreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
@@ -28,14 +29,20 @@ export type InsightEvent =
   | (OfStream & { readonly kind: 'node'; readonly node: SubscriptionPeer })
   | (OfStream & { readonly kind: 'closed'; readonly stream: InsightStreamKind })
   | (OfStream & { readonly kind: 'sent'; readonly type: string })
-  | (OfStream & { readonly kind: 'acknowledged'; readonly type: string; readonly refused: number })
+  | (OfStream & { readonly kind: 'acknowledged'; readonly type: string })
+  | (OfStream & { readonly kind: 'rejected'; readonly type: string })
   | (OfStream & {
-      readonly kind: 'rejected';
+      readonly kind: 'refused';
       readonly type: string;
-      readonly message: string;
-      readonly refused: readonly string[];
+      readonly refused: ReadonlyMap<string, string>;
+      readonly suspects: ReadonlyMap<string, string>;
     })
-  | (OfStream & { readonly kind: 'withheld'; readonly type: string; readonly resources: ReadonlyMap<string, string> })
+  | (OfStream & {
+      readonly kind: 'withheld';
+      readonly type: string;
+      readonly resources: ReadonlyMap<string, string>;
+      readonly all: string | null;
+    })
   | (OfStream & { readonly kind: 'received'; readonly type: string; readonly refused: readonly Refused[] })
   | { readonly kind: 'healthCheck'; readonly peer: string };
 
@@ -82,6 +89,7 @@ function countEvent(state: InsightState, event: InsightEvent, keeper: Subscripti
     case 'closed':
       return change(state, event.streamId, (one) => ({ ...one, disconnectTime: now }));
     case 'received':
+    case 'refused':
     case 'withheld':
       return state;
     default: {
@@ -99,26 +107,19 @@ function foldProblems(known: SyncProblems | null, event: InsightEvent, mode: 'gl
   switch (event.kind) {
     case 'opened':
       return dropStream(problems, event.stream);
-    case 'acknowledged':
-      return event.refused > 0 ? known : setProblem(problems, { stream: sending, type: event.type, kind: 'refused' }, null);
-    case 'rejected': {
-      const at = { stream: sending, type: event.type, kind: 'refused' } as const;
-      return setProblem(problems, at, describeProblem(at, event.refused, event.message, now));
+    case 'refused': {
+      const { type, refused, suspects } = event;
+      const known = setNamed(problems, { stream: sending, type, kind: 'refused' }, refused, now);
+      return setNamed(known, { stream: sending, type, kind: 'suspected' }, suspects, now);
     }
     case 'withheld': {
       const at = { stream: sending, type: event.type, kind: 'withheld' } as const;
-      const names = [...event.resources.keys()];
-      const [reason = ''] = event.resources.values();
-      return setProblem(problems, at, names.length === 0 ? null : describeProblem(at, names, reason, now));
+      if (event.all !== null) return setProblem(problems, at, describeProblem(at, [], event.all, now));
+      return setNamed(problems, at, event.resources, now);
     }
     case 'received': {
-      const at = { stream: receiving, type: event.type, kind: 'refused' } as const;
-      const names = event.refused.map(({ name, mesh }) => `${name}.${mesh}`);
-      return setProblem(
-        problems,
-        at,
-        names.length === 0 ? null : describeProblem(at, names, event.refused[0]?.reason ?? '', now),
-      );
+      const refused = new Map(event.refused.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
+      return setNamed(problems, { stream: receiving, type: event.type, kind: 'refused' }, refused, now);
     }
     default:
       return known;
@@ -196,24 +197,40 @@ function openStream(
   return { ...state, streams, subscriptions: [...state.subscriptions, opened] };
 }
 
+/** The same from the same, in whatever order two processes merge: what a full row has dropped is dropped again. */
 function mergeSubscriptions(before: JsonObject[], ours: readonly Subscription[], limit: number, now: Date): JsonObject[] {
-  let rows = before;
-  for (const one of ours) {
-    const known = rows.find((row) => row['id'] === one.id);
-    if (known !== undefined) {
-      const { disconnectTime } = known;
-      const updated = { ...renderSubscription(one), ...(disconnectTime !== undefined && { disconnectTime }) };
-      rows = rows.map((row) => (row === known ? updated : row));
-    } else if (rows.length < limit || !rows.some(isOpen) || !rows.every((row) => isNewer(row, one))) {
-      // Otherwise newer ones pushed it out of a full row, and adding it again would close the one that is open.
-      rows = [...rows.map((row) => closedAt(row, now)), renderSubscription(one)];
-    }
-  }
+  const mine = new Map(ours.map((one) => [one.id, one]));
+  const known = new Set(before.map((row) => row['id']));
+  const updated = before.map((row) => {
+    const one = mine.get(String(row['id']));
+    const { disconnectTime } = row;
+    return one === undefined ? row : { ...renderSubscription(one), ...(disconnectTime !== undefined && { disconnectTime }) };
+  });
+  const added = ours.filter(({ id }) => !known.has(id)).map(renderSubscription);
+  const rows = [...updated, ...added].sort(byAge);
+  // A new one closes those before it; one that comes later than a newer one is closed by that.
+  const isNew = (row: JsonObject): boolean => !known.has(row['id']);
+  const newestNew = rows.findLastIndex(isNew);
+  const newestOpen = rows.findLastIndex(isOpen);
+  const merged = rows.map((row, index) => (index < newestNew || (isNew(row) && index < newestOpen) ? closedAt(row, now) : row));
+  return keepNewest(reopenNewest(merged, ours), limit);
+}
+
+/** While none is open, the newest that lives in this process is open again. */
+function reopenNewest(rows: JsonObject[], ours: readonly Subscription[]): JsonObject[] {
   const newest = ours.findLast(isLive);
-  if (newest !== undefined && !rows.some(isOpen)) {
-    rows = rows.map((row) => (row['id'] === newest.id ? renderSubscription(newest) : row));
+  if (newest === undefined || rows.some(isOpen)) return rows;
+  return rows.map((row) => (row['id'] === newest.id ? renderSubscription(newest) : row));
+}
+
+/** Drops the oldest that are closed; only if there are none, the oldest. */
+function keepNewest(rows: JsonObject[], limit: number): JsonObject[] {
+  const kept = [...rows];
+  while (kept.length > limit) {
+    const oldestClosed = kept.findIndex((row) => !isOpen(row));
+    kept.splice(Math.max(oldestClosed, 0), 1);
   }
-  return rows.slice(-limit);
+  return kept;
 }
 
 const ADMIN_FIELDS: Partial<Record<string, string>> = {
@@ -254,8 +271,10 @@ function isLive(one: Subscription): boolean {
   return one.disconnectTime === null;
 }
 
-function isNewer(row: JsonObject, one: Subscription): boolean {
-  return timeOf(row['connectTime']) > one.connectTime.getTime();
+/** By time of connection and id; a row without a readable time is the oldest. */
+function byAge(a: JsonObject, b: JsonObject): number {
+  const [left, right] = [a, b].map((row) => timeOf(row['connectTime'])).map((time) => (Number.isNaN(time) ? 0 : time));
+  return (left ?? 0) - (right ?? 0) || compareText(String(a['id']), String(b['id']));
 }
 
 function newer(stored: JsonObject[string] | undefined, time: Date): JsonObject {

@@ -1,7 +1,8 @@
 // Entries that are no resources, the log that they stand in, and a peer that subscribes to it: for what decides on sync alone.
 // Invariant: the bytes of an entry are `[name, version]`; a name that begins with «odd» can only be said in the native form.
 import type { Encoding, Entry } from '../../src/kds/entry.ts';
-import { Subscription, type Draft, type PeerView, type SubscriptionOptions } from '../../src/kds/subscription.ts';
+import type { Draft } from '../../src/kds/draft.ts';
+import { Subscription, type PeerView, type SubscriptionOptions } from '../../src/kds/subscription.ts';
 import type { TypeLog } from '../../src/kds/type-log.ts';
 
 const EVERYBODY = { to: 'all' } as const;

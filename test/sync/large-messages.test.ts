@@ -61,7 +61,7 @@ describe('a server', () => {
     zone.leave();
     for (const name of ['t9', 't10']) await putLarge(name);
     const told: string[] = [];
-    server.observers.push((event) => void (event.kind === 'rejected' && told.push(event.message)));
+    server.observers.push((event) => void (event.kind === 'withheld' && event.all !== null && told.push(event.all)));
     cleanUps.push(() => server.observers.splice(0));
     const another = join({});
     another.subscribe('MeshRetry');

@@ -25,7 +25,7 @@ it('stands still for a type whose full state is too large, and says so', async (
   const changelog = new Changelog(sourceOf(store), globalSendRules(), log);
   const running = changelog.run(stop.signal);
   const sent: Buffer[] = [];
-  const rejected: string[] = [];
+  const reasons: (string | null)[] = [];
   const sender = new Sender({
     peer: 'east',
     streamId: 's',
@@ -36,7 +36,7 @@ it('stands still for a type whose full state is too large, and says so', async (
     zones: null,
     maxMessageBytes: 3_000,
     send: (message) => void sent.push(message),
-    observe: (event) => void (event.kind === 'rejected' && rejected.push(event.message)),
+    observe: (event) => void (event.kind === 'withheld' && reasons.push(event.all)),
     log,
     now: () => 0,
   });
@@ -48,17 +48,18 @@ it('stands still for a type whose full state is too large, and says so', async (
     errorDetail: null,
   };
   sender.handle({ ...none, node: { id: 'east', metadata: encodeStruct({ features: ['hash-suffix'] }) }, typeUrl: 'MeshTimeout' });
-  await vi.waitFor(() => expect(rejected).toHaveLength(1));
+  await vi.waitFor(() => expect(reasons).toHaveLength(1));
   await put('small', { a: 'y' });
   await vi.waitFor(() => expect(changelog.logOf('MeshTimeout')?.size).toBe(5));
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   expect(sent).toEqual([]);
-  expect(rejected).toEqual([expect.stringMatching(/MeshTimeout is \d+ bytes/)]);
+  expect(reasons).toEqual([expect.stringMatching(/MeshTimeout is \d+ bytes/)]);
   // Once it has shrunk, the same stream brings it, whole.
   for (const name of ['large-0', 'large-1']) await remove(name);
   await vi.waitFor(() => expect(sent).toHaveLength(1));
   const { resources, nonce } = decodeDeltaResponse(sent[0] ?? Buffer.alloc(0));
   expect(resources).toHaveLength(3);
+  expect(reasons.at(-1)).toBeNull();
   await put('small', { a: 'z' });
   sender.handle({ ...none, node: { id: 'east' }, typeUrl: 'MeshTimeout', responseNonce: nonce });
   await vi.waitFor(() => expect(sent).toHaveLength(2));

@@ -1,0 +1,69 @@
+// A response while it is made. Invariant: the first thing always finds room; after that the limits hold.
+import type { Slot } from './type-log.ts';
+
+/** A response to be sent: encoded resources and the names that are gone. */
+export type Draft = {
+  readonly entries: readonly Uint8Array[];
+  readonly removed: readonly string[];
+  /** Of resources and names. */
+  readonly bytes: number;
+  /** More of the full state follows: what is not named yet is not gone. */
+  readonly isPartial: boolean;
+  /** Position of the log that the peer has reached when it has taken this. */
+  readonly upTo: number;
+};
+
+/** A name that the peer holds and the log never had: it said so when it subscribed. */
+export type Stray = Pick<Slot, 'wireName' | 'plainName'> & { readonly isStray: true };
+
+/** What a response tells a peer about. */
+export type Item = Slot | Stray;
+
+/** Bytes of tag and length beside a removed name. */
+const NAME_BYTES = 5;
+
+export class DraftBuilder {
+  readonly entries: Uint8Array[] = [];
+  readonly removed = new Set<string>();
+  readonly added: Slot[] = [];
+  readonly gone: Item[] = [];
+  bytes = 0;
+  readonly #fullBytes: number;
+  readonly #maxBytes: number;
+
+  /** Ends after `fullBytes`, and never holds more than `maxBytes`. */
+  constructor(fullBytes: number, maxBytes: number) {
+    this.#fullBytes = fullBytes;
+    this.#maxBytes = maxBytes;
+  }
+
+  get isEmpty(): boolean {
+    return this.entries.length === 0 && this.removed.size === 0;
+  }
+
+  /** @returns false where it finds no room */
+  add(slot: Slot, bytes: Uint8Array): boolean {
+    if (!this.#reserve(bytes.length)) return false;
+    this.entries.push(bytes);
+    this.added.push(slot);
+    return true;
+  }
+
+  /** @returns false where it finds no room */
+  remove(name: string, item: Item): boolean {
+    if (!this.removed.has(name) && !this.#reserve(Buffer.byteLength(name) + NAME_BYTES)) return false;
+    this.removed.add(name);
+    this.gone.push(item);
+    return true;
+  }
+
+  finish(upTo: number, isPartial: boolean): Draft {
+    return { entries: this.entries, removed: [...this.removed], bytes: this.bytes, isPartial, upTo };
+  }
+
+  #reserve(bytes: number): boolean {
+    if (!this.isEmpty && (this.bytes >= this.#fullBytes || this.bytes + bytes > this.#maxBytes)) return false;
+    this.bytes += bytes;
+    return true;
+  }
+}
