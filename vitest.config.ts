@@ -1,5 +1,25 @@
 import { defineConfig } from 'vitest/config';
 
+// Real peers are not in the repository. Without them there is no project of that name, and one line says so.
+const peersFolder = process.env['MERIDIAN_PEERS'] ?? '';
+// The control planes of the tests would take the variable for a key of their configuration.
+delete process.env['MERIDIAN_PEERS'];
+if (peersFolder === '')
+  process.stderr.write(
+    'Project peers is left out: set MERIDIAN_PEERS to a folder with kuma-cp and kumactl (README, Contributing)\n',
+  );
+
+const peers = {
+  test: {
+    name: 'peers',
+    include: ['test/peers/**/*.peers.test.ts'],
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    provide: { peersFolder },
+    globalSetup: ['test/peers/peers-global-setup.ts'],
+  },
+};
+
 const postgres = { globalSetup: ['test/support/postgres-global-setup.ts'] };
 
 export default defineConfig({
@@ -10,7 +30,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['**/*.pg.test.ts', '**/*.e2e.test.ts', 'test/architecture.test.ts'],
+          exclude: ['**/*.pg.test.ts', '**/*.e2e.test.ts', '**/*.peers.test.ts', 'test/architecture.test.ts'],
           testTimeout: 30_000,
         },
       },
@@ -26,6 +46,7 @@ export default defineConfig({
           ...postgres,
         },
       },
+      ...(peersFolder === '' ? [] : [peers]),
     ],
   },
 });

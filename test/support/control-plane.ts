@@ -38,13 +38,19 @@ export class ControlPlane {
 
   /** @param output `inherit` shows what it says on stderr, unless it is quiet; `pipe` leaves both streams to those who read `child.stdout` */
   start(output: 'inherit' | 'pipe' = 'inherit'): void {
-    const child = spawn(MERIDIAN, [this.command, 'run'], {
+    const [program, ...args] = this.commandLine();
+    const child = spawn(program, args, {
       env: { ...process.env, ...this.env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => this.#keep(bytes.toString()));
     if (output === 'inherit' && !this.isQuiet) child.stderr.on('data', (bytes: Buffer) => process.stderr.write(bytes));
     this.child = child;
+  }
+
+  /** The program and its arguments. */
+  protected commandLine(): [string, ...string[]] {
+    return [MERIDIAN, this.command, 'run'];
   }
 
   /** False once the process has ended, whoever ended it. */

@@ -1,0 +1,122 @@
+// A global and zones of which some are Kuma's and some ours, each a process on a PostgreSQL database of its own.
+import { vi } from 'vitest';
+import type { PostgresConfig } from '../../src/store/database.ts';
+import { ControlPlane, WAIT } from '../support/control-plane.ts';
+import { globalEnv, zoneEnv } from '../support/control-plane-env.ts';
+import { freePort } from '../support/free-port.ts';
+import { cloneDatabase } from '../support/postgres-database.ts';
+import { KumaControlPlane } from './kuma-control-plane.ts';
+
+export type Maker = 'kuma' | 'meridian';
+
+export type Member = {
+  /** `global`, or the name of the zone. */
+  readonly name: string;
+  readonly maker: Maker;
+  readonly plane: ControlPlane;
+};
+
+export type MixedFleet = {
+  readonly global: Member;
+  readonly zones: readonly Member[];
+  readonly members: readonly Member[];
+  readonly stop: () => Promise<void>;
+};
+
+export type FleetPlan = { readonly global: Maker; readonly zones: Readonly<Record<string, Maker>> };
+
+/** A zone that leaves dials again within ten seconds when it is Kuma's, so that a wait here is longer than elsewhere. */
+export const LONG_WAIT = { timeout: 90_000, interval: 250 };
+
+/** Starts all members and waits until each is ready and each zone is online on global. */
+export async function startMixedFleet(postgresUrl: string, plan: FleetPlan): Promise<MixedFleet> {
+  const kds = await freePort();
+  const address = `127.0.0.1:${String(kds)}`;
+  const global = { name: 'global', maker: plan.global, plane: await startGlobal(plan.global, postgresUrl, kds) };
+  const members: Member[] = [global];
+  const stop = async (): Promise<void> => {
+    await Promise.all(members.map(({ plane }) => stopPlane(plane)));
+  };
+  try {
+    // A Kuma zone that finds no global waits for seconds.
+    await untilReady(global.plane);
+    for (const [name, maker] of Object.entries(plan.zones))
+      members.push({ name, maker, plane: await startZone(maker, postgresUrl, name, address) });
+    for (const { plane } of members) await untilReady(plane);
+    const zones = members.slice(1);
+    await vi.waitFor(async () => {
+      for (const { name } of zones) if (!(await isOnline(global.plane, name))) throw new Error(`zone ${name} is not online`);
+    }, LONG_WAIT);
+    return { global, zones, members, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Starts a global that serves plaintext KDS at the port `kds`. @param database left out: an empty one */
+export async function startGlobal(
+  maker: Maker,
+  postgresUrl: string,
+  kds: number,
+  database?: PostgresConfig,
+): Promise<ControlPlane> {
+  const plane =
+    maker === 'kuma'
+      ? await KumaControlPlane.global(postgresUrl, kds, { database })
+      : new ControlPlane('global', database ?? (await cloneDatabase(postgresUrl)), await freePort(), {
+          ...globalEnv(kds),
+          MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
+        });
+  return await startPlane(plane);
+}
+
+/** Starts a zone. @param global `host:port` of its plaintext KDS @param database left out: an empty one */
+export async function startZone(
+  maker: Maker,
+  postgresUrl: string,
+  name: string,
+  global: string,
+  database?: PostgresConfig,
+): Promise<ControlPlane> {
+  const plane =
+    maker === 'kuma'
+      ? await KumaControlPlane.zone(postgresUrl, name, global, { database })
+      : new ControlPlane('zone', database ?? (await cloneDatabase(postgresUrl)), await freePort(), {
+          ...zoneEnv(name, global),
+          MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
+        });
+  return await startPlane(plane);
+}
+
+async function startPlane(plane: ControlPlane): Promise<ControlPlane> {
+  plane.isQuiet = true;
+  await plane.psql.connect();
+  plane.start();
+  return plane;
+}
+
+/** Ends the process and the connection to its tables. */
+export async function stopPlane(plane: ControlPlane): Promise<void> {
+  await plane.end('SIGTERM');
+  await plane.psql.end();
+}
+
+/** @throws Error with its last lines when it does not become ready */
+export async function untilReady(plane: ControlPlane): Promise<void> {
+  await vi.waitFor(async () => {
+    // One that has ended is reported below, at once.
+    if (plane.isRunning && ((await plane.ready()) !== 200 || !(await plane.answers())))
+      throw new Error(`is not ready: ${plane.lastWords()}`);
+  }, WAIT);
+  plane.assertRunning();
+}
+
+/** True while global has an open stream of the zone, by the zone's insight. */
+export async function isOnline({ psql }: ControlPlane, zone: string): Promise<boolean> {
+  const { rows } = await psql.query<{ spec: string }>(`select spec from resources where type = 'ZoneInsight' and name = $1`, [
+    zone,
+  ]);
+  const insight = JSON.parse(rows[0]?.spec ?? '{}') as { subscriptions?: { disconnectTime?: string }[] };
+  return insight.subscriptions?.some(({ disconnectTime }) => disconnectTime === undefined) ?? false;
+}
