@@ -63,7 +63,7 @@ export function describeEffective(
 
 function inboundLines({ kri, type, port, protocol, policies }: Inbound, mesh: string, style: Style): string[] {
   const section = kri.slice(kri.lastIndexOf('_') + 1);
-  const head = `${type.toUpperCase()} ${section}: port ${String(port)}, ${protocol}`;
+  const head = `${type.toUpperCase()} ${section}: port ${String(port)}${protocol === '' ? '' : `, ${protocol}`}`;
   if (policies.length === 0) return [`${head}: no policies`];
   return [
     head,

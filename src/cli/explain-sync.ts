@@ -1,6 +1,8 @@
 // `meridian explain-sync TYPE NAME`: for each zone whether a resource goes there, under which name, and the rule that decided.
 import type { Command } from 'commander';
 import { pathPart } from './api-client.ts';
+import { displayNameOf } from '../resource/labels.ts';
+import type { Labels } from '../resource/types.ts';
 import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
 import { findOne, requireType } from './find.ts';
 import { addMeshOption, addOutputOption, isForPrograms, type MeshOptions, type OutputOptions } from './options.ts';
@@ -25,7 +27,7 @@ type Target = {
 };
 /** The answer of `GET …/{name}/_sync`. */
 export type Sync = {
-  readonly resource: { readonly type: string; readonly name: string };
+  readonly resource: { readonly type: string; readonly name: string; readonly labels: Labels };
   readonly storedName: string;
   readonly from: string;
   readonly role?: { readonly label: string; readonly computed: string | null };
@@ -55,8 +57,9 @@ async function explainSync(typeName: string, name: string, { mesh, output, ...co
 }
 
 export function describeSync({ resource, storedName, from, role, targets }: Sync): string {
-  const stored = storedName === resource.name ? '' : ` (stored as ${storedName})`;
-  const lines = [`${resource.type} ${resource.name}${stored}, as ${from === 'global' ? 'global' : `zone ${from}`} sees it`];
+  const name = displayNameOf(resource);
+  const stored = storedName === name ? '' : ` (stored as ${storedName})`;
+  const lines = [`${resource.type} ${name}${stored}, as ${from === 'global' ? 'global' : `zone ${from}`} sees it`];
   if (role !== undefined) lines.push(roleText(role));
   if (targets.length === 0) return [...lines, '', 'no zone has joined yet'].join('\n');
   const rows = targets.map(({ to, isSent, name }) => [to, isSent ? 'yes' : 'no', name ?? '-']);

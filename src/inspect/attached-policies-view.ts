@@ -18,7 +18,7 @@ export function attachedPoliciesView(index: MeshIndex, rules: ProxyRules): JsonO
     const found = matched.filter(({ contributions }) => contributions.length > 0);
     const policies = found.map(({ type, contributions }) => {
       const each = [...new Set(contributions.map(({ policy }) => policy))];
-      return [type, each.map(({ resource }) => metaOf(resource, proxy.zone))] as const;
+      return [type, each.map(({ resource }) => metaOf(resource))] as const;
     });
     return policies.length === 0 ? [] : [{ ...head, matchedPolicies: Object.fromEntries(policies) }];
   };

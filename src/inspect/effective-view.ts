@@ -12,7 +12,7 @@ import type { JsonObject } from '../resource/types.ts';
 /** `{dataplane, kri, warnings[], policies[], inbounds[]}`: all but the outbounds. */
 export function effectiveHead({ proxy, types }: ProxyRules): JsonObject {
   return {
-    dataplane: metaOf(proxy.resource, proxy.zone),
+    dataplane: metaOf(proxy.resource),
     kri: proxy.kri,
     warnings: types.flatMap(({ warnings }) => [...warnings]),
     policies: types.flatMap(({ type, proxyRule }) =>

@@ -105,7 +105,7 @@ function headOf(resource: Resource, info: TypeInfo): JsonObject {
   // Kuma's reading counts where it can carry a policy over (decisions D9).
   const computed = policyRole(resource, written === 'producer' ? 'kuma' : 'own');
   return {
-    resource: metaOf(resource, ''),
+    resource: metaOf(resource),
     storedName: resource.name,
     ...(kri !== null && { kri }),
     // The sender computes the role again and believes the label only if both agree (kds-wire 5.2.5a).

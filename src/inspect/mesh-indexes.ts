@@ -24,6 +24,7 @@ const TYPES: ReadonlySet<string> = new Set([
   'MeshService',
   'MeshExternalService',
   'MeshMultiZoneService',
+  'MeshIdentity',
   ...resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name])),
 ]);
 /** How long a question waits for the feed, for one while the database restarts. */

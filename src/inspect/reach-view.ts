@@ -6,7 +6,7 @@ import type { JsonObject } from '../resource/types.ts';
 /** `{policy, kri, role, warnings[], untouched[]{reason, proxies}}`: all but the touched proxies. */
 export function reachHead({ policy, untouched, warnings }: PolicyReach): JsonObject {
   return {
-    policy: metaOf(policy.resource, policy.zone),
+    policy: metaOf(policy.resource),
     kri: policy.kri,
     role: policy.role,
     warnings: [...warnings],
@@ -18,7 +18,7 @@ export function reachHead({ policy, untouched, warnings }: PolicyReach): JsonObj
 export function touchedView({ proxy, sections, destinations }: TouchedProxy): JsonObject {
   return {
     kri: proxy.kri,
-    dataplane: metaOf(proxy.resource, proxy.zone),
+    dataplane: metaOf(proxy.resource),
     sections: sections.map(({ section }) => section),
     destinations: [...destinations],
   };
@@ -26,10 +26,10 @@ export function touchedView({ proxy, sections, destinations }: TouchedProxy): Js
 
 /** An item of the deprecated `{policies}/{name}/dataplanes`, which kumactl still asks: what on the proxy the policy is attached to. */
 export function attachedView({ proxy, sections, destinations }: TouchedProxy): JsonObject {
-  const { mesh } = proxy.resource;
+  const { mesh, name } = proxy.resource;
   return {
     kind: 'SidecarDataplane',
-    dataplane: { mesh, name: proxy.displayName },
+    dataplane: { mesh, name },
     attachments: [
       ...(destinations.length === 0 ? sections.map(({ section }) => ({ type: 'inbound', name: section })) : []),
       ...destinations.map((kri) => ({ type: 'outbound', name: kri })),

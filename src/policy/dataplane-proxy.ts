@@ -13,6 +13,7 @@ export type Section = {
   /** As written, `''` when it has none. */
   readonly name: string;
   readonly port: number;
+  /** As written, else that of the tag `kuma.io/protocol`, `''` when there is none: as for the MeshService. */
   readonly protocol: string;
   readonly tags: Labels;
 };
@@ -69,12 +70,13 @@ function uniquePairs(maps: readonly Labels[]): [string, string][] {
 function sectionOf(kind: Section['kind'], given: JsonObject): Section {
   const name = textOf(given['name']);
   const port = numberOf(given['port']);
+  const tags = textMapOf(given['tags']);
   return {
     kind,
     name,
     section: name === '' ? String(port) : name,
     port,
-    protocol: textOf(given['protocol']) || 'tcp',
-    tags: textMapOf(given['tags']),
+    protocol: textOf(given['protocol']) || (tags['kuma.io/protocol'] ?? ''),
+    tags,
   };
 }

@@ -1,32 +1,22 @@
-// How inspect answers name a resource: the same on every control plane, without hash suffixes (MADR 029, policies 8).
-import { displayNameOf, label } from '../resource/labels.ts';
+// How inspect answers name a resource: as it is stored where the question is asked, as in Kuma.
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { Contribution } from './resource-rule.ts';
 
-/**
- * `{type, mesh, name, labels}` as the zone of the proxy sees it: the display name, and origin `global` for what is of another
- * zone, so that the global's answer about a proxy equals its zone's.
- */
-export function metaOf(resource: Resource, zone: string): JsonObject {
-  let ofZone = known.get(resource);
-  if (ofZone === undefined) known.set(resource, (ofZone = new Map<string, JsonObject>()));
-  let meta = ofZone.get(zone);
-  if (meta === undefined) ofZone.set(zone, (meta = writeMeta(resource, zone)));
+/** `{type, mesh, name, labels}`. The name is the stored one, with which the next question can be asked; labels have the display name. */
+export function metaOf(resource: Resource): JsonObject {
+  let meta = known.get(resource);
+  if (meta === undefined) {
+    const { type, mesh, name, labels } = resource;
+    known.set(resource, (meta = { type, mesh, name, labels: { ...labels } }));
+  }
   return meta;
 }
 
-const known = new WeakMap<Resource, Map<string, JsonObject>>();
-
-function writeMeta(resource: Resource, zone: string): JsonObject {
-  const labels: Record<string, string> = { ...resource.labels };
-  const home = labels[label.zone] ?? '';
-  if (labels[label.origin] === 'zone' && home !== '' && zone !== '' && home !== zone) labels[label.origin] = 'global';
-  return { type: resource.type, mesh: resource.mesh, name: displayNameOf(resource), labels };
-}
+const known = new WeakMap<Resource, JsonObject>();
 
 /** Contributors in merge order, as `{resourceMeta, ruleIndex}`. */
-export function originsOf(contributions: readonly Contribution[], zone: string): JsonObject[] {
-  return contributions.map(({ policy, index }) => ({ resourceMeta: metaOf(policy.resource, zone), ruleIndex: index }));
+export function originsOf(contributions: readonly Contribution[]): JsonObject[] {
+  return contributions.map(({ policy, index }) => ({ resourceMeta: metaOf(policy.resource), ruleIndex: index }));
 }
 
 /** Contributors in merge order, as `{kri}`, each policy once. */

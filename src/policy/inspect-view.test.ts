@@ -51,7 +51,7 @@ describe('_rules', () => {
   it('names resources, matches, origins', () => {
     const view = rulesView(rules);
     const hash = 'q1w2=';
-    expect(view['resource']).toEqual({ type: 'Dataplane', mesh: 'default', name: 'web-1', labels: web.labels });
+    expect(view['resource']).toEqual({ type: 'Dataplane', mesh: 'default', name: 'web-1.east', labels: web.labels });
     expect((view['httpMatches'] as { match: unknown }[]).map(({ match }) => ({ hash, match }))).toEqual([
       { hash, match: [{ path: { value: '/slow', type: 'PathPrefix' } }] },
     ]);
@@ -196,7 +196,7 @@ describe('the paths below a dataplane', () => {
 it('_resources/dataplanes and _dataplanes list proxies', () => {
   const policy = index.policy('MeshTimeout', 'all');
   if (policy === undefined) throw new Error('no policy');
-  const items = [{ type: 'Dataplane', mesh: 'default', name: 'web-1', labels: web.labels }];
+  const items = [{ type: 'Dataplane', mesh: 'default', name: 'web-1.east', labels: web.labels }];
   expect(policyDataplanesView(index, policy)).toEqual(items);
   expect(serviceDataplanesView(index, withSelector)).toEqual(items);
   expect(serviceDataplanesView(index, cart)).toEqual([]);

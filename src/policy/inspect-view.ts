@@ -9,6 +9,7 @@ import { metaOf, originKris } from './inspect-meta.ts';
 import { outboundRoutes } from './outbound-routes.ts';
 import { outboundsOf, outboundsTo } from './outbounds.ts';
 import { isRouteKind, type Policy } from './parse-policy.ts';
+import { proxySpiffeId } from './proxy-identity.ts';
 import { parseKri } from './parse-kri.ts';
 import { matchDataplane } from './match-dataplane.ts';
 import { selectedDataplanes } from './selected-dataplanes.ts';
@@ -76,6 +77,7 @@ export function routePoliciesView(index: MeshIndex, rules: ProxyRules, kri: stri
 /** `_layout`: the proxy's sections and outbounds under the names that they have in the proxy. */
 export function layoutView(index: MeshIndex, proxy: DataplaneProxy): JsonObject {
   const { kri, labels, sections } = proxy;
+  const spiffeId = proxySpiffeId(index, proxy);
   return {
     kri,
     labels: { ...labels },
@@ -101,6 +103,7 @@ export function layoutView(index: MeshIndex, proxy: DataplaneProxy): JsonObject 
       protocol: outbound.protocol,
       proxyResourceName: outbound.kri,
     })),
+    ...(spiffeId !== null && { spiffeId }),
   };
 }
 
@@ -109,12 +112,12 @@ export function policyDataplanesView(index: MeshIndex, policy: Policy): JsonObje
   return [...index.proxies()]
     .filter((proxy) => matchDataplane(policy, proxy, index).isMatched)
     .sort((a, b) => compareText(a.displayName, b.displayName) || compareText(a.kri, b.kri))
-    .map(({ resource, zone }) => metaOf(resource, zone));
+    .map(({ resource }) => metaOf(resource));
 }
 
 /** The items of `meshservices/{name}/_dataplanes`. */
 export function serviceDataplanesView(index: MeshIndex, service: Resource): JsonObject[] {
-  return selectedDataplanes(index, service).map(({ resource, zone }) => metaOf(resource, zone));
+  return selectedDataplanes(index, service).map(({ resource }) => metaOf(resource));
 }
 
 function policyView({ type, conf, contributions }: ConfInForce): JsonObject {

@@ -17,21 +17,21 @@ import type { ResourceRule } from './resource-rule.ts';
  */
 export function rulesView({ proxy, types }: ProxyRules): JsonObject {
   return {
-    resource: metaOf(proxy.resource, proxy.zone),
+    resource: metaOf(proxy.resource),
     httpMatches: httpMatches(types),
-    rules: types.map((rules) => typeView(rules, proxy.zone)),
+    rules: types.map((rules) => typeView(rules)),
   };
 }
 
-function typeView({ type, proxyRule, toRules, oldRules, inboundRules, warnings }: TypeRules, zone: string): JsonObject {
+function typeView({ type, proxyRule, toRules, oldRules, inboundRules, warnings }: TypeRules): JsonObject {
   return {
     type,
     warnings: [...warnings],
     ...(proxyRule !== null && {
-      proxyRule: { conf: proxyRule.conf, origin: proxyRule.contributions.map(({ policy }) => metaOf(policy.resource, zone)) },
+      proxyRule: { conf: proxyRule.conf, origin: proxyRule.contributions.map(({ policy }) => metaOf(policy.resource)) },
     }),
-    toResourceRules: [...toRules.values()].sort(byName).map((rule) => resourceRuleView(rule, zone)),
-    ...(oldRules.length > 0 && { toRules: oldRules.map((rule) => oldRuleView(rule, zone)) }),
+    toResourceRules: [...toRules.values()].sort(byName).map((rule) => resourceRuleView(rule)),
+    ...(oldRules.length > 0 && { toRules: oldRules.map((rule) => oldRuleView(rule)) }),
     inboundRules: inboundRules
       .toSorted((a, b) => a.section.port - b.section.port)
       .map((section) => ({
@@ -39,33 +39,33 @@ function typeView({ type, proxyRule, toRules, oldRules, inboundRules, warnings }
         rules: section.rules.map(({ match, conf, policy, index }) => ({
           ...(match !== null && { match }),
           conf: [conf],
-          origin: [{ resourceMeta: metaOf(policy.resource, zone), ruleIndex: index }],
+          origin: [{ resourceMeta: metaOf(policy.resource), ruleIndex: index }],
         })),
       })),
-    ...fromView(inboundRules, zone),
+    ...fromView(inboundRules),
   };
 }
 
-function resourceRuleView({ resource, section, conf, contributions }: ResourceRule, zone: string): JsonObject {
+function resourceRuleView({ resource, section, conf, contributions }: ResourceRule): JsonObject {
   return {
-    resourceMeta: metaOf(resource, zone),
+    resourceMeta: metaOf(resource),
     resourceSectionName: section,
     conf: [...conf],
-    origin: originsOf(contributions, zone),
+    origin: originsOf(contributions),
   };
 }
 
-function oldRuleView({ resource, destination, conf, contributions }: OldRouteRule, zone: string): JsonObject {
+function oldRuleView({ resource, destination, conf, contributions }: OldRouteRule): JsonObject {
   return {
-    resourceMeta: metaOf(resource, zone),
+    resourceMeta: metaOf(resource),
     ...(destination !== null && { destination }),
     conf: [conf],
-    origin: originsOf(contributions, zone),
+    origin: originsOf(contributions),
   };
 }
 
 /** Rules for some clients, of policies in the form of old; absent where there are none. */
-function fromView(inboundRules: readonly SectionRules[], zone: string): JsonObject {
+function fromView(inboundRules: readonly SectionRules[]): JsonObject {
   const sections = inboundRules.filter(({ fromRules }) => fromRules.length > 0);
   if (sections.length === 0) return {};
   return {
@@ -74,7 +74,7 @@ function fromView(inboundRules: readonly SectionRules[], zone: string): JsonObje
       rules: fromRules.map(({ from, conf, policy, index }) => ({
         from: { kind: from.kind, ...(from.name !== '' && { name: from.name }), tags: { ...from.tags } },
         conf: [conf],
-        origin: [{ resourceMeta: metaOf(policy.resource, zone), ruleIndex: index }],
+        origin: [{ resourceMeta: metaOf(policy.resource), ruleIndex: index }],
       })),
     })),
   };

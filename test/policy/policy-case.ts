@@ -153,7 +153,7 @@ function shortRules(view: JsonObject): JsonObject {
 
 function short(rule: JsonObject): JsonObject {
   const origin = objectsOf(rule['origin']).map(
-    (item) => `${textOf(objectOf(item['resourceMeta'])['name'])} #${String(item['ruleIndex'])}`,
+    (item) => `${displayNameOf(item['resourceMeta'] as { name: string; labels: Labels })} #${String(item['ruleIndex'])}`,
   );
   const [conf = null, ...more] = rule['conf'] as Json[];
   return { conf: more.length > 0 ? [conf, ...more] : conf, origin };

@@ -1,0 +1,55 @@
+// What a MeshIdentity says of the proxies that it selects: whether it is ready, and the SPIFFE ID of each. Pure.
+import { renderTemplate } from './go-template.ts';
+import { label } from './labels.ts';
+import { isObject, objectOf, objectsOf, textMapOf, textOf } from './read-json.ts';
+import type { Labels, Resource } from './types.ts';
+
+const DEFAULT_TRUST_DOMAIN = '{{ .Mesh }}.{{ .Zone }}.mesh.local';
+const DEFAULT_PATH = '/workload/{{ .Workload }}';
+const SERVICE_ACCOUNT = 'k8s.kuma.io/service-account';
+
+/** `matchLabels` of the Dataplanes; null selects none. */
+export type MeshIdentity = { readonly matchLabels: Labels | null; readonly trustDomain: string; readonly path: string };
+
+/** True when its provider works, for some proxies at least: Kuma then writes Ready=True, or Ready=False for PartiallyReady. */
+export function isMeshIdentityReady({ status }: Pick<Resource, 'status'>): boolean {
+  return objectsOf(status['conditions']).some(
+    ({ type, status: state, reason }) => type === 'Ready' && (state === 'True' || reason === 'PartiallyReady'),
+  );
+}
+
+/** One that is not ready selects no proxy. */
+export function parseMeshIdentity(row: Pick<Resource, 'spec' | 'status'>): MeshIdentity {
+  const dataplane = objectOf(objectOf(row.spec['selector'])['dataplane']);
+  const { trustDomain, path } = objectOf(row.spec['spiffeID']);
+  const selects = isMeshIdentityReady(row) && isObject(dataplane['matchLabels']);
+  return {
+    matchLabels: selects ? textMapOf(dataplane['matchLabels']) : null,
+    trustDomain: textOf(trustDomain) || DEFAULT_TRUST_DOMAIN,
+    path: textOf(path) || DEFAULT_PATH,
+  };
+}
+
+export function selectsProxy({ matchLabels }: MeshIdentity, labels: Labels): boolean {
+  return matchLabels !== null && Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
+}
+
+/**
+ * The SPIFFE ID of a proxy. Null where a template asks for what the proxy does not have, as in Kuma: no segment stays empty.
+ * @param labels of the Dataplane
+ * @param zone of the control plane, for a Dataplane without a zone label
+ */
+export function spiffeIdOf({ trustDomain, path }: MeshIdentity, labels: Labels, mesh: string, zone: string): string | null {
+  const values: Record<string, string | undefined> = {
+    Mesh: mesh,
+    Zone: labels[label.zone] ?? zone,
+    Namespace: labels[label.namespace],
+    ServiceAccount: labels[SERVICE_ACCOUNT],
+    Workload: labels[label.workload],
+  };
+  const fields = Object.fromEntries(
+    Object.entries(values).flatMap(([key, value]) => (value === undefined || value === '' ? [] : [[key, value]])),
+  );
+  const rendered = renderTemplate(`spiffe://${trustDomain}${path}`, { fields, labels });
+  return 'text' in rendered ? rendered.text : null;
+}
