@@ -96,7 +96,7 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service
     setVersion(reply.code(result === 'created' ? 201 : 200), version);
     return warnings.length > 0 ? { warnings } : {};
   });
-  app.delete<ItemRoute>(url, route, async (request) => {
+  app.delete<ItemRoute>(url, async (request) => {
     const { mesh = '', name } = request.params;
     const { key, version } = await service.delete(info, mesh, name, callOf(request));
     audit.write(request, { key, result: 'deleted', version });

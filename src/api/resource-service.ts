@@ -15,6 +15,7 @@ import { draftOf, refuseAll, type Draft, type DraftRules } from './resource-draf
 import {
   conflict,
   hasComputed,
+  isSquatter,
   planPut,
   planWrite,
   requireOwn,
@@ -108,9 +109,9 @@ export class ResourceService {
   /** @throws ApiError: 403, 404, 405, 409, 400 where something still needs it */
   async delete(info: TypeInfo, mesh: string, name: string, call: WriteCall): Promise<{ key: ResourceKey; version: number }> {
     const { store, rules } = this.#options;
-    this.requireWritable(info);
-    await this.requireMesh(info, mesh, '');
     const key = { type: info.name, mesh, name };
+    if (!(await this.#isDeletable(info, key))) this.requireWritable(info);
+    await this.requireMesh(info, mesh, '');
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const stored = await this.get(info, mesh, name, NO_DELETE);
       requireOwn(info, stored, 'delete', rules);
@@ -123,6 +124,14 @@ export class ResourceService {
       if (outcome.result === 'missing') throw new ApiError('not_found', NO_DELETE, `Not found: ${describeKey(key)}`);
     }
     throw conflict(key, 'it is being written by others; try again');
+  }
+
+  /** Types that only zones write have rows that global may delete: those under a name that no zone may take. */
+  async #isDeletable(info: TypeInfo, key: ResourceKey): Promise<boolean> {
+    const { store, rules, readOnly } = this.#options;
+    if (readOnly || info.writers !== 'zone' || rules.writer.mode !== 'global') return false;
+    const stored = await store.getOutline(key);
+    return stored !== undefined && isSquatter(info, stored, rules);
   }
 
   /** @throws ApiError 405: this control plane writes no such type (rest-api 2.1) */

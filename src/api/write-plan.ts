@@ -1,6 +1,7 @@
 // From a valid draft and the stored row to the write (rest-api 2.4, steps 6 and 7): computed labels, what may not change, and
 // the rules of single types. Pure.
 import { computeLabels } from '../resource/compute-labels.ts';
+import { isNameOfZone } from '../resource/hash-name.ts';
 import { label } from '../resource/labels.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Labels, type Resource, type ResourceKey } from '../resource/types.ts';
@@ -68,11 +69,25 @@ export function requireOwn(info: TypeInfo, stored: Outline, verb: 'update' | 'de
   const origin = stored.labels[label.origin];
   // Rows that a control plane made for itself may have no labels.
   if ((origin === undefined || refusedOrigin(info, origin, rules) === null) && stored.syncVersion === null) return;
+  if (isSquatter(info, stored, rules)) {
+    if (verb === 'delete') return;
+    const reason = `zone ${stored.labels[label.zone] ?? ''} has a resource under this name, which no zone may take: delete it first`;
+    throw new ApiError('invalid', INVALID, reason, [{ field: 'name', reason }]);
+  }
   const zone = stored.labels[label.zone];
   const home = mode === 'global' ? `zone ${zone ?? ''}`.trim() : zone === undefined ? 'global' : `zone ${zone}`;
   const reason = `this is a copy of a resource of ${home}: ${verb} it there`;
   const field = verb === 'delete' ? `[${JSON.stringify(label.origin)}]` : labelField(label.origin);
   throw new ApiError('invalid', verb === 'delete' ? 'Could not delete a resource' : INVALID, reason, [{ field, reason }]);
+}
+
+/**
+ * Whether a row on global is of a zone and has a name that is not that zone's to take. No zone can create one; it may be older than
+ * that rule, or come from another program. Global may delete it, and the zone does not bring it back.
+ */
+export function isSquatter(info: TypeInfo, stored: Outline, { writer }: LabelRules): boolean {
+  if (writer.mode !== 'global' || info.kds.skipHash || stored.labels[label.origin] !== 'zone') return false;
+  return !isNameOfZone(stored);
 }
 
 /** The resource as it will be stored, times and version of the stored one. */

@@ -6,6 +6,7 @@ import { isStorable } from '../resource/storable-text.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { DeltaResponse } from '../wire/kds-messages.ts';
+import { peerNameViolations } from './peer-names.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
 import type { ReceiveRules } from './rules.ts';
 
@@ -38,7 +39,7 @@ export function readResponse(info: TypeInfo, response: DeltaResponse, rules: Rec
       requireOneName(wireName, sent);
       const resource = rules.rewrite(sent, info);
       if (!rules.inScope(resource, info)) continue;
-      const violations = [...keyViolations(info, resource), ...validate(info, resource)];
+      const violations = [...peerNameViolations(info, resource), ...validate(info, resource)];
       if (violations.length === 0) resources.set(keyText(resource), { ...resource, version: wireVersion(bytes) });
       else {
         const reason = violations.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
@@ -66,16 +67,6 @@ function requireOneName(wireName: string, { name, mesh }: WireResource): void {
     'invalid',
     `Resource.name must be ${inside}, as the resource itself says; it is ${JSON.stringify(wireName)}`,
   );
-}
-
-/** What no row of the type may be called: a lookup of a name that is no text fails for all others with it (pain 11062). */
-function keyViolations({ scope }: TypeInfo, { name, mesh }: WireResource): Violation[] {
-  const violations: Violation[] = [];
-  for (const [field, text] of Object.entries({ name, mesh }))
-    if (!isStorable(text)) violations.push({ field, reason: 'must be text without NUL' });
-  if (scope === 'Global' && mesh !== '') violations.push({ field: 'mesh', reason: 'must be empty: the type belongs to no mesh' });
-  if (scope === 'Mesh' && mesh === '') violations.push({ field: 'mesh', reason: 'must name the mesh of the resource' });
-  return violations;
 }
 
 /** `<name>.<mesh>`, split at the last dot; without a dot there is no mesh (kds-wire 2.3). */

@@ -2,7 +2,7 @@
 // receiver are one mechanism for both directions, and everything by which Global and Zone differ is data here.
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
-import { hashName } from '../resource/hash-name.ts';
+import { hashNameOf } from '../resource/hash-name.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { policyRole } from '../resource/policy-role.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
@@ -137,10 +137,11 @@ export function zoneSendRules({ zone = '', skipPrefixes = [] }: SendOptions): Se
     types: globalConsumes,
     filter: zoneToGlobalFilter,
     map(resource, info) {
-      const labels = without({ ...resource.labels, [label.origin]: 'zone', [label.zone]: zone }, [
-        ...skipPrefixes,
-        label.deletionGracePeriodStartedAt,
-      ]);
+      const labels = {
+        ...without(resource.labels, [...skipPrefixes, label.deletionGracePeriodStartedAt]),
+        // The name is a hash of the zone too, and global puts both labels on what it stores.
+        ...{ [label.origin]: 'zone', [label.zone]: zone },
+      };
       const status = info.hasStatus ? statusForGlobal(resource, info) : undefined;
       const rewrite = zoneSpecRewrites[info.name];
       const spec = rewrite === undefined ? resource.spec : rewrite(resource.spec);
@@ -179,6 +180,10 @@ export type ReceiveRules = {
   readonly status: 'keep' | 'take';
   /** The name of a row, of a name on the wire: what is removed is called as what was sent. */
   readonly storedName: (name: string) => string;
+  /** The only name that a row with these labels may be created under; null where any name is free to take. */
+  readonly requiredName: (resource: WireResource, info: TypeInfo) => string | null;
+  /** Who has a row that is out of scope, for people. */
+  readonly holderOf: (row: Pick<Resource, 'name' | 'labels' | 'owner'>) => string;
   /** What an incoming resource becomes before it is looked at. */
   readonly rewrite: (resource: WireResource, info: TypeInfo) => WireResource;
   /** Only rows in scope, stored or incoming, are seen; the others are invisible (kds-wire 6.1). */
@@ -198,6 +203,8 @@ export function zoneReceiveRules(): ReceiveRules {
     types: zoneConsumes,
     status: 'keep',
     storedName: (name) => name,
+    requiredName: () => null,
+    holderOf: () => 'this zone',
     rewrite: (resource) => resource,
     inScope: ({ labels, syncVersion }, info) => {
       if (ONLY_FROM_GLOBAL.has(info.name)) return true;
@@ -219,6 +226,9 @@ export function globalReceiveRules(zone: string, options: { hashedNames: boolean
     types: globalConsumes,
     status: 'take',
     storedName,
+    // The prefix or the hash of the labels: no zone can take a name that belongs to global or to another zone.
+    requiredName: (resource, info) => (options.hashedNames && !info.kds.skipHash ? hashNameOf(resource) : null),
+    holderOf: (row) => (isOfZone(row) ? `zone ${zoneOf(row)}` : 'global'),
     rewrite: (resource, info) => ({
       ...resource,
       name: storedName(resource.name),
@@ -242,6 +252,10 @@ function isLocal({ labels, syncVersion, owner }: Resource, mode: Mode): boolean 
   return (origin === undefined || origin === mode) && syncVersion === null && owner?.type !== 'Zone';
 }
 
+function isOfZone({ labels, owner }: Pick<Resource, 'labels' | 'owner'>): boolean {
+  return owner?.type === 'Zone' || labels[label.origin] === 'zone';
+}
+
 /** The zone a resource comes from: the Zone that owns it, else its label, else the prefix of a legacy name (kds-wire 5.2.5b). */
 export function zoneOf({ name, labels, owner }: Pick<Resource, 'name' | 'labels' | 'owner'>): string {
   return owner?.type === 'Zone' ? owner.name : (labels[label.zone] ?? name.split('.', 1)[0] ?? '');
@@ -254,13 +268,8 @@ function identity(
   labels: Record<string, string>,
 ): Pick<WireResource, 'name' | 'mesh' | 'labels'> {
   if (info.kds.skipHash) return { name: resource.name, mesh: resource.mesh, labels };
-  const name = displayNameOf(resource);
-  labels[label.displayName] ??= name;
-  return {
-    name: hashName({ mesh: resource.mesh, name, zone: labels[label.zone], namespace: labels[label.namespace] }),
-    mesh: resource.mesh,
-    labels,
-  };
+  labels[label.displayName] ??= displayNameOf(resource);
+  return { name: hashNameOf({ ...resource, labels }), mesh: resource.mesh, labels };
 }
 
 function without(labels: Record<string, string>, prefixes: readonly string[]): Record<string, string> {

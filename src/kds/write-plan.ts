@@ -27,7 +27,10 @@ export type PlanInput = Pick<Work, 'incoming'> & {
   readonly exactVersions: boolean;
 };
 
-/** The writes, and what cannot be written because the name is taken by a row out of scope. */
+/**
+ * The writes, and what cannot be written: a row out of scope holds the name, or a new row has a name that is not its own to
+ * take. A row that is there keeps its name, whatever becomes of its labels: peers lose labels for one update.
+ */
 export function planWrites(input: PlanInput): { writes: SinkWrite[]; refusals: Refusal[] } {
   const { info, rules, incoming, stored, gone } = input;
   const writes: SinkWrite[] = [];
@@ -37,8 +40,12 @@ export function planWrites(input: PlanInput): { writes: SinkWrite[]; refusals: R
     const key = { type: info.name, mesh, name };
     const row = stored.get(text);
     const content = { key, labels, spec, syncVersion: version, ...(rules.status === 'take' && { status: status ?? {} }) };
-    if (row === undefined) writes.push({ op: 'create', ...content, owner: rules.ownerOnCreate });
-    else if (!rules.inScope(row, info)) refusals.push(refusalOf(info.name, key, 'resource already exists'));
+    if (row === undefined) {
+      const required = rules.requiredName(resource, info);
+      if (required === null || required === name) writes.push({ op: 'create', ...content, owner: rules.ownerOnCreate });
+      else refusals.push(refusalOf(info.name, key, misnamed(required)));
+    } else if (!rules.inScope(row, info))
+      refusals.push(refusalOf(info.name, key, `resource already exists, it belongs to ${rules.holderOf(row)}`));
     else if (!isEqual(row, resource, input)) writes.push({ op: 'update', ...content, expectVersion: row.version });
   }
   for (const { type, mesh, name, version, ...row } of gone) {
@@ -46,6 +53,10 @@ export function planWrites(input: PlanInput): { writes: SinkWrite[]; refusals: R
     writes.push({ op: 'delete', key: { type, mesh, name }, expectVersion: version });
   }
   return { writes, refusals };
+}
+
+function misnamed(required: string): string {
+  return `name: must be ${JSON.stringify(required)}, the hash of its mesh, display name, zone and namespace`;
 }
 
 /** Equal versions mean equal content: a trigger clears the version of a row that somebody edits (decisions D29). */

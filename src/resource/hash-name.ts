@@ -1,5 +1,7 @@
 // Names on the wire: `name-<16 characters>`, so that equal names of different meshes, zones and namespaces never meet
 // (MADR 029, kds-wire 5.5). The full name is hashed; only the visible part is cut.
+import { displayNameOf, label } from './labels.ts';
+import type { Labels } from './types.ts';
 
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 /** The offset basis of 64 bits in two words, and the prime 2^40 + 0x1b3. */
@@ -27,6 +29,20 @@ export function hashName({ mesh, name, zone = '', namespace = '' }: HashInput): 
   let suffix = '';
   for (const digit of digits) suffix += ALPHABET.charAt(digit.charCodeAt(0) % ALPHABET.length);
   return `${cutAtBytes(name, MAX_VISIBLE_BYTES)}-${suffix}`;
+}
+
+/** The name on the wire of a resource with these labels: the hash of its mesh, display name, zone and namespace. */
+export function hashNameOf(resource: { readonly mesh: string; readonly name: string; readonly labels: Labels }): string {
+  const { mesh, labels } = resource;
+  return hashName({ mesh, name: displayNameOf(resource), zone: labels[label.zone], namespace: labels[label.namespace] });
+}
+
+/**
+ * Whether a copy on global has a name that its zone can have there: the hash of its labels, or `<zone>.<name>` of a peer without
+ * hashes.
+ */
+export function isNameOfZone(resource: { readonly mesh: string; readonly name: string; readonly labels: Labels }): boolean {
+  return resource.name === hashNameOf(resource) || resource.name.startsWith(`${resource.labels[label.zone] ?? ''}.`);
 }
 
 /** FNV-1a, 64 bits, over the UTF-8 bytes of a text. In two words: a product of a word and the prime's low part is exact in a double. */

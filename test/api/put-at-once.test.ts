@@ -96,13 +96,13 @@ it('deletes what was made again meanwhile', async () => {
   expect(await service.delete(typeOf('MeshTimeout'), 'default', 'slow', call)).toMatchObject({ version: 0 });
 });
 
-it.each<[string, Labels, string | null]>([
-  ['came from a zone', { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' }, null],
-  ['came by the sync', {}, 'v1'],
-])('tells why it leaves a row that %s', async (_, labels, syncVersion) => {
+it.each<[string, Labels, string | null, string]>([
+  ['came from a zone', { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' }, null, 'zone east has a resource under this name'],
+  ['came by the sync', {}, 'v1', 'this is a copy of a resource of'],
+])('tells why it leaves a row that %s', async (_, labels, syncVersion, reason) => {
   await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
   await seed(timeout, labels, syncVersion);
-  expect(await failure(put('MeshTimeout', 'slow'))).toContain('this is a copy of a resource of');
+  expect(await failure(put('MeshTimeout', 'slow'))).toContain(reason);
   expect(store.rows.get(JSON.stringify(Object.values(timeout)))?.version).toBe(0);
 });
 

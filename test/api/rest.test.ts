@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { checkSpec } from '../../src/control-plane/check-spec.ts';
+import { hashName } from '../../src/resource/hash-name.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 
@@ -248,16 +249,17 @@ describe('bad input gets a 4xx that names the field and changes nothing', () => 
   });
 
   it('a copy of a zone written or deleted on global', async () => {
-    const key = { type: 'MeshTimeout', mesh: 'default', name: 'copy' };
+    const name = hashName({ mesh: 'default', name: 'copy', zone: 'east' });
+    const key = { type: 'MeshTimeout', mesh: 'default', name };
     await store.write({
       op: 'create',
       key,
-      labels: { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' },
+      labels: { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east', 'kuma.io/display-name': 'copy' },
       spec: {},
       syncVersion: 'v',
     });
-    expect((await put(global, '/meshes/default/meshtimeouts/copy', timeout('copy'))).statusCode).toBe(400);
-    expect((await global.inject({ method: 'DELETE', url: '/meshes/default/meshtimeouts/copy' })).statusCode).toBe(400);
+    expect((await put(global, `/meshes/default/meshtimeouts/${name}`, timeout(name))).statusCode).toBe(400);
+    expect((await global.inject({ method: 'DELETE', url: `/meshes/default/meshtimeouts/${name}` })).statusCode).toBe(400);
     expect(await store.get(key)).toMatchObject({ version: 0, syncVersion: 'v' });
     await store.write({ op: 'delete', key });
   });

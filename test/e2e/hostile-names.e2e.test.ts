@@ -1,10 +1,13 @@
-// Names that mean something to a path, to SQL, to JSON or to the wire are names like any other, from database to database.
+// Names that mean something to SQL or to the wire are names like any other, from database to database; those that mean something to
+// a path or to a terminal stay where somebody wrote them, and delay nothing else.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { hasMesh } from '../chaos/steady-writes.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 
-const NAMES = ['a.b', 'a/b', `"x'`, '..', '50%_\\', 'default.', '$1; --', ' ', 'ü\u2028'];
+const NAMES = ['a.b', 'a..b', '50_', 'default.', '-x', 'Ü', 'null', '__proto__'];
+/** What REST refuses, and only psql can write. */
+const REFUSED = ['a/b', `"x'`, '../../x', '50%_\\', '$1; --', ' ', '', 'ü\u2028', 'a\nb', '\u0001', '\u202ex'];
 
 /** A type, where it is written, and the name of its copy on the other side; secrets travel under their own (kds-wire 3). */
 type Case = {
@@ -79,6 +82,17 @@ describe.each(cases)('a $type', ({ type, mesh, from, nameOfCopy, specOf }) => {
       await remove(name);
       await expectCopies();
     }
+  });
+
+  it('of a name that no control plane can have stays at home, and the others go', async () => {
+    for (const name of REFUSED) await write(name, 1);
+    for (const name of NAMES) await write(name, 1);
+    for (const name of REFUSED) written.delete(name);
+    await expectCopies();
+    const copied = [...(await there.rows(type)).keys()];
+    expect(copied.filter((name) => REFUSED.map(nameOfCopy).includes(name))).toEqual([]);
+    for (const name of [...REFUSED, ...NAMES]) await remove(name);
+    await expectCopies();
   });
 
   it('of any name is resumed: what changed meanwhile is written, what went is removed, the rest is left alone', async () => {

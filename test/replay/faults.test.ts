@@ -149,8 +149,6 @@ describe('an echo', () => {
   it.each<[string, WireResource]>([
     ['under a doubly hashed name', ECHO],
     ['that passes for global’s', { ...ECHO, labels: { ...ECHO.labels, [label.origin]: 'global', [label.zone]: 'zone-2' } }],
-    ['without labels', { ...ECHO, labels: {} }],
-    ['under the name of the copy', { ...ECHO, name: POLICY_COPY.name, labels: { [label.displayName]: 'slow' } }],
   ])('%s becomes a resource of the zone it came from, and stays on global', async (_what, echo) => {
     const { plane, unharmed } = await globalWithPolicy();
     await plane.hear('zone-1', frameOf('MeshTimeout', [echo]));
@@ -164,10 +162,15 @@ describe('an echo', () => {
     await unharmed();
   });
 
-  it('under the very name of the policy on global is refused', async () => {
+  it.each<[string, Partial<WireResource>]>([
+    ['under the very name of the policy on global', { name: 'slow' }],
+    ['under the name of the copy', { name: POLICY_COPY.name, labels: { [label.displayName]: 'slow' } }],
+    ['under a name that its labels do not give', { labels: {} }],
+  ])('%s is refused', async (_what, fields) => {
     const { plane, unharmed } = await globalWithPolicy();
-    await plane.hear('zone-1', frameOf('MeshTimeout', [{ ...ECHO, name: 'slow' }]));
-    expect(answerTo(plane, 'zone-1').errorDetail?.message).toContain('name="slow"');
+    const echo = { ...ECHO, ...fields };
+    await plane.hear('zone-1', frameOf('MeshTimeout', [echo]));
+    expect(answerTo(plane, 'zone-1').errorDetail?.message).toContain(`name="${echo.name}"`);
     await unharmed();
   });
 

@@ -3,13 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { globalConsumes } from '../../src/kds/rules.ts';
 import { syncService } from '../../src/kds/services.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
+import { hashName } from '../../src/resource/hash-name.ts';
 import type { TypeInfo } from '../../src/resource/type-registry.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { decodeDeltaRequest, encodeDeltaResponse, encodeResourceEntry, type DeltaRequest } from '../../src/wire/kds-messages.ts';
 import { open, serverUnderAttack, type Call } from './server-under-attack.ts';
 
-const forged = { 'kuma.io/zone': 'west', 'kuma.io/origin': 'global', team: 'blue' };
-const pinned = { 'kuma.io/zone': 'east', 'kuma.io/origin': 'zone', team: 'blue' };
+const forged = { 'kuma.io/display-name': 'forged', 'kuma.io/zone': 'west', 'kuma.io/origin': 'global', team: 'blue' };
+const pinned = { 'kuma.io/display-name': 'forged', 'kuma.io/zone': 'east', 'kuma.io/origin': 'zone', team: 'blue' };
 const east = { type: 'Zone', mesh: '', name: 'east' };
 const west = { type: 'Zone', mesh: '', name: 'west' };
 const specs: Readonly<Record<string, JsonObject>> = {
@@ -44,8 +45,9 @@ describe('a server of hostile peers', () => {
 
   it.each(globalConsumes)('stores a $name that is said to be of another zone as the caller’s', async (info) => {
     const call = open(server.dial(), syncService.zoneToGlobalSync, 'east');
-    expect((await send(call, info, 'forged', '1')).errorDetail).toBeNull();
-    const row = await rowOf(info, 'forged');
+    const name = hashName({ mesh: meshOf(info), name: 'forged', zone: 'east' });
+    expect((await send(call, info, name, '1')).errorDetail).toBeNull();
+    const row = await rowOf(info, name);
     expect(row).toMatchObject({ owner: east, syncVersion: expect.any(String) as string });
     expect(row?.labels).toEqual(pinned);
     call.cancel();

@@ -6,6 +6,7 @@ import { feature } from '../../src/kds/features.ts';
 import { readNodeMetadata } from '../../src/kds/node.ts';
 import { globalService, syncService } from '../../src/kds/services.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
+import { hashName } from '../../src/resource/hash-name.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import { decodeDeltaRequest, encodeDeltaResponse, encodeResourceEntry, type DeltaRequest } from '../../src/wire/kds-messages.ts';
 import { TinyStore } from '../support/tiny-store.ts';
@@ -13,6 +14,8 @@ import { connectZone } from './connected-zone.ts';
 import { open, serverUnderAttack } from './server-under-attack.ts';
 
 const WAIT = { timeout: 15_000, interval: 10 };
+/** What a zone calls its `backend` on the wire. */
+const HASHED = hashName({ mesh: 'default', name: 'backend', zone: 'east' });
 
 describe('a zone', () => {
   const stop = new AbortController();
@@ -68,9 +71,10 @@ describe('a global', () => {
     const request = await new Promise<DeltaRequest>((resolve) =>
       call.once('data', (b: Buffer) => resolve(decodeDeltaRequest(b))),
     );
-    const row = { name: 'backend', mesh: 'default', labels: {}, spec: {}, status: undefined };
+    const labels = { 'kuma.io/display-name': 'backend' };
+    const row = { name: HASHED, mesh: 'default', labels, spec: {}, status: undefined };
     const kumaResource = encodeKumaResource(typeOf('MeshTimeout'), row);
-    const entry = encodeResourceEntry({ name: 'backend.default', version: 'v', kumaResource });
+    const entry = encodeResourceEntry({ name: `${HASHED}.default`, version: 'v', kumaResource });
     call.write(encodeDeltaResponse({ typeUrl: 'MeshTimeout', nonce: '1', controlPlane: zone, entries: [entry], removed: [] }));
     const isStored = ({ labels }: { labels: Record<string, string> }): boolean => labels['kuma.io/zone'] === zone;
     const stored = await vi.waitFor(() => {
@@ -86,10 +90,10 @@ describe('a global', () => {
     ['one line, joined by commas', ['zone-ping-health,hash-suffix,meridian-v1']],
     ['one line, joined as Node does', ['zone-ping-health, hash-suffix, meridian-v1']],
   ])('reads features that come in %s', async (_, lines) => {
-    expect(await met('east', lines)).toEqual({ resumes: true, storedName: 'backend' });
+    expect(await met('east', lines)).toEqual({ resumes: true, storedName: HASHED });
   });
 
   it('takes no feature for another that only contains it', async () => {
-    expect(await met('east', ['no-hash-suffix', 'meridian-v10'])).toEqual({ resumes: false, storedName: 'east.backend' });
+    expect(await met('east', ['no-hash-suffix', 'meridian-v10'])).toEqual({ resumes: false, storedName: `east.${HASHED}` });
   });
 });

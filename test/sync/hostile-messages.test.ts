@@ -4,6 +4,7 @@ import { fc } from '../support/property.ts';
 import { describe, expect, it, vi } from 'vitest';
 import { syncService } from '../../src/kds/services.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
+import { hashName } from '../../src/resource/hash-name.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import {
   decodeDeltaRequest,
@@ -19,8 +20,9 @@ import { ending, open, serverUnderAttack, sync } from './server-under-attack.ts'
 
 const MIB = 1024 * 1024;
 
+const OTHER = hashName({ mesh: 'default', name: 'other', zone: 'east' });
 const timeout = encodeKumaResource(typeOf('MeshTimeout'), {
-  ...{ name: 'other', mesh: 'default', labels: {}, spec: {}, status: undefined },
+  ...{ name: OTHER, mesh: 'default', labels: { 'kuma.io/display-name': 'other' }, spec: {}, status: undefined },
 });
 
 describe('a server of hostile peers', () => {
@@ -94,7 +96,7 @@ describe('a server of hostile peers', () => {
   });
 
   it('ends a stream with a status when the store fails', async () => {
-    const entry = encodeResourceEntry({ name: 'other.default', version: '', kumaResource: timeout });
+    const entry = encodeResourceEntry({ name: `${OTHER}.default`, version: '', kumaResource: timeout });
     const call = open(server.dial(), syncService.zoneToGlobalSync, 'east');
     server.store.beforeWrite = ({ key }) => (key.type === 'MeshTimeout' ? Promise.reject(new Error('disk full')) : undefined);
     const answers: string[] = [];

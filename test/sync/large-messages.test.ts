@@ -4,6 +4,7 @@ import { feature } from '../../src/kds/features.ts';
 import { syncService } from '../../src/kds/services.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
+import { hashName } from '../../src/resource/hash-name.ts';
 import type { Resource } from '../../src/resource/types.ts';
 import { decodeDeltaRequest, encodeDeltaResponse, encodeResourceEntry, type DeltaRequest } from '../../src/wire/kds-messages.ts';
 import { PlayedZone } from './played-zone.ts';
@@ -37,9 +38,10 @@ describe('a server', () => {
   /** What global answers to one response of a zone with so many large resources. */
   async function answerTo(count: number, options: Record<string, number> = {}): Promise<DeltaRequest> {
     const entries = Array.from({ length: count }, (_, n) => {
-      const resource = { name: `t${String(n)}`, mesh: 'default', labels: {}, spec, status: undefined };
-      const kumaResource = encodeKumaResource(typeOf('MeshRetry'), resource);
-      return encodeResourceEntry({ name: `t${String(n)}.default`, version: 'v', kumaResource });
+      const name = hashName({ mesh: 'default', name: `t${String(n)}`, zone: 'guest' });
+      const labels = { 'kuma.io/display-name': `t${String(n)}` };
+      const kumaResource = encodeKumaResource(typeOf('MeshRetry'), { name, mesh: 'default', labels, spec, status: undefined });
+      return encodeResourceEntry({ name: `${name}.default`, version: 'v', kumaResource });
     });
     const call = open(server.dial(options), syncService.zoneToGlobalSync, 'guest');
     cleanUps.push(() => call.cancel());

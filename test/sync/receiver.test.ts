@@ -7,6 +7,7 @@ import { Receiver } from '../../src/kds/receiver.ts';
 import { readNodeMetadata } from '../../src/kds/node.ts';
 import { globalReceiveRules } from '../../src/kds/rules.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
+import { hashName } from '../../src/resource/hash-name.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { validateResource } from '../../src/resource/validate-spec.ts';
@@ -40,7 +41,8 @@ async function receive(
 
 function response(resources: Record<string, JsonObject>, removed: readonly string[] = []): DeltaResponse {
   const encoded = Object.entries(resources).map(([name, spec]) => {
-    const resource = encodeKumaResource(typeOf('MeshTimeout'), { ...keyOf(name), labels: {}, spec, status: undefined });
+    const given = { 'kuma.io/display-name': name.replace(/-.{16}$/, '') };
+    const resource = encodeKumaResource(typeOf('MeshTimeout'), { ...keyOf(name), labels: given, spec, status: undefined });
     return { name: `${name}.default`, version: '', resource, anyTypeUrl: '' };
   });
   return {
@@ -49,6 +51,8 @@ function response(resources: Record<string, JsonObject>, removed: readonly strin
   };
 }
 
+/** The name that a zone gives what is called so there. */
+const hashed = (name: string): string => hashName({ mesh: 'default', name, zone: 'east' });
 const namesIn = (store: TinyStore): string[] => [...store.rows.values()].map(({ name }) => name).sort();
 
 describe('a row of the zone that somebody’s edit took the labels from', () => {
@@ -59,8 +63,8 @@ describe('a row of the zone that somebody’s edit took the labels from', () => 
     const resumed = await receive(store, true);
     expect(resumed.sent.map(({ initialResourceVersions }) => [...initialResourceVersions.keys()])).toEqual([['lost.default']]);
     const full = await receive(store, false);
-    await full.receiver.handle(response({ other: {} }));
-    expect(namesIn(store)).toEqual(['of-another', 'other']);
+    await full.receiver.handle(response({ [hashed('other')]: {} }));
+    expect(namesIn(store)).toEqual(['of-another', hashed('other')]);
   });
 });
 
@@ -84,13 +88,13 @@ describe('a response', () => {
     const commit = Promise.withResolvers<undefined>();
     store.beforeWrite = () => commit.promise;
     const { receiver, sent } = await receive(store, true);
-    const handled = receiver.handle(response({ a: {} }));
+    const handled = receiver.handle(response({ [hashed('a')]: {} }));
     for (let turn = 0; turn < 10; turn += 1) await setImmediate();
     expect(answersTo(sent)).toEqual([]);
     commit.resolve(undefined);
     await handled;
     expect(answersTo(sent)).toEqual(['1']);
-    expect(namesIn(store)).toEqual(['a']);
+    expect(namesIn(store)).toEqual([hashed('a')]);
   });
 
   it.each([true, false])('is not answered when the store does not take it (resumed: %s)', async (resume) => {
