@@ -2,7 +2,9 @@
 // Invariant: a draft is valid; everything that can be wrong with the text itself is thrown with its fields.
 import { boundViolations, type Violation } from '../base/violations.ts';
 import { normalizeSpec } from '../resource/codec.ts';
+import { withAnnotatedProtocol } from '../gateway-api/app-protocol.ts';
 import { label } from '../resource/labels.ts';
+import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { isClusterWide, storedNameOf } from '../resource/stored-name.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
@@ -40,6 +42,7 @@ export type Draft = {
   readonly displayName: string;
   /** As given; those of the control plane are computed later. */
   readonly labels: Labels;
+  /** With the defaults of its schema. */
   readonly spec: JsonObject;
   readonly warnings: readonly string[];
 };
@@ -66,7 +69,7 @@ export function draftOf(
   const check = rules.checkSpec?.(info, { labels, mesh, name: displayName, spec: normalized }, { strict });
   const frame = validateResource(info, { name: displayName, mesh, labels: {}, spec: normalized });
   refuseAll(uniqueFields([...(check?.violations ?? []), ...frame.filter(({ field }) => field !== 'name')]));
-  const spec = check?.spec ?? normalized;
+  const spec = completeSpec(info.name, withAnnotatedProtocol(info.name, labels, check?.spec ?? normalized));
   const key: ResourceKey = { type: info.name, mesh, name: storedName };
   refuseAll([
     ...mismatches(info, key, at.name, body),

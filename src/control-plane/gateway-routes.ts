@@ -12,6 +12,7 @@ import { documentOf, GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
 import { toMeshRoutes, type DerivedResource } from '../gateway-api/to-mesh-routes.ts';
 import { computeLabels, type Writer } from '../resource/compute-labels.ts';
 import { label } from '../resource/labels.ts';
+import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { storedNameOf } from '../resource/stored-name.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
@@ -109,9 +110,10 @@ function isDerived({ owner }: Resource): boolean {
 function rowOf({ type, mesh, name, labels, spec }: DerivedResource, route: Resource, writer: Writer): DerivedRow {
   const info = typeOf(type);
   const { storedName, displayName } = storedNameOf(name, labels[label.namespace]);
-  const draft = { displayName, mesh, labels: { ...labels, [label.managedBy]: MANAGED_BY }, spec };
+  const completed = completeSpec(type, spec);
+  const draft = { displayName, mesh, labels: { ...labels, [label.managedBy]: MANAGED_BY }, spec: completed };
   const key: ResourceKey = { type, mesh, name: storedName };
-  return { op: 'create', key, labels: computeLabels(info, draft, writer), spec, status: {}, owner: keyOf(route) };
+  return { op: 'create', key, labels: computeLabels(info, draft, writer), spec: completed, status: {}, owner: keyOf(route) };
 }
 
 function differing(row: DerivedRow, stored: Resource | undefined): Write[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { appProtocolOf, PROTOCOL_ANNOTATION } from './app-protocol.ts';
+import { appProtocolOf, PROTOCOL_ANNOTATION, withAnnotatedProtocol } from './app-protocol.ts';
 
 describe('appProtocolOf', () => {
   it.each([
@@ -14,5 +14,26 @@ describe('appProtocolOf', () => {
     const port = { port: 80, appProtocol };
     const annotations = annotation === undefined ? undefined : { [PROTOCOL_ANNOTATION]: annotation };
     expect(appProtocolOf({ kind: 'MeshService', name: 'a', ports: [port], annotations }, port)).toEqual(expected);
+  });
+});
+
+describe('withAnnotatedProtocol', () => {
+  const spec = { ports: [{ port: 80 }, { port: 81, appProtocol: 'grpc' }, { port: 82, appProtocol: null }] };
+
+  it.each([
+    [
+      'MeshService',
+      'HTTP',
+      [
+        { port: 80, appProtocol: 'http' },
+        { port: 81, appProtocol: 'grpc' },
+        { port: 82, appProtocol: 'http' },
+      ],
+    ],
+    ['MeshService', 'sctp', spec.ports],
+    ['MeshMultiZoneService', 'http', spec.ports],
+  ])('of a %s with annotation %s', (type, annotation, ports) => {
+    expect(withAnnotatedProtocol(type, { [PROTOCOL_ANNOTATION]: annotation }, spec)).toEqual({ ports });
+    expect(withAnnotatedProtocol(type, {}, spec)).toBe(spec);
   });
 });

@@ -1,4 +1,6 @@
 // Which protocol a service's port speaks (GEP-718 «API», decisions D25): its appProtocol; only where that is unset the annotation.
+import { isObject } from '../resource/read-json.ts';
+import type { JsonObject, Labels } from '../resource/types.ts';
 import type { Referent, ServicePort } from './resolver.ts';
 
 export const PROTOCOL_ANNOTATION = 'gateway.networking.k8s.io/app-protocol';
@@ -22,4 +24,16 @@ export function appProtocolOf(referent: Referent, port: ServicePort): AppProtoco
   const annotation = Object.hasOwn(annotations, PROTOCOL_ANNOTATION) ? annotations[PROTOCOL_ANNOTATION] : undefined;
   const text = port.appProtocol || annotation || '';
   return text === '' ? null : (KNOWN.get(text.toLowerCase()) ?? { unsupported: text });
+}
+
+/**
+ * The spec of a MeshService whose ports have the protocol of the annotation, which a resource has among its labels, where
+ * they have none of their own: a default would hide that nobody said one. Other specs come back unchanged.
+ */
+export function withAnnotatedProtocol(type: string, labels: Labels, spec: JsonObject): JsonObject {
+  const protocol = KNOWN.get(labels[PROTOCOL_ANNOTATION]?.toLowerCase() ?? '');
+  const { ports } = spec;
+  if (type !== 'MeshService' || protocol === undefined || !Array.isArray(ports)) return spec;
+  const isUnset = (port: unknown): port is JsonObject => isObject(port) && (port['appProtocol'] ?? null) === null;
+  return { ...spec, ports: ports.map((port) => (isUnset(port) ? { ...port, appProtocol: protocol } : port)) };
 }

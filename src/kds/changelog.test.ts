@@ -1,6 +1,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import { sourceOf } from '../control-plane/store-ports.ts';
+import { decodeKumaResource } from '../resource/codec.ts';
+import { completeSpec } from '../resource/schema/complete-spec.ts';
+import { typeOf } from '../resource/type-registry.ts';
+import { decodeDeltaResponse } from '../wire/kds-messages.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { Changelog } from './changelog.ts';
 import type { Source } from './ports.ts';
@@ -133,5 +137,34 @@ describe('the changelog', () => {
     await changelog.caughtUp();
     expect(namesOf(changelog, 'MeshTimeout')).toEqual([expect.stringMatching(/^other-/), held]);
     expect(error).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe('a row that was stored without the defaults of its schema', () => {
+  const spec = {
+    to: [{ targetRef: { kind: 'Mesh' }, default: { http: { hostSelection: [{ predicate: 'OmitPreviousHosts' }] } } }],
+  };
+  const key = { type: 'MeshRetry', mesh: 'default', name: 'a' };
+
+  function specIn(changelog: Changelog): unknown {
+    const [slot] = [...(changelog.logOf('MeshRetry')?.since(0) ?? [])];
+    const encoding = slot?.entry?.in('native');
+    if (encoding === undefined || 'withheld' in encoding) throw new Error('no encoding');
+    const [resource] = decodeDeltaResponse(encoding.bytes).resources;
+    return decodeKumaResource(typeOf('MeshRetry'), resource?.resource ?? new Uint8Array()).spec;
+  }
+
+  it('goes out with them, and stands still when they are stored', async () => {
+    const store = new TinyStore();
+    await store.write({ op: 'put', key, labels: {}, spec });
+    const changelog = start(sourceOf(store));
+    await changelog.caughtUp();
+    const complete = completeSpec('MeshRetry', spec);
+    expect(complete).not.toEqual(spec);
+    expect(specIn(changelog)).toEqual(complete);
+    const position = changelog.logOf('MeshRetry')?.position;
+    await store.write({ op: 'put', key, labels: {}, spec: complete });
+    await changelog.caughtUp();
+    expect(changelog.logOf('MeshRetry')?.position).toBe(position);
   });
 });

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { EncodedEntry, type Entry } from './entry.ts';
@@ -227,7 +228,8 @@ export class Changelog {
     const { audience } = audienceOf(this.rules, row);
     if (audience.to === 'nobody') return null;
     try {
-      const mapped = this.rules.map(row, info);
+      // Rows that were not written by a REST API of this version may lack defaults, which peers take for granted.
+      const mapped = this.rules.map({ ...row, spec: completeSpec(info.name, row.spec) }, info);
       const plainName = info.kds.skipHash ? mapped.name : row.name;
       const wireName = `${mapped.name}.${mapped.mesh}`;
       // A Mesh that was made anew took along what it owned, and must do so over there (engine 7).

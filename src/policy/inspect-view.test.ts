@@ -150,7 +150,7 @@ describe('the paths below a dataplane', () => {
             {
               kri: SLOW,
               matches: [{ path: { value: '/slow', type: 'PathPrefix' } }],
-              conf: { backendRefs: [{ kind: 'MeshService', name: 'slow' }] },
+              conf: { backendRefs: [{ kind: 'MeshService', name: 'slow', weight: 1 }] },
             },
           ],
           origins: [{ kri: SLOW }],

@@ -3,6 +3,7 @@
 import { kriOf } from '../resource/kri.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import type { PolicyRole } from '../resource/policy-role.ts';
+import { completeSpec } from '../resource/schema/complete-spec.ts';
 import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
 import { withoutNulls } from './merge-conf.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
@@ -59,9 +60,10 @@ export function placeOf(resource: { labels: Labels }): Place {
   return { zone: resource.labels[label.zone] ?? '', namespace: resource.labels[label.namespace] ?? '' };
 }
 
-/** Reads a policy; wrong shapes read as empty ones (decisions D7). */
+/** Reads a policy, with the defaults of its schema; wrong shapes read as empty ones (decisions D7). */
 export function parsePolicy(resource: Resource, serial: number): Policy {
-  const { spec, labels } = resource;
+  const { labels } = resource;
+  const spec = completeSpec(resource.type, resource.spec);
   const role = labels[label.policyRole] ?? '';
   const to: ToItem[] = [];
   const rules: RuleItem[] = [];

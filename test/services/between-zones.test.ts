@@ -103,7 +103,7 @@ describe('a copy in another zone', () => {
     await fleet.put('east', 'MeshService', 'cart', { ...cart, ports: [{ port: 81 }] }, { 'kuma.io/origin': 'zone', team: 'a' });
     await fleet.rest();
     const after = fleet.row('west', 'MeshService', 'cart');
-    expect(after?.spec['ports']).toEqual([{ port: 81 }]);
+    expect(after?.spec['ports']).toEqual([{ port: 81, appProtocol: 'tcp' }]);
     expect(after?.status).toEqual(before?.status);
     expect(fleet.row('global', 'MeshService', 'cart')?.status).toMatchObject({ tls: { status: 'NotReady' } });
   });

@@ -1,5 +1,5 @@
 // For tests: random specs that a type's schema gives the structure of, with wrong, missing and unknown parts among them.
-import fc from 'fast-check';
+import { fc } from '../../../test/support/property.ts';
 import type { Json, JsonObject } from '../types.ts';
 import { specDefinitions } from './schemas.ts';
 import { shapeOf, type Shape } from './spec-shape.ts';

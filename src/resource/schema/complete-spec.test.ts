@@ -1,7 +1,8 @@
 // Defaults and durations of specs: which there are, where they are filled in, and that a completed spec stays as it is.
-import fc from 'fast-check';
+import { fc } from '../../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { initialPolicies } from '../default-resources.ts';
 import type { JsonObject } from '../types.ts';
 import { completeSpec } from './complete-spec.ts';
 import { specDefinitions } from './schemas.ts';
@@ -80,6 +81,10 @@ describe('completeSpec', () => {
       }
     },
   );
+});
+
+it('finds nothing to complete in the policies that every mesh begins with', () => {
+  for (const { type, spec } of initialPolicies('default', {})) expect(completeSpec(type, spec)).toBe(spec);
 });
 
 function keysIn(value: unknown): string[] {

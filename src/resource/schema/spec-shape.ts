@@ -7,6 +7,7 @@ export type Field = {
   readonly shape: Shape;
   /** What is stored where the field is absent and the object above it exists; undefined where nothing is. */
   readonly default: Json | undefined;
+  readonly isRequired: boolean;
 };
 
 export type ObjectShape = {
@@ -59,7 +60,12 @@ function readObject(schema: z.ZodObject): ObjectShape {
   const members = Object.entries(shape);
   return {
     is: 'object',
-    fields: new Map(members.map(([key, member]) => [key, { shape: shapeOf(member), default: defaultOf(member) }])),
+    fields: new Map(
+      members.map(([key, member]) => [
+        key,
+        { shape: shapeOf(member), default: defaultOf(member), isRequired: !member.safeParse(undefined).success },
+      ]),
+    ),
     isOpen: schema.def.catchall !== undefined,
     schema,
   };
