@@ -68,6 +68,6 @@ function decimal(value: bigint, places: number): string {
   const scale = 10n ** BigInt(places);
   const fraction = String(value % scale)
     .padStart(places, '0')
-    .replace(/0+$/, '');
+    .replace(/(?<!0)0+$/, '');
   return `${String(value / scale)}${fraction === '' ? '' : `.${fraction}`}`;
 }

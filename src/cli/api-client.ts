@@ -49,7 +49,7 @@ export class ApiClient {
 
   constructor(endpoint: string | Endpoint) {
     const { address, ...rest } = typeof endpoint === 'string' ? { address: endpoint } : endpoint;
-    this.#endpoint = { address: address.replace(/\/+$/, ''), ...rest };
+    this.#endpoint = { address: address.replace(/(?<!\/)\/+$/, ''), ...rest };
   }
 
   get address(): string {

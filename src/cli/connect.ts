@@ -97,7 +97,7 @@ export async function endpointOf({ address, token, skipVerify, ...files }: Contr
   if (fromFile !== undefined && !/^[\x21-\x7e]+$/.test(fromFile))
     throw new MeridianError('config', `${token === undefined ? '--token-file' : '--token'}: this is no token`);
   return {
-    address: address.replace(/\/+$/, ''),
+    address: address.replace(/(?<!\/)\/+$/, ''),
     token: fromFile,
     ca: await read('--ca-cert-file', files.caCertFile),
     clientCert: await read('--client-cert-file', files.clientCertFile),

@@ -36,7 +36,12 @@ export function formatGoDuration(milliseconds: number): string {
   if (milliseconds === 0) return '0s';
   if (milliseconds < 1000) return `${String(milliseconds)}ms`;
   const { hours, minutes, seconds, rest } = partsOf(milliseconds);
-  const fraction = rest === 0 ? '' : `.${String(rest).padStart(3, '0').replace(/0+$/, '')}`;
+  const fraction =
+    rest === 0
+      ? ''
+      : `.${String(rest)
+          .padStart(3, '0')
+          .replace(/(?<!0)0+$/, '')}`;
   const start = hours > 0 ? `${String(hours)}h${String(minutes)}m` : minutes > 0 ? `${String(minutes)}m` : '';
   return `${start}${String(seconds)}${fraction}s`;
 }
@@ -52,7 +57,7 @@ function partsOf(milliseconds: number): { hours: number; minutes: number; second
 
 function sumOf(text: string): number {
   let sum = 0;
-  for (const [, amount, unit] of text.matchAll(/([0-9]+(?:\.[0-9]*)?)(h|ms|m|s|us|µs|ns)/g))
+  for (const [, amount, unit] of text.matchAll(/([0-9]+(?:\.[0-9]*)?)(h|ms|m|s|us|µs|ns)/gy))
     sum += Number(amount) * (UNITS[unit ?? ''] ?? Number.NaN);
   return Number(sum.toFixed(6));
 }

@@ -1,22 +1,70 @@
 // The part of Go's text/template that hostnames and SPIFFE IDs may use: `{{ .Field }}` and `{{ label "key" }}` (policies 9.5). Pure.
+// Invariant: the work is linear in the length of the template, and both the template and the text have a maximum length.
 import type { Labels } from './types.ts';
 
-const ACTION = /(?:\{\{-|\{\{)\s*([^{}]*?)\s*(?:-\}\}|\}\})/g;
+/** Characters of a template. A peer may send a longer one: it is stored, and gives no text. */
+export const MAX_TEMPLATE = 2_048;
+/** Characters of the text: more than a hostname or a SPIFFE ID may have. */
+const MAX_TEXT = 4_096;
+
 const LABEL = /^label\s+(?:"([^"]+)"|`([^`]+)`)$/;
 
 /** What the actions of a template are looked up in; fields without their dot. */
 export type TemplateValues = { readonly fields: Readonly<Record<string, string>>; readonly labels: Labels };
 
-/** The text, or why there is none: a label that is not carried, or an action that is not known. */
+/** The text, or why there is none: a label that is not carried, an action that is not known, or a limit. */
 export function renderTemplate(template: string, values: TemplateValues): { readonly text: string } | { readonly error: string } {
+  if (template.length > MAX_TEMPLATE) return { error: `the template is longer than ${MAX_TEMPLATE} characters` };
   let error: string | null = null;
-  const text = template.replace(ACTION, (_, action: string) => {
-    const value = valueOf(action, values);
-    if (typeof value === 'string') return value;
+  let length = 0;
+  const text = replaceActions(template, (action) => {
+    const value = length > MAX_TEXT ? { error: `the text is longer than ${MAX_TEXT} characters` } : valueOf(action, values);
+    if (typeof value === 'string') {
+      length += value.length;
+      return length > MAX_TEXT ? '' : value;
+    }
     error ??= value.error;
     return '';
   });
+  if (error === null && length > MAX_TEXT) return { error: `the text is longer than ${MAX_TEXT} characters` };
   return error === null ? { text } : { error };
+}
+
+/**
+ * The template with what `valueOf` gives in place of each action. An action stands between `{{` and `}}`, has no brace in it, and is
+ * passed without the trim markers and the white space around it.
+ */
+export function replaceActions(template: string, valueOf: (action: string) => string): string {
+  let text = '';
+  let taken = 0;
+  for (let open = template.indexOf('{{'); open !== -1;) {
+    const brace = nextBrace(template, open + 2);
+    if (brace !== -1 && template.startsWith('}}', brace)) {
+      text += template.slice(taken, open) + valueOf(withoutMarkers(template.slice(open + 2, brace)));
+      taken = brace + 2;
+      open = template.indexOf('{{', taken);
+    } else {
+      // `{{{` opens at its second brace; else nothing before the next brace can.
+      open = brace === -1 ? -1 : template.indexOf('{{', Math.max(open + 1, brace - 1));
+    }
+  }
+  return text + template.slice(taken);
+}
+
+/** The place of the first `{` or `}` from a place on, -1 where there is none. */
+function nextBrace(template: string, from: number): number {
+  for (let at = from; at < template.length; at += 1) {
+    const character = template[at];
+    if (character === '{' || character === '}') return at;
+  }
+  return -1;
+}
+
+/** `{{- .Name -}}` trims the text around it, where a hostname has no white space. */
+function withoutMarkers(inside: string): string {
+  const start = inside.startsWith('-') ? 1 : 0;
+  const end = inside.length > start && inside.endsWith('-') ? inside.length - 1 : inside.length;
+  return inside.slice(start, end).trim();
 }
 
 function valueOf(action: string, { fields, labels }: TemplateValues): string | { error: string } {

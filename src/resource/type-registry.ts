@@ -226,6 +226,6 @@ function pluralOf(singular: string): string {
 function words(name: string): string {
   return name
     .replace(/([a-z])([A-Z])/g, '$1 $2')
-    .replace(/([A-Z]+)([A-Z][a-z])/g, '$1 $2')
+    .replace(/(?<![A-Z])([A-Z]+)([A-Z][a-z])/g, '$1 $2')
     .replace('Open Telemetry', 'OpenTelemetry');
 }

@@ -75,7 +75,7 @@ async function add(positional: string | undefined, options: AddOptions): Promise
   const name = nameOf(positional, options.name);
   const added: ControlPlane = {
     name,
-    address: options.address.replace(/\/+$/, ''),
+    address: options.address.replace(/(?<!\/)\/+$/, ''),
     ...absoluteFiles(credentialsOf(options)),
   };
   const contexts = addControlPlane(await readContexts(), added, { overwrite: options.overwrite === true });

@@ -1,12 +1,11 @@
 // HostnameGenerator (policies 2.9, 9.5): hostnames for services, from a template in the syntax of Go's text/template.
 import { z } from 'zod';
+import { MAX_TEMPLATE, replaceActions } from '../go-template.ts';
 import { labelSelector } from './label-selector.ts';
 import { anything, isDnsName, must, text } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';
 
 const KINDS = ['meshService', 'meshExternalService', 'meshMultiZoneService'];
-const MAX_TEMPLATE = 2_048;
-const ACTION = /\{\{-?\s*([^{}]*?)\s*-?\}\}/g;
 const KNOWN_ACTION = /^(\.(Name|DisplayName|Namespace|Mesh|Zone)|label\s+("[^"]+"|`[^`]+`))$/;
 
 const templateSentence = must(
@@ -37,7 +36,7 @@ export type HostnameGeneratorSpec = z.infer<typeof hostnameGeneratorSpec>;
 function rendersToName(template: string): boolean {
   if (template.length > MAX_TEMPLATE) return false;
   let isKnown = true;
-  const name = template.replace(ACTION, (_, action: string) => {
+  const name = replaceActions(template, (action) => {
     isKnown &&= KNOWN_ACTION.test(action);
     return 'x';
   });

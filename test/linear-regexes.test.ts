@@ -1,0 +1,164 @@
+// Every regular expression of the product takes time that grows with the length of a hostile text, not with its square or worse.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { fc } from './support/property.ts';
+import ts from 'typescript';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const SRC = join(import.meta.dirname, '../src');
+/** Characters of a hostile text. At this length a quadratic search takes some hundred milliseconds, a linear one less than one. */
+const LENGTH = 20_000;
+const MAX_CPU_MS = 60;
+/** Beginnings, and repeated parts, of the hostile texts for one expression. */
+const MAX_HEADS = 6;
+const MAX_PUMPS = 40;
+/** A search that has not ended by then never does: the worker is stopped. */
+const GIVE_UP_MS = 20_000;
+
+type Found = { readonly place: string; readonly source: string; readonly flags: string };
+
+/** Regular expressions written as literals, and those built of texts that are known: constants of the same file. */
+function regexesOf(file: string): Found[] {
+  const place = relative(SRC, file);
+  const tree = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
+  const constants = new Map<string, ts.Expression>();
+  const found: Found[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && node.initializer !== undefined)
+      constants.set(node.name.text, node.initializer);
+    if (ts.isRegularExpressionLiteral(node)) {
+      const end = node.text.lastIndexOf('/');
+      found.push({ place, source: node.text.slice(1, end), flags: node.text.slice(end + 1) });
+    }
+    if (ts.isNewExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === 'RegExp') {
+      const [source, flags] = node.arguments ?? [];
+      found.push({
+        place,
+        source: textOf(source, constants, place),
+        flags: flags === undefined ? '' : textOf(flags, constants, place),
+      });
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(tree);
+  return found;
+}
+
+/** The value of a text that is made of constants. */
+function textOf(node: ts.Expression | undefined, constants: ReadonlyMap<string, ts.Expression>, place: string): string {
+  if (node !== undefined && ts.isStringLiteralLike(node)) return node.text;
+  if (node !== undefined && ts.isIdentifier(node)) return textOf(constants.get(node.text), constants, place);
+  if (node !== undefined && ts.isTemplateExpression(node))
+    return node.templateSpans.reduce(
+      (text, span) => text + textOf(span.expression, constants, place) + span.literal.text,
+      node.head.text,
+    );
+  throw new Error(`${place}: a RegExp must be built of constants of its own file, so that its cost is known`);
+}
+
+/** Texts that nearly match: parts of a match, repeated, and an end that fits nothing. */
+function hostileTexts({ source, flags }: Found): string[] {
+  const characters = new Set(`a1 .-{/"\n${source.replaceAll(/\\./g, '').replaceAll(/[()[\]^$*+?|]/g, '')}`.split(''));
+  const samples = matchesOf(source, flags);
+  const pumps = new Set(characters);
+  const literal = source.replaceAll('\\', '').replaceAll(/^\^|^\(\?:/g, '');
+  const heads = new Set(['', literal.slice(0, 1), literal.slice(0, 2)]);
+  for (const sample of samples)
+    for (let at = 0; at < Math.min(sample.length, 12); at += 1) {
+      heads.add(sample.slice(0, at));
+      for (const size of [1, 2, 3]) if (at + size <= sample.length) pumps.add(sample.slice(at, at + size));
+    }
+  return [...heads]
+    .slice(0, MAX_HEADS)
+    .flatMap((head) =>
+      [...pumps].slice(0, MAX_PUMPS).map((pump) => `${head}${pump.repeat(Math.ceil(LENGTH / pump.length))}\u0001`),
+    );
+}
+
+/** Texts that match; none where the expression has what the generator does not know. */
+function matchesOf(source: string, flags: string): string[] {
+  try {
+    // A lazy quantifier matches the same texts.
+    const regex = new RegExp(source.replaceAll(/(?<!\\)([*+}])\?/g, '$1'), flags.replace(/[gy]/g, ''));
+    return fc.sample(fc.stringMatching(regex, { size: 'small' }), { numRuns: 5, seed: 1 });
+  } catch {
+    return [];
+  }
+}
+
+class Attacker {
+  #worker = this.#start();
+
+  #start(): Worker {
+    return new Worker(new URL('./support/regex-worker.ts', import.meta.url));
+  }
+
+  /** CPU time in milliseconds; infinite where the search does not end. */
+  async cpuOf({ source, flags }: Found, text: string): Promise<number> {
+    return await new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        void this.#worker.terminate();
+        this.#worker = this.#start();
+        resolve(Infinity);
+      }, GIVE_UP_MS);
+      this.#worker.once('error', reject);
+      this.#worker.once('message', (ms: number) => {
+        clearTimeout(timer);
+        this.#worker.off('error', reject);
+        resolve(ms);
+      });
+      this.#worker.postMessage({ source, flags, text });
+    });
+  }
+
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}
+
+const attacker = new Attacker();
+afterAll(() => attacker.end());
+
+/** The worst of the attacks; one that is slow once may have met a pause of the engine, and is run again. */
+async function worstOf(found: Found): Promise<{ readonly ms: number; readonly text: string }> {
+  for (const text of hostileTexts(found)) {
+    let ms = await attacker.cpuOf(found, text);
+    for (let again = 0; again < 3 && ms > MAX_CPU_MS && ms !== Infinity; again += 1)
+      ms = Math.min(ms, await attacker.cpuOf(found, text));
+    if (ms > MAX_CPU_MS) return { ms, text };
+  }
+  return { ms: 0, text: '' };
+}
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !file.includes('generated'))
+  .map((file) => join(SRC, file));
+const all = new Map(files.flatMap(regexesOf).map((found) => [`${found.place} /${found.source}/${found.flags}`, found]));
+
+describe('a regular expression', () => {
+  it('is found by the search for them', () => {
+    expect(all.size).toBeGreaterThan(80);
+  });
+
+  it.each<[string, string]>([
+    ['cubic', String.raw`\{\{\s*([^{}]*?)\s*\}\}`],
+    ['quadratic', String.raw`\s+$`],
+    ['exponential', String.raw`^(a+)+$`],
+  ])(
+    'that is %s is found out',
+    async (_, source) => {
+      expect((await worstOf({ place: '', source, flags: '' })).ms).toBeGreaterThan(MAX_CPU_MS);
+    },
+    60_000,
+  );
+
+  it.each([...all])(
+    'takes linear time: %s',
+    async (_, found) => {
+      const { ms, text } = await worstOf(found);
+      expect(ms, `on ${JSON.stringify(text.slice(0, 40))}…`).toBe(0);
+    },
+    120_000,
+  );
+});

@@ -1,0 +1,13 @@
+// Runs one regular expression on one text at a time and answers with the CPU time that it took, which other work on the machine
+// does not change.
+import { parentPort } from 'node:worker_threads';
+
+type Attack = { readonly source: string; readonly flags: string; readonly text: string };
+
+parentPort?.on('message', ({ source, flags, text }: Attack) => {
+  const regex = new RegExp(source, flags.replace('g', ''));
+  const before = process.threadCpuUsage();
+  regex.test(text);
+  const { user, system } = process.threadCpuUsage(before);
+  parentPort?.postMessage((user + system) / 1_000);
+});
