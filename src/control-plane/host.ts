@@ -82,7 +82,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     const component: Host['component'] = (name, task) => void running.push(supervise(name, task, signal, log));
     const insights = new ZoneInsightWriter({
       store,
-      keeper: { mode: side.mode, instanceId, version: productVersion },
+      keeper: { mode: side.mode, instanceId },
       ...(side.mode === 'zone' && { zone: side.zone }),
       log,
       clock: systemClock,

@@ -1,7 +1,8 @@
 // Capabilities by name, never by version (kds-wire 5.6, decisions D26, D32).
+import { HASH_SUFFIX } from '../resource/kds-subscription.ts';
 
 export const feature = {
-  hashSuffix: 'hash-suffix',
+  hashSuffix: HASH_SUFFIX,
   zonePingHealth: 'zone-ping-health',
   zoneToken: 'zone-token',
   hostnameGeneratorMultiZone: 'hg-mz-selector',

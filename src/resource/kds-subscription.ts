@@ -2,6 +2,9 @@
 // zero values are left out and uint64 are strings. Pure.
 import type { Json, JsonObject } from './types.ts';
 
+/** The capability of hashed names: every Kuma of the 2.x and 3.x lines that has the types of Meridian has it. */
+export const HASH_SUFFIX = 'hash-suffix';
+
 export type SubscriptionPeer = {
   readonly version: {
     readonly version?: string;
@@ -12,14 +15,14 @@ export type SubscriptionPeer = {
   /** The peer's configuration as JSON, `''` if it sent none. */
   readonly config: string;
   readonly instanceId: string;
+  /** Capabilities by name. */
+  readonly features: readonly string[];
 };
 
 /** Who keeps the record: the global one of every zone, a zone one of its own stream to the global. */
 export type SubscriptionKeeper = {
   readonly mode: 'global' | 'zone';
   readonly instanceId: string;
-  /** Version of this control plane, for `kumaCpGlobalCompatible`. */
-  readonly version: string;
 };
 
 export type ResponseCounts = { readonly sent: number; readonly acknowledged: number; readonly rejected: number };
@@ -58,20 +61,16 @@ export function renderSubscription(one: Subscription): JsonObject {
     connectTime: one.connectTime.toISOString(),
     disconnectTime: one.disconnectTime?.toISOString() ?? '',
     status: renderStatus(one),
-    ...(peer !== null && { version: renderVersion(peer, keeper) }),
+    ...(peer !== null && { version: renderVersion(peer) }),
     generation: one.generation,
     config: peer?.config ?? '',
     authTokenProvided: one.authTokenProvided,
   });
 }
 
-/**
- * Whether a zone of one version works with a global of another: same major and minor within two; what cannot be read, and
- * previews, pass (kds-wire 4).
- */
-export function areCompatible(one: string, other: string): boolean {
-  const [a, b] = [parseVersion(one), parseVersion(other)];
-  return a === null || b === null || (a.major === b.major && Math.abs(a.minor - b.minor) <= 2);
+/** Whether a peer works with this control plane: it says so by what it can do, whatever its version is. */
+export function isCompatible({ features }: Pick<SubscriptionPeer, 'features'>): boolean {
+  return features.includes(HASH_SUFFIX);
 }
 
 /** True for the JSON of a subscription that has a connectTime and no disconnectTime (rest-api 3). */
@@ -115,16 +114,9 @@ function renderCounts({ sent, acknowledged, rejected }: ResponseCounts): JsonObj
   };
 }
 
-function renderVersion({ version }: SubscriptionPeer, keeper: SubscriptionKeeper): JsonObject {
-  const { version: text = '', gitTag = '', gitCommit = '', buildDate = '' } = version;
-  const kumaCpGlobalCompatible = areCompatible(text, keeper.version);
-  return { kumaCp: withoutZeros({ version: text, gitTag, gitCommit, buildDate, kumaCpGlobalCompatible }) };
-}
-
-function parseVersion(text: string): { major: number; minor: number } | null {
-  const match = /^v?(\d+)\.(\d+)\./.exec(text);
-  if (match === null || text.includes('preview')) return null;
-  return { major: Number(match[1]), minor: Number(match[2]) };
+function renderVersion(peer: SubscriptionPeer): JsonObject {
+  const { version = '', gitTag = '', gitCommit = '', buildDate = '' } = peer.version;
+  return { kumaCp: withoutZeros({ version, gitTag, gitCommit, buildDate, kumaCpGlobalCompatible: isCompatible(peer) }) };
 }
 
 function withoutZeros(fields: JsonObject): JsonObject {

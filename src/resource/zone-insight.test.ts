@@ -1,7 +1,7 @@
 import { fc } from '../../test/support/property.ts';
 import { renderProblems } from './sync-problem.ts';
 import { describe, expect, it } from 'vitest';
-import { areCompatible, subscriptionsOf } from './kds-subscription.ts';
+import { isCompatible, subscriptionsOf } from './kds-subscription.ts';
 import {
   closeInsight,
   dropStored,
@@ -15,7 +15,7 @@ import {
 } from './zone-insight.ts';
 import type { JsonObject } from './types.ts';
 
-const global = { mode: 'global', instanceId: 'global-1', version: '2.14.1' } as const;
+const global = { mode: 'global', instanceId: 'global-1' } as const;
 const at = (second: number): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
 const opened = (streamId: string, stream: 'globalToZone' | 'zoneToGlobal' | 'stats' = 'globalToZone'): InsightEvent => ({
   kind: 'opened',
@@ -33,8 +33,10 @@ const node: InsightEvent = {
     version: { version: '2.13.0', gitTag: 'v2.13.0' },
     config: '{"store":{"type":"postgres"}}',
     instanceId: 'east-cp',
+    features: ['zone-token', 'hash-suffix'],
   },
 };
+const nodeOf = (version: string) => ({ version: { version }, config: '', instanceId: 'east-cp' });
 const counted = (kind: 'sent' | 'acknowledged' | 'rejected', type: string, streamId = 's1'): InsightEvent => {
   const of = { peer: 'east', streamId, type };
   if (kind === 'sent') return { kind, ...of };
@@ -89,7 +91,7 @@ describe('the insight of a zone', () => {
   it('on a global makes no subscription of a zoneToGlobal stream, on a zone of nothing else', () => {
     const events = [opened('s1'), opened('s2', 'zoneToGlobal'), { ...node, streamId: 's2' } as InsightEvent];
     expect(subscriptionsOf(mergeInsight({}, fold(events), 10, at(9))).map((row) => row['id'])).toEqual(['s1']);
-    const zone = mergeInsight({}, fold(events, { mode: 'zone', instanceId: 'zone-cp', version: '2.14.0' }), 10, at(9));
+    const zone = mergeInsight({}, fold(events, { mode: 'zone', instanceId: 'zone-cp' }), 10, at(9));
     expect(zone['kdsStreams']).toBeUndefined();
     expect(subscriptionsOf(zone)).toMatchObject([{ id: 's2', zoneInstanceId: 'zone-cp', globalInstanceId: 'east-cp' }]);
   });
@@ -197,16 +199,21 @@ describe('the insight of a zone', () => {
   });
 });
 
-describe('areCompatible', () => {
+describe('isCompatible', () => {
   it.each([
-    ['2.14.1', '2.12.0', true],
-    ['2.14.1', '2.11.9', false],
-    ['3.0.0', '2.14.0', false],
-    ['0.0.0-preview.vabc', '2.14.0', true],
-    ['', '2.14.0', true],
-  ])('%s with %s: %s', (one, other, expected) => {
-    expect(areCompatible(one, other)).toBe(expected);
-    expect(areCompatible(other, one)).toBe(expected);
+    [['zone-token', 'hash-suffix', 'hg-mz-selector', 'producer-policy-flow', 'optional-top-level-target-ref'], true],
+    [['zone-token', 'hash-suffix', 'hg-mz-selector', 'producer-policy-flow'], true],
+    [['hash-suffix', 'meridian-v1'], true],
+    [['zone-token'], false],
+    [[], false],
+  ])('a peer with %j: %s', (features, expected) => {
+    expect(isCompatible({ features })).toBe(expected);
+  });
+
+  it.each(['2.6.0', '2.14.1', '3.0.0', '3.9.2', '1.0.0-preview', 'unknown', ''])('whatever its version is: %j', (version) => {
+    const events = [opened('s1'), { ...node, node: { ...nodeOf(version), features: ['hash-suffix'] } }];
+    const [subscription] = subscriptionsOf(mergeInsight({}, fold(events), 10, at(9)));
+    expect(subscription).toMatchObject({ version: { kumaCp: { kumaCpGlobalCompatible: true } } });
   });
 });
 

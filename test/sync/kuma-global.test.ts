@@ -57,7 +57,7 @@ describe('a zone at a global that is not ours', () => {
   }
 
   async function connectTo(onStream: NonNullable<GlobalManners['onStream']>): Promise<void> {
-    const keeper = { mode: 'zone', instanceId: 'zone-1', version: '0' } as const;
+    const keeper = { mode: 'zone', instanceId: 'zone-1' } as const;
     const log = createLogger('silent');
     const insights = new ZoneInsightWriter({ store, keeper, zone: 'east', log, clock: systemClock });
     const observe = (event: SyncEvent): void => {

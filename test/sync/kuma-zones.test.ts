@@ -75,7 +75,7 @@ describe('a zone', () => {
     /** Keeps ZoneInsights as a global does; what the row of the zone says of its sync. */
     function keepInsights(zone: string): () => Promise<unknown> {
       const { store, observers } = server;
-      const keeper = { mode: 'global', instanceId: 'global-1', version: '0' } as const;
+      const keeper = { mode: 'global', instanceId: 'global-1' } as const;
       const insights = new ZoneInsightWriter({ store, keeper, log: createLogger('silent'), clock: systemClock });
       observers.push((event) => insights.observe(event));
       cleanUps.push(() => observers.splice(0));
