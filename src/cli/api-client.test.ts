@@ -39,6 +39,16 @@ describe('a list', () => {
     expect(asked).toEqual(['0+1000', '999+1000', '1998+1000']);
   });
 
+  it('asks for a page when it is wanted', async () => {
+    asked.length = 0;
+    const wanted: number[] = [];
+    for await (const page of client.eachPage('/meshtimeouts')) {
+      expect(page.length).toBeGreaterThan(0);
+      wanted.push(asked.length);
+    }
+    expect(wanted).toEqual([1, 2, 3]);
+  });
+
   it.each([
     ['go', (all: typeof ROWS) => all.slice(40)],
     [

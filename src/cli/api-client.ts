@@ -95,6 +95,19 @@ export class ApiClient {
     }
   }
 
+  /** The pages of a list as they arrive. @throws MeridianError as `list` */
+  async *listPages(
+    info: TypeInfo,
+    mesh: string | undefined,
+    filter: Record<string, string> = {},
+  ): AsyncGenerator<readonly Item[]> {
+    try {
+      yield* this.eachPage(listPath(info, mesh), filter);
+    } catch (error) {
+      throw listFailure(error, info, mesh);
+    }
+  }
+
   async zoneOverviews(): Promise<Item[]> {
     return await this.pages('/zones/_overview');
   }
@@ -106,6 +119,12 @@ export class ApiClient {
    */
   async pages(path: string, filter: Record<string, string> = {}, keeps: (item: Item) => boolean = () => true): Promise<Item[]> {
     const items = new Map<string, Item>();
+    for await (const page of this.eachPage(path, filter)) for (const item of page) if (keeps(item)) items.set(idOf(item), item);
+    return [...items.values()];
+  }
+
+  /** The pages of `pages`, each as it arrives; the next is asked for when it is wanted. An item may come twice. */
+  async *eachPage(path: string, filter: Record<string, string> = {}): AsyncGenerator<readonly Item[]> {
     let before: ReadonlySet<string> | null = null;
     for (let offset = 0; ;) {
       const query = new URLSearchParams({ ...filter, size: String(PAGE), offset: String(offset) });
@@ -116,8 +135,8 @@ export class ApiClient {
         offset = Math.max(0, offset - STEP_BACK);
         continue;
       }
-      for (const item of page.items) if (keeps(item)) items.set(idOf(item), item);
-      if (page.next === null || page.items.length === 0) return [...items.values()];
+      yield page.items;
+      if (page.next === null || page.items.length === 0) return;
       const overlaps = page.items.length > 1;
       before = overlaps ? new Set(ids) : null;
       offset += page.items.length - Number(overlaps);

@@ -1,40 +1,12 @@
 // Answers for people (tables, 80 columns where they can) and for programs (JSON, YAML).
-import Table from 'cli-table3';
 import { stringify } from 'yaml';
+import { TableLayout } from './table-layout.ts';
 
 export type Format = 'table' | 'wide' | 'json' | 'yaml';
 
-const BORDERLESS = {
-  top: '',
-  'top-mid': '',
-  'top-left': '',
-  'top-right': '',
-  bottom: '',
-  'bottom-mid': '',
-  'bottom-left': '',
-  'bottom-right': '',
-  left: '',
-  'left-mid': '',
-  mid: '',
-  'mid-mid': '',
-  right: '',
-  'right-mid': '',
-  middle: '   ',
-};
-
 /** A table without borders, three spaces between columns, as kubectl and kumactl print. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const drawn = new Table({
-    head: [...head],
-    chars: BORDERLESS,
-    style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
-  });
-  for (const row of rows) drawn.push([...row]);
-  return drawn
-    .toString()
-    .split('\n')
-    .map((line) => line.trimEnd())
-    .join('\n');
+  return new TableLayout(head).lines([head, ...rows]).join('\n');
 }
 
 export function serialize(value: unknown, format: 'json' | 'yaml'): string {

@@ -7,6 +7,7 @@ import { columnsOf } from './columns.ts';
 import { lasting } from './lasting-watch.ts';
 import { isForPrograms } from './options.ts';
 import { note, print, serialize, type Format } from './output.ts';
+import { TableLayout } from './table-layout.ts';
 
 type Watched = {
   readonly mesh?: string | undefined;
@@ -84,20 +85,13 @@ function printerOfTable(info: TypeInfo, wide: boolean): (rows: readonly Row[]) =
     { head: 'EVENT', of: ({ event }: Row) => event },
     ...columnsOf(info, { wide }).map(({ head, of }) => ({ head, of: ({ item }: Row) => of(item) })),
   ];
-  const widths = columns.map(({ head }) => head.length);
-  widths[0] = 'deleted'.length;
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
-      .join('   ')
-      .trimEnd();
+  const layout = new TableLayout(columns.map(({ head }) => (head === 'EVENT' ? 'deleted' : head)));
   let isFirst = true;
   return (rows) => {
     const cells = rows.map((row) => columns.map(({ of }) => of(row)));
-    for (const row of cells) for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
-    if (isFirst) print(line(columns.map(({ head }) => head)));
+    const lines = layout.lines(isFirst ? [columns.map(({ head }) => head), ...cells] : cells);
     if (isFirst && rows.length === 0) note(`no ${info.plural.toLowerCase()} yet; waiting for changes`);
-    for (const row of cells) print(line(row));
+    for (const line of lines) print(line);
     isFirst = false;
   };
 }

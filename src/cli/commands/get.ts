@@ -7,8 +7,9 @@ import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
 import { UsageError } from '../exit-codes.ts';
 import { findOne, requireType, typeNames } from '../find.ts';
 import { SELECTOR_HELP } from '../label-requirements.ts';
+import { itemTable } from '../item-table.ts';
 import { addMeshOption, addOutputOption, collect, isForPrograms, type MeshOptions, type OutputOptions } from '../options.ts';
-import { note, print, serialize, table } from '../output.ts';
+import { note, print, serialize } from '../output.ts';
 import { resourceForms } from '../resource-form.ts';
 import { selectionOf } from '../selector.ts';
 import { watchResources } from '../watch-resources.ts';
@@ -74,18 +75,23 @@ async function get(typeName: string, name: string | undefined, options: Options)
     const item = await findOne(client, info, mesh, name, { command: `get ${info.name}`, filter });
     if (watch) await watchResources(client, info, { mesh: item.mesh, name: item.name, filter: {}, matches: null }, output);
     else if (isForPrograms(output)) await printForm(client, info, [item], { format, output });
-    else print(tableOf(info, [item], output === 'wide'));
+    else await printTable(info, [[item]], { wide: output === 'wide' });
     return;
   }
   if (watch) {
     await watchResources(client, info, { mesh: inMesh, filter, matches }, output);
     return;
   }
-  const items = await client.list(info, inMesh, filter, ({ labels = {} }) => matches?.(labels) ?? true);
-  if (isForPrograms(output) && format !== 'universal') await printForm(client, info, items, { format, output });
-  else if (isForPrograms(output)) print(serialize({ total: items.length, items }, output));
-  else if (items.length === 0) note(nothingFound(info, inMesh, matches !== null || Object.keys(filter).length > 0));
-  else print(tableOf(info, items, output === 'wide'));
+  const keeps = ({ labels = {} }: Item): boolean => matches?.(labels) ?? true;
+  if (!isForPrograms(output)) {
+    const isNarrowed = matches !== null || Object.keys(filter).length > 0;
+    const pages = chosen(client.listPages(info, inMesh, filter), keeps);
+    await printTable(info, pages, { wide: output === 'wide', nothing: nothingFound(info, inMesh, isNarrowed) });
+    return;
+  }
+  const items = await client.list(info, inMesh, filter, keeps);
+  if (format !== 'universal') await printForm(client, info, items, { format, output });
+  else print(serialize({ total: items.length, items }, output));
 }
 
 /** One after the other, as `apply` and kubectl take them. */
@@ -107,10 +113,20 @@ function nothingFound(info: TypeInfo, mesh: string | undefined, isChosen: boolea
   return `no ${info.plural.toLowerCase()}${isChosen ? ' with these labels' : ''}${where}`;
 }
 
-function tableOf(info: TypeInfo, items: readonly Item[], wide: boolean): string {
-  const columns = columnsOf(info, { wide });
-  return table(
-    columns.map(({ head }) => head),
-    items.map((item) => columns.map((column) => column.of(item))),
-  );
+async function* chosen(pages: AsyncIterable<readonly Item[]>, keeps: (item: Item) => boolean): AsyncGenerator<Item[]> {
+  for await (const page of pages) yield page.filter(keeps);
+}
+
+/** @param nothing is said where there is no row */
+async function printTable(
+  info: TypeInfo,
+  pages: AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>,
+  { wide, nothing = '' }: { readonly wide: boolean; readonly nothing?: string },
+): Promise<void> {
+  let isEmpty = true;
+  for await (const text of itemTable(columnsOf(info, { wide }), pages)) {
+    isEmpty = false;
+    print(text);
+  }
+  if (isEmpty) note(nothing);
 }

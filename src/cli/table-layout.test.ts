@@ -1,0 +1,53 @@
+import { expect, it } from 'vitest';
+import { TableLayout } from './table-layout.ts';
+
+it('keeps the columns of the first page for later ones, as far as their cells fit', () => {
+  const layout = new TableLayout(['NAME', 'AGE']);
+  expect(
+    layout.lines([
+      ['NAME', 'AGE'],
+      ['cart-long', '5m'],
+    ]),
+  ).toEqual(['NAME        AGE', 'cart-long   5m']);
+  expect(layout.lines([['a', '1h']])).toEqual(['a           1h']);
+  expect(
+    layout.lines([
+      ['cart-even-longer', '1h'],
+      ['a', ''],
+    ]),
+  ).toEqual(['cart-even-longer   1h', 'a']);
+});
+
+it('draws each line of a cell under the one before', () => {
+  expect(
+    new TableLayout(['A', 'B']).lines([
+      ['one\ntwo', 'x'],
+      ['y', '1\n2\n3'],
+    ]),
+  ).toEqual(['one   x', 'two', 'y     1', '      2', '      3']);
+});
+
+it('counts characters, not UTF-16 units', () => {
+  expect(
+    new TableLayout(['A', 'B']).lines([
+      ['😀', 'x'],
+      ['ab', 'y'],
+    ]),
+  ).toEqual(['😀    x', 'ab   y']);
+});
+
+it('reads each cell of a large table once', () => {
+  let reads = 0;
+  const rows = Array.from({ length: 50_000 }, (_, index) => {
+    const row = [`row-${String(index)}`, '5m'];
+    return new Proxy(row, {
+      get(target, key, receiver) {
+        if (key === '0') reads += 1;
+        return Reflect.get(target, key, receiver) as unknown;
+      },
+    });
+  });
+  const lines = new TableLayout(['NAME', 'AGE']).lines(rows);
+  expect(lines).toHaveLength(50_000);
+  expect(reads).toBe(50_000);
+});
