@@ -180,6 +180,13 @@ describe('inbound rules', () => {
     ]);
   });
 
+  it('have no match where the type has none', () => {
+    const conf = { connectionLimits: { maxConnections: 1 } };
+    const matches = [{ spiffeID: { type: 'Exact', value: 'spiffe://a/b' } }];
+    const found = rulesOf('MeshCircuitBreaker', [make('MeshCircuitBreaker', 'p', { rules: [{ matches, default: conf }] })]);
+    expect(found?.inboundRules[0]?.rules).toMatchObject([{ match: null, conf }]);
+  });
+
   it('take from[] as rules without match where rules is empty, and keep clients for those that tell them apart', () => {
     const from = [{ targetRef: { kind: 'Mesh' }, default: { action: 'Allow' } }];
     const timeouts = rulesOf('MeshTimeout', [

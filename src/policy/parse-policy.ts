@@ -50,6 +50,9 @@ export type FromItem = Item & { readonly targetRef: TargetRef };
 const ROLES: ReadonlySet<string> = new Set<PolicyRole>(['system', 'producer', 'consumer', 'workload-owner']);
 const ROUTE_TYPES: ReadonlySet<string> = new Set(['MeshHTTPRoute', 'MeshTCPRoute']);
 
+/** What these configure is shared by all clients: a match has no effect. */
+const WITHOUT_MATCHES: ReadonlySet<string> = new Set(['MeshCircuitBreaker', 'MeshTLS']);
+
 /** Kinds of targetRef that mean a route. */
 export function isRouteKind(kind: string): boolean {
   return ROUTE_TYPES.has(kind);
@@ -87,8 +90,14 @@ export function parsePolicy(resource: Resource, serial: number): Policy {
   };
   for (const [index, item] of itemsOf(spec['to']))
     to.push({ policy, index, targetRef: targetRefOf(item['targetRef']), conf: withoutNulls(toConf(resource.type, item)) });
+  const takesMatches = !WITHOUT_MATCHES.has(resource.type);
   for (const [index, item] of itemsOf(spec['rules']))
-    rules.push({ policy, index, matches: objectsOf(item['matches']), conf: withoutNulls(objectOf(item['default'])) });
+    rules.push({
+      policy,
+      index,
+      matches: takesMatches ? objectsOf(item['matches']) : [],
+      conf: withoutNulls(objectOf(item['default'])),
+    });
   for (const [index, item] of itemsOf(spec['from']))
     from.push({ policy, index, targetRef: targetRefOf(item['targetRef']), conf: withoutNulls(objectOf(item['default'])) });
   return policy;

@@ -8,6 +8,7 @@ export const MAX_TEMPLATE = 2_048;
 const MAX_TEXT = 4_096;
 
 const LABEL = /^label\s+(?:"([^"]+)"|`([^`]+)`)$/;
+const KNOWN_ACTION = /^(?:\.[A-Za-z]+|label\s+(?:"[^"]+"|`[^`]+`))$/;
 
 /** What the actions of a template are looked up in; fields without their dot. */
 export type TemplateValues = { readonly fields: Readonly<Record<string, string>>; readonly labels: Labels };
@@ -65,6 +66,17 @@ function withoutMarkers(inside: string): string {
   const start = inside.startsWith('-') ? 1 : 0;
   const end = inside.length > start && inside.endsWith('-') ? inside.length - 1 : inside.length;
   return inside.slice(start, end).trim();
+}
+
+/** Whether a text is a template whose actions are all of the known forms; their fields and labels are not looked up. */
+export function isTemplate(text: string): boolean {
+  if (text.length > MAX_TEMPLATE) return false;
+  let isKnown = true;
+  const rest = replaceActions(text, (action) => {
+    isKnown &&= KNOWN_ACTION.test(action);
+    return '';
+  });
+  return isKnown && !rest.includes('{{');
 }
 
 function valueOf(action: string, { fields, labels }: TemplateValues): string | { error: string } {

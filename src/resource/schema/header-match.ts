@@ -12,7 +12,8 @@ const MAX_ITEMS = 16;
 const WITHOUT_VALUE = new Set(['Present', 'Absent']);
 
 /** Header names are compared in any case, so a changed header may be written in any. */
-const headerName = () => pattern(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]{1,256}$/, 'a header name of 1 to 256 characters, without blanks');
+export const headerName = () =>
+  pattern(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]{1,256}$/, 'a header name of 1 to 256 characters, without blanks');
 
 const lowerCaseHeaderName = () =>
   pattern(/^[a-z0-9!#$%&'*+\-.^_`|~]{1,256}$/, 'a header name in lower case of 1 to 256 characters, without blanks');

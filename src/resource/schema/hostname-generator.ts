@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { MAX_TEMPLATE, replaceActions } from '../go-template.ts';
 import { labelSelector } from './label-selector.ts';
-import { anything, isDnsName, must, text } from './spec-fields.ts';
+import { isDnsName, json, must, text } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';
 
 const KINDS = ['meshService', 'meshExternalService', 'meshMultiZoneService'];
@@ -26,8 +26,8 @@ const selector = withRules(
 
 export const hostnameGeneratorSpec = z.object({
   selector,
-  template: z.string(templateSentence).refine(rendersToName, templateSentence).optional(),
-  extension: z.object({ type: text(), config: anything().optional() }).optional(),
+  template: z.string(templateSentence).refine(rendersToName, templateSentence),
+  extension: z.object({ type: text(), config: json().optional() }).optional(),
 });
 
 export type HostnameGeneratorSpec = z.infer<typeof hostnameGeneratorSpec>;

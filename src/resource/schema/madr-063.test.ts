@@ -165,24 +165,10 @@ describe('the examples of MADR 063', () => {
   it.each([
     [
       'MeshTimeout',
-      'MeshHTTPRoute',
-      '{ connectionTimeout: 1s, idleTimeout: 1s, http: { requestTimeout: 1s, streamIdleTimeout: 1s, maxStreamDuration: 1s, maxConnectionDuration: 1s, requestHeadersTimeout: 1s } }',
-      ['connectionTimeout', 'idleTimeout', 'http.maxStreamDuration', 'http.maxConnectionDuration', 'http.requestHeadersTimeout'],
-      'http.requestTimeout and http.streamIdleTimeout',
-    ],
-    [
-      'MeshTimeout',
       'MeshTCPRoute',
       '{ connectionTimeout: 1s, idleTimeout: 1s, http: { requestTimeout: 1s, streamIdleTimeout: 1s } }',
       ['connectionTimeout', 'http.requestTimeout', 'http.streamIdleTimeout'],
       'idleTimeout',
-    ],
-    [
-      'MeshRetry',
-      'MeshHTTPRoute',
-      '{ tcp: { maxConnectAttempt: 1 }, http: { numRetries: 1 }, grpc: { numRetries: 1 } }',
-      ['conf.tcp'],
-      'http and grpc',
     ],
     [
       'MeshRetry',
@@ -213,6 +199,23 @@ describe('the examples of MADR 063', () => {
         (field) => `spec.to[0].default.${field}: must not be set for a ${kind}: a route can have ${allowed}`,
       ),
       warnings: [],
+    });
+  });
+
+  it.each([
+    [
+      'MeshTimeout',
+      '{ connectionTimeout: 1s, idleTimeout: 1s, http: { requestTimeout: 1s, streamIdleTimeout: 1s, requestHeadersTimeout: 1s, maxStreamDuration: 1s, maxConnectionDuration: 1s } }',
+      ['connectionTimeout', 'idleTimeout', 'http.maxStreamDuration', 'http.maxConnectionDuration', 'http.requestHeadersTimeout'],
+      'http.requestTimeout and http.streamIdleTimeout',
+    ],
+    ['MeshRetry', '{ tcp: { maxConnectAttempt: 1 }, http: { numRetries: 1 } }', ['tcp'], 'http and grpc'],
+  ])('warns of what a MeshHTTPRoute cannot have in %s, which Kuma takes', (type, conf, ignored, allowed) => {
+    expect(findIn(type, `to: [{ targetRef: { kind: MeshHTTPRoute, name: r }, default: ${conf} }]`)).toEqual({
+      violations: [],
+      warnings: ignored.map(
+        (field) => `spec.to[0].default.${field}: has no effect for a MeshHTTPRoute: a route can have ${allowed}`,
+      ),
     });
   });
 

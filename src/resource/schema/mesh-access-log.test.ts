@@ -13,7 +13,7 @@ describe('MeshAccessLog', () => {
     inTo('{ backends: [] }'),
     backend('{ type: Tcp, tcp: { address: "127.0.0.1:5000", format: { type: Plain, plain: "%START_TIME%" } } }'),
     backend(
-      '{ type: File, file: { path: /dev/stdout, format: { type: Json, json: [{ key: a, value: "" }], omitEmptyValues: true } } }',
+      '{ type: File, file: { path: /dev/stdout, format: { type: Json, json: [{ key: a, value: b }], omitEmptyValues: true } } }',
     ),
     otel(`{ ${REF}, attributes: [{ key: mesh.name_1, value: "%KUMA_MESH%" }], body: { any: [1, { __x: null }] } }`),
     otel('{ backendRef: { kind: MeshOpenTelemetryBackend, name: a }, body: text }'),
@@ -27,18 +27,18 @@ describe('MeshAccessLog', () => {
     [backend('{}'), '[0].type: must be given: one of Tcp, File, OpenTelemetry'],
     [backend('{ type: Udp }'), '[0].type: must be one of Tcp, File, OpenTelemetry, not "Udp"'],
     [backend('{ type: Tcp }'), '[0].tcp: must be given with type Tcp'],
-    [backend('{ type: Tcp, tcp: {} }'), '[0].tcp.address: must be given: an address such as "127.0.0.1:5000"'],
-    [backend('{ type: File, file: { path: "" } }'), '[0].file.path: must be the path of a file'],
+    [backend('{ type: Tcp, tcp: {} }'), '[0].tcp.address: must be given: a host and a port, such as "logs.example:5000"'],
+    [backend('{ type: File, file: { path: "" } }'), '[0].file.path: must be an absolute path: begin with "/"'],
     [
-      backend('{ type: File, file: { path: a, format: { type: Plain } } }'),
+      backend('{ type: File, file: { path: /a, format: { type: Plain } } }'),
       '[0].file.format.plain: must be given with type Plain',
     ],
     [
-      backend('{ type: File, file: { path: a, format: { type: Plain, plain: "" } } }'),
+      backend('{ type: File, file: { path: /a, format: { type: Plain, plain: "" } } }'),
       '[0].file.format.plain: must be text that is not empty',
     ],
     [
-      backend('{ type: File, file: { path: a, format: { type: Json, json: [] } } }'),
+      backend('{ type: File, file: { path: /a, format: { type: Json, json: [] } } }'),
       '[0].file.format.json: must have at least 1 item',
     ],
     [otel('{}'), '[0].openTelemetry.backendRef: must be given'],

@@ -8,7 +8,7 @@ const inRules = (conf: string, more = '', type = TYPE): Found =>
   findIn(type, `targetRef: { kind: Dataplane }\nrules: [{ default: ${conf}${more} }]`);
 const violation = (line: string): Found => ({ violations: [line], warnings: [] });
 const PERCENT = 'must be a whole number or a decimal in quotes such as "12.5", from 0 to 100';
-const COUNT = 'must be a whole number from 1 to 4294967295';
+const COUNT = 'must be a whole number from 1 to 2147483647';
 
 describe('MeshCircuitBreaker', () => {
   const outliers = (value: string): string => `{ outlierDetection: ${value} }`;
@@ -57,11 +57,12 @@ describe('MeshCircuitBreaker', () => {
     expect(inRules(conf)).toEqual(violation(`spec.from[0].default${line} (given as spec.rules[0].default${path})`));
   });
 
-  it('has rules without matches', () => {
+  it('takes matches with a warning', () => {
     const conf = '{ connectionLimits: {} }';
     expect(inRules(conf, ', matches: []')).toEqual(NOTHING_FOUND);
-    expect(inRules(conf, ', matches: [{}]').violations).toEqual([
-      'spec.from[0].matches: must be empty: a limit is shared by all clients (given as spec.rules[0].matches)',
-    ]);
+    expect(inRules(conf, ', matches: [{ spiffeID: { type: Exact, value: "spiffe://a/b" } }]')).toEqual({
+      violations: [],
+      warnings: ['spec.rules[0].matches: has no effect: a limit is shared by all clients'],
+    });
   });
 });

@@ -3,22 +3,24 @@ import { z } from 'zod';
 import type { Violation } from '../../base/errors.ts';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
+import { inboundMatch } from './inbound-match.ts';
+import { at, items } from './json-access.ts';
 import { checkFrame, fromItems, proxyRef, toItems, type PolicyDocument } from './policy-frame.ts';
-import { disabled, flag, integer, intOrDecimal, percentage, positiveDuration, UINT32_MAX } from './spec-fields.ts';
+import { count, disabled, flag, integer, intOrDecimal, percentage, positiveDuration } from './spec-fields.ts';
 import { atLeastOne, withRules } from './spec-rules.ts';
 import { SERVICE_KINDS } from './target-ref.ts';
 
-const count = () => integer(1, UINT32_MAX).optional();
+const limit = () => count(1).optional();
 
 const connectionLimits = z.object({
-  maxConnections: count(),
-  maxConnectionPools: count(),
-  maxPendingRequests: count(),
-  maxRetries: count(),
-  maxRequests: count(),
+  maxConnections: limit(),
+  maxConnectionPools: limit(),
+  maxPendingRequests: limit(),
+  maxRetries: limit(),
+  maxRequests: limit(),
 });
 
-const consecutive = () => z.object({ consecutive: count() }).optional();
+const consecutive = () => z.object({ consecutive: limit() }).optional();
 
 const detectors = withRules(
   z.object({
@@ -27,13 +29,13 @@ const detectors = withRules(
     localOriginFailures: consecutive(),
     successRate: z
       .object({
-        minimumHosts: count(),
-        requestVolume: count(),
+        minimumHosts: limit(),
+        requestVolume: limit(),
         standardDeviationFactor: intOrDecimal('greater than 0', (value) => value > 0).optional(),
       })
       .optional(),
     failurePercentage: z
-      .object({ minimumHosts: count(), requestVolume: count(), threshold: integer(0, 100).optional() })
+      .object({ minimumHosts: limit(), requestVolume: limit(), threshold: integer(0, 100, 'uint32').optional() })
       .optional(),
   }),
   atLeastOne('totalFailures', 'gatewayFailures', 'localOriginFailures', 'successRate', 'failurePercentage'),
@@ -43,7 +45,7 @@ const outlierDetection = z.object({
   disabled: disabled(),
   interval: positiveDuration().optional(),
   baseEjectionTime: positiveDuration().optional(),
-  maxEjectionPercent: integer(0, 100).optional(),
+  maxEjectionPercent: integer(0, 100, 'uint32').optional(),
   splitExternalAndLocalErrors: flag().optional(),
   healthyPanicThreshold: percentage().optional(),
   detectors,
@@ -61,7 +63,7 @@ export const meshCircuitBreakerSpec = z.object({
   rules: z
     .array(
       z.object({
-        matches: z.array(z.unknown()).max(0, 'must be empty: a limit is shared by all clients').optional(),
+        matches: z.array(inboundMatch).describe('Has no effect: a limit is shared by all clients.').optional(),
         default: conf,
       }),
     )
@@ -71,7 +73,11 @@ export const meshCircuitBreakerSpec = z.object({
 export type MeshCircuitBreakerSpec = z.infer<typeof meshCircuitBreakerSpec>;
 
 export function checkMeshCircuitBreaker(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
-  checkFrame({ oneOf: ['to', 'rules', 'from'], besideRules: ['to', 'from'] }, spec, document, findings);
+  checkFrame({ oneOf: ['to', 'rules', 'from'], besideRules: ['from'] }, spec, document, findings);
+  for (const [index, item] of items(spec['rules']).entries()) {
+    if (items(at(item, 'matches')).length > 0)
+      findings.warning(`spec.rules[${index}].matches`, 'has no effect: a limit is shared by all clients');
+  }
 }
 
 /** Violations of `rules[i]` are reported at `from[i]`, as a Kuma control plane does (policies 2.6), and say where they stand. */

@@ -1,12 +1,14 @@
 // MeshExternalService (policies 2.8): a service outside of the mesh, with the TLS that proxies speak to it.
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { JsonObject } from '../types.ts';
+import { dataSourceOfType, dataSourceShape, dataSourceType } from './data-source.ts';
 import { items } from './json-access.ts';
-import { address, anything, choice, flag, integer, port, text } from './spec-fields.ts';
-import { needsObjectOfType, withRules, type Rule } from './spec-rules.ts';
+import { address, choice, flag, integer, isDnsName, json, must, port, text } from './spec-fields.ts';
+import { withRules, type Rule } from './spec-rules.ts';
 import { child } from './spec-path.ts';
+import { tlsVersion } from './tls-version.ts';
 
-const VERSIONS = ['TLSAuto', 'TLS10', 'TLS11', 'TLS12', 'TLS13'] as const;
 const FORMS = ['type', 'secret', 'inline', 'inlineString'];
 
 const oneForm: Rule = (value, path, findings) => {
@@ -17,21 +19,25 @@ const oneForm: Rule = (value, path, findings) => {
 /** Where a certificate or key is: `type` with its object, or one of the three older forms. */
 const dataSource = withRules(
   z.object({
-    type: choice('Secret', 'InsecureInline').optional(),
-    secretRef: z.object({ kind: choice('Secret'), name: text('the name of a Secret') }).optional(),
-    insecureInline: z.object({ value: text() }).optional(),
-    secret: text('the name of a Secret').optional(),
-    inline: text('base64').optional(),
-    inlineString: text().optional(),
+    type: dataSourceType('Secret', 'InsecureInline').optional(),
+    ...dataSourceShape(),
+    secret: text('the name of a Secret').describe('Older form: name of a Secret.').optional(),
+    inline: text('base64').describe('Older form: the value in base64.').optional(),
+    inlineString: text().describe('Older form: the value itself.').optional(),
   }),
-  needsObjectOfType({ Secret: 'secretRef', InsecureInline: 'insecureInline' }),
+  dataSourceOfType,
   oneForm,
 );
+
+const serverName = () => {
+  const what = must('a DNS name');
+  return z.string(what).refine((value) => isDnsName(value.toLowerCase()) && isIP(value) === 0, what);
+};
 
 const verification = withRules(
   z.object({
     mode: choice('Secured', 'SkipSAN', 'SkipCA', 'SkipAll').default('Secured'),
-    serverName: text().optional(),
+    serverName: serverName().describe('Name in the SNI.').optional(),
     subjectAltNames: z.array(z.object({ type: choice('Exact', 'Prefix').default('Exact'), value: text() })).optional(),
     caCert: dataSource.optional(),
     clientCert: dataSource.optional(),
@@ -51,7 +57,7 @@ const verification = withRules(
 const tls = z.object({
   enabled: flag().default(false),
   allowRenegotiation: flag().default(false),
-  version: z.object({ min: choice(...VERSIONS).default('TLSAuto'), max: choice(...VERSIONS).default('TLSAuto') }).optional(),
+  version: tlsVersion().describe('TLS versions that proxies speak.').optional(),
   verification: verification.optional(),
 });
 
@@ -72,7 +78,7 @@ export const meshExternalServiceSpec = withRules(
       )
       .optional(),
     tls: tls.optional(),
-    extension: z.object({ type: text(), config: anything().optional() }).optional(),
+    extension: z.object({ type: text(), config: json().optional() }).optional(),
   }),
   (spec, path, findings) => {
     if (spec['extension'] === undefined && items(spec['endpoints']).length === 0)

@@ -5,7 +5,7 @@ import { findIn, NOTHING_FOUND, type Found } from './spec-table.fixture.ts';
 const TYPE = 'MeshHealthCheck';
 const inTo = (conf: string): Found => findIn(TYPE, `to: [{ targetRef: { kind: Mesh }, default: ${conf} }]`);
 const violation = (line: string): Found => ({ violations: [line], warnings: [] });
-const COUNT = 'must be a whole number from 1 to 4294967295';
+const COUNT = 'must be a whole number from 1 to 2147483647';
 
 describe('MeshHealthCheck', () => {
   it.each([

@@ -4,7 +4,7 @@ import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { headerAdditions } from './header-match.ts';
 import { checkFrame, proxyRef, toItems, type PolicyDocument } from './policy-frame.ts';
-import { disabled, flag, integer, must, percentage, positiveDuration, text, UINT32_MAX } from './spec-fields.ts';
+import { absolutePath, count, disabled, flag, integer, must, percentage, positiveDuration, text } from './spec-fields.ts';
 import { atLeastOne, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 import { SERVICE_KINDS } from './target-ref.ts';
@@ -15,15 +15,15 @@ const conf = withRules(
   z.object({
     interval: positiveDuration().describe('1m if not set.').optional(),
     timeout: positiveDuration().describe('15s if not set.').optional(),
-    unhealthyThreshold: integer(1, UINT32_MAX).describe('5 if not set.').optional(),
-    healthyThreshold: integer(1, UINT32_MAX).describe('1 if not set.').optional(),
+    unhealthyThreshold: count(1, 'int32').describe('5 if not set.').optional(),
+    healthyThreshold: count(1, 'int32').describe('1 if not set.').optional(),
     initialJitter: positiveDuration().optional(),
     intervalJitter: positiveDuration().optional(),
     intervalJitterPercent: integer(0, 100).optional(),
     noTrafficInterval: positiveDuration().optional(),
     healthyPanicThreshold: percentage().optional(),
     failTrafficOnPanic: flag().optional(),
-    eventLogPath: text().optional(),
+    eventLogPath: absolutePath().describe('File to which health events are written.').optional(),
     alwaysLogHealthCheckFailures: flag().optional(),
     reuseConnection: flag().optional(),
     http: z

@@ -112,16 +112,17 @@ describe('MeshTCPRoute', () => {
   const to = (rules: string): string => `to: [{ targetRef: { kind: MeshService, name: a }${rules} }]`;
   const one = '{ default: { backendRefs: [{ kind: MeshService, name: b }] } }';
 
-  it.each([to(''), to(', rules: []'), to(`, rules: [${one}]`)])('may be %s', (spec) => {
+  it.each([to(', rules: []'), to(`, rules: [${one}]`)])('may be %s', (spec) => {
     expect(findIn('MeshTCPRoute', spec)).toEqual(NOTHING_FOUND);
   });
 
   it.each([
+    [to(''), 'rules: must be given: a list'],
     [to(`, rules: [${one}, ${one}]`), 'rules: must have at most 1 item'],
     [to(', rules: [{ default: { backendRefs: [] } }]'), 'rules[0].default.backendRefs: must have at least 1 item'],
     [to(', rules: [{ default: {} }]'), 'rules[0].default.backendRefs: must be given: a list'],
     [
-      'to: [{ targetRef: { kind: Mesh } }]',
+      'to: [{ targetRef: { kind: Mesh }, rules: [] }]',
       'targetRef.kind: must be one of MeshService, MeshExternalService, MeshMultiZoneService, not "Mesh"',
     ],
   ])('may not be %s', (spec, line) => {

@@ -8,7 +8,7 @@ import { at, items } from './json-access.ts';
 import { isObject } from '../read-json.ts';
 import { proxyRef, type PolicyDocument } from './policy-frame.ts';
 import { checkRouteFrame, hostnamesAreEmpty, ROUTE_TO_KINDS } from './route-frame.ts';
-import { choice, isDnsName, must, percentage, port, text } from './spec-fields.ts';
+import { choice, flag, isDnsName, must, percentage, port, text } from './spec-fields.ts';
 import { needsObjectOfType, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 import { backendRef, targetRef } from './target-ref.ts';
@@ -74,7 +74,13 @@ const filter = withRules(
         statusCode: z.literal([301, 302, 303, 307, 308], must('one of 301, 302, 303, 307, 308')).default(302),
       })
       .optional(),
-    urlRewrite: z.object({ hostname: hostname().optional(), path: pathRewrite.optional() }).optional(),
+    urlRewrite: z
+      .object({
+        hostname: hostname().optional(),
+        hostToBackendHostname: flag().describe('Sets the hostname of the backend. For routes of a MeshGateway.').optional(),
+        path: pathRewrite.optional(),
+      })
+      .optional(),
     requestMirror: z.object({ percentage: percentage().optional(), backendRef: backendRef() }).optional(),
   }),
   needsObjectOfType({

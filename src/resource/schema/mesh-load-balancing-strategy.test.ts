@@ -24,7 +24,7 @@ describe('MeshLoadBalancingStrategy', () => {
     ['{ loadBalancer: {} }', 'loadBalancer.type: must be given: one of RoundRobin, LeastRequest, RingHash, Random, Maglev'],
     [
       '{ loadBalancer: { type: LeastRequest, leastRequest: { choiceCount: 1 } } }',
-      'loadBalancer.leastRequest.choiceCount: must be a whole number from 2 to 4294967295',
+      'loadBalancer.leastRequest.choiceCount: must be a whole number from 2 to 2147483647',
     ],
     [
       '{ loadBalancer: { type: LeastRequest, leastRequest: { activeRequestBias: "-1" } } }',
@@ -63,7 +63,7 @@ describe('MeshLoadBalancingStrategy', () => {
     ],
     [
       '{ localityAwareness: { localZone: { affinityTags: [{ key: a, weight: 0 }] } } }',
-      'localityAwareness.localZone.affinityTags[0].weight: must be a whole number from 1 to 4294967295',
+      'localityAwareness.localZone.affinityTags[0].weight: must be a whole number from 1 to 2147483647',
     ],
     [
       '{ localityAwareness: { crossZone: { failover: [{ to: { type: Any, zones: [a] } }] } } }',

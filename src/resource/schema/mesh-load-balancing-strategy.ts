@@ -5,7 +5,7 @@ import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { at, isSet, items } from './json-access.ts';
 import { checkFrame, ROUTE_ADVICE, proxyOrRouteRef, routeLimits, toItems, type PolicyDocument } from './policy-frame.ts';
-import { choice, duration, flag, integer, intOrDecimal, pattern, text, UINT32_MAX } from './spec-fields.ts';
+import { choice, count, duration, flag, integer, intOrDecimal, pattern, text } from './spec-fields.ts';
 import { needsObjectOfType, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 import { ROUTE_KINDS, SERVICE_KINDS } from './target-ref.ts';
@@ -41,7 +41,7 @@ const loadBalancer = z.object({
   random: z.object({}).optional(),
   leastRequest: z
     .object({
-      choiceCount: integer(2, UINT32_MAX).optional(),
+      choiceCount: count(2).optional(),
       activeRequestBias: intOrDecimal('not negative', (value) => value >= 0).optional(),
     })
     .optional(),
@@ -56,7 +56,7 @@ const loadBalancer = z.object({
   maglev: z.object({ tableSize: integer(1, 5_000_011).optional(), hashPolicies: hashPolicies() }).optional(),
 });
 
-const affinityTag = z.object({ key: text(), weight: integer(1, UINT32_MAX).optional() });
+const affinityTag = z.object({ key: text(), weight: count(1).optional() });
 const zones = () => z.array(text('the name of a zone'));
 
 const failoverTo = withRules(

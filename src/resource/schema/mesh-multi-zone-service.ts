@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { narrowingSelector } from './label-selector.ts';
 import { appProtocol } from './mesh-service.ts';
-import { port, text } from './spec-fields.ts';
+import { port, sectionName } from './spec-fields.ts';
 
 export const meshMultiZoneServiceSpec = z.object({
   selector: z.object({ meshService: narrowingSelector }),
@@ -10,7 +10,7 @@ export const meshMultiZoneServiceSpec = z.object({
     .array(
       z.object({
         port: port(),
-        name: text().describe('The section name; the port as text if not set.').optional(),
+        name: sectionName().describe('The section name; the port as text if not set.').optional(),
         appProtocol: appProtocol(),
       }),
     )

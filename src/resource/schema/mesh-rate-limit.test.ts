@@ -6,7 +6,7 @@ const TYPE = 'MeshRateLimit';
 const inRules = (conf: string, more = '', type = TYPE): Found =>
   findIn(type, `targetRef: { kind: Dataplane }\nrules: [{ default: ${conf}${more} }]`);
 const violation = (line: string): Found => ({ violations: [line], warnings: [] });
-const COUNT = 'must be a whole number from 1 to 4294967295';
+const COUNT = 'must be a whole number from 1 to 2147483647';
 
 describe('MeshRateLimit', () => {
   it.each([

@@ -6,17 +6,17 @@ import { checkGatewaySections } from './gateway-sections.ts';
 import { headerAdditions } from './header-match.ts';
 import { narrowingMatch, refusedWithSpiffe } from './inbound-match.ts';
 import { checkFrame, fromItems, proxyOrRouteRef, ruleItems, toItems, type PolicyDocument } from './policy-frame.ts';
-import { disabled, duration, integer, UINT32_MAX } from './spec-fields.ts';
+import { count, disabled, duration, integer } from './spec-fields.ts';
 import { atLeastOne, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 
 const rate = z.object({
-  num: integer(1, UINT32_MAX).describe('How many in each interval.'),
+  num: count(1).describe('How many in each interval.'),
   interval: duration({ ms: 50, text: '50ms' }),
 });
 
 const onRateLimit = withRules(
-  z.object({ status: integer(100, 599).describe('429 if not set.').optional(), headers: headerAdditions.optional() }),
+  z.object({ status: integer(100, 599, 'uint32').describe('429 if not set.').optional(), headers: headerAdditions.optional() }),
   (value, path, findings) => {
     const status = value['status'];
     if (typeof status === 'number' && status < 400)

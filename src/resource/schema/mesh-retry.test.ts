@@ -20,8 +20,8 @@ describe('MeshRetry', () => {
 
   it.each([
     ['{}', ': must have at least one of tcp, http, grpc'],
-    ['{ tcp: {} }', '.tcp.maxConnectAttempt: must be given: a whole number from 1 to 4294967295'],
-    ['{ tcp: { maxConnectAttempt: 0 } }', '.tcp.maxConnectAttempt: must be a whole number from 1 to 4294967295'],
+    ['{ tcp: {} }', '.tcp.maxConnectAttempt: must be given: a whole number from 1 to 2147483647'],
+    ['{ tcp: { maxConnectAttempt: 0 } }', '.tcp.maxConnectAttempt: must be a whole number from 1 to 2147483647'],
     [
       '{ http: {} }',
       `.http: must have at least one of ${ONE_OF_RETRIES}, retriableRequestHeaders, retriableResponseHeaders, hostSelection, hostSelectionMaxAttempts`,
@@ -44,7 +44,7 @@ describe('MeshRetry', () => {
     ],
     [
       '{ http: { hostSelection: [{ predicate: OmitPreviousPriorities, updateFrequency: 0 }] } }',
-      '.http.hostSelection[0].updateFrequency: must be a whole number from 1 to 4294967295',
+      '.http.hostSelection[0].updateFrequency: must be a whole number from 1 to 2147483647',
     ],
     [
       '{ http: { hostSelection: [{ predicate: OmitPreviousPriorities }, { predicate: OmitPreviousPriorities }] } }',

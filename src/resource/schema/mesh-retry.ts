@@ -4,10 +4,10 @@ import { z } from 'zod';
 import type { Violation } from '../../base/errors.ts';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
-import { headerMatch } from './header-match.ts';
+import { headerMatch, headerName } from './header-match.ts';
 import { isSet, items, at } from './json-access.ts';
 import { checkFrame, ROUTE_ADVICE, proxyOrRouteRef, routeLimits, toItems, type PolicyDocument } from './policy-frame.ts';
-import { choice, duration, integer, must, positiveDuration, text, textMap, UINT32_MAX } from './spec-fields.ts';
+import { bigCount, choice, count, duration, must, positiveDuration, textMap } from './spec-fields.ts';
 import { atLeastOne, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 import { ROUTE_KINDS, SERVICE_KINDS } from './target-ref.ts';
@@ -32,7 +32,7 @@ const httpRetryOn = z
   .refine((given) => HTTP_RETRY_ON.includes(given) || Object.hasOwn(STATUS_CODES, given), httpRetryOnSentence);
 
 const retries = {
-  numRetries: integer(0, UINT32_MAX).describe('1 if not set; 0 = no retries.').optional(),
+  numRetries: count(0).describe('1 if not set; 0 = no retries.').optional(),
   perTryTimeout: duration().describe('For each try.').optional(),
   backOff: withRules(
     z.object({
@@ -43,7 +43,7 @@ const retries = {
   ).optional(),
   rateLimitedBackOff: z
     .object({
-      resetHeaders: z.array(z.object({ name: text(), format: choice('Seconds', 'UnixTimestamp') })).min(1),
+      resetHeaders: z.array(z.object({ name: headerName(), format: choice('Seconds', 'UnixTimestamp') })).min(1),
       maxInterval: positiveDuration().describe('300s if not set.').optional(),
     })
     .optional(),
@@ -53,7 +53,7 @@ const hostSelection = withRules(
   z.object({
     predicate: choice('OmitPreviousHosts', 'OmitHostsWithTags', 'OmitPreviousPriorities'),
     tags: textMap().optional(),
-    updateFrequency: integer(1, UINT32_MAX).default(2),
+    updateFrequency: count(1, 'int32').default(2),
   }),
   (selection, path, findings) => {
     if (selection['predicate'] === 'OmitHostsWithTags' && !isSet(selection['tags']))
@@ -67,7 +67,7 @@ const httpShape = {
   retriableRequestHeaders: z.array(headerMatch).optional(),
   retriableResponseHeaders: z.array(headerMatch).optional(),
   hostSelection: z.array(hostSelection).optional(),
-  hostSelectionMaxAttempts: integer(0).optional(),
+  hostSelectionMaxAttempts: bigCount().optional(),
 };
 const grpcShape = {
   ...retries,
@@ -76,7 +76,7 @@ const grpcShape = {
 
 const conf = withRules(
   z.object({
-    tcp: z.object({ maxConnectAttempt: integer(1, UINT32_MAX) }).optional(),
+    tcp: z.object({ maxConnectAttempt: count(1) }).optional(),
     http: withRules(z.object(httpShape), notEmpty(httpShape), priorityOnce).optional(),
     grpc: withRules(z.object(grpcShape), notEmpty(grpcShape)).optional(),
   }),
@@ -84,7 +84,7 @@ const conf = withRules(
 );
 
 const onRoutes = routeLimits({
-  MeshHTTPRoute: { refused: ['tcp'], allowed: 'http and grpc' },
+  MeshHTTPRoute: { ignored: ['tcp'], allowed: 'http and grpc' },
   MeshTCPRoute: { refused: ['http', 'grpc'], allowed: 'tcp' },
 });
 

@@ -2,7 +2,7 @@
 // written, so that what GET shows can be put; it stays as computed (decisions D21).
 import { z } from 'zod';
 import { labelSelector } from './label-selector.ts';
-import { address, choice, must, port, text, textMap } from './spec-fields.ts';
+import { address, choice, must, port, SECTION_NAME, sectionName, text, textMap } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 
@@ -25,9 +25,9 @@ export const appProtocol = () => choice('tcp', 'http', 'http2', 'grpc').default(
 const targetPort = must('a port from 1 to 65535 or the name of an inbound');
 const servicePort = z.object({
   port: port(),
-  name: text().describe('The section name; the port as text if not set.').optional(),
+  name: sectionName().describe('The section name; the port as text if not set.').optional(),
   targetPort: z
-    .union([z.int().min(1, targetPort).max(65_535, targetPort), z.string().min(1, targetPort)], targetPort)
+    .union([z.int().min(1, targetPort).max(65_535, targetPort), z.string().regex(SECTION_NAME, targetPort)], targetPort)
     .describe('Port or name of an inbound; the same port if not set.')
     .optional(),
   appProtocol: appProtocol(),

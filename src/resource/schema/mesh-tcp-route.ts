@@ -8,7 +8,10 @@ const rule = z.object({ default: z.object({ backendRefs: z.array(backendRef()).m
 
 export const meshTCPRouteSpec = z.object({
   targetRef: proxyRef(),
-  to: z.array(z.object({ targetRef: targetRef(...ROUTE_TO_KINDS), rules: z.array(rule).max(1).optional() })).optional(),
+  to: z
+    .array(z.object({ targetRef: targetRef(...ROUTE_TO_KINDS), rules: z.array(rule).max(1) }))
+    .min(1)
+    .optional(),
 });
 
 export type MeshTCPRouteSpec = z.infer<typeof meshTCPRouteSpec>;

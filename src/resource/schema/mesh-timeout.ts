@@ -44,7 +44,7 @@ const OF_HTTP = Object.keys(http.shape).map((key) => `http.${key}`);
 
 const onRoutes = routeLimits({
   MeshHTTPRoute: {
-    refused: [...CONNECTION, 'http.requestHeadersTimeout'],
+    ignored: [...CONNECTION, 'http.requestHeadersTimeout'],
     allowed: 'http.requestTimeout and http.streamIdleTimeout',
   },
   MeshTCPRoute: { refused: ['connectionTimeout', ...OF_HTTP], allowed: 'idleTimeout' },

@@ -20,19 +20,21 @@ const rules = (type: string): string => `rules: [{ default: ${CONF[type]} }]\n`;
 const OLD_FROM = 'spec.from: is deprecated: use rules';
 
 describe('sections', () => {
-  it.each(['MeshTimeout', 'MeshAccessLog', 'MeshCircuitBreaker', 'MeshRateLimit'])(
-    '%s needs one, and rules stand alone',
-    (type) => {
-      const top = 'targetRef: { kind: Dataplane }\n';
-      expect(findIn(type, top).violations).toEqual(['spec: must have at least one of to, rules, from']);
-      expect(findIn(type, `${top}to: []`).violations).toEqual(['spec: must have at least one of to, rules, from']);
-      expect(findIn(type, `${top}${rules(type)}`)).toEqual(NOTHING_FOUND);
-      expect(findIn(type, `${top}${from(type)}`)).toEqual({ violations: [], warnings: [OLD_FROM] });
-      expect(findIn(type, `${top}${rules(type)}${to(type)}${from(type)}`).violations).toContain(
-        'spec.rules: must not stand beside to and from: make two policies',
-      );
-    },
-  );
+  it.each([
+    ['MeshTimeout', 'to and from'],
+    ['MeshAccessLog', 'to and from'],
+    ['MeshCircuitBreaker', 'from'],
+    ['MeshRateLimit', 'to and from'],
+  ])('%s needs one, and rules do not stand beside %s', (type, others) => {
+    const top = 'targetRef: { kind: Dataplane }\n';
+    expect(findIn(type, top).violations).toEqual(['spec: must have at least one of to, rules, from']);
+    expect(findIn(type, `${top}to: []`).violations).toEqual(['spec: must have at least one of to, rules, from']);
+    expect(findIn(type, `${top}${rules(type)}`)).toEqual(NOTHING_FOUND);
+    expect(findIn(type, `${top}${from(type)}`)).toEqual({ violations: [], warnings: [OLD_FROM] });
+    expect(findIn(type, `${top}${rules(type)}${to(type)}${from(type)}`).violations).toContain(
+      `spec.rules: must not stand beside ${others}: make two policies`,
+    );
+  });
 
   it.each(['MeshRetry', 'MeshHealthCheck', 'MeshLoadBalancingStrategy'])('%s has to[] alone', (type) => {
     expect(findIn(type, to(type))).toEqual(NOTHING_FOUND);
@@ -118,16 +120,26 @@ describe('kinds', () => {
     expect(taken).toEqual(KINDS.slice(0, count));
   });
 
-  it.each(['MeshTimeout', 'MeshRetry'])('below a route or gateway %s takes two in to[]', (type) => {
-    for (const top of ['MeshHTTPRoute', 'MeshGateway']) {
-      const spec = (kind: string): string =>
-        `targetRef: ${ref(top)}\n${type === 'MeshTimeout' ? to(type, kind).replace('idleTimeout: 1s', 'http: { requestTimeout: 1s }') : to(type, kind)}`;
-      expect(findIn(type, spec('MeshExternalService')).violations).toEqual([]);
-      expect(findIn(type, spec('MeshService')).violations).toEqual([
-        `spec.to[0].targetRef.kind: must be one of Mesh, MeshExternalService below a top-level ${top}`,
-      ]);
-    }
+  const below = (type: string, top: string, kind: string): string =>
+    `targetRef: ${ref(top)}\n${to(type, kind).replace('idleTimeout: 1s', 'http: { requestTimeout: 1s }')}`;
+
+  it.each(['MeshTimeout', 'MeshRetry'])('below a route %s takes two in to[]', (type) => {
+    expect(findIn(type, below(type, 'MeshHTTPRoute', 'MeshExternalService')).violations).toEqual([]);
+    expect(findIn(type, below(type, 'MeshHTTPRoute', 'MeshService')).violations).toEqual([
+      'spec.to[0].targetRef.kind: must be one of Mesh, MeshExternalService below a top-level MeshHTTPRoute',
+    ]);
   });
+
+  it.each(['MeshTimeout', 'MeshRetry', 'MeshAccessLog', 'MeshLoadBalancingStrategy'])(
+    'below a gateway %s takes every kind in to[], with a warning',
+    (type) => {
+      for (const kind of ['Mesh', 'MeshService', 'MeshHTTPRoute']) {
+        const { violations, warnings } = findIn(type, below(type, 'MeshGateway', kind));
+        expect(violations).toEqual([]);
+        expect(warnings).toContain('spec.targetRef.kind: MeshGateway selects nothing here: there are no built-in gateways');
+      }
+    },
+  );
 
   it('MeshGateway is for the whole mesh in some policies', () => {
     const spec = `targetRef: { kind: MeshGateway, name: a }\n`;

@@ -5,7 +5,7 @@ import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { at, isSet, items } from './json-access.ts';
 import { isObject, textOf } from '../read-json.ts';
-import { atLeastOne, refuses, withRules, type Rule } from './spec-rules.ts';
+import { atLeastOne, refuses, warnsOf, withRules, type Rule } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 import { PROXY_KINDS, ROUTE_KINDS, targetRef, type Kinds } from './target-ref.ts';
 
@@ -25,15 +25,21 @@ export type Frame = {
   readonly besideRules?: readonly Section[];
   /** Whose policies may have MeshGateway at the top; anybody's if not said. */
   readonly gateway?: 'system' | 'nobody';
-  /** Below a route or a gateway at the top, `to[]` takes these kinds alone. */
+  /** Below a route at the top, `to[]` takes these kinds alone. */
   readonly toBelowRoute?: Kinds;
   /** Where a route belongs that stands at the top; without it no route may stand there. */
   readonly routeAdvice?: string;
 };
 
-/** A route that `to[]` may name: the conf that cannot apply to it, field by field, and what can (MADR 063, decisions D11). */
+/**
+ * A route that `to[]` may name: the conf that cannot apply to it, field by field, and what can. Conf that Kuma control planes take
+ * is a warning, other conf is a violation.
+ */
 export type RouteLimits = Readonly<
-  Record<(typeof ROUTE_KINDS)[number], { readonly refused: readonly string[]; readonly allowed: string }>
+  Record<
+    (typeof ROUTE_KINDS)[number],
+    { readonly refused?: readonly string[]; readonly ignored?: readonly string[]; readonly allowed: string }
+  >
 >;
 
 const SUBSETS = new Set<unknown>(['MeshSubset', 'MeshService', 'MeshServiceSubset']);
@@ -62,12 +68,15 @@ export function ruleItems<M extends z.ZodType, C extends z.ZodType>(match: M, co
   return z.array(withRules(z.object({ matches: z.array(match).optional(), default: conf }), ...rules)).optional();
 }
 
-/** A rule for items of `to[]`: refuses conf that the named route cannot have. */
+/** A rule for items of `to[]`: refuses conf that the named route cannot have, or warns of it. */
 export function routeLimits(limits: RouteLimits): Rule {
-  const rules = ROUTE_KINDS.map((kind) => ({
-    kind,
-    rule: refuses(limits[kind].refused, `must not be set for a ${kind}: a route can have ${limits[kind].allowed}`),
-  }));
+  const rules = ROUTE_KINDS.flatMap((kind) => {
+    const { refused = [], ignored = [], allowed } = limits[kind];
+    return [
+      { kind, rule: refuses(refused, `must not be set for a ${kind}: a route can have ${allowed}`) },
+      { kind, rule: warnsOf(ignored, `has no effect for a ${kind}: a route can have ${allowed}`) },
+    ];
+  });
   return (item, path, findings) => {
     const conf = item['default'];
     for (const { kind, rule } of rules)
@@ -99,7 +108,8 @@ export function checkFrame(frame: Frame, spec: JsonObject, document: PolicyDocum
     findings.warning('spec.from', `is deprecated: use rules${type === 'MeshTrafficPermission' ? ' with SPIFFE IDs' : ''}`);
   checkTop(frame, spec, role, findings);
   const kind = at(spec, 'targetRef.kind');
-  const kinds = kind === 'MeshGateway' || ROUTES.has(kind) ? frame.toBelowRoute : undefined;
+  // Below a MeshGateway any kind may stand: it selects nothing, which is a warning.
+  const kinds = ROUTES.has(kind) ? frame.toBelowRoute : undefined;
   for (const [index, item] of items(kinds === undefined ? [] : spec['to']).entries()) {
     const given = at(item, 'targetRef.kind');
     if (given !== undefined && kinds?.includes(textOf(given)) === false)
@@ -108,6 +118,11 @@ export function checkFrame(frame: Frame, spec: JsonObject, document: PolicyDocum
         `must be one of ${kinds.join(', ')} below a top-level ${textOf(kind)}`,
       );
   }
+}
+
+/** The check of a policy that has one conf for the whole proxy. */
+export function checkProxyPolicy(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
+  checkFrame({}, spec, document, findings);
 }
 
 function checkTop(frame: Frame, spec: JsonObject, role: PolicyRole | null, findings: Findings): void {

@@ -1,5 +1,5 @@
 // Every type whose spec is JSON: its schema, and the checks that need more than one object. Data; check-spec.ts asks it.
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Violation } from '../../base/errors.ts';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
@@ -11,25 +11,25 @@ import { checkMeshFaultInjection, meshFaultInjectionSpec } from './mesh-fault-in
 import { checkMeshHealthCheck, meshHealthCheckSpec } from './mesh-health-check.ts';
 import { checkMeshHTTPRoute, meshHTTPRouteSpec } from './mesh-http-route.ts';
 import { checkMeshLoadBalancingStrategy, meshLoadBalancingStrategySpec } from './mesh-load-balancing-strategy.ts';
+import { meshIdentitySpec } from './mesh-identity.ts';
+import { meshMetricSpec } from './mesh-metric.ts';
 import { meshMultiZoneServiceSpec } from './mesh-multi-zone-service.ts';
+import { meshOpenTelemetryBackendSpec } from './mesh-open-telemetry-backend.ts';
+import { meshPassthroughSpec } from './mesh-passthrough.ts';
+import { checkMeshProxyPatch, meshProxyPatchSpec } from './mesh-proxy-patch.ts';
 import { checkMeshRateLimit, meshRateLimitSpec } from './mesh-rate-limit.ts';
 import { checkMeshRetry, reportMeshRetry, meshRetrySpec } from './mesh-retry.ts';
 import { meshServiceSpec } from './mesh-service.ts';
 import { meshTCPRouteSpec } from './mesh-tcp-route.ts';
 import { checkMeshTimeout, meshTimeoutSpec } from './mesh-timeout.ts';
+import { checkMeshTLS, meshTLSSpec } from './mesh-tls.ts';
+import { meshTraceSpec } from './mesh-trace.ts';
 import { checkMeshTrafficPermission, meshTrafficPermissionSpec } from './mesh-traffic-permission.ts';
+import { meshTrustSpec } from './mesh-trust.ts';
 import { meshZoneAddressSpec } from './mesh-zone-address.ts';
-import type { PolicyDocument } from './policy-frame.ts';
-import {
-  checkMeshTLS,
-  checkProxyPolicy,
-  meshMetricSpec,
-  meshPassthroughSpec,
-  meshProxyPatchSpec,
-  meshTLSSpec,
-  meshTraceSpec,
-} from './proxy-policies.ts';
+import { checkProxyPolicy, type PolicyDocument } from './policy-frame.ts';
 import { checkRouteFrame } from './route-frame.ts';
+import { workloadSpec } from './workload.ts';
 
 export type SpecDefinition = {
   /** Shape and values; rules that hang on its objects run with it. */
@@ -41,9 +41,6 @@ export type SpecDefinition = {
   /** Whether a violation counts for this spec. */
   readonly counts?: (field: string, spec: JsonObject) => boolean;
 };
-
-/** Kept as they are: what they mean is not known here. */
-const open: SpecDefinition = { schema: z.looseObject({}) };
 
 export const specDefinitions: ReadonlyMap<string, SpecDefinition> = new Map<string, SpecDefinition>([
   ['MeshHTTPRoute', { schema: meshHTTPRouteSpec, check: checkMeshHTTPRoute }],
@@ -61,14 +58,14 @@ export const specDefinitions: ReadonlyMap<string, SpecDefinition> = new Map<stri
   ['MeshCircuitBreaker', { schema: meshCircuitBreakerSpec, check: checkMeshCircuitBreaker, reported: reportMeshCircuitBreaker }],
   ['MeshRetry', { schema: meshRetrySpec, check: checkMeshRetry, reported: reportMeshRetry }],
   ['MeshMetric', { schema: meshMetricSpec, check: checkProxyPolicy }],
-  ['MeshProxyPatch', { schema: meshProxyPatchSpec, check: checkProxyPolicy }],
+  ['MeshProxyPatch', { schema: meshProxyPatchSpec, check: checkMeshProxyPatch }],
   ['MeshService', { schema: meshServiceSpec }],
   ['MeshExternalService', { schema: meshExternalServiceSpec, counts: countsInExternalService }],
   ['MeshMultiZoneService', { schema: meshMultiZoneServiceSpec }],
   ['HostnameGenerator', { schema: hostnameGeneratorSpec }],
   ['MeshZoneAddress', { schema: meshZoneAddressSpec }],
-  ['MeshIdentity', open],
-  ['MeshTrust', open],
-  ['MeshOpenTelemetryBackend', open],
-  ['Workload', open],
+  ['MeshIdentity', { schema: meshIdentitySpec }],
+  ['MeshTrust', { schema: meshTrustSpec }],
+  ['MeshOpenTelemetryBackend', { schema: meshOpenTelemetryBackendSpec }],
+  ['Workload', { schema: workloadSpec }],
 ]);

@@ -43,9 +43,8 @@ zoneIngress: { address: 192.168.0.1, port: 10002, sni: ae10a8071b8a8eeb8.backend
       'selector: { meshService: { matchLabels: { a: b } } }\nports: [{ port: 80, name: http, appProtocol: http }]',
     ],
     ['HostnameGenerator', generator('{{ label "a/b" }}.{{.Name}}.{{- .Namespace -}}.svc.{{ .Zone }}.mesh.local')],
-    ['HostnameGenerator', 'selector: { meshMultiZoneService: {} }\nextension: { type: a, config: {} }'],
+    ['HostnameGenerator', 'selector: { meshMultiZoneService: {} }\ntemplate: a\nextension: { type: a, config: 5 }'],
     ['MeshZoneAddress', 'address: zone.example\nport: 10001'],
-    ['MeshIdentity', 'provider: { type: Bundled }\nanything: [1]'],
     ['Workload', '{}'],
   ])('%s may be %s', (type, spec) => {
     expect(findIn(type, spec)).toEqual(NOTHING_FOUND);

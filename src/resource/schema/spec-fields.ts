@@ -6,7 +6,12 @@ import { parseGoDuration } from '../../base/duration.ts';
 import { shown } from './spec-path.ts';
 import { DURATION_FORMAT } from './spec-shape.ts';
 
+export const INT32_MAX = 2_147_483_647;
 export const UINT32_MAX = 4_294_967_295;
+const INT64_MAX = Number.MAX_SAFE_INTEGER;
+
+/** How a Go control plane holds a whole number: the range that it can decode. */
+export type IntegerFormat = 'int32' | 'uint32' | 'int64';
 
 const GO_DURATION = /^[+-]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)$/;
 const DECIMAL = /^\d{1,15}(\.\d{1,15})?$/;
@@ -33,15 +38,29 @@ export function flag() {
   return z.boolean(must('true or false'));
 }
 
-/** A whole number within both bounds. */
-export function integer(min: number, max: number = Number.MAX_SAFE_INTEGER) {
-  const what = must(
-    max === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`,
-  );
-  return z.int(what).min(min, what).max(max, what);
+/** A whole number within both bounds; `format` tells a Go control plane's type of the field. */
+export function integer(min: number, max: number, format: IntegerFormat = 'int32') {
+  const what = must(max === INT64_MAX ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`);
+  return z.int(what).min(min, what).max(max, what).meta({ format });
 }
 
-export const port = () => integer(1, 65_535);
+/** A whole number that the REST API of Kuma takes too: its schemas say int32, also where the field is wider. */
+export const count = (min: number, format: IntegerFormat = 'uint32') => integer(min, INT32_MAX, format);
+
+/** A whole number that is not negative, as far as JavaScript can count. */
+export const bigCount = () => integer(0, INT64_MAX, 'int64');
+
+export const port = (format: IntegerFormat = 'int32') => integer(1, 65_535, format);
+
+export const SECTION_NAME = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+export const SECTION_NAME_FORM =
+  'an RFC 1123 label: lower-case letters, digits and hyphens, at most 63 characters, with a letter or digit at both ends';
+
+/** The name of a port, an inbound or a listener. */
+export const sectionName = () => pattern(SECTION_NAME, SECTION_NAME_FORM);
+
+/** Path of a file that begins with a slash. */
+export const absolutePath = () => pattern(/^\//, 'an absolute path: begin with "/"');
 
 /** One of a few words. */
 export function choice<const V extends readonly [string, ...string[]]>(...values: V) {
@@ -71,7 +90,7 @@ export const positiveDuration = () => duration({ ms: 0, text: '0' });
 /** A whole number, or a decimal as text (`"12.5"`), that `allows` takes; `range` says it in words. */
 export function intOrDecimal(range: string, allows: (value: number) => boolean) {
   const what = must(`a whole number or a decimal in quotes such as "12.5", ${range}`);
-  return z.union([z.int(), z.string().regex(DECIMAL, what)], what).refine((given) => allows(Number(given)), what);
+  return z.union([z.int().max(INT32_MAX), z.string().regex(DECIMAL, what)], what).refine((given) => allows(Number(given)), what);
 }
 
 export const percentage = () => intOrDecimal('from 0 to 100', (value) => value >= 0 && value <= 100);
@@ -91,6 +110,24 @@ export function address() {
   return z.string(what).refine((given) => isIP(given) !== 0 || isDnsName(given.toLowerCase()), what);
 }
 
+/**
+ * `HOST:PORT` in the form that Kuma control planes take: an IP address or a lower-case DNS name whose last label, of several, has
+ * letters alone; at least four characters.
+ */
+export function hostAndPort() {
+  const what = must('a host and a port, such as "logs.example:5000"');
+  return z.string(what).refine(isHostAndPort, what);
+}
+
+function isHostAndPort(value: string): boolean {
+  const end = value.lastIndexOf(':');
+  const host = value.slice(0, end);
+  const portText = value.slice(end + 1);
+  if (end < 0 || value.length < 4 || !/^[1-9]\d{0,4}$/.test(portText) || Number(portText) > 65_535) return false;
+  if (host.startsWith('[')) return host.endsWith(']') && isIP(host.slice(1, -1)) === 6;
+  return host !== '0.0.0.0' && (isIP(host) === 4 || (isDnsName(host) && (!host.includes('.') || /\.[a-z]+$/.test(host))));
+}
+
 /** A map of texts: labels, tags. */
 export function textMap() {
   return z.record(z.string(), z.string(must('text')));
@@ -99,6 +136,11 @@ export function textMap() {
 /** Part of a spec that is kept and not looked into. */
 export function anything() {
   return z.record(z.string(), z.unknown());
+}
+
+/** Any JSON, kept and not looked into. */
+export function json() {
+  return z.unknown();
 }
 
 /** The switch of a part that is on by being there. */

@@ -15,11 +15,12 @@ export type Rule = (value: JsonObject, path: string, findings: Findings) => void
 /** Called for each key that a schema does not have. `hint()` says what the person may have meant. */
 export type OnUnknownKey = (path: string, hint: () => string) => void;
 
-const rulesOf = new WeakMap<z.ZodType, readonly Rule[]>();
+/** By the definition of the schema: that is the same for a described copy. */
+const rulesOf = new WeakMap<object, readonly Rule[]>();
 
-/** The same schema, whose objects also obey `rules`. Describe it before, or describe the optional: a described schema is a copy. */
+/** The same schema, whose objects also obey `rules`. */
 export function withRules<S extends z.ZodObject>(schema: S, ...rules: readonly Rule[]): S {
-  rulesOf.set(schema, [...(rulesOf.get(schema) ?? []), ...rules]);
+  rulesOf.set(schema.def, [...(rulesOf.get(schema.def) ?? []), ...rules]);
   return schema;
 }
 
@@ -48,6 +49,13 @@ export function refuses(paths: readonly string[], reason: string): Rule {
   };
 }
 
+/** A rule: each of these dotted paths that is set makes a warning. */
+export function warnsOf(paths: readonly string[], sentence: string): Rule {
+  return (value, path, findings) => {
+    for (const warned of paths) if (at(value, warned) !== undefined) findings.warning(`${path}.${warned}`, sentence);
+  };
+}
+
 /** Runs all rules of a schema and reports unknown keys. */
 export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findings, onUnknownKey: OnUnknownKey): void {
   // Paths are made when somebody reads them: nearly every document has nothing to report, and rules are tried without one first.
@@ -72,7 +80,7 @@ export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findi
         if (known !== undefined) walkMember(known.shape, given[key] ?? null, key);
         else if (!shape.isOpen) onUnknownKey(child(here(), key), () => hint(key, [...shape.fields.keys()]));
       }
-      for (const rule of rulesOf.get(shape.schema) ?? []) {
+      for (const rule of rulesOf.get(shape.schema.def) ?? []) {
         rule(given, '', trial);
         if (trial.isEmpty) continue;
         trial = new Findings();

@@ -4,7 +4,7 @@ import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { isSet } from './json-access.ts';
 import { isObject } from '../read-json.ts';
-import { choice, integer, pattern, port, text, textMap, UINT32_MAX } from './spec-fields.ts';
+import { choice, integer, pattern, port, sectionName, textMap, UINT32_MAX } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 
@@ -48,7 +48,7 @@ function shape<const K extends Kinds>(kinds: K) {
       .optional(),
     labels: textMap().describe('All resources of the kind that carry every one of these labels.').optional(),
     tags: textMap().optional(),
-    sectionName: text().describe('One port or listener, by its name, else by its port as text.').optional(),
+    sectionName: sectionName().describe('One port or listener, by its name, else by its port as text.').optional(),
     proxyTypes: z.array(choice('Sidecar', 'Gateway')).min(1).optional(),
     mesh: z.string().max(0, 'must not be set: a reference stays within its mesh').optional(),
   };
@@ -64,8 +64,8 @@ export function backendRef() {
   return withRules(
     z.object({
       ...shape([...SERVICE_KINDS, 'MeshServiceSubset']),
-      weight: integer(0, UINT32_MAX).describe('Share of the requests: weight by the sum of all weights.').default(1),
-      port: port().optional(),
+      weight: integer(0, UINT32_MAX, 'uint32').describe('Share of the requests: weight by the sum of all weights.').default(1),
+      port: port('uint32').optional(),
     }),
     checkReference,
   );

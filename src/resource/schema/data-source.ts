@@ -1,0 +1,39 @@
+// Where a certificate, a key or a secret value is kept: `type` with the object of that type.
+import { z } from 'zod';
+import { absolutePath, choice, text } from './spec-fields.ts';
+import { needsObjectOfType } from './spec-rules.ts';
+import type { Kinds } from './target-ref.ts';
+
+/** The object of each type. */
+export const dataSourceShape = () => ({
+  file: z
+    .object({ path: absolutePath().describe('Path of the file.') })
+    .describe('A file on the machine of the control plane.')
+    .optional(),
+  secretRef: z
+    .object({
+      kind: choice('Secret').describe('Kind of the referenced resource.'),
+      name: text('the name of a Secret').describe('Name of the Secret.'),
+    })
+    .describe('A Secret of the mesh.')
+    .optional(),
+  envVar: z
+    .object({ name: text('the name of an environment variable').describe('Name of the variable.') })
+    .describe('An environment variable of the control plane.')
+    .optional(),
+  insecureInline: z
+    .object({ value: text().describe('The value itself.') })
+    .describe('The value in the resource. Everyone who may read the resource can read it.')
+    .optional(),
+});
+
+/** A rule: the object of the given `type` is present. */
+export const dataSourceOfType = needsObjectOfType({
+  File: 'file',
+  Secret: 'secretRef',
+  EnvVar: 'envVar',
+  InsecureInline: 'insecureInline',
+});
+
+/** One of `types`: not every data source may lie everywhere. */
+export const dataSourceType = <const K extends Kinds>(...types: K) => choice(...types).describe('Where the value is kept.');

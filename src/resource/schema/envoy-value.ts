@@ -1,0 +1,20 @@
+// Envoy resources as text in a MeshProxyPatch: what can be said of them without Envoy's own messages. Pure.
+import { parse } from 'yaml';
+import type { JsonObject } from '../types.ts';
+import { isObject } from '../read-json.ts';
+
+/** A longer text is not read: the YAML reader needs about a millisecond for each thousand characters. */
+const MAX_READ = 16_384;
+const MAX_ALIASES = 20;
+
+/** The object that a text in YAML or JSON says; null if it says none, undefined if the text is too long to read. */
+export function readEnvoyValue(text: string): JsonObject | null | undefined {
+  if (text.length > MAX_READ) return undefined;
+  try {
+    const value: unknown = parse(text, { maxAliasCount: MAX_ALIASES, logLevel: 'silent' });
+    if (value === null) return {};
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,95 @@
+// MeshIdentity: which SPIFFE ID the proxies of a mesh get, and who issues their certificates.
+import { z } from 'zod';
+import { isTemplate } from '../go-template.ts';
+import type { JsonObject } from '../types.ts';
+import { dataSourceOfType, dataSourceShape, dataSourceType } from './data-source.ts';
+import type { Findings } from './findings.ts';
+import { at } from './json-access.ts';
+import { labelSelector } from './label-selector.ts';
+import { choice, duration, flag, json, must, text } from './spec-fields.ts';
+import { needsObjectOfType, withRules } from './spec-rules.ts';
+import { child } from './spec-path.ts';
+
+const template = () => {
+  const what = must('text with actions of the form {{ .Mesh }} or {{ label "key" }}');
+  return z.string(what).refine((given) => isTemplate(given), what);
+};
+
+const dataSource = () =>
+  withRules(
+    z.object({ type: dataSourceType('File', 'Secret', 'EnvVar', 'InsecureInline'), ...dataSourceShape() }),
+    dataSourceOfType,
+  );
+
+const bundled = withRules(
+  z.object({
+    autogenerate: z
+      .object({ enabled: flag().describe('Switches the generation on.').optional() })
+      .describe('The control plane makes the CA itself.')
+      .optional(),
+    ca: z
+      .object({
+        certificate: dataSource().describe('Certificate of the CA.'),
+        privateKey: dataSource().describe('Private key of the CA.'),
+      })
+      .describe('A CA that exists already.')
+      .optional(),
+    certificateParameters: z
+      .object({ expiry: duration().describe('Lifetime of a certificate.').optional() })
+      .describe('Parameters of the issued certificates.')
+      .optional(),
+    insecureAllowSelfSigned: flag().describe('Takes a self-signed CA.').optional(),
+    meshTrustCreation: choice('Enabled', 'Disabled').describe('Whether a MeshTrust is made of the CA.').optional(),
+  }),
+  checkAuthority,
+);
+
+const provider = withRules(
+  z.object({
+    type: choice('Bundled', 'Spire', 'Extension').describe('Who issues the certificates.'),
+    bundled: bundled.describe('The control plane issues the certificates.').optional(),
+    spire: z
+      .object({
+        agent: z
+          .object({ timeout: duration().describe('Longest wait for the agent.').optional() })
+          .describe('The SPIRE agent beside each proxy.')
+          .optional(),
+      })
+      .describe('SPIRE issues the certificates.')
+      .optional(),
+    extension: z
+      .object({
+        name: text('the name of an extension').describe('Name of the extension.'),
+        config: json().describe('Configuration of the extension.').optional(),
+      })
+      .describe('An extension issues the certificates.')
+      .optional(),
+  }),
+  needsObjectOfType({ Bundled: 'bundled', Spire: 'spire', Extension: 'extension' }),
+);
+
+export const meshIdentitySpec = z.object({
+  selector: z
+    .object({ dataplane: labelSelector.describe('Labels of the Dataplanes.').optional() })
+    .describe('The proxies that get the identity. Without it none does.')
+    .optional(),
+  spiffeID: z
+    .object({
+      trustDomain: template().describe('Trust domain, as a template.').optional(),
+      path: template().describe('Path below the trust domain, as a template.').optional(),
+    })
+    .describe('Form of the SPIFFE ID.')
+    .optional(),
+  provider: provider.describe('Issuer of the certificates.').optional(),
+});
+
+export type MeshIdentitySpec = z.infer<typeof meshIdentitySpec>;
+
+/** A bundled provider either makes its CA or has one. */
+function checkAuthority(value: JsonObject, path: string, findings: Findings): void {
+  const isGenerated = at(value, 'autogenerate.enabled') === true;
+  if (isGenerated && value['ca'] !== undefined)
+    findings.violation(child(path, 'ca'), 'must not be set while autogenerate is enabled');
+  if (!isGenerated && value['ca'] === undefined)
+    findings.violation(child(path, 'ca'), 'must be given unless autogenerate is enabled');
+}

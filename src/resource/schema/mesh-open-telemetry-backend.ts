@@ -1,0 +1,34 @@
+// MeshOpenTelemetryBackend: a collector that MeshAccessLog, MeshTrace and MeshMetric refer to.
+import { z } from 'zod';
+import { at } from './json-access.ts';
+import { address, choice, flag, pattern, port } from './spec-fields.ts';
+import { withRules } from './spec-rules.ts';
+import { child } from './spec-path.ts';
+
+export const meshOpenTelemetryBackendSpec = withRules(
+  z.object({
+    endpoint: z
+      .object({
+        address: address().describe('IP address or DNS name.').optional(),
+        port: port().describe('Port.').optional(),
+        path: pattern(/^\//, 'an absolute path').describe('Path in front of those of the signals. For protocol http.').optional(),
+      })
+      .describe('Where the collector answers. Without an address it is the node of the proxy.')
+      .optional(),
+    protocol: choice('grpc', 'http').describe('Protocol of the collector. grpc if not set.').optional(),
+    env: z
+      .object({
+        mode: choice('Disabled', 'Optional', 'Required').describe('Whether the variables are read.').default('Optional'),
+        precedence: choice('ExplicitFirst', 'EnvFirst').describe('What wins where both say something.').default('EnvFirst'),
+        allowSignalOverrides: flag().describe('Whether variables of one signal win over those of all.').optional(),
+      })
+      .describe('The OTEL_EXPORTER_OTLP_ variables of the proxy.')
+      .optional(),
+  }),
+  (spec, path, findings) => {
+    if ((spec['protocol'] ?? 'grpc') === 'grpc' && at(spec, 'endpoint.path') !== undefined)
+      findings.violation(child(child(path, 'endpoint'), 'path'), 'must not be set with protocol grpc');
+  },
+);
+
+export type MeshOpenTelemetryBackendSpec = z.infer<typeof meshOpenTelemetryBackendSpec>;

@@ -1,0 +1,115 @@
+// MeshPassthrough: which traffic may leave the mesh past it.
+import { isIP } from 'node:net';
+import { z } from 'zod';
+import type { JsonObject } from '../types.ts';
+import type { Findings } from './findings.ts';
+import { items } from './json-access.ts';
+import { isObject } from '../read-json.ts';
+import { proxyRef } from './policy-frame.ts';
+import { choice, isDnsName, port, text } from './spec-fields.ts';
+import { withRules } from './spec-rules.ts';
+import { child } from './spec-path.ts';
+
+const DEFAULT_PROTOCOL = 'tcp';
+/** What an inspection of the first bytes can tell apart on one port is one of these. */
+const HTTP = new Set<unknown>(['http', 'http2', 'grpc']);
+const NOT_FOR_DOMAINS = new Set<unknown>(['tcp', 'mysql']);
+
+const match = withRules(
+  z.object({
+    type: choice('Domain', 'IP', 'CIDR').describe('What value is.'),
+    value: text('a domain, an IP address or a CIDR').describe('Domain, IP address or CIDR. A domain may begin with "*.".'),
+    port: port('uint32').describe('Port. Without it all ports match.').optional(),
+    protocol: choice('tcp', 'tls', 'grpc', 'http', 'http2', 'mysql')
+      .describe('Protocol of the traffic.')
+      .default(DEFAULT_PROTOCOL),
+  }),
+  checkValue,
+  checkProtocol,
+);
+
+const conf = withRules(
+  z.object({
+    passthroughMode: choice('All', 'Matched', 'None').describe('Which traffic may leave.').optional(),
+    appendMatch: z.array(match).describe('What may leave with passthroughMode Matched.').optional(),
+  }),
+  checkClashes,
+);
+
+export const meshPassthroughSpec = z.object({
+  targetRef: proxyRef(),
+  default: conf.describe('Conf of the selected proxies.').optional(),
+});
+
+export type MeshPassthroughSpec = z.infer<typeof meshPassthroughSpec>;
+
+function checkValue(given: JsonObject, path: string, findings: Findings): void {
+  const { type, value } = given;
+  if (typeof value !== 'string') return;
+  const at = child(path, 'value');
+  if (type === 'IP' && isIP(value) === 0) findings.violation(at, 'must be an IP address with type IP');
+  if (type === 'CIDR' && !isCidr(value)) findings.violation(at, 'must be a CIDR such as "10.0.0.0/8" with type CIDR');
+  if (type === 'Domain' && !isDomain(value))
+    findings.violation(at, 'must be a DNS name with type Domain; the first label alone may be "*"');
+}
+
+function checkProtocol(given: JsonObject, path: string, findings: Findings): void {
+  const { type, value } = given;
+  const protocol = given['protocol'] ?? DEFAULT_PROTOCOL;
+  if (type === 'Domain' && NOT_FOR_DOMAINS.has(protocol))
+    findings.violation(
+      child(path, 'protocol'),
+      `must be one of tls, http, http2, grpc with type Domain, not ${String(protocol)}`,
+    );
+  if (given['port'] !== undefined) return;
+  if (protocol === 'mysql') findings.violation(child(path, 'port'), 'must be given with protocol mysql');
+  if (type === 'Domain' && HTTP.has(protocol) && typeof value === 'string' && value.startsWith('*'))
+    findings.violation(child(path, 'port'), `must be given for a wildcard domain with protocol ${String(protocol)}`);
+}
+
+/** One port has one way of reading its first bytes, and one match says it. */
+function checkClashes(conf: JsonObject, path: string, findings: Findings): void {
+  const matches = items(conf['appendMatch']);
+  const seen = new Set<string>();
+  const protocols = new Map<unknown, unknown>();
+  for (const [index, given] of matches.entries()) {
+    if (!isObject(given)) continue;
+    const at = child(child(path, 'appendMatch'), index);
+    const { value, port } = given;
+    const protocol = given['protocol'] ?? DEFAULT_PROTOCOL;
+    const key = JSON.stringify([value, port ?? null, protocol]);
+    if (seen.has(key)) findings.violation(child(at, 'value'), 'must not be given twice for one port and protocol');
+    else if (port !== undefined) checkPort(given, protocol, protocols, at, findings);
+    seen.add(key);
+  }
+}
+
+/** @param protocols of each port, without those that stand aside */
+function checkPort(
+  given: JsonObject,
+  protocol: unknown,
+  protocols: Map<unknown, unknown>,
+  path: string,
+  findings: Findings,
+): void {
+  const taken = protocols.get(given['port']);
+  // TLS has a chain of its own, chosen by SNI.
+  const standsAside = given['type'] === 'Domain' && protocol === 'tls';
+  if (standsAside) return;
+  if (taken !== undefined && taken !== protocol && (HTTP.has(protocol) || HTTP.has(taken)))
+    findings.violation(
+      child(path, 'port'),
+      `must not have protocol ${String(protocol)}: another match of this port has ${String(taken)}`,
+    );
+  else protocols.set(given['port'], protocol);
+}
+
+function isDomain(value: string): boolean {
+  return value === '*' || (isIP(value) === 0 && isDnsName((value.startsWith('*.') ? value.slice(2) : value).toLowerCase()));
+}
+
+function isCidr(value: string): boolean {
+  const [ip = '', bits = '', ...rest] = value.split('/');
+  const version = isIP(ip);
+  return rest.length === 0 && version !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128);
+}
