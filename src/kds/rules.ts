@@ -83,7 +83,8 @@ const globalToZoneFilter: readonly FilterRule[] = [
     section: 'kds-wire 5.2.5a',
     decide: (resource, info) => {
       if (info.policy === null || isLocal(resource, 'global')) return undefined;
-      const isProducer = resource.labels[label.policyRole] === 'producer' && policyRole(resource, 'kuma') === 'producer';
+      const isProducer =
+        info.policy.to && resource.labels[label.policyRole] === 'producer' && policyRole(resource, 'kuma') === 'producer';
       return isProducer ? { to: 'others', zone: zoneOf(resource), feature: feature.producerPolicyFlow } : NOBODY;
     },
   },

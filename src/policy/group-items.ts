@@ -1,5 +1,6 @@
 // `to[]` items under what they resolve to: the resources that rules are keyed by (policies 3.2, steps 3 and 4).
 import type { Resource } from '../resource/types.ts';
+import { isGuest, ownDestinations, whyForeign } from './guest-policy.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
 import { hasRouteFields } from './route-fields.ts';
@@ -24,8 +25,10 @@ export function groupItems(index: MeshIndex, items: readonly ToItem[], zone: str
   const groups = new Map<string, Group>();
   const warnings: string[] = [];
   for (const item of items) {
-    if (item.targetRef.kind === 'Mesh') mesh.push(item);
-    else {
+    if (item.targetRef.kind === 'Mesh') {
+      if (isGuest(item.policy, zone)) warnings.push(`${describeItem(item)}: ${whyForeign(item.policy, item.targetRef, [])}`);
+      else mesh.push(item);
+    } else {
       const found = destinationsOf(index, item.targetRef, item.policy, zone);
       if (typeof found === 'string') warnings.push(`${describeItem(item)}: ${found}`);
       else {
@@ -45,8 +48,10 @@ export function groupItems(index: MeshIndex, items: readonly ToItem[], zone: str
 export function destinationsOf(index: MeshIndex, ref: TargetRef, policy: Policy, zone: string): Resource[] | string {
   if (isRouteKind(ref.kind) ? !hasRouteFields(policy.type) : !isServiceType(ref.kind))
     return `${policy.type} cannot be configured on a ${ref.kind}`;
-  const found = index.resolve(ref, policy, zone);
-  if (found.length === 0) return `${describeRef(ref)} does not exist`;
+  const named = index.resolve(ref, policy, zone);
+  if (named.length === 0) return `${describeRef(ref)} does not exist`;
+  const found = isGuest(policy, zone) ? ownDestinations(policy, named) : named;
+  if (found.length === 0) return whyForeign(policy, ref, named);
   const section = sectionOf(ref);
   if (section === '') return found;
   const having = found.filter((resource) => servicePorts(resource).some((port) => port.section === section));

@@ -3,6 +3,7 @@
 import type { JsonObject } from '../resource/types.ts';
 import type { Section } from './dataplane-proxy.ts';
 import { mergeConfs } from './merge-conf.ts';
+import { isGuest } from './guest-policy.ts';
 import type { FromItem, Policy, RuleItem } from './parse-policy.ts';
 import { isObject, textOf } from '../resource/read-json.ts';
 import { mergeOrdered, ruleOrder } from './strength.ts';
@@ -33,7 +34,7 @@ export type SharedInbound = { readonly rules: readonly InboundRule[]; readonly f
 /** Weakest first, then stably: exact identities, prefixes, none; a server name before none. */
 export function inboundRulesOf(policies: Iterable<Policy>, zone: string): SharedInbound {
   const order = ruleOrder(zone);
-  const sorted = [...policies];
+  const sorted = [...policies].filter((policy) => !isGuest(policy, zone));
   const items = sorted.flatMap(ruleItems).sort(order);
   return {
     rules: items.flatMap(expand).sort((a, b) => specificity(a) - specificity(b)),

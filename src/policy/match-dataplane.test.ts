@@ -1,14 +1,16 @@
 // Which proxies a policy touches (policies 1.7, decisions D14, D15), and what it says where it does not.
 import { describe, expect, it } from 'vitest';
-import { makeDataplane, makeRoute, makeTo, type Made } from '../../test/policy/make-resource.ts';
+import { makeDataplane, makeRoute, makeService, makeTo, type Made } from '../../test/policy/make-resource.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { buildRules } from './build-rules.ts';
 import { matchDataplane, type Match } from './match-dataplane.ts';
 import { MeshIndex } from './mesh-index.ts';
 
 function match(dataplane: Resource, top: JsonObject | undefined, made: Made = {}, others: Resource[] = []): Match {
-  const policy = makeTo('MeshTimeout', 'p', { kind: 'Mesh' }, { http: { requestTimeout: '1s' } }, made, top);
-  const index = new MeshIndex('default', [dataplane, policy, ...others]);
+  // In other zones a producer policy has an effect on services of its own zone alone.
+  const target = made.role === 'producer' ? { kind: 'MeshService', name: 'of-producer' } : { kind: 'Mesh' };
+  const policy = makeTo('MeshTimeout', 'p', target, { http: { requestTimeout: '1s' } }, made, top);
+  const index = new MeshIndex('default', [dataplane, policy, makeService('of-producer', made), ...others]);
   const [proxy] = index.proxies();
   const parsed = index.policyOf(policy);
   if (proxy === undefined || parsed === undefined) throw new Error('not indexed');

@@ -55,7 +55,7 @@ it('says that a route is on other proxies', () => {
 it('says what does not exist', () => {
   const { touched, untouched, warnings } = reach(makeTo('MeshTimeout', 'p', { kind: 'MeshService', name: 'nope' }, conf));
   expect(touched).toEqual([]);
-  expect(untouched).toEqual([{ reason: 'matches, but nothing that its to[] is about exists', proxies: 3 }]);
+  expect(untouched).toEqual([{ reason: 'matches, but has no effect: MeshService nope does not exist', proxies: 3 }]);
   expect(warnings).toEqual(['spec.to[0].targetRef: MeshService nope does not exist']);
 });
 

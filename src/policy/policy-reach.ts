@@ -3,6 +3,7 @@
 import { backendWarnings } from './backend-warnings.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy, Section } from './dataplane-proxy.ts';
+import { isGuest, whyForeign } from './guest-policy.ts';
 import { destinationsOf, sectionOf } from './group-items.ts';
 import { matchDataplane } from './match-dataplane.ts';
 import type { MeshIndex } from './mesh-index.ts';
@@ -32,18 +33,23 @@ type Reachable = { readonly kri: string; readonly route: Policy | null; readonly
 /** Costs one match a proxy of the mesh. */
 export function policyReach(index: MeshIndex, policy: Policy): PolicyReach {
   const warnings: string[] = [];
-  for (const item of policy.to) reachableBy(index, item, '', warnings);
+  for (const item of policy.to) {
+    const reasons: string[] = [];
+    reachableBy(index, item, '', reasons);
+    warnings.push(...reasons.map((reason) => `spec.to[${String(item.index)}].targetRef: ${reason}`));
+  }
   warnings.push(...backendWarnings(index, policy));
-  const byZone = new Map<string, Reachable[]>();
+  const byZone = new Map<string, { readonly reachable: Reachable[]; readonly reasons: readonly string[] }>();
   const touched: TouchedProxy[] = [];
   const reasons = new Map<string, number>();
   for (const proxy of index.proxies()) {
-    let reachable = byZone.get(proxy.zone);
-    if (reachable === undefined) {
-      reachable = policy.to.flatMap((item) => reachableBy(index, item, proxy.zone, []));
-      byZone.set(proxy.zone, reachable);
+    let here = byZone.get(proxy.zone);
+    if (here === undefined) {
+      const reasons: string[] = [];
+      const reachable = policy.to.flatMap((item) => reachableBy(index, item, proxy.zone, reasons));
+      byZone.set(proxy.zone, (here = { reachable, reasons }));
     }
-    const found = touch(index, policy, proxy, reachable);
+    const found = touch(index, policy, proxy, here.reachable, here.reasons);
     if (typeof found === 'string') reasons.set(found, (reasons.get(found) ?? 0) + 1);
     else touched.push(found);
   }
@@ -60,37 +66,43 @@ export function policyReach(index: MeshIndex, policy: Policy): PolicyReach {
   };
 }
 
-function touch(index: MeshIndex, policy: Policy, proxy: DataplaneProxy, reachable: readonly Reachable[]): TouchedProxy | string {
+function touch(
+  index: MeshIndex,
+  policy: Policy,
+  proxy: DataplaneProxy,
+  reachable: readonly Reachable[],
+  reasons: readonly string[],
+): TouchedProxy | string {
   const match = matchDataplane(policy, proxy, index);
   if (!match.isMatched) return match.reason;
   const { sections } = match;
   const here = reachable.filter(({ route }) => route === null || matchDataplane(route, proxy, index).isMatched);
-  const hasRules = policy.rules.length + policy.from.length > 0 && sections.length > 0;
-  if (here.length === 0 && !hasRules && policy.conf === null) return whyNothing(policy, reachable);
+  const isHost = !isGuest(policy, proxy.zone);
+  const hasRules = isHost && policy.rules.length + policy.from.length > 0 && sections.length > 0;
+  if (here.length === 0 && !hasRules && (policy.conf === null || !isHost)) return whyNothing(policy, reachable, reasons);
   return { proxy, sections, destinations: here.map(({ kri }) => kri) };
 }
 
-function whyNothing({ to, rules, from }: Policy, reachable: readonly Reachable[]): string {
+function whyNothing({ to, rules, from }: Policy, reachable: readonly Reachable[], reasons: readonly string[]): string {
   if (reachable.length > 0)
     return `is about ${[...new Set(reachable.map(({ label }) => label))].join(', ')}, which these proxies do not have`;
-  if (to.length > 0) return 'matches, but nothing that its to[] is about exists';
+  if (to.length > 0) return `matches, but has no effect: ${[...new Set(reasons)].join('; ')}`;
   return rules.length + from.length > 0 ? 'has rules for inbounds, and there are none' : 'says nothing';
 }
 
-function reachableBy(
-  index: MeshIndex,
-  { policy, index: place, targetRef }: ToItem,
-  zone: string,
-  warnings: string[],
-): Reachable[] {
+function reachableBy(index: MeshIndex, { policy, targetRef }: ToItem, zone: string, reasons: string[]): Reachable[] {
   if (isRouteKind(policy.targetRef.kind)) {
     const routes = index.resolve(policy.targetRef, policy, zone);
     return routes.map((route) => ({ kri: index.kriOf(route), route: null, label: describeRef(policy.targetRef) }));
   }
+  if (targetRef.kind === 'Mesh' && isGuest(policy, zone)) {
+    reasons.push(whyForeign(policy, targetRef, []));
+    return [];
+  }
   if (targetRef.kind === 'Mesh') return [{ kri: index.kriOf(index.meshResource()), route: null, label: 'Mesh' }];
   const found = destinationsOf(index, targetRef, policy, zone);
   if (typeof found === 'string') {
-    warnings.push(`spec.to[${String(place)}].targetRef: ${found}`);
+    reasons.push(found);
     return [];
   }
   const section = sectionOf(targetRef);

@@ -175,7 +175,7 @@ describe('what the answers hold', () => {
       total: 0,
       touched: [],
       warnings: ['spec.to[0].targetRef: MeshService gone does not exist'],
-      untouched: [{ reason: 'matches, but nothing that its to[] is about exists', proxies: 4 }],
+      untouched: [{ reason: 'matches, but has no effect: MeshService gone does not exist', proxies: 4 }],
     });
   });
 
