@@ -13,6 +13,8 @@ const peers = {
   test: {
     name: 'peers',
     include: ['test/peers/**/*.peers.test.ts'],
+    // They wait for each other's processes more than they work.
+    maxWorkers: 2,
     testTimeout: 180_000,
     hookTimeout: 180_000,
     provide: { peersFolder },
