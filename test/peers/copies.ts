@@ -1,6 +1,7 @@
 // Where the copies of a written document must be, whether they are there, and whether they are equal.
 import { isDeepStrictEqual } from 'node:util';
 import { label } from '../../src/resource/labels.ts';
+import type { TypeInfo } from '../../src/resource/type-registry.ts';
 import type { Json, JsonObject } from '../../src/resource/types.ts';
 import { MESH, type Document } from './corpus.ts';
 import type { Member, MixedFleet } from './mixed-fleet.ts';
@@ -44,7 +45,7 @@ export async function compareCopies(fleet: MixedFleet, written: readonly Written
     const first = firstForms.get(form) ?? { spec: original.spec, writer: writer.name };
     firstForms.set(form, first);
     found.push(
-      ...differences(asWritten(document, original.spec), asWritten(document, first.spec)).map(
+      ...differences(meaningOf(document.info, original.spec), meaningOf(document.info, first.spec)).map(
         (text) => `${titleOf(one)}, as ${first.writer} stores it: ${text}`,
       ),
     );
@@ -54,7 +55,11 @@ export async function compareCopies(fleet: MixedFleet, written: readonly Written
     });
     for (const { receiver, copy } of copies) {
       const at = `${titleOf(one)} → ${receiver.name}`;
-      found.push(...differences(inFull(document, copy.spec), inFull(document, original.spec)).map((text) => `${at}: ${text}`));
+      found.push(
+        ...differences(meaningOf(document.info, copy.spec), meaningOf(document.info, original.spec)).map(
+          (text) => `${at}: ${text}`,
+        ),
+      );
       const given = Object.entries((document.body['labels'] ?? {}) as JsonObject).filter(([key]) => key !== label.origin);
       for (const [key, value] of given)
         if (copy.labels[key] !== value) found.push(`${at}: label ${key}: ${String(copy.labels[key])}, not ${String(value)}`);
@@ -99,17 +104,22 @@ function ownIdentity(
   return tables.get(writer.name)?.has(labelled) === true ? labelled : [info.name, mesh, '', name].join(' ');
 }
 
-/** What a missing part means, spelled out: a Kuma peer gets or stores it so. */
-function inFull({ info }: Document, spec: JsonObject): JsonObject {
-  if (info.name === 'MeshService') return { selector: {}, ...spec };
-  return info.policy === null ? spec : { targetRef: { kind: 'Mesh' }, ...spec };
-}
+/** Parts of the spec of a MeshService that its zone computes, sooner or later. */
+const COMPUTED = new Set(['state', 'identities']);
+/** Keys at which a Kuma peer stores `{}` for nothing. */
+const EMPTY = new Set(['default', 'selector']);
 
-/** Without the zone that wrote it: a Kuma zone adds its name to the tags of a gateway. */
-function asWritten(document: Document, spec: JsonObject): JsonObject {
-  return JSON.parse(
-    JSON.stringify(inFull(document, spec), (key, value: Json) => (key === label.zone ? undefined : value)),
+/** What a spec means: parts that say nothing or are computed are left out, what a missing target means is spelled out. */
+export function meaningOf(info: TypeInfo, spec: JsonObject): JsonObject {
+  const isService = info.name === 'MeshService';
+  const kept = JSON.parse(
+    JSON.stringify(spec, (key, value: Json) => {
+      const saysNothing = EMPTY.has(key) && isDeepStrictEqual(value, {});
+      // A Kuma zone adds its name to the tags of a gateway.
+      return saysNothing || key === label.zone || (isService && COMPUTED.has(key)) ? undefined : value;
+    }),
   ) as JsonObject;
+  return info.policy === null ? kept : { targetRef: { kind: 'Mesh' }, ...kept };
 }
 
 /** `.path: seen, not expected` of each leaf that differs. */

@@ -12,6 +12,9 @@ import { peerProgram } from './peers-folder.ts';
 /** Name of the database that `kuma-cp migrate up` has prepared. */
 export const KUMA_TEMPLATE = 'kuma_template';
 
+/** How long a process may take to end in order. */
+const END_MS = 15_000;
+
 export type KumaOptions = {
   /** Left out: a clone of the template. */
   readonly database?: PostgresConfig | undefined;
@@ -76,7 +79,9 @@ export class KumaControlPlane extends ControlPlane {
   }
 
   override async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
-    const code = await super.end(signal);
+    // A Kuma zone that waits for its global may not end by itself.
+    const deadline = setTimeout(() => this.child?.kill('SIGKILL'), END_MS);
+    const code = await super.end(signal).finally(() => clearTimeout(deadline));
     rmSync(this.#workDir, { recursive: true, force: true });
     return code;
   }

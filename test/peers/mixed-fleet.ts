@@ -71,19 +71,19 @@ export async function startGlobal(
   return await startPlane(plane);
 }
 
-/** Starts a zone. @param global `host:port` of its plaintext KDS @param database left out: an empty one */
+/** Starts a zone. @param global `host:port` of its plaintext KDS, null for a zone on its own @param database left out: an empty one */
 export async function startZone(
   maker: Maker,
   postgresUrl: string,
   name: string,
-  global: string,
+  global: string | null,
   database?: PostgresConfig,
 ): Promise<ControlPlane> {
   const plane =
     maker === 'kuma'
       ? await KumaControlPlane.zone(postgresUrl, name, global, { database })
       : new ControlPlane('zone', database ?? (await cloneDatabase(postgresUrl)), await freePort(), {
-          ...zoneEnv(name, global),
+          ...(global === null ? { MERIDIAN_MULTIZONE_ZONE_NAME: name } : zoneEnv(name, global)),
           MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
         });
   return await startPlane(plane);

@@ -8,6 +8,8 @@ export type TableRow = {
   readonly mesh: string;
   readonly name: string;
   readonly version: number;
+  /** Time of its creation, as PostgreSQL writes it. */
+  readonly created: string;
   readonly labels: Labels;
   readonly spec: JsonObject;
   readonly status: JsonObject;
@@ -16,7 +18,7 @@ export type TableRow = {
 /** Every row. */
 export async function readTable({ psql }: ControlPlane): Promise<TableRow[]> {
   const { rows } = await psql.query<Omit<TableRow, 'spec' | 'labels'> & { spec: string; labels: Labels | null }>(
-    'select type, mesh, name, version, labels, spec, status from resources order by type, mesh, name',
+    'select type, mesh, name, version, creation_time::text as created, labels, spec, status from resources order by type, mesh, name',
   );
   return rows.map((row) => ({ ...row, labels: row.labels ?? {}, spec: JSON.parse(row.spec) as JsonObject }));
 }

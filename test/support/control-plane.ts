@@ -10,7 +10,8 @@ import { freePort } from './free-port.ts';
 import { cloneDatabase } from './postgres-database.ts';
 import { Psql } from './psql.ts';
 
-const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
+/** The program as a user runs it. */
+export const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
 /** Lines of a process that are kept: a stack and what came before it. */
 const KEPT_LINES = 60;
 /** For `expect.poll` and `vi.waitFor`: a busy machine is no failure. */

@@ -1,0 +1,217 @@
+// A control plane of one maker goes on with the tables of the other, and back. The zones, or the global, stay as they are.
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import type { PostgresConfig } from '../../src/store/database.ts';
+import { MERIDIAN, type ControlPlane } from '../support/control-plane.ts';
+import { controlPlaneEnv } from '../support/control-plane-env.ts';
+import { freePort } from '../support/free-port.ts';
+import { cloneDatabase } from '../support/postgres-database.ts';
+import { inZone, MESH, pathOf, readCorpus, type Document } from './corpus.ts';
+import { KUMA_TEMPLATE } from './kuma-control-plane.ts';
+import { isOnline, LONG_WAIT, startGlobal, startZone, stopPlane, untilReady, type Maker } from './mixed-fleet.ts';
+import { request, write } from './rest.ts';
+import { identityOf, readTable, rowKey, type TableRow } from './table.ts';
+import { differences, meaningOf } from './copies.ts';
+import { typeOf } from '../../src/resource/type-registry.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
+
+const run = promisify(execFile);
+const postgresUrl = inject('postgresUrl');
+
+let planes: ControlPlane[] = [];
+let kds: number;
+let address: string;
+
+beforeEach(async () => {
+  planes = [];
+  kds = await freePort();
+  address = `127.0.0.1:${String(kds)}`;
+});
+
+afterEach(async () => {
+  await Promise.all(planes.map(stopPlane));
+});
+
+describe('the tables of a global', () => {
+  it('of Kuma are taken over by Meridian and given back, while its zones keep every row', async () => {
+    const before = await started(startGlobal('kuma', postgresUrl, kds));
+    const zones = [await zoneOf('kuma', 'kuma-1'), await zoneOf('meridian', 'meridian-1')];
+    await fill(before, documentsOf('global'), zones);
+    const rows = await Promise.all(zones.map(synced));
+
+    await stopPlane(before);
+    await migrate(before.database);
+    const ours = await started(startGlobal('meridian', postgresUrl, kds, before.database));
+    await followedBy(ours, zones, 'under-meridian');
+    expect(await kept(rows, zones)).toEqual([]);
+
+    await stopPlane(ours);
+    const again = await started(startGlobal('kuma', postgresUrl, kds, before.database));
+    await followedBy(again, zones, 'under-kuma');
+    expect(await kept(rows, zones)).toEqual([]);
+    for (const document of documentsOf('global'))
+      expect.soft((await request(again, 'GET', pathOf(document))).status, pathOf(document)).toBe(200);
+  });
+
+  it('born in Meridian are copied to a Kuma with the command of the documents, while its zones keep every row', async () => {
+    const ours = await started(startGlobal('meridian', postgresUrl, kds));
+    const zones = [await zoneOf('kuma', 'kuma-1'), await zoneOf('meridian', 'meridian-1')];
+    await fill(ours, documentsOf('global'), zones);
+    const rows = await Promise.all(zones.map(synced));
+
+    await stopPlane(ours);
+    const kuma = await started(startGlobal('kuma', postgresUrl, kds, await copyToKuma(ours)));
+    await followedBy(kuma, zones, 'under-kuma');
+    expect(await kept(rows, zones)).toEqual([]);
+    for (const document of documentsOf('global'))
+      expect.soft((await request(kuma, 'GET', pathOf(document))).status, pathOf(document)).toBe(200);
+  });
+});
+
+describe('the tables of a zone', () => {
+  it.each<Maker>(['meridian', 'kuma'])(
+    'of Kuma are taken over by Meridian and given back, while a %s global keeps every row',
+    async (maker) => {
+      const global = await started(startGlobal(maker, postgresUrl, kds));
+      await write(global, `/meshes/${MESH}`, { type: 'Mesh', name: MESH, skipCreatingInitialPolicies: ['*'] });
+      const before = await zoneOf('kuma', 'east');
+      await fill(before, documentsOf('east'), [global]);
+      const rows = [await synced(global)];
+
+      await stopPlane(before);
+      await migrate(before.database);
+      const ours = await started(startZone('meridian', postgresUrl, 'east', address, before.database));
+      await followedBy(ours, [global], 'under-meridian');
+      expect(await kept(rows, [global])).toEqual([]);
+
+      await stopPlane(ours);
+      const again = await started(startZone('kuma', postgresUrl, 'east', address, before.database));
+      await followedBy(again, [global], 'under-kuma');
+      expect(await kept(rows, [global])).toEqual([]);
+    },
+  );
+});
+
+async function started(starting: Promise<ControlPlane>): Promise<ControlPlane> {
+  const plane = await starting;
+  planes.push(plane);
+  await untilReady(plane);
+  return plane;
+}
+
+async function zoneOf(maker: Maker, name: string): Promise<ControlPlane> {
+  return await started(startZone(maker, postgresUrl, name, address));
+}
+
+/** What may be written on `member`: `global` or a zone. */
+function documentsOf(member: string): Document[] {
+  const side = member === 'global' ? 'global' : 'zone';
+  const writable = readCorpus().filter(({ info }) => info.writers === 'both' || info.writers === side);
+  return side === 'global' ? writable : writable.map((document) => inZone(document, member));
+}
+
+/** Writes the mesh, where it may be, and the documents, and waits until the others have what is for them. */
+async function fill(writer: ControlPlane, documents: readonly Document[], others: readonly ControlPlane[]): Promise<void> {
+  const mesh = { type: 'Mesh', name: MESH, skipCreatingInitialPolicies: ['*'] };
+  if (writer.command === 'global') await write(writer, `/meshes/${MESH}`, mesh);
+  await vi.waitFor(async () => expect((await writer.rows('Mesh')).has(MESH)).toBe(true), LONG_WAIT);
+  for (const document of documents) await write(writer, pathOf(document), document.body);
+  const travels = ({ info: { kds } }: Document): boolean => (writer.command === 'global' ? kds.globalToZone : kds.zoneToGlobal);
+  const names = documents.filter(travels).map(({ info, name }) => `${info.name} ${name}`);
+  for (const other of others)
+    await vi.waitFor(async () => {
+      const there = new Set(
+        (await readTable(other))
+          .map((row) => identityOf(row).split(' '))
+          .map(([type, , , name]) => `${type ?? ''} ${name ?? ''}`),
+      );
+      expect(names.filter((name) => !there.has(name))).toEqual([]);
+    }, LONG_WAIT);
+}
+
+/** Writes a new policy and waits until all others have it: by then they have compared everything else. */
+async function followedBy(writer: ControlPlane, others: readonly ControlPlane[], name: string): Promise<void> {
+  const [document] = documentsOf(writer.command === 'global' ? 'global' : 'east').filter(
+    ({ info }) => info.name === 'MeshTimeout',
+  );
+  if (document === undefined) throw new Error('the corpus has no MeshTimeout');
+  const marker = { ...document, name, body: { ...document.body, name } };
+  await write(writer, pathOf(marker), marker.body);
+  for (const other of others)
+    await vi.waitFor(async () => {
+      const names = (await readTable(other)).filter(({ type }) => type === 'MeshTimeout').map((row) => identityOf(row));
+      expect(
+        names.some((identity) => identity.endsWith(` ${name}`)),
+        other.lastWords(),
+      ).toBe(true);
+    }, LONG_WAIT);
+  if (writer.command === 'global')
+    for (const { env } of others) {
+      const zone = env['MERIDIAN_MULTIZONE_ZONE_NAME'] ?? env['KUMA_MULTIZONE_ZONE_NAME'] ?? '';
+      await vi.waitFor(async () => expect(await isOnline(writer, zone)).toBe(true), LONG_WAIT);
+    }
+}
+
+/** Rows that the control plane keeps for itself, and that change with its process. */
+const OWN = new Set(['Zone', 'ZoneInsight', 'Config', 'MeshInsight', 'ServiceInsight']);
+
+/** `type mesh name` → row that came from the other side. */
+async function synced(plane: ControlPlane): Promise<Map<string, TableRow>> {
+  const rows = (await readTable(plane)).filter(({ type }) => !OWN.has(type));
+  return new Map(rows.map((row) => [rowKey(row), row]));
+}
+
+/** One line for each row that is gone, was made again, or means something else. */
+async function kept(before: readonly Map<string, TableRow>[], planes: readonly ControlPlane[]): Promise<string[]> {
+  const found = await Promise.all(
+    planes.map(async (plane, index) => {
+      const now = await synced(plane);
+      return [...(before[index] ?? [])].flatMap(([key, row]) =>
+        differences(partsOf(now.get(key)), partsOf(row), `${plane.command} ${key}`),
+      );
+    }),
+  );
+  return found.flat();
+}
+
+function partsOf(row: TableRow | undefined): JsonObject {
+  if (row === undefined) return {};
+  return { created: row.created, labels: row.labels, spec: meaningOf(typeOf(row.type), row.spec) };
+}
+
+/** `meridian migrate up`, as a user runs it. */
+async function migrate(database: PostgresConfig): Promise<void> {
+  await run(MERIDIAN, ['migrate', 'up'], { env: { ...process.env, ...controlPlaneEnv(database, 0) } });
+}
+
+/** A database of Kuma with the columns that docs/kuma-migration.md names copied from ours. */
+async function copyToKuma({ database }: ControlPlane): Promise<PostgresConfig> {
+  const guide = readFileSync(join(import.meta.dirname, '../../docs/kuma-migration.md'), 'utf8');
+  const columns = /\\copy resources \(([^)]+)\) from/.exec(guide)?.[1] ?? '';
+  const kuma = await cloneDatabase(postgresUrl, KUMA_TEMPLATE);
+  await copyRows(database, kuma, columns);
+  return kuma;
+}
+
+async function copyRows(from: PostgresConfig, to: PostgresConfig, columns: string): Promise<void> {
+  const clientOf = async ({ host, port, user, password, dbName }: PostgresConfig): Promise<pg.Client> => {
+    const client = new pg.Client({ host, port, user, password, database: dbName });
+    await client.connect();
+    return client;
+  };
+  const [source, target] = await Promise.all([clientOf(from), clientOf(to)]);
+  try {
+    const { rows } = await source.query<{ all: string }>(
+      `select json_agg(row_to_json(r))::text as all from (select ${columns} from resources) r`,
+    );
+    await target.query(`insert into resources (${columns}) select ${columns} from json_populate_recordset(null::resources, $1)`, [
+      rows[0]?.all,
+    ]);
+  } finally {
+    await Promise.all([source.end(), target.end()]);
+  }
+}
