@@ -1,0 +1,107 @@
+// Values of the wrong JSON type, through the API and past it. A Go peer that cannot decode one resource ends the whole stream:
+// such a resource must never be sent to it.
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { label } from '../../src/resource/labels.ts';
+import type { ControlPlane } from '../support/control-plane.ts';
+import { inZone, MESH, pathOf, readCorpus, type Document } from './corpus.ts';
+import { LONG_WAIT, startMixedFleet, type FleetPlan, type Member, type MixedFleet } from './mixed-fleet.ts';
+import { randomOf, wrongTypesOf } from './mutants.ts';
+import { streamsOf } from './refusals.ts';
+import { request, write } from './rest.ts';
+import { identityOf, readTable } from './table.ts';
+import { makeMesh } from './written-corpus.ts';
+
+const plans: FleetPlan[] = [
+  { global: 'meridian', zones: { 'kuma-1': 'kuma' } },
+  { global: 'kuma', zones: { 'meridian-1': 'meridian' } },
+];
+/** Of each type. */
+const THROUGH_API = 40;
+const PAST_API = 8;
+
+describe.each(plans)('values of the wrong type beside a $global global', (plan) => {
+  let fleet: MixedFleet;
+  let ours: Member;
+  let theirs: Member;
+  let streams: string[];
+
+  beforeAll(async () => {
+    fleet = await startMixedFleet(inject('postgresUrl'), plan);
+    await makeMesh(fleet);
+    ours = fleet.members.find(({ maker }) => maker === 'meridian') as Member;
+    theirs = fleet.members.find(({ maker }) => maker === 'kuma') as Member;
+    streams = await allStreams();
+  });
+
+  afterAll(() => fleet.stop());
+
+  it('are refused by the API', async () => {
+    const taken: string[] = [];
+    for (const document of hostile(ours, THROUGH_API)) {
+      const { status } = await request(ours.plane, 'PUT', pathOf(document), document.body);
+      if (status !== 400) taken.push(`${document.info.name}: ${String(status)} ${JSON.stringify(document.body['spec'])}`);
+    }
+    expect(taken).toEqual([]);
+  });
+
+  it('are not sent when they are stored past the API, and everything else goes on', async () => {
+    await store(ours.plane, hostile(ours, PAST_API));
+    for (const sample of leastOf(ours)) {
+      const marker = { ...sample, name: 'after', body: { ...sample.body, name: 'after' } };
+      await write(ours.plane, pathOf(marker), marker.body);
+      await vi.waitFor(async () => {
+        const wanted = ` ${marker.name}`;
+        const rows = (await readTable(theirs.plane)).filter(({ type }) => type === marker.info.name);
+        expect(
+          rows.map(identityOf).filter((identity) => identity.endsWith(wanted)),
+          marker.info.name,
+        ).toHaveLength(1);
+      }, LONG_WAIT);
+    }
+    expect(await allStreams()).toEqual(streams);
+  });
+
+  async function allStreams(): Promise<string[]> {
+    return (await Promise.all(fleet.members.map(({ plane }) => streamsOf(plane)))).flat();
+  }
+});
+
+/** Documents of the types with a JSON spec that the member may write and sends. */
+function writable({ name }: Member): Document[] {
+  const isGlobal = name === 'global';
+  const mine = readCorpus().filter(({ info: { codec, writers, kds } }) => {
+    const isSent = isGlobal ? kds.globalToZone : kds.zoneToGlobal;
+    return codec.kind === 'json' && isSent && (writers === 'both' || writers === (isGlobal ? 'global' : 'zone'));
+  });
+  return isGlobal ? mine : mine.map((document) => inZone(document, name));
+}
+
+/** One document of each type. */
+function leastOf(member: Member): Document[] {
+  return [...new Map(writable(member).map((document) => [document.info.name, document])).values()];
+}
+
+/** Up to `perType` of each type, under names of their own. */
+function hostile(member: Member, perType: number): Document[] {
+  const random = randomOf(1);
+  return [...Map.groupBy(writable(member), ({ info }) => info.name).values()].flatMap((documents) => {
+    const all = documents.flatMap(wrongTypesOf);
+    return Array.from({ length: Math.min(perType, all.length) }, (_, index) => {
+      const [one] = all.splice(random(all.length), 1) as [Document];
+      const name = `hostile-${String(index)}`;
+      return { info: one.info, name, body: { ...one.body, name } };
+    });
+  });
+}
+
+/** As psql would write them, or an older version that did not check. */
+async function store({ psql }: ControlPlane, documents: readonly Document[]): Promise<void> {
+  for (const { info, name, body } of documents)
+    await psql.query('insert into resources (type, mesh, name, version, labels, spec) values ($1, $2, $3, 0, $4, $5)', [
+      info.name,
+      info.scope === 'Mesh' ? MESH : '',
+      name,
+      JSON.stringify({ [label.displayName]: name }),
+      JSON.stringify(body['spec']),
+    ]);
+}

@@ -1,0 +1,129 @@
+// The peer's command line tool against our REST API and against its own: what it prints must be the same.
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import type { Json, JsonObject } from '../../src/resource/types.ts';
+import { freePort } from '../support/free-port.ts';
+import { differences } from './copies.ts';
+import { MESH, readCorpus } from './corpus.ts';
+import { Kumactl } from './kumactl.ts';
+import { LONG_WAIT, startGlobal, startZone, stopPlane, untilReady, type Maker } from './mixed-fleet.ts';
+
+const MESH_DOCUMENT = { type: 'Mesh', name: MESH, skipCreatingInitialPolicies: ['*'] };
+
+describe.each(['global', 'zone'] as const)('kumactl and a %s of either maker', (mode) => {
+  let kuma: Kumactl;
+  let ours: Kumactl;
+  /** Only types that `kumactl get` knows and that the mode may write; a zone without a global may write all of them. */
+  const corpus = readCorpus().filter(({ info }) => mode === 'zone' || info.writers !== 'zone');
+  const types = [...new Set(corpus.map(({ info }) => info))];
+  const applied: string[] = [];
+
+  beforeAll(async () => {
+    const start = async (maker: Maker): Promise<Kumactl> => {
+      const url = inject('postgresUrl');
+      const plane = await (mode === 'global' ? startGlobal(maker, url, await freePort()) : startZone(maker, url, 'east', null));
+      await untilReady(plane);
+      return await Kumactl.of(plane);
+    };
+    [kuma, ours] = await Promise.all([start('kuma'), start('meridian')]);
+    const documents = [MESH_DOCUMENT, ...corpus.map(({ body }) => body)];
+    for (const kumactl of [kuma, ours]) applied.push(await kumactl.apply(documents));
+  });
+
+  afterAll(async () => {
+    for (const kumactl of [kuma, ours]) kumactl.close();
+    await Promise.all([kuma, ours].map(({ plane }) => stopPlane(plane)));
+  });
+
+  it('applies the same', () => {
+    expect(withoutWarnings(applied[1])).toBe(withoutWarnings(applied[0]));
+  });
+
+  it('applies the same a second time', async () => {
+    const documents = corpus.map(({ body }) => body);
+    expect(withoutWarnings(await ours.apply(documents))).toBe(withoutWarnings(await kuma.apply(documents)));
+  });
+
+  it('gets the same resources of every type', async () => {
+    const found: string[] = [];
+    for (const { name, path, scope } of types) {
+      const args = ['get', path.replaceAll('-', ''), '-o', 'json', ...(scope === 'Mesh' ? ['-m', MESH] : [])];
+      const [theirs, mine] = await Promise.all(
+        [kuma, ours].map(async (kumactl) => byName(JSON.parse(await kumactl.run(...args)))),
+      );
+      found.push(...differences(mine ?? {}, theirs ?? {}, name));
+    }
+    expect(found).toEqual([]);
+  });
+
+  it('exports the same', async () => {
+    const [theirs, mine] = await Promise.all(
+      [kuma, ours].map(async (kumactl) => byKey(await kumactl.run('export', '--profile', 'all'))),
+    );
+    expect(differences(mine ?? {}, theirs ?? {})).toEqual([]);
+  });
+
+  it('inspects the same', async () => {
+    const policies = corpus.filter(({ info }) => info.policy !== null);
+    const questions = [
+      ['meshes', '-o', 'json'],
+      ['zones', '-o', 'json'],
+      ...(mode === 'zone' ? [['dataplanes', '-m', MESH, '-o', 'json']] : []),
+      ...policies.map(({ info, name }) => [info.name.toLowerCase(), name, '-m', MESH]),
+    ];
+    for (const question of questions) {
+      const ask = async (kumactl: Kumactl): Promise<Json> => readable(await kumactl.run('inspect', ...question));
+      await vi.waitFor(async () => {
+        const [theirs, mine] = await Promise.all([ask(kuma), ask(ours)]);
+        expect(differences(mine, theirs, question.join(' '))).toEqual([]);
+      }, LONG_WAIT);
+    }
+  });
+
+  it('deletes the same', async () => {
+    for (const { info, name } of corpus) {
+      const args = ['delete', info.name.toLowerCase(), name, ...(info.scope === 'Mesh' ? ['-m', MESH] : [])];
+      expect.soft(await ours.run(...args), args.join(' ')).toBe(await kuma.run(...args));
+    }
+  });
+});
+
+/** Meridian warns of more than Kuma. */
+function withoutWarnings(output = ''): string {
+  return output.replaceAll(/^Warning: .*\n/gm, '');
+}
+
+/** Of the control plane and not of the request. */
+const OWN_KEYS = new Set(['creationTime', 'modificationTime', 'lastSync']);
+
+function withoutOwn(value: Json): Json {
+  return JSON.parse(JSON.stringify(value, (key, part: Json) => (OWN_KEYS.has(key) ? undefined : part))) as Json;
+}
+
+/** The items of a list by name; keys that each control plane makes for itself are left out. */
+function byName(list: unknown): JsonObject {
+  const { items = [] } = list as { items?: { name: string }[] };
+  const entries = items
+    .filter(({ name }) => !isOwn(name))
+    .map((item) => [item.name, withoutOwn(item as unknown as Json)] as const);
+  return Object.fromEntries(entries);
+}
+
+function byKey(yaml: string): JsonObject {
+  const documents = parseAllDocuments(yaml).map((document) => document.toJS() as JsonObject | null);
+  const named = documents.filter((one) => one !== null).filter(({ name }) => !isOwn(String(name)));
+  return Object.fromEntries(named.map((one) => [[one['type'], one['mesh'] ?? '', one['name']].join(' '), withoutOwn(one)]));
+}
+
+function isOwn(name: string): boolean {
+  return /signing-key|envoy-admin-ca|inter-cp-ca|admin-user-token/.test(name);
+}
+
+/** JSON where it is JSON, else the text. */
+function readable(text: string): Json {
+  try {
+    return withoutOwn(JSON.parse(text) as Json);
+  } catch {
+    return text;
+  }
+}
