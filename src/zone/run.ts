@@ -16,7 +16,10 @@ import { validateResource } from '../resource/validate-spec.ts';
 import { readTokenEnd, readTokenFile } from '../token/read-token-file.ts';
 import { clusterAdmission } from './cluster-guard.ts';
 import { createZoneDefaults } from './create-defaults.ts';
+import { runBackendRefs } from './backend-refs/run-backend-refs.ts';
+import type { ReconcileOptions } from './reconcile.ts';
 import { runServices, type ServicesOptions } from './services/run-services.ts';
+import { runWorkloads } from './workloads/run-workloads.ts';
 
 /** Runs a zone until the signal aborts. Rejects with a MeridianError if it cannot start. */
 export async function run(config: Config, context: Context): Promise<void> {
@@ -52,16 +55,20 @@ async function start(host: Host): Promise<void> {
     else await aborted(signal);
   });
   onLeader((signal) => runServices(servicesOptions(host), signal));
+  onLeader((signal) => runWorkloads({ ...reconcileOptions(host, 'workloads'), zone: name }, signal));
+  onLeader((signal) => runBackendRefs(reconcileOptions(host, 'backend-refs'), signal));
+}
+
+function reconcileOptions({ store, log }: Host, component: string): ReconcileOptions {
+  return { store, log: log.child({ component }), clock: systemClock };
 }
 
 /** The leader alone keeps the services, whether or not there is a global (policies 9.3: all on the zone, nothing on global). */
-function servicesOptions({ config, store, log }: Host): ServicesOptions {
-  const { meshService, ipam, multizone } = config;
+function servicesOptions(host: Host): ServicesOptions {
+  const { meshService, ipam, multizone } = host.config;
   return {
-    store,
+    ...reconcileOptions(host, 'services'),
     zone: multizone.zone.name,
-    log: log.child({ component: 'services' }),
-    clock: systemClock,
     graceMs: meshService.generationInterval === 0 ? null : meshService.deletionGracePeriod,
     vipNetworks: {
       MeshService: ipam.meshService.cidr,

@@ -1,8 +1,9 @@
 // A zone's table as a map, with a view that hears of every change: the pure core under random histories.
 // Invariant: `settle` leaves nothing to write; time moves far enough between two looks for zone proxies to settle.
 import type { Resource, ResourceKey } from '../../src/resource/types.ts';
-import { planServices, type PlannedWrite } from '../../src/zone/services/plan-services.ts';
-import { rowId } from '../../src/zone/services/row-id.ts';
+import type { PlannedWrite } from '../../src/zone/reconcile.ts';
+import { planServices } from '../../src/zone/services/plan-services.ts';
+import { rowId } from '../../src/zone/row-id.ts';
 import { ServicesView, viewedTypes } from '../../src/zone/services/services-view.ts';
 import { ZONE } from './zone-under-test.ts';
 

@@ -3,12 +3,17 @@
 import { createLogger } from '../../src/base/log.ts';
 import { compareKeys, type Resource, type ResourceKey } from '../../src/resource/types.ts';
 import type { Write } from '../../src/store/resource-store.ts';
+import { runBackendRefs } from '../../src/zone/backend-refs/run-backend-refs.ts';
 import { runServices } from '../../src/zone/services/run-services.ts';
+import { runWorkloads } from '../../src/zone/workloads/run-workloads.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
 /** Types of which a reconciler writes rows. */
-export const WRITTEN = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService', 'MeshZoneAddress'];
+export const WRITTEN = [
+  ...['MeshService', 'MeshExternalService', 'MeshMultiZoneService', 'MeshZoneAddress', 'Workload'],
+  ...['MeshOpenTelemetryBackend', 'MeshAccessLog', 'MeshTrace', 'MeshMetric'],
+];
 
 export const ZONE = 'east';
 
@@ -23,7 +28,7 @@ export class ZoneUnderTest {
   /** Batches of the reconciler since the start. */
   batches = 0;
   #stop = new AbortController();
-  #running: Promise<void> = Promise.resolve();
+  #running: Promise<unknown> = Promise.resolve();
   #isOwnWrite = false;
 
   constructor() {
@@ -42,7 +47,8 @@ export class ZoneUnderTest {
   async start(): Promise<void> {
     this.#stop = new AbortController();
     const options = { store: this.store, zone: ZONE, log: createLogger('silent'), clock: this.clock };
-    this.#running = runServices(options, this.#stop.signal);
+    const { signal } = this.#stop;
+    this.#running = Promise.all([runServices(options, signal), runWorkloads(options, signal), runBackendRefs(options, signal)]);
     await this.rest();
   }
 

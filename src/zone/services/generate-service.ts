@@ -3,7 +3,7 @@
 import { label } from '../../resource/labels.ts';
 import type { Json, JsonObject, Labels, Resource } from '../../resource/types.ts';
 import { byAge } from './by-age.ts';
-import { isLocal } from './is-local.ts';
+import { isLocal } from '../is-local.ts';
 import { selectorOf, type Membership } from './service-membership.ts';
 
 const MANAGER = 'meshservice-generator';

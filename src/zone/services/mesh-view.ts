@@ -9,7 +9,7 @@ import { ItemIndex } from './item-index.ts';
 import { MeshIdentities } from './mesh-identities.ts';
 import { multiZoneSelector } from './multi-zone-match.ts';
 import { dataplanePairs, isSelected, labelPairs, serviceSelector } from './pairs.ts';
-import { rowId } from './row-id.ts';
+import { rowId } from '../row-id.ts';
 import { SelectorIndex } from './selector-index.ts';
 import { ServiceGroups } from './service-groups.ts';
 import { membershipsOf } from './service-membership.ts';

@@ -1,22 +1,18 @@
 // What the services of a zone should be against what they are: the writes that make up the difference (policies 9.2 to 9.5).
 // Pure but for the view, whose marks it uses up. Invariant: when nothing is marked, or nothing differs, there is nothing to write.
-import { label } from '../../resource/labels.ts';
-import type { Resource, ResourceKey } from '../../resource/types.ts';
+import type { Resource } from '../../resource/types.ts';
+import { newRow } from '../new-row.ts';
 import { generateService, LEAVE } from './generate-service.ts';
-import { isLocal } from './is-local.ts';
+import { isLocal } from '../is-local.ts';
 import { earliest, type MeshView, type ServiceEntry } from './mesh-view.ts';
 import { multiZoneStatus } from './multi-zone-match.ts';
 import { countProxies } from './proxy-counts.ts';
-import { rowId } from './row-id.ts';
+import type { PlannedWrite } from '../reconcile.ts';
+import { rowId } from '../row-id.ts';
 import { serviceTagsOf } from './service-membership.ts';
 import { externalServiceRow, meshServiceRow, multiZoneServiceRow, sameContent } from './service-row.ts';
 import type { ServicesView } from './services-view.ts';
 import { publishedAddress, ZONE_ADDRESS } from './zone-address.ts';
-
-/** `row` as it should be; `before` as it is, undefined for one to be created. */
-export type PlannedWrite =
-  | { readonly op: 'put'; readonly row: Resource; readonly before: Resource | undefined }
-  | { readonly op: 'delete'; readonly before: Resource };
 
 export type Conflict = { readonly mesh: string; readonly service: string; readonly dataplanes: readonly string[] };
 
@@ -122,19 +118,4 @@ function publish(view: ServicesView, mesh: MeshView, now: Date, writes: PlannedW
   const key = { type: 'MeshZoneAddress', mesh: mesh.mesh, name: ZONE_ADDRESS };
   const row = { ...(before ?? newRow(key, now)), ...want };
   if (before === undefined || !sameContent(before, row)) writes.push({ op: 'put', row, before });
-}
-
-/** A row that this zone makes: mesh-scoped rows go with their Mesh (kds-wire 7). */
-function newRow(key: ResourceKey, now: Date): Resource {
-  return {
-    ...key,
-    labels: { [label.origin]: 'zone' },
-    spec: {},
-    status: {},
-    version: 0,
-    creationTime: now,
-    modificationTime: now,
-    owner: { type: 'Mesh', mesh: '', name: key.mesh },
-    syncVersion: null,
-  };
 }

@@ -20,10 +20,9 @@ export type Membership = {
 
 /** Memberships with at least one port, of services whose name is an RFC 1035 label; the others are left out. */
 export function membershipsOf({ name, created, labels, inbounds }: DataplaneFacts): Membership[] {
-  const used = inbounds.filter(({ state }) => state !== 'Ignored');
-  const tagged = Map.groupBy(used, ({ tags }) => tags[SERVICE_TAG] ?? '');
-  const byTag = used.some(({ tags }) => tags[SERVICE_TAG] !== undefined);
-  const groups = byTag ? tagged : new Map([[labels[label.workload] ?? '', used]]);
+  const tagged = Map.groupBy(inbounds, ({ tags }) => tags[SERVICE_TAG] ?? '');
+  const byTag = inbounds.some(({ tags }) => tags[SERVICE_TAG] !== undefined);
+  const groups = byTag ? tagged : new Map([[labels[label.workload] ?? '', inbounds]]);
   return [...groups].flatMap(([service, own]) => {
     const ports = portsOf(own);
     if (!RFC_1035_LABEL.test(service) || ports.length === 0) return [];

@@ -5,7 +5,8 @@ import type { Resource, ResourceKey } from '../../resource/types.ts';
 import { byAge } from './by-age.ts';
 import { HostnameGenerators } from './hostname-generators.ts';
 import { MeshView, type ServiceEntry } from './mesh-view.ts';
-import { rowId } from './row-id.ts';
+import type { ReconciledView } from '../reconcile.ts';
+import { rowId } from '../row-id.ts';
 import { sameContent, storedVip } from './service-row.ts';
 import { defaultVipNetworks, VipPool, type VipNetworks } from './vip-pool.ts';
 import { ZONE_ADDRESS } from './zone-address.ts';
@@ -25,7 +26,7 @@ export const viewedTypes = [
 
 export type ServiceType = keyof VipNetworks;
 
-export class ServicesView {
+export class ServicesView implements ReconciledView {
   readonly zone: string;
   readonly meshes = new Map<string, MeshView>();
   readonly #vips: Readonly<Record<ServiceType, VipPool>>;

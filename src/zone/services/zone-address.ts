@@ -3,7 +3,7 @@
 import { label } from '../../resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 import type { Address } from './dataplane-facts.ts';
-import { isLocal } from './is-local.ts';
+import { isLocal } from '../is-local.ts';
 
 /** Stored name of the row that a zone publishes, one a mesh. */
 export const ZONE_ADDRESS = 'zone-ingress';

@@ -1,6 +1,6 @@
 // What has changed since the last look, merged: hints of the feed add up until they are taken, in memory bounded by the keys.
-import type { ResourceKey } from '../../resource/types.ts';
-import type { StoreChange } from '../../store/resource-store.ts';
+import type { ResourceKey } from '../resource/types.ts';
+import type { StoreChange } from '../store/resource-store.ts';
 import { rowId } from './row-id.ts';
 
 export type Hints = {

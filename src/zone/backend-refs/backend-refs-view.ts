@@ -1,0 +1,132 @@
+// The MeshOpenTelemetryBackends of a zone and the policies that refer to them; fed with rows, read by the planner. Pure.
+// Invariants: a policy that changes resolves its own references alone; a backend that appears, goes or changes its labels
+// resolves those of its mesh; a row is marked only when its conditions can be others.
+import { isDeepStrictEqual } from 'node:util';
+import type { Labels, Resource, ResourceKey } from '../../resource/types.ts';
+import type { ReconciledView } from '../reconcile.ts';
+import { rowId } from '../row-id.ts';
+import { byAge } from '../services/by-age.ts';
+import { readBackendRefs, type BackendRef } from './read-backend-refs.ts';
+
+export const BACKEND = 'MeshOpenTelemetryBackend';
+/** The types that a view is fed with: backends first, so that references resolve once. */
+export const viewedTypes = [BACKEND, 'MeshAccessLog', 'MeshTrace', 'MeshMetric'] as const;
+
+export type PolicyRefs = { readonly row: Resource; readonly refs: readonly BackendRef[]; readonly unresolved: readonly string[] };
+
+type Policy = PolicyRefs & { readonly resolved: readonly string[] };
+type Backend = { row: Resource; references: number };
+
+export class BackendRefsView implements ReconciledView {
+  readonly #backends = new Map<string, Backend>();
+  readonly #policies = new Map<string, Policy>();
+  readonly #marked = new Set<string>();
+
+  put(row: Resource): void {
+    if (row.type === BACKEND) this.#putBackend(row);
+    else this.#putPolicy(row);
+  }
+
+  remove(key: ResourceKey): void {
+    const id = rowId(key);
+    this.#marked.delete(id);
+    if (key.type === BACKEND) {
+      if (this.#backends.delete(id)) this.#resolveMesh(key.mesh);
+    } else {
+      this.#count(this.#policies.get(id)?.resolved, -1);
+      this.#policies.delete(id);
+    }
+  }
+
+  putAll(type: string, rows: readonly Resource[]): void {
+    const present = new Set(rows.map((row) => rowId(row)));
+    for (const row of rows) this.put(row);
+    const known = type === BACKEND ? this.#backends : this.#policies;
+    for (const { row } of [...known.values()]) if (row.type === type && !present.has(rowId(row))) this.remove(row);
+  }
+
+  accept(row: Resource): void {
+    const id = rowId(row);
+    const backend = this.#backends.get(id);
+    const policy = this.#policies.get(id);
+    if (backend !== undefined) backend.row = row;
+    else if (policy !== undefined) this.#policies.set(id, { ...policy, row });
+  }
+
+  touch(key: ResourceKey): void {
+    this.#marked.add(rowId(key));
+  }
+
+  touchAll(): void {
+    for (const id of [...this.#backends.keys(), ...this.#policies.keys()]) this.#marked.add(id);
+  }
+
+  /** What is marked; the marks are used up. */
+  takeMarked(): { readonly policies: PolicyRefs[]; readonly backends: Readonly<Backend>[] } {
+    const ids = [...this.#marked];
+    this.#marked.clear();
+    return {
+      policies: ids.map((id) => this.#policies.get(id)).filter((policy) => policy !== undefined),
+      backends: ids.map((id) => this.#backends.get(id)).filter((backend) => backend !== undefined),
+    };
+  }
+
+  #putBackend(row: Resource): void {
+    const id = rowId(row);
+    const before = this.#backends.get(id);
+    this.#backends.set(id, { row, references: before?.references ?? 0 });
+    if (!isDeepStrictEqual(before?.row.status, row.status)) this.#marked.add(id);
+    if (before === undefined || !isDeepStrictEqual(before.row.labels, row.labels)) this.#resolveMesh(row.mesh);
+  }
+
+  #putPolicy(row: Resource): void {
+    const id = rowId(row);
+    const before = this.#policies.get(id);
+    const refs = readBackendRefs(row.spec);
+    if (before !== undefined && isDeepStrictEqual(before.refs, refs)) this.#policies.set(id, { ...before, row });
+    else this.#resolve(id, row, refs);
+    if (!isDeepStrictEqual(before?.row.status, row.status)) this.#marked.add(id);
+  }
+
+  #resolveMesh(mesh: string): void {
+    for (const [id, { row, refs }] of [...this.#policies]) if (row.mesh === mesh && refs.length > 0) this.#resolve(id, row, refs);
+  }
+
+  #resolve(id: string, row: Resource, refs: readonly BackendRef[]): void {
+    const before = this.#policies.get(id);
+    const resolved: string[] = [];
+    const unresolved = new Set<string>();
+    for (const ref of refs) {
+      const backend = this.#backendWith(row.mesh, ref.labels);
+      if (backend === undefined) unresolved.add(ref.text);
+      else resolved.push(rowId(backend));
+    }
+    this.#policies.set(id, { row, refs, resolved, unresolved: [...unresolved].sort() });
+    this.#marked.add(id);
+    if (isDeepStrictEqual(before?.resolved, resolved)) return;
+    this.#count(before?.resolved, -1);
+    this.#count(resolved, 1);
+  }
+
+  #count(backends: readonly string[] = [], by: 1 | -1): void {
+    for (const id of backends) {
+      const backend = this.#backends.get(id);
+      if (backend === undefined) continue;
+      backend.references += by;
+      this.#marked.add(id);
+    }
+  }
+
+  /** The oldest that carries the labels: one reference means one backend. */
+  #backendWith(mesh: string, labels: Labels): Resource | undefined {
+    const wanted = Object.entries(labels);
+    return [...this.#backends.values()]
+      .map(({ row }) => row)
+      .filter((row) => row.mesh === mesh && wanted.every(([key, value]) => row.labels[key] === value))
+      .sort((a, b) => byAge(agedOf(a), agedOf(b)))[0];
+  }
+}
+
+function agedOf({ creationTime, name }: Resource): { created: number; name: string } {
+  return { created: creationTime.getTime(), name };
+}

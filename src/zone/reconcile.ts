@@ -1,0 +1,167 @@
+// Keeps rows of a zone as other rows want them; leader only. Event-driven: what the feed names is read again, and a plan looks
+// only at what depends on it. Invariants: the table is the truth, so it can stop and start anywhere; a write needs the version
+// that was read; what does not differ is not written.
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { together } from '../control-plane/supervise.ts';
+import type { Resource, ResourceKey } from '../resource/types.ts';
+import type { ResourceStore, Write } from '../store/resource-store.ts';
+import { ChangeHints, type Hints } from './change-hints.ts';
+import { rowId } from './row-id.ts';
+
+/** Hints that arrive within this time are one look, in milliseconds. */
+const GATHER_MS = 5;
+/** The safety pass, in milliseconds: everything is read and planned again, for what no hint named. */
+const SAFETY_MS = 60_000;
+
+/** `row` as it should be; `before` as it is, undefined for one to be created. */
+export type PlannedWrite =
+  | { readonly op: 'put'; readonly row: Resource; readonly before: Resource | undefined }
+  | { readonly op: 'delete'; readonly before: Resource };
+
+/** The rows that a reconciler depends on and those that it writes. It marks what a change may matter to. */
+export type ReconciledView = {
+  /** Takes a row of the store in, new or changed. */
+  put(row: Resource): void;
+  /** The store has no such row. */
+  remove(key: ResourceKey): void;
+  /** Takes the complete list of a type in: rows that are known and not among them are gone. */
+  putAll(type: string, rows: readonly Resource[]): void;
+  /** Takes a row in as it was just written, so that its echo marks nothing. */
+  accept(row: Resource): void;
+  /** Marks a row to be looked at again though it did not change: it could not be written. */
+  touch(key: ResourceKey): void;
+  /** Marks everything. */
+  touchAll(): void;
+};
+
+export type Reconciler = {
+  /** The types that the view is fed with, in the order in which a first read costs least. */
+  readonly types: readonly string[];
+  readonly view: ReconciledView;
+  /** Uses up the marks of the view. `wakeAt`: when to plan again without a change, in milliseconds since 1970. */
+  readonly plan: (now: Date) => { readonly writes: readonly PlannedWrite[]; readonly wakeAt: number | null };
+};
+
+export type ReconcileOptions = {
+  readonly store: ResourceStore;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** How often everything is read and planned again, in milliseconds; a minute if left out. */
+  readonly safetyMs?: number;
+  /** Gets every look, for measurements. */
+  readonly onPass?: (pass: Pass) => void;
+};
+
+/** A look that is over: what it wrote is committed. */
+export type Pass = {
+  /** Whether everything was read again. */
+  readonly isFull: boolean;
+  readonly writes: number;
+  readonly durationMs: number;
+};
+
+/** Runs until the signal aborts. Rejects when the store does not answer: start it again with a view that is empty. */
+export async function reconcile(reconciler: Reconciler, options: ReconcileOptions, signal: AbortSignal): Promise<void> {
+  const loop = new Loop(reconciler, options);
+  await together(
+    signal,
+    (either) => loop.follow(either),
+    (either) => loop.work(either),
+  );
+}
+
+class Loop {
+  readonly #reconciler: Reconciler;
+  readonly #options: ReconcileOptions;
+  readonly #hints: ChangeHints;
+
+  constructor(reconciler: Reconciler, options: ReconcileOptions) {
+    this.#reconciler = reconciler;
+    this.#options = options;
+    this.#hints = new ChangeHints(reconciler.types);
+  }
+
+  async follow(signal: AbortSignal): Promise<void> {
+    for await (const change of this.#options.store.changes(signal)) this.#hints.add(change);
+  }
+
+  async work(signal: AbortSignal): Promise<void> {
+    const { clock, safetyMs = SAFETY_MS } = this.#options;
+    let safetyAt = clock.now().getTime() + safetyMs;
+    let wakeAt: number | null = null;
+    while (!signal.aborted) {
+      const wait = Math.min(safetyAt, wakeAt ?? Infinity) - clock.now().getTime();
+      await clock.sleep(Math.max(wait, 0), AbortSignal.any([signal, this.#hints.arrival()]));
+      if (!this.#hints.isEmpty()) await clock.sleep(GATHER_MS, signal);
+      if (signal.aborted) return;
+      if (clock.now().getTime() >= safetyAt) {
+        safetyAt = clock.now().getTime() + safetyMs;
+        this.#hints.add({ kind: 'all' });
+        this.#reconciler.view.touchAll();
+      }
+      wakeAt = await this.#pass();
+    }
+  }
+
+  /** One look: reads what the hints name, plans, writes. @returns when to look again without a hint */
+  async #pass(): Promise<number | null> {
+    const began = performance.now();
+    const { types, plan } = this.#reconciler;
+    const hints = this.#hints.take();
+    await this.#read(hints);
+    const { writes, wakeAt } = plan(this.#options.clock.now());
+    await this.#write(writes);
+    const isFull = hints.types.length === types.length;
+    this.#options.onPass?.({ isFull, writes: writes.length, durationMs: performance.now() - began });
+    return wakeAt;
+  }
+
+  async #read({ types, keys }: Hints): Promise<void> {
+    const { store } = this.#options;
+    const { view } = this.#reconciler;
+    for (const type of types) view.putAll(type, await store.list({ type }));
+    const rows = new Map((await store.getMany(keys)).map((row) => [rowId(row), row]));
+    for (const key of keys) {
+      const row = rows.get(rowId(key));
+      if (row === undefined) view.remove(key);
+      else view.put(row);
+    }
+  }
+
+  async #write(planned: readonly PlannedWrite[]): Promise<void> {
+    if (planned.length === 0) return;
+    const { store, log } = this.#options;
+    const { view } = this.#reconciler;
+    const outcomes = await store.writeBatch(planned.map(writeOf));
+    for (const [index, outcome] of outcomes.entries()) {
+      const write = planned[index];
+      if (write === undefined) continue;
+      const { type, mesh, name } = write.op === 'put' ? write.row : write.before;
+      const key = { type, mesh, name };
+      if ('version' in outcome) {
+        if (write.op === 'put') view.accept({ ...write.row, version: outcome.version });
+        else view.remove(key);
+      } else if (outcome.result === 'rejected') {
+        log.warn({ ...key, reason: outcome.message }, 'a computed row could not be written; it is tried again in a minute');
+      } else {
+        // Another writer changed it since it was read: read it again and decide again.
+        view.touch(key);
+        this.#hints.add({ kind: 'keys', keys: [key] });
+      }
+    }
+    log.debug({ writes: planned.length }, 'computed rows were brought up to date');
+  }
+}
+
+function writeOf(planned: PlannedWrite): Write {
+  if (planned.op === 'delete') {
+    const { type, mesh, name, version } = planned.before;
+    return { op: 'delete', key: { type, mesh, name }, expectVersion: version };
+  }
+  const { row, before } = planned;
+  const { type, mesh, name, labels, spec, status, owner, syncVersion } = row;
+  const content = { key: { type, mesh, name }, labels, spec, status, syncVersion };
+  if (before === undefined) return { op: 'create', ...content, owner };
+  return { op: 'update', ...content, expectVersion: before.version };
+}

@@ -1,0 +1,31 @@
+// What the Workloads of a zone should be against what they are. A zone makes one for every value of the label `kuma.io/workload`
+// on its Dataplanes, and deletes it with the last of them. One that a person wrote gets its status alone. Pure.
+import { label } from '../../resource/labels.ts';
+import type { Resource } from '../../resource/types.ts';
+import { newRow } from '../new-row.ts';
+import type { PlannedWrite } from '../reconcile.ts';
+import { sameContent } from '../services/service-row.ts';
+import type { WorkloadsView } from './workloads-view.ts';
+
+const MANAGER = 'workload-generator';
+
+export function planWorkloads(view: WorkloadsView, { zone, now }: { zone: string; now: Date }): PlannedWrite[] {
+  return view.takeMarked().flatMap(({ key, stored, counts }): PlannedWrite[] => {
+    const isOurs = stored === undefined || stored.labels[label.managedBy] === MANAGER;
+    if (counts.total === 0 && isOurs) return stored === undefined ? [] : [{ op: 'delete', before: stored }];
+    const base: Resource = stored ?? newRow(key, now);
+    const labels = isOurs
+      ? {
+          ...base.labels,
+          [label.mesh]: key.mesh,
+          [label.displayName]: key.name,
+          [label.managedBy]: MANAGER,
+          [label.env]: 'universal',
+          [label.zone]: zone,
+          [label.origin]: 'zone',
+        }
+      : base.labels;
+    const row: Resource = { ...base, labels, status: { ...base.status, dataplaneProxies: { ...counts } } };
+    return stored !== undefined && sameContent(stored, row) ? [] : [{ op: 'put', row, before: stored }];
+  });
+}

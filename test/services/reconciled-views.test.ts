@@ -1,0 +1,134 @@
+// Random histories of the smaller reconcilers: what is kept up to date change by change equals what a new view makes of the rows.
+import { describe, expect, it } from 'vitest';
+import type { JsonObject, Resource, ResourceKey } from '../../src/resource/types.ts';
+import { BackendRefsView, viewedTypes as backendTypes } from '../../src/zone/backend-refs/backend-refs-view.ts';
+import { planConditions } from '../../src/zone/backend-refs/plan-conditions.ts';
+import type { PlannedWrite, ReconciledView } from '../../src/zone/reconcile.ts';
+import { rowId } from '../../src/zone/row-id.ts';
+import { planWorkloads } from '../../src/zone/workloads/plan-workloads.ts';
+import { viewedTypes as workloadTypes, WorkloadsView } from '../../src/zone/workloads/workloads-view.ts';
+import { makeRow } from '../support/make-row.ts';
+import { fc } from '../support/property.ts';
+
+const now = new Date(0);
+type Change = { readonly do: 'put' | 'delete' | 'settle' | 'edit'; readonly row: Resource };
+type Machine<View> = {
+  readonly types: readonly string[];
+  readonly create: () => View;
+  readonly plan: (view: View) => PlannedWrite[];
+};
+
+/** A table with a view that hears of every change. */
+class Table<View extends ReconciledView> {
+  readonly rows = new Map<string, Resource>();
+  readonly #machine: Machine<View>;
+  readonly #view: View;
+
+  constructor(machine: Machine<View>) {
+    this.#machine = machine;
+    this.#view = machine.create();
+  }
+
+  apply({ do: what, row }: Change): void {
+    const before = this.rows.get(rowId(row));
+    if (what === 'settle') this.settle();
+    else if (what === 'delete') this.#delete(row);
+    else if (what === 'put') this.#put({ ...row, status: before?.status ?? {} });
+    else if (before !== undefined) this.#put({ ...before, status: {} });
+  }
+
+  settle(): void {
+    for (const write of this.#machine.plan(this.#view)) {
+      if (write.op === 'delete') this.#delete(write.before);
+      else {
+        this.rows.set(rowId(write.row), write.row);
+        this.#view.accept(write.row);
+      }
+    }
+  }
+
+  /** What a new view of the same rows would write. */
+  leftover(): PlannedWrite[] {
+    const view = this.#machine.create();
+    for (const type of this.#machine.types)
+      view.putAll(
+        type,
+        [...this.rows.values()].filter((row) => row.type === type),
+      );
+    return this.#machine.plan(view);
+  }
+
+  #put(row: Resource): void {
+    this.rows.set(rowId(row), row);
+    this.#view.put(row);
+  }
+
+  #delete({ type, mesh, name }: ResourceKey): void {
+    this.rows.delete(rowId({ type, mesh, name }));
+    this.#view.remove({ type, mesh, name });
+  }
+}
+
+function historyOf(row: fc.Arbitrary<Resource>): fc.Arbitrary<Change[]> {
+  const what = fc.constantFrom('put' as const, 'put' as const, 'delete' as const, 'settle' as const, 'edit' as const);
+  return fc.array(fc.record({ do: what, row }), { maxLength: 80 });
+}
+
+function restsAfter<View extends ReconciledView>(machine: Machine<View>, row: fc.Arbitrary<Resource>): void {
+  fc.assert(
+    fc.property(historyOf(row), (changes) => {
+      const table = new Table(machine);
+      for (const change of changes) table.apply(change);
+      table.settle();
+      expect(table.leftover()).toEqual([]);
+    }),
+    { numRuns: 300 },
+  );
+}
+
+const name = fc.constantFrom('a', 'b', 'c');
+const mesh = fc.constantFrom('default', 'other');
+const workload = fc.constantFrom<Record<string, string>>({}, { 'kuma.io/workload': 'w1' }, { 'kuma.io/workload': 'w2' });
+
+describe('after any history a new view finds nothing to write', () => {
+  it('of Workloads', () => {
+    const state = fc.constantFrom('Ready', 'NotReady', 'Ignored');
+    const row = fc.oneof(
+      mesh.map((one) => makeRow('Mesh', one, { mesh: '' })),
+      fc.record({ mesh, name, labels: workload, state }).map(({ name: dp, labels, ...given }) => {
+        const spec: JsonObject = { networking: { address: '10.0.0.1', inbound: [{ port: 80, state: given.state }] } };
+        return makeRow('Dataplane', dp, { mesh: given.mesh, labels, spec });
+      }),
+      fc.record({ mesh, name, isOpen: fc.boolean() }).map(({ name: dp, isOpen, ...given }) => {
+        const subscription = {
+          id: 'i',
+          connectTime: '2026-01-01T00:00:00Z',
+          ...(!isOpen && { disconnectTime: '2026-01-02T00:00:00Z' }),
+        };
+        return makeRow('DataplaneInsight', dp, { mesh: given.mesh, spec: { subscriptions: [subscription] } });
+      }),
+      fc
+        .record({ mesh, labels: fc.constantFrom<Record<string, string>>({}, { 'kuma.io/managed-by': 'workload-generator' }) })
+        .map(({ labels, ...given }) => makeRow('Workload', 'w1', { mesh: given.mesh, labels })),
+    );
+    const plan = (view: WorkloadsView): PlannedWrite[] => planWorkloads(view, { zone: 'east', now });
+    restsAfter({ types: workloadTypes, create: () => new WorkloadsView(), plan }, row);
+  });
+
+  it('of references to backends', () => {
+    const labels = fc.constantFrom<Record<string, string>>({ team: 'x' }, { team: 'y' }, { team: 'x', tier: 'z' });
+    const refs = fc.array(labels, { maxLength: 3 });
+    const row = fc.oneof(
+      fc.record({ mesh, name, labels }).map(({ name: backend, ...given }) => makeRow('MeshOpenTelemetryBackend', backend, given)),
+      fc
+        .record({ mesh, name, refs, type: fc.constantFrom('MeshTrace', 'MeshMetric') })
+        .map(({ type, name: policy, ...given }) => {
+          const backends = given.refs.map((one) => ({
+            ...{ type: 'OpenTelemetry', openTelemetry: { backendRef: { kind: 'MeshOpenTelemetryBackend', labels: one } } },
+          }));
+          return makeRow(type, policy, { mesh: given.mesh, spec: { default: { backends } } });
+        }),
+    );
+    restsAfter({ types: backendTypes, create: () => new BackendRefsView(), plan: planConditions }, row);
+  });
+});
