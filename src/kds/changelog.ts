@@ -7,7 +7,7 @@ import type { Logger } from '../base/log.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
-import { EncodedEntry, type Entry } from './entry.ts';
+import { EncodedEntry, WithheldEntry, type Entry } from './entry.ts';
 import type { Source, SourceChange } from './ports.ts';
 import { audienceOf, type Audience, type SendRules } from './rules.ts';
 import { TypeLog, type Slot, type SlotNames } from './type-log.ts';
@@ -223,7 +223,7 @@ export class Changelog {
     return log;
   }
 
-  /** Null where nobody may ever see the row, or it cannot be written on the wire. */
+  /** Null where nobody may ever see the row, or nobody knows its name on the wire. */
   #encode(row: Resource, info: TypeInfo): { names: SlotNames; entry: Entry } | null {
     const { audience } = audienceOf(this.rules, row);
     if (audience.to === 'nobody') return null;
@@ -236,15 +236,26 @@ export class Changelog {
       const key = info.name === 'Mesh' ? `${wireName}@${row.creationTime.toISOString()}` : wireName;
       return {
         names: { key, wireName, plainName: `${plainName}.${row.mesh}` },
-        entry: new EncodedEntry(info, mapped, plainName, audience),
+        entry: this.#entryOf(row, () => new EncodedEntry(info, mapped, plainName, audience), audience),
       };
     } catch (error) {
-      this.#log.error(
-        { type: row.type, name: row.name, mesh: row.mesh, err: messageOf(error) },
-        'this resource cannot be sent; correct it',
-      );
+      this.#tellUnsendable(row, error);
       return null;
     }
+  }
+
+  /** What does not fit its message is withheld under its name, so that each peer's problems show it. */
+  #entryOf(row: Resource, encode: () => Entry, audience: Audience): Entry {
+    try {
+      return encode();
+    } catch (error) {
+      this.#tellUnsendable(row, error);
+      return new WithheldEntry(audience, messageOf(error));
+    }
+  }
+
+  #tellUnsendable({ type, name, mesh }: Resource, error: unknown): void {
+    this.#log.error({ type, name, mesh, err: messageOf(error) }, 'this resource cannot be sent; correct it');
   }
 }
 

@@ -75,6 +75,23 @@ export class EncodedEntry implements Entry, Encoding {
   }
 }
 
+/** A resource that cannot be written in any form: it is withheld from every peer. */
+export class WithheldEntry implements Entry {
+  readonly audience: Audience;
+  readonly version: string;
+  readonly #withheld: Withheld;
+
+  constructor(audience: Audience, reason: string) {
+    this.audience = audience;
+    this.version = `withheld: ${reason}`;
+    this.#withheld = { withheld: reason };
+  }
+
+  in(): Withheld {
+    return this.#withheld;
+  }
+}
+
 /**
  * A copy with memory of its own. The encoder cuts its results from slabs that it shares with passing things, and an entry lives
  * as long as its resource: of 164 MB that 20,000 entries held in slabs, 49 are left.

@@ -2,6 +2,7 @@
 // becomes a refusal that names it, and the others go on (engine 15).
 import { MeridianError, messageOf, type Violation } from '../base/errors.ts';
 import { decodeKumaResource, wireVersion, type WireResource } from '../resource/codec.ts';
+import { undecodable } from '../resource/schema/undecodable.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ResourceKey } from '../resource/types.ts';
@@ -39,7 +40,7 @@ export function readResponse(info: TypeInfo, response: DeltaResponse, rules: Rec
       requireOneName(wireName, sent);
       const resource = rules.rewrite(sent, info);
       if (!rules.inScope(resource, info)) continue;
-      const violations = [...peerNameViolations(info, resource), ...validate(info, resource)];
+      const violations = violationsOf(info, resource, validate);
       if (violations.length === 0) resources.set(keyText(resource), { ...resource, version: wireVersion(bytes) });
       else {
         const reason = violations.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
@@ -57,6 +58,13 @@ export function readResponse(info: TypeInfo, response: DeltaResponse, rules: Rec
   // What is removed and brought again in a form that is refused stays as it is stored (kds-wire 6.2.1).
   for (const refusal of refusals) removed.delete(keyText(refusal));
   return { resources, removed, refusals };
+}
+
+/** A spec that a Kuma peer could not decode is not stored: it would be withheld from each of them. */
+function violationsOf(info: TypeInfo, resource: WireResource, validate: Validate): readonly Violation[] {
+  const violations = [...peerNameViolations(info, resource), ...validate(info, resource)];
+  const broken = violations.length === 0 ? undecodable(info.name, resource.spec) : null;
+  return broken === null ? violations : [broken];
 }
 
 /** Versions, removals and refusals go by the name on the wire: a row of another name would be resumed and pruned as that one. */

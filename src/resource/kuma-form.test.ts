@@ -154,6 +154,11 @@ describe('toKumaForm translates', () => {
   });
 });
 
+it('toKumaForm withholds what a program in Go cannot decode, with the field', () => {
+  const given = resource({ targetRef: { kind: 'Mesh' }, to: [{ targetRef: { kind: 'Mesh', name: 5 } }] });
+  expect(toKumaForm(typeOf('MeshTimeout'), given)).toEqual({ withheld: 'spec.to[0].targetRef.name: must be a string' });
+});
+
 describe('toKumaForm gives back the same object for', () => {
   it.each<[string, string, JsonObject]>([
     ['labels', 'MeshTimeout', to(cartByLabels)],
@@ -172,7 +177,7 @@ describe('toKumaForm gives back the same object for', () => {
     ],
     ['listeners', 'Dataplane', { networking: { address: 'a', listeners: [{ type: 'ZoneIngress' }] } }],
     ['a MeshService', 'MeshService', { ports: [{ port: 80 }], zoneIngress: { address: 'a', port: 1, sni: 'b' } }],
-    ['wrong types', 'MeshHTTPRoute', { targetRef: 1, to: [null, 'x', { targetRef: [], rules: { default: 1 } }] }],
+    ['wrong types of a type without a schema', 'Dataplane', { networking: { inbound: [null, 'x'], address: 5 } }],
   ])('%s', (_, type, spec) => {
     const given = resource(spec);
     expect(toKumaForm(typeOf(type), given)).toEqual({ resource: given });

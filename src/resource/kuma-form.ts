@@ -2,6 +2,7 @@
 // Pure and idempotent: input is never changed, and what needs no change comes back as the very same object.
 import type { WireResource } from './codec.ts';
 import { label } from './labels.ts';
+import { undecodable } from './schema/undecodable.ts';
 import type { TypeInfo } from './type-registry.ts';
 import type { Json, JsonObject } from './types.ts';
 import { isObject } from './read-json.ts';
@@ -64,12 +65,14 @@ const SPIFFE_KEYS = ['spiffeID', 'spiffeId'];
 
 /**
  * The resource as a peer without our capability can take it (decisions D26).
- * Shapes that no schema knows pass through unchanged, so it never throws.
+ * A spec that a program in Go cannot decode is withheld: it would end the stream of the peer. Never throws.
  * @returns the resource itself when nothing changes, so that encoded bytes can be shared; else a copy, or one sentence that
  * names the field
  */
 export function toKumaForm(info: TypeInfo, resource: WireResource): KumaForm {
   const { spec } = resource;
+  const broken = undecodable(info.name, spec);
+  if (broken !== null) return { withheld: `${broken.field}: ${broken.reason}` };
   for (const withheld of info.policy === null ? dataplaneReasons(info, spec) : policyReasons(info, spec)) return { withheld };
   const translated = info.policy === null ? translateDataplane(info, spec) : translatePolicy(info, resource);
   return { resource: translated === spec ? resource : { ...resource, spec: translated } };

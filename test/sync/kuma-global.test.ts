@@ -106,6 +106,17 @@ describe('a zone at a global that is not ours', () => {
     await vi.waitFor(async () => expect(await problems()).toBeUndefined(), WAIT);
   });
 
+  it('withholds what that cannot decode, and names it on itself with the field', async () => {
+    await put('cart', byName);
+    await put('broken', { targetRef: { kind: 5 } });
+    const responses = await askedBy(KUMA);
+    await vi.waitFor(() => expect(responses).toHaveLength(1), WAIT);
+    expect(Object.keys(resourcesIn(responses[0] as DeltaResponse))).toEqual([wireName('cart')]);
+    const message = expect.stringContaining('spec.targetRef.kind: must be a string') as unknown;
+    const problem = { stream: 'zoneToGlobal', type: TYPE, kind: 'withheld', resources: [wireName('broken')], message };
+    await vi.waitFor(async () => expect(await problems()).toEqual([expect.objectContaining(problem)]), WAIT);
+  });
+
   it('says it as it was written to one that turns out to be ours', async () => {
     await put('cart', byName);
     const responses = await askedBy([...KUMA, feature.meridian]);

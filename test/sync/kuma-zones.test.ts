@@ -104,6 +104,40 @@ describe('a zone', () => {
       await vi.waitFor(async () => expect(await problems()).toBeUndefined(), WAIT);
     });
 
+    it('is not given what it cannot decode, which is named on the zone with the field, and gets all the others', async () => {
+      const problems = keepInsights('guest');
+      await put('MeshRetry', 'broken', {
+        targetRef: { kind: 'Mesh' },
+        to: [{ targetRef: { kind: 'Mesh' }, default: { tcp: 5 } }],
+      });
+      await put('MeshRetry', 'cart', byName);
+      const zone = join(KUMA);
+      expect(Object.keys(await stateOf(zone, 'MeshRetry'))).toEqual([wireName('cart')]);
+      const message = expect.stringContaining('spec.to[0].default.tcp: must be an object') as unknown;
+      const problem = { type: 'MeshRetry', kind: 'withheld', resources: [wireName('broken')], message };
+      await vi.waitFor(async () => expect(await problems()).toEqual([expect.objectContaining(problem)]), WAIT);
+    });
+
+    it('is not given a protobuf spec that does not fit its message, which is named on the zone with the field', async () => {
+      const problems = keepInsights('guest');
+      await server.store.write({
+        op: 'put',
+        key: { type: 'Secret', mesh: 'default', name: 'odd' },
+        labels: {},
+        spec: { data: 5 },
+      });
+      cleanUps.push(() => server.store.write({ op: 'delete', key: { type: 'Secret', mesh: 'default', name: 'odd' } }));
+      const zone = join(KUMA);
+      expect(Object.keys(await stateOf(zone, 'Secret'))).not.toContain('odd.default');
+      const problem = {
+        type: 'Secret',
+        kind: 'withheld',
+        resources: ['odd.default'],
+        message: expect.stringContaining('data') as unknown,
+      };
+      await vi.waitFor(async () => expect(await problems()).toEqual([expect.objectContaining(problem)]), WAIT);
+    });
+
     it('loses what Kuma can read no more', async () => {
       const problems = keepInsights('guest');
       await put('MeshRetry', 'cart', byName);

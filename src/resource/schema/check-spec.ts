@@ -12,6 +12,7 @@ import { Findings } from './findings.ts';
 import { addSchemaViolations } from './schema-violations.ts';
 import { specDefinitions } from './schemas.ts';
 import { applyRules, knownPart } from './spec-rules.ts';
+import { undecodable } from './undecodable.ts';
 
 export type SpecCheck = {
   readonly violations: readonly Violation[];
@@ -53,6 +54,9 @@ export function checkSpec(
       if (!options.strict) ofUnknownKeys.warning(path, () => `is not a known key and has no effect; ${hint()}`);
       else if (unknownKeys.length <= MAX_VIOLATIONS) unknownKeys.push([path, hint]);
     });
+    // What does not count must still be readable by peers.
+    const broken = counts === undefined ? null : undecodable(info.name, spec);
+    if (broken !== null && counts?.(broken.field, spec) === false) refuse(broken.field, broken.reason);
     const role = policyRole({ spec, labels: resource.labels });
     definition.check?.(spec, { type: info.name, role }, findings);
     for (const [path, hint] of unknownKeys) refuse(path, `is not a known key; ${hint()}`);

@@ -20,7 +20,8 @@ export type ObjectShape = {
 };
 
 export type Shape =
-  | { readonly is: 'anything' | 'text' | 'duration' | 'flag' | 'number' | 'whole or text' }
+  | { readonly is: 'anything' }
+  | { readonly is: 'text' | 'duration' | 'flag' | 'number' | 'whole or text' }
   | { readonly is: 'whole'; readonly min: number; readonly max: number }
   | { readonly is: 'list'; readonly item: Shape }
   | { readonly is: 'map'; readonly value: Shape }

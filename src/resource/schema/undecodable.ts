@@ -1,0 +1,116 @@
+// Whether a program in Go could decode a spec: a peer ends the whole stream at the first value of another JSON type than the
+// field of its struct has, whatever else is in the message. Follows encoding/json and metav1.Duration. Pure.
+import { parseGoNanoseconds } from '../../base/duration.ts';
+import type { Violation } from '../../base/errors.ts';
+import { isObject } from '../read-json.ts';
+import type { Json, JsonObject } from '../types.ts';
+import { specDefinitions } from './schemas.ts';
+import { child } from './spec-path.ts';
+import { shapeOf, type Field, type ObjectShape, type Shape } from './spec-shape.ts';
+
+const INT32_MAX = 2 ** 31 - 1;
+const UINT32_MAX = 2 ** 32 - 1;
+const NEEDED = {
+  text: 'must be a string',
+  flag: 'must be true or false',
+  number: 'must be a number',
+  duration: 'must be a duration such as "10s" or "1m30s"',
+  'whole or text': 'must be a whole number or a string',
+  list: 'must be a list',
+  map: 'must be an object',
+  object: 'must be an object',
+} as const;
+
+/**
+ * The first value of a spec that a Go program cannot decode, or null: a wrong JSON type, a number that does not fit its field,
+ * a duration that cannot be parsed. Values that are only not allowed, and keys that nobody knows, can be decoded.
+ * @param type a name of the registry; a type without a schema has nothing to find
+ * @returns a path from `spec`, and what the value must be
+ */
+export function undecodable(type: string, spec: JsonObject): Violation | null {
+  const definition = specDefinitions.get(type);
+  return definition === undefined ? null : findIn(shapeOf(definition.schema), spec, () => 'spec');
+}
+
+/** Paths are made only for what is found. */
+type Path = () => string;
+
+function findIn(shape: Shape, value: Json, path: Path): Violation | null {
+  if (shape.is === 'anything' || value === null) return null;
+  if (!fits(shape, value)) return { field: path(), reason: shape.is === 'whole' ? wholeNeeded(shape) : NEEDED[shape.is] };
+  if (shape.is === 'list' && Array.isArray(value))
+    return first(value.entries(), ([index, item]) => findIn(shape.item, item, () => child(path(), index)));
+  if (!isObject(value)) return null;
+  if (shape.is === 'map')
+    return first(Object.entries(value), ([key, member]) => findIn(shape.value, member, () => child(path(), key)));
+  if (shape.is !== 'object') return null;
+  return first(Object.entries(value), ([key, member]) => {
+    const field = fieldOf(shape, key);
+    return field === undefined ? null : findInField(field, member, () => child(path(), key));
+  });
+}
+
+/** A duration that must be given is no pointer in Go, and is parsed even where it is null. */
+function findInField({ shape, isRequired }: Field, value: Json, path: Path): Violation | null {
+  if (value === null && isRequired && shape.is === 'duration') return { field: path(), reason: NEEDED.duration };
+  return findIn(shape, value, path);
+}
+
+/** Go takes a key in any case for the field, unless the field is there in its own spelling too, and then decodes both. */
+function fieldOf({ fields }: ObjectShape, key: string): Field | undefined {
+  const exact = fields.get(key);
+  if (exact !== undefined) return exact;
+  const folded = fold(key);
+  return [...fields].find(([name]) => name.length === key.length && fold(name) === folded)?.[1];
+}
+
+/** Upper case first: long s and the Kelvin sign become S and k. */
+function fold(key: string): string {
+  return key.toUpperCase().toLowerCase();
+}
+
+function fits(shape: Exclude<Shape, { is: 'anything' }>, value: Json): boolean {
+  switch (shape.is) {
+    case 'text':
+      return typeof value === 'string';
+    case 'flag':
+      return typeof value === 'boolean';
+    case 'number':
+      return typeof value === 'number';
+    case 'whole':
+      return isWhole(value, rangeOf(shape));
+    case 'whole or text':
+      return typeof value === 'string' || isWhole(value, { min: -INT32_MAX - 1, max: INT32_MAX });
+    case 'duration':
+      return typeof value === 'string' && parseGoNanoseconds(value) !== null;
+    case 'list':
+      return Array.isArray(value);
+    case 'map':
+    case 'object':
+      return isObject(value);
+  }
+}
+
+function isWhole(value: Json, { min, max }: { min: number; max: number }): boolean {
+  return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
+}
+
+/** Of the Go type that the allowed values need: nothing outside of it can be decoded. */
+function rangeOf({ min, max }: { min: number; max: number }): { min: number; max: number } {
+  const least = min >= 0 ? 0 : -INT32_MAX - 1;
+  if (max <= INT32_MAX) return { min: least, max: INT32_MAX };
+  return { min: least, max: max <= UINT32_MAX ? UINT32_MAX : Number.MAX_SAFE_INTEGER };
+}
+
+function wholeNeeded(shape: { min: number; max: number }): string {
+  const { min, max } = rangeOf(shape);
+  return `must be a whole number from ${String(min)} to ${String(max)}`;
+}
+
+function first<T>(items: Iterable<T>, find: (item: T) => Violation | null): Violation | null {
+  for (const item of items) {
+    const found = find(item);
+    if (found !== null) return found;
+  }
+  return null;
+}
