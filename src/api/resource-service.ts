@@ -1,5 +1,6 @@
 // What a REST call does to the store: the checks of a write in Kuma's order, then one write (rest-api 2.4).
 // Invariant: nothing is stored unless every check has passed; without If-Match the last writer wins (decisions D33).
+import { isDeepStrictEqual } from 'node:util';
 import { InTurn } from '../base/in-turn.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
@@ -230,8 +231,12 @@ function putResult({ key, warnings }: Draft, outcome: WriteOutcome): PutResult |
   return { key, result: outcome.result, version: outcome.version, warnings };
 }
 
-/** What a planned write would do. */
+/** What a planned write would do. Nothing where labels and spec are given as they are stored: labels that are computed can wait. */
 export function describeWrite(draft: Draft, write: ContentWrite, stored: Resource | undefined): DryRun {
+  if (stored !== undefined && isDeepStrictEqual([draft.labels, write.spec], [stored.labels, stored.spec])) {
+    const resource = withoutTimes(bodyOf(draft.info, stored));
+    return { key: draft.key, result: 'unchanged', version: stored.version, warnings: draft.warnings, diff: [], resource };
+  }
   const resource = withoutTimes(bodyOf(draft.info, resultOf(write, stored)));
   const before = stored === undefined ? null : withoutTimes(bodyOf(draft.info, stored));
   const diff: Change[] = before === null ? [{ op: 'add', path: '', value: resource }] : diffJson(before, resource);

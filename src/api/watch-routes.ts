@@ -7,20 +7,21 @@ import { MeridianError } from '../base/errors.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
 import type { TokenGuard } from '../token/token-guard.ts';
+import { anonymousUser } from '../token/user.ts';
 import { ApiError, errorBody, unauthenticated } from './error-body.ts';
 import type { RowFilter } from './list-rows.ts';
 import { bodyOf } from './resource-body.ts';
+import { WatchPermits } from './watch-permits.ts';
 import { watchEvents, type WatchEvent } from './watch-events.ts';
 
 export const EVENT_STREAM = 'text/event-stream';
-const MOST_WATCHES = 256;
 const HEARTBEAT_MS = 15_000;
 
 type Context = Pick<ApiContext, 'store' | 'clock' | 'closing' | 'options' | 'callers'>;
 
 export class Watches {
   readonly #context: Context;
-  #open = 0;
+  readonly #permits = new WatchPermits();
 
   constructor(context: Context) {
     this.#context = context;
@@ -28,15 +29,18 @@ export class Watches {
 
   /** Answers with the events of the rows that the filter names. @throws ApiError 503 when there are too many watches */
   follow(request: FastifyRequest, reply: FastifyReply, info: TypeInfo, filter: RowFilter): FastifyReply {
-    if (this.#open >= MOST_WATCHES)
-      throw new ApiError(
-        'unavailable',
-        'Service unavailable',
-        `there are ${String(MOST_WATCHES)} watches already; try again later`,
-      );
-    const gone = new AbortController();
-    reply.raw.once('close', () => gone.abort());
     const { callers, clock, closing } = this.#context;
+    const isAnonymous = callers.userOf(request) === anonymousUser;
+    const permit = this.#permits.take({ address: request.socket.remoteAddress ?? '', isAnonymous });
+    if ('refusal' in permit)
+      throw new ApiError('unavailable', 'Service unavailable', `${permit.refusal}; end one, or try again later`);
+    const gone = new AbortController();
+    const end = (): void => {
+      permit.release();
+      gone.abort();
+    };
+    reply.raw.once('close', end);
+    if (reply.raw.closed) end();
     const signal = AbortSignal.any([gone.signal, closing]);
     const guard = callers.guard(request, clock, signal);
     reply.header('cache-control', 'no-store').header('x-accel-buffering', 'no');
@@ -47,7 +51,6 @@ export class Watches {
 
   async *#texts(info: TypeInfo, filter: RowFilter, { guard, signal, requestId }: Watch): AsyncGenerator<string> {
     const { store, clock, options } = this.#context;
-    this.#open += 1;
     try {
       // So that headers go out before the feed says its first word.
       yield ': watching\n\n';
@@ -61,8 +64,6 @@ export class Watches {
     } catch (error) {
       if (!(error instanceof MeridianError)) options.log.error({ requestId, err: error }, 'a watch failed');
       yield eventText('error', errorBody(error));
-    } finally {
-      this.#open -= 1;
     }
   }
 }

@@ -29,7 +29,9 @@ export function planWrite(
   if (stored !== undefined) requireOwn(info, stored, 'update', rules);
   const labels = computeLabels(info, { displayName, mesh: key.mesh, labels: given, spec }, rules.writer);
   const zone = stored?.labels[label.zone];
-  if (zone !== undefined && labels[label.zone] !== zone)
+  // On global its own resources belong to no zone: the label is theirs to change.
+  const isFree = rules.writer.mode === 'global' && stored?.labels[label.origin] === 'global';
+  if (zone !== undefined && labels[label.zone] !== zone && !isFree)
     refuseAll([{ field: labelField(label.zone), reason: `must stay ${zone}, the zone of the stored resource` }]);
   if (info.labelName && !RFC_1035_LABEL.test(displayName)) {
     const reason = 'must be an RFC 1035 label: lower-case letters, digits and hyphens, a letter first, at most 63 characters';

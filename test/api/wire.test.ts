@@ -5,6 +5,7 @@ import { connect, type AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { MAX_PER_ADDRESS } from '../../src/api/watch-permits.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
 
@@ -162,6 +163,36 @@ describe('a watch', () => {
     expect(heard).toContain('data: {"type":"MeshTimeout","mesh":"default","name":"a"}');
     await app.close();
     await reading;
+  });
+});
+
+describe('many watches', () => {
+  it('of one address without a token leave room for others, and for the machine itself', async () => {
+    const stop = new AbortController();
+    const watch = async (headers: Record<string, string>): Promise<number> => {
+      const url = `http://127.0.0.1:${String(port)}/meshes?watch=true`;
+      const answer = await fetch(url, { headers, signal: stop.signal });
+      if (answer.status !== 200) await answer.arrayBuffer();
+      return answer.status;
+    };
+    // Behind a proxy the machine itself is not admin.
+    const anonymous = { 'x-forwarded-for': '192.0.2.1' };
+    const answers = await Promise.all(Array.from({ length: MAX_PER_ADDRESS + 8 }, () => watch(anonymous)));
+    expect(answers.filter((status) => status === 200)).toHaveLength(MAX_PER_ADDRESS);
+    expect(answers.filter((status) => status === 503)).toHaveLength(8);
+    expect(await watch({})).toBe(200);
+    stop.abort();
+  });
+
+  it('that end give their place to others', async () => {
+    const anonymous = { 'x-forwarded-for': '192.0.2.1' };
+    for (let round = 0; round < 2; round += 1) {
+      const stop = new AbortController();
+      const open = async (): Promise<number> =>
+        (await fetch(`http://127.0.0.1:${String(port)}/meshes?watch=true`, { headers: anonymous, signal: stop.signal })).status;
+      for (let count = 0; count < MAX_PER_ADDRESS; count += 1) await expect.poll(open).toBe(200);
+      stop.abort();
+    }
   });
 });
 

@@ -1,0 +1,44 @@
+// Who may hold how many watches open. Invariants: one anonymous address never takes more than its share, all of them never take
+// what is reserved for known callers; what is remembered of addresses is bounded by the watches that are open.
+
+/** Of all callers. */
+export const MAX_WATCHES = 256;
+/** Of all anonymous callers: the rest is for users with a token and for the machine itself. */
+export const MAX_ANONYMOUS = 192;
+/** Of one address without a token. */
+export const MAX_PER_ADDRESS = 32;
+
+export type Watcher = { readonly address: string; readonly isAnonymous: boolean };
+
+export class WatchPermits {
+  readonly #byAddress = new Map<string, number>();
+  #open = 0;
+  #anonymous = 0;
+
+  /** @returns what gives the permit back, which may be called again; or why there is none */
+  take({ address, isAnonymous }: Watcher): { readonly release: () => void } | { readonly refusal: string } {
+    const ofAddress = this.#byAddress.get(address) ?? 0;
+    if (this.#open >= MAX_WATCHES) return { refusal: `${String(MAX_WATCHES)} watches are open` };
+    if (isAnonymous && ofAddress >= MAX_PER_ADDRESS)
+      return { refusal: `this address has ${String(MAX_PER_ADDRESS)} watches open without a token` };
+    if (isAnonymous && this.#anonymous >= MAX_ANONYMOUS)
+      return { refusal: `${String(MAX_ANONYMOUS)} watches are open without a token` };
+    this.#count(address, isAnonymous, 1);
+    let isHeld = true;
+    return {
+      release: () => {
+        if (isHeld) this.#count(address, isAnonymous, -1);
+        isHeld = false;
+      },
+    };
+  }
+
+  #count(address: string, isAnonymous: boolean, step: 1 | -1): void {
+    this.#open += step;
+    if (!isAnonymous) return;
+    this.#anonymous += step;
+    const ofAddress = (this.#byAddress.get(address) ?? 0) + step;
+    if (ofAddress === 0) this.#byAddress.delete(address);
+    else this.#byAddress.set(address, ofAddress);
+  }
+}
