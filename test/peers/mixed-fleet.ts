@@ -26,7 +26,7 @@ export type MixedFleet = {
 export type FleetPlan = { readonly global: Maker; readonly zones: Readonly<Record<string, Maker>> };
 
 /** A zone that leaves dials again within ten seconds when it is Kuma's, so that a wait here is longer than elsewhere. */
-export const LONG_WAIT = { timeout: 90_000, interval: 250 };
+export const LONG_WAIT = { timeout: 60_000, interval: 250 };
 
 /** Starts all members and waits until each is ready and each zone is online on global. */
 export async function startMixedFleet(postgresUrl: string, plan: FleetPlan): Promise<MixedFleet> {
