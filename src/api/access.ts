@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
-import { defaultAccess, requireAccess, type AccessRules, type Action } from '../token/access-rules.ts';
+import { defaultAccess, requireAccess, requireWrite, type AccessRules, type Action } from '../token/access-rules.ts';
 import { authenticateRequest, type Authentication, type AuthenticationConfig } from '../token/authenticate-request.ts';
 import type { RequestFacts } from '../token/request-facts.ts';
 import { TokenGuard, type UserToken } from '../token/token-guard.ts';
@@ -88,10 +88,26 @@ export class Callers {
     if (info.adminOnly) this.require('adminResources', request);
   }
 
+  /**
+   * @param at mesh and name of what is written
+   * @throws ApiError 403 for types that are for admins alone, and unless a rule lets the caller write this
+   */
+  requireMayWrite(info: TypeInfo, at: { readonly mesh: string; readonly name: string }, request: FastifyRequest): void {
+    if (info.adminOnly) this.require('adminResources', request);
+    else {
+      const mesh = info.name === 'Mesh' ? at.name : at.mesh;
+      this.#ask(() => requireWrite(this.userOf(request), { type: info.name, mesh }, this.#access.rules));
+    }
+  }
+
   /** @throws ApiError 403 unless the rule of the action lets the caller */
   require(action: Action, request: FastifyRequest): void {
+    this.#ask(() => requireAccess(this.userOf(request), action, this.#access.rules));
+  }
+
+  #ask(rule: () => void): void {
     try {
-      requireAccess(this.userOf(request), action, this.#access.rules);
+      rule();
     } catch (error) {
       if (!(error instanceof MeridianError)) throw error;
       throw new ApiError('forbidden', 'Access Denied', error.message);

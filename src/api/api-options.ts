@@ -41,6 +41,8 @@ export type ApiOptions = {
   readonly unsafeDelete?: boolean | undefined;
   /** `apiServer.corsAllowedDomains`. */
   readonly corsAllowedDomains?: readonly string[] | undefined;
+  /** `apiServer.allowedHosts`. */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** Who calls and what they may do; without it the machine itself is admin. */
   readonly access?: Access | undefined;
   /** Schemas of specs; without it only the frame of a resource is checked. */

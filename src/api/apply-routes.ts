@@ -16,7 +16,7 @@ export function addApplyRoutes(app: FastifyInstance, { options, store, service, 
     const results = await applyAll(
       parseDocuments(request.body),
       { store, service, rules, meshDefaults, writeAll },
-      { dryRun, authorize: ({ info }) => callers.requireMay(info, request) },
+      { dryRun, authorize: ({ info, mesh, name }) => callers.requireMayWrite(info, { mesh, name }, request) },
     );
     for (const { key, result, version } of results)
       if (!dryRun && result !== 'unchanged') audit.write(request, { key, result, version });

@@ -13,6 +13,7 @@ import { createServer } from './http-server.ts';
 import { addIndexRoutes } from './index-routes.ts';
 import { addInsightRoutes } from './insight-routes.ts';
 import { addInspectRoutes } from './inspect-routes.ts';
+import { requireOwnHost } from './own-hosts.ts';
 import { readJsonBodies } from './json-body.ts';
 import { addKriRoutes } from './kri-routes.ts';
 import { addOpenApiRoutes, collectRoutes } from './openapi-routes.ts';
@@ -32,6 +33,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   const callers = new Callers(options.access ?? localAccess);
   measureRequests(app, options.metrics);
   followConventions(app, options.corsAllowedDomains ?? []);
+  requireOwnHost(app, options.allowedHosts ?? []);
   compressAnswers(app);
   readJsonBodies(app);
   limitRate(app, options.rateLimit);

@@ -81,7 +81,7 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service
   const route = { onRequest: async () => service.requireWritable(info) };
   const callOf = (request: FastifyRequest): WriteCall => ({
     precondition: preconditionOf(request),
-    authorize: () => callers.requireMay(info, request),
+    authorize: (written, at) => callers.requireMayWrite(written, at, request),
   });
   const written: RouteConfig = { rawBody: true };
   app.put<ItemRoute>(url, { ...route, config: written }, async (request, reply) => {

@@ -2,7 +2,7 @@
 // Invariant: nothing is stored unless every check has passed; without If-Match the last writer wins (decisions D33).
 import { isDeepStrictEqual } from 'node:util';
 import { InTurn } from '../base/in-turn.ts';
-import type { TypeInfo } from '../resource/type-registry.ts';
+import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
 import { isOnline } from '../resource/zone-insight.ts';
 import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
@@ -42,7 +42,7 @@ export type ServiceOptions = {
 export type WriteCall = {
   readonly precondition: Precondition;
   /** @throws ApiError 403; called after the body was checked (rest-api 2.4, step 5) */
-  readonly authorize: () => void;
+  readonly authorize: (info: TypeInfo, at: { readonly mesh: string; readonly name: string }) => void;
 };
 
 export type PutResult = {
@@ -109,22 +109,41 @@ export class ResourceService {
 
   /** @throws ApiError: 403, 404, 405, 409, 400 where something still needs it */
   async delete(info: TypeInfo, mesh: string, name: string, call: WriteCall): Promise<{ key: ResourceKey; version: number }> {
-    const { store, rules } = this.#options;
+    const { rules } = this.#options;
     const key = { type: info.name, mesh, name };
     if (!(await this.#isDeletable(info, key))) this.requireWritable(info);
     await this.requireMesh(info, mesh, '');
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const stored = await this.get(info, mesh, name, NO_DELETE);
       requireOwn(info, stored, 'delete', rules);
-      call.authorize();
+      call.authorize(info, key);
       requireMatch(key, stored, call.precondition);
       await this.#requireUnused(info, name);
       const expected = call.precondition === null ? {} : { expectVersion: stored.version };
-      const outcome = await store.write({ op: 'delete', key, ...expected });
+      const secrets = info.name === 'Mesh' ? await this.#secretsOf(name, call) : [];
+      const outcome = await this.#delete({ op: 'delete', key, ...expected }, secrets);
       if (outcome.result === 'deleted') return { key, version: outcome.version };
       if (outcome.result === 'missing') throw new ApiError('not_found', NO_DELETE, `Not found: ${describeKey(key)}`);
     }
     throw conflict(key, 'it is being written by others; try again');
+  }
+
+  /**
+   * The secrets of a mesh that do not go with its row by themselves.
+   * @throws ApiError 403 where the mesh has secrets, its signing key included, and the caller may not write them
+   */
+  async #secretsOf(mesh: string, call: WriteCall): Promise<Write[]> {
+    const secrets = await this.#options.store.list({ type: 'Secret', mesh });
+    if (secrets.length > 0) call.authorize(typeOf('Secret'), { mesh, name: '' });
+    return secrets.filter(({ owner }) => owner === null).map(({ type, name }) => ({ op: 'delete', key: { type, mesh, name } }));
+  }
+
+  /** A row with others that go with it: all of them or none. */
+  async #delete(write: Write, others: readonly Write[]): Promise<WriteOutcome> {
+    const { store } = this.#options;
+    if (others.length === 0) return await store.write(write);
+    const [outcome, ...rest] = await store.writeAll([write, ...others]);
+    return outcome !== undefined && rest.every(({ result }) => result === 'deleted') ? outcome : { result: 'conflict' };
   }
 
   /** Types that only zones write have rows that global may delete: those under a name that no zone may take. */
@@ -176,7 +195,7 @@ export class ResourceService {
     if (draft === null || call.precondition !== null) return null;
     let write: Write | null;
     try {
-      call.authorize();
+      call.authorize(draft.info, draft.key);
       write = planPut(draft, this.#options.rules);
     } catch {
       return null;
@@ -200,7 +219,7 @@ export class ResourceService {
   }
 
   #plan(draft: Draft, stored: StoredRow | undefined, call: WriteCall): ContentWrite {
-    call.authorize();
+    call.authorize(draft.info, draft.key);
     requireMatch(draft.key, stored, call.precondition);
     return planWrite(draft, stored, this.#options.rules);
   }

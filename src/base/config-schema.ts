@@ -42,6 +42,15 @@ const ADMIN = 'mesh-system:admin';
 const admins = section({ users: texts(ADMIN), groups: texts(ADMIN) });
 const everybody = section({ users: texts(), groups: texts('mesh-system:unauthenticated', 'mesh-system:authenticated') });
 
+/** Who may write which resources; `*` is every type or every mesh. */
+const writeRule = z.strictObject({
+  users: texts(),
+  groups: texts(),
+  types: texts('*'),
+  meshes: texts('*'),
+});
+const writeRules = z.array(writeRule).prefault([{ groups: ['mesh-system:unauthenticated', 'mesh-system:authenticated'] }]);
+
 /** Labels with these prefixes stay on this side. */
 const labels = section({ skipPrefixes: texts() });
 
@@ -95,11 +104,13 @@ export const configSchema = z.strictObject({
   apiServer: section({
     readOnly: flag(false),
     corsAllowedDomains: texts(),
-    http: section({ enabled: flag(true), interface: text('0.0.0.0'), port: port(5681) }),
+    /** Names besides localhost and IP addresses under which this API takes writes; `*` allows every name. */
+    allowedHosts: texts(),
+    http: section({ enabled: flag(true), interface: text('127.0.0.1'), port: port(5681) }),
     https: section({
       // Kuma has it on; two control planes on one machine would then clash over a port that nobody asked for.
       enabled: flag(false),
-      interface: text('0.0.0.0'),
+      interface: text('127.0.0.1'),
       port: port(5682),
       tlsCertFile: text(''),
       tlsKeyFile: text(''),
@@ -122,6 +133,7 @@ export const configSchema = z.strictObject({
     type: z.literal('static', 'must be static').default('static'),
     static: section({
       adminResources: admins,
+      resources: writeRules,
       generateUserToken: admins,
       generateDpToken: admins,
       generateZoneToken: admins,
@@ -134,7 +146,7 @@ export const configSchema = z.strictObject({
   dpServer: section({
     authn: section({ zoneProxy: section({ zoneToken: issuer }), dpProxy: section({ dpToken: issuer }) }),
   }),
-  diagnostics: section({ serverPort: port(5680) }),
+  diagnostics: section({ interface: text('127.0.0.1'), serverPort: port(5680) }),
   defaults: section({ skipMeshCreation: flag(false), skipTenantResources: flag(false), skipHostnameGenerators: flag(false) }),
   ipam: section({
     meshService: section({ cidr: cidr('241.0.0.0/8') }),

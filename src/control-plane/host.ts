@@ -26,6 +26,7 @@ import { openStore } from '../store/open-store.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { ZoneInsightWriter } from '../store/zone-insight-writer.ts';
 import { checkSpec } from './check-spec.ts';
+import { exposureWarnings } from './exposure.ts';
 import { firstStart } from './first-start.ts';
 import { commonTasks, lead, type LeaderTask } from './lead.ts';
 import { serveApi, serveDiagnostics } from './serve-http.ts';
@@ -99,6 +100,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     const ready = async (): Promise<boolean> => isStarted && (await answers(store)) && (await isFirstStartOver());
     servers.push(await serveDiagnostics(config, { ready, metrics: registry }));
     const options = apiOptions({ side, config, store: answering, tokens, registry, instanceId, log });
+    for (const warning of exposureWarnings(config)) log.warn(warning);
     const api = await serveApi({ ...options, proxyAdmin: proxyAdmin(answering) }, config);
     servers.push(api.server);
     component('api certificate', async (tlsSignal) => {
@@ -153,6 +155,7 @@ function apiOptions({ side, config, store, tokens, registry, instanceId, log }: 
     tokens: tokens.routes,
     rateLimit: apiServer.rateLimit,
     corsAllowedDomains: apiServer.corsAllowedDomains,
+    allowedHosts: apiServer.allowedHosts,
     disableOriginLabelValidation: config.multizone.zone.disableOriginLabelValidation,
     unsafeDelete: config.store.unsafeDelete,
     writeAll: (writes) => store.writeAll(writes),

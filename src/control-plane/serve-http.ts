@@ -12,11 +12,11 @@ import type { Logger } from '../base/log.ts';
 import { serverTls } from './server-tls.ts';
 
 export async function serveDiagnostics(
-  { diagnostics: { serverPort } }: Config,
+  { diagnostics }: Config,
   options: { readonly ready: () => Promise<boolean>; readonly metrics: Registry },
 ): Promise<FastifyInstance> {
   const server = createDiagnostics(options);
-  const at = { interface: '0.0.0.0', port: serverPort };
+  const at = { interface: diagnostics.interface, port: diagnostics.serverPort };
   await listen('diagnostics.serverPort', at, () => server.listen({ host: at.interface, port: at.port }));
   return server;
 }

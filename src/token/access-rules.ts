@@ -15,7 +15,10 @@ export type Action =
   | 'viewClusters'
   | 'controlPlaneMetadata';
 
-export type AccessRules = Readonly<Record<Action, AccessRule>>;
+/** Who may write resources of these types in these meshes; `*` is every type or mesh. */
+export type WriteRule = AccessRule & { readonly types: readonly string[]; readonly meshes: readonly string[] };
+
+export type AccessRules = Readonly<Record<Action, AccessRule>> & { readonly resources: readonly WriteRule[] };
 
 const ADMINS: AccessRule = { users: [ADMIN_NAME], groups: [ADMIN_NAME] };
 const ALL: AccessRule = { users: [], groups: ['mesh-system:unauthenticated', 'mesh-system:authenticated'] };
@@ -23,6 +26,7 @@ const ALL: AccessRule = { users: [], groups: ['mesh-system:unauthenticated', 'me
 /** Defaults of `access.static.<action>.{users,groups}`. */
 export const defaultAccess: AccessRules = {
   adminResources: ADMINS,
+  resources: [{ ...ALL, types: ['*'], meshes: ['*'] }],
   generateUserToken: ADMINS,
   generateDpToken: ADMINS,
   generateZoneToken: ADMINS,
@@ -31,6 +35,8 @@ export const defaultAccess: AccessRules = {
   viewClusters: ALL,
   controlPlaneMetadata: ALL,
 };
+
+const ADVICE = 'send a token of a user who may, call from the machine of the control plane, or list the user in';
 
 const DOING: Record<Action, string> = {
   adminResources: 'read or write secrets',
@@ -44,8 +50,33 @@ const DOING: Record<Action, string> = {
 };
 
 /** Whether the rules let this user do this. */
-export function mayAccess({ name, groups }: User, action: Action, rules: AccessRules = defaultAccess): boolean {
-  const rule = rules[action];
+export function mayAccess(user: User, action: Action, rules: AccessRules = defaultAccess): boolean {
+  return isListed(user, rules[action]);
+}
+
+/** What is written: a type, and the mesh that it is in; for a Mesh its own name, `''` for what is in no mesh. */
+export type Written = { readonly type: string; readonly mesh: string };
+
+/** Whether one of the rules lets this user write this. */
+export function mayWrite(user: User, { type, mesh }: Written, rules: readonly WriteRule[]): boolean {
+  const covers = (listed: readonly string[], value: string): boolean => listed.includes('*') || listed.includes(value);
+  return rules.some((rule) => isListed(user, rule) && covers(rule.types, type) && covers(rule.meshes, mesh));
+}
+
+/**
+ * Who may write secrets may write everything else.
+ * @throws MeridianError `forbidden` with what to do, if the rules do not let this user write this
+ */
+export function requireWrite(user: User, written: Written, rules: AccessRules = defaultAccess): void {
+  if (mayWrite(user, written, rules.resources) || mayAccess(user, 'adminResources', rules)) return;
+  const where = written.mesh === '' ? '' : ` in mesh ${JSON.stringify(written.mesh)}`;
+  throw new MeridianError(
+    'forbidden',
+    `user ${JSON.stringify(user.name)} may not write ${written.type}${where}; ${ADVICE} access.static.resources`,
+  );
+}
+
+function isListed({ name, groups }: User, rule: AccessRule): boolean {
   return rule.users.includes(name) || groups.some((group) => rule.groups.includes(group));
 }
 
@@ -54,7 +85,6 @@ export function requireAccess(user: User, action: Action, rules: AccessRules = d
   if (mayAccess(user, action, rules)) return;
   throw new MeridianError(
     'forbidden',
-    `user ${JSON.stringify(user.name)} may not ${DOING[action]}; send a token of a user who may, call from the machine of the ` +
-      `control plane, or list the user in access.static.${action}`,
+    `user ${JSON.stringify(user.name)} may not ${DOING[action]}; ${ADVICE} access.static.${action}`,
   );
 }

@@ -7,7 +7,7 @@ import { headerOf, type RequestFacts } from './request-facts.ts';
 const FORWARDING = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
 const OWN_PAGE = new Set(['same-origin', 'none']);
 
-type Authority = { readonly host: string; readonly port: number };
+export type Authority = { readonly host: string; readonly port: number };
 
 export function isLocalAdmin(facts: RequestFacts): boolean {
   if (!isLoopback(facts.remoteAddress)) return false;
@@ -27,7 +27,7 @@ export function isLoopback(address: string): boolean {
 }
 
 /** `localhost`, `localhost:5681`, `[::1]:5681`; null for anything else. */
-function parseAuthority(text: string, encrypted: boolean): Authority | null {
+export function parseAuthority(text: string, encrypted: boolean): Authority | null {
   const match = /^(?:\[([0-9a-f:.]+)\]|([a-z0-9.-]+))(?::(\d{1,5}))?$/i.exec(text);
   const host = match?.[1] ?? match?.[2];
   if (host === undefined) return null;

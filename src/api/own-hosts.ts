@@ -1,0 +1,39 @@
+// Under which names this API takes writes. A page of another site can make its own name lead here (DNS rebinding), but cannot change
+// the Host header: a name that is not ours says that the caller meant another server.
+// Invariant: an IP address and localhost are always ours, since no page of another site has them for its name.
+import { isIP } from 'node:net';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { parseAuthority } from '../token/is-local-admin.ts';
+import { shown } from '../resource/schema/spec-path.ts';
+import { ApiError } from './error-body.ts';
+
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** @param allowed `apiServer.allowedHosts`: names without a port, in any letter case; `*` allows every name */
+export function requireOwnHost(app: FastifyInstance, allowed: readonly string[]): void {
+  const names = new Set(allowed.map((name) => name.toLowerCase()));
+  app.addHook('onRequest', (request, _reply, done) => {
+    try {
+      requireOneHost(request);
+      if (!READS.has(request.method)) requireOwn(request, names);
+      done();
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+/** Node keeps the first of two, a proxy before it may have read the second. @throws ApiError 400 */
+function requireOneHost({ raw: { rawHeaders } }: FastifyRequest): void {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;
+  if (hosts > 1) throw new ApiError('bad_request', 'Bad Request', 'Host: must be given once');
+}
+
+/** @throws ApiError 403 */
+function requireOwn({ headers: { host = '' }, raw }: FastifyRequest, names: ReadonlySet<string>): void {
+  const name = parseAuthority(host, 'encrypted' in raw.socket)?.host;
+  if (names.has('*') || (name !== undefined && (name === 'localhost' || isIP(name) !== 0 || names.has(name)))) return;
+  const detail = `${shown(host)} in the header Host is not a name of this control plane: nothing is written; if it is one, add it to apiServer.allowedHosts`;
+  throw new ApiError('forbidden', 'Access Denied', detail);
+}

@@ -1,0 +1,31 @@
+// What the configuration opens to others than this machine and its users, in sentences for the log of each start.
+import { isIP } from 'node:net';
+import type { Config } from '../base/config.ts';
+import { isLoopback } from '../token/is-local-admin.ts';
+import { mayWrite, type WriteRule } from '../token/access-rules.ts';
+import { anonymousUser } from '../token/user.ts';
+
+type Exposed = {
+  readonly apiServer: Pick<Config['apiServer'], 'readOnly' | 'http' | 'https'>;
+  readonly access: { readonly static: { readonly resources: readonly WriteRule[] } };
+};
+
+/** One sentence for each door through which a caller without a token may write from another machine. */
+export function exposureWarnings({ apiServer, access }: Exposed): string[] {
+  if (apiServer.readOnly || !anonymousMayWrite(access.static.resources)) return [];
+  return (['http', 'https'] as const).flatMap((door) => {
+    const { enabled, interface: address } = apiServer[door];
+    if (!enabled || address === 'localhost' || (isIP(address) !== 0 && isLoopback(address))) return [];
+    const where = `the REST API listens on ${address}`;
+    return [
+      `apiServer.${door}.interface: ${where}, and everybody who reaches it may write every resource but secrets without a token; ` +
+        'list who may in access.static.resources, or listen on 127.0.0.1',
+    ];
+  });
+}
+
+function anonymousMayWrite(rules: readonly WriteRule[]): boolean {
+  return rules.some(({ types, meshes }) =>
+    mayWrite(anonymousUser, { type: types[0] ?? '', mesh: meshes[0] === '*' ? '' : (meshes[0] ?? '') }, rules),
+  );
+}
