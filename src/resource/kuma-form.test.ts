@@ -217,6 +217,11 @@ describe('toKumaForm withholds, and names the field', () => {
       'spec.to[0].default.hashPolicies[0].type: ',
     ],
     ['MeshAccessLog', telemetry({ endpoint: 'a:1' }), 'spec.to[0].default.backends[0].openTelemetry.endpoint: '],
+    ...['MeshTrace', 'MeshMetric'].map((type): [string, JsonObject, string] => [
+      type,
+      { default: { backends: [{ type: 'OpenTelemetry', openTelemetry: { endpoint: 'a:1' } }] } },
+      'spec.default.backends[0].openTelemetry.endpoint: ',
+    ]),
     ['Dataplane', { networking: zones }, 'networking.address: '],
   ])('%s %j', (type, spec, sentence) => {
     const form = toKumaForm(typeOf(type), resource(spec));

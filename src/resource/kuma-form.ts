@@ -47,7 +47,9 @@ const BACKEND_REFS = [
   path('to.*.rules.*.default.backendRefs.*'),
   path('to.*.rules.*.default.filters.*.requestMirror.backendRef'),
 ];
-const OPEN_TELEMETRY = ['to', 'rules'].map((section) => path(`${section}.*.default.backends.*.openTelemetry`));
+const OPEN_TELEMETRY = ['to.*.', 'rules.*.', ''].map((section) => path(`${section}default.backends.*.openTelemetry`));
+/** Policies whose backends name a MeshOpenTelemetryBackend. */
+const HAS_COLLECTORS = new Set(['MeshAccessLog', 'MeshTrace', 'MeshMetric']);
 const HASH_POLICIES = ['', 'loadBalancer.ringHash.', 'loadBalancer.maglev.'].map((at) =>
   path(`to.*.default.${at}hashPolicies.*`),
 );
@@ -90,7 +92,7 @@ function* policyReasons(info: TypeInfo, spec: JsonObject): Generator<string> {
     yield 'spec.from: Kuma has no from and would leave it out; write spec.rules instead';
   if (ROUTES.has(info.name)) for (const at of BACKEND_REFS) yield* backendReasons(spec, at);
   if (info.name === 'MeshLoadBalancingStrategy') yield* loadBalancingReasons(spec);
-  if (info.name === 'MeshAccessLog') {
+  if (HAS_COLLECTORS.has(info.name)) {
     for (const { name, value } of OPEN_TELEMETRY.flatMap((at) => find(spec, [...at, 'endpoint'])))
       if (isGiven(value)) yield `${name}: Kuma has no endpoint; write backendRef instead`;
   }
@@ -144,7 +146,7 @@ function translatePolicy(info: TypeInfo, { labels, spec }: WireResource): JsonOb
   form = edit(form, TOP_REF, byLabels);
   form = edit(form, TO_REF, byLabels);
   if (ROUTES.has(info.name)) for (const at of BACKEND_REFS) form = edit(form, at, byLabels);
-  if (info.name === 'MeshAccessLog')
+  if (HAS_COLLECTORS.has(info.name))
     for (const at of OPEN_TELEMETRY) form = edit(form, [...at, 'backendRef'], (ref) => nameToLabels(ref, undefined));
   if (info.name === 'MeshLoadBalancingStrategy') form = edit(form, path('to.*.default'), hashPoliciesToRoot);
   if (info.policy?.rules === true)
