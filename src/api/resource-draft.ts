@@ -8,8 +8,10 @@ import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { isClusterWide, storedNameOf } from '../resource/stored-name.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
+
 import { writtenDataplaneViolations } from '../resource/validate-dataplane.ts';
 import { validateResource } from '../resource/validate-spec.ts';
+import { peerDataplaneViolations } from '../resource/validate-written-dataplane.ts';
 import { ApiError } from './error-body.ts';
 import { refusedLabels, type LabelRules } from './label-rules.ts';
 import { parseBody } from './resource-body.ts';
@@ -68,7 +70,8 @@ export function draftOf(
   const { storedName, displayName } = storedNameOf(at.name, namespace);
   const check = rules.checkSpec?.(info, { labels, mesh, name: displayName, spec: normalized }, { strict });
   const frame = validateResource(info, { name: displayName, mesh, labels: {}, spec: normalized });
-  refuseAll(uniqueFields([...(check?.violations ?? []), ...frame.filter(({ field }) => field !== 'name')]));
+  const ofPeers = info.name === 'Dataplane' ? peerDataplaneViolations(normalized) : [];
+  refuseAll(uniqueFields([...(check?.violations ?? []), ...frame.filter(({ field }) => field !== 'name'), ...ofPeers]));
   const spec = completeSpec(info.name, withAnnotatedProtocol(info.name, labels, check?.spec ?? normalized));
   const key: ResourceKey = { type: info.name, mesh, name: storedName };
   refuseAll([

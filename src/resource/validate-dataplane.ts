@@ -13,9 +13,9 @@ const ZONE_SECTIONS = {
   zoneIngress: { addresses: ['address', 'advertisedAddress'], ports: ['port', 'advertisedPort'] },
   zoneEgress: { addresses: ['address'], ports: ['port'] },
 } as const;
-const SECTIONS = ['zoneIngress', 'zoneEgress'] as const;
+export const SECTIONS = ['zoneIngress', 'zoneEgress'] as const;
 
-type Section = { readonly path: string; readonly section: JsonObject };
+export type Section = { readonly path: string; readonly section: JsonObject };
 
 /** The violations of a Dataplane's spec in its stored form, found as they are asked for; paths start at `networking`. */
 export function* dataplaneViolations(spec: JsonObject): Iterable<Violation> {
@@ -131,7 +131,8 @@ function zoneSectionsOf(networking: JsonObject): (Section & { readonly name: (ty
   });
 }
 
-function sectionsOf(networking: JsonObject, key: string): Section[] {
+/** The objects of a list below `networking`, each with its path. */
+export function sectionsOf(networking: JsonObject, key: string): Section[] {
   const items = networking[key];
   if (!Array.isArray(items)) return [];
   return items.flatMap((section, index) => (isObject(section) ? [{ path: `networking.${key}[${String(index)}]`, section }] : []));
