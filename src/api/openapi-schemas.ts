@@ -53,7 +53,7 @@ export function openApiSchemas(specSchema: ApiOptions['specSchema']): JsonObject
 
 function resourceSchema(info: TypeInfo, specSchema: ApiOptions['specSchema']): JsonObject {
   const isFlat = info.codec.kind === 'proto';
-  const known = isFlat ? null : (specSchema?.(info.name) ?? null);
+  const known = specSchema?.(info.name) ?? null;
   const meta: Record<string, Json> = {
     type: { const: info.name },
     ...(info.scope === 'Mesh' && { mesh: text }),
@@ -69,6 +69,7 @@ function resourceSchema(info: TypeInfo, specSchema: ApiOptions['specSchema']): J
     title: info.singular,
     required: ['type', ...(info.scope === 'Mesh' ? ['mesh'] : []), 'name', ...(isFlat ? [] : ['spec'])],
     properties: {
+      ...(isFlat && known !== null && (known['properties'] as JsonObject)),
       ...meta,
       ...(!isFlat && { spec: known === null ? object : embedded(info.name, known) }),
       ...(info.hasStatus && { status: { ...object, readOnly: true } }),

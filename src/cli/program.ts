@@ -8,6 +8,7 @@ import { addDeleteCommand } from './commands/delete.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addDiffCommand } from './commands/diff.ts';
 import { addEditCommand } from './commands/edit.ts';
+import { addExplainCommand } from './commands/explain.ts';
 import { addExportCommand } from './commands/export.ts';
 import { addGenerateCommand } from './commands/generate.ts';
 import { addGetCommand } from './commands/get.ts';
@@ -44,6 +45,7 @@ export function createProgram(): Command {
   addEditCommand(program);
   addDeleteCommand(program);
   addExportCommand(program);
+  addExplainCommand(program);
   program.commandsGroup('What is going on:');
   addInspectCommand(program);
   addExplainSync(program);

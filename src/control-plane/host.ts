@@ -19,7 +19,7 @@ import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import type { Writer } from '../resource/compute-labels.ts';
 import { CLUSTER_ID_CONFIG } from '../resource/default-resources.ts';
 import { textOf } from '../resource/read-json.ts';
-import { specJsonSchema } from '../resource/schema/check-spec.ts';
+import { specJsonSchema } from '../resource/schema/spec-json-schema.ts';
 import { answerInTime } from '../store/answer-in-time.ts';
 import { meshDefaults } from '../store/create-defaults.ts';
 import { openStore } from '../store/open-store.ts';

@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { specJsonSchema } from '../../src/resource/schema/check-spec.ts';
+import { specJsonSchema } from '../../src/resource/schema/spec-json-schema.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 import { TokenIssuer } from '../../src/token/token-issuer.ts';

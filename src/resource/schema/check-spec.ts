@@ -1,7 +1,6 @@
 // Checks the spec of a JSON type as a person writes it, before it is stored (decisions D7). What comes by KDS is never checked here.
 // All findings of a document come at once, up to a bound; the given spec is neither changed nor completed, and no input makes it
 // throw.
-import { z } from 'zod';
 import type { Violation } from '../../base/errors.ts';
 import { collectViolations, MAX_VIOLATIONS } from '../../base/violations.ts';
 import { policyRole } from '../policy-role.ts';
@@ -22,7 +21,6 @@ export type SpecCheck = {
 };
 
 const NOTHING: SpecCheck = { violations: [], warnings: [] };
-const jsonSchemas = new Map<string, JsonObject>();
 
 /**
  * Checks the spec of a JSON type as a person writes it; specs of protobuf types are the codec's business.
@@ -68,18 +66,4 @@ export function checkSpec(
     warnings: [...warnings, ...ofUnknownKeys.warnings],
     ...(isCut && { spec: knownPart(schema, resource.spec) }),
   };
-}
-
-/**
- * JSON Schema (draft 2020-12) of a type's spec, for OpenAPI and documents; null for types whose spec is a protobuf message.
- * Rules between fields are not in it: `checkSpec` alone decides.
- */
-export function specJsonSchema(type: string): JsonObject | null {
-  const definition = specDefinitions.get(type);
-  if (definition === undefined) return null;
-  const ready = jsonSchemas.get(type);
-  if (ready !== undefined) return ready;
-  const schema = JSON.parse(JSON.stringify(z.toJSONSchema(definition.schema, { io: 'input' }))) as JsonObject;
-  jsonSchemas.set(type, schema);
-  return schema;
 }

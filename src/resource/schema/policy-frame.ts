@@ -55,17 +55,42 @@ export const proxyOrRouteRef = () => topRef(...PROXY_KINDS, 'MeshGateway', ...RO
 
 /** `to[]`: outbounds by what they lead to. */
 export function toItems<const K extends Kinds, C extends z.ZodType>(kinds: K, conf: C, ...rules: readonly Rule[]) {
-  return z.array(withRules(z.object({ targetRef: targetRef(...kinds), default: conf }), ...rules)).optional();
+  return z
+    .array(
+      withRules(
+        z.object({
+          targetRef: targetRef(...kinds).describe('What the outbounds lead to.'),
+          default: conf,
+        }),
+        ...rules,
+      ),
+    )
+    .describe('Conf of outbounds, by what they lead to.')
+    .optional();
 }
 
 /** `from[]`: clients, the old form of `rules[]`. */
 export function fromItems<const K extends Kinds, C extends z.ZodType>(kinds: K, conf: C) {
-  return z.array(z.object({ targetRef: targetRef(...kinds), default: conf })).optional();
+  return z
+    .array(z.object({ targetRef: targetRef(...kinds).describe('The clients.'), default: conf }))
+    .describe('Conf of inbounds, by client. Deprecated: use rules.')
+    .optional();
 }
 
 /** `rules[]`: inbounds, each for the requests that one of its matches fits. */
 export function ruleItems<M extends z.ZodType, C extends z.ZodType>(match: M, conf: C, ...rules: readonly Rule[]) {
-  return z.array(withRules(z.object({ matches: z.array(match).optional(), default: conf }), ...rules)).optional();
+  return z
+    .array(
+      withRules(
+        z.object({
+          matches: z.array(match).describe('The requests. Without it all of them.').optional(),
+          default: conf,
+        }),
+        ...rules,
+      ),
+    )
+    .describe('Conf of inbounds, by request.')
+    .optional();
 }
 
 /** A rule for items of `to[]`: refuses conf that the named route cannot have, or warns of it. */

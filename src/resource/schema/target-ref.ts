@@ -41,15 +41,17 @@ const NAME = 'lower-case letters, digits, dots, hyphens and underscores';
 /** The fields of a reference whose kind is one of `kinds`. */
 function shape<const K extends Kinds>(kinds: K) {
   return {
-    kind: choice(...kinds),
-    name: pattern(/^[0-9a-z.\-_]*$/, NAME).optional(),
+    kind: choice(...kinds).describe('Kind of the referenced resource.'),
+    name: pattern(/^[0-9a-z.\-_]*$/, NAME)
+      .describe('Display name of the resource.')
+      .optional(),
     namespace: pattern(/^[0-9a-z.\-_]*$/, NAME)
       .describe('Namespace of `name`; without it the namespace of the policy.')
       .optional(),
     labels: textMap().describe('All resources of the kind that carry every one of these labels.').optional(),
-    tags: textMap().optional(),
+    tags: textMap().describe('Tags of inbounds. Deprecated: use labels.').optional(),
     sectionName: sectionName().describe('One port or listener, by its name, else by its port as text.').optional(),
-    proxyTypes: z.array(choice('Sidecar', 'Gateway')).min(1).optional(),
+    proxyTypes: z.array(choice('Sidecar', 'Gateway')).min(1).describe('Types of proxies. Without it all.').optional(),
     mesh: z.string().max(0, 'must not be set: a reference stays within its mesh').optional(),
   };
 }

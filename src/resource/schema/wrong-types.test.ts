@@ -3,8 +3,9 @@
 import { describe, expect, it } from 'vitest';
 import { typeOf } from '../type-registry.ts';
 import type { Json, JsonObject } from '../types.ts';
-import { checkSpec, specJsonSchema } from './check-spec.ts';
+import { checkSpec } from './check-spec.ts';
 import { specDefinitions } from './schemas.ts';
+import { specJsonSchema } from './spec-json-schema.ts';
 import { child } from './spec-path.ts';
 
 type Step = string | number;
