@@ -24,15 +24,8 @@ export function touchedView({ proxy, sections, destinations }: TouchedProxy): Js
   };
 }
 
-/** An item of the deprecated `{policies}/{name}/dataplanes`, which kumactl still asks: what on the proxy the policy is attached to. */
-export function attachedView({ proxy, sections, destinations }: TouchedProxy): JsonObject {
+/** An item of the deprecated `{policies}/{name}/dataplanes`, which kumactl still asks. Kuma says no more of where it is attached. */
+export function attachedView({ proxy }: TouchedProxy): JsonObject {
   const { mesh, name } = proxy.resource;
-  return {
-    kind: 'SidecarDataplane',
-    dataplane: { mesh, name },
-    attachments: [
-      ...(destinations.length === 0 ? sections.map(({ section }) => ({ type: 'inbound', name: section })) : []),
-      ...destinations.map((kri) => ({ type: 'outbound', name: kri })),
-    ],
-  };
+  return { kind: 'SidecarDataplane', dataplane: { mesh, name }, attachments: [{ type: 'dataplane' }] };
 }

@@ -162,7 +162,7 @@ describe('what the answers hold', () => {
         {
           kind: 'SidecarDataplane',
           dataplane: { mesh: 'default', name: 'cart-1.shop' },
-          attachments: [{ type: 'outbound', name: 'kri_mhttpr_default_east_shop_slow_' }],
+          attachments: [{ type: 'dataplane' }],
         },
         { dataplane: { name: 'web-1.web' } },
       ],
