@@ -42,6 +42,27 @@ const CASES: readonly (readonly [string, string, string])[] = [
     '{ ports: [{ port: 80 }, { port: 81, appProtocol: http }] }',
     '{ ports: [{ port: 80, appProtocol: tcp }, { port: 81, appProtocol: http }] }',
   ],
+  [
+    'MeshMetric',
+    '{ default: { applications: [{ port: 1 }], backends: [{ type: Prometheus, prometheus: { tls: {} } }, { type: Prometheus, prometheus: {} }] } }',
+    '{ default: { applications: [{ port: 1, path: /metrics }], backends: [{ type: Prometheus, prometheus: { path: /metrics, port: 5670, tls: { mode: Disabled } } }, { type: Prometheus, prometheus: { path: /metrics, port: 5670 } }] } }',
+  ],
+  ['MeshOpenTelemetryBackend', '{ env: {} }', '{ env: { mode: Optional, precedence: EnvFirst } }'],
+  [
+    'MeshPassthrough',
+    '{ default: { appendMatch: [{ type: IP, value: 10.0.0.1 }] } }',
+    '{ default: { appendMatch: [{ type: IP, value: 10.0.0.1, protocol: tcp }] } }',
+  ],
+  [
+    'MeshTLS',
+    '{ rules: [{ default: { tlsVersion: {} } }, { default: {} }] }',
+    '{ rules: [{ default: { tlsVersion: { min: TLSAuto, max: TLSAuto } } }, { default: {} }] }',
+  ],
+  [
+    'MeshTrace',
+    '{ default: { backends: [{ type: Datadog, datadog: { url: x } }, { type: Zipkin, zipkin: { url: x } }] } }',
+    '{ default: { backends: [{ type: Datadog, datadog: { url: x, splitService: false } }, { type: Zipkin, zipkin: { url: x, apiVersion: httpJson, sharedSpanContext: true, traceId128bit: false } }] } }',
+  ],
   ['MeshHTTPRoute', '{ to: [{ rules: [{ matches: [{}] }] }] }', '{ to: [{ rules: [{ matches: [{}] }] }] }'],
   ['MeshExternalService', '{ match: null }', '{ match: null }'],
   ['MeshExternalService', '{ match: { type: null, protocol: null } }', '{ match: { type: HostnameGenerator, protocol: tcp } }'],

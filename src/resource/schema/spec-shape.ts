@@ -22,7 +22,8 @@ export type ObjectShape = {
 export type Shape =
   | { readonly is: 'anything' }
   | { readonly is: 'text' | 'duration' | 'flag' | 'number' | 'whole or text' }
-  | { readonly is: 'whole'; readonly min: number; readonly max: number }
+  /** What is allowed, and the `format` of the schema: the integer type of the field in Go. */
+  | { readonly is: 'whole'; readonly min: number; readonly max: number; readonly format: unknown }
   | { readonly is: 'list'; readonly item: Shape }
   | { readonly is: 'map'; readonly value: Shape }
   | ObjectShape;
@@ -74,7 +75,8 @@ function readObject(schema: z.ZodObject): ObjectShape {
 
 function readNumber(schema: z.ZodNumber): Shape {
   if (!schema.format?.includes('int')) return { is: 'number' };
-  return { is: 'whole', min: schema.minValue ?? -Infinity, max: schema.maxValue ?? Infinity };
+  const format = z.globalRegistry.get(schema)?.['format'];
+  return { is: 'whole', min: schema.minValue ?? -Infinity, max: schema.maxValue ?? Infinity, format };
 }
 
 /** The default of a field, through all that is wrapped around it. */
@@ -87,7 +89,7 @@ function ofValues(values: readonly unknown[]): Shape {
   if (values.every((value) => typeof value === 'string')) return { is: 'text' };
   const numbers = values.filter((value) => Number.isInteger(value)) as number[];
   return numbers.length === values.length
-    ? { is: 'whole', min: Math.min(...numbers), max: Math.max(...numbers) }
+    ? { is: 'whole', min: Math.min(...numbers), max: Math.max(...numbers), format: undefined }
     : { is: 'anything' };
 }
 

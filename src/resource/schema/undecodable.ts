@@ -5,11 +5,20 @@ import type { Violation } from '../../base/errors.ts';
 import { isObject } from '../read-json.ts';
 import type { Json, JsonObject } from '../types.ts';
 import { specDefinitions } from './schemas.ts';
+import { INT32_MAX, UINT32_MAX } from './spec-fields.ts';
 import { child } from './spec-path.ts';
 import { shapeOf, type Field, type ObjectShape, type Shape } from './spec-shape.ts';
 
-const INT32_MAX = 2 ** 31 - 1;
-const UINT32_MAX = 2 ** 32 - 1;
+type Range = { readonly min: number; readonly max: number };
+
+const INT32: Range = { min: -INT32_MAX - 1, max: INT32_MAX };
+/** As far as JavaScript counts. */
+const WIDEST: Range = { min: Number.MIN_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER };
+const RANGES: ReadonlyMap<unknown, Range> = new Map([
+  ['int32', INT32],
+  ['uint32', { min: 0, max: UINT32_MAX }],
+  ['int64', WIDEST],
+]);
 const NEEDED = {
   text: 'must be a string',
   flag: 'must be true or false',
@@ -80,7 +89,7 @@ function fits(shape: Exclude<Shape, { is: 'anything' }>, value: Json): boolean {
     case 'whole':
       return isWhole(value, rangeOf(shape));
     case 'whole or text':
-      return typeof value === 'string' || isWhole(value, { min: -INT32_MAX - 1, max: INT32_MAX });
+      return typeof value === 'string' || isWhole(value, INT32);
     case 'duration':
       return typeof value === 'string' && parseGoNanoseconds(value) !== null;
     case 'list':
@@ -91,18 +100,16 @@ function fits(shape: Exclude<Shape, { is: 'anything' }>, value: Json): boolean {
   }
 }
 
-function isWhole(value: Json, { min, max }: { min: number; max: number }): boolean {
+function isWhole(value: Json, { min, max }: Range): boolean {
   return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
 }
 
-/** Of the Go type that the allowed values need: nothing outside of it can be decoded. */
-function rangeOf({ min, max }: { min: number; max: number }): { min: number; max: number } {
-  const least = min >= 0 ? 0 : -INT32_MAX - 1;
-  if (max <= INT32_MAX) return { min: least, max: INT32_MAX };
-  return { min: least, max: max <= UINT32_MAX ? UINT32_MAX : Number.MAX_SAFE_INTEGER };
+/** Of the integer type in Go; one that is not known is the widest. */
+function rangeOf({ format }: { readonly format: unknown }): Range {
+  return RANGES.get(format) ?? WIDEST;
 }
 
-function wholeNeeded(shape: { min: number; max: number }): string {
+function wholeNeeded(shape: { readonly format: unknown }): string {
   const { min, max } = rangeOf(shape);
   return `must be a whole number from ${String(min)} to ${String(max)}`;
 }
