@@ -24,6 +24,11 @@ export function canceled(details: string): StatusError {
   return new StatusError(code.CANCELLED, details);
 }
 
+/** Of a peer that is over one of its quotas. */
+export function exhausted(details: string): StatusError {
+  return new StatusError(code.RESOURCE_EXHAUSTED, details);
+}
+
 /** Of a stream without `client-id` (kds-wire 2.1). */
 export function missingName(kind: StreamKind, error: unknown): StatusError {
   const { code: usual, details } = statusOf(error);

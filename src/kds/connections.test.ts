@@ -1,0 +1,72 @@
+// Connections to the port for zones, with real sockets.
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { createLogger } from '../base/log.ts';
+import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from './connections.ts';
+
+const started = new AsyncDisposableStack();
+
+afterEach(() => vi.useRealTimers());
+afterAll(() => started.disposeAsync());
+
+type Listening = { readonly connections: Connections; readonly dial: () => Promise<Socket>; readonly taken: Socket[] };
+
+async function listen(limits: Partial<ConnectionLimits> = {}): Promise<Listening> {
+  const taken: Socket[] = [];
+  const take = (socket: Socket): void => void taken.push(socket.resume());
+  const connections = new Connections({ ...DEFAULT_CONNECTION_LIMITS, ...limits }, take, createLogger('silent'), () => 0);
+  const port = await connections.listen('127.0.0.1', 0);
+  started.defer(() => connections.close());
+  const dial = async (): Promise<Socket> => {
+    const socket = connect(port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    return socket;
+  };
+  return { connections, dial, taken };
+}
+
+const peerOf = ({ localAddress, localPort }: Socket): string => `${String(localAddress)}:${String(localPort)}`;
+
+describe('connections', () => {
+  it.each(['perAddress', 'total'] as const)('are refused over %s, and taken again when one has gone', async (key) => {
+    const { connections, dial } = await listen({ [key]: 3 });
+    const open = await Promise.all([dial(), dial(), dial()]);
+    await expect.poll(() => connections.size).toBe(3);
+    await once((await dial()).resume(), 'close');
+    expect(connections.size).toBe(3);
+    open[0]?.destroy();
+    await expect.poll(() => connections.size).toBe(2);
+    const next = await dial();
+    await expect.poll(() => connections.size).toBe(3);
+    for (const socket of [...open, next]) socket.destroy();
+    await expect.poll(() => connections.size).toBe(0);
+  });
+
+  it('let calls wait when their address had many refused, and close what has too many that wait', async () => {
+    const { connections, dial, taken } = await listen();
+    const [bad, good] = [await dial(), await dial()];
+    await expect.poll(() => taken).toHaveLength(2);
+    connections.trust(peerOf(good));
+    let refused = 0;
+    const call = async (): Promise<void> => {
+      await connections.requireTurn(peerOf(bad));
+      refused += 1;
+      connections.refused(peerOf(bad));
+    };
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    for (let n = 0; n < 100; n += 1) await call();
+    expect(refused).toBe(100);
+    const waiting = Promise.allSettled(Array.from({ length: 100 }, call));
+    await connections.requireTurn(peerOf(good));
+    // The clock of the test stands still: none of them is looked at yet.
+    expect(refused).toBe(100);
+    vi.useRealTimers();
+    await expect(call()).rejects.toThrow('too many calls from this address were refused');
+    await expect.poll(() => bad.closed || bad.destroyed).toBe(true);
+    expect(good.destroyed).toBe(false);
+    void waiting;
+    good.destroy();
+  });
+});

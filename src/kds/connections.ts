@@ -1,0 +1,155 @@
+// The TCP connections to the port for zones: how many an address may have, and how many there may be at all. A call that would be
+// refused costs a token and the store work; an address from which many were refused waits, on connections that have no stream yet.
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { readFileSync } from 'node:fs';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from '../base/log.ts';
+import { SparseLog } from './sparse-log.ts';
+import { exhausted } from './status.ts';
+
+export type ConnectionLimits = {
+  readonly perAddress: number;
+  readonly total: number;
+  /** Milliseconds after which a connection without a stream is closed. */
+  readonly idleTimeout: number;
+};
+
+export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = { perAddress: 1_000, total: 10_000, idleTimeout: 10_000 };
+
+/** Refused calls that an address may make at once, and how many a second after that. */
+const REFUSALS_AT_ONCE = 100;
+const REFUSALS_A_SECOND = 20;
+/** Calls of an address that may wait; with more of them the connection is closed. */
+const MAX_WAITING = 100;
+/** Addresses of which refusals are remembered. */
+const MAX_ADDRESSES = 10_000;
+
+type Connection = { readonly socket: Socket; readonly address: string; isTrusted: boolean };
+
+/** Refused calls of one address that it has left, at a time in milliseconds, and calls that wait for more. */
+type Allowance = { left: number; at: number; waiting: number };
+
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  readonly #server: Server;
+  readonly #warnings: SparseLog;
+  readonly #now: () => number;
+  /** By `address:port` of the peer, as gRPC names it. */
+  readonly #open = new Map<string, Connection>();
+  readonly #perAddress = new Map<string, number>();
+  readonly #allowances = new LRUCache<string, Allowance>({ max: MAX_ADDRESSES });
+
+  /** @param take what serves a connection @param now milliseconds, of a clock that never goes back */
+  constructor(limits: ConnectionLimits, take: (socket: Socket) => void, log: Logger, now: () => number) {
+    this.#limits = { ...limits, total: Math.min(limits.total, descriptorsForPeers()) };
+    this.#warnings = new SparseLog(log, now);
+    this.#now = now;
+    this.#server = createServer({ noDelay: true }, (socket) => {
+      if (this.#admit(socket)) take(socket);
+    });
+    // One that the system does not give away is the peer's loss; the server goes on.
+    this.#server.on('error', (error) => this.#warnings.warn('accept', { reason: error.message }, 'a connection failed'));
+  }
+
+  /** Resolves to the port in use; rejects when the address cannot be bound. */
+  async listen(host: string, port: number): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host, port }, () => {
+        this.#server.off('error', reject);
+        resolve();
+      });
+    });
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Takes no more connections; those that are open stay. */
+  close(): void {
+    this.#server.close();
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** A stream of this connection was let in: its calls wait for no others. */
+  trust(peer: string): void {
+    const connection = this.#open.get(peer);
+    if (connection !== undefined) connection.isTrusted = true;
+  }
+
+  /** A call on this connection was refused. */
+  refused(peer: string): void {
+    const connection = this.#open.get(peer);
+    if (connection !== undefined && !connection.isTrusted) this.#allowanceOf(connection.address).left -= 1;
+  }
+
+  /**
+   * Resolves when a call on this connection may be looked at.
+   * @throws StatusError RESOURCE_EXHAUSTED where so many wait that the connection was closed
+   */
+  async requireTurn(peer: string): Promise<void> {
+    const connection = this.#open.get(peer);
+    if (connection === undefined || connection.isTrusted) return;
+    const allowance = this.#allowanceOf(connection.address);
+    if (allowance.left >= 1) return;
+    if (allowance.waiting >= MAX_WAITING) {
+      this.#warnings.warn(
+        connection.address,
+        { address: connection.address },
+        'too many refused calls; the connection is closed',
+      );
+      connection.socket.destroy();
+      throw exhausted('too many calls from this address were refused');
+    }
+    allowance.waiting += 1;
+    const turn = (allowance.waiting * 1_000) / REFUSALS_A_SECOND;
+    await new Promise((resolve) => setTimeout(resolve, turn).unref());
+    allowance.waiting -= 1;
+    if (connection.socket.destroyed) throw exhausted('the connection was closed');
+  }
+
+  #allowanceOf(address: string): Allowance {
+    const now = this.#now();
+    const known = this.#allowances.get(address) ?? { left: REFUSALS_AT_ONCE, at: now, waiting: 0 };
+    known.left = Math.min(REFUSALS_AT_ONCE, Math.max(-1, known.left) + ((now - known.at) / 1_000) * REFUSALS_A_SECOND);
+    known.at = now;
+    this.#allowances.set(address, known);
+    return known;
+  }
+
+  #admit(socket: Socket): boolean {
+    const { remoteAddress: address = '', remotePort = 0 } = socket;
+    const ofAddress = this.#perAddress.get(address) ?? 0;
+    const { perAddress, total } = this.#limits;
+    if (ofAddress >= perAddress || this.#open.size >= total) {
+      const key = ofAddress >= perAddress ? 'perAddress' : 'total';
+      const limit = key === 'total' ? total : perAddress;
+      const about = { address, limit, key: `multizone.global.kds.connections.${key}` };
+      this.#warnings.warn(key, about, 'a connection of a zone was refused: too many are open');
+      socket.destroy();
+      return false;
+    }
+    const peer = `${address}:${String(remotePort)}`;
+    this.#open.set(peer, { socket, address, isTrusted: false });
+    this.#perAddress.set(address, ofAddress + 1);
+    socket.once('close', () => {
+      this.#open.delete(peer);
+      const left = (this.#perAddress.get(address) ?? 1) - 1;
+      if (left > 0) this.#perAddress.set(address, left);
+      else this.#perAddress.delete(address);
+    });
+    return true;
+  }
+}
+
+/** Half of the descriptors of this process, so that REST, diagnostics and the database have theirs; no limit where it is not known. */
+function descriptorsForPeers(): number {
+  try {
+    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+    return soft === undefined ? Infinity : Math.floor(Number(soft) / 2);
+  } catch {
+    return Infinity;
+  }
+}
