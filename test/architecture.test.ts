@@ -8,7 +8,7 @@ const SRC = join(import.meta.dirname, '../src');
 /** Folder → folders it may import besides itself. `control-plane` is what both roots share. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   base: [],
-  wire: [],
+  wire: ['base'],
   resource: ['base', 'wire'],
   store: ['base', 'resource'],
   kds: ['base', 'wire', 'resource'],

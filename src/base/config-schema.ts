@@ -167,6 +167,22 @@ export const configSchema = z.strictObject({
         requireClientCert: flag(false),
         tlsMinVersion: tlsVersion,
         maxMsgSize: z.int().min(65_536).default(10_485_760),
+        /** What one zone may take. */
+        quotas: section({
+          /** Open streams of one kind. */
+          streams: z.int().min(2).default(8),
+          /** Rows of the zone on global. */
+          rows: z.int().min(1).default(100_000),
+          /** Bytes of one resource. */
+          resourceBytes: z.int().min(65_536).default(2_097_152),
+        }),
+        connections: section({
+          /** Of one address. */
+          perAddress: z.int().min(1).default(1_000),
+          total: z.int().min(1).default(10_000),
+          /** Until a connection without a stream is closed. */
+          idleTimeout: duration('10s'),
+        }),
         labels,
         zoneInsightFlushInterval: duration('10s'),
         zoneHealthCheck: section({ pollInterval: duration('0s'), timeout: duration('0s'), closeStaleConn: flag(false) }),

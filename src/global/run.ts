@@ -60,6 +60,8 @@ async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegi
     tls,
     admit: admitZones(host),
     maxMessageBytes: kds.maxMsgSize,
+    quotas: kds.quotas,
+    connections: kds.connections,
     health: kds.zoneHealthCheck,
     node: { version: productVersion, instanceId: host.instanceId, config: '' },
     changelog,

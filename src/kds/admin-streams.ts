@@ -29,7 +29,7 @@ export class AdminStreams {
     this.#open.set(key, open);
     try {
       for await (const bytes of messagesOf(stream)) {
-        const { requestId, error, payload } = decodeAdminResponse(bytes as Buffer);
+        const { requestId, error, payload } = decodeAdminResponse(bytes);
         const waiting = open.waiting.get(requestId);
         if (waiting === undefined)
           throw new MeridianError('bad_request', `no request ${JSON.stringify(requestId)} waits for an answer`);

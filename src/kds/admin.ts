@@ -6,7 +6,7 @@ import { messagesOf } from './session.ts';
 /** Answers every request at once and once only: no proxy is connected to this control plane. */
 export async function answerAdminRequests(call: Duplex): Promise<void> {
   for await (const bytes of messagesOf(call)) {
-    const { requestId, resourceName } = decodeAdminRequest(bytes as Buffer);
+    const { requestId, resourceName } = decodeAdminRequest(bytes);
     call.write(
       encodeAdminResponse({
         requestId,

@@ -4,6 +4,7 @@ import { encodeKumaResource, type WireResource } from '../resource/codec.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { encodeResourceEntry, decodeDeltaResponse, encodeDeltaResponse } from '../wire/kds-messages.ts';
+import { runSteps } from '../base/steps.ts';
 import { readResponse, type ReadResponse } from './incoming.ts';
 import { describeRefusals, writeRefusals } from './refusal.ts';
 import { globalReceiveRules } from './rules.ts';
@@ -19,7 +20,7 @@ function read(type: string, resources: readonly Partial<WireResource>[], removed
     return encodeResourceEntry({ name: `${resource.name}.${resource.mesh}`, version: 'v', kumaResource });
   });
   const bytes = encodeDeltaResponse({ typeUrl: type, nonce: '1', controlPlane: 'east', entries, removed });
-  return readResponse(info, decodeDeltaResponse(bytes), rules, validateResource);
+  return runSteps(readResponse(info, decodeDeltaResponse(bytes), rules, validateResource));
 }
 
 const namesOf = ({ resources }: ReadResponse): string[] => [...resources.values()].map(({ name }) => name);

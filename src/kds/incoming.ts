@@ -6,13 +6,17 @@ import { undecodable } from '../resource/schema/undecodable.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ResourceKey } from '../resource/types.ts';
+import type { Steps } from '../base/steps.ts';
 import type { DeltaResponse } from '../wire/kds-messages.ts';
 import { peerNameViolations } from './peer-names.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
 import type { ReceiveRules } from './rules.ts';
 
-/** A resource as it is to be stored, with the version of what came on the wire. */
-export type Incoming = WireResource & { readonly version: string };
+/** A resource as it is to be stored, with the version and the number of bytes of what came on the wire. */
+export type Incoming = WireResource & { readonly version: string; readonly bytes: number };
+
+/** Names of removed resources between two steps. */
+const NAMES_A_STEP = 128;
 
 export type Validate = (
   info: TypeInfo,
@@ -29,19 +33,29 @@ export type ReadResponse = {
 
 /**
  * Resources that can be read, are in scope and valid; the others are refused or, out of scope, nothing. The version is the
- * hash of the bytes, whatever the peer says it is: equal versions must mean equal content.
+ * hash of the bytes, whatever the peer says it is: equal versions must mean equal content. A step is a resource.
+ * @param maxBytes of one resource; a larger one is refused before it is decoded, as decoding has no steps
  */
-export function readResponse(info: TypeInfo, response: DeltaResponse, rules: ReceiveRules, validate: Validate): ReadResponse {
+export function* readResponse(
+  info: TypeInfo,
+  response: DeltaResponse,
+  rules: ReceiveRules,
+  validate: Validate,
+  maxBytes = Infinity,
+): Steps<ReadResponse> {
   const resources = new Map<string, Incoming>();
   const refusals: Refusal[] = [];
   for (const { name: wireName, resource: bytes } of response.resources) {
+    yield;
     try {
+      requireSize(bytes.length, maxBytes);
       const sent = decodeKumaResource(info, bytes);
       requireOneName(wireName, sent);
       const resource = rules.rewrite(sent, info);
       if (!rules.inScope(resource, info)) continue;
       const violations = violationsOf(info, resource, validate);
-      if (violations.length === 0) resources.set(keyText(resource), { ...resource, version: wireVersion(bytes) });
+      if (violations.length === 0)
+        resources.set(keyText(resource), { ...resource, version: wireVersion(bytes), bytes: bytes.length });
       else {
         const reason = violations.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
         refusals.push(refusalOf(info.name, storedKey(info, wireName, rules), reason));
@@ -51,7 +65,8 @@ export function readResponse(info: TypeInfo, response: DeltaResponse, rules: Rec
     }
   }
   const removed = new Map<string, ResourceKey>();
-  for (const wireName of response.removedResources) {
+  for (const [index, wireName] of response.removedResources.entries()) {
+    if (index % NAMES_A_STEP === 0) yield;
     const key = storedKey(info, wireName, rules);
     if (isStorable(key.name) && isStorable(key.mesh)) removed.set(keyText(key), key);
   }
@@ -65,6 +80,12 @@ function violationsOf(info: TypeInfo, resource: WireResource, validate: Validate
   const violations = [...peerNameViolations(info, resource), ...validate(info, resource)];
   const broken = violations.length === 0 ? undecodable(info.name, resource.spec) : null;
   return broken === null ? violations : [broken];
+}
+
+function requireSize(bytes: number, maxBytes: number): void {
+  if (bytes <= maxBytes) return;
+  const text = `the resource has ${String(bytes)} bytes, global takes ${String(maxBytes)}; make it smaller, or raise multizone.global.kds.quotas.resourceBytes on global`;
+  throw new MeridianError('too_large', text);
 }
 
 /** Versions, removals and refusals go by the name on the wire: a row of another name would be resumed and pruned as that one. */

@@ -96,6 +96,8 @@ export type SyncEvent =
       readonly refused: readonly Refusal[];
       readonly seconds: number;
     }
-  | { readonly kind: 'healthCheck'; readonly peer: string };
+  | { readonly kind: 'healthCheck'; readonly peer: string }
+  /** A zone that is let in asked for more than it may have. */
+  | { readonly kind: 'overQuota'; readonly peer: string; readonly quota: 'streams' | 'rows' };
 
 export type SyncObserver = (event: SyncEvent) => void;

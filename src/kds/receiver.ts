@@ -5,14 +5,17 @@ import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
-import { encodeDeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts';
+import { decodeDeltaResponseInSteps, encodeDeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts';
 import { keyText, readResponse, type Incoming, type ReadResponse, type Validate } from './incoming.ts';
 import { nodeMetadata, type OwnNode } from './node.ts';
 import type { SyncObserver } from './observer.ts';
-import type { Outline, Sink, SinkWrite } from './ports.ts';
+import { atOnce, batchesOf, type Pace } from './pace.ts';
+import type { Outline, Sink, SinkOutcome, SinkWrite } from './ports.ts';
+import { RowQuota, type ZoneQuotas } from './quotas.ts';
 import { describeRefusals, MAX_NAMED, refusalOf, writeRefusals, type Refusal } from './refusal.ts';
 import type { ReceiveRules } from './rules.ts';
 import { SparseLog } from './sparse-log.ts';
+import { exhausted } from './status.ts';
 import { planWrites, type Work } from './write-plan.ts';
 
 /** Conflicts with other writers are re-read and tried again this often (kds-wire 6.2.5). */
@@ -38,6 +41,10 @@ export type ReceiverOptions = {
   /** Left out: all types at once. */
   readonly admission?: Admission | null;
   readonly maxMessageBytes: number;
+  /** Left out: everything at once. */
+  readonly pace?: Pace;
+  /** What the peer may have here; left out, it has no limit. */
+  readonly quotas?: Pick<ZoneQuotas, 'rows' | 'resourceBytes'>;
   readonly validate: Validate;
   readonly send: (message: Buffer) => void;
   readonly observe: SyncObserver;
@@ -58,6 +65,8 @@ export class Receiver {
   /** What was refused and has not been accepted since, per type and stored name; at most `MAX_NAMED` of a type. */
   readonly #refused = new Map<string, Map<string, Refusal>>();
   readonly #warnings: SparseLog;
+  readonly #pace: Pace;
+  readonly #rowQuota: RowQuota | null;
   #admission: Admission | null;
   #epoch = 0;
 
@@ -67,6 +76,10 @@ export class Receiver {
     this.#types = new Map(options.rules.types.map((info) => [info.name, info]));
     this.#warnings = new SparseLog(options.log, options.now);
     this.#admission = options.admission ?? null;
+    this.#pace = options.pace ?? atOnce;
+    const { quotas, rules } = options;
+    const count = async (): Promise<number> => (await this.#inScope(rules.types)).length;
+    this.#rowQuota = quotas === undefined ? null : new RowQuota(quotas.rows, count);
   }
 
   /** Opens the fence and sends one request per type, without waiting (kds-wire 2.2), unless one type goes before the others. */
@@ -78,6 +91,22 @@ export class Receiver {
   }
 
   /**
+   * Takes the bytes of one response as `handle` does.
+   * @throws Error on bytes that are no response, StatusError when it names more resources than the peer may have
+   */
+  async take(bytes: Uint8Array): Promise<void> {
+    const response = await this.#pace.run(decodeDeltaResponseInSteps(bytes));
+    const [named, most] = [response.resources.length + response.removedResources.length, this.#options.quotas?.rows ?? Infinity];
+    if (named > most) {
+      this.#options.observe({ kind: 'overQuota', peer: this.#options.peer, quota: 'rows' });
+      throw exhausted(
+        `the response names ${String(named)} resources, more than the ${String(most)} that a zone may have; raise multizone.global.kds.quotas.rows on global`,
+      );
+    }
+    await this.handle(response);
+  }
+
+  /**
    * Stores one response and answers it.
    * @throws when the store cannot be reached, the fence is lost, or the type is unknown: the stream must end
    */
@@ -86,7 +115,7 @@ export class Receiver {
     if (info === undefined) throw new MeridianError('bad_request', `invalid resource type ${JSON.stringify(response.typeUrl)}`);
     const { peer, streamId, rules, validate, observe, now } = this.#options;
     const began = now();
-    const read = readResponse(info, response, rules, validate);
+    const read = await this.#pace.run(readResponse(info, response, rules, validate, this.#options.quotas?.resourceBytes));
     const admission = this.#admission?.type === info.name ? this.#admission : null;
     admission?.check([...read.resources.values()]);
     const prune = this.#pruneAfter(info, response, read);
@@ -184,22 +213,24 @@ export class Receiver {
 
   /** Writes what differs; a row that another writer changes meanwhile is read and decided again. */
   async #store(info: TypeInfo, all: Work, refusedBefore: readonly Refusal[]): Promise<{ written: number; refusals: Refusal[] }> {
-    const { rules, resume, sink } = this.#options;
+    const { rules, resume } = this.#options;
     const refusals = [...refusedBefore];
     let written = 0;
     let work: Work | null = all;
     for (let attempt = 1; work !== null; attempt += 1) {
       const { incoming } = work;
       const stored = new Map((await this.#rowsOf(info, incoming.values())).map((row) => [keyText(row), row]));
-      const plan = planWrites({ info, rules, incoming, stored, gone: await this.#rowsGone(info, work), exactVersions: resume });
-      refusals.push(...plan.refusals);
-      if (plan.writes.length === 0) break;
-      const outcomes = await sink.write(plan.writes, this.#epoch);
+      const gone = await this.#rowsGone(info, work);
+      const plan = await this.#pace.run(planWrites({ info, rules, incoming, stored, gone, exactVersions: resume }));
+      const { admitted: writes, refused } = await this.#withinQuota(plan.writes);
+      for (const refusal of [...plan.refusals, ...refused]) refusals.push(refusal);
+      if (writes.length === 0) break;
+      const outcomes = await this.#write(writes, incoming);
       const again: Work & { incoming: Map<string, Incoming>; removed: Map<string, ResourceKey> } = {
         ...{ incoming: new Map(), removed: new Map(), prune: null },
       };
       for (const [index, outcome] of outcomes.entries()) {
-        const { op, key } = plan.writes[index] as SinkWrite;
+        const { op, key } = writes[index] as SinkWrite;
         const resource = work.incoming.get(keyText(key));
         if ('version' in outcome) written += 1;
         else if (outcome.result === 'rejected') refusals.push(refusalOf(info.name, key, outcome.message));
@@ -216,7 +247,33 @@ export class Receiver {
 
   async #rowsOf(info: TypeInfo, named: Iterable<{ readonly mesh: string; readonly name: string }>): Promise<Resource[]> {
     const keys = [...named].map(({ mesh, name }) => ({ type: info.name, mesh, name }));
-    return keys.length === 0 ? [] : await this.#options.sink.getMany(keys);
+    const rows: Resource[] = [];
+    for (const part of batchesOf(keys, this.#pace, () => 0)) {
+      await this.#pace.beforeBatch(part.length);
+      for (const row of await this.#options.sink.getMany(part)) rows.push(row);
+    }
+    return rows;
+  }
+
+  async #withinQuota(writes: readonly SinkWrite[]): Promise<{ admitted: readonly SinkWrite[]; refused: Refusal[] }> {
+    if (this.#rowQuota === null) return { admitted: writes, refused: [] };
+    const result = await this.#rowQuota.admit(writes);
+    const { peer, observe } = this.#options;
+    if (result.refused.length > 0) observe({ kind: 'overQuota', peer, quota: 'rows' });
+    return result;
+  }
+
+  /** Writes in transactions of the size that the pace allows, each behind the fence; the outcomes of all. */
+  async #write(writes: readonly SinkWrite[], incoming: Work['incoming']): Promise<SinkOutcome[]> {
+    const outcomes: SinkOutcome[] = [];
+    const bytesOf = ({ key }: SinkWrite): number => incoming.get(keyText(key))?.bytes ?? 0;
+    for (const part of batchesOf(writes, this.#pace, bytesOf)) {
+      await this.#pace.beforeBatch(part.length);
+      const stored = await this.#options.sink.write(part, this.#epoch);
+      this.#rowQuota?.stored(stored);
+      for (const outcome of stored) outcomes.push(outcome);
+    }
+    return outcomes;
   }
 
   /** What the peer does not have any more: what it says is gone, and at the end of a full state what it did not name. */

@@ -10,12 +10,19 @@ export type KdsServerTls = {
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
 };
 
+/** A client that has not ended its TLS handshake by then is turned away. */
+const HANDSHAKE_MS = 10_000;
+
 export class ReplaceableCredentials extends ServerCredentials {
   readonly #minVersion: KdsServerTls['minVersion'];
 
   constructor({ material, requireClientCert, minVersion }: KdsServerTls) {
     super(
-      { requestCert: requireClientCert || material.ca !== null, rejectUnauthorized: requireClientCert },
+      {
+        requestCert: requireClientCert || material.ca !== null,
+        rejectUnauthorized: requireClientCert,
+        handshakeTimeout: HANDSHAKE_MS,
+      },
       contextOf(material, minVersion),
     );
     this.#minVersion = minVersion;

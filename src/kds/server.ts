@@ -1,7 +1,9 @@
 // The global end of KDS: a gRPC server whose two sync streams run the sender and the receiver for the zone that calls.
 // Invariant: a zone is who its `client-id` says (and, with tokens, who its token says), never what a payload claims.
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   Server,
   ServerCredentials,
@@ -12,16 +14,21 @@ import {
   type sendUnaryData,
 } from '@grpc/grpc-js';
 import { MeridianError, messageOf } from '../base/errors.ts';
+import { InTurn } from '../base/in-turn.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckResponse } from '../wire/kds-messages.ts';
 import type { AdminKind, AdminStreams } from './admin-streams.ts';
 import { callerOf, ownFeatures, type Caller } from './caller.ts';
 import type { Changelog } from './changelog.ts';
+import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from './connections.ts';
+import { FairWork } from './fair-work.ts';
 import { feature } from './features.ts';
 import { FirstStates } from './first-states.ts';
 import type { OwnNode } from './node.ts';
 import type { StreamKind, SyncObserver } from './observer.ts';
+import { OpenStreams } from './open-streams.ts';
 import type { Sink } from './ports.ts';
+import { DEFAULT_QUOTAS, tooManyStreams, type ZoneQuotas } from './quotas.ts';
 import { Receiver, type ReceiverOptions } from './receiver.ts';
 import { globalReceiveRules } from './rules.ts';
 import { Sender } from './sender.ts';
@@ -31,7 +38,7 @@ import { consume, serve } from './session.ts';
 import { SharedMessages } from './shared-messages.ts';
 import { SparseLog } from './sparse-log.ts';
 import { NO_HEALTH_POLICY, StaleStreams, type HealthPolicy } from './stale-streams.ts';
-import { missingName, noZone, statusOf } from './status.ts';
+import { exhausted, missingName, noZone, statusOf } from './status.ts';
 import { admitAll, type AdmitZone } from './zone-admission.ts';
 import type { ZoneRegistry } from './zone-registry.ts';
 
@@ -39,6 +46,9 @@ type Call = ServerDuplexStream<Buffer, Buffer>;
 
 /** Characters of what a caller calls itself that are logged. */
 const LONGEST_NAME = 100;
+
+/** A zone over its quota is refused after this many milliseconds: one that tries again at once costs little. */
+const REFUSAL_MS = 1_000;
 
 /** A stream that is open. */
 type Stream = Caller & {
@@ -58,6 +68,10 @@ export type KdsServerOptions = {
   /** Asked at every call; left out, whoever comes is let in. */
   readonly admit?: AdmitZone;
   readonly maxMessageBytes: number;
+  /** Left out: the defaults. */
+  readonly quotas?: ZoneQuotas;
+  /** Left out: the defaults. */
+  readonly connections?: ConnectionLimits;
   /** Left out, silence is no reason to end a stream. */
   readonly health?: HealthPolicy;
   readonly node: OwnNode;
@@ -75,10 +89,16 @@ export class KdsServer {
   readonly #server: Server;
   readonly #firstStates = new FirstStates();
   readonly #messages = new SharedMessages();
+  readonly #work = new FairWork();
+  readonly #responses = new InTurn();
+  readonly #quotas: ZoneQuotas;
   readonly #senders = new Map<Sender, string>();
   readonly #streams = new Set<Stream>();
+  /** Those of them that were let in. */
+  readonly #open = new OpenStreams();
   readonly #stopWatching: () => void;
   readonly #tls: ReplaceableCredentials | null;
+  readonly #connections: Connections;
   readonly #admit: AdmitZone;
   readonly #refusals: SparseLog;
   readonly #stale: StaleStreams;
@@ -87,16 +107,22 @@ export class KdsServer {
     this.#options = options;
     this.#tls = options.tls === null ? null : new ReplaceableCredentials(options.tls);
     this.#admit = options.admit ?? admitAll;
+    this.#quotas = options.quotas ?? DEFAULT_QUOTAS;
     this.#refusals = new SparseLog(options.log, () => performance.now());
     const { health = NO_HEALTH_POLICY } = options;
     this.#stale = new StaleStreams(health, this.#streams, () => performance.now());
+    const { connections: limits = DEFAULT_CONNECTION_LIMITS } = options;
     this.#server = new Server({
       'grpc.max_receive_message_length': options.maxMessageBytes,
       'grpc.max_send_message_length': options.maxMessageBytes,
       'grpc.keepalive_time_ms': 15_000,
       'grpc.keepalive_timeout_ms': 15_000,
       'grpc.max_concurrent_streams': 1_000_000,
+      'grpc.max_connection_idle_ms': limits.idleTimeout,
     });
+    const injector = this.#server.createConnectionInjector(this.#tls ?? ServerCredentials.createInsecure());
+    const take = (socket: Socket): void => injector.injectConnection(socket);
+    this.#connections = new Connections(limits, take, options.log, () => performance.now());
     this.#stopWatching = options.zones.onGone((zone) => this.#endZone(zone));
     const sync: UntypedServiceImplementation = {
       globalToZoneSync: this.#stream('globalToZone', (stream) => this.#send(stream)),
@@ -111,6 +137,7 @@ export class KdsServer {
         this.#answerHealthCheck(call).then(
           () => answer(null, encodeHealthCheckResponse({ intervalMs: health.pollInterval })),
           (error: unknown) => {
+            this.#connections.refused(call.getPeer());
             this.#tellRefused(call.metadata, 'healthCheck', error);
             answer(statusOf(error));
           },
@@ -122,15 +149,9 @@ export class KdsServer {
   /** Binds; resolves to the port in use. Rejects with code `config` when the address cannot be bound. */
   async listen(): Promise<number> {
     const { host, port } = this.#options;
-    const credentials = this.#tls ?? ServerCredentials.createInsecure();
-    return await new Promise((resolve, reject) => {
-      this.#server.bindAsync(`${host}:${String(port)}`, credentials, (error, bound) => {
-        if (error === null) resolve(bound);
-        else {
-          const text = `multizone.global.kds.grpcPort: cannot listen on ${host}:${String(port)}; free it or choose another port`;
-          reject(new MeridianError('config', text, { cause: error }));
-        }
-      });
+    return await this.#connections.listen(host, port).catch((cause: unknown) => {
+      const text = `multizone.global.kds.grpcPort: cannot listen on ${host}:${String(port)}; free it or choose another port`;
+      throw new MeridianError('config', text, { cause });
     });
   }
 
@@ -148,6 +169,7 @@ export class KdsServer {
   async close(): Promise<void> {
     this.#stopWatching();
     this.#stale.close();
+    this.#connections.close();
     const stops = new MeridianError('unavailable', 'stream unavailable: this control plane stops');
     for (const stream of this.#streams) stream.end(stops);
     await new Promise<void>((resolve) => {
@@ -169,10 +191,12 @@ export class KdsServer {
   #stream(kind: StreamKind, work: (stream: Stream) => Promise<void>): (call: Call) => void {
     return (call) => {
       const streamId = randomUUID();
+      const peerAddress = call.getPeer();
       let caller: Caller;
       try {
         caller = callerOf(call.metadata);
       } catch (error) {
+        this.#connections.refused(peerAddress);
         this.#tellRefused(call.metadata, kind, error);
         call.emit('error', missingName(kind, error));
         return;
@@ -193,6 +217,8 @@ export class KdsServer {
       const run = async (): Promise<string | null> => {
         let unwatch = (): void => undefined;
         try {
+          await this.#requireRoom(stream);
+          await this.#connections.requireTurn(peerAddress);
           const pass = await this.#admit(authorization, peer);
           if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
           unwatch = pass.watch((reason) => end(new MeridianError('forbidden', reason)));
@@ -200,7 +226,11 @@ export class KdsServer {
             throw noZone(error);
           });
           if (ended !== null) return messageOf(ended);
+          // Once more: many may have asked at once.
+          await this.#requireRoom(stream);
           isOpen = true;
+          this.#open.add(stream);
+          this.#connections.trust(peerAddress);
           this.#stale.opened(stream);
           const authorized = authorization.length === 1;
           observe({ kind: 'opened', peer, streamId, stream: kind, authorized, tokenExpiresAt: pass.expiresAt });
@@ -218,7 +248,9 @@ export class KdsServer {
       };
       void run().then((error) => {
         this.#streams.delete(stream);
+        this.#open.delete(stream);
         if (!isOpen) {
+          this.#connections.refused(peerAddress);
           this.#tellRefused(call.metadata, kind, error);
           return;
         }
@@ -226,6 +258,15 @@ export class KdsServer {
         log.info({ ...(error !== null && { reason: error }) }, 'stream closed');
       });
     };
+  }
+
+  /** Rejects with the StatusError RESOURCE_EXHAUSTED, a moment later, for a stream that is one too many of its zone and kind. */
+  async #requireRoom(stream: Stream): Promise<void> {
+    const { streams } = this.#quotas;
+    if (this.#open.count(stream) < streams) return;
+    this.#options.observe({ kind: 'overQuota', peer: stream.zone, quota: 'streams' });
+    await delay(REFUSAL_MS, undefined, { ref: false });
+    throw exhausted(tooManyStreams(stream.kind, streams));
   }
 
   /** Once a minute for each name and way: whoever is refused comes again. */
@@ -238,6 +279,7 @@ export class KdsServer {
   async #answerHealthCheck(call: ServerUnaryCall<Buffer, Buffer>): Promise<void> {
     const { zone, authorization } = callerOf(call.metadata);
     const { zones, observe } = this.#options;
+    await this.#connections.requireTurn(call.getPeer());
     const pass = await this.#admit(authorization, zone);
     if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
     // Nothing is kept of a name that cannot be a zone.
@@ -268,7 +310,7 @@ export class KdsServer {
     });
     this.#senders.set(sender, zone);
     try {
-      await serve(stream, sender);
+      await serve(stream, sender, this.#work.of(zone));
     } finally {
       this.#senders.delete(sender);
     }
@@ -289,12 +331,14 @@ export class KdsServer {
       node,
       resume: features.includes(feature.meridian),
       maxMessageBytes,
+      pace: this.#work.of(zone),
+      quotas: this.#quotas,
       validate,
       send: (message) => call.write(message),
       observe,
       log,
       now: () => performance.now(),
     });
-    await consume(call as unknown as Duplex, receiver);
+    await consume(call as unknown as Duplex, receiver, (task) => this.#responses.run(zone, task));
   }
 }

@@ -3,7 +3,8 @@
 // A stream ends with the first thing that goes wrong on it.
 import type { Duplex } from 'node:stream';
 import { MeridianError } from '../base/errors.ts';
-import { decodeDeltaRequest, decodeDeltaResponse } from '../wire/kds-messages.ts';
+import { decodeDeltaRequestInSteps } from '../wire/kds-messages.ts';
+import { atOnce, type Pace } from './pace.ts';
 import type { Receiver } from './receiver.ts';
 import type { Sender } from './sender.ts';
 
@@ -11,27 +12,62 @@ import type { Sender } from './sender.ts';
 const MOST_UNREAD = 100;
 
 /** Answers the requests of a peer until it ends the stream. Rejects on a broken stream or a message that is none. */
-export async function serve(stream: Duplex, sender: Sender): Promise<void> {
+export async function serve(stream: Duplex, sender: Sender, pace: Pace = atOnce): Promise<void> {
   stream.on('drain', () => sender.drained());
   try {
     await sender.ready();
-    for await (const bytes of messagesOf(stream)) sender.handle(decodeDeltaRequest(bytes as Buffer));
+    for await (const bytes of messagesOf(stream)) sender.handle(await pace.run(decodeDeltaRequestInSteps(bytes)));
   } finally {
     sender.close();
   }
 }
 
-/** Subscribes and stores what the peer sends until it ends the stream. Rejects if the store fails or the peer lies. */
-export async function consume(stream: Duplex, receiver: Receiver): Promise<void> {
+/**
+ * Subscribes and stores what the peer sends until it ends the stream. Rejects if the store fails or the peer lies.
+ * @param inTurn runs a task when the same peer has no other on another stream
+ */
+export async function consume(stream: Duplex, receiver: Receiver, inTurn: InTurnOfPeer = (task) => task()): Promise<void> {
   await receiver.start();
   for await (const bytes of messagesOf(stream)) {
-    await receiver.handle(decodeDeltaResponse(bytes as Buffer));
+    await inTurn(() => receiver.take(bytes));
     if (stream.writableLength > MOST_UNREAD)
       throw new MeridianError('bad_request', 'the peer sends response after response and reads none of the answers');
   }
 }
 
-/** Leaves the stream open when the reader fails: only then can the peer be told with which status it ends. */
-export function messagesOf(stream: Duplex): AsyncIterable<unknown> {
-  return stream.iterator({ destroyOnReturn: false }) as AsyncIterable<unknown>;
+type InTurnOfPeer = (task: () => Promise<void>) => Promise<void>;
+
+/**
+ * The messages of a stream, each read when the one before it was handled: what the peer sends meanwhile waits on its side. Leaves the
+ * stream open when the reader fails: only then can the peer be told with which status it ends.
+ */
+export async function* messagesOf(stream: Duplex): AsyncGenerator<Buffer, void, undefined> {
+  const next = readOneByOne(stream);
+  for await (const bytes of stream.iterator({ destroyOnReturn: false })) {
+    yield bytes as Buffer;
+    next();
+  }
+}
+
+/**
+ * A Readable of objects reads 16 ahead, and each may be as large as a message.
+ * @returns what lets the next be read
+ */
+function readOneByOne(stream: Duplex): () => void {
+  const read = stream._read.bind(stream);
+  let isUnhandled = false;
+  let isWanted = false;
+  stream._read = (size) => {
+    if (isUnhandled) isWanted = true;
+    else {
+      isUnhandled = true;
+      read(size);
+    }
+  };
+  return () => {
+    isUnhandled = isWanted;
+    if (!isWanted) return;
+    isWanted = false;
+    read(0);
+  };
 }

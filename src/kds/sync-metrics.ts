@@ -62,6 +62,12 @@ export function createSyncMetrics({ registry, side, now = () => new Date() }: Sy
     registers,
   });
   const stored = new Histogram({ name: 'kds_resources_sync', help: 'Seconds to store a response of the peer', registers });
+  const overQuota = new Counter({
+    name: 'meridian_zone_over_quota_total',
+    help: 'Streams and responses of a zone that were refused because the zone is over multizone.global.kds.quotas',
+    labelNames: ['zone_name', 'quota'],
+    registers,
+  });
   const pending = new PendingResponses();
   const lag = new Gauge({
     name: 'meridian_sync_lag_seconds',
@@ -119,6 +125,9 @@ export function createSyncMetrics({ registry, side, now = () => new Date() }: Sy
       case 'received':
         stored.observe(event.seconds);
         break;
+      case 'overQuota':
+        overQuota.inc({ zone_name: zone, quota: event.quota });
+        break;
       case 'node':
       case 'healthCheck':
       case 'withheld':
@@ -136,6 +145,7 @@ export function createSyncMetrics({ registry, side, now = () => new Date() }: Sy
         count(stream, zone, -1);
       }
       connections.remove({ zone_name: zone });
+      for (const quota of ['streams', 'rows']) overQuota.remove({ zone_name: zone, quota });
       pending.forget(zone);
       lag.reset();
     },

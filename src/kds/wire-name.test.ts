@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { decodeKumaResource, encodeKumaResource } from '../resource/codec.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import { decodeDeltaResponse, encodeDeltaResponse, encodeResourceEntry } from '../wire/kds-messages.ts';
+import { runSteps } from '../base/steps.ts';
 import { readResponse, type ReadResponse } from './incoming.ts';
 import { globalReceiveRules } from './rules.ts';
 
@@ -18,7 +19,7 @@ function read(named: readonly (readonly [wireName: string, name: string])[], rem
     return encodeResourceEntry({ name, version: 'v', kumaResource });
   });
   const bytes = encodeDeltaResponse({ typeUrl: info.name, nonce: '1', controlPlane: 'east', entries, removed });
-  return readResponse(info, decodeDeltaResponse(bytes), globalReceiveRules('east', { hashedNames: true }), () => []);
+  return runSteps(readResponse(info, decodeDeltaResponse(bytes), globalReceiveRules('east', { hashedNames: true }), () => []));
 }
 
 it.each(['outer.default', 'inner.other', 'inner', ''])(

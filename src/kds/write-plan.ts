@@ -1,6 +1,7 @@
 // What a response changes in the store: incoming resources against the rows that are there (kds-wire 6.2). Pure.
 // Invariants: a row out of scope is never touched; a row that equals what came is not written.
 import { isDeepStrictEqual } from 'node:util';
+import type { Steps } from '../base/steps.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { keyText, type Incoming } from './incoming.ts';
@@ -30,12 +31,14 @@ export type PlanInput = Pick<Work, 'incoming'> & {
 /**
  * The writes, and what cannot be written: a row out of scope holds the name, or a new row has a name that is not its own to
  * take. A row that is there keeps its name, whatever becomes of its labels: peers lose labels for one update.
+ * A step is a row.
  */
-export function planWrites(input: PlanInput): { writes: SinkWrite[]; refusals: Refusal[] } {
+export function* planWrites(input: PlanInput): Steps<{ writes: SinkWrite[]; refusals: Refusal[] }> {
   const { info, rules, incoming, stored, gone } = input;
   const writes: SinkWrite[] = [];
   const refusals: Refusal[] = [];
   for (const [text, resource] of incoming) {
+    yield;
     const { name, mesh, labels, spec, status, version } = resource;
     const key = { type: info.name, mesh, name };
     const row = stored.get(text);
@@ -49,6 +52,7 @@ export function planWrites(input: PlanInput): { writes: SinkWrite[]; refusals: R
     else if (!isEqual(row, resource, input)) writes.push({ op: 'update', ...content, expectVersion: row.version });
   }
   for (const { type, mesh, name, version, ...row } of gone) {
+    yield;
     if (incoming.has(keyText({ mesh, name })) || !rules.inScope({ name, ...row }, info)) continue;
     writes.push({ op: 'delete', key: { type, mesh, name }, expectVersion: version });
   }

@@ -44,7 +44,7 @@ export type InsightEvent =
       readonly all: string | null;
     })
   | (OfStream & { readonly kind: 'received'; readonly type: string; readonly refused: readonly Refused[] })
-  | { readonly kind: 'healthCheck'; readonly peer: string };
+  | { readonly kind: 'healthCheck' | 'overQuota'; readonly peer: string };
 
 type Refused = { readonly name: string; readonly mesh: string; readonly reason: string };
 
@@ -91,6 +91,7 @@ function countEvent(state: InsightState, event: InsightEvent, keeper: Subscripti
     case 'received':
     case 'refused':
     case 'withheld':
+    case 'overQuota':
       return state;
     default: {
       const { streamId, type, kind } = event;

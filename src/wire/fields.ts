@@ -3,6 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import protobuf from 'protobufjs/light.js';
 import type { Reader, Writer } from 'protobufjs/light.js';
+import type { Steps } from '../base/steps.ts';
 
 export type { Reader, Writer };
 
@@ -36,6 +37,23 @@ export function readFields(bytes: Uint8Array, visit: (tag: number, reader: Reade
     const tag = reader.tag();
     if (tag >>> 3 === 0) throw new Error('field number 0 is not allowed');
     if (!visit(tag, reader)) reader.skipType(tag & 7, 0, tag >>> 3);
+  }
+}
+
+/** Fields between two steps. */
+const FIELDS_A_STEP = 128;
+
+/**
+ * `readFields` in steps, for messages that may be large.
+ * @throws Error on bytes that are no protobuf message
+ */
+export function* readFieldsInSteps(bytes: Uint8Array, visit: (tag: number, reader: Reader) => boolean): Steps<void> {
+  const reader = protobuf.Reader.create(toBuffer(bytes));
+  for (let fields = 1; reader.pos < reader.len; fields += 1) {
+    const tag = reader.tag();
+    if (tag >>> 3 === 0) throw new Error('field number 0 is not allowed');
+    if (!visit(tag, reader)) reader.skipType(tag & 7, 0, tag >>> 3);
+    if (fields % FIELDS_A_STEP === 0) yield;
   }
 }
 
@@ -83,7 +101,23 @@ export function decoding<T>(what: string, decode: () => T): T {
   try {
     return decode();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new Error(`cannot read ${what}: ${reason}`, { cause: error });
+    throw cannotRead(what, error);
   }
+}
+
+/**
+ * `decoding` in steps.
+ * @throws Error
+ */
+export function* decodingInSteps<T>(what: string, decode: () => Steps<T>): Steps<T> {
+  try {
+    return yield* decode();
+  } catch (error) {
+    throw cannotRead(what, error);
+  }
+}
+
+function cannotRead(what: string, error: unknown): Error {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new Error(`cannot read ${what}: ${reason}`, { cause: error });
 }

@@ -1,13 +1,16 @@
 // DeltaDiscoveryRequest and DeltaDiscoveryResponse ⇄ bytes (kds-wire 1). A resource is encoded once, as the field that it is in
 // a response, and a response is the concatenation of such fields.
+import { runSteps, type Steps } from '../base/steps.ts';
 import { decodeAny, writeAny } from './any.ts';
 import { decodeErrorDetail, writeErrorDetail, type ErrorDetail } from './error-detail.ts';
 import {
   createWriter,
   decoding,
+  decodingInSteps,
   finish,
   lengthTag,
   readFields,
+  readFieldsInSteps,
   readText,
   readTextEntry,
   writeText,
@@ -75,7 +78,12 @@ export function encodeDeltaRequest(request: DeltaRequest): Buffer {
  * @throws Error on bytes that are no DeltaDiscoveryRequest
  */
 export function decodeDeltaRequest(bytes: Uint8Array): DeltaRequest {
-  return decoding('a DeltaDiscoveryRequest', () => {
+  return runSteps(decodeDeltaRequestInSteps(bytes));
+}
+
+/** `decodeDeltaRequest` in steps: a message may name a hundred thousand resources. */
+export function* decodeDeltaRequestInSteps(bytes: Uint8Array): Steps<DeltaRequest> {
+  return yield* decodingInSteps('a DeltaDiscoveryRequest', function* () {
     const subscribe: string[] = [];
     const unsubscribe: string[] = [];
     const initialResourceVersions = new Map<string, string>();
@@ -88,7 +96,7 @@ export function decodeDeltaRequest(bytes: Uint8Array): DeltaRequest {
       responseNonce: '',
       errorDetail: null,
     };
-    readFields(bytes, (tag, reader) => {
+    yield* readFieldsInSteps(bytes, (tag, reader) => {
       if (tag === lengthTag(1)) request.node = decodeNode(reader.bytes());
       else if (tag === lengthTag(2)) request.typeUrl = readText(reader);
       else if (tag === lengthTag(3)) subscribe.push(readText(reader));
@@ -143,13 +151,18 @@ export function encodeDeltaResponse(response: DeltaResponseParts): Buffer {
  * @throws Error on bytes that are no DeltaDiscoveryResponse
  */
 export function decodeDeltaResponse(bytes: Uint8Array): DeltaResponse {
-  return decoding('a DeltaDiscoveryResponse', () => {
+  return runSteps(decodeDeltaResponseInSteps(bytes));
+}
+
+/** `decodeDeltaResponse` in steps: a message may hold a hundred thousand resources. */
+export function* decodeDeltaResponseInSteps(bytes: Uint8Array): Steps<DeltaResponse> {
+  return yield* decodingInSteps('a DeltaDiscoveryResponse', function* () {
     const resources: DeltaResponse['resources'][number][] = [];
     const removedResources: string[] = [];
     const response: Mutable<DeltaResponse> = {
       ...{ typeUrl: '', nonce: '', resources, removedResources, controlPlane: '', isPartial: false },
     };
-    readFields(bytes, (tag, reader) => {
+    yield* readFieldsInSteps(bytes, (tag, reader) => {
       if (tag === lengthTag(1)) response.isPartial = readText(reader) === PARTIAL;
       else if (tag === lengthTag(2)) resources.push(decodeResource(reader.bytes()));
       else if (tag === lengthTag(4)) response.typeUrl = readText(reader);

@@ -17,7 +17,15 @@ describe('decideCluster', () => {
 describe('the admission of a global', () => {
   const key = { type: 'Config', mesh: '', name: 'kuma-cluster-id' };
   const labels = { 'kuma.io/origin': 'global' };
-  const config = (id: string) => ({ name: key.name, mesh: '', labels, spec: { config: id }, status: undefined, version: 'v' });
+  const config = (id: string) => ({
+    name: key.name,
+    mesh: '',
+    labels,
+    spec: { config: id },
+    status: undefined,
+    bytes: 0,
+    version: 'v',
+  });
 
   it('asks nothing of the first global, nor for the sake of an id that the zone made itself', async () => {
     const store = new TinyStore();

@@ -1,6 +1,7 @@
 // Streams by the thousand, idle, greedy and cancelled: another zone is served all the same.
-import { status } from '@grpc/grpc-js';
-import { describe, expect, it } from 'vitest';
+import { status, type StatusObject } from '@grpc/grpc-js';
+import { describe, expect, it, vi } from 'vitest';
+import { DEFAULT_QUOTAS } from '../../src/kds/quotas.ts';
 import { syncService } from '../../src/kds/services.ts';
 import { encodeDeltaRequest } from '../../src/wire/kds-messages.ts';
 import { firstRequest } from './first-request.ts';
@@ -13,7 +14,7 @@ describe('a server of hostile peers', () => {
     const client = server.dial();
     const calls = Array.from({ length: 10_000 }, (_, n) => {
       const [, method] = streams[n % streams.length] ?? ['globalToZoneSync', syncService.globalToZoneSync];
-      return open(client, method, 'east', Infinity);
+      return open(client, method, `zone-${String(Math.trunc(n / 40))}`, Infinity);
     });
     await Promise.all(calls.map(takenIn));
     expect(await server.firstState()).toEqual([SLOW]);
@@ -33,8 +34,30 @@ describe('a server of hostile peers', () => {
     }
   }
 
-  it('serves a zone while another subscribes on 2,000 streams and acknowledges nothing', async () => {
-    await serveBeside(2_000, () => 'east');
+  it('serves a zone while another subscribes on 2,000 streams: it refuses those over the quota, and says which it is', async () => {
+    const client = server.dial();
+    const calls = Array.from({ length: 2_000 }, () => open(client, syncService.globalToZoneSync, 'east', Infinity));
+    for (const call of calls) call.write(encodeDeltaRequest(firstRequest('MeshTimeout')));
+    const refused: StatusObject[] = [];
+    for (const call of calls) call.resume().once('status', (ended) => refused.push(ended));
+    await vi.waitFor(() => expect(refused).toHaveLength(2_000 - DEFAULT_QUOTAS.streams), { timeout: 20_000 });
+    expect(await server.firstState()).toEqual([SLOW]);
+    for (const { code, details } of refused) {
+      expect(status[code]).toBe('RESOURCE_EXHAUSTED');
+      expect(details).toMatch(/^the zone has 8 open streams of globalToZone, .*multizone\.global\.kds\.quotas\.streams/);
+    }
+    for (const call of calls) call.cancel();
+  });
+
+  it('lets a zone in again when its streams over the quota have ended', async () => {
+    const client = server.dial();
+    const calls = Array.from({ length: DEFAULT_QUOTAS.streams }, () =>
+      open(client, syncService.globalToZoneSync, 'east', Infinity),
+    );
+    await Promise.all(calls.map(takenIn));
+    expect(status[(await ending(open(client, syncService.globalToZoneSync, 'east'))).code]).toBe('RESOURCE_EXHAUSTED');
+    for (const call of calls) call.cancel();
+    await vi.waitFor(async () => expect(await server.firstState('east')).toEqual([SLOW]));
   });
 
   it('serves a zone while 40 others subscribe and acknowledge nothing', async () => {

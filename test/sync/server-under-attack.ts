@@ -10,7 +10,7 @@ import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import type { SyncObserver } from '../../src/kds/observer.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
-import { KdsServer } from '../../src/kds/server.ts';
+import { KdsServer, type KdsServerOptions } from '../../src/kds/server.ts';
 import { globalService, syncService } from '../../src/kds/services.ts';
 import { NO_HEALTH_POLICY, type HealthPolicy } from '../../src/kds/stale-streams.ts';
 import { createSyncMetrics } from '../../src/kds/sync-metrics.ts';
@@ -34,13 +34,16 @@ export const streams = [...sync, ...Object.entries(globalService).filter(([name]
 export type Call = ClientDuplexStream<Buffer, Buffer>;
 
 /** A server for the tests of the block in which it is called; it starts before them and is looked at after each. */
-export function serverUnderAttack(health: HealthPolicy = NO_HEALTH_POLICY): ServerUnderAttack {
-  const server = new ServerUnderAttack(health);
+export function serverUnderAttack(health: HealthPolicy = NO_HEALTH_POLICY, gate: Gate = {}): ServerUnderAttack {
+  const server = new ServerUnderAttack(health, gate);
   beforeAll(async () => server.start());
   afterEach(async () => server.expectToServe());
   afterAll(async () => server.close());
   return server;
 }
+
+/** Who is let in, and with how many connections. */
+type Gate = Pick<Partial<KdsServerOptions>, 'admit' | 'connections'>;
 
 class ServerUnderAttack {
   readonly store = new TinyStore();
@@ -59,9 +62,11 @@ class ServerUnderAttack {
   readonly #running: Promise<void>[] = [];
   #server: KdsServer | undefined;
   readonly #health: HealthPolicy;
+  readonly #gate: Gate;
 
-  constructor(health: HealthPolicy) {
+  constructor(health: HealthPolicy, gate: Gate) {
     this.#health = health;
+    this.#gate = gate;
   }
 
   async start(): Promise<void> {
@@ -77,6 +82,7 @@ class ServerUnderAttack {
       host: '127.0.0.1',
       port: 0,
       tls: null,
+      ...this.#gate,
       maxMessageBytes: 10 * 1024 * 1024,
       health: this.#health,
       node: { version: '0', instanceId: 'global-1', config: '' },

@@ -1,0 +1,75 @@
+// How work of several peers shares one thread.
+import { setImmediate } from 'node:timers/promises';
+import { fc } from '../../test/support/property.ts';
+import { describe, expect, it } from 'vitest';
+import type { Steps } from '../base/steps.ts';
+import { FairWork } from './fair-work.ts';
+import { atOnce, batchesOf } from './pace.ts';
+
+/** Steps that each keep the thread for a moment. */
+function* busy(name: string, steps: number, done: string[]): Steps<string> {
+  for (let step = 0; step < steps; step += 1) {
+    const until = performance.now() + 1;
+    while (performance.now() < until);
+    yield;
+  }
+  done.push(name);
+  return name;
+}
+
+describe('fair work', () => {
+  it('lets a short task through while another peer has long ones, and other work between the slices', async () => {
+    const work = new FairWork();
+    const done: string[] = [];
+    const long = Array.from({ length: 40 }, (_, n) => work.of('bad').run(busy(`long ${String(n)}`, 20, done)));
+    const short = work.of('good').run(busy('short', 1, done));
+    let turns = 0;
+    const counting = (async () => {
+      while (done.length < 40) {
+        turns += 1;
+        await setImmediate();
+      }
+    })();
+    expect(await short).toBe('short');
+    expect(done.indexOf('short')).toBeLessThan(2);
+    await Promise.all([...long, counting]);
+    // 800 ms of work in slices of 2 ms.
+    expect(turns).toBeGreaterThan(100);
+  });
+
+  it('runs the tasks of one peer in their order, and rejects with what a step throws', async () => {
+    const work = new FairWork();
+    const done: string[] = [];
+    const failing = function* (): Steps<string> {
+      yield;
+      throw new Error('bad bytes');
+    };
+    const first = work.of('east').run(busy('first', 5, done));
+    const second = work.of('east').run(failing());
+    const third = work.of('east').run(busy('third', 1, done));
+    await expect(second).rejects.toThrow('bad bytes');
+    expect(await Promise.all([first, third])).toEqual(['first', 'third']);
+    expect(done).toEqual(['first', 'third']);
+  });
+});
+
+describe('batches', () => {
+  it('hold all items in their order and keep both limits, but for one item that is larger alone', () => {
+    const items = fc.array(fc.nat(100), { maxLength: 60, size: 'max' });
+    fc.assert(
+      fc.property(items, fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 200 }), (sizes, batchRows, batchBytes) => {
+        const batches = batchesOf(sizes, { batchRows, batchBytes }, (size) => size);
+        expect(batches.flat()).toEqual(sizes);
+        for (const batch of batches) {
+          expect(batch.length).toBeGreaterThan(0);
+          expect(batch.length).toBeLessThanOrEqual(batchRows);
+          if (batch.length > 1) expect(batch.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(batchBytes);
+        }
+      }),
+    );
+  });
+
+  it('are one where everything is done at once', () => {
+    expect(batchesOf([1, 2, 3], atOnce, (size) => size)).toEqual([[1, 2, 3]]);
+  });
+});

@@ -1,0 +1,102 @@
+// The work of many peers on one thread, in slices: what one of them causes never holds up the others for longer than a slice.
+// Invariants: the work of one peer runs in the order in which it came; peers take turns; between two slices everything else that is
+// due runs.
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Steps } from '../base/steps.ts';
+import type { Pace } from './pace.ts';
+
+/** Milliseconds of one slice. */
+const SLICE_MS = 2;
+/** The event loop had other work if it takes this many milliseconds to come back. */
+const OTHERS_MS = 0.5;
+/** A peer rests no longer than this between two batches, in milliseconds, however busy the process is. */
+const MAX_REST_MS = 250;
+/** Rows and bytes of one transaction, or rows of one read. */
+const BATCH_ROWS = 250;
+const BATCH_BYTES = 1024 * 1024;
+
+type Task = { readonly step: () => boolean };
+
+export class FairWork {
+  /** Peers with work, the next one first. */
+  readonly #tasks = new Map<string, Task[]>();
+  #isWorking = false;
+
+  /** The pace of one stream of a peer. */
+  of(peer: string): Pace {
+    let began = performance.eventLoopUtilization();
+    let rows = 0;
+    return {
+      run: (steps) => this.#run(peer, steps),
+      batchRows: BATCH_ROWS,
+      batchBytes: BATCH_BYTES,
+      async beforeBatch(next) {
+        // Small batches go without a rest until they are as much as a large one.
+        if (rows > 0 && rows + next > BATCH_ROWS) {
+          await rest(began);
+          rows = 0;
+        }
+        if (rows === 0) began = performance.eventLoopUtilization();
+        rows += next;
+      },
+    };
+  }
+
+  /** Runs the steps to their end, a slice at a time. Rejects with what a step throws. */
+  async #run<T>(peer: string, steps: Steps<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const step = (): boolean => {
+      try {
+        const { done, value } = steps.next();
+        if (done !== true) return false;
+        resolve(value);
+      } catch (error) {
+        reject(error);
+      }
+      return true;
+    };
+    const tasks = this.#tasks.get(peer) ?? [];
+    tasks.push({ step });
+    this.#tasks.set(peer, tasks);
+    if (!this.#isWorking) void this.#work();
+    return await promise;
+  }
+
+  async #work(): Promise<void> {
+    this.#isWorking = true;
+    for (;;) {
+      const [next] = this.#tasks;
+      if (next === undefined) break;
+      const [peer, tasks] = next;
+      // Behind the others for its next slice.
+      this.#tasks.delete(peer);
+      const began = performance.now();
+      while (tasks.length > 0 && performance.now() - began < SLICE_MS) if (tasks[0]?.step() === true) tasks.shift();
+      if (tasks.length > 0) this.#tasks.set(peer, [...tasks, ...(this.#tasks.get(peer) ?? [])]);
+      if (this.#tasks.size > 0) await this.#letOthersThrough(performance.now() - began);
+    }
+    this.#isWorking = false;
+  }
+
+  /** Others get as long as the slice took, if there are any. */
+  async #letOthersThrough(sliceMs: number): Promise<void> {
+    const began = performance.now();
+    await new Promise((resolve) => setImmediate(resolve));
+    if (performance.now() - began > OTHERS_MS) await delay(sliceMs);
+  }
+}
+
+/**
+ * Resolves when the event loop has been idle for as long as it was busy since `began`: what the last batch causes for others, as the
+ * messages to all zones, is done before the next.
+ */
+async function rest(began: ReturnType<typeof performance.eventLoopUtilization>): Promise<void> {
+  const until = performance.now() + MAX_REST_MS;
+  for (;;) {
+    const { active, idle } = performance.eventLoopUtilization(began);
+    const left = Math.min(active - idle, until - performance.now());
+    if (left <= 0) return;
+    await delay(left);
+  }
+}

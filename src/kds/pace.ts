@@ -1,0 +1,44 @@
+// How the work for one peer shares the thread and the store with that for others. A zone has one peer and does all at once; a
+// global cuts the work of each zone (fair-work.ts).
+import { runSteps, type Steps } from '../base/steps.ts';
+
+export type Pace = {
+  /** Runs steps to their end. Rejects with what a step throws. */
+  readonly run: <T>(steps: Steps<T>) => Promise<T>;
+  /** Rows that one statement may read, and one transaction may write. */
+  readonly batchRows: number;
+  /** Bytes of resources after which a transaction takes no more. */
+  readonly batchBytes: number;
+  /** Resolves when a batch of so many rows may begin. */
+  readonly beforeBatch: (rows: number) => Promise<void>;
+};
+
+export const atOnce: Pace = {
+  run: async (steps) => runSteps(steps),
+  batchRows: Infinity,
+  batchBytes: Infinity,
+  beforeBatch: () => Promise.resolve(),
+};
+
+/** Cuts a list so that each part keeps the limits of a batch; one item alone may be larger. */
+export function batchesOf<T>(
+  items: readonly T[],
+  { batchRows, batchBytes }: Pick<Pace, 'batchRows' | 'batchBytes'>,
+  bytesOf: (item: T) => number,
+): T[][] {
+  const batches: T[][] = [];
+  let last: T[] = [];
+  let bytes = 0;
+  for (const item of items) {
+    const size = bytesOf(item);
+    if (last.length > 0 && (last.length >= batchRows || bytes + size > batchBytes)) {
+      batches.push(last);
+      last = [];
+      bytes = 0;
+    }
+    last.push(item);
+    bytes += size;
+  }
+  if (last.length > 0) batches.push(last);
+  return batches;
+}

@@ -1,0 +1,58 @@
+// What one zone may take of a global. Defaults are far above real use; who is over one is told which, and where it is raised.
+import type { SinkOutcome, SinkWrite } from './ports.ts';
+import { refusalOf, type Refusal } from './refusal.ts';
+
+export type ZoneQuotas = {
+  /** Open streams of one kind; a zone needs one of each, and two for a moment when it connects again. */
+  readonly streams: number;
+  /** Rows that a zone has on global, and resources that one response may name. */
+  readonly rows: number;
+  /** Bytes of one resource on the wire. */
+  readonly resourceBytes: number;
+};
+
+export const DEFAULT_QUOTAS: ZoneQuotas = { streams: 8, rows: 100_000, resourceBytes: 2 * 1024 * 1024 };
+
+/** Of a stream that is one too many. */
+export function tooManyStreams(kind: string, limit: number): string {
+  return `the zone has ${String(limit)} open streams of ${kind}, no more are allowed; end some, or raise multizone.global.kds.quotas.streams on global`;
+}
+
+/** Counts the rows of one zone, from the first that is to be created. */
+export class RowQuota {
+  readonly #limit: number;
+  readonly #count: () => Promise<number>;
+  #rows: number | null = null;
+
+  /** @param count the rows that the zone has now */
+  constructor(limit: number, count: () => Promise<number>) {
+    this.#limit = limit;
+    this.#count = count;
+  }
+
+  /** The writes that fit, in their order, and refusals of the others. What the same writes delete makes room for the next ones. */
+  async admit(writes: readonly SinkWrite[]): Promise<{ admitted: readonly SinkWrite[]; refused: Refusal[] }> {
+    const created = writes.filter(({ op }) => op === 'create').length;
+    if (created === 0) return { admitted: writes, refused: [] };
+    this.#rows ??= await this.#count();
+    let room = this.#limit - this.#rows;
+    if (created <= room) return { admitted: writes, refused: [] };
+    const reason = `the zone has ${String(this.#rows)} resources on global, which takes ${String(this.#limit)}; delete some, or raise multizone.global.kds.quotas.rows on global`;
+    const refused: Refusal[] = [];
+    const admitted = writes.filter(({ op, key }) => {
+      if (op !== 'create' || room-- > 0) return true;
+      refused.push(refusalOf(key.type, key, reason));
+      return false;
+    });
+    return { admitted, refused };
+  }
+
+  /** Takes what became of the writes. */
+  stored(outcomes: readonly SinkOutcome[]): void {
+    if (this.#rows === null) return;
+    for (const { result } of outcomes) {
+      if (result === 'created') this.#rows += 1;
+      else if (result === 'deleted') this.#rows -= 1;
+    }
+  }
+}

@@ -1,0 +1,75 @@
+// Callers without a token: their connections are bounded and closed, their calls cost little, and zones are served beside them.
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect, type Socket } from 'node:net';
+import { status } from '@grpc/grpc-js';
+import { afterEach, describe, expect, it } from 'vitest';
+import { syncService } from '../../src/kds/services.ts';
+import { NO_HEALTH_POLICY } from '../../src/kds/stale-streams.ts';
+import { admitAll } from '../../src/kds/zone-admission.ts';
+import { SLOW, ending, open, serverUnderAttack, takenIn } from './server-under-attack.ts';
+
+const PER_ADDRESS = 12;
+
+let looks = 0;
+
+describe('a server of strangers', () => {
+  const server = serverUnderAttack(NO_HEALTH_POLICY, {
+    connections: { perAddress: PER_ADDRESS, total: 100, idleTimeout: 200 },
+    async admit(authorization, zone) {
+      if (zone !== 'stranger') return await admitAll(authorization, zone);
+      looks += 1;
+      return { ok: false, reason: 'the token is not valid' };
+    },
+  });
+  const sockets: Socket[] = [];
+
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+
+  const dial = (): Socket => {
+    const socket = connect(server.port, '127.0.0.1').resume();
+    socket.on('error', () => undefined);
+    sockets.push(socket);
+    return socket;
+  };
+
+  it('closes connections without a stream, whether they speak HTTP/2 or nothing, and none with a stream', async () => {
+    const call = open(server.dial(), syncService.globalToZoneSync, 'east');
+    await takenIn(call);
+    let hasEnded = false;
+    call.once('status', () => (hasEnded = true));
+    const session = connectHttp2(`http://127.0.0.1:${String(server.port)}`);
+    session.on('error', () => undefined);
+    await Promise.all([once(session, 'close'), once(dial(), 'close'), once(dial(), 'close')]);
+    expect(hasEnded).toBe(false);
+    call.cancel();
+  });
+
+  it('refuses connections of one address over its limit at once', async () => {
+    const call = open(server.dial(), syncService.globalToZoneSync, 'east');
+    await takenIn(call);
+    const closed = Array.from({ length: PER_ADDRESS * 4 }, () => once(dial(), 'close'));
+    await Promise.all(closed);
+    expect(await server.firstState()).toEqual([SLOW]);
+    call.cancel();
+  });
+
+  it('looks at few calls of an address that are refused, and serves a zone of the same address meanwhile', async () => {
+    const call = open(server.dial(), syncService.globalToZoneSync, 'east', Infinity);
+    await takenIn(call);
+    looks = 0;
+    const client = server.dial();
+    const calls = Array.from({ length: 2_000 }, () => ending(open(client, syncService.globalToZoneSync, 'stranger', 30_000)));
+    const codes = new Set((await Promise.all(calls)).map(({ code }) => status[code]));
+    expect(
+      [...codes].every((code) =>
+        ['UNAUTHENTICATED', 'RESOURCE_EXHAUSTED', 'UNAVAILABLE', 'CANCELLED', 'INTERNAL'].includes(code),
+      ),
+    ).toBe(true);
+    expect(looks).toBeLessThan(500);
+    expect(call.destroyed).toBe(false);
+    call.cancel();
+  });
+});
