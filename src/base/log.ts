@@ -3,6 +3,7 @@
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { messageOf } from './errors.ts';
 import { groupLines } from './grouped-lines.ts';
+import { visibleText } from './visible-text.ts';
 
 export type { Logger };
 
@@ -25,7 +26,8 @@ export function createLogger(
 function standardError(): DestinationStream {
   const stream = pino.destination({ fd: 2, sync: true, maxLength: MOST_WAITING });
   stream.on('error', () => undefined);
-  return groupLines(stream);
+  // A terminal may show the log, and messages repeat what peers say.
+  return groupLines({ write: (lines) => stream.write(visibleText(lines)) });
 }
 
 /** Errors of databases carry statements, parameters and rows as fields of their own: these stay out. */

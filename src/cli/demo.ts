@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { Listr } from 'listr2';
 import { MeridianError, messageOf } from '../base/errors.ts';
+import { visibleText } from '../base/visible-text.ts';
 import { label } from '../resource/labels.ts';
 import type { Labels } from '../resource/types.ts';
 import { ApiClient } from './api-client.ts';
@@ -33,7 +34,7 @@ export async function demo({ once }: { once: boolean }): Promise<number> {
     return 0;
   } catch (error) {
     if (stop.signal.aborted) return once ? 1 : 0;
-    process.stderr.write(`meridian demo: ${messageOf(error)}\n`);
+    process.stderr.write(`meridian demo: ${visibleText(messageOf(error))}\n`);
     return 1;
   } finally {
     if (fleet !== undefined) {

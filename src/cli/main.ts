@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { completeWords } from './complete-words.ts';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
-import { print } from './output.ts';
+import { note, print } from './output.ts';
 import { problemText } from './problem-text.ts';
 import { createProgram } from './program.ts';
 
@@ -29,6 +29,6 @@ function fail(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   const violations = error instanceof MeridianError && error.code !== 'config' ? error.violations : [];
   const lines = [`meridian: ${messageOf(error)}`, ...violations.map(({ field, reason }) => problemText(field, '', reason))];
-  process.stderr.write(`${lines.join('\n')}\n`);
+  note(lines.join('\n'));
   return exitCodeOf(error);
 }

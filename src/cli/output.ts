@@ -1,5 +1,7 @@
 // Answers for people (tables, 80 columns where they can) and for programs (JSON, YAML).
-import { stringify } from 'yaml';
+// Invariant: no character of a resource or a peer is obeyed by the terminal; colours are added after that.
+import { Document, visit } from 'yaml';
+import { isUnsafe, visibleText } from '../base/visible-text.ts';
 import { TableLayout } from './table-layout.ts';
 
 export type Format = 'table' | 'wide' | 'json' | 'yaml';
@@ -10,7 +12,18 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 }
 
 export function serialize(value: unknown, format: 'json' | 'yaml'): string {
-  return format === 'json' ? JSON.stringify(value, null, 2) : stringify(value).trimEnd();
+  return visibleText(format === 'json' ? JSON.stringify(value, null, 2) : yamlOf(value).trimEnd());
+}
+
+/** YAML in which every text with an unsafe character stands in double quotes, where an escape means that character. */
+function yamlOf(value: unknown): string {
+  const document = new Document(value, { aliasDuplicateObjects: true });
+  visit(document, {
+    Scalar: (_, scalar) => {
+      if (typeof scalar.value === 'string' && isUnsafe(scalar.value)) scalar.type = 'QUOTE_DOUBLE';
+    },
+  });
+  return document.toString({ lineWidth: 80 });
 }
 
 /** `59s`, `5m`, `2h`, `1d`, `1y`; `never` without a time (rest-api 6). */
@@ -26,12 +39,17 @@ export function ageOf(time: unknown, now: number = Date.now()): string {
 }
 
 export function print(text: string): void {
+  printPainted(visibleText(text));
+}
+
+/** For text whose colours this program added: the rest of it went through `visibleText`. */
+export function printPainted(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
 /** For people who look on; what programs read stands alone on standard output. */
 export function note(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${visibleText(text)}\n`);
 }
 
 /** Colour helps people at a terminal who have not said NO_COLOR; nothing is said by colour alone. */

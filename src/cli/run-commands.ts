@@ -91,6 +91,8 @@ async function runUntilStopped(
   mode: 'global' | 'zone',
   { config, warnings }: { config: Config; warnings: string[] },
 ): Promise<void> {
+  // What this process writes, the embedded store above all, is for its owner alone.
+  process.umask(0o077);
   const { createLogger } = await import('../base/log.ts');
   const log = createLogger(config.log.level, { mode, ...(mode === 'zone' && { zone: config.multizone.zone.name }) });
   for (const warning of warnings) log.warn(warning);

@@ -5,6 +5,7 @@ import { styleText } from 'node:util';
 import type { ApiClient } from './api-client.ts';
 import { applyPatch } from './apply-patch.ts';
 import type { Applied } from './apply.ts';
+import { visibleText } from '../base/visible-text.ts';
 import { usesColour } from './output.ts';
 import { storedNameOf } from './stored-document-name.ts';
 import { diffLines } from './text-diff.ts';
@@ -36,8 +37,9 @@ function textOf(resource: Json): string {
   return stringify(rest);
 }
 
-function paint(lines: readonly string[]): string[] {
-  if (!usesColour(process.stdout)) return [...lines];
+function paint(given: readonly string[]): string[] {
+  const lines = given.map(visibleText);
+  if (!usesColour(process.stdout)) return lines;
   return lines.map((line) =>
     line.startsWith('-') ? styleText('red', line) : line.startsWith('+') ? styleText('green', line) : line,
   );

@@ -1,5 +1,7 @@
 // Tables without borders, three spaces between columns, as kubectl and kumactl print them. Rows may come in pages.
 // Invariant: the work is linear in the rows; a page that was drawn is not looked at again.
+import { visibleText } from '../base/visible-text.ts';
+
 const GAP = '   ';
 
 /** Columns are as wide as the widest cell so far, so that later pages keep to those of the first as far as their cells fit. */
@@ -12,7 +14,7 @@ export class TableLayout {
 
   /** The lines of these rows, without trailing spaces. A cell may have several lines. */
   lines(rows: readonly (readonly string[])[]): string[] {
-    const cells = rows.map((row) => row.map((cell) => cell.split('\n')));
+    const cells = rows.map((row) => row.map((cell) => visibleText(cell).split('\n')));
     for (const row of cells)
       for (const [column, texts] of row.entries())
         for (const text of texts) this.#widths[column] = Math.max(this.#widths[column] ?? 0, widthOf(text));

@@ -1,6 +1,4 @@
 // The two databases behind one kysely: PostgreSQL through pg, and PGlite, a PostgreSQL in this process with a folder on disk.
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PGlite } from '@electric-sql/pglite';
 import { Kysely, PGliteDialect, PostgresDialect } from 'kysely';
@@ -9,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { lockFolder } from './folder-lock.ts';
+import { makePrivateFolder } from './private-folder.ts';
 import { preparing, StatementNames } from './preparing-pool.ts';
 import { isSessionSpent } from './unavailable.ts';
 
@@ -67,7 +66,7 @@ export async function openDatabase(config: StoreConfig, log: Logger): Promise<Da
 }
 
 async function openEmbedded(path: string): Promise<Database> {
-  await mkdir(dirname(path), { recursive: true });
+  await makePrivateFolder(path);
   const unlock = await lockFolder(path);
   try {
     const pglite = await PGlite.create(path);

@@ -13,7 +13,7 @@ import {
   type MeshOptions,
   type OutputOptions,
 } from '../options.ts';
-import { note, print, serialize } from '../output.ts';
+import { note, print, printPainted, serialize } from '../output.ts';
 import { describeDocument } from '../problem-text.ts';
 import { differenceOf } from '../show-difference.ts';
 
@@ -81,7 +81,7 @@ async function show(client: ApiClient, applied: Applied, dryRun: boolean): Promi
   const would = dryRun && result !== 'unchanged' ? `would be ${result}` : result;
   print(`${describeDocument(document)} ${would}`);
   for (const message of messages) print(`  ${message}`);
-  if (dryRun) for (const line of await differenceOf(client, applied)) print(`  ${line}`);
+  if (dryRun) for (const line of await differenceOf(client, applied)) printPainted(`  ${line}`);
 }
 
 function forPrograms({ document, result, messages, diff }: Applied): object {

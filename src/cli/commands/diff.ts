@@ -5,7 +5,7 @@ import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
 import { readDocuments } from '../documents.ts';
 import { EXIT } from '../exit-codes.ts';
 import { addFileOption, addMeshOption, type MeshOptions } from '../options.ts';
-import { note, print } from '../output.ts';
+import { note, print, printPainted } from '../output.ts';
 import { describeDocument } from '../problem-text.ts';
 import { differenceOf } from '../show-difference.ts';
 
@@ -33,7 +33,7 @@ export function addDiffCommand(program: Command): void {
           if (one.result === 'unchanged') continue;
           differing += 1;
           print(`${describeDocument(one.document)} would be ${one.result}`);
-          for (const line of await differenceOf(client, one)) print(`  ${line}`);
+          for (const line of await differenceOf(client, one)) printPainted(`  ${line}`);
         }
       }
       note(`${String(differing)} of ${String(documents.length)} resources differ`);

@@ -1,0 +1,35 @@
+// What every command prints goes through these: no character of a resource or a peer reaches the terminal as a command to it.
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { fc } from '../../test/support/property.ts';
+import { isUnsafe } from '../base/visible-text.ts';
+import { serialize, table } from './output.ts';
+
+const text = fc
+  .array(
+    fc.oneof(fc.string({ unit: 'binary', maxLength: 5 }), fc.constantFrom('\u001b[2J', '\u009b1m', '\u202e', '\r', '\n', 'a: b')),
+    {
+      maxLength: 6,
+    },
+  )
+  .map((parts) => parts.join('').toWellFormed());
+
+describe('what is printed', () => {
+  it('as a table has no unsafe character', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(text, text), { maxLength: 8 }), (rows) => {
+        expect(isUnsafe(table(['NAME', 'WHY'], rows))).toBe(false);
+      }),
+    );
+  });
+
+  it.each(['json', 'yaml'] as const)('as %s has none either, and reads as the same value', (format) => {
+    fc.assert(
+      fc.property(fc.dictionary(text, fc.oneof(text, fc.array(text, { maxLength: 3 })), { maxKeys: 4 }), (value) => {
+        const printed = serialize({ ...value }, format);
+        expect(isUnsafe(printed)).toBe(false);
+        expect(format === 'json' ? JSON.parse(printed) : parse(printed)).toEqual({ ...value });
+      }),
+    );
+  });
+});
