@@ -79,23 +79,6 @@ describe('what is refused', () => {
       ['spec.to[0].default.connectionTimeout', 'spec.to[0].default.idleTimeout', 'spec.to[0].default.http.requestTimeout'],
     ],
     [
-      'conf that cannot apply to a route, field by field (MADR 063)',
-      'MeshTimeout',
-      'meshtimeouts',
-      timeoutOn(
-        { kind: 'MeshHTTPRoute', name: 'r' },
-        { connectionTimeout: '1s', idleTimeout: '1s', http: { requestTimeout: '1s', maxStreamDuration: '1s' } },
-      ),
-      ['spec.to[0].default.connectionTimeout', 'spec.to[0].default.idleTimeout', 'spec.to[0].default.http.maxStreamDuration'],
-    ],
-    [
-      'tcp of a retry on a route',
-      'MeshRetry',
-      'meshretries',
-      timeoutOn({ kind: 'MeshHTTPRoute', name: 'r' }, { tcp: { maxConnectAttempt: 1 }, http: { numRetries: 1 } }),
-      ['spec.to[0].default.conf.tcp'],
-    ],
-    [
       'a load balancer of a route',
       'MeshLoadBalancingStrategy',
       'meshloadbalancingstrategies',
@@ -206,5 +189,20 @@ describe('what is stored', () => {
     const item = { targetRef: { kind: 'MeshService', name: 'a' }, rules: [{ matches: [{ method: 'GET' }], default: {} }] };
     const route = await put('MeshHTTPRoute', 'meshhttproutes', { to: [item, item] });
     expect([route.status, route.warnings]).toEqual([201, [expect.stringMatching(/^spec\.to: /)]]);
+  });
+
+  it.each([
+    [
+      'MeshTimeout',
+      'meshtimeouts',
+      { connectionTimeout: '1s', idleTimeout: '1s', http: { requestTimeout: '1s', maxStreamDuration: '1s' } },
+      ['connectionTimeout', 'idleTimeout', 'http.maxStreamDuration'],
+    ],
+    ['MeshRetry', 'meshretries', { tcp: { maxConnectAttempt: 1 }, http: { numRetries: 1 } }, ['tcp']],
+  ])('a %s with conf that has no effect on a route, with a warning for each field', async (type, path, conf, fields) => {
+    const answer = await put(type, path, timeoutOn({ kind: 'MeshHTTPRoute', name: 'r' }, conf));
+    expect(answer.status, answer.text).toBeLessThan(300);
+    const expected = fields.map((field) => expect.stringContaining(`spec.to[0].default.${field}: has no effect`) as unknown);
+    expect(answer.warnings).toEqual(expected);
   });
 });
