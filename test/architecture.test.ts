@@ -14,15 +14,16 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   kds: ['base', 'wire', 'resource'],
   policy: ['base', 'resource'],
   'gateway-api': ['base', 'resource', 'policy'],
+  document: ['base', 'resource', 'gateway-api'],
   token: ['base', 'resource', 'store'],
-  api: ['base', 'resource', 'store', 'policy', 'gateway-api', 'token'],
+  api: ['base', 'resource', 'store', 'policy', 'gateway-api', 'document', 'token'],
   // What decides on sync is asked for its reasons.
   inspect: ['base', 'resource', 'store', 'kds', 'policy', 'api'],
   'control-plane': ['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'token', 'api', 'inspect'],
   global: ['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'token', 'api', 'control-plane'],
   zone: ['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'token', 'api', 'control-plane'],
   // The two roots are started by a dynamic import, `migrate` opens a store, and `generate` signs with a key from a file.
-  cli: ['base', 'resource', 'gateway-api', 'global', 'zone', 'store', 'token'],
+  cli: ['base', 'resource', 'gateway-api', 'document', 'global', 'zone', 'store', 'token'],
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));

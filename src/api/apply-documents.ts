@@ -6,7 +6,7 @@ import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { ApiError } from './error-body.ts';
 import { MAX_BODY_BYTES } from './http-server.ts';
-import { fromKubernetes } from './kubernetes-form.ts';
+import { fromKubernetes } from '../document/kubernetes-form.ts';
 import { MESH_NAME, MESH_NAME_REASON, refuseAll } from './resource-draft.ts';
 
 /** Documents of one request. */
@@ -40,7 +40,6 @@ export function parseDocuments(given: unknown): ApplyDocument[] {
         const document = parseDocument(value, `documents[${String(index)}]`, refuse);
         if (document !== undefined) documents.push(document);
       }
-      refuseDuplicates(documents, refuse);
     }),
   );
   return documents;
@@ -52,11 +51,9 @@ function parseDocument(value: Json, place: string, refuse: Refuse): ApplyDocumen
   if (!isObject(value)) return fault('', 'must be a resource: an object with type and name');
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_BODY_BYTES)
     return fault('', `must have at most ${String(MAX_BODY_BYTES)} bytes`);
-  const given = 'apiVersion' in value && 'kind' in value ? fromKubernetes(value) : value;
-  if (typeof given === 'string') {
-    const [field = '', ...rest] = given.split(': ');
-    return fault(field, rest.join(': '));
-  }
+  const read = 'apiVersion' in value && 'kind' in value ? fromKubernetes(value) : { body: value };
+  if ('violation' in read) return fault(read.violation.field, read.violation.reason);
+  const given = read.body;
   const { type, name, mesh } = given;
   const info = typeof type === 'string' ? findType(type) : undefined;
   if (info === undefined || info.path === '') return fault('type', `${shown(type ?? null)} is no resource type`);
@@ -65,17 +62,6 @@ function parseDocument(value: Json, place: string, refuse: Refuse): ApplyDocumen
   if (typeof mesh !== 'string' || mesh === '') return fault('mesh', 'must be given');
   if (!MESH_NAME.test(mesh)) return fault('mesh', MESH_NAME_REASON);
   return { place, info, mesh, name, body: given };
-}
-
-/** One resource in two documents has no order in one transaction. */
-function refuseDuplicates(documents: readonly ApplyDocument[], refuse: Refuse): void {
-  const first = new Map<string, string>();
-  for (const { place, info, mesh, name } of documents) {
-    const id = JSON.stringify([info.name, mesh, name]);
-    const before = first.get(id);
-    if (before === undefined) first.set(id, place);
-    else refuse(place, `is the same resource as ${before}`);
-  }
 }
 
 function isObject(value: unknown): value is JsonObject {

@@ -118,15 +118,20 @@ function violationsOf(error: unknown, { place }: ApplyDocument): Violation[] {
   }));
 }
 
-/** Two spellings of a name, with and without the namespace, can mean one row (decisions D2). */
+/** One row in two documents has no order in one transaction. Names of two namespaces are two rows; two spellings may be one. */
 function requireDistinct(documents: readonly ApplyDocument[], drafts: readonly Draft[]): void {
-  const first = new Map<string, string>();
-  for (const [index, { key }] of drafts.entries()) {
-    const place = documents[index]?.place ?? '';
-    const before = first.get(describeKey(key));
-    if (before !== undefined) refuseAll([{ field: place, reason: `is the same resource as ${before}` }]);
-    first.set(describeKey(key), place);
-  }
+  const first = new Map<string, { place: string; displayName: string }>();
+  refuseAll(
+    drafts.flatMap(({ key, displayName }, index) => {
+      const place = documents[index]?.place ?? '';
+      const before = first.get(describeKey(key));
+      if (before === undefined) first.set(describeKey(key), { place, displayName });
+      if (before === undefined) return [];
+      const isSame = before.displayName === displayName;
+      const reason = isSame ? 'is the same resource as' : `has the stored name ${JSON.stringify(key.name)}, as has`;
+      return [{ field: place, reason: `${reason} ${before.place}` }];
+    }),
+  );
 }
 
 function describe(key: ResourceKey | undefined): string {

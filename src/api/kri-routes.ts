@@ -9,7 +9,7 @@ import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError } from './error-body.ts';
-import { toKubernetes } from './kubernetes-form.ts';
+import { toKubernetes } from '../document/kubernetes-form.ts';
 import { queryOf, wantsKubernetes } from './list-query.ts';
 import { setVersion } from './precondition.ts';
 import { bodyOf } from './resource-body.ts';

@@ -3,9 +3,10 @@
 import { boundViolations, type Violation } from '../base/violations.ts';
 import { normalizeSpec } from '../resource/codec.ts';
 import { withAnnotatedProtocol } from '../gateway-api/app-protocol.ts';
+import { hashName, MAX_VISIBLE_BYTES } from '../resource/hash-name.ts';
 import { label } from '../resource/labels.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
-import { isClusterWide, storedNameOf } from '../resource/stored-name.ts';
+import { isClusterWide, namesOf } from '../resource/stored-name.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
 
@@ -66,8 +67,8 @@ export function draftOf(
   const { mesh } = at;
   if (info.name === 'Dataplane') refuseAll(writtenDataplaneViolations(body.spec));
   const normalized = normalizeSpec(info, body.spec);
-  const namespace = isClusterWide(info) ? undefined : labels[label.namespace];
-  const { storedName, displayName } = storedNameOf(at.name, namespace);
+  const namespace = isClusterWide(info) ? '' : (labels[label.namespace] ?? '');
+  const { storedName, displayName } = namesOf(at.name, namespace);
   const check = rules.checkSpec?.(info, { labels, mesh, name: displayName, spec: normalized }, { strict });
   const frame = validateResource(info, { name: displayName, mesh, labels: {}, spec: normalized });
   const ofPeers = info.name === 'Dataplane' ? peerDataplaneViolations(normalized) : [];
@@ -77,7 +78,8 @@ export function draftOf(
   refuseAll([
     ...mismatches(info, key, at.name, body),
     ...refusedLabels(info, { mesh, labels, spec }, rules),
-    ...nameViolations(key, rules),
+    ...nameViolations(info, key, displayName, rules),
+    ...(at.name.includes('.') && at.name !== storedName ? [ambiguous(key, displayName, namespace)] : []),
     ...(info.scope === 'Mesh' && body.mesh !== mesh ? meshViolations(body.mesh) : []),
   ]);
   return { info, key, displayName, labels, spec, warnings: check?.warnings ?? [] };
@@ -106,12 +108,20 @@ function mismatches(
   return violations;
 }
 
-function nameViolations({ mesh, name }: ResourceKey, { writer }: LabelRules): Violation[] {
+/** A name with a dot may be the stored name of another namespace: it is not guessed which is meant. */
+function ambiguous({ name }: ResourceKey, displayName: string, namespace: string): Violation {
+  const meant = `the stored name of ${JSON.stringify(displayName)} in namespace ${JSON.stringify(namespace)}`;
+  return { field: 'name', reason: `must be ${JSON.stringify(name)}, ${meant} (label ${label.namespace}), as it contains a dot` };
+}
+
+function nameViolations(info: TypeInfo, { mesh, name }: ResourceKey, displayName: string, { writer }: LabelRules): Violation[] {
   const violations: Violation[] = [];
   if (name.length > LONGEST_NAME) violations.push({ field: 'name', reason: 'must have at most 253 characters' });
   else if (!RFC_1123_SUBDOMAIN.test(name)) violations.push({ field: 'name', reason: NAME_REASON });
   else if (writer.federated && `${writer.zone ?? ''}.${name}`.length >= LONGEST_NAME)
     violations.push({ field: 'name', reason: 'must have less than 253 characters together with the name of the zone and a dot' });
+  else if (!info.kds.skipHash && !RFC_1123_SUBDOMAIN.test(hashName({ mesh, name: displayName })))
+    violations.push({ field: 'name', reason: CUT_REASON });
   if (mesh !== '') violations.push(...meshViolations(mesh));
   return violations;
 }
@@ -123,6 +133,8 @@ function meshViolations(mesh: unknown): Violation[] {
 
 const NAME_REASON =
   'must be an RFC 1123 subdomain: lower-case letters, digits, «-» and «.», starting and ending with a letter or digit';
+
+const CUT_REASON = `must not have a dot as character ${String(MAX_VISIBLE_BYTES)}: copies in other control planes have a name that is cut after it, which is no valid name`;
 
 /** Two checks may find the same fault; the first that speaks of a field is heard. */
 function uniqueFields(violations: readonly Violation[]): Violation[] {

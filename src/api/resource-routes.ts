@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
 import type { RouteConfig } from './http-conventions.ts';
-import { toKubernetes } from './kubernetes-form.ts';
+import { toKubernetes } from '../document/kubernetes-form.ts';
 import { nextPage, parseFlag, parsePage, queryOf, wantsKubernetes } from './list-query.ts';
 import { ListPages } from './list-pages.ts';
 import { isShown, listRows, rowFilterOf } from './list-rows.ts';

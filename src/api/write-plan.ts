@@ -2,7 +2,8 @@
 // the rules of single types. Pure.
 import { computeLabels } from '../resource/compute-labels.ts';
 import { isNameOfZone } from '../resource/hash-name.ts';
-import { label } from '../resource/labels.ts';
+import { displayNameOf, label } from '../resource/labels.ts';
+import { isClusterWide } from '../resource/stored-name.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Labels, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { Outline, Write } from '../store/resource-store.ts';
@@ -26,7 +27,10 @@ export function planWrite(
   stored: StoredRow | undefined,
   rules: LabelRules,
 ): ContentWrite {
-  if (stored !== undefined) requireOwn(info, stored, 'update', rules);
+  if (stored !== undefined) {
+    requireOwn(info, stored, 'update', rules);
+    requireSameNamespace({ info, key, labels: given }, stored);
+  }
   const labels = computeLabels(info, { displayName, mesh: key.mesh, labels: given, spec }, rules.writer);
   const zone = stored?.labels[label.zone];
   // On global its own resources belong to no zone: the label is theirs to change.
@@ -90,6 +94,20 @@ export function requireOwn(info: TypeInfo, stored: Outline, verb: 'update' | 'de
 export function isSquatter(info: TypeInfo, stored: Outline, { writer }: LabelRules): boolean {
   if (writer.mode !== 'global' || info.kds.skipHash || stored.labels[label.origin] !== 'zone') return false;
   return !isNameOfZone(stored);
+}
+
+/**
+ * The resource `x` of namespace `y` and the resource `x.y` without one have one stored name: neither replaces the other.
+ * @throws ApiError 400
+ */
+function requireSameNamespace({ info, key, labels }: Pick<Draft, 'info' | 'key' | 'labels'>, stored: Outline): void {
+  const held = stored.labels[label.namespace] ?? '';
+  if (isClusterWide(info) || held === (labels[label.namespace] ?? '')) return;
+  const holder =
+    held === ''
+      ? 'a resource without a namespace'
+      : `${JSON.stringify(displayNameOf(stored))} of namespace ${JSON.stringify(held)} (label ${label.namespace})`;
+  refuseAll([{ field: 'name', reason: `the stored name ${JSON.stringify(key.name)} is taken by ${holder}; give another name` }]);
 }
 
 /** The resource as it will be stored, times and version of the stored one. */

@@ -7,7 +7,7 @@ import { nearestKey } from '../resource/schema/nearest-key.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { readSources, shownName, type SourceText } from './document-sources.ts';
-import { fromKubernetes } from './kubernetes-document.ts';
+import { fromKubernetes } from '../document/kubernetes-form.ts';
 import { readableTypes } from './find.ts';
 import { problemText } from './problem-text.ts';
 import { pathSteps, SourceFile } from './position.ts';
@@ -105,8 +105,9 @@ function toResource(
     problem: `${field}: ${reason}`,
   });
   if (!isObject(value)) return { field: '', problem: 'must be a resource: an object with type and name' };
-  const given = 'apiVersion' in value && 'kind' in value ? fromKubernetes(value) : value;
-  if (typeof given === 'string') return { field: given.split(':')[0] ?? '', problem: given };
+  const read = 'apiVersion' in value && 'kind' in value ? fromKubernetes(value) : { body: value };
+  if ('violation' in read) return fault(read.violation.field, read.violation.reason);
+  const given = read.body;
   const { type, name } = given;
   if (typeof type !== 'string') return fault('type', 'must be given');
   const info = findType(type);

@@ -163,7 +163,7 @@ describe('a policy', () => {
       touches no proxy
 
       it leaves out
-        1 proxy: it matches, but nothing that its to[] is about exists"
+        1 proxy: it matches, but has no effect: MeshService gone does not exist"
     `);
   });
 });

@@ -13,7 +13,7 @@ import { toMeshRoutes, type DerivedResource } from '../gateway-api/to-mesh-route
 import { computeLabels, type Writer } from '../resource/compute-labels.ts';
 import { label } from '../resource/labels.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
-import { storedNameOf } from '../resource/stored-name.ts';
+import { namesOf } from '../resource/stored-name.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
 import type { ResourceStore, StoreChange, Write } from '../store/resource-store.ts';
@@ -109,7 +109,7 @@ function isDerived({ owner }: Resource): boolean {
 
 function rowOf({ type, mesh, name, labels, spec }: DerivedResource, route: Resource, writer: Writer): DerivedRow {
   const info = typeOf(type);
-  const { storedName, displayName } = storedNameOf(name, labels[label.namespace]);
+  const { storedName, displayName } = namesOf(name, labels[label.namespace] ?? '');
   const completed = completeSpec(type, spec);
   const draft = { displayName, mesh, labels: { ...labels, [label.managedBy]: MANAGED_BY }, spec: completed };
   const key: ResourceKey = { type, mesh, name: storedName };

@@ -9,7 +9,7 @@ const FNV_OFFSET = { high: 0xcbf29ce4, low: 0x84222325 };
 const FNV_PRIME_LOW = 0x1b3;
 const WORD = 0x1_0000_0000;
 /** 253 bytes, the cap of a name, less the hyphen and the 16 characters of the suffix. */
-const MAX_VISIBLE_BYTES = 236;
+export const MAX_VISIBLE_BYTES = 236;
 
 export type HashInput = {
   /** `''` for Global scope. */

@@ -6,14 +6,18 @@ export function isClusterWide({ scope, codec, adminOnly }: TypeInfo): boolean {
   return scope === 'Global' && codec.kind === 'proto' && !adminOnly;
 }
 
+/** The key name of a row. @param namespace label `k8s.kuma.io/namespace`, `''` where there is none */
+export function storedNameOf({ displayName, namespace }: { displayName: string; namespace: string }): string {
+  return namespace === '' ? displayName : `${displayName}.${namespace}`;
+}
+
 /**
- * The name of the row and the name for people of what a caller calls `name`.
- * @param namespace label `k8s.kuma.io/namespace`; a name that ends with it already is taken as the stored one
+ * The two names of what a caller calls `name`: a name that ends with its namespace is the stored one, any other the display name.
+ * @param namespace as in `storedNameOf`
  */
-export function storedNameOf(name: string, namespace: string | undefined): { storedName: string; displayName: string } {
-  if (namespace === undefined || namespace === '') return { storedName: name, displayName: name };
+export function namesOf(name: string, namespace: string): { readonly storedName: string; readonly displayName: string } {
   const suffix = `.${namespace}`;
-  return name.endsWith(suffix)
-    ? { storedName: name, displayName: name.slice(0, -suffix.length) }
-    : { storedName: name + suffix, displayName: name };
+  if (namespace === '') return { storedName: name, displayName: name };
+  if (name.endsWith(suffix)) return { storedName: name, displayName: name.slice(0, -suffix.length) };
+  return { storedName: storedNameOf({ displayName: name, namespace }), displayName: name };
 }

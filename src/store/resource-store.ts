@@ -35,7 +35,7 @@ export type Outline = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'lab
  * One write. `create` fails if the row exists, `update` and `delete` if it does not; `put` does whichever is needed.
  * With `expectVersion` an update or delete fails on any other version. `status` left out keeps the stored one.
  * With `ownOnly` a put fails on a row that came from elsewhere: one with a `syncVersion`, or whose labels name another origin or
- * zone than those of the write.
+ * zone than those of the write; and on a row of another namespace, which is another resource of the same stored name.
  * `syncVersion` left out means that this control plane wrote the row: the column becomes NULL.
  */
 export type Write =

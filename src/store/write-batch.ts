@@ -182,13 +182,17 @@ function readyInserts(tx: Tx, inserts: readonly Indexed<Content>[], outcomes: (W
   };
 }
 
-/** That the row `r` came from nowhere else than what is written: labels that it lacks say nothing. */
+/**
+ * That the row `r` came from nowhere else than what is written, labels that it lacks say nothing; and that it is of the same
+ * namespace, as two resources can have one stored name.
+ */
 function isOwn(writtenLabels: RawBuilder<unknown>): RawBuilder<unknown> {
   const labels = [label.origin, label.zone].map((key) => {
     const [stored, written] = [sql`r.labels->>${sql.lit(key)}`, sql`${writtenLabels}->>${sql.lit(key)}`];
     return sql`(${stored} is null or ${stored} = ${written})`;
   });
-  return sql`(r.sync_version is null and ${sql.join(labels, sql` and `)})`;
+  const [stored, written] = [sql`r.labels`, writtenLabels].map((of) => sql`coalesce(${of}->>${sql.lit(label.namespace)}, '')`);
+  return sql`(r.sync_version is null and ${stored} = ${written} and ${sql.join(labels, sql` and `)})`;
 }
 
 /** Looked for before: what is found to be another's only on conflict is locked by then, and whoever has it locked waited for. */

@@ -169,12 +169,17 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
 
     const origin = 'kuma.io/origin';
     const zone = 'kuma.io/zone';
+    const namespace = 'k8s.kuma.io/namespace';
     it.each<[string, Labels, Labels, string]>([
       ['says nothing of where it is from', {}, { [origin]: 'zone', [zone]: 'east' }, 'updated'],
       ['is from here', { [origin]: 'zone', [zone]: 'east' }, { [origin]: 'zone', [zone]: 'east' }, 'updated'],
       ['is from the other side', { [origin]: 'global' }, { [origin]: 'zone' }, 'conflict'],
       ['is from another zone', { [origin]: 'zone', [zone]: 'west' }, { [origin]: 'zone', [zone]: 'east' }, 'conflict'],
       ['is from a zone, where the write is not', { [zone]: 'west' }, { [origin]: 'global' }, 'conflict'],
+      ['is of the same namespace', { [namespace]: 'n' }, { [namespace]: 'n' }, 'updated'],
+      ['is of another namespace', { [namespace]: 'n' }, { [namespace]: 'm' }, 'conflict'],
+      ['is of a namespace, where the write is not', { [namespace]: 'n' }, {}, 'conflict'],
+      ['is of no namespace, where the write is', { [namespace]: '' }, { [namespace]: 'n' }, 'conflict'],
     ])('for own rows alone meet a row that %s', async (_, stored, written, result) => {
       await store.write(create(timeout('a'), { labels: stored }));
       expect((await store.write(put(written, { ownOnly: true }))).result).toBe(result);

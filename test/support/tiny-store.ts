@@ -162,7 +162,12 @@ export class TinyStore implements ResourceStore {
 
 function isOwn({ labels, syncVersion }: Resource, written: Labels): boolean {
   const keys = ['kuma.io/origin', 'kuma.io/zone'];
-  return syncVersion === null && keys.every((key) => labels[key] === undefined || labels[key] === written[key]);
+  const namespace = 'k8s.kuma.io/namespace';
+  return (
+    syncVersion === null &&
+    (labels[namespace] ?? '') === (written[namespace] ?? '') &&
+    keys.every((key) => labels[key] === undefined || labels[key] === written[key])
+  );
 }
 
 function idOf({ type, mesh, name }: ResourceKey): string {

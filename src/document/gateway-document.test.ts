@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../resource/types.ts';
-import { fromKubernetes } from './kubernetes-document.ts';
+import { fromKubernetes } from './kubernetes-form.ts';
 
 const spec = {
   parentRefs: [{ kind: 'Service', name: 'cart' }],
@@ -14,15 +14,14 @@ function route(rest: JsonObject = {}): JsonObject {
 
 it('has no namespace where Kubernetes gives none', () => {
   const mesh = { apiVersion: 'kuma.io/v1alpha1', kind: 'Mesh', metadata: { name: 'm', namespace: 'a' }, spec: {} };
-  expect(fromKubernetes(mesh)).toEqual({ type: 'Mesh', name: 'm', labels: {} });
+  expect(fromKubernetes(mesh)).toEqual({ body: { type: 'Mesh', name: 'm', labels: {} } });
 });
 
 describe('a Gateway API document that is applied', () => {
   it.each(['v1', 'v1beta1', 'v1alpha2', 'v1alpha1'])('is read in version %s', (version) => {
-    expect(fromKubernetes(route({ apiVersion: `gateway.networking.k8s.io/${version}` }))).toEqual({
-      ...{ type: 'HTTPRoute', mesh: 'm', name: 'cart-route', spec },
-      labels: { team: 'a', 'k8s.kuma.io/namespace': 'shop' },
-    });
+    const labels = { team: 'a', 'k8s.kuma.io/namespace': 'shop' };
+    const body = { type: 'HTTPRoute', mesh: 'm', name: 'cart-route', spec, labels };
+    expect(fromKubernetes(route({ apiVersion: `gateway.networking.k8s.io/${version}` }))).toEqual({ body });
   });
 
   it.each<[string, JsonObject, RegExp]>([
@@ -30,6 +29,7 @@ describe('a Gateway API document that is applied', () => {
     ['a kind without a home', { kind: 'TLSRoute' }, /^kind: "TLSRoute" has no home in a mesh: write HTTPRoute or TCPRoute/],
     ['no name', { metadata: { namespace: 'shop' } }, /^metadata\.name: must be given/],
   ])('is refused with %s', (_, rest, expected) => {
-    expect(fromKubernetes(route(rest))).toMatch(expected);
+    const read = fromKubernetes(route(rest));
+    expect('violation' in read ? `${read.violation.field}: ${read.violation.reason}` : '').toMatch(expected);
   });
 });

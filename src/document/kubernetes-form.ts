@@ -1,0 +1,90 @@
+// A resource as a Kubernetes object and back. Kinds are those of Kuma's resources; secrets are `v1` Secrets of a type of their own.
+// Invariant: what `toKubernetes` gives is the same resource when it is applied: the same key, labels and spec.
+import type { Violation } from '../base/violations.ts';
+import { isGatewayDocument } from '../gateway-api/parse-route.ts';
+import { documentOf, GATEWAY_TYPES, universalOf } from '../gateway-api/stored-document.ts';
+import { displayNameOf, label } from '../resource/labels.ts';
+import { SYSTEM_NAMESPACE } from '../resource/policy-role.ts';
+import { isObject, objectOf } from '../resource/read-json.ts';
+import { isClusterWide, storedNameOf } from '../resource/stored-name.ts';
+import { findType, type TypeInfo } from '../resource/type-registry.ts';
+import type { JsonObject, Labels, Resource } from '../resource/types.ts';
+
+const API_VERSION = 'kuma.io/v1alpha1';
+/** `type` of the Kubernetes Secrets that are resources. */
+const SECRET_TYPES: Readonly<Record<string, string>> = {
+  Secret: 'system.kuma.io/secret',
+  GlobalSecret: 'system.kuma.io/global-secret',
+};
+
+/** A document in Universal form, or what is wrong with it. The caller checks name, mesh and spec as always. */
+export type ReadDocument = { readonly body: JsonObject } | { readonly violation: Violation };
+
+/**
+ * The object that `kubectl apply` would take. Mesh and Zone have no namespace; others have that of their label, or without a label
+ * the system namespace.
+ */
+export function toKubernetes(info: TypeInfo, resource: Resource): JsonObject {
+  if (GATEWAY_TYPES.has(info.name)) return documentOf(resource);
+  const labels: Labels = { ...resource.labels, ...(info.scope === 'Mesh' && { [label.mesh]: resource.mesh }) };
+  const namespace = isClusterWide(info) ? '' : (labels[label.namespace] ?? '');
+  const metadata: JsonObject = {
+    name: namespace === '' ? resource.name : displayNameOf(resource),
+    ...(!isClusterWide(info) && { namespace: namespace || SYSTEM_NAMESPACE }),
+    ...(Object.keys(labels).length > 0 && { labels: { ...labels } }),
+  };
+  const secretType = SECRET_TYPES[info.name];
+  if (secretType !== undefined)
+    return { apiVersion: 'v1', kind: 'Secret', metadata, type: secretType, data: { value: resource.spec['data'] ?? '' } };
+  const head: JsonObject = { apiVersion: API_VERSION, kind: info.name };
+  if (info.codec.kind === 'proto' && info.scope === 'Mesh') head['mesh'] = resource.mesh;
+  return { ...head, metadata, spec: resource.spec, ...(info.hasStatus && { status: resource.status }) };
+}
+
+/** `kuma.io/v1alpha1`, Kuma's Secrets and Gateway API's group in Universal form. */
+export function fromKubernetes(document: JsonObject): ReadDocument {
+  const fault = (field: string, reason: string): ReadDocument => ({ violation: { field, reason } });
+  if (isGatewayDocument(document)) {
+    const read = universalOf(document);
+    return 'body' in read ? { body: withStoredName(read.body) } : read;
+  }
+  const { apiVersion, kind, mesh: meshField, metadata, spec, type, data } = document;
+  const isSecret = apiVersion === 'v1' && kind === 'Secret';
+  if (apiVersion !== API_VERSION && !isSecret)
+    return fault('apiVersion', `must be ${API_VERSION} or of Gateway API, or leave it out and give type, name and mesh`);
+  const secretName = Object.keys(SECRET_TYPES).find((name) => SECRET_TYPES[name] === type);
+  if (isSecret && secretName === undefined) return fault('type', `must be ${Object.values(SECRET_TYPES).join(' or ')}`);
+  if (!isObject(metadata)) return fault('metadata', 'must be an object');
+  const { name, namespace, labels = {} } = metadata;
+  if (!isObject(labels)) return fault('metadata.labels', 'must be an object of strings');
+  const info = findType(secretName ?? (typeof kind === 'string' ? kind : ''));
+  const own = { ...labels };
+  if (info === undefined || info.scope === 'Mesh') Reflect.deleteProperty(own, label.mesh);
+  if (!isSecret && typeof namespace === 'string' && (info === undefined || !isClusterWide(info))) {
+    const named = own[label.namespace] ?? '';
+    if (named !== '' && named !== namespace)
+      return fault('metadata.namespace', `must be ${JSON.stringify(named)}, as in the label ${label.namespace}`);
+    // Kubernetes needs a namespace where a resource may have none: that is the system namespace.
+    if (namespace !== SYSTEM_NAMESPACE && namespace !== '') own[label.namespace] = namespace;
+  }
+  const flat = isSecret ? { data: (isObject(data) ? data['value'] : undefined) ?? '' } : objectOf(spec);
+  return {
+    body: withStoredName({
+      type: secretName ?? kind ?? null,
+      name: name ?? null,
+      ...(info?.scope === 'Mesh' && { mesh: labels[label.mesh] ?? meshField ?? 'default' }),
+      labels: own,
+      ...(info?.codec.kind === 'proto' ? flat : { spec: spec ?? {} }),
+    }),
+  };
+}
+
+/** A name with a dot could be a display name or a stored one; with its namespace it is a stored one. */
+function withStoredName(body: JsonObject): JsonObject {
+  const { type, name } = body;
+  const namespace = objectOf(body['labels'])[label.namespace];
+  const info = typeof type === 'string' ? findType(type) : undefined;
+  if (info === undefined || isClusterWide(info) || typeof name !== 'string' || !name.includes('.')) return body;
+  if (typeof namespace !== 'string' || namespace === '') return body;
+  return { ...body, name: storedNameOf({ displayName: name, namespace }) };
+}
