@@ -122,7 +122,13 @@ describe('zone proxies of two zones', () => {
     expect(seen).toMatch(/cart +east +east +local +.*1 of 1 proxies healthy/);
     expect(seen).toMatch(new RegExp(`cart +east +west +through ingress +192\\.0\\.2\\.1:30001 +${SNI}`));
     const body = await (await fetch(`http://127.0.0.1:${String(west.api)}/meshes/shop/meshservices/${COPY}`)).json();
-    expect(body).toMatchObject({ snis: [{ port: 80, sni: SNI }], status: { vips: [{ ip: '241.0.0.0' }] } });
+    expect(body).toMatchObject({
+      snis: [
+        { port: 80, sni: 'sni.msvc.shop.east.cart.80' },
+        { port: 80, sni: SNI },
+      ],
+      status: { vips: [{ ip: '241.0.0.0' }] },
+    });
     const hostnames = await (
       await fetch(`http://127.0.0.1:${String(west.api)}/meshes/shop/meshservices/${COPY}/_hostnames`)
     ).json();
