@@ -217,7 +217,7 @@ describe('limits', () => {
     await listen({ timeouts: { headers: 100, request: 200, idle: 10_000 } });
     for (const beginning of [
       'GET / HTT',
-      'PUT /meshes/a HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+      'PUT /meshes/a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
     ]) {
       const socket = connect(port, '127.0.0.1');
       let heard = '';
