@@ -12,6 +12,7 @@ import { configSchema } from '../src/base/config-schema.ts';
 import { createExpiryMetrics } from '../src/base/expiry-metrics.ts';
 import { createInfoMetric, createLeaderMetric, createRegistry, createResourcesCountMetric } from '../src/base/process-metrics.ts';
 import { createProgram } from '../src/cli/program.ts';
+import { createConflictMetric } from '../src/global/conflict-metric.ts';
 import { createSyncMetrics } from '../src/kds/sync-metrics.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -118,6 +119,7 @@ async function metricNames(): Promise<Set<string>> {
   createResourcesCountMetric(registry, [], async () => 0);
   createSyncMetrics({ registry, side: { mode: 'global' } });
   createExpiryMetrics(registry);
+  createConflictMetric(registry, () => []);
   measureRequests(fastify(), registry);
   const metrics = await registry.getMetricsAsJSON();
   return new Set(

@@ -27,6 +27,13 @@ export class AuditLog {
     this.#log.info({ user, groups, from, action: 'issued', path, requestId: request.id }, `${user} issued a token by ${path}`);
   }
 
+  /** Another peer was accepted under the name of a known one. @param what in words, with both ids */
+  accepted(request: FastifyRequest, what: string): void {
+    const { name: user, groups } = this.#callers.userOf(request);
+    const from = request.socket.remoteAddress ?? '';
+    this.#log.info({ user, groups, from, action: 'accepted', requestId: request.id }, `${user} accepted ${what}`);
+  }
+
   write(request: FastifyRequest, { key, result, version }: AuditedWrite): void {
     if (!this.#log.isLevelEnabled('info')) return;
     const { name: user, groups } = this.#callers.userOf(request);

@@ -16,6 +16,7 @@ import { addInspectRoutes } from './inspect-routes.ts';
 import { requireOwnHost } from './own-hosts.ts';
 import { readJsonBodies } from './json-body.ts';
 import { addKriRoutes } from './kri-routes.ts';
+import { addIdentityRoutes } from './identity-routes.ts';
 import { addOpenApiRoutes, collectRoutes } from './openapi-routes.ts';
 import { addOverviewRoutes } from './overview-routes.ts';
 import { addResourceRoutes } from './resource-routes.ts';
@@ -48,6 +49,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   addKriRoutes(app, context);
   addApplyRoutes(app, context);
   addInspectRoutes(app, context);
+  addIdentityRoutes(app, context);
   addTokenPosts(app, options.tokens ?? [], context);
   addOpenApiRoutes(app, context, routes);
   return app;

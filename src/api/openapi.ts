@@ -78,6 +78,21 @@ function addFixed(paths: Paths): void {
     answers: { 200: schemaRef('Applied') },
     errors: WRITE_ERRORS,
   });
+  const text = { type: 'string' };
+  add(paths, 'post', '/zones/{name}/_adopt', {
+    summary: 'Accept another store for a zone: the one given, or the one that was refused last',
+    tag: 'Control plane',
+    requestBody: { type: 'object', properties: { storeId: text, forget: { type: 'boolean' } }, additionalProperties: false },
+    answers: { 200: { type: 'object', properties: { zone: text, storeId: text, before: text } } },
+    errors: WRITE_ERRORS,
+  });
+  add(paths, 'post', '/_accept-global', {
+    summary: 'Accept another global for this zone: the one given, or the one that was refused last',
+    tag: 'Control plane',
+    requestBody: { type: 'object', properties: { clusterId: text }, additionalProperties: false },
+    answers: { 200: { type: 'object', properties: { clusterId: text, before: text } } },
+    errors: WRITE_ERRORS,
+  });
   for (const [kind, schema] of Object.entries(tokenRequests))
     add(paths, 'post', `/tokens/${kind}`, {
       ...{ summary: `A token for a ${kind}`, tag: 'Tokens', requestBody: schema, answers: { 200: { type: 'string' } } },

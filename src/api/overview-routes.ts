@@ -1,5 +1,6 @@
 // Zones and Dataplanes together with what is known of their connections (rest-api 3). The insight is left out when there is none.
 import type { FastifyInstance } from 'fastify';
+import { rivalSpeakers } from '../resource/rival-speakers.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ApiContext } from './api-options.ts';
@@ -7,6 +8,7 @@ import { nextPage, parsePage, queryOf } from './list-query.ts';
 import { listRows, rowFilterOf } from './list-rows.ts';
 import { expiryWarning } from '../token/expiry-warning.ts';
 import { metaOf } from './resource-body.ts';
+import { peerConflicts } from './peer-conflicts.ts';
 import { dataplaneType, meshType, zoneType } from './route-types.ts';
 
 type Overview = {
@@ -63,25 +65,38 @@ function addItem(app: FastifyInstance, url: string, overview: Overview, context:
   });
 }
 
-async function describe(rows: readonly Resource[], overview: Overview, { store, clock }: ApiContext): Promise<JsonObject[]> {
+async function describe(rows: readonly Resource[], overview: Overview, context: ApiContext): Promise<JsonObject[]> {
+  const { store, clock } = context;
   const { info, type, insightType, key, insightKey } = overview;
   const found = await store.getMany(rows.map(({ mesh, name }) => ({ type: insightType, mesh, name })));
+  const conflicts = info === zoneType ? await peerConflicts(rows, context) : new Map<string, string>();
   const insights = new Map(found.map((row) => [rowId(row), row]));
   return rows.map((row) => {
     const insight = insights.get(rowId(row));
     // The status of a ZoneInsight says what of the sync does not get through.
-    const seen =
-      insight === undefined ? {} : { [insightKey]: insight.spec, ...insight.status, ...warningsOf(insight, clock.now()) };
-    return { ...metaOf(info, row, type), [key]: row.spec, ...seen };
+    const seen = insight === undefined ? {} : { [insightKey]: insight.spec, ...insight.status };
+    const now = clock.now();
+    const about = insight === undefined ? [] : [rivalWarning(insight, now), warningOf(insight, now)];
+    const warnings = [conflicts.get(row.name), ...about].filter((one) => one !== undefined);
+    return { ...metaOf(info, row, type), [key]: row.spec, ...seen, ...(warnings.length > 0 && { warnings }) };
   });
 }
 
+/** Two control planes that no store id tells apart. */
+function rivalWarning({ type, name, spec }: Resource, now: Date): string | undefined {
+  const rivals = type === 'ZoneInsight' ? rivalSpeakers(spec, now) : [];
+  if (rivals.length === 0) return undefined;
+  return (
+    `control planes take zone ${name} from each other: ${rivals.slice(0, 5).join(', ')}. If they have different databases, stop all but ` +
+    'one. If they are replicas, their leader changes too often: look at their database'
+  );
+}
+
 /** What a person must do about the zone before long. */
-function warningsOf({ type, name, status }: Resource, now: Date): JsonObject {
+function warningOf({ type, name, status }: Resource, now: Date): string | undefined {
   const { tokenExpiresAt } = status;
-  if (type !== 'ZoneInsight' || typeof tokenExpiresAt !== 'string') return {};
-  const warning = expiryWarning(name, new Date(tokenExpiresAt), now);
-  return warning === null ? {} : { warnings: [warning] };
+  if (type !== 'ZoneInsight' || typeof tokenExpiresAt !== 'string') return undefined;
+  return expiryWarning(name, new Date(tokenExpiresAt), now) ?? undefined;
 }
 
 function rowId({ mesh, name }: Resource): string {

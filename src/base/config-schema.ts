@@ -134,6 +134,7 @@ export const configSchema = z.strictObject({
     static: section({
       adminResources: admins,
       resources: writeRules,
+      acceptPeers: admins,
       generateUserToken: admins,
       generateDpToken: admins,
       generateZoneToken: admins,

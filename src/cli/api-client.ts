@@ -188,6 +188,11 @@ export class ApiClient {
     return (body as { items: ApplyItem[] }).items;
   }
 
+  /** The JSON answer of an action, as `POST /zones/east/_adopt`. @throws MeridianError `not_found`, `conflict` among others */
+  async act(path: string, body: JsonObject): Promise<JsonObject> {
+    return (await this.#call('POST', path, { body })).body as JsonObject;
+  }
+
   /** @returns the token, as `POST /tokens/<kind>` answers it */
   async token(kind: 'zone' | 'user' | 'dataplane', request: JsonObject): Promise<string> {
     const { text } = await this.#call('POST', `/tokens/${kind}`, { body: request });

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/log.ts';
+import { addAcceptPeers } from './accept-peers.ts';
 import { explainDatabase } from './explain-database.ts';
 import { print, table } from './output.ts';
 
@@ -41,6 +42,7 @@ export function addRunCommands(program: Command): void {
       '\nExamples:\n  meridian zone run --name east --global-address grpcs://global.example:5685\n  meridian zone run --name alone',
     )
     .action(async (options: Options) => runUntilStopped('zone', await configOf('zone', options, { ...FLAGS, ...ZONE_FLAGS })));
+  addAcceptPeers(zone);
   const migrate = program.command('migrate').description('the schema of the store');
   withConfig(migrate.command('up').description('bring the database to the schema of this version'), { ...FLAGS, ...ZONE_FLAGS })
     .addHelpText(

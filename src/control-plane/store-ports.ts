@@ -1,5 +1,6 @@
 // The store as the protocol sees it: a Source to follow and, per peer, a Sink to write (design 2).
 import type { Sink, Source } from '../kds/ports.ts';
+import type { FenceWatch } from '../store/fence-watch.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
 export function sourceOf(store: ResourceStore): Source {
@@ -11,12 +12,16 @@ export function sourceOf(store: ResourceStore): Source {
   };
 }
 
-/** What `peer` sends is written here; of two receivers for one peer only the newer can commit (engine 11). */
-export function sinkOf(store: ResourceStore, peer: string): Sink {
+/** What `peer` sends is written here; of two receivers for one peer only the newer can commit, and the older hears of it. */
+export function sinkOf(store: ResourceStore, peer: string, fences: Pick<FenceWatch, 'watch'> = NO_WATCH): Sink {
   return {
     getMany: (keys) => store.getMany(keys),
     outline: (types, scope) => store.outline({ types, ...scope }),
     write: (writes, epoch) => store.writeBatch(writes, { peer, epoch }),
     raiseEpoch: () => store.raiseEpoch(peer),
+    watchEpoch: (epoch, lost) => fences.watch({ peer, epoch }, lost),
   };
 }
+
+/** The fence then holds at the next write. */
+const NO_WATCH = { watch: () => () => undefined };

@@ -11,9 +11,12 @@ import { Changelog } from '../kds/changelog.ts';
 import { globalSendRules } from '../kds/rules.ts';
 import { KdsServer } from '../kds/server.ts';
 import { validateResource } from '../resource/validate-spec.ts';
+import { FenceWatch } from '../store/fence-watch.ts';
 import { admitZones } from './admit-zones.ts';
 import { createGlobalDefaults } from './create-defaults.ts';
 import { createProxyAdmin } from './proxy-admin.ts';
+import { RememberedStores } from './remembered-stores.ts';
+import { createConflictMetric } from './conflict-metric.ts';
 import { StoreZoneRegistry } from './store-zone-registry.ts';
 import { runSubscriptionFinalizer } from './subscription-finalizer.ts';
 
@@ -52,6 +55,11 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
 
 async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegistry, admin: AdminStreams): Promise<void> {
   const { config, store, log, signal, metrics, insights } = host;
+  const stores = new RememberedStores(store, log);
+  const fences = new FenceWatch(store);
+  host.component('fences', (fencesSignal) => fences.run(fencesSignal));
+  host.component('zone stores', (storesSignal) => stores.run(storesSignal));
+  createConflictMetric(host.registry, () => [...stores.conflicts(), ...insights.contended()]);
   const { kds } = config.multizone.global;
   const tls = kds.tlsEnabled ? await serverTls('multizone.global.kds', kds, config.general) : null;
   const server = new KdsServer({
@@ -66,8 +74,9 @@ async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegi
     node: { version: productVersion, instanceId: host.instanceId, config: '' },
     changelog,
     zones,
+    stores,
     admin,
-    sinkOf: (zone) => sinkOf(store, zone),
+    sinkOf: (zone) => sinkOf(store, zone, fences),
     validate: validateResource,
     observe: (event) => {
       metrics.observe(event);

@@ -7,13 +7,19 @@ import { feature } from './features.ts';
 export type Caller = {
   readonly zone: string;
   readonly features: readonly string[];
+  /** The id of the database from which the zone speaks; null for a peer that shows none. */
+  readonly storeId: string | null;
   /** All values of the header. */
   readonly authorization: readonly string[];
 };
 
+/** The header in which a zone shows the id of its store, on every call. */
+export const STORE_ID_HEADER = 'store-id';
+const STORE_ID = /^[A-Za-z0-9-]{1,64}$/;
+
 /**
  * Node's HTTP/2 hands repeated headers over joined with commas: they are split (kds-wire, trap 4).
- * @throws MeridianError `invalid` without `client-id`
+ * @throws MeridianError `invalid` without `client-id`, or with a `store-id` that no store makes
  */
 export function callerOf(metadata: Metadata): Caller {
   const zone = metadata.get('client-id')[0]?.toString();
@@ -24,7 +30,15 @@ export function callerOf(metadata: Metadata): Caller {
       .split(',')
       .map((name) => name.trim()),
   );
-  return { zone, features, authorization: metadata.get('authorization').map((value) => value.toString()) };
+  const storeIds = metadata.get(STORE_ID_HEADER).map((value) => value.toString());
+  if (storeIds.length > 1 || storeIds.some((id) => !STORE_ID.test(id)))
+    throw new MeridianError('invalid', `"${STORE_ID_HEADER}" in metadata must be one id of 1 to 64 letters, digits and hyphens`);
+  return {
+    zone,
+    features,
+    storeId: storeIds[0] ?? null,
+    authorization: metadata.get('authorization').map((value) => value.toString()),
+  };
 }
 
 /** Global announces itself before any message (engine 1). */

@@ -8,6 +8,7 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckRequest, decodeHealthCheckResponse } from '../wire/kds-messages.ts';
 import { answerAdminRequests } from './admin.ts';
+import { STORE_ID_HEADER } from './caller.ts';
 import type { Changelog } from './changelog.ts';
 import { feature, zoneHeaderFeatures } from './features.ts';
 import { FirstStates } from './first-states.ts';
@@ -30,7 +31,7 @@ const LONGEST_CHECK_MS = 86_400_000;
 const ANSWER_MS = 10_000;
 /** What only a person can change is not tried again all the time. */
 const FORBIDDEN_MS = 15_000;
-/** A token may be put right at any moment: global is asked again after this. */
+/** A token may be put right, or a store accepted, at any moment: global is asked again after this. */
 const REFUSED_MS = 3_000;
 /** A file that cannot be used is looked at again after this. */
 const FILE_MS = 500;
@@ -45,6 +46,8 @@ export type KdsClientTls = {
 
 export type KdsClientOptions = {
   readonly zone: string;
+  /** The id of the database from which this zone speaks: global admits no other under the name. */
+  readonly storeId: string;
   /** `host:port`. */
   readonly address: string;
   /** Null = plaintext. A function is asked at each connection, so that files may change. */
@@ -80,7 +83,14 @@ export async function runKdsClient(options: KdsClientOptions, signal: AbortSigna
 }
 
 /** These say that there is nothing to talk to, or nobody who may; anything else is an answer of a global. */
-const NO_ANSWER: ReadonlySet<status> = new Set([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.UNAUTHENTICATED]);
+const NO_ANSWER: ReadonlySet<status> = new Set([
+  status.UNAVAILABLE,
+  status.DEADLINE_EXCEEDED,
+  status.UNAUTHENTICATED,
+  status.FAILED_PRECONDITION,
+]);
+/** Global says who may not speak for the zone: without a valid token, or from a store that is not its own. */
+const REFUSALS: readonly unknown[] = [status.UNAUTHENTICATED, status.FAILED_PRECONDITION];
 
 /** What a health check has told. */
 type Health = {
@@ -95,9 +105,8 @@ type Ending = { readonly reason: string; readonly isForbidden: boolean; readonly
 
 function endingOf(error: unknown): Ending {
   const { code, details } = error as { code?: unknown; details?: unknown };
-  const waitMs =
-    code === 'config' ? FILE_MS : code === status.UNAUTHENTICATED ? REFUSED_MS : code === 'forbidden' ? FORBIDDEN_MS : null;
-  const reason = code === status.UNAUTHENTICATED && typeof details === 'string' ? `global refuses: ${details}` : messageOf(error);
+  const waitMs = code === 'config' ? FILE_MS : REFUSALS.includes(code) ? REFUSED_MS : code === 'forbidden' ? FORBIDDEN_MS : null;
+  const reason = REFUSALS.includes(code) && typeof details === 'string' ? `global refuses: ${details}` : messageOf(error);
   return { reason, isForbidden: waitMs !== null, waitMs: waitMs ?? reconnectPauseMs() };
 }
 
@@ -197,7 +206,7 @@ class Connection {
             resolve({ isMeridian, intervalMs, failure: null });
           } else if (error.code === status.UNIMPLEMENTED) resolve({ isMeridian: false, intervalMs: 0, failure: null });
           else if (NO_ANSWER.has(error.code)) reject(error);
-          else resolve({ isMeridian: false, intervalMs: 0, failure: error.details });
+          else resolve({ isMeridian, intervalMs: 0, failure: error.details });
         },
       );
       call.on('metadata', (metadata) => {
@@ -206,7 +215,7 @@ class Connection {
     });
   }
 
-  /** @throws when a global whose first check failed turns out to be Meridian: connected anew, it resumes */
+  /** @throws when a global that was not known to be Meridian turns out to be: connected anew, it resumes */
   async keepChecking(first: Health): Promise<void> {
     const { checkAgainMs = 10_000 } = this.#options;
     for (let last = first; ;) {
@@ -214,7 +223,8 @@ class Connection {
       const wait = failure !== null ? checkAgainMs : intervalMs > 0 ? intervalMs : HEALTH_CHECK_MS;
       await delay(Math.min(wait, LONGEST_CHECK_MS), undefined, { signal: this.#signal, ref: false });
       last = await this.healthCheck();
-      if (first.failure !== null && last.isMeridian) throw new Error('global is Meridian after all; connecting anew to resume');
+      if (!first.isMeridian && first.failure !== null && last.isMeridian)
+        throw new Error('global is Meridian after all; connecting anew to resume');
     }
   }
 
@@ -239,6 +249,7 @@ class Connection {
           maxMessageBytes,
           validate,
           send,
+          fail: (error) => call.destroy(error),
           observe,
           log,
           now,
@@ -254,8 +265,8 @@ class Connection {
       resolve();
       return null;
     }
-    const check: Admission['check'] = (resources) => {
-      admission.check(resources);
+    const check: Admission['check'] = async (resources) => {
+      await admission.check(resources);
       resolve();
     };
     return { ...admission, check };
@@ -326,6 +337,7 @@ class Connection {
   #headers(): Metadata {
     const metadata = new Metadata();
     metadata.set('client-id', this.#options.zone);
+    metadata.set(STORE_ID_HEADER, this.#options.storeId);
     metadata.set('kds-version', 'v3');
     metadata.set('zone-version', 'v3');
     metadata.set('version', this.#options.node.version);

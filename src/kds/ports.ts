@@ -51,4 +51,6 @@ export interface Sink {
   write(writes: readonly SinkWrite[], epoch: number): Promise<SinkOutcome[]>;
   /** Opens the fence of one receiver of this peer: older epochs can write no more (engine 11). */
   raiseEpoch(): Promise<number>;
+  /** Calls `lost` once when a newer receiver of this peer has opened, in whatever process. Returns the way to stop. */
+  watchEpoch(epoch: number, lost: () => void): () => void;
 }

@@ -24,8 +24,8 @@ const ATTEMPTS = 4;
 /** A type that must be seen, and found good, before the others are asked for (engine 14). */
 export type Admission = {
   readonly type: string;
-  /** Takes the full state of the type. @throws MeridianError when this peer must not be obeyed */
-  readonly check: (resources: readonly Incoming[]) => void;
+  /** Takes the full state of the type. Rejects with a MeridianError when this peer must not be obeyed. */
+  readonly check: (resources: readonly Incoming[]) => Promise<void>;
 };
 
 export type ReceiverOptions = {
@@ -47,6 +47,8 @@ export type ReceiverOptions = {
   readonly quotas?: Pick<ZoneQuotas, 'rows' | 'resourceBytes'>;
   readonly validate: Validate;
   readonly send: (message: Buffer) => void;
+  /** Ends the stream: a newer receiver of the peer has opened. Left out, the fence holds at the next write. */
+  readonly fail?: (error: Error) => void;
   readonly observe: SyncObserver;
   readonly log: Logger;
   readonly now: () => number;
@@ -69,6 +71,7 @@ export class Receiver {
   readonly #rowQuota: RowQuota | null;
   #admission: Admission | null;
   #epoch = 0;
+  #stopWatching: () => void = () => undefined;
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
@@ -84,10 +87,18 @@ export class Receiver {
 
   /** Opens the fence and sends one request per type, without waiting (kds-wire 2.2), unless one type goes before the others. */
   async start(): Promise<void> {
-    this.#epoch = await this.#options.sink.raiseEpoch();
+    const { peer, sink, fail } = this.#options;
+    this.#epoch = await sink.raiseEpoch();
+    const text = `another stream of ${peer} has opened later and taken over; this one ends`;
+    this.#stopWatching = sink.watchEpoch(this.#epoch, () => fail?.(new MeridianError('conflict', text)));
     const first = this.#types.get(this.#admission?.type ?? '');
     if (first === undefined) await this.#subscribeAll([...this.#types.values()]);
     else this.#subscribe(first, null);
+  }
+
+  /** The stream has ended. */
+  close(): void {
+    this.#stopWatching();
   }
 
   /**
@@ -117,7 +128,7 @@ export class Receiver {
     const began = now();
     const read = await this.#pace.run(readResponse(info, response, rules, validate, this.#options.quotas?.resourceBytes));
     const admission = this.#admission?.type === info.name ? this.#admission : null;
-    admission?.check([...read.resources.values()]);
+    await admission?.check([...read.resources.values()]);
     const prune = this.#pruneAfter(info, response, read);
     const work = { incoming: read.resources, removed: read.removed, prune };
     const { written, refusals } = await this.#store(info, work, read.refusals);

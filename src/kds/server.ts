@@ -38,9 +38,10 @@ import { consume, serve } from './session.ts';
 import { SharedMessages } from './shared-messages.ts';
 import { SparseLog } from './sparse-log.ts';
 import { NO_HEALTH_POLICY, StaleStreams, type HealthPolicy } from './stale-streams.ts';
-import { exhausted, missingName, noZone, statusOf } from './status.ts';
+import { exhausted, foreignStore, missingName, noZone, statusOf } from './status.ts';
 import { admitAll, type AdmitZone } from './zone-admission.ts';
 import type { ZoneRegistry } from './zone-registry.ts';
+import { anyStore, type ZoneStores } from './zone-stores.ts';
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
@@ -77,6 +78,8 @@ export type KdsServerOptions = {
   readonly node: OwnNode;
   readonly changelog: Changelog;
   readonly zones: ZoneRegistry;
+  /** Left out, every store may speak for every zone. */
+  readonly stores?: ZoneStores;
   readonly admin: AdminStreams;
   readonly sinkOf: (zone: string) => Sink;
   readonly validate: ReceiverOptions['validate'];
@@ -96,10 +99,11 @@ export class KdsServer {
   readonly #streams = new Set<Stream>();
   /** Those of them that were let in. */
   readonly #open = new OpenStreams();
-  readonly #stopWatching: () => void;
+  readonly #stopWatching: readonly (() => void)[];
   readonly #tls: ReplaceableCredentials | null;
   readonly #connections: Connections;
   readonly #admit: AdmitZone;
+  readonly #stores: ZoneStores;
   readonly #refusals: SparseLog;
   readonly #stale: StaleStreams;
 
@@ -108,6 +112,7 @@ export class KdsServer {
     this.#tls = options.tls === null ? null : new ReplaceableCredentials(options.tls);
     this.#admit = options.admit ?? admitAll;
     this.#quotas = options.quotas ?? DEFAULT_QUOTAS;
+    this.#stores = options.stores ?? anyStore;
     this.#refusals = new SparseLog(options.log, () => performance.now());
     const { health = NO_HEALTH_POLICY } = options;
     this.#stale = new StaleStreams(health, this.#streams, () => performance.now());
@@ -123,7 +128,10 @@ export class KdsServer {
     const injector = this.#server.createConnectionInjector(this.#tls ?? ServerCredentials.createInsecure());
     const take = (socket: Socket): void => injector.injectConnection(socket);
     this.#connections = new Connections(limits, take, options.log, () => performance.now());
-    this.#stopWatching = options.zones.onGone((zone) => this.#endZone(zone));
+    this.#stopWatching = [
+      options.zones.onGone((zone) => this.#endZone(zone)),
+      this.#stores.onAccepted((zone, storeId, reason) => this.#endOtherStores(zone, storeId, reason)),
+    ];
     const sync: UntypedServiceImplementation = {
       globalToZoneSync: this.#stream('globalToZone', (stream) => this.#send(stream)),
       zoneToGlobalSync: this.#stream('zoneToGlobal', (stream) => this.#receive(stream)),
@@ -167,7 +175,7 @@ export class KdsServer {
 
   /** Ends every stream with Unavailable, so that zones try another replica, and closes the port. */
   async close(): Promise<void> {
-    this.#stopWatching();
+    for (const stop of this.#stopWatching) stop();
     this.#stale.close();
     this.#connections.close();
     const stops = new MeridianError('unavailable', 'stream unavailable: this control plane stops');
@@ -187,6 +195,17 @@ export class KdsServer {
     for (const stream of this.#streams) if (stream.zone === zone) stream.end(gone);
   }
 
+  #endOtherStores(zone: string, storeId: string, reason: string): void {
+    for (const stream of this.#streams) if (stream.zone === zone && stream.storeId !== storeId) stream.end(foreignStore(reason));
+  }
+
+  /** @throws StatusError for a store that does not speak for the zone, MeridianError `invalid` for no name of a zone */
+  async #enter({ zone, storeId }: Caller): Promise<void> {
+    await this.#options.zones.ensure(zone);
+    const refusal = await this.#stores.admit(zone, storeId);
+    if (refusal !== null) throw foreignStore(refusal);
+  }
+
   /** One handler for all streams: who calls, what is told about it, how it ends. */
   #stream(kind: StreamKind, work: (stream: Stream) => Promise<void>): (call: Call) => void {
     return (call) => {
@@ -202,13 +221,16 @@ export class KdsServer {
         return;
       }
       const { zone: peer, authorization } = caller;
-      const { zones, observe } = this.#options;
+      const { observe } = this.#options;
       const log = this.#options.log.child({ zone: peer, stream: kind });
       let ended: unknown = null;
       const end = (error: unknown): void => {
         if (ended !== null) return;
         ended = error;
-        if (!call.destroyed && !call.cancelled) call.emit('error', statusOf(error));
+        // In a tick of its own: the reader destroys the stream in a microtask, and must not do so before the status is sent.
+        process.nextTick(() => {
+          if (!call.destroyed && !call.cancelled) call.emit('error', statusOf(error));
+        });
       };
       const stream: Stream = { ...caller, kind, call, streamId, log, end };
       this.#streams.add(stream);
@@ -222,7 +244,7 @@ export class KdsServer {
           const pass = await this.#admit(authorization, peer);
           if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
           unwatch = pass.watch((reason) => end(new MeridianError('forbidden', reason)));
-          await zones.ensure(peer).catch((error: unknown) => {
+          await this.#enter(caller).catch((error: unknown) => {
             throw noZone(error);
           });
           if (ended !== null) return messageOf(ended);
@@ -277,16 +299,17 @@ export class KdsServer {
   }
 
   async #answerHealthCheck(call: ServerUnaryCall<Buffer, Buffer>): Promise<void> {
-    const { zone, authorization } = callerOf(call.metadata);
-    const { zones, observe } = this.#options;
     await this.#connections.requireTurn(call.getPeer());
+    // First of all: a zone that is answered with an error must know all the same that this is Meridian, and resume.
+    call.sendMetadata(ownFeatures());
+    const caller = callerOf(call.metadata);
+    const { zone, authorization } = caller;
     const pass = await this.#admit(authorization, zone);
     if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
     // Nothing is kept of a name that cannot be a zone.
-    await zones.ensure(zone);
+    await this.#enter(caller);
     this.#stale.heard(zone);
-    observe({ kind: 'healthCheck', peer: zone });
-    call.sendMetadata(ownFeatures());
+    this.#options.observe({ kind: 'healthCheck', peer: zone });
   }
 
   async #send({ call, zone, streamId, log, end }: Stream): Promise<void> {
@@ -320,7 +343,7 @@ export class KdsServer {
     await this.#options.admin.serve(zone, kind, call as unknown as Duplex);
   }
 
-  async #receive({ call, zone, features, streamId, log }: Stream): Promise<void> {
+  async #receive({ call, zone, features, streamId, log, end }: Stream): Promise<void> {
     const { sinkOf, node, maxMessageBytes, validate, observe } = this.#options;
     const receiver = new Receiver({
       zone,
@@ -335,6 +358,7 @@ export class KdsServer {
       quotas: this.#quotas,
       validate,
       send: (message) => call.write(message),
+      fail: end,
       observe,
       log,
       now: () => performance.now(),

@@ -27,11 +27,15 @@ export async function serve(stream: Duplex, sender: Sender, pace: Pace = atOnce)
  * @param inTurn runs a task when the same peer has no other on another stream
  */
 export async function consume(stream: Duplex, receiver: Receiver, inTurn: InTurnOfPeer = (task) => task()): Promise<void> {
-  await receiver.start();
-  for await (const bytes of messagesOf(stream)) {
-    await inTurn(() => receiver.take(bytes));
-    if (stream.writableLength > MOST_UNREAD)
-      throw new MeridianError('bad_request', 'the peer sends response after response and reads none of the answers');
+  try {
+    await receiver.start();
+    for await (const bytes of messagesOf(stream)) {
+      await inTurn(() => receiver.take(bytes));
+      if (stream.writableLength > MOST_UNREAD)
+        throw new MeridianError('bad_request', 'the peer sends response after response and reads none of the answers');
+    }
+  } finally {
+    receiver.close();
   }
 }
 

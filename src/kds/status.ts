@@ -29,6 +29,11 @@ export function exhausted(details: string): StatusError {
   return new StatusError(code.RESOURCE_EXHAUSTED, details);
 }
 
+/** Of a call from a store that does not speak for the zone. A person must decide: trying again changes nothing. */
+export function foreignStore(details: string): StatusError {
+  return new StatusError(code.FAILED_PRECONDITION, details);
+}
+
 /** Of a stream without `client-id` (kds-wire 2.1). */
 export function missingName(kind: StreamKind, error: unknown): StatusError {
   const { code: usual, details } = statusOf(error);

@@ -103,8 +103,10 @@ export interface ResourceStore {
   /** As `writeBatch`, and nothing is stored unless every outcome is a success. */
   writeAll(writes: readonly Write[]): Promise<WriteOutcome[]>;
 
-  /** A raised epoch of `peer`: the fence of the receiver that opens now, older ones can commit no more. */
+  /** A raised epoch of `peer`: the fence of the receiver that opens now, older ones can commit no more, and hear a `fenceMark`. */
   raiseEpoch(peer: string): Promise<number>;
+  /** The newest epoch of each of these peers that has one. */
+  epochs(peers: readonly string[]): Promise<Fence[]>;
 
   /** Changes by whatever process, from now on; the first item is `all`, once the feed listens. Ends with the signal. */
   changes(signal: AbortSignal): AsyncIterable<StoreChange>;

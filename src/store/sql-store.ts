@@ -188,12 +188,21 @@ export class SqlStore implements ResourceStore {
 
   async raiseEpoch(peer: string): Promise<number> {
     const { rows } = await this.#health.watch('write', () =>
-      sql<{ epoch: string }>`insert into kds_sessions (peer, epoch) values (${peer}, 1)
-        on conflict (peer) do update set epoch = kds_sessions.epoch + 1 returning epoch::text as epoch`.execute(
-        this.#database.db,
-      ),
+      sql<{ epoch: string }>`with raised as (
+          insert into kds_sessions (peer, epoch) values (${peer}, 1)
+          on conflict (peer) do update set epoch = kds_sessions.epoch + 1 returning epoch::text as epoch)
+        select epoch, pg_notify(${CHANNEL}, json_build_object('mark', 'epoch ' || epoch || ' ' || ${peer}::text)::text)
+        from raised`.execute(this.#database.db),
     );
     return Number(rows[0]?.epoch);
+  }
+
+  async epochs(peers: readonly string[]): Promise<Fence[]> {
+    const { rows } = await this.#try(() =>
+      sql<{ peer: string; epoch: string }>`select peer, epoch::text as epoch from kds_sessions
+        where peer = any(${[...peers]}::text[])`.execute(this.#database.db),
+    );
+    return rows.map(({ peer, epoch }) => ({ peer, epoch: Number(epoch) }));
   }
 
   changes(signal: AbortSignal): AsyncIterable<StoreChange> {

@@ -16,6 +16,8 @@ import {
   type InsightEvent,
   type InsightState,
 } from '../resource/zone-insight.ts';
+import { rivalSpeakers } from '../resource/rival-speakers.ts';
+import type { JsonObject } from '../resource/types.ts';
 import { renderStatus } from '../resource/zone-insight.ts';
 import type { ResourceStore, WriteOutcome } from './resource-store.ts';
 
@@ -43,7 +45,8 @@ const AT_ONCE: ReadonlySet<InsightEvent['kind']> = new Set(['opened', 'closed', 
 /** Why a state is not stored. `refused`: trying again with the same is of no use. */
 type Failure = { readonly kind: 'failed' | 'refused'; readonly reason: string };
 
-type Entry = { state: InsightState; dirty: boolean; flushing: Promise<void> | null };
+/** @property stored the spec as it was last read or written: it has what other processes know too */
+type Entry = { state: InsightState; dirty: boolean; flushing: Promise<void> | null; stored: JsonObject };
 
 export class ZoneInsightWriter {
   readonly #options: ZoneInsightWriterOptions;
@@ -92,6 +95,12 @@ export class ZoneInsightWriter {
     if (entry !== undefined && !hasOpenStream(entry)) this.#entries.delete(zone);
   }
 
+  /** Zones that two control planes take from each other, of those with streams to this process. */
+  contended(): string[] {
+    const now = this.#options.clock.now();
+    return [...this.#entries].filter(([, { stored }]) => rivalSpeakers(stored, now).length > 0).map(([zone]) => zone);
+  }
+
   /** How many zones are kept in memory. */
   get size(): number {
     return this.#entries.size;
@@ -109,7 +118,7 @@ export class ZoneInsightWriter {
   #entry(zone: string): Entry {
     const known = this.#entries.get(zone);
     if (known !== undefined) return known;
-    const entry: Entry = { state: emptyInsight, dirty: false, flushing: null };
+    const entry: Entry = { state: emptyInsight, dirty: false, flushing: null, stored: {} };
     this.#entries.set(zone, entry);
     return entry;
   }
@@ -177,6 +186,8 @@ export class ZoneInsightWriter {
     const row = await store.get(key);
     const spec = mergeInsight(row?.spec ?? {}, state, subscriptionLimit, clock.now());
     const status = renderStatus(row?.status ?? {}, state);
+    const entry = this.#entries.get(zone);
+    if (entry !== undefined) entry.stored = spec;
     if (row === undefined)
       return store.write({ op: 'create', key, labels: {}, spec, status, owner: { type: 'Zone', mesh: '', name: zone } });
     if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;

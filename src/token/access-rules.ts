@@ -7,6 +7,7 @@ export type AccessRule = { readonly users: readonly string[]; readonly groups: r
 
 export type Action =
   | 'adminResources'
+  | 'acceptPeers'
   | 'generateUserToken'
   | 'generateDpToken'
   | 'generateZoneToken'
@@ -27,6 +28,7 @@ const ALL: AccessRule = { users: [], groups: ['mesh-system:unauthenticated', 'me
 export const defaultAccess: AccessRules = {
   adminResources: ADMINS,
   resources: [{ ...ALL, types: ['*'], meshes: ['*'] }],
+  acceptPeers: ADMINS,
   generateUserToken: ADMINS,
   generateDpToken: ADMINS,
   generateZoneToken: ADMINS,
@@ -40,6 +42,7 @@ const ADVICE = 'send a token of a user who may, call from the machine of the con
 
 const DOING: Record<Action, string> = {
   adminResources: 'read or write secrets',
+  acceptPeers: 'accept another store of a zone or another global',
   generateUserToken: 'generate user tokens',
   generateDpToken: 'generate dataplane tokens',
   generateZoneToken: 'generate zone tokens',

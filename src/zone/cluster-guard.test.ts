@@ -38,7 +38,7 @@ describe('the admission of a global', () => {
     const store = new TinyStore();
     await store.write({ op: 'create', key, labels, spec: { config: 'ours' } });
     const admission = await clusterAdmission(store, 'grpc://g:1');
-    expect(() => admission?.check([config('theirs')])).toThrow(/"theirs".*"ours"/);
+    await expect(admission?.check([config('theirs')])).rejects.toThrow(/"theirs".*"ours"/);
   });
 
   it('lets the known cluster in, and refuses another or none with what to do', async () => {
@@ -46,8 +46,8 @@ describe('the admission of a global', () => {
     await store.write({ op: 'create', key, labels, spec: { config: 'ours' }, syncVersion: 'v' });
     const admission = await clusterAdmission(store, 'grpc://g:1');
     expect(admission?.type).toBe('Config');
-    expect(() => admission?.check([config('ours')])).not.toThrow();
-    expect(() => admission?.check([config('theirs')])).toThrow(/"theirs".*"ours".*acceptNewCluster/);
-    expect(() => admission?.check([])).toThrow(/globalAddress/);
+    await expect(admission?.check([config('ours')])).resolves.toBeUndefined();
+    await expect(admission?.check([config('theirs')])).rejects.toThrow(/"theirs".*"ours".*accept-global/);
+    await expect(admission?.check([])).rejects.toThrow(/globalAddress/);
   });
 });

@@ -1,8 +1,10 @@
 // Keeps a zone from being emptied by a wrong global (engine 14): the first cluster id it hears is remembered, and a global that
 // offers another one is not obeyed until a person says so.
+import { systemClock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Admission } from '../kds/receiver.ts';
 import { clusterIdKey as key } from '../store/create-defaults.ts';
+import { recordRefusal } from '../store/peer-identity.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { label } from '../resource/labels.ts';
 import { textOf } from '../resource/read-json.ts';
@@ -37,14 +39,16 @@ export async function clusterAdmission(store: ResourceStore, address: string): P
   if (known === '') return null;
   return {
     type: key.type,
-    check(configs) {
+    async check(configs) {
       const offered = textOf(configs.find(({ name }) => name === key.name)?.spec['config']);
       if (decideCluster(known, offered) !== 'other') return;
+      const current = await store.get(key);
+      if (current !== undefined) await recordRefusal(store, current, offered, systemClock.now());
       throw new MeridianError(
         'forbidden',
         `the global at ${address} is of cluster ${JSON.stringify(offered)}, and this zone belongs to ${JSON.stringify(known)}: ` +
-          'nothing of it was stored, and nothing here was removed. Correct multizone.zone.globalAddress; or, if this zone is to ' +
-          'move, start it once with multizone.zone.acceptNewCluster=true, which removes what it has of the old global',
+          'nothing of it was stored, and nothing here was removed. Correct multizone.zone.globalAddress. If this is the new ' +
+          'global of the zone, accept it on the zone: meridian zone accept-global. What it does not have is then removed here',
       );
     },
   };

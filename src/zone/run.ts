@@ -15,6 +15,8 @@ import { zoneSendRules } from '../kds/rules.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { readTokenEnd, readTokenFile } from '../token/read-token-file.ts';
 import { clusterAdmission } from './cluster-guard.ts';
+import { FenceWatch } from '../store/fence-watch.ts';
+import { ownStoreId } from '../store/peer-identity.ts';
 import { createZoneDefaults } from './create-defaults.ts';
 import { runBackendRefs } from './backend-refs/run-backend-refs.ts';
 import type { ReconcileOptions } from './reconcile.ts';
@@ -83,9 +85,11 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
   const { config, store, log, metrics, insights } = host;
   const { name, globalAddress, acceptNewCluster, kds } = config.multizone.zone;
   const changelog = new Changelog(sourceOf(store), zoneSendRules({ zone: name, ...kds.labels }), log);
+  const fences = new FenceWatch(store);
   const address = new URL(globalAddress);
   const options: KdsClientOptions = {
     zone: name,
+    storeId: await ownStoreId(store),
     address: address.host,
     // Both ask for all files first: whatever is missing is then told in one sentence, and once.
     tls: async () => {
@@ -99,7 +103,7 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
     maxMessageBytes: kds.maxMsgSize,
     node: { version: productVersion, instanceId: host.instanceId, config: JSON.stringify(sanitizedConfig(config)) },
     changelog,
-    sink: sinkOf(store, 'global'),
+    sink: sinkOf(store, 'global', fences),
     admission: async () => (acceptNewCluster ? null : await clusterAdmission(store, globalAddress)),
     validate: validateResource,
     observe: (event) => {
@@ -111,6 +115,7 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
   await together(
     signal,
     (either) => changelog.run(either),
+    (either) => fences.run(either),
     (either) => runKdsClient(options, either),
   );
 }

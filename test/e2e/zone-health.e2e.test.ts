@@ -79,7 +79,7 @@ describe('a zone that is not well', () => {
     east.start('pipe');
     east.child?.stdout?.on('data', (bytes: Buffer) => lines.push(bytes.toString()));
     east.child?.stderr?.on('data', (bytes: Buffer) => lines.push(bytes.toString()));
-    await expect.poll(() => lines.join(''), WAIT).toContain('acceptNewCluster=true');
+    await expect.poll(() => lines.join(''), WAIT).toContain('meridian zone accept-global');
     expect((await east.rows('Mesh')).has('shop')).toBe(true);
     await east.end('SIGTERM');
     east.env['MERIDIAN_MULTIZONE_ZONE_ACCEPT_NEW_CLUSTER'] = 'true';

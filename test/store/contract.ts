@@ -3,6 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Labels, ResourceKey } from '../../src/resource/types.ts';
 import type { Tables } from '../../src/store/database.ts';
+import { FenceWatch } from '../../src/store/fence-watch.ts';
 import type { ResourceStore, StoreChange, Write } from '../../src/store/resource-store.ts';
 
 export type ContractSubject = { readonly store: ResourceStore; readonly db: Kysely<Tables>; readonly close: () => Promise<void> };
@@ -278,6 +279,20 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
       expect(await store.get(timeout('late'))).toBeUndefined();
       await store.writeBatch([create(timeout('fresh'))], { peer: 'east', epoch: newer });
       expect(await store.get(timeout('fresh'))).toBeDefined();
+      expect(await store.epochs(['east', 'west'])).toEqual([{ peer: 'east', epoch: newer }]);
+    });
+
+    it('of an older epoch are announced: its receiver hears of the newer one without a write', async () => {
+      const fences = new FenceWatch(store);
+      const stop = new AbortController();
+      const running = fences.run(stop.signal);
+      const peer = 'a "strange"\n name';
+      const lost = vi.fn();
+      fences.watch({ peer, epoch: await store.raiseEpoch(peer) }, lost);
+      await store.raiseEpoch(peer);
+      await vi.waitFor(() => expect(lost).toHaveBeenCalledOnce(), { timeout: 15_000 });
+      stop.abort();
+      await running;
     });
   });
 

@@ -1,5 +1,8 @@
 // A few lines of a ResourceStore for unit tests that need rows, versions and hints, and nothing else of a database.
+import { MeridianError } from '../../src/base/errors.ts';
+import { fenceMark } from '../../src/store/fence-watch.ts';
 import type {
+  Fence,
   ListQuery,
   Outline,
   OutlineQuery,
@@ -17,6 +20,7 @@ export class TinyStore implements ResourceStore {
   /** Called before each write is applied; a returned outcome replaces it. */
   beforeWrite: (write: Write) => WriteOutcome | undefined | Promise<WriteOutcome | undefined> = () => undefined;
   readonly #followers = new Set<(change: StoreChange) => void>();
+  readonly #epochs = new Map<string, number>();
 
   get(key: ResourceKey): Promise<Resource | undefined> {
     return Promise.resolve(this.rows.get(idOf(key)));
@@ -71,7 +75,9 @@ export class TinyStore implements ResourceStore {
     return outcome;
   }
 
-  async writeBatch(writes: readonly Write[]): Promise<WriteOutcome[]> {
+  async writeBatch(writes: readonly Write[], fence?: Fence): Promise<WriteOutcome[]> {
+    if (fence !== undefined && this.#epochs.get(fence.peer) !== fence.epoch)
+      throw new MeridianError('conflict', `another receiver for ${fence.peer} has taken over; this one stops`);
     const outcomes: WriteOutcome[] = [];
     for (const write of writes) outcomes.push(await this.write(write));
     return outcomes;
@@ -115,8 +121,16 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve();
   }
 
-  raiseEpoch(): Promise<number> {
-    return Promise.resolve(1);
+  async raiseEpoch(peer: string): Promise<number> {
+    const epoch = (this.#epochs.get(peer) ?? 0) + 1;
+    this.#epochs.set(peer, epoch);
+    await this.mark(fenceMark({ peer, epoch }));
+    return epoch;
+  }
+
+  epochs(peers: readonly string[]): Promise<Fence[]> {
+    const known = peers.map((peer) => ({ peer, epoch: this.#epochs.get(peer) ?? 0 }));
+    return Promise.resolve(known.filter(({ epoch }) => epoch > 0));
   }
 
   lead(_name: string, task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {

@@ -8,6 +8,7 @@ import { zoneReceiveRules } from '../../src/kds/rules.ts';
 import { decodeDeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';
 import { clusterAdmission } from '../../src/zone/cluster-guard.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
+import type { Resource } from '../../src/resource/types.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
@@ -56,5 +57,9 @@ it.each([['theirs'], [null]])('stores and prunes nothing of a global with id %j'
   const before = new Map(store.rows);
   await expect(receiver.handle(state('Config', offered))).rejects.toThrow(MeridianError);
   expect(asked).toEqual(['Config']);
-  expect(store.rows).toEqual(before);
+  const known = await store.get(key);
+  expect(known?.status).toMatchObject({ refused: { id: offered ?? '' } });
+  expect({ spec: known?.spec, syncVersion: known?.syncVersion }).toEqual({ spec: { config: 'ours' }, syncVersion: 'old' });
+  const others = (rows: ReadonlyMap<string, Resource>): Resource[] => [...rows.values()].filter(({ type }) => type !== 'Config');
+  expect(others(store.rows)).toEqual(others(before));
 });

@@ -22,7 +22,15 @@ export function connectZone(
   const changelog = new Changelog(sourceOf(store), zoneSendRules({ zone: 'east' }), log);
   const client = runKdsClient(
     {
-      ...{ zone: 'east', address: `127.0.0.1:${String(port)}`, tls: null, maxMessageBytes: 10_485_760, changelog, log },
+      ...{
+        zone: 'east',
+        storeId: 'store-of-east',
+        address: `127.0.0.1:${String(port)}`,
+        tls: null,
+        maxMessageBytes: 10_485_760,
+        changelog,
+        log,
+      },
       node: { version: '0', instanceId: 'zone-1', config: '{}' },
       sink: sinkOf(store, 'global'),
       admission: async () => null,

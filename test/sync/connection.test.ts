@@ -4,16 +4,22 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
+import { RememberedStores } from '../../src/global/remembered-stores.ts';
 import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { feature } from '../../src/kds/features.ts';
 import type { SyncEvent, SyncObserver } from '../../src/kds/observer.ts';
 import type { Admission } from '../../src/kds/receiver.ts';
+import { readNodeMetadata } from '../../src/kds/node.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { KdsServer } from '../../src/kds/server.ts';
+import { anyStore, type ZoneStores } from '../../src/kds/zone-stores.ts';
 import type { JsonObject, ResourceKey } from '../../src/resource/types.ts';
+import { FenceWatch } from '../../src/store/fence-watch.ts';
+import { acceptPeer, zoneStoreKey } from '../../src/store/peer-identity.ts';
 import { validateResource } from '../../src/resource/validate-spec.ts';
+import { decodeDeltaRequest } from '../../src/wire/kds-messages.ts';
 import { clusterAdmission } from '../../src/zone/cluster-guard.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { connectZone } from './connected-zone.ts';
@@ -46,15 +52,20 @@ afterEach(async () => {
   await Promise.all(running);
 });
 
-async function startGlobal(store: TinyStore, log = silent): Promise<{ server: KdsServer; port: number }> {
+async function startGlobal(
+  store: TinyStore,
+  log = silent,
+  stores: ZoneStores = anyStore,
+): Promise<{ server: KdsServer; port: number }> {
   const zones = new StoreZoneRegistry(store);
   const changelog = new Changelog(sourceOf(store), globalSendRules(), log);
-  running.push(zones.run(stop.signal), changelog.run(stop.signal));
+  const fences = new FenceWatch(store);
+  running.push(zones.run(stop.signal), changelog.run(stop.signal), fences.run(stop.signal));
   await Promise.all([zones.loaded, changelog.ready]);
   const server = new KdsServer({
-    ...{ host: '127.0.0.1', port: 0, tls: null, ...limit, changelog, zones, admin: new AdminStreams() },
+    ...{ host: '127.0.0.1', port: 0, tls: null, ...limit, changelog, zones, stores, admin: new AdminStreams() },
     node: { version: '0', instanceId: 'global-1', config: '' },
-    sinkOf: (name) => sinkOf(store, name),
+    sinkOf: (name) => sinkOf(store, name, fences),
     validate: validateResource,
     observe: () => undefined,
     log,
@@ -89,7 +100,7 @@ describe('a zone that knows its cluster', () => {
     const { port } = await startGlobal(store);
     const before = new Map(store.rows);
     startZone(port, () => clusterAdmission(zone, 'grpc://g:1'));
-    await vi.waitFor(() => expect(closed().join()).toContain('acceptNewCluster'), WAIT);
+    await vi.waitFor(() => expect(closed().join()).toContain('meridian zone accept-global'), WAIT);
     expect(opened()).toEqual(['globalToZone']);
     expect(store.rows).toEqual(before);
   });
@@ -136,6 +147,87 @@ it('ends streams at its stop with a reason that people can read', async () => {
   for (const line of ends()) expect(line).toContain('"reason":"stream unavailable: this control plane stops');
 });
 
+describe('two stores under the name of one zone', () => {
+  const meshService: ResourceKey = { type: 'MeshService', mesh: 'default', name: 'cart' };
+  let store: TinyStore;
+  let stores: RememberedStores;
+  let port: number;
+
+  beforeEach(async () => {
+    store = new TinyStore();
+    stores = new RememberedStores(store, silent);
+    running.push(stores.run(stop.signal));
+    ({ port } = await startGlobal(store, silent, stores));
+    for (const name of ['one', 'two']) await zone.write({ op: 'create', key: dataplane(name), ...proxy });
+    await zone.write({ op: 'create', key: meshService, labels: { 'kuma.io/origin': 'zone' }, spec: { ports: [{ port: 80 }] } });
+  });
+
+  const proxy = { labels: { 'kuma.io/origin': 'zone' }, spec: proxyAt('10.0.0.1') };
+  const proxies = async (): Promise<number> => await store.count({ type: 'Dataplane' });
+
+  function startOther(other: TinyStore, storeId: string): string[] {
+    const reasons: string[] = [];
+    const observe: SyncObserver = (event) => void (event.kind === 'opened' && reasons.push(`opened ${event.stream}`));
+    const log = pino({ level: 'warn' }, { write: (line) => void reasons.push(line) });
+    running.push(connectZone(other, port, stop.signal, { storeId, observe, log }));
+    return reasons;
+  }
+
+  it('are one too many: the second is told why, opens no stream, and changes nothing on either side', async () => {
+    startZone(port);
+    await vi.waitFor(async () => expect(await proxies()).toBe(2), WAIT);
+    const before = [...store.rows.keys()];
+    const other = new TinyStore();
+    await other.write({
+      op: 'create',
+      key: { type: 'Mesh', mesh: '', name: 'theirs' },
+      labels: fromGlobal,
+      spec: {},
+      syncVersion: 'v',
+    });
+    const reasons = startOther(other, 'another-store');
+    await vi.waitFor(() => expect(reasons.join()).toContain('meridian zone adopt east'), WAIT);
+    expect(reasons.join()).not.toContain('opened');
+    expect([...store.rows.keys()].filter((key) => !before.includes(key))).toEqual([]);
+    expect(await proxies()).toBe(2);
+    expect(other.rows.size).toBe(1);
+    expect(closed()).toEqual([]);
+    await vi.waitFor(() => expect(stores.conflicts()).toEqual(['east']), WAIT);
+  });
+
+  it('change places when the other one is accepted, and back: each is compared from the start', async () => {
+    startZone(port);
+    await vi.waitFor(async () => expect(await proxies()).toBe(2), WAIT);
+    const other = new TinyStore();
+    const reasons = startOther(other, 'another-store');
+    await vi.waitFor(() => expect(reasons.join()).toContain('meridian zone adopt east'), WAIT);
+    await acceptPeer(store, zoneStoreKey('east'), undefined, eastRow);
+    await vi.waitFor(() => expect(closed().join()).toContain('belongs to store another-store'), WAIT);
+    await vi.waitFor(async () => expect(await proxies()).toBe(0), WAIT);
+    await acceptPeer(store, zoneStoreKey('east'), 'store-of-east', eastRow);
+    await vi.waitFor(async () => expect(await proxies()).toBe(2), WAIT);
+  });
+});
+
+it('ends the older stream of two control planes that show one store id, which then gives global back what it lost', async () => {
+  const store = new TinyStore();
+  const { port } = await startGlobal(store);
+  for (const name of ['one', 'two'])
+    await zone.write({ op: 'create', key: dataplane(name), labels: { 'kuma.io/origin': 'zone' }, spec: proxyAt('10.0.0.1') });
+  const count = async (): Promise<number> => await store.count({ type: 'Dataplane' });
+  startZone(port);
+  await vi.waitFor(async () => expect(await count()).toBe(2), WAIT);
+  // A copy of the database from before: what it does not have is removed from global, and that must not stay so.
+  const leave = new AbortController();
+  const observe: SyncObserver = (event) => {
+    if (event.kind === 'acknowledged' && event.type === 'Dataplane') leave.abort();
+  };
+  running.push(connectZone(new TinyStore(), port, AbortSignal.any([stop.signal, leave.signal]), { observe }));
+  await vi.waitFor(() => expect(leave.signal.aborted).toBe(true), WAIT);
+  await vi.waitFor(() => expect(closed().join()).toContain('has opened later and taken over'), WAIT);
+  await vi.waitFor(async () => expect(await count()).toBe(2), WAIT);
+});
+
 describe('a global that answers a health check with an error', () => {
   it('because it does not know the zone before it syncs is synced with all the same', async () => {
     let isKnown = false;
@@ -162,17 +254,35 @@ describe('a global that answers a health check with an error', () => {
     expect(asked).toBe(3);
   });
 
-  it.each([status.UNAVAILABLE, status.UNAUTHENTICATED])('that says to stay away (%s) is not synced with', async (code) => {
-    let asked = 0;
-    const healthCheck: GlobalManners['healthCheck'] = () => {
-      asked += 1;
-      return { code, details: 'not now' };
+  it('is resumed with at once when its header says that it is one of ours', async () => {
+    const resumed: string[] = [];
+    const onStream: GlobalManners['onStream'] = (call, name) => {
+      if (name !== 'globalToZoneSync') return;
+      call.on('data', (bytes: Buffer) => {
+        const { typeUrl, node } = decodeDeltaRequest(bytes);
+        if (node.metadata !== undefined && readNodeMetadata(node.metadata).resumes) resumed.push(typeUrl);
+      });
     };
-    const port = await playGlobal({ healthCheck }, stop.signal);
-    startZone(port);
-    await vi.waitFor(() => expect(asked).toBeGreaterThan(0), WAIT);
-    stop.abort();
-    await Promise.all(running);
-    expect(opened()).toEqual([]);
+    const healthCheck = () => ({ code: status.INTERNAL, details: 'not now' });
+    const manners = { healthCheck, onStream, features: [feature.meridian], saysFeaturesWithErrors: true };
+    startZone(await playGlobal(manners, stop.signal));
+    await vi.waitFor(() => expect(resumed).toContain('Mesh'), WAIT);
   });
+
+  it.each([status.UNAVAILABLE, status.UNAUTHENTICATED, status.FAILED_PRECONDITION])(
+    'that says to stay away (%s) is not synced with',
+    async (code) => {
+      let asked = 0;
+      const healthCheck: GlobalManners['healthCheck'] = () => {
+        asked += 1;
+        return { code, details: 'not now' };
+      };
+      const port = await playGlobal({ healthCheck }, stop.signal);
+      startZone(port);
+      await vi.waitFor(() => expect(asked).toBeGreaterThan(0), WAIT);
+      stop.abort();
+      await Promise.all(running);
+      expect(opened()).toEqual([]);
+    },
+  );
 });

@@ -13,6 +13,8 @@ export type GlobalManners = {
   readonly healthCheck?: () => number | Pick<ServiceError, 'code' | 'details'>;
   /** Of the header of its answers; none, as a global of Kuma has it. */
   readonly features?: readonly string[];
+  /** The header comes with errors too, as of a Meridian. */
+  readonly saysFeaturesWithErrors?: boolean;
   readonly maxMessageBytes?: number;
 };
 
@@ -37,7 +39,7 @@ export async function playGlobal(manners: GlobalManners, signal: AbortSignal): P
     streamClusters: stream('streamClusters'),
     healthCheck: (call: ServerUnaryCall<Buffer, Buffer>, reply: sendUnaryData<Buffer>) => {
       const answer = healthCheck();
-      call.sendMetadata(header);
+      if (typeof answer === 'number' || manners.saysFeaturesWithErrors === true) call.sendMetadata(header);
       if (typeof answer === 'number') reply(null, encodeHealthCheckResponse({ intervalMs: answer }));
       else reply(answer);
     },

@@ -1,0 +1,67 @@
+// Where a person accepts another peer: on global a new store of a zone, on a zone a new global. For admins, and audited.
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { MeridianError, Violation } from '../base/errors.ts';
+import { isObject } from '../resource/read-json.ts';
+import { acceptPeer, zoneStoreKey } from '../store/peer-identity.ts';
+import { clusterIdKey } from '../store/create-defaults.ts';
+import type { ApiContext } from './api-options.ts';
+import { ApiError } from './error-body.ts';
+import { zoneType } from './route-types.ts';
+
+const ID = /^[\x21-\x7e]{1,100}$/;
+
+export function addIdentityRoutes(app: FastifyInstance, { options, store, service, callers, audit }: ApiContext): void {
+  const onRequest = async (request: FastifyRequest): Promise<void> => callers.require('acceptPeers', request);
+  const { readOnly, mode, federated } = options;
+  if (mode === 'global')
+    app.post<{ Params: { name: string } }>('/zones/:name/_adopt', { onRequest }, async (request) => {
+      requireWritable(readOnly);
+      const { name } = request.params;
+      const { storeId, forget } = fieldsOf(request.body, ['storeId', 'forget']);
+      if (forget !== undefined && (forget !== true || storeId !== undefined))
+        throw invalid([{ field: 'forget', reason: 'must be true, without storeId' }]);
+      const zone = await service.get(zoneType, '', name);
+      const id = forget === true ? '' : idIn('storeId', storeId);
+      const accepted = await acceptPeer(store, zoneStoreKey(name), id, { type: zone.type, mesh: '', name }).catch(explain);
+      audit.accepted(request, `store "${accepted.id}" for Zone ${name} in place of "${accepted.before ?? ''}"`);
+      return { zone: name, storeId: accepted.id, before: accepted.before ?? '' };
+    });
+  else if (federated)
+    app.post('/_accept-global', { onRequest }, async (request) => {
+      requireWritable(readOnly);
+      const { clusterId } = fieldsOf(request.body, ['clusterId']);
+      const accepted = await acceptPeer(store, clusterIdKey, idIn('clusterId', clusterId)).catch(explain);
+      audit.accepted(request, `the global of cluster "${accepted.id}" in place of "${accepted.before ?? ''}"`);
+      return { clusterId: accepted.id, before: accepted.before ?? '' };
+    });
+}
+
+const TITLE = 'Could not accept the peer';
+
+function explain(error: MeridianError): never {
+  throw error.code === 'conflict' ? new ApiError('conflict', TITLE, error.message) : error;
+}
+
+function requireWritable(readOnly: boolean): void {
+  if (readOnly) throw new ApiError('read_only', 'Method not allowed', 'apiServer.readOnly is true on this control plane');
+}
+
+function fieldsOf(body: unknown, known: readonly string[]): Record<string, unknown> {
+  if (body === undefined || body === null) return {};
+  if (!isObject(body)) throw invalid([{ field: '', reason: 'must be an object' }]);
+  const unknown = Object.keys(body).filter((key) => !known.includes(key));
+  if (unknown.length > 0)
+    throw invalid([{ field: (unknown[0] ?? '').slice(0, 100), reason: `is unknown; known are ${known.join(', ')}` }]);
+  return body;
+}
+
+function idIn(field: string, value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value !== 'string' || !ID.test(value))
+    throw invalid([{ field, reason: 'must be a string of 1 to 100 visible ASCII characters' }]);
+  return value;
+}
+
+function invalid(violations: readonly Violation[]): ApiError {
+  return new ApiError('invalid', TITLE, 'the body is not valid', violations);
+}

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import { createLogger } from '../base/log.ts';
+import { acceptPeer, zoneStoreKey } from '../store/peer-identity.ts';
+import { RememberedStores } from './remembered-stores.ts';
+
+const zone = { type: 'Zone', mesh: '', name: 'east' };
+const insight = { type: 'ZoneInsight', mesh: '', name: 'east' };
+
+let store: TinyStore;
+let stores: RememberedStores;
+let stop: AbortController;
+let running: Promise<void>;
+let accepted: string[];
+
+beforeEach(async () => {
+  store = new TinyStore();
+  await store.write({ op: 'create', key: zone, labels: {}, spec: {} });
+  stores = new RememberedStores(store, createLogger('silent'));
+  accepted = [];
+  stores.onAccepted((name, storeId) => accepted.push(`${name} ${storeId}`));
+  stop = new AbortController();
+  running = stores.run(stop.signal);
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+});
+
+describe('the store of a zone', () => {
+  it('is the first one that comes, also of many at the same time', async () => {
+    const ids = Array.from({ length: 8 }, (_, index) => `store-${String(index)}`);
+    const answers = await Promise.all(ids.map((id) => stores.admit('east', id)));
+    expect(answers.filter((answer) => answer === null)).toHaveLength(1);
+    const first = ids[answers.indexOf(null)] ?? '';
+    expect(await stores.admit('east', first)).toBeNull();
+  });
+
+  it('is owned by its Zone, so that a Zone that goes is forgotten', async () => {
+    await stores.admit('east', 'a');
+    expect((await store.get(zoneStoreKey('east')))?.owner).toEqual(zone);
+  });
+
+  it.each([['b'], [null]])('keeps out another one (%j) with what to do, and writes nothing but the refusal', async (other) => {
+    await stores.admit('east', 'a');
+    const before = store.rows.size;
+    expect(await stores.admit('east', other)).toMatch(/zone "east" belongs to store a.*meridian zone adopt east/);
+    expect(store.rows.size).toBe(before);
+    await vi.waitFor(() => expect(stores.conflicts()).toEqual(['east']));
+    expect(await stores.admit('east', 'a')).toBeNull();
+  });
+
+  it('may be any of a zone that shows none', async () => {
+    expect(await stores.admit('east', null)).toBeNull();
+    expect(store.rows.size).toBe(1);
+  });
+
+  it('is not taken from a connected zone without an id, and is free once that has gone', async () => {
+    const live = { id: 's', connectTime: '2026-01-01T00:00:00Z' };
+    await store.write({ op: 'create', key: insight, labels: {}, spec: { subscriptions: [live] } });
+    expect(await stores.admit('east', 'a')).toMatch(/is served by a connected control plane without a store id/);
+    expect(await stores.admit('east', null)).toBeNull();
+    await vi.waitFor(() => expect(stores.conflicts()).toEqual(['east']));
+    const gone = { ...live, disconnectTime: '2026-01-01T00:01:00Z' };
+    await store.write({ op: 'put', key: insight, labels: {}, spec: { subscriptions: [gone] } });
+    expect(await stores.admit('east', 'a')).toBeNull();
+    expect(await stores.admit('east', null)).not.toBeNull();
+  });
+
+  it('is another one once that was accepted; those who listen hear of it', async () => {
+    await stores.admit('east', 'a');
+    await stores.admit('east', 'b');
+    await acceptPeer(store, zoneStoreKey('east'), undefined, zone);
+    await vi.waitFor(() => expect(accepted.at(-1)).toBe('east b'));
+    expect(await stores.admit('east', 'b')).toBeNull();
+    expect(await stores.admit('east', 'a')).toMatch(/belongs to store b/);
+  });
+
+  it('is forgotten on request: the next one that comes is the first', async () => {
+    await stores.admit('east', 'a');
+    await acceptPeer(store, zoneStoreKey('east'), '', zone);
+    expect(await stores.admit('east', 'c')).toBeNull();
+    expect(await stores.admit('east', 'a')).not.toBeNull();
+  });
+
+  it('cannot be remembered for a Zone that was removed meanwhile', async () => {
+    store.beforeWrite = (write) => (write.op === 'create' ? { result: 'rejected', message: 'no owner' } : undefined);
+    await expect(stores.admit('east', 'a')).rejects.toThrow(/was removed; connect again/);
+  });
+});

@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import { FenceWatch } from './fence-watch.ts';
+
+let store: TinyStore;
+let fences: FenceWatch;
+let stop: AbortController;
+let running: Promise<void>;
+let lost: string[];
+
+beforeEach(() => {
+  store = new TinyStore();
+  fences = new FenceWatch(store);
+  stop = new AbortController();
+  running = fences.run(stop.signal);
+  lost = [];
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+});
+
+async function open(peer: string, name: string): Promise<() => void> {
+  return fences.watch({ peer, epoch: await store.raiseEpoch(peer) }, () => lost.push(name));
+}
+
+describe('a receiver', () => {
+  it('hears once that a newer one of its peer has opened, and of no other peer', async () => {
+    await open('east', 'first');
+    await open('west', 'of west');
+    await open('east', 'second');
+    await vi.waitFor(() => expect(lost).toEqual(['first']));
+    await open('east', 'third');
+    await vi.waitFor(() => expect(lost).toEqual(['first', 'second']));
+  });
+
+  it('hears nothing once it has ended', async () => {
+    const close = await open('east', 'first');
+    close();
+    await open('east', 'second');
+    await open('west', 'a');
+    await open('west', 'b');
+    await vi.waitFor(() => expect(lost).toEqual(['a']));
+  });
+
+  it('hears at once when the newer one opened before it could watch', async () => {
+    const epoch = await store.raiseEpoch('east');
+    await open('east', 'second');
+    await vi.waitFor(async () => {
+      const late = vi.fn();
+      fences.watch({ peer: 'east', epoch }, late);
+      expect(late).toHaveBeenCalledOnce();
+    });
+    expect(lost).toEqual([]);
+  });
+
+  it('hears of what was opened while the feed was lost, whatever the peer is called', async () => {
+    const peer = 'a "strange"\nepoch 7 name';
+    await open(peer, 'first');
+    stop.abort();
+    await running;
+    await store.raiseEpoch(peer);
+    stop = new AbortController();
+    running = fences.run(stop.signal);
+    await vi.waitFor(() => expect(lost).toEqual(['first']));
+  });
+});

@@ -1,0 +1,109 @@
+// Who is at the other end, remembered by both sides in a Config row: a global keeps the store id of each zone, a zone keeps the
+// cluster id of its global. The spec holds the id that is accepted, the status the one that was refused last.
+// Invariant: only `acceptPeer` puts another id in the place of a known one.
+import { randomUUID } from 'node:crypto';
+import { MeridianError } from '../base/errors.ts';
+import { objectOf, textOf } from '../resource/read-json.ts';
+import type { Resource, ResourceKey } from '../resource/types.ts';
+import { create } from './create-defaults.ts';
+import type { ResourceStore, Write } from './resource-store.ts';
+
+/** Another peer that claimed the name and was turned away. @property id empty where it showed none */
+export type RefusedPeer = { readonly id: string; readonly time: Date };
+
+/** How long a refusal counts as a conflict. A refused peer tries again every few seconds. */
+const CONFLICT_MS = 60_000;
+/** A refusal that goes on is stored this often. */
+const RECORD_MS = 20_000;
+const ATTEMPTS = 5;
+
+const ZONE_STORE_PREFIX = 'zone-store.';
+
+/** The Config in which a store keeps its own id. It is never sent, and a backup of the database has it too. */
+export const ownStoreKey: ResourceKey = { type: 'Config', mesh: '', name: 'meridian-store-id' };
+
+/** The Config in which a global keeps which store speaks for a zone. The Zone owns it. */
+export function zoneStoreKey(zone: string): ResourceKey {
+  return { type: 'Config', mesh: '', name: `${ZONE_STORE_PREFIX}${zone}` };
+}
+
+/** The zone of a `zoneStoreKey`, null for any other key. */
+export function zoneOfStoreKey({ type, name }: ResourceKey): string | null {
+  return type === 'Config' && name.startsWith(ZONE_STORE_PREFIX) ? name.slice(ZONE_STORE_PREFIX.length) : null;
+}
+
+/** The id of this store. The first call makes it. Rejects with `unavailable` when the database does not answer. */
+export async function ownStoreId(store: ResourceStore): Promise<string> {
+  for (;;) {
+    const row = await store.get(ownStoreKey);
+    const id = acceptedPeer(row);
+    if (id !== null) return id;
+    await store.write({ ...create(ownStoreKey, {}, { config: randomUUID() }), op: row === undefined ? 'create' : 'update' });
+  }
+}
+
+/** The id that a row accepts, null where none is known. */
+export function acceptedPeer(row: Resource | undefined): string | null {
+  const id = textOf(row?.spec['config']);
+  return id === '' ? null : id;
+}
+
+/** The last refusal that a row holds, however old. */
+export function lastRefusal(row: Resource | undefined): RefusedPeer | null {
+  const { id, time } = objectOf(row?.status['refused']);
+  const at = new Date(textOf(time));
+  return typeof id !== 'string' || Number.isNaN(at.getTime()) ? null : { id, time: at };
+}
+
+/** The refusal that is a conflict now: a second peer still tries. */
+export function currentRefusal(row: Resource | undefined, now: Date): RefusedPeer | null {
+  const refused = lastRefusal(row);
+  return refused !== null && now.getTime() - refused.time.getTime() < CONFLICT_MS ? refused : null;
+}
+
+/** Stores that `id` was refused, at most every 20 s for the same one. A write that loses a race is left out. */
+export async function recordRefusal(store: ResourceStore, row: Resource, id: string, now: Date): Promise<void> {
+  const before = lastRefusal(row);
+  if (before?.id === id && now.getTime() - before.time.getTime() < RECORD_MS) return;
+  await store.write({
+    ...{ op: 'update', key: row, labels: row.labels, spec: row.spec, syncVersion: row.syncVersion, expectVersion: row.version },
+    status: { ...row.status, refused: { id, time: now.toISOString() } },
+  });
+}
+
+/**
+ * Accepts another peer in the place of the known one: `id`, or without it the one that was refused last.
+ * @param owner of a row that does not exist yet
+ * @returns the id that is accepted now, `''` for a peer that shows none, and the one before
+ * @throws MeridianError `conflict` when no peer was refused and no id is given, or others write the row
+ */
+export async function acceptPeer(
+  store: ResourceStore,
+  key: ResourceKey,
+  id: string | undefined,
+  owner: ResourceKey | null = null,
+): Promise<{ readonly id: string; readonly before: string | null }> {
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const row = await store.get(key);
+    const before = acceptedPeer(row);
+    const accepted = id ?? lastRefusal(row)?.id;
+    if (accepted === undefined)
+      throw new MeridianError('conflict', 'no other one was refused, so there is nothing to accept; give the id to accept');
+    if (accepted === (before ?? '')) return { id: accepted, before };
+    const outcome = await store.write(acceptance(key, row, accepted, owner));
+    if ('version' in outcome) return { id: accepted, before };
+    if (outcome.result === 'rejected') throw new MeridianError('conflict', outcome.message);
+  }
+  throw new MeridianError('conflict', 'another writer changes this at the same time; try again');
+}
+
+/** A peer without an id cannot be told from others of its kind: for one, the known id is forgotten. */
+function acceptance(key: ResourceKey, row: Resource | undefined, id: string, owner: ResourceKey | null): Write {
+  if (row === undefined) {
+    if (owner === null) throw new MeridianError('conflict', 'none is known here yet: the first one that comes is accepted');
+    return create(key, {}, { config: id }, owner);
+  }
+  if (id === '') return { op: 'delete', key, expectVersion: row.version };
+  const syncVersion = row.syncVersion === null ? null : '';
+  return { op: 'update', key, labels: row.labels, spec: { config: id }, status: {}, syncVersion, expectVersion: row.version };
+}

@@ -1,0 +1,104 @@
+// Another store of a zone, or another global, is accepted by an admin alone; the overview says what waits for a decision.
+import { pino } from 'pino';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { acceptedPeer, recordRefusal, zoneStoreKey } from '../../src/store/peer-identity.ts';
+import { clusterIdKey } from '../../src/store/create-defaults.ts';
+import type { ResourceKey } from '../../src/resource/types.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+import { testApi, type Place } from './test-api.ts';
+
+const zone = { type: 'Zone', mesh: '', name: 'east' };
+const elsewhere = { remoteAddress: '192.0.2.7' };
+
+let store: TinyStore;
+let lines: string[];
+
+beforeEach(async () => {
+  store = new TinyStore();
+  lines = [];
+  await store.write({ op: 'create', key: zone, labels: {}, spec: { enabled: true } });
+});
+
+async function post(place: Place, url: string, payload: unknown, more: Record<string, unknown> = {}) {
+  const log = pino({ level: 'info' }, { write: (line) => void lines.push(line) });
+  const app = testApi(store, place, { log });
+  const answer = await app.inject({ method: 'POST', url, payload: payload as object, ...more });
+  await app.close();
+  return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
+}
+
+async function overview(place: Place): Promise<Record<string, unknown>> {
+  const app = testApi(store, place);
+  const answer = await app.inject({ url: '/zones/east/_overview' });
+  await app.close();
+  return answer.json();
+}
+
+async function known(key: ResourceKey, id: string, refused?: string): Promise<void> {
+  await store.write({ op: 'create', key, labels: { 'kuma.io/origin': 'global' }, spec: { config: id }, syncVersion: 'v' });
+  const row = await store.get(key);
+  if (row !== undefined && refused !== undefined) await recordRefusal(store, row, refused, new Date());
+}
+
+describe.each([
+  ['global', '/zones/east/_adopt', zoneStoreKey('east'), 'storeId', /meridian zone adopt east/],
+  ['zone', '/_accept-global', clusterIdKey, 'clusterId', /meridian zone accept-global/],
+] as const)('on a %s, POST %s', (place, url, key, field, command) => {
+  it('accepts the peer that was refused last, says what it replaced, and is audited', async () => {
+    await known(key, 'ours', 'theirs');
+    expect((await overview(place))['warnings']).toEqual([expect.stringMatching(command)]);
+    expect(await post(place, url, {})).toMatchObject({ status: 200, body: { [field]: 'theirs', before: 'ours' } });
+    expect(acceptedPeer(await store.get(key))).toBe('theirs');
+    expect((await overview(place))['warnings']).toBeUndefined();
+    expect(lines.join()).toMatch(/"action":"accepted".*theirs.*ours/);
+  });
+
+  it('accepts a given peer', async () => {
+    await known(key, 'ours');
+    expect(await post(place, url, { [field]: 'named' })).toMatchObject({ status: 200, body: { [field]: 'named' } });
+    expect(acceptedPeer(await store.get(key))).toBe('named');
+  });
+
+  it.each([
+    [{ [field]: 5 }, field],
+    [{ [field]: '' }, field],
+    [{ [field]: 'a b' }, field],
+    [{ [field]: 'x'.repeat(101) }, field],
+    [{ other: 1 }, 'other'],
+    [[1], ''],
+  ])('refuses %j by the field, and changes nothing', async (payload, at) => {
+    await known(key, 'ours', 'theirs');
+    const before = new Map(store.rows);
+    const { status, body } = await post(place, url, payload);
+    expect(status).toBe(400);
+    expect(body['invalid_parameters']).toMatchObject([{ field: at }]);
+    expect(store.rows).toEqual(before);
+  });
+
+  it('is a conflict where no peer was refused', async () => {
+    await known(key, 'ours');
+    expect(await post(place, url, {})).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringMatching(/refused/) as string },
+    });
+  });
+
+  it('is for admins alone', async () => {
+    await known(key, 'ours', 'theirs');
+    expect((await post(place, url, {}, elsewhere)).status).toBe(403);
+    expect(acceptedPeer(await store.get(key))).toBe('ours');
+  });
+});
+
+describe('a zone on global', () => {
+  it('is forgotten on request, and not together with a store', async () => {
+    await known(zoneStoreKey('east'), 'ours');
+    expect((await post('global', '/zones/east/_adopt', { forget: true, storeId: 'x' })).status).toBe(400);
+    expect((await post('global', '/zones/east/_adopt', { forget: true })).status).toBe(200);
+    expect(await store.get(zoneStoreKey('east'))).toBeUndefined();
+  });
+
+  it('that does not exist is not found', async () => {
+    expect((await post('global', '/zones/west/_adopt', {})).status).toBe(404);
+  });
+});

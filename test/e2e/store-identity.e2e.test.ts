@@ -1,0 +1,141 @@
+// Which database speaks for a zone, with real processes: a second one is refused and seen, a person may accept it, and the one that
+// speaks again is compared from the start.
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import type { PostgresConfig } from '../../src/store/database.ts';
+import { ControlPlane, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
+import { freePort } from '../support/free-port.ts';
+import { cloneDatabase } from '../support/postgres-database.ts';
+
+const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
+const run = promisify(execFile);
+const url = inject('postgresUrl');
+
+describe('a zone and its store', () => {
+  let fleet: Fleet;
+  let east: ControlPlane;
+  let west: ControlPlane;
+  const others: ControlPlane[] = [];
+
+  beforeAll(async () => {
+    fleet = await startFleet(url, ['east', 'west'], { isQuiet: true });
+    [east, west] = fleet.zones as [ControlPlane, ControlPlane];
+    for (let index = 0; index < 6; index += 1) await putDataplane(east, `cart-${String(index)}`);
+    await putDataplane(west, 'pay');
+    await expect.poll(proxies, WAIT).toEqual({ east: 6, west: 1 });
+  });
+
+  afterAll(async () => {
+    for (const other of others) {
+      await other.end('SIGTERM');
+      await other.psql.end();
+    }
+    await fleet.stop();
+  });
+
+  async function putDataplane(cp: ControlPlane, name: string): Promise<void> {
+    const networking = { address: '192.0.2.1', inbound: [{ port: 80 }] };
+    expect(await cp.put(`/meshes/default/dataplanes/${name}`, { type: 'Dataplane', mesh: 'default', name, networking })).toBe(
+      201,
+    );
+  }
+
+  /** How many Dataplanes global has of each zone. */
+  async function proxies(): Promise<Record<string, number>> {
+    const counts: Record<string, number> = {};
+    for (const { labels } of (await fleet.global.rows('Dataplane')).values()) {
+      const zone = labels['kuma.io/zone'] ?? '';
+      counts[zone] = (counts[zone] ?? 0) + 1;
+    }
+    return counts;
+  }
+
+  /** A process of the zone east besides the first: on another database, or as a replica on the same. */
+  async function anotherEast(database: PostgresConfig): Promise<ControlPlane> {
+    const other = new ControlPlane('zone', database, await freePort(), {
+      ...{ MERIDIAN_MULTIZONE_ZONE_NAME: 'east', MERIDIAN_MULTIZONE_ZONE_GLOBAL_ADDRESS: `grpc://${fleet.kds}` },
+      MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
+    });
+    other.isQuiet = true;
+    await other.psql.connect();
+    others.push(other);
+    other.start();
+    await expect.poll(() => other.ready(), WAIT).toBe(200);
+    return other;
+  }
+
+  async function meridian(...args: string[]): Promise<string> {
+    const env = { ...process.env, MERIDIAN_ADDRESS: `http://127.0.0.1:${String(fleet.global.api)}` };
+    return (await run(MERIDIAN, args, { env })).stdout;
+  }
+
+  async function conflicts(): Promise<string[]> {
+    const response = await fetch(`http://127.0.0.1:${fleet.global.env['MERIDIAN_DIAGNOSTICS_SERVER_PORT'] ?? ''}/metrics`);
+    const lines = (await response.text()).split('\n');
+    return lines
+      .filter((line) => line.startsWith('meridian_zone_store_conflict{'))
+      .map((line) => /zone_name="(\w+)"/.exec(line)?.[1] ?? '');
+  }
+
+  let second: ControlPlane;
+
+  it('loses nothing to a second, empty store under its name, which is told why and is seen on global', async () => {
+    second = await anotherEast(await cloneDatabase(url));
+    await putDataplane(second, 'stranger');
+    await expect.poll(() => second.lastWords(), WAIT).toContain('meridian zone adopt east');
+    await expect.poll(conflicts, WAIT).toEqual(['east']);
+    expect(await meridian('inspect', 'zones')).toMatch(
+      /a second control plane claims to be zone east.*meridian zone adopt east/s,
+    );
+    await putDataplane(east, 'cart-6');
+    await expect.poll(proxies, WAIT).toEqual({ east: 7, west: 1 });
+    expect([...(await second.rows('MeshService')).keys()]).toEqual([]);
+    expect((await second.rows('Mesh')).size).toBe(0);
+  });
+
+  it('is replaced when a person accepts the other store; the old one is then the stranger', async () => {
+    expect(await meridian('zone', 'adopt', 'east')).toContain('zone east belongs to store');
+    await expect.poll(proxies, WAIT).toEqual({ east: 1, west: 1 });
+    await expect.poll(() => east.lastWords(), WAIT).toContain('meridian zone adopt east');
+  });
+
+  it('has its own back when it is accepted again: both sides are compared from the start, without a restart', async () => {
+    await second.end('SIGTERM');
+    expect(await fleet.global.put('/meshes/shop', { type: 'Mesh', name: 'shop' })).toBe(201);
+    const { rows } = await east.psql.query<{ spec: string }>(`select spec from resources where name = 'meridian-store-id'`);
+    const { config } = JSON.parse(rows[0]?.spec ?? '{}') as { config: string };
+    await meridian('zone', 'adopt', 'east', '--store-id', config);
+    await expect.poll(proxies, WAIT).toEqual({ east: 7, west: 1 });
+    await expect.poll(async () => (await east.rows('Mesh')).has('shop'), WAIT).toBe(true);
+  });
+
+  it('is the same from a backup: what the backup has is what global has', async () => {
+    await east.end('SIGTERM');
+    await east.psql.end();
+    const backup = await cloneDatabase(url, east.database.dbName);
+    const restored = await anotherEast(backup);
+    await restored.psql.query(`delete from resources where type = 'Dataplane' and name = 'cart-0'`);
+    await expect.poll(proxies, WAIT).toEqual({ east: 6, west: 1 });
+    await putDataplane(restored, 'cart-7');
+    await expect.poll(proxies, WAIT).toEqual({ east: 7, west: 1 });
+  });
+
+  it('is the same for all replicas on one database', async () => {
+    const first = others.at(-1) as ControlPlane;
+    const replica = await anotherEast(first.database);
+    await first.end('SIGKILL');
+    await putDataplane(replica, 'cart-8');
+    await expect.poll(proxies, WAIT).toEqual({ east: 8, west: 1 });
+    expect(replica.lastWords()).not.toContain('meridian zone adopt');
+  });
+
+  it('is forgotten with its Zone: whoever comes next under the name is the first', async () => {
+    for (const other of others) await other.end('SIGTERM');
+    await expect.poll(() => meridian('delete', 'zone', 'east').catch(() => ''), WAIT).toContain('deleted');
+    await anotherEast(await cloneDatabase(url));
+    await putDataplane(others.at(-1) as ControlPlane, 'new');
+    await expect.poll(proxies, WAIT).toEqual({ east: 1, west: 1 });
+  });
+});
