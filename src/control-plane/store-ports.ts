@@ -9,6 +9,7 @@ export function sourceOf(store: ResourceStore): Source {
     getMany: (keys) => store.getMany(keys),
     changes: (signal) => store.changes(signal),
     mark: (id) => store.mark(id),
+    deletedMeshes: (names) => store.deletedMeshes(names),
   };
 }
 

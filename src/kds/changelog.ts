@@ -64,6 +64,22 @@ export class Changelog {
     return this.#logs.get(type);
   }
 
+  /** True while there is a Mesh of this name. */
+  hasMesh(name: string): boolean {
+    return this.#slotOfRow.get('Mesh')?.has(rowKey({ mesh: '', name })) === true;
+  }
+
+  /** Those of these meshes that are not here and were never deleted here. Rejects when the store does not answer. */
+  async unknownMeshes(names: Iterable<string>): Promise<string[]> {
+    const missing = [...names].filter((name) => !this.hasMesh(name));
+    if (missing.length === 0) return [];
+    // One that is not synced has no slot, and is here all the same.
+    const keys = missing.map((name) => ({ type: 'Mesh', mesh: '', name }));
+    const [rows, deleted] = await Promise.all([this.#source.getMany(keys), this.#source.deletedMeshes(missing)]);
+    const known = new Set([...rows.map(({ name }) => name), ...deleted]);
+    return missing.filter((name) => !known.has(name));
+  }
+
   /** Calls back, synchronously, with each type that gained an entry. Returns the way to stop. */
   onAppend(listener: ChangelogListener): () => void {
     this.#listeners.add(listener);

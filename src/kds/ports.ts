@@ -16,6 +16,8 @@ export interface Source {
   changes(signal: AbortSignal): AsyncIterable<SourceChange>;
   /** Sends a mark through `changes`: what was committed before it is told before it. A lost mark is followed by `all`. */
   mark(id: string): Promise<void>;
+  /** Those of these meshes that were deleted here at some time. One that was never here is not among them. */
+  deletedMeshes(names: readonly string[]): Promise<string[]>;
 }
 
 export type SinkWrite =

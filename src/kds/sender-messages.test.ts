@@ -31,6 +31,7 @@ function sourceOf(rows: readonly Resource[]): Source {
       yield { kind: 'all' };
       await new Promise(() => undefined);
     },
+    deletedMeshes: async () => [],
     mark: () => Promise.resolve(),
   };
 }

@@ -25,6 +25,7 @@ function growingSource(): { source: Source; add: (name: string) => void } {
       yield { kind: 'all' };
       for (;;) yield { kind: 'keys', keys: [{ type: 'MeshTimeout', mesh: 'default', name: await wake.promise }] };
     },
+    deletedMeshes: async () => [],
     mark: () => Promise.resolve(),
   };
   const add = (name: string): void => {

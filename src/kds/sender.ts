@@ -14,6 +14,7 @@ import type { SyncObserver } from './observer.ts';
 import { readRefusals, type Refusal } from './refusal.ts';
 import { SparseLog } from './sparse-log.ts';
 import { Subscription, type PeerView } from './subscription.ts';
+import { holdUnknown, meshesIn } from './unknown-meshes.ts';
 import type { ZoneRegistry } from './zone-registry.ts';
 
 /** A peer of another version may ask for types that are not known here. */
@@ -75,6 +76,8 @@ type Active = {
   nonce: string;
   sentAt: number;
   retryMs: number;
+  /** What the peer has and is not told to remove: its mesh was never here. */
+  readonly held: ReadonlyMap<string, string>;
   /** The withheld resources that were last reported. */
   withheld: ReadonlyMap<string, string>;
   /** Revision of the refused resources that were last reported. */
@@ -94,6 +97,8 @@ export class Sender {
   readonly #warnings: SparseLog;
   /** Who subscribes, as it said last; `digest` is of the metadata, which each of its subscriptions repeats. */
   #node: { readonly digest: string; readonly features: readonly string[]; readonly resumes: boolean } = STRANGER;
+  /** Meshes that the peer has and this side has never had. */
+  readonly #unknownMeshes = new Set<string>();
   #admitted = false;
   /** For the first states of this stream; null until it subscribes. */
   #turn: Turn | null = null;
@@ -104,6 +109,7 @@ export class Sender {
     this.#options = options;
     this.#warnings = new SparseLog(options.log, options.now);
     this.#stop = options.changelog.onAppend((type) => {
+      if (type === 'Mesh') this.#endWhenKnown();
       if (this.#active.has(type)) this.#wake(type);
     });
   }
@@ -111,6 +117,14 @@ export class Sender {
   /** Settles when this replica knows all that another one may have told the peer already (engine 10). */
   async ready(): Promise<void> {
     await this.#options.changelog.caughtUp();
+  }
+
+  /** Looks up what a request needs of the store. Call it before `handle`. Rejects when the store does not answer. */
+  async prepare({ typeUrl, responseNonce, initialResourceVersions }: DeltaRequest): Promise<void> {
+    const { changelog } = this.#options;
+    if (changelog.rules.from !== 'global' || responseNonce !== '' || initialResourceVersions.size === 0) return;
+    const meshes = meshesIn(typeUrl, initialResourceVersions.keys());
+    for (const mesh of await changelog.unknownMeshes(meshes)) this.#unknownMeshes.add(mesh);
   }
 
   /** Takes one request: a subscription (empty nonce), an ACK, or a NACK (with `error_detail`). */
@@ -148,19 +162,31 @@ export class Sender {
     const log = changelog.logOf(typeUrl);
     if (log === undefined) this.#requireFewUnknown(typeUrl);
     const resumes = node.metadata !== undefined && this.#node.resumes;
+    const { known, held } = holdUnknown(typeUrl, initialResourceVersions, this.#unknownMeshes);
     const subscription =
       log === undefined
         ? null
         : new Subscription(log, this.#viewOf(this.#node.features), {
-            known: resumes ? initialResourceVersions : null,
+            known: resumes ? known : null,
             chunkBytes: () => Math.min(firstStates.messageBytes, maxMessageBytes / 2),
           });
     this.#active.set(typeUrl, {
       ...{ subscription, nonces: before?.nonces ?? new Nonces(), nonce: '', sentAt: 0, retryMs: RETRY_FIRST_MS },
-      ...{ withheld: new Map<string, string>(), nackedRevision: 0, tooLarge: null },
+      ...{ held: resumes ? held : new Map(), withheld: new Map<string, string>(), nackedRevision: 0, tooLarge: null },
     });
     this.#enter();
     this.#wake(typeUrl);
+  }
+
+  /** A mesh of which nothing was known is there: what was held is compared again, on a new stream. */
+  #endWhenKnown(): void {
+    const { changelog, fail } = this.#options;
+    for (const mesh of this.#unknownMeshes) {
+      if (!changelog.hasMesh(mesh)) continue;
+      this.#unknownMeshes.clear();
+      fail(new MeridianError('unavailable', `mesh ${JSON.stringify(mesh)} was created; connect again to compare what is in it`));
+      return;
+    }
   }
 
   #meet(metadata: Uint8Array): void {
@@ -344,14 +370,18 @@ export class Sender {
 
   /** Reports what this peer cannot take when that has changed. */
   #reportWithheld(type: string, active: Active): void {
-    const resources = active.subscription?.withheld ?? new Map<string, string>();
+    const withheld = active.subscription?.withheld ?? new Map<string, string>();
+    const resources = active.held.size === 0 ? withheld : new Map([...active.held, ...withheld]);
     const news = [...resources].filter(([name, reason]) => active.withheld.get(name) !== reason);
     if (news.length === 0 && resources.size === active.withheld.size) return;
     active.withheld = resources;
     const { peer, streamId, observe, log } = this.#options;
     observe({ kind: 'withheld', peer, streamId, type, resources, all: active.tooLarge });
     for (const [name, reason] of news.slice(0, 10))
-      log.warn({ type, name, reason }, 'the peer cannot take this resource; it is withheld');
+      log.warn(
+        { type, name, reason },
+        active.held.has(name) ? 'the removal of this resource is held' : 'the peer cannot take this resource; it is withheld',
+      );
   }
 }
 

@@ -227,10 +227,7 @@ export class KdsServer {
       const end = (error: unknown): void => {
         if (ended !== null) return;
         ended = error;
-        // In a tick of its own: the reader destroys the stream in a microtask, and must not do so before the status is sent.
-        process.nextTick(() => {
-          if (!call.destroyed && !call.cancelled) call.emit('error', statusOf(error));
-        });
+        if (!call.destroyed && !call.cancelled) call.emit('error', statusOf(error));
       };
       const stream: Stream = { ...caller, kind, call, streamId, log, end };
       this.#streams.add(stream);

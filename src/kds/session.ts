@@ -1,7 +1,7 @@
 // One stream, either role: bytes in, bytes out. Reading never waits on writing (design 7, 14486). What is written is bounded: one
 // response in flight per type, none made while others wait here to be sent, and no more answers than an honest peer leaves unread.
 // A stream ends with the first thing that goes wrong on it.
-import type { Duplex } from 'node:stream';
+import { finished, type Duplex } from 'node:stream';
 import { MeridianError } from '../base/errors.ts';
 import { decodeDeltaRequestInSteps } from '../wire/kds-messages.ts';
 import { atOnce, type Pace } from './pace.ts';
@@ -16,7 +16,11 @@ export async function serve(stream: Duplex, sender: Sender, pace: Pace = atOnce)
   stream.on('drain', () => sender.drained());
   try {
     await sender.ready();
-    for await (const bytes of messagesOf(stream)) sender.handle(await pace.run(decodeDeltaRequestInSteps(bytes)));
+    for await (const bytes of messagesOf(stream)) {
+      const request = await pace.run(decodeDeltaRequestInSteps(bytes));
+      await sender.prepare(request);
+      sender.handle(request);
+    }
   } finally {
     sender.close();
   }
@@ -42,14 +46,34 @@ export async function consume(stream: Duplex, receiver: Receiver, inTurn: InTurn
 type InTurnOfPeer = (task: () => Promise<void>) => Promise<void>;
 
 /**
- * The messages of a stream, each read when the one before it was handled: what the peer sends meanwhile waits on its side. Leaves the
- * stream open when the reader fails: only then can the peer be told with which status it ends.
+ * The messages of a stream, each read when the one before it was handled: what the peer sends meanwhile waits on its side. As
+ * `stream.iterator()`, which would destroy the stream when the reader fails or the stream is ended with an error: the status with which
+ * it ends could then not be sent any more.
  */
 export async function* messagesOf(stream: Duplex): AsyncGenerator<Buffer, void, undefined> {
-  const next = readOneByOne(stream);
-  for await (const bytes of stream.iterator({ destroyOnReturn: false })) {
-    yield bytes as Buffer;
-    next();
+  const readNext = readOneByOne(stream);
+  let wake = (): void => undefined;
+  /** Null once the stream has ended as it should. */
+  let end: Error | null | undefined;
+  const onReadable = (): void => wake();
+  stream.on('readable', onReadable);
+  const stop = finished(stream, { writable: false }, (error) => {
+    end = error ?? null;
+    wake();
+  });
+  try {
+    for (;;) {
+      const message: unknown = stream.destroyed ? null : stream.read();
+      if (message !== null) {
+        yield message as Buffer;
+        readNext();
+      } else if (end instanceof Error) throw end;
+      else if (end === null) return;
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+  } finally {
+    stream.off('readable', onReadable);
+    stop();
   }
 }
 

@@ -1,6 +1,7 @@
 // The metrics of the protocol, under Kuma's names where Kuma has them (rest-api 8), and how long a zone has been waiting for an
 // answer of its peer (decisions D32). Fed by the events of the sessions alone.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { resourceTypes } from '../resource/type-registry.ts';
 import type { StreamKind, SyncEvent } from './observer.ts';
 import { PendingResponses } from './pending-responses.ts';
 
@@ -80,6 +81,13 @@ export function createSyncMetrics({ registry, side, now = () => new Date() }: Sy
     },
   });
 
+  const withheld = new Gauge({
+    name: 'meridian_resources_withheld',
+    help: 'Resources that are not sent to the peer, or not removed from it, because it could not take that',
+    labelNames: ['zone_name', 'resource_type'],
+    registers,
+  });
+
   const serverStream: StreamKind = side.mode === 'global' ? 'globalToZone' : 'zoneToGlobal';
   const open = new Map<string, { readonly stream: StreamKind; readonly zone: string }>();
   const zoneOf = (event: SyncEvent): string => (side.mode === 'global' ? event.peer : side.zone);
@@ -87,6 +95,10 @@ export function createSyncMetrics({ registry, side, now = () => new Date() }: Sy
   function count(stream: StreamKind, zone: string, by: 1 | -1): void {
     if (stream === serverStream) streams.inc(by);
     if (stream === 'globalToZone' || stream === 'zoneToGlobal') connections.inc({ zone_name: zone }, by);
+  }
+
+  function forgetWithheld(zone: string): void {
+    for (const { name } of resourceTypes) withheld.remove({ zone_name: zone, resource_type: name });
   }
 
   function observe(event: SyncEvent): void {
@@ -101,6 +113,7 @@ export function createSyncMetrics({ registry, side, now = () => new Date() }: Sy
         if (!open.delete(event.streamId)) break;
         count(event.stream, zone, -1);
         pending.close(zone, event.streamId);
+        if (event.stream === serverStream) forgetWithheld(zone);
         break;
       case 'sent':
         sent.inc({ type_url: event.type });
@@ -128,9 +141,11 @@ export function createSyncMetrics({ registry, side, now = () => new Date() }: Sy
       case 'overQuota':
         overQuota.inc({ zone_name: zone, quota: event.quota });
         break;
+      case 'withheld':
+        if (open.has(event.streamId)) withheld.set({ zone_name: zone, resource_type: event.type }, event.resources.size);
+        break;
       case 'node':
       case 'healthCheck':
-      case 'withheld':
         break;
     }
   }
@@ -146,6 +161,7 @@ export function createSyncMetrics({ registry, side, now = () => new Date() }: Sy
       }
       connections.remove({ zone_name: zone });
       for (const quota of ['streams', 'rows']) overQuota.remove({ zone_name: zone, quota });
+      forgetWithheld(zone);
       pending.forget(zone);
       lag.reset();
     },

@@ -103,6 +103,9 @@ export interface ResourceStore {
   /** As `writeBatch`, and nothing is stored unless every outcome is a success. */
   writeAll(writes: readonly Write[]): Promise<WriteOutcome[]>;
 
+  /** Those of these meshes that were deleted here at some time. One that was never here is not among them. */
+  deletedMeshes(names: readonly string[]): Promise<string[]>;
+
   /** A raised epoch of `peer`: the fence of the receiver that opens now, older ones can commit no more, and hear a `fenceMark`. */
   raiseEpoch(peer: string): Promise<number>;
   /** The newest epoch of each of these peers that has one. */

@@ -4,6 +4,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Client } from 'pg';
 import type { Logger } from '../base/log.ts';
 import { describeKey, type Resource, type ResourceKey } from '../resource/types.ts';
+import { isStorable } from '../resource/storable-text.ts';
 import { CHANNEL, ChangeFeed } from './change-feed.ts';
 import { CombinedReader } from './combined-reader.ts';
 import { CombinedWriter } from './combined-writer.ts';
@@ -184,6 +185,14 @@ export class SqlStore implements ResourceStore {
       if (error !== undo) throw error;
     });
     return outcomes;
+  }
+
+  async deletedMeshes(names: readonly string[]): Promise<string[]> {
+    const { rows } = await this.#try(() =>
+      sql<{ name: string }>`select name from meridian_deleted_meshes
+        where name = any(${names.filter(isStorable)}::text[])`.execute(this.#database.db),
+    );
+    return rows.map(({ name }) => name);
   }
 
   async raiseEpoch(peer: string): Promise<number> {

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import type { PostgresConfig } from '../../src/store/database.ts';
 import { ControlPlane, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
 import { freePort } from '../support/free-port.ts';
@@ -24,7 +24,7 @@ describe('a zone and its store', () => {
     [east, west] = fleet.zones as [ControlPlane, ControlPlane];
     for (let index = 0; index < 6; index += 1) await putDataplane(east, `cart-${String(index)}`);
     await putDataplane(west, 'pay');
-    await expect.poll(proxies, WAIT).toEqual({ east: 6, west: 1 });
+    await vi.waitFor(async () => expect(await proxies()).toEqual({ east: 6, west: 1 }), WAIT);
   });
 
   afterAll(async () => {
@@ -83,7 +83,12 @@ describe('a zone and its store', () => {
 
   it('loses nothing to a second, empty store under its name, which is told why and is seen on global', async () => {
     second = await anotherEast(await cloneDatabase(url));
-    await putDataplane(second, 'stranger');
+    // It has no mesh of global, so that its API takes no Dataplane.
+    const spec = JSON.stringify({ networking: { address: '192.0.2.9', inbound: [{ port: 80 }] } });
+    await second.psql.query(
+      `insert into resources (name, mesh, type, version, spec) values ('stranger', 'default', 'Dataplane', 0, $1)`,
+      [spec],
+    );
     await expect.poll(() => second.lastWords(), WAIT).toContain('meridian zone adopt east');
     await expect.poll(conflicts, WAIT).toEqual(['east']);
     expect(await meridian('inspect', 'zones')).toMatch(
@@ -134,8 +139,9 @@ describe('a zone and its store', () => {
   it('is forgotten with its Zone: whoever comes next under the name is the first', async () => {
     for (const other of others) await other.end('SIGTERM');
     await expect.poll(() => meridian('delete', 'zone', 'east').catch(() => ''), WAIT).toContain('deleted');
-    await anotherEast(await cloneDatabase(url));
-    await putDataplane(others.at(-1) as ControlPlane, 'new');
+    const next = await anotherEast(await cloneDatabase(url));
+    await expect.poll(async () => (await next.rows('Mesh')).has('default'), WAIT).toBe(true);
+    await putDataplane(next, 'new');
     await expect.poll(proxies, WAIT).toEqual({ east: 1, west: 1 });
   });
 });

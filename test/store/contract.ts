@@ -282,6 +282,14 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
       expect(await store.epochs(['east', 'west'])).toEqual([{ peer: 'east', epoch: newer }]);
     });
 
+    it('of a Mesh that is deleted are remembered, also when psql deletes it; those of one that was never here are not', async () => {
+      await store.writeBatch([create(mesh), create({ ...mesh, name: 'pay' })]);
+      expect(await store.deletedMeshes(['never', 'a\0b', 'pay'])).toEqual([]);
+      await store.write({ op: 'delete', key: { ...mesh, name: 'pay' } });
+      await sql`delete from resources where type = 'Mesh'`.execute(subject.db);
+      expect((await store.deletedMeshes(['never', 'a\0b', 'pay', 'default'])).sort()).toEqual(['default', 'pay']);
+    });
+
     it('of an older epoch are announced: its receiver hears of the newer one without a write', async () => {
       const fences = new FenceWatch(store);
       const stop = new AbortController();

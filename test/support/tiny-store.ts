@@ -21,6 +21,7 @@ export class TinyStore implements ResourceStore {
   beforeWrite: (write: Write) => WriteOutcome | undefined | Promise<WriteOutcome | undefined> = () => undefined;
   readonly #followers = new Set<(change: StoreChange) => void>();
   readonly #epochs = new Map<string, number>();
+  readonly #deletedMeshes = new Set<string>();
 
   get(key: ResourceKey): Promise<Resource | undefined> {
     return Promise.resolve(this.rows.get(idOf(key)));
@@ -121,6 +122,10 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve();
   }
 
+  deletedMeshes(names: readonly string[]): Promise<string[]> {
+    return Promise.resolve(names.filter((name) => this.#deletedMeshes.has(name)));
+  }
+
   async raiseEpoch(peer: string): Promise<number> {
     const epoch = (this.#epochs.get(peer) ?? 0) + 1;
     this.#epochs.set(peer, epoch);
@@ -154,6 +159,7 @@ export class TinyStore implements ResourceStore {
     if (write.op === 'put' && write.ownOnly === true && before !== undefined && !isOwn(before, write.labels))
       return { result: 'conflict' };
     if (write.op === 'delete') {
+      if (write.key.type === 'Mesh') this.#deletedMeshes.add(write.key.name);
       this.rows.delete(idOf(write.key));
       return { result: 'deleted', version: before?.version ?? 0 };
     }

@@ -176,6 +176,7 @@ describe('two stores under the name of one zone', () => {
   it('are one too many: the second is told why, opens no stream, and changes nothing on either side', async () => {
     startZone(port);
     await vi.waitFor(async () => expect(await proxies()).toBe(2), WAIT);
+    await vi.waitFor(async () => expect(await store.count({ type: 'MeshService' })).toBe(1), WAIT);
     const before = [...store.rows.keys()];
     const other = new TinyStore();
     await other.write({

@@ -27,7 +27,7 @@ describe('a zone', () => {
 
   /** Gone again after the test. */
   async function put(type: string, name: string, spec: JsonObject, labels: Labels = {}): Promise<() => Promise<unknown>> {
-    const key = { type, mesh: type === 'Zone' || type === 'HostnameGenerator' ? '' : 'default', name };
+    const key = { type, mesh: ['Zone', 'HostnameGenerator', 'Mesh'].includes(type) ? '' : 'default', name };
     const isWests = labels['kuma.io/zone'] === WEST.name;
     await server.store.write({ op: 'put', key, labels, spec, ...(isWests && { owner: WEST, syncVersion: 'v' }) });
     const remove = (): Promise<unknown> => server.store.write({ op: 'delete', key });
@@ -202,6 +202,7 @@ describe('a zone', () => {
     });
 
     it('is called by other names when it comes back and knows those (engine 17)', async () => {
+      await put('Mesh', 'default', {});
       expect(Object.keys(await stateOf(join(OLD), 'MeshTimeout'))).toEqual(['slow.default']);
       const known = new Map([['slow.default', 'v']]);
       const zone = join(OURS);

@@ -1,0 +1,44 @@
+// Meshes that a peer has and this side has never had, as a global that was restored from an old backup. Their removal is held: the
+// Mesh would take all that was written in it along. Pure.
+import { splitWireName } from './incoming.ts';
+
+/** The mesh that a resource is or belongs to, null for one of no mesh. @param wireName `<name>.<mesh>` */
+function meshOf(type: string, wireName: string): string | null {
+  const { name, mesh } = splitWireName(wireName);
+  const found = type === 'Mesh' ? name : mesh;
+  return found === '' ? null : found;
+}
+
+/** The meshes of what a peer says that it has. */
+export function meshesIn(type: string, known: Iterable<string>): Set<string> {
+  const meshes = new Set<string>();
+  for (const wireName of known) {
+    const mesh = meshOf(type, wireName);
+    if (mesh !== null) meshes.add(mesh);
+  }
+  return meshes;
+}
+
+/** What the peer has without what belongs to unknown meshes, and that, each with the reason why it stays. */
+export function holdUnknown(
+  type: string,
+  known: ReadonlyMap<string, string>,
+  unknown: ReadonlySet<string>,
+): { readonly known: ReadonlyMap<string, string>; readonly held: ReadonlyMap<string, string> } {
+  if (unknown.size === 0) return { known, held: new Map() };
+  const kept = new Map<string, string>();
+  const held = new Map<string, string>();
+  for (const [wireName, version] of known) {
+    const mesh = meshOf(type, wireName);
+    if (mesh !== null && unknown.has(mesh)) held.set(wireName, reasonFor(mesh));
+    else kept.set(wireName, version);
+  }
+  return { known: kept, held };
+}
+
+function reasonFor(mesh: string): string {
+  return (
+    `the zone has mesh ${JSON.stringify(mesh)}, and this global has never had it: was it restored from an old backup? Nothing of the mesh ` +
+    'is removed from the zone. To keep the mesh, create it and what is in it on global. To remove it from the zones, create it and delete it'
+  );
+}

@@ -1,0 +1,107 @@
+// A zone has a Mesh that its global has never had, as after the restore of an old backup of global: it keeps the Mesh until a person
+// has decided on global. A Mesh that was deleted on global while the zone was away goes at once.
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { createLogger } from '../../src/base/log.ts';
+import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
+import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
+import { AdminStreams } from '../../src/kds/admin-streams.ts';
+import { Changelog } from '../../src/kds/changelog.ts';
+import type { SyncEvent } from '../../src/kds/observer.ts';
+import { globalSendRules } from '../../src/kds/rules.ts';
+import { KdsServer } from '../../src/kds/server.ts';
+import type { ResourceKey } from '../../src/resource/types.ts';
+import { validateResource } from '../../src/resource/validate-spec.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+import { connectZone } from './connected-zone.ts';
+
+const WAIT = { timeout: 15_000, interval: 10 };
+const log = createLogger('silent');
+const mesh = (name: string): ResourceKey => ({ type: 'Mesh', mesh: '', name });
+const timeout: ResourceKey = { type: 'MeshTimeout', mesh: 'shop', name: 'slow' };
+const own: ResourceKey = { type: 'MeshService', mesh: 'shop', name: 'cart' };
+const fromGlobal = { labels: { 'kuma.io/origin': 'global' }, syncVersion: 'v' };
+const targetRef = { targetRef: { kind: 'Mesh' } };
+
+let stop: AbortController;
+let running: Promise<unknown>[];
+let global: TinyStore;
+let zone: TinyStore;
+let events: SyncEvent[];
+
+beforeEach(async () => {
+  stop = new AbortController();
+  running = [];
+  events = [];
+  global = new TinyStore();
+  zone = new TinyStore();
+  await global.write({ op: 'create', key: mesh('default'), labels: {}, spec: {} });
+  for (const name of ['default', 'shop']) await zone.write({ op: 'create', key: mesh(name), spec: {}, ...fromGlobal });
+  await zone.write({ op: 'create', key: timeout, spec: targetRef, ...fromGlobal, owner: mesh('shop') });
+  await zone.write({ op: 'create', key: { ...timeout, mesh: 'default', name: 'old' }, spec: targetRef, ...fromGlobal });
+  await zone.write({ op: 'create', key: own, labels: { 'kuma.io/origin': 'zone' }, spec: {}, owner: mesh('shop') });
+});
+
+afterEach(async () => {
+  stop.abort();
+  await Promise.all(running);
+});
+
+async function connect(): Promise<void> {
+  const zones = new StoreZoneRegistry(global);
+  const changelog = new Changelog(sourceOf(global), globalSendRules(), log);
+  running.push(zones.run(stop.signal), changelog.run(stop.signal));
+  await Promise.all([zones.loaded, changelog.ready]);
+  const server = new KdsServer({
+    ...{ host: '127.0.0.1', port: 0, tls: null, maxMessageBytes: 10_485_760, changelog, zones, admin: new AdminStreams(), log },
+    node: { version: '0', instanceId: 'global-1', config: '' },
+    sinkOf: (name) => sinkOf(global, name),
+    validate: validateResource,
+    observe: (event) => void events.push(event),
+  });
+  const port = await server.listen();
+  stop.signal.addEventListener('abort', () => running.push(server.close()));
+  running.push(connectZone(zone, port, stop.signal));
+}
+
+const names = (type: string): string[] => [...zone.rows.values()].filter((row) => row.type === type).map(({ name }) => name);
+
+/** By type, what was withheld last. */
+function withheld(): Record<string, string[]> {
+  const found: Record<string, string[]> = {};
+  for (const event of events) if (event.kind === 'withheld') found[event.type] = [...event.resources.keys()];
+  return found;
+}
+
+async function isHeld(): Promise<void> {
+  await vi.waitFor(() => expect(withheld()).toMatchObject({ Mesh: ['shop.'], MeshTimeout: ['slow.shop'] }), WAIT);
+  // What is missing in a mesh that global has is removed as ever.
+  await vi.waitFor(() => expect(names('MeshTimeout')).toEqual(['slow']), WAIT);
+  expect(names('Mesh')).toEqual(['default', 'shop']);
+  expect(names('MeshService')).toEqual(['cart']);
+}
+
+it('is kept with what is in it, and global says why; created and deleted there it goes', async () => {
+  await connect();
+  await isHeld();
+  await global.write({ op: 'create', key: mesh('shop'), labels: {}, spec: {} });
+  // Global has the mesh, and nothing in it.
+  await vi.waitFor(() => expect(names('MeshTimeout')).toEqual([]), WAIT);
+  expect(names('Mesh')).toEqual(['default', 'shop']);
+  await global.write({ op: 'delete', key: mesh('shop') });
+  await vi.waitFor(() => expect(names('Mesh')).toEqual(['default']), WAIT);
+});
+
+it('goes at once when it was deleted on global while the zone was away', async () => {
+  await global.write({ op: 'create', key: mesh('shop'), labels: {}, spec: {} });
+  await global.write({ op: 'delete', key: mesh('shop') });
+  await connect();
+  await vi.waitFor(() => expect(names('Mesh')).toEqual(['default']), WAIT);
+  expect(withheld()).toEqual({});
+});
+
+it('goes at once when global has it and does not sync it', async () => {
+  await global.write({ op: 'create', key: mesh('shop'), labels: { 'kuma.io/kds-sync': 'disabled' }, spec: {} });
+  await connect();
+  await vi.waitFor(() => expect(names('Mesh')).toEqual(['default']), WAIT);
+  expect(withheld()).toEqual({});
+});
