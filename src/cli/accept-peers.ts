@@ -21,8 +21,8 @@ Examples:
 
 const ACCEPT_HELP = `
 A zone remembers the cluster id of its global and refuses another one. What the
-new global does not have is removed from the zone. The command needs an admin of
-the zone.
+new global does not have in its meshes is removed from the zone; meshes that it
+has never had stay. The command needs an admin of the zone.
 
 Examples:
   meridian zone accept-global --address http://zone-east.example:5681

@@ -48,7 +48,7 @@ export async function clusterAdmission(store: ResourceStore, address: string): P
         'forbidden',
         `the global at ${address} is of cluster ${JSON.stringify(offered)}, and this zone belongs to ${JSON.stringify(known)}: ` +
           'nothing of it was stored, and nothing here was removed. Correct multizone.zone.globalAddress. If this is the new ' +
-          'global of the zone, accept it on the zone: meridian zone accept-global. What it does not have is then removed here',
+          'global of the zone, accept it on the zone: meridian zone accept-global. What it does not have in its meshes is then removed here',
       );
     },
   };

@@ -22,6 +22,7 @@ describe('a zone and its store', () => {
   beforeAll(async () => {
     fleet = await startFleet(url, ['east', 'west'], { isQuiet: true });
     [east, west] = fleet.zones as [ControlPlane, ControlPlane];
+    for (const cp of [east, west]) await vi.waitFor(async () => expect((await cp.rows('Mesh')).has('default')).toBe(true), WAIT);
     for (let index = 0; index < 6; index += 1) await putDataplane(east, `cart-${String(index)}`);
     await putDataplane(west, 'pay');
     await vi.waitFor(async () => expect(await proxies()).toEqual({ east: 6, west: 1 }), WAIT);
