@@ -96,10 +96,22 @@ async function startPlane(plane: ControlPlane): Promise<ControlPlane> {
   return plane;
 }
 
-/** Ends the process and the connection to its tables. */
+/** How long a control plane may take to stop in order. */
+const STOP_MS = 30_000;
+
+/**
+ * Ends the process and the connection to its tables.
+ * @throws Error with its last lines when it does not stop in order; a second signal has then stopped it at once
+ */
 export async function stopPlane(plane: ControlPlane): Promise<void> {
-  await plane.end('SIGTERM');
+  let isLate = false;
+  const deadline = setTimeout(() => {
+    isLate = true;
+    plane.child?.kill('SIGTERM');
+  }, STOP_MS);
+  await plane.end('SIGTERM').finally(() => clearTimeout(deadline));
   await plane.psql.end();
+  if (isLate) throw new Error(`did not stop in order: ${plane.lastWords()}`);
 }
 
 /** @throws Error with its last lines when it does not become ready */
