@@ -36,7 +36,7 @@ zoneIngress: { address: 192.168.0.1, port: 10002, sni: ae10a8071b8a8eeb8.backend
     ],
     [
       'MeshExternalService',
-      'match: { port: 443 }\nextension: { type: Lambda, config: { a: 1 } }\nendpoints: [{ address: 7 }]\ntls: 9',
+      'match: { port: 443 }\nextension: { type: Lambda, config: { a: 1 } }\nendpoints: [{ address: no address, port: 0 }]\ntls: { version: { min: any } }',
     ],
     [
       'MeshMultiZoneService',
