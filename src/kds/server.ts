@@ -181,7 +181,11 @@ export class KdsServer {
     const stops = new MeridianError('unavailable', 'stream unavailable: this control plane stops');
     for (const stream of this.#streams) stream.end(stops);
     await new Promise<void>((resolve) => {
-      const force = setTimeout(() => this.#server.forceShutdown(), 1_000);
+      const force = setTimeout(() => {
+        this.#server.forceShutdown();
+        // gRPC may lose the end of a session that its peer was closing, and then never calls back.
+        resolve();
+      }, 1_000);
       this.#server.tryShutdown(() => {
         clearTimeout(force);
         resolve();

@@ -45,7 +45,7 @@ export function serverUnderAttack(health: HealthPolicy = NO_HEALTH_POLICY, gate:
 /** Who is let in, and with how many connections. */
 type Gate = Pick<Partial<KdsServerOptions>, 'admit' | 'connections'>;
 
-class ServerUnderAttack {
+export class ServerUnderAttack {
   readonly store = new TinyStore();
   readonly registry = new Registry();
   /** Lines of its log. */
@@ -64,7 +64,7 @@ class ServerUnderAttack {
   readonly #health: HealthPolicy;
   readonly #gate: Gate;
 
-  constructor(health: HealthPolicy, gate: Gate) {
+  constructor(health: HealthPolicy = NO_HEALTH_POLICY, gate: Gate = {}) {
     this.#health = health;
     this.#gate = gate;
   }

@@ -1,0 +1,20 @@
+// The server stops whatever gRPC says of its sessions: a control plane that does not stop keeps its lock and its database.
+import { Server } from '@grpc/grpc-js';
+import { expect, it, vi } from 'vitest';
+import { syncService } from '../../src/kds/services.ts';
+import { open, ServerUnderAttack } from './server-under-attack.ts';
+
+it('stops although gRPC never reports that the sessions have ended', async () => {
+  const server = new ServerUnderAttack();
+  await server.start();
+  const call = open(server.dial(), syncService.globalToZoneSync, 'east');
+  const status = new Promise((resolve) => call.once('status', resolve));
+  await new Promise((resolve) => call.once('metadata', resolve));
+  const tryShutdown = vi.spyOn(Server.prototype, 'tryShutdown').mockImplementation(() => undefined);
+  try {
+    await expect(server.close()).resolves.toBeUndefined();
+    await expect(status).resolves.toMatchObject({ details: expect.stringContaining('this control plane stops') as string });
+  } finally {
+    tryShutdown.mockRestore();
+  }
+});
