@@ -96,7 +96,16 @@ function withoutWarnings(output = ''): string {
 }
 
 /** Of the control plane and not of the request: times, addresses in the order in which they were given out, words for people. */
-const OWN_KEYS = new Set(['creationTime', 'modificationTime', 'lastSync', 'ip', 'message', label.zone, label.displayName]);
+const OWN_KEYS = new Set([
+  'creationTime',
+  'modificationTime',
+  'lastSync',
+  'ip',
+  'message',
+  label.zone,
+  label.displayName,
+  label.origin,
+]);
 
 function withoutOwn(value: Json): Json {
   return JSON.parse(JSON.stringify(value, (key, part: Json) => (OWN_KEYS.has(key) ? undefined : part))) as Json;

@@ -23,12 +23,12 @@ export async function refusalsOf(plane: ControlPlane): Promise<string[]> {
   });
 }
 
-/** Ids of the streams that were ever opened, with a mark on those that have ended. */
-export async function streamsOf(plane: ControlPlane): Promise<string[]> {
+/** `zone id` of each stream on which this control plane is the sender and that has ended. */
+export async function endedStreamsOf(plane: ControlPlane): Promise<string[]> {
   const insights = (await readTable(plane)).filter(({ type }) => type === 'ZoneInsight');
   return insights.flatMap(({ name, spec }) =>
-    ((spec as Insight).subscriptions ?? []).map(
-      ({ id, disconnectTime }) => `${name} ${id}${disconnectTime === undefined ? '' : ' ended'}`,
-    ),
+    ((spec as Insight).subscriptions ?? [])
+      .filter(({ disconnectTime }) => disconnectTime !== undefined)
+      .map(({ id }) => `${name} ${id}`),
   );
 }
