@@ -14,6 +14,7 @@ import {
 } from '../../src/kds/rules.ts';
 import { normalizeSpec } from '../../src/resource/codec.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
+import { completeSpec } from '../../src/resource/schema/complete-spec.ts';
 import { typeOf, type TypeInfo } from '../../src/resource/type-registry.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from '../../src/resource/types.ts';
 import { WAIT, type ControlPlane } from '../support/control-plane.ts';
@@ -29,6 +30,8 @@ const POLICY = 'MeshTimeout';
 const TYPES = [...new Set([...zoneConsumes, ...globalConsumes].map(({ name }) => name))];
 /** Each zone keeps a status of its own on what came from elsewhere: addresses and hostnames. */
 const STATUS_OF_THE_ZONE: readonly string[] = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
+/** What a zone says of references to collectors, on copies too. */
+const CONDITIONS_OF_THE_ZONE: readonly string[] = ['MeshAccessLog', 'MeshTrace', 'MeshMetric', 'MeshOpenTelemetryBackend'];
 const OWN_STATUS = new Set(['vip', 'vips', 'addresses', 'hostnameGenerators', 'zoneEgress', 'meshServices', 'conditions']);
 /** Goes to zones as its public half, under the name of that. */
 const ZONE_SIGNING_KEY = 'zone-token-signing-key';
@@ -106,8 +109,8 @@ async function rowsOf({ psql }: ControlPlane): Promise<Rows> {
 /** A copy of a service without the status that its zone gives it; one without an address is not done with yet. */
 function withoutOwnStatus(row: Resource): Resource {
   const { syncVersion, type, status } = row;
-  if (syncVersion === null || !STATUS_OF_THE_ZONE.includes(type)) return row;
-  if (status['vip'] === undefined && status['vips'] === undefined) return { ...row, status: { is: 'without an address yet' } };
+  if (syncVersion === null || !(STATUS_OF_THE_ZONE.includes(type) || CONDITIONS_OF_THE_ZONE.includes(type))) return row;
+  if (STATUS_OF_THE_ZONE.includes(type) && status['vip'] === undefined && status['vips'] === undefined) return { ...row, status: { is: 'without an address yet' } };
   return { ...row, status: Object.fromEntries(Object.entries(status).filter(([key]) => !OWN_STATUS.has(key))) };
 }
 
@@ -151,7 +154,8 @@ type Arrived = { readonly labels: Labels; readonly status: JsonObject; readonly 
 /** The row as it must be where it arrives. */
 function arrived({ type, mesh, name, spec, labels: before }: Resource, { labels, ...content }: Arrived): Resource {
   const info: TypeInfo = typeOf(type);
-  const written = { mesh, spec: normalizeSpec(info, spec), syncVersion: SYNCED, ...content };
+  // A row that psql wrote travels with the defaults of its schema.
+  const written = { mesh, spec: completeSpec(type, normalizeSpec(info, spec)), syncVersion: SYNCED, ...content };
   if (info.kds.skipHash) return makeRow(type, name, { ...written, labels });
   const displayName = before[DISPLAY] ?? name;
   const hashed = hashName({ mesh, name: displayName, zone: labels[ZONE], namespace: labels[NAMESPACE] });
