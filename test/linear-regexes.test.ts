@@ -31,7 +31,8 @@ function regexesOf(file: string): Found[] {
       const end = node.text.lastIndexOf('/');
       found.push({ place, source: node.text.slice(1, end), flags: node.text.slice(end + 1) });
     }
-    if (ts.isNewExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === 'RegExp') {
+    const isRegex = ts.isNewExpression(node) && ts.isIdentifier(node.expression) && node.expression.text === 'RegExp';
+    if (isRegex && !isOnlyCompiled(node)) {
       const [source, flags] = node.arguments ?? [];
       found.push({
         place,
@@ -45,9 +46,15 @@ function regexesOf(file: string): Found[] {
   return found;
 }
 
+/** `new RegExp(…) instanceof RegExp`: whether a text is an expression. It never meets another text. */
+function isOnlyCompiled({ parent }: ts.Node): boolean {
+  return ts.isBinaryExpression(parent) && parent.operatorToken.kind === ts.SyntaxKind.InstanceOfKeyword;
+}
+
 /** The value of a text that is made of constants. */
 function textOf(node: ts.Expression | undefined, constants: ReadonlyMap<string, ts.Expression>, place: string): string {
   if (node !== undefined && ts.isStringLiteralLike(node)) return node.text;
+  if (node !== undefined && ts.isRegularExpressionLiteral(node)) return node.text.slice(1, node.text.lastIndexOf('/'));
   if (node !== undefined && ts.isIdentifier(node)) return textOf(constants.get(node.text), constants, place);
   if (node !== undefined && ts.isTemplateExpression(node))
     return node.templateSpans.reduce(

@@ -11,8 +11,9 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return new TableLayout(head).lines([head, ...rows]).join('\n');
 }
 
+/** Without the line feed at the end, which `print` adds: in YAML it can be part of the last value. */
 export function serialize(value: unknown, format: 'json' | 'yaml'): string {
-  return visibleText(format === 'json' ? JSON.stringify(value, null, 2) : yamlOf(value).trimEnd());
+  return visibleText(format === 'json' ? JSON.stringify(value, null, 2) : yamlOf(value).replace(/\n$/, ''));
 }
 
 /** YAML in which every text with an unsafe character stands in double quotes, where an escape means that character. */

@@ -28,7 +28,7 @@ describe('what is printed', () => {
       fc.property(fc.dictionary(text, fc.oneof(text, fc.array(text, { maxLength: 3 })), { maxKeys: 4 }), (value) => {
         const printed = serialize({ ...value }, format);
         expect(isUnsafe(printed)).toBe(false);
-        expect(format === 'json' ? JSON.parse(printed) : parse(printed)).toEqual({ ...value });
+        expect(format === 'json' ? JSON.parse(printed) : parse(`${printed}\n`)).toEqual({ ...value });
       }),
     );
   });

@@ -110,7 +110,8 @@ async function rowsOf({ psql }: ControlPlane): Promise<Rows> {
 function withoutOwnStatus(row: Resource): Resource {
   const { syncVersion, type, status } = row;
   if (syncVersion === null || !(STATUS_OF_THE_ZONE.includes(type) || CONDITIONS_OF_THE_ZONE.includes(type))) return row;
-  if (STATUS_OF_THE_ZONE.includes(type) && status['vip'] === undefined && status['vips'] === undefined) return { ...row, status: { is: 'without an address yet' } };
+  if (STATUS_OF_THE_ZONE.includes(type) && status['vip'] === undefined && status['vips'] === undefined)
+    return { ...row, status: { is: 'without an address yet' } };
   return { ...row, status: Object.fromEntries(Object.entries(status).filter(([key]) => !OWN_STATUS.has(key))) };
 }
 
