@@ -11,7 +11,7 @@ const SLICE_MS = 2;
 /** The event loop had other work if it takes this many milliseconds to come back. */
 const OTHERS_MS = 0.5;
 /** A peer rests no longer than this between two batches, in milliseconds, however busy the process is. */
-const MAX_REST_MS = 250;
+const MAX_REST_MS = 50;
 /** Rows and bytes of one transaction, or rows of one read. */
 const BATCH_ROWS = 250;
 const BATCH_BYTES = 1024 * 1024;
