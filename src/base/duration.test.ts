@@ -1,5 +1,5 @@
 // Go durations: read and printed as Go does.
-import fc from 'fast-check';
+import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { formatGoNanoseconds, parseGoDuration, parseGoNanoseconds } from './duration.ts';
 

@@ -1,5 +1,5 @@
 // A large value is checked part by part: with the same violations as in one go, and without looking at what comes after the end.
-import fc from 'fast-check';
+import { fc } from '../../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { collectViolations, MAX_VIOLATIONS } from '../../base/violations.ts';
