@@ -1,7 +1,7 @@
 // Go durations: read and printed as Go does.
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
-import { formatGoNanoseconds, parseGoDuration, parseGoNanoseconds } from './duration.ts';
+import { formatGoNanoseconds, parseGoDuration, parseGoNanoseconds, printedByGo } from './duration.ts';
 
 const MAX = 2n ** 63n - 1n;
 
@@ -60,4 +60,16 @@ describe('Go durations', () => {
     expect(parseGoNanoseconds(`0.${'9'.repeat(1_000_000)}s`)).toBe(1_000_000_000n);
     expect(parseGoNanoseconds('1s'.repeat(100_000))).toBe(100_000_000_000_000n);
   });
+});
+
+it('prints what is written in whole units as it prints everything else', () => {
+  const whole = fc.stringMatching(/^(\d{1,7}h)?(\d{1,7}m)?(\d{1,7}s)?(\d{1,7}ms)?$/);
+  const any = fc.stringMatching(/^[+-]?(\d{0,3}(\.\d{0,3})?(ns|us|ms|s|m|h)){1,3}$/);
+  fc.assert(
+    fc.property(fc.oneof(whole, any, fc.string()), (text) => {
+      const nanoseconds = parseGoNanoseconds(text);
+      expect(printedByGo(text)).toBe(nanoseconds === null ? null : formatGoNanoseconds(nanoseconds));
+    }),
+    { numRuns: 1_000 },
+  );
 });

@@ -18,8 +18,12 @@ const MAX_FRACTION_DIGITS = 18;
 /** Digits of the largest int64. */
 const MAX_DIGITS = 19;
 
+const SIMPLE = /^(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?(?:(\d{1,6})ms)?$/;
+
 /** `1h0m0s`, `250ms` → milliseconds; null if the text is no Go duration. A bare `0` is one. */
 export function parseGoDuration(text: string): number | null {
+  const simple = simpleMilliseconds(text);
+  if (simple !== null) return simple;
   const nanoseconds = parseGoNanoseconds(text);
   return nanoseconds === null ? null : Number(nanoseconds) / 1e6;
 }
@@ -41,6 +45,29 @@ export function parseGoNanoseconds(text: string): bigint | null {
     if (total > MAX_NS + (negative ? 1n : 0n)) return null;
   }
   return negative ? -total : total;
+}
+
+/** The text as Go prints the duration: `60s` → `1m0s`. Null if it is no Go duration. */
+export function printedByGo(text: string): string | null {
+  const simple = simpleMilliseconds(text);
+  if (simple !== null && simple > 0 && simple < 1_000) return `${String(simple)}ms`;
+  if (simple !== null && simple % 1_000 === 0) return printedSeconds(simple / 1_000);
+  const nanoseconds = parseGoNanoseconds(text);
+  return nanoseconds === null ? null : formatGoNanoseconds(nanoseconds);
+}
+
+/** Whole hours, minutes, seconds and milliseconds in this order, without BigInt, which costs more than the rest of a small spec. */
+function simpleMilliseconds(text: string): number | null {
+  const [found, hours = 0, minutes = 0, seconds = 0, milliseconds = 0] = SIMPLE.exec(text) ?? [];
+  if (found === undefined || found === '') return null;
+  return Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(seconds) * 1_000 + Number(milliseconds);
+}
+
+function printedSeconds(total: number): string {
+  const [minutes, seconds] = [Math.floor(total / 60), total % 60];
+  if (minutes === 0) return `${String(seconds)}s`;
+  const rest = `${String(minutes % 60)}m${String(seconds)}s`;
+  return minutes < 60 ? rest : `${String(Math.floor(minutes / 60))}h${rest}`;
 }
 
 /** In the form of Go's `Duration.String`: `1h0m0s`, `1m30s`, `1.5s`, `300ms`, `1µs`, `0s`. */

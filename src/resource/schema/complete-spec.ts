@@ -1,6 +1,6 @@
 // A spec as it is stored and sent: with the defaults of its schema, and durations in the one form of Go's `Duration.String`.
 // Pure and idempotent: input is never changed, and what needs no change comes back as the very same object.
-import { formatGoNanoseconds, parseGoNanoseconds } from '../../base/duration.ts';
+import { printedByGo } from '../../base/duration.ts';
 import { isObject } from '../read-json.ts';
 import type { Json, JsonObject } from '../types.ts';
 import { specDefinitions } from './schemas.ts';
@@ -73,8 +73,7 @@ function fillDefaults({ fields }: ObjectShape, value: JsonObject): JsonObject {
 
 /** What is no duration stays as it is. */
 function normalDuration(text: string): string {
-  const nanoseconds = parseGoNanoseconds(text);
-  return nanoseconds === null ? text : formatGoNanoseconds(nanoseconds);
+  return printedByGo(text) ?? text;
 }
 
 function isCompletable(shape: Shape): boolean {
