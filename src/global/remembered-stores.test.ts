@@ -1,12 +1,17 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { createLogger } from '../base/log.ts';
 import { acceptPeer, zoneStoreKey } from '../store/peer-identity.ts';
+import { ANSWER_MS, VERDICT_MS } from './live-streams.ts';
 import { RememberedStores } from './remembered-stores.ts';
 
 const zone = { type: 'Zone', mesh: '', name: 'east' };
 const insight = { type: 'ZoneInsight', mesh: '', name: 'east' };
 
+const log = createLogger('silent');
+
+let clock: ManualClock;
 let store: TinyStore;
 let stores: RememberedStores;
 let stop: AbortController;
@@ -14,9 +19,10 @@ let running: Promise<void>;
 let accepted: string[];
 
 beforeEach(async () => {
+  clock = new ManualClock();
   store = new TinyStore();
   await store.write({ op: 'create', key: zone, labels: {}, spec: {} });
-  stores = new RememberedStores(store, createLogger('silent'));
+  stores = new RememberedStores({ store, instanceId: 'global-1', log, clock });
   accepted = [];
   stores.onAccepted((name, storeId) => accepted.push(`${name} ${storeId}`));
   stop = new AbortController();
@@ -57,7 +63,7 @@ describe('the store of a zone', () => {
   });
 
   it('is not taken from a connected zone without an id, and is free once that has gone', async () => {
-    const live = { id: 's', connectTime: '2026-01-01T00:00:00Z' };
+    const live = { id: 's', globalInstanceId: 'global-1', connectTime: '2026-01-01T00:00:00Z' };
     await store.write({ op: 'create', key: insight, labels: {}, spec: { subscriptions: [live] } });
     expect(await stores.admit('east', 'a')).toMatch(/is served by a connected control plane without a store id/);
     expect(await stores.admit('east', null)).toBeNull();
@@ -66,6 +72,40 @@ describe('the store of a zone', () => {
     await store.write({ op: 'put', key: insight, labels: {}, spec: { subscriptions: [gone] } });
     expect(await stores.admit('east', 'a')).toBeNull();
     expect(await stores.admit('east', null)).not.toBeNull();
+  });
+
+  it('is not refused for a subscription that a killed instance has left open', async () => {
+    await leaveOpen('s');
+    expect(await stores.admit('east', 'a')).toMatch(/was asked whether it still is.*within 10 s/);
+    expect(stores.conflicts()).toEqual([]);
+    await clock.advance(ANSWER_MS - 1);
+    expect(await stores.admit('east', 'a')).not.toBeNull();
+    await clock.advance(1);
+    expect(await stores.admit('east', 'a')).toBeNull();
+    expect(await stores.admit('east', 'a')).toBeNull();
+    expect(await stores.admit('east', 'b')).toMatch(/belongs to store a/);
+  });
+
+  it('is refused while the stream of another one lives on another instance, which says so as often as it is asked', async () => {
+    await leaveOpen('s');
+    const stopOther = runOther('global-0');
+    for (let round = 0; round < 3; round += 1) {
+      await stores.admit('east', 'a');
+      await vi.waitFor(async () => expect(await stores.admit('east', 'a')).toMatch(/is served by a connected control plane/));
+      await clock.advance(VERDICT_MS);
+    }
+    await stopOther();
+  });
+
+  it('is refused for a stream that another instance took after the question', async () => {
+    await leaveOpen('s');
+    await stores.admit('east', 'a');
+    await clock.advance(ANSWER_MS);
+    await leaveOpen('later');
+    expect(await stores.admit('east', 'a')).toMatch(/was asked/);
+    const stopOther = runOther('global-0');
+    await vi.waitFor(async () => expect(await stores.admit('east', 'a')).toMatch(/is served by a connected control plane/));
+    await stopOther();
   });
 
   it('is another one once that was accepted; those who listen hear of it', async () => {
@@ -89,3 +129,19 @@ describe('the store of a zone', () => {
     await expect(stores.admit('east', 'a')).rejects.toThrow(/was removed; connect again/);
   });
 });
+
+/** A subscription to the instance `global-0`, open in the row. */
+async function leaveOpen(id: string): Promise<void> {
+  const subscriptions = [{ id, globalInstanceId: 'global-0', connectTime: '2026-01-01T00:00:00Z' }];
+  await store.write({ op: 'put', key: insight, labels: {}, spec: { subscriptions } });
+}
+
+/** Another replica on the same store. Returns what ends it. */
+function runOther(instanceId: string): () => Promise<void> {
+  const end = new AbortController();
+  const other = new RememberedStores({ store, instanceId, log, clock }).run(end.signal);
+  return async () => {
+    end.abort();
+    await other;
+  };
+}

@@ -4,24 +4,34 @@ import { systemClock, type Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { ZoneStores } from '../kds/zone-stores.ts';
-import type { Resource } from '../resource/types.ts';
-import { isOnline } from '../resource/zone-insight.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
 import { create } from '../store/create-defaults.ts';
 import { acceptedPeer, currentRefusal, recordRefusal, zoneOfStoreKey, zoneStoreKey } from '../store/peer-identity.ts';
 import type { ResourceStore, StoreChange } from '../store/resource-store.ts';
+import { ANSWER_MS, isAsked, livenessOf, withAnswer, withQuestion } from './live-streams.ts';
 
 type Listener = (zone: string, storeId: string, reason: string) => void;
 
+export type RememberedStoresOptions = {
+  readonly store: ResourceStore;
+  /** Under which this process keeps its subscriptions in ZoneInsights. */
+  readonly instanceId: string;
+  readonly log: Logger;
+  readonly clock?: Clock;
+};
+
 export class RememberedStores implements ZoneStores {
   readonly #store: ResourceStore;
+  readonly #instanceId: string;
   readonly #log: Logger;
   readonly #clock: Clock;
   readonly #listeners = new Set<Listener>();
   /** The rows as the feed brought them last, by zone. */
   readonly #rows = new Map<string, Resource>();
 
-  constructor(store: ResourceStore, log: Logger, clock: Clock = systemClock) {
+  constructor({ store, instanceId, log, clock = systemClock }: RememberedStoresOptions) {
     this.#store = store;
+    this.#instanceId = instanceId;
     this.#log = log;
     this.#clock = clock;
   }
@@ -33,13 +43,17 @@ export class RememberedStores implements ZoneStores {
       const row = await this.#store.get(key);
       const known = acceptedPeer(row);
       if (known === storeId) return null;
-      const isFirst = known === null && !(await this.#isOnline(zone));
-      if (row !== undefined && !isFirst) {
-        await recordRefusal(this.#store, row, storeId ?? '', this.#clock.now());
+      const insight = known === null ? await this.#insightOf(zone) : {};
+      const now = this.#clock.now();
+      const liveness = known === null ? livenessOf(insight, row?.status ?? {}, this.#instanceId, now) : 'live';
+      if (row !== undefined && liveness === 'live') {
+        await recordRefusal(this.#store, row, storeId ?? '', now);
         return refusalOf(zone, known, storeId);
       }
-      const id = isFirst ? (storeId ?? '') : '';
-      const write = create(key, {}, { config: id }, owner);
+      if (liveness === 'asked') return waitingFor(zone);
+      const isFirst = liveness === 'gone';
+      const status = liveness === 'unknown' ? withQuestion(row?.status ?? {}, insight, now) : {};
+      const write = { ...create(key, {}, { config: isFirst ? (storeId ?? '') : '' }, owner), status };
       const { result } = await this.#store.write(
         row === undefined ? write : { ...write, op: 'update', expectVersion: row.version },
       );
@@ -50,10 +64,9 @@ export class RememberedStores implements ZoneStores {
     }
   }
 
-  /** A zone that is online and has no known store is one of Kuma. It shows no id, and keeps its name while it is connected. */
-  async #isOnline(zone: string): Promise<boolean> {
-    const insight = await this.#store.get({ type: 'ZoneInsight', mesh: '', name: zone });
-    return insight !== undefined && isOnline(insight.spec);
+  /** What is known of the streams of a zone. One without a store id, as a zone of Kuma, keeps its name while it is connected. */
+  async #insightOf(zone: string): Promise<JsonObject> {
+    return (await this.#store.get({ type: 'ZoneInsight', mesh: '', name: zone }))?.spec ?? {};
   }
 
   onAccepted(listener: Listener): () => void {
@@ -75,15 +88,15 @@ export class RememberedStores implements ZoneStores {
   async #follow(change: StoreChange): Promise<void> {
     if (change.kind === 'keys') {
       const keys = change.keys.filter((key) => zoneOfStoreKey(key) !== null);
-      if (keys.length > 0) this.#apply(keys.map(zoneOfStoreKey), await this.#store.getMany(keys));
+      if (keys.length > 0) await this.#apply(keys.map(zoneOfStoreKey), await this.#store.getMany(keys));
     } else if (change.kind === 'all' || (change.kind === 'type' && change.type === 'Config')) {
       const rows = (await this.#store.list({ type: 'Config' })).filter((row) => zoneOfStoreKey(row) !== null);
-      this.#apply([...this.#rows.keys()], rows);
+      await this.#apply([...this.#rows.keys()], rows);
     }
   }
 
   /** @param zones that were looked for; what is not among the rows does not exist */
-  #apply(zones: readonly (string | null)[], rows: readonly Resource[]): void {
+  async #apply(zones: readonly (string | null)[], rows: readonly Resource[]): Promise<void> {
     const found = new Map(rows.map((row) => [zoneOfStoreKey(row) ?? '', row]));
     for (const zone of zones) if (zone !== null && !found.has(zone)) this.#rows.delete(zone);
     for (const [zone, row] of found) {
@@ -91,8 +104,25 @@ export class RememberedStores implements ZoneStores {
       const isNew = accepted !== null && accepted !== acceptedPeer(this.#rows.get(zone));
       this.#rows.set(zone, row);
       if (isNew) for (const listener of [...this.#listeners]) listener(zone, accepted, refusalOf(zone, accepted, null));
+      if (isAsked(row.status)) await this.#answer(zone, row);
     }
   }
+
+  /** Says in the row that a stream of the zone lives here, if one does. A write that loses a race is left out: the feed brings the newer row. */
+  async #answer(zone: string, row: Resource): Promise<void> {
+    const status = withAnswer(row.status, await this.#insightOf(zone), this.#instanceId);
+    if (status === null) return;
+    const { labels, spec, syncVersion, version: expectVersion } = row;
+    await this.#store.write({ op: 'update', key: row, labels, spec, syncVersion, status, expectVersion });
+  }
+}
+
+/** Why the store may not speak for the zone yet. */
+function waitingFor(zone: string): string {
+  return (
+    `another control plane without a store id was connected as zone ${JSON.stringify(zone)} to another instance of global, which was ` +
+    `asked whether it still is: nothing was stored or sent. Without an answer within ${String(ANSWER_MS / 1000)} s this one is accepted`
+  );
 }
 
 /** Why the store may not speak for the zone. @param storeId null where the speaker shows none, or it is not known */

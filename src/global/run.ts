@@ -54,8 +54,8 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
 }
 
 async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegistry, admin: AdminStreams): Promise<void> {
-  const { config, store, log, signal, metrics, insights } = host;
-  const stores = new RememberedStores(store, log);
+  const { config, store, log, signal, metrics, insights, instanceId } = host;
+  const stores = new RememberedStores({ store, instanceId, log });
   const fences = new FenceWatch(store);
   host.component('fences', (fencesSignal) => fences.run(fencesSignal));
   host.component('zone stores', (storesSignal) => stores.run(storesSignal));

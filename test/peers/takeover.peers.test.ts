@@ -46,7 +46,6 @@ describe('the tables of a global', () => {
     await stopPlane(before);
     await migrate(before.database);
     const ours = await started(startGlobal('meridian', postgresUrl, kds, before.database));
-    await acceptStoreOf(ours, 'meridian-1');
     await followedBy(ours, zones, 'under-meridian');
     await vi.waitFor(async () => expect(await kept(rows, zones)).toEqual([]), LONG_WAIT);
 
@@ -157,18 +156,6 @@ async function followedBy(writer: ControlPlane, others: readonly ControlPlane[],
       const zone = env['MERIDIAN_MULTIZONE_ZONE_NAME'] ?? env['KUMA_MULTIZONE_ZONE_NAME'] ?? '';
       await vi.waitFor(async () => expect(await isOnline(writer, zone)).toBe(true), LONG_WAIT);
     }
-}
-
-/**
- * Waits until global knows the store of the zone. Where Kuma left a stream of the zone open in its table, global takes it for a
- * connected zone without an id and refuses this one; then a person accepts it.
- */
-async function acceptStoreOf(global: ControlPlane, zone: string): Promise<void> {
-  await vi.waitFor(async () => {
-    const known = (await global.rows('Config')).get(`zone-store.${zone}`)?.spec as { config?: string } | undefined;
-    if (known !== undefined && known.config === '') await request(global, 'POST', `/zones/${zone}/_adopt`, {});
-    expect(known?.config ?? '').not.toBe('');
-  }, LONG_WAIT);
 }
 
 /** Rows that the control plane keeps for itself, and that change with its process. */

@@ -155,7 +155,7 @@ describe('two stores under the name of one zone', () => {
 
   beforeEach(async () => {
     store = new TinyStore();
-    stores = new RememberedStores(store, silent);
+    stores = new RememberedStores({ store, instanceId: 'global-1', log: silent });
     running.push(stores.run(stop.signal));
     ({ port } = await startGlobal(store, silent, stores));
     for (const name of ['one', 'two']) await zone.write({ op: 'create', key: dataplane(name), ...proxy });
