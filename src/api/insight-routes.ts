@@ -4,7 +4,7 @@ import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ApiContext } from './api-options.ts';
 import { globalInsight, globalTotals, meshInsight, type Census } from './insight-bodies.ts';
-import { nextPage, parsePage, queryOf } from './list-query.ts';
+import { nextPage, parsePage, queryOf, routePathOf } from './list-query.ts';
 import { listRows, rowFilterOf } from './list-rows.ts';
 import { timeOf } from './resource-body.ts';
 import { meshType } from './route-types.ts';
@@ -24,7 +24,7 @@ export function addInsightRoutes(app: FastifyInstance, { options, store, service
   app.get(`/${info.path}`, async (request) => {
     const query = queryOf(request);
     const page = parsePage(query);
-    const { rows, total } = await listRows(store, rowFilterOf(meshType, undefined, request), page);
+    const { rows, total } = await listRows(store, rowFilterOf(meshType, undefined, query, routePathOf(request)), page);
     const counted = await census();
     return { total, items: rows.map((mesh) => bodyOf(mesh, counted)), next: nextPage(request, page, total) };
   });

@@ -27,9 +27,11 @@ export function queryOf(request: FastifyRequest): URLSearchParams {
   return new URLSearchParams(start === -1 ? '' : request.url.slice(start + 1));
 }
 
-/** The path of the route, as errors name it: `/meshes/{mesh}/dataplanes`. */
-export function pathTemplateOf(request: FastifyRequest): string {
-  return (request.routeOptions.url ?? '').replaceAll(/:(\w+)/g, '{$1}');
+/** The path of a route, as errors name it: `/meshes/{mesh}/dataplanes`. Only errors need it. */
+export type RoutePath = () => string;
+
+export function routePathOf(request: FastifyRequest): RoutePath {
+  return () => (request.routeOptions.url ?? '').replaceAll(/:(\w+)/g, '{$1}');
 }
 
 /** @throws ApiError that says what is allowed; a bad size names its field, a bad offset adds no parameters, as in Kuma */
@@ -44,29 +46,29 @@ export function parsePage(query: URLSearchParams): PageQuery {
 
 /**
  * Of a repeated label the last value counts.
- * @param path of the route; the field of a violation begins with it
+ * @param route the field of a violation begins with its path
  * @throws ApiError
  */
-export function parseFilter(query: URLSearchParams, path: string): FilterQuery {
+export function parseFilter(query: URLSearchParams, route: RoutePath): FilterQuery {
   const labels = new Map<string, string>();
   for (const [key, value] of query) {
     if (!key.startsWith('filter[')) continue;
     const name = FILTER.exec(key)?.[1];
-    if (name === undefined) throw badQuery(`${path}.${key}`, 'the only filter is filter[labels.<key>]=<value>', TITLE);
+    if (name === undefined) throw badQuery(`${route()}.${key}`, 'the only filter is filter[labels.<key>]=<value>', TITLE);
     labels.set(name, value);
   }
   return { name: query.get('name') ?? undefined, labels: Object.fromEntries(labels) };
 }
 
 /** @throws ApiError */
-export function parseDataplaneFilter(query: URLSearchParams, path: string): DataplaneQuery {
+export function parseDataplaneFilter(query: URLSearchParams, route: RoutePath): DataplaneQuery {
   const tags = query.getAll('tag').map((tag) => {
     const colon = tag.indexOf(':');
     return colon === -1 ? ([tag, ''] as const) : ([tag.slice(0, colon), tag.slice(colon + 1)] as const);
   });
   const gateway = query.get('gateway');
   if (gateway !== null && !['true', 'false', 'delegated'].includes(gateway))
-    throw badQuery(`${path}.gateway`, 'must be true, false or delegated', TITLE);
+    throw badQuery(`${route()}.gateway`, 'must be true, false or delegated', TITLE);
   return { tags, gateway: gateway === null ? undefined : gateway !== 'false' };
 }
 

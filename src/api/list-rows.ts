@@ -1,9 +1,8 @@
 // The rows of a list: what the store can filter it filters; tags and gateways of Dataplanes are looked for here (rest-api 2.2).
-import type { FastifyRequest } from 'fastify';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Json, JsonObject, Resource, ResourceKey } from '../resource/types.ts';
 import type { ListQuery, ResourceStore } from '../store/resource-store.ts';
-import { parseDataplaneFilter, parseFilter, pathTemplateOf, queryOf, type DataplaneQuery, type PageQuery } from './list-query.ts';
+import { parseDataplaneFilter, parseFilter, type DataplaneQuery, type PageQuery, type RoutePath } from './list-query.ts';
 
 /** What of the query names rows, paging left out. */
 export type RowFilter = {
@@ -14,20 +13,18 @@ export type RowFilter = {
 
 /**
  * @param mesh undefined: of all meshes
- * @param request names the filters, and in errors the path of its route
+ * @param route the path of the route, for errors
  * @throws ApiError for a query that is not valid
  */
-export function rowFilterOf(info: TypeInfo, mesh: string | undefined, request: FastifyRequest): RowFilter {
-  const query = queryOf(request);
-  const path = pathTemplateOf(request);
-  const { name, labels } = parseFilter(query, path);
+export function rowFilterOf(info: TypeInfo, mesh: string | undefined, query: URLSearchParams, route: RoutePath): RowFilter {
+  const { name, labels } = parseFilter(query, route);
   const where = {
     type: info.name,
     ...(mesh !== undefined && { mesh }),
     ...(name !== undefined && name !== '' && { nameContains: name }),
     ...(Object.keys(labels).length > 0 && { labels }),
   };
-  const dataplanes = info.name === 'Dataplane' ? parseDataplaneFilter(query, path) : null;
+  const dataplanes = info.name === 'Dataplane' ? parseDataplaneFilter(query, route) : null;
   if (info.name === 'ServiceInsight') return { where, matches: isShown };
   const isPlain = dataplanes === null || (dataplanes.tags.length === 0 && dataplanes.gateway === undefined);
   return { where, matches: isPlain ? null : (row) => matchesDataplane(row, dataplanes) };

@@ -4,7 +4,7 @@ import { rivalSpeakers } from '../resource/rival-speakers.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ApiContext } from './api-options.ts';
-import { nextPage, parsePage, queryOf } from './list-query.ts';
+import { nextPage, parsePage, queryOf, routePathOf } from './list-query.ts';
 import { listRows, rowFilterOf } from './list-rows.ts';
 import { expiryWarning } from '../token/expiry-warning.ts';
 import { metaOf } from './resource-body.ts';
@@ -50,7 +50,7 @@ function addList(app: FastifyInstance, url: string, overview: Overview, context:
     const { mesh } = request.params;
     const query = queryOf(request);
     const page = parsePage(query);
-    const filter = rowFilterOf(overview.info, mesh, request);
+    const filter = rowFilterOf(overview.info, mesh, query, routePathOf(request));
     if (mesh !== undefined) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
     const { rows, total } = await listRows(store, filter, page);
     return { total, items: await describe(rows, overview, context), next: nextPage(request, page, total) };

@@ -120,7 +120,11 @@ function nameViolations(info: TypeInfo, { mesh, name }: ResourceKey, displayName
   else if (!RFC_1123_SUBDOMAIN.test(name)) violations.push({ field: 'name', reason: NAME_REASON });
   else if (writer.federated && `${writer.zone ?? ''}.${name}`.length >= LONGEST_NAME)
     violations.push({ field: 'name', reason: 'must have less than 253 characters together with the name of the zone and a dot' });
-  else if (!info.kds.skipHash && !RFC_1123_SUBDOMAIN.test(hashName({ mesh, name: displayName })))
+  else if (
+    !info.kds.skipHash &&
+    displayName.length > MAX_VISIBLE_BYTES &&
+    !RFC_1123_SUBDOMAIN.test(hashName({ mesh, name: displayName }))
+  )
     violations.push({ field: 'name', reason: CUT_REASON });
   if (mesh !== '') violations.push(...meshViolations(mesh));
   return violations;

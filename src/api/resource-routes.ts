@@ -5,7 +5,7 @@ import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
 import type { RouteConfig } from './http-conventions.ts';
 import { toKubernetes } from '../document/kubernetes-form.ts';
-import { nextPage, parseFlag, parsePage, queryOf, wantsKubernetes } from './list-query.ts';
+import { nextPage, parseFlag, parsePage, queryOf, routePathOf, wantsKubernetes } from './list-query.ts';
 import { ListPages } from './list-pages.ts';
 import { isShown, listRows, rowFilterOf } from './list-rows.ts';
 import { preconditionOf, setVersion } from './precondition.ts';
@@ -43,7 +43,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
       const { mesh } = request.params;
       const query = queryOf(request);
       const page = parsePage(query);
-      const filter = rowFilterOf(info, mesh, request);
+      const filter = rowFilterOf(info, mesh, query, routePathOf(request));
       const requireMesh = async (): Promise<void> => {
         if (mesh !== undefined) await service.get(meshType, '', mesh, 'Failed to retrieve Mesh');
       };

@@ -50,8 +50,7 @@ export function parseGoNanoseconds(text: string): bigint | null {
 /** The text as Go prints the duration: `60s` → `1m0s`. Null if it is no Go duration. */
 export function printedByGo(text: string): string | null {
   const simple = simpleMilliseconds(text);
-  if (simple !== null && simple > 0 && simple < 1_000) return `${String(simple)}ms`;
-  if (simple !== null && simple % 1_000 === 0) return printedSeconds(simple / 1_000);
+  if (simple !== null) return printedMilliseconds(simple);
   const nanoseconds = parseGoNanoseconds(text);
   return nanoseconds === null ? null : formatGoNanoseconds(nanoseconds);
 }
@@ -63,10 +62,14 @@ function simpleMilliseconds(text: string): number | null {
   return Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(seconds) * 1_000 + Number(milliseconds);
 }
 
-function printedSeconds(total: number): string {
-  const [minutes, seconds] = [Math.floor(total / 60), total % 60];
-  if (minutes === 0) return `${String(seconds)}s`;
-  const rest = `${String(minutes % 60)}m${String(seconds)}s`;
+/** As `formatGoNanoseconds`, of whole milliseconds. */
+function printedMilliseconds(total: number): string {
+  if (total > 0 && total < 1_000) return `${String(total)}ms`;
+  // The shortest decimal of up to three places is exact for every duration that is read here.
+  const seconds = `${String((total % 60_000) / 1_000)}s`;
+  const minutes = Math.floor(total / 60_000);
+  if (minutes === 0) return seconds;
+  const rest = `${String(minutes % 60)}m${seconds}`;
   return minutes < 60 ? rest : `${String(Math.floor(minutes / 60))}h${rest}`;
 }
 

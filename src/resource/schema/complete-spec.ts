@@ -6,8 +6,11 @@ import type { Json, JsonObject } from '../types.ts';
 import { specDefinitions } from './schemas.ts';
 import { shapeOf, type ObjectShape, type Shape } from './spec-shape.ts';
 
-/** Shapes in which something may have to be completed; most have nothing, and their values are not walked. */
-const completable = new WeakMap<Shape, boolean>();
+/** Completes a value; the very same value where nothing is missing. Null for a shape in which nothing ever is. */
+type Completer = ((value: Json) => Json) | null;
+
+/** Every write and every row that is sent passes here, so a shape is read once. */
+const completers = new WeakMap<Shape, Completer>();
 
 /**
  * The spec with defaults and normalised durations. A default is filled in only where the object above it exists; a field that
@@ -17,84 +20,79 @@ const completable = new WeakMap<Shape, boolean>();
 export function completeSpec(type: string, spec: JsonObject): JsonObject {
   const definition = specDefinitions.get(type);
   if (definition === undefined) return spec;
-  const shape = shapeOf(definition.schema);
-  return isCompletable(shape) ? (complete(shape, spec) as JsonObject) : spec;
+  const complete = completerOf(shapeOf(definition.schema));
+  return complete === null ? spec : (complete(spec) as JsonObject);
 }
 
-function complete(shape: Shape, value: Json): Json {
-  switch (shape.is) {
-    case 'duration':
-      return typeof value === 'string' ? normalDuration(value) : value;
-    case 'list':
-      return Array.isArray(value) && isCompletable(shape.item) ? completeItems(shape.item, value) : value;
-    case 'map':
-      return isObject(value) && isCompletable(shape.value) ? completeMembers(() => shape.value, value) : value;
-    case 'object':
-      return isObject(value)
-        ? fillDefaults(
-            shape,
-            completeMembers((key) => shape.fields.get(key)?.shape, value),
-          )
-        : value;
-    default:
-      return value;
-  }
-}
-
-function completeItems(shape: Shape, items: Json[]): Json[] {
-  let copy: Json[] | null = null;
-  for (const [index, item] of items.entries()) {
-    const completed = complete(shape, item);
-    if (completed !== item) (copy ??= [...items])[index] = completed;
-  }
-  return copy ?? items;
-}
-
-function completeMembers(shapeOfMember: (key: string) => Shape | undefined, value: JsonObject): JsonObject {
-  let copy: JsonObject | null = null;
-  for (const [key, member] of Object.entries(value)) {
-    const shape = shapeOfMember(key);
-    if (shape === undefined || !isCompletable(shape)) continue;
-    const completed = complete(shape, member);
-    // A copy by spreading has own properties alone, `__proto__` too.
-    if (completed !== member) copy = { ...(copy ?? value), [key]: completed };
-  }
-  return copy ?? value;
-}
-
-function fillDefaults({ fields }: ObjectShape, value: JsonObject): JsonObject {
-  let filled = value;
-  for (const [key, field] of fields) {
-    if (field.default === undefined || (Object.hasOwn(value, key) && value[key] !== null)) continue;
-    filled = { ...filled, [key]: structuredClone(field.default) };
-  }
-  return filled;
-}
-
-/** What is no duration stays as it is. */
-function normalDuration(text: string): string {
-  return printedByGo(text) ?? text;
-}
-
-function isCompletable(shape: Shape): boolean {
-  const known = completable.get(shape);
+function completerOf(shape: Shape): Completer {
+  const known = completers.get(shape);
   if (known !== undefined) return known;
-  const found = hasSomethingToComplete(shape);
-  completable.set(shape, found);
-  return found;
+  const made = makeCompleter(shape);
+  completers.set(shape, made);
+  return made;
 }
 
-function hasSomethingToComplete(shape: Shape): boolean {
+function makeCompleter(shape: Shape): Completer {
   switch (shape.is) {
     case 'duration':
-      return true;
+      // What is no duration stays as it is.
+      return (value) => (typeof value === 'string' ? (printedByGo(value) ?? value) : value);
     case 'list':
-      return isCompletable(shape.item);
+      return ofItems(completerOf(shape.item));
     case 'map':
-      return isCompletable(shape.value);
+      return ofMembers(completerOf(shape.value));
     case 'object':
-      return [...shape.fields.values()].some((field) => field.default !== undefined || isCompletable(field.shape));
+      return ofFields(shape);
     default:
-      return false;
+      return null;
   }
+}
+
+function ofItems(completeItem: Completer): Completer {
+  if (completeItem === null) return null;
+  return (value) => {
+    if (!Array.isArray(value)) return value;
+    let copy: Json[] | null = null;
+    for (const [index, item] of value.entries()) {
+      const completed = completeItem(item);
+      if (completed !== item) (copy ??= [...value])[index] = completed;
+    }
+    return copy ?? value;
+  };
+}
+
+function ofMembers(completeMember: Completer): Completer {
+  if (completeMember === null) return null;
+  return (value) => {
+    if (!isObject(value)) return value;
+    let copy: JsonObject | null = null;
+    for (const [key, member] of Object.entries(value)) {
+      const completed = completeMember(member);
+      // A copy by spreading has own properties alone, `__proto__` too.
+      if (completed !== member) copy = { ...(copy ?? value), [key]: completed };
+    }
+    return copy ?? value;
+  };
+}
+
+function ofFields({ fields }: ObjectShape): Completer {
+  const nested = [...fields].flatMap(([key, { shape }]) => {
+    const complete = completerOf(shape);
+    return complete === null ? [] : [{ key, complete }];
+  });
+  const defaults = [...fields].flatMap(([key, field]) => (field.default === undefined ? [] : [{ key, value: field.default }]));
+  if (nested.length === 0 && defaults.length === 0) return null;
+  return (value) => {
+    if (!isObject(value)) return value;
+    let copy: JsonObject | null = null;
+    for (const { key, complete } of nested) {
+      const member = value[key];
+      if (member === undefined || member === null) continue;
+      const completed = complete(member);
+      if (completed !== member) (copy ??= { ...value })[key] = completed;
+    }
+    for (const { key, value: preset } of defaults)
+      if ((value[key] ?? null) === null) (copy ??= { ...value })[key] = structuredClone(preset);
+    return copy ?? value;
+  };
 }
