@@ -1,4 +1,4 @@
-// The body of `POST /_apply`: documents in Universal or Kubernetes form → type, mesh, name and body of each (decisions D5).
+// The body of `POST /_apply`: documents in Universal or Kubernetes form → type, mesh, name and body of each (D5).
 // Every fault is named by the place of its document, `documents[3].name`.
 import { collectViolations, type Refuse } from '../base/violations.ts';
 import { shown } from '../resource/schema/spec-path.ts';

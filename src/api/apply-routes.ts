@@ -1,11 +1,11 @@
-// `POST /_apply`: many documents in one transaction, all or nothing (decisions D5, D7, D32). Answers what became of each.
+// `POST /_apply`: many documents in one transaction, all or nothing (D5, D7, D32). Answers what became of each.
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from './api-options.ts';
 import { parseDocuments } from './apply-documents.ts';
 import { applyAll } from './apply-service.ts';
 import { parseFlag, queryOf } from './list-query.ts';
 
-/** Decisions D32. */
+/** D32. */
 export const MAX_APPLY_BYTES = 32 * 1024 * 1024;
 
 export function addApplyRoutes(app: FastifyInstance, { options, store, service, rules, callers, audit }: ApiContext): void {

@@ -1,4 +1,4 @@
-// The REST API of a control plane: one server, and the files that register its routes (rest-api 1–4). Each has one subject.
+// The REST API of a control plane: one server, and the files that register its routes (rest-api 1 to 4). Each has one subject.
 import type { FastifyInstance } from 'fastify';
 import { systemClock } from '../base/clock.ts';
 import { Callers, localAccess } from './access.ts';

@@ -7,7 +7,7 @@ import type { Logger } from '../base/log.ts';
 import { refuseClient } from './client-errors.ts';
 import { MAX_PARAM_LENGTH, sendError, sendRoutingError } from './send-error.ts';
 
-/** One item's body is at most this (decisions D32). */
+/** One item's body is at most this (D32). */
 export const MAX_BODY_BYTES = 1024 * 1024;
 export const MAX_HEADER_BYTES = 16 * 1024;
 

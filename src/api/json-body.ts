@@ -6,7 +6,7 @@ import { isStorable } from '../resource/storable-text.ts';
 import { ApiError } from './error-body.ts';
 import type { RouteConfig } from './http-conventions.ts';
 
-/** Levels of objects and lists (decisions D32). */
+/** Levels of objects and lists (D32). */
 export const MAX_DEPTH = 64;
 
 /** Bodies of every route are read by `parseJsonBody`; no other content type is known. */

@@ -1,4 +1,4 @@
-// Which labels a REST write may carry (rest-api 2.5, decisions D6). What the control plane computes is in src/resource.
+// Which labels a REST write may carry (rest-api 2.5, D6). What the control plane computes is in src/resource.
 import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
 import type { Writer } from '../resource/compute-labels.ts';
 import { label } from '../resource/labels.ts';

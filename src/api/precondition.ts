@@ -1,4 +1,4 @@
-// `If-Match` and `ETag`: the version of a resource as HTTP has it (decisions D33). Weak and strong tags mean the same here.
+// `If-Match` and `ETag`: the version of a resource as HTTP has it (D33). Weak and strong tags mean the same here.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Resource } from '../resource/types.ts';
 import { badQuery } from './error-body.ts';

@@ -72,7 +72,7 @@ function specOf(info: TypeInfo, given: JsonObject, spec: Json | undefined): Json
     return spec;
   }
   const flat = Object.fromEntries(Object.entries(given).filter(([key]) => !META.has(key)));
-  // A Dataplane is taken with `networking` under `spec` too (decisions D18).
+  // A Dataplane is taken with `networking` under `spec` too (D18).
   return isObject(spec) ? { ...spec, ...flat } : flat;
 }
 

@@ -1,4 +1,4 @@
-// What a caller wants written, checked as far as it can be without the stored row (rest-api 2.4, steps 2 and 4).
+// What a caller wants written, checked as far as it can be without the stored row (rest-api 2.4.2, 2.4.4).
 // Invariant: a draft is valid; everything that can be wrong with the text itself is thrown with its fields.
 import { boundViolations, type Violation } from '../base/violations.ts';
 import { normalizeSpec } from '../resource/codec.ts';
@@ -23,7 +23,7 @@ export const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
 export const MESH_NAME_REASON = 'must be at most 253 of lower-case letters, digits, «-», «_» and «.»';
 const LONGEST_NAME = 253;
 
-/** What schemas say of a spec. `spec`, where given, is what is stored: without keys that nobody knows (decisions D7). */
+/** What schemas say of a spec. `spec`, where given, is what is stored: without keys that nobody knows (D7). */
 export type SpecCheck = {
   readonly violations: readonly Violation[];
   readonly warnings: readonly string[];
@@ -52,7 +52,7 @@ export type Draft = {
 
 /**
  * @param at what the URL says
- * @param strict unknown spec keys are refused (decisions D7)
+ * @param strict unknown spec keys are refused (D7)
  * @throws ApiError 400 that names each field at fault
  */
 export function draftOf(

@@ -1,5 +1,5 @@
 // What a REST call does to the store: the checks of a write in Kuma's order, then one write (rest-api 2.4).
-// Invariant: nothing is stored unless every check has passed; without If-Match the last writer wins (decisions D33).
+// Invariant: nothing is stored unless every check has passed; without If-Match the last writer wins (D33).
 import { isDeepStrictEqual } from 'node:util';
 import { InTurn } from '../base/in-turn.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
@@ -41,7 +41,7 @@ export type ServiceOptions = {
 
 export type WriteCall = {
   readonly precondition: Precondition;
-  /** @throws ApiError 403; called after the body was checked (rest-api 2.4, step 5) */
+  /** @throws ApiError 403; called after the body was checked (rest-api 2.4.5) */
   readonly authorize: (info: TypeInfo, at: { readonly mesh: string; readonly name: string }) => void;
 };
 

@@ -1,4 +1,4 @@
-// Counts rows and proxies for the summaries. Expensive, so that callers share one for a second (rest-api 3, «cached 1s»).
+// Counts rows and proxies for the summaries. Expensive, so that callers share one for a second (rest-api 3).
 import type { Clock } from '../base/clock.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';

@@ -1,4 +1,4 @@
-// From a valid draft and the stored row to the write (rest-api 2.4, steps 6 and 7): computed labels, what may not change, and
+// From a valid draft and the stored row to the write (rest-api 2.4.6, 2.4.7): computed labels, what may not change, and
 // the rules of single types. Pure.
 import { computeLabels } from '../resource/compute-labels.ts';
 import { isNameOfZone } from '../resource/hash-name.ts';
@@ -145,7 +145,7 @@ export function hasComputed(info: TypeInfo): boolean {
   return info.name === 'MeshService';
 }
 
-/** What the control plane computes stays as it is (decisions D21); a first value may be given where there is none. */
+/** What the control plane computes stays as it is (D21); a first value may be given where there is none. */
 function withComputed(info: TypeInfo, spec: JsonObject, stored: StoredRow): JsonObject {
   if (!hasComputed(info)) return spec;
   if (stored.spec === undefined) throw new Error(`the stored spec of ${describeKey(stored)} is needed to keep what is computed`);

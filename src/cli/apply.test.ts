@@ -92,7 +92,7 @@ describe('documents', () => {
     await expect(send(client, undefined, true, 'a')).rejects.toThrow('no dry run');
   });
 
-  it('for a zone get the origin that they lack, and it is said (decisions D6)', async () => {
+  it('for a zone get the origin that they lack, and it is said (D6)', async () => {
     const client = new Receiver({ product: 'Meridian', mode: 'zone' });
     const [mesh, timeout] = await send(client, undefined, false, 'a');
     expect(mesh?.messages).toEqual([]);

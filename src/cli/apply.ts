@@ -16,7 +16,7 @@ export type Applied = {
   readonly diff?: readonly Change[] | undefined;
 };
 
-/** Bytes that one `POST /_apply` takes (decisions D32), with room for brackets. */
+/** Bytes that one `POST /_apply` takes (D32), with room for brackets. */
 const MOST_BYTES = 32 * 1024 * 1024 - 1024;
 /** Bytes of a part, where the whole does not fit. */
 const PART_BYTES = 8 * 1024 * 1024;
@@ -80,7 +80,7 @@ export async function* sendPlan(client: ApiClient, plan: ApplyPlan, { dryRun }: 
 
 /**
  * Applies documents one after the other; a failure is reported and the others go on.
- * Against a zone that has a global, a missing `kuma.io/origin` is added and said (decisions D6).
+ * Against a zone that has a global, a missing `kuma.io/origin` is added and said (D6).
  */
 export async function* applyDocuments(client: ApiClient, documents: readonly ResourceDocument[]): AsyncGenerator<Applied> {
   const { parts } = await planApply(client, documents);
@@ -142,7 +142,7 @@ function placeAt(sent: readonly Sendable[], at: unknown): string | undefined {
   return sent[Number(at)]?.document.place;
 }
 
-/** Against a zone that has a global, a missing `kuma.io/origin` is added and said (decisions D6). */
+/** Against a zone that has a global, a missing `kuma.io/origin` is added and said (D6). */
 function bodyFor({ mode }: Index, { info, body }: ResourceDocument, messages: string[]): JsonObject {
   const labels = objectOf(body['labels']);
   if (mode !== 'zone' || info.codec.kind !== 'json' || labels[label.origin] !== undefined) return body;

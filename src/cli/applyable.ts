@@ -17,7 +17,7 @@ const COMPUTED_LABELS = new Set<string>([
   label.listenerZoneIngress,
   label.listenerZoneEgress,
 ]);
-/** Keys of specs that PUT leaves as they are (decisions D21). */
+/** Keys of specs that PUT leaves as they are (D21). */
 const COMPUTED_SPEC: Readonly<Record<string, readonly string[]>> = { MeshService: ['state', 'identities', 'zoneIngress'] };
 
 /** The resource as one may apply it anywhere. */

@@ -1,4 +1,4 @@
-// Checks documents before anything is sent: unknown keys and values that schemas refuse, each with its place (decisions D7).
+// Checks documents before anything is sent: unknown keys and values that schemas refuse, each with its place (D7).
 import { messageOf, MeridianError, type Violation } from '../base/errors.ts';
 import { checkRoute } from '../gateway-api/check-route.ts';
 import { GATEWAY_TYPES } from '../gateway-api/stored-document.ts';

@@ -26,7 +26,7 @@ describe('documents', () => {
     ]);
   });
 
-  it('are taken in Kubernetes form (decisions D5)', async () => {
+  it('are taken in Kubernetes form (D5)', async () => {
     const text =
       'apiVersion: kuma.io/v1alpha1\nkind: MeshTimeout\nmetadata:\n  name: t\n  namespace: shop-ns\n  labels: { kuma.io/mesh: shop, team: a }\nspec: { targetRef: { kind: Mesh } }';
     const [document] = await readDocuments([folderWith({ 'k.yaml': text })], 'default');

@@ -135,7 +135,7 @@ function fieldIn(document: JsonObject, field: string): string {
     if (field === 'mesh') return `metadata.labels[${JSON.stringify(label.mesh)}]`;
     if (/^(name|labels)\b/.test(field)) return `metadata.${field}`;
   }
-  // Protobuf types are flat on the wire; in a document they may stand under `spec` (decisions D18).
+  // Protobuf types are flat on the wire; in a document they may stand under `spec` (D18).
   const [first = ''] = pathSteps(field);
   const { spec } = document;
   return !(first in document) && isObject(spec) && first in spec ? `spec.${field}` : field;

@@ -1,5 +1,5 @@
 // Keys of a protobuf spec that its message does not have: reading it drops them in silence, and a person should hear of it
-// (decisions D7). Found by comparing what was written with what was read. Pure.
+// (D7). Found by comparing what was written with what was read. Pure.
 import type { Json } from '../resource/types.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
 

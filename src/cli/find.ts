@@ -1,4 +1,4 @@
-// From what a person types to one resource: a type by any of its names, an object by stored or display name (decisions D3).
+// From what a person types to one resource: a type by any of its names, an object by stored or display name (D3).
 import { MeridianError } from '../base/errors.ts';
 import { label } from '../resource/labels.ts';
 import { nearestKey } from '../resource/schema/nearest-key.ts';

@@ -36,7 +36,7 @@ describe('a MeshService', () => {
     ]);
   });
 
-  it('is behind the MeshZoneAddress of a zone that tells no ingress (decisions D27)', () => {
+  it('is behind the MeshZoneAddress of a zone that tells no ingress (D27)', () => {
     const address = (name: string, zone: string, ip: string): Item => ({
       ...{ type: 'MeshZoneAddress', mesh: 'shop', name, labels: { [label.zone]: zone } },
       spec: { address: ip, port: 10001 },
@@ -75,7 +75,7 @@ describe('a MeshExternalService', () => {
     expect(externalServiceReach(external({}), inEast)).toMatchObject([{ how: 'not at all' }]);
   });
 
-  it('is not known on global, where no zone tells of its egress (decisions D22)', () => {
+  it('is not known on global, where no zone tells of its egress (D22)', () => {
     expect(externalServiceReach(external({}), facts).map(({ how }) => how)).toEqual(['not known here', 'not known here']);
   });
 });

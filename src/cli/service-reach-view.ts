@@ -42,7 +42,7 @@ export function meshServiceReach(service: Item, facts: ReachFacts): ReachLine[] 
   });
 }
 
-/** The lines of a MeshExternalService: each zone goes through its own egress, and says so to nobody (decisions D22). */
+/** The lines of a MeshExternalService: each zone goes through its own egress, and says so to nobody (D22). */
 export function externalServiceReach(service: Item, { zones, asked }: ReachFacts): ReachLine[] {
   return zones.map(({ name: from }) =>
     lineOf(service, service.labels?.[label.zone] ?? '-', from, throughEgress(service, from, asked)),

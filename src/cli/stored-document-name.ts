@@ -1,4 +1,4 @@
-// The name under which a control plane stores a document: a namespace is part of it (decisions D2).
+// The name under which a control plane stores a document: a namespace is part of it (D2).
 import { label } from '../resource/labels.ts';
 import { isClusterWide, namesOf } from '../resource/stored-name.ts';
 import type { ResourceDocument } from './documents.ts';

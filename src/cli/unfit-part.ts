@@ -3,7 +3,7 @@
 import type { Violation } from '../base/errors.ts';
 import { isStorable } from '../resource/storable-text.ts';
 
-/** Levels of objects and lists (decisions D32). */
+/** Levels of objects and lists (D32). */
 const MAX_DEPTH = 64;
 export const TOO_DEEP = `must not be nested deeper than ${String(MAX_DEPTH)} levels`;
 const UNSTORABLE = 'must have neither the character U+0000 nor half of a surrogate pair';

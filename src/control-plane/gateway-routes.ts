@@ -1,5 +1,5 @@
 // Derives mesh routes from the Gateway API routes of this control plane, again whenever a route or a referent appears, changes
-// or goes (decisions D24). In: rows HTTPRoute, TCPRoute and services. Out: rows that the route owns, and its status.
+// or goes (D24). In: rows HTTPRoute, TCPRoute and services. Out: rows that the route owns, and its status.
 // Invariant: only what differs is written, and a row that was not derived is never touched.
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';

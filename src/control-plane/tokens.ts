@@ -1,5 +1,5 @@
 // Tokens of this process, put together from the configuration: who may call REST, who issues, which zones may join (rest-api 5,
-// decisions D31).
+// D31).
 import { readFile } from 'node:fs/promises';
 import { tokenAccess, type Access } from '../api/access.ts';
 import type { Config } from '../base/config.ts';

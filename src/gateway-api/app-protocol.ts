@@ -1,4 +1,4 @@
-// Which protocol a service's port speaks (GEP-718 «API», decisions D25): its appProtocol; only where that is unset the annotation.
+// Which protocol a service's port speaks (GEP-718 «API», D25): its appProtocol; only where that is unset the annotation.
 import { isObject } from '../resource/read-json.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
 import type { Referent, ServicePort } from './resolver.ts';

@@ -1,5 +1,5 @@
 // Whether a Gateway API route may be stored: what `parseRoute` says of its document, in the spelling of the body that was written.
-// Invariant: a row that passes is one that the reconciler can convert, whatever its references lead to (decisions D24, D25).
+// Invariant: a row that passes is one that the reconciler can convert, whatever its references lead to (D24, D25).
 import type { Violation } from '../base/violations.ts';
 import { label } from '../resource/labels.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';

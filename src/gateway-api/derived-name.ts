@@ -19,7 +19,7 @@ export function derivedName(
   const identity = JSON.stringify([group, kind, namespace ?? null, name, port ?? null, sectionName ?? null]);
   const hash = place.parent === 0 ? '' : `-${fnv1a64(identity).toString(36).padStart(13, '0').slice(-8)}`;
   const suffix = place.group === 0 ? hash : `${hash}-t${String(place.group + 1).padStart(2, '0')}`;
-  // It is stored with its namespace behind it (decisions D2).
+  // It is stored with its namespace behind it (D2).
   const behind = route.namespace === undefined ? 0 : route.namespace.length + 1;
   return `${route.name.slice(0, MAX_NAME - behind - suffix.length)}${suffix}`;
 }

@@ -1,5 +1,5 @@
 // Backends in both spellings, GEP-718's `forwardTo` and today's `backendRefs`, and the one backend of a mirror.
-// Invariant: an entry names exactly one backend, and a Service always with its port (GEP-718 «API», decisions D25).
+// Invariant: an entry names exactly one backend, and a Service always with its port (GEP-718 «API», D25).
 import type { Field } from './field.ts';
 import { type Backend, isService } from './gateway-route.ts';
 import { parseObjectRef, REF_KEYS } from './parse-object-ref.ts';

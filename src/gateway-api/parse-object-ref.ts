@@ -8,7 +8,7 @@ export const REF_KEYS = ['group', 'kind', 'name', 'namespace'] as const;
 
 /**
  * Reads a reference to a backend or a parent.
- * `kind` is Service where it is left out (GEP-718 «Proposal»), `service` means the same, and group `core` is `''` (decisions D25).
+ * `kind` is Service where it is left out (GEP-718 «Proposal»), `service` means the same, and group `core` is `''` (D25).
  * @returns undefined when name, kind, group or namespace were refused
  */
 export function parseObjectRef(field: Field, routeNamespace: string | undefined, defaultKind = 'Service'): ObjectRef | undefined {

@@ -1,4 +1,4 @@
-// A Gateway API document → the normalised model, or everything that is wrong with it (GEP-718, decisions D24, D25).
+// A Gateway API document → the normalised model, or everything that is wrong with it (GEP-718, D24, D25).
 // Invariant: pure, never throws, and all violations come at once, up to a bound, each with its path and what to write instead.
 import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
 import { label } from '../resource/labels.ts';
@@ -76,7 +76,7 @@ function checkVersion(field: Field): void {
   else field.choice(allowed);
 }
 
-/** TLSRoute and UDPRoute have no home in a mesh (decisions D25), nor have the others. */
+/** TLSRoute and UDPRoute have no home in a mesh (D25), nor have the others. */
 function parseKind(field: Field): GatewayRoute['kind'] | undefined {
   if (!field.isGiven) return field.refuse(`must be given: ${KINDS.join(' or ')}`);
   const kind = KINDS.find((known) => field.shown === JSON.stringify(known));
@@ -85,7 +85,7 @@ function parseKind(field: Field): GatewayRoute['kind'] | undefined {
 
 type Metadata = Pick<GatewayRoute, 'mesh' | 'name' | 'namespace' | 'labels'>;
 
-/** metadata.namespace becomes label `k8s.kuma.io/namespace` later on, label `kuma.io/mesh` the mesh (decisions D2, D5). */
+/** metadata.namespace becomes label `k8s.kuma.io/namespace` later on, label `kuma.io/mesh` the mesh (D2, D5). */
 function parseMetadata(field: Field, defaultMesh: string): Metadata {
   if (!field.isGiven) field.refuse('must be given, with a name');
   if (!field.isObject()) return { mesh: defaultMesh, name: '', namespace: undefined, labels: {} };

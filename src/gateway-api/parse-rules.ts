@@ -28,7 +28,7 @@ export function parseHttpRules(spec: Field, namespace: string | undefined): Rout
   });
 }
 
-/** The one rule of a TCPRoute: a MeshTCPRoute holds no more (policies 2.5, decisions D25). */
+/** The one rule of a TCPRoute: a MeshTCPRoute holds no more (policies 2.5, D25). */
 export function parseTcpRules(spec: Field, namespace: string | undefined): RouteRule[] {
   const rules = rulesOf(spec);
   if (rules.length > 1)
@@ -58,7 +58,7 @@ function rulesOf(spec: Field): Field[] {
   return objects;
 }
 
-/** A redirect answers by itself; every other rule says where its requests go (decisions D25). */
+/** A redirect answers by itself; every other rule says where its requests go (D25). */
 function checkBackends(rule: Field): void {
   const key = rule.at('forwardTo').isGiven && !rule.at('backendRefs').isGiven ? 'forwardTo' : 'backendRefs';
   const list = rule.at(key);

@@ -78,7 +78,7 @@ function resolveParent(route: GatewayRoute, parent: ParentRef, resolve: Resolver
 
 type Outcome = { readonly backendRef: JsonObject } | Pick<BrokenReference, 'reason' | 'message'>;
 
-/** The protocol decides too: a backend that cannot be spoken to is as good as none (decisions D25). */
+/** The protocol decides too: a backend that cannot be spoken to is as good as none (D25). */
 function resolveBackend(route: GatewayRoute, backend: Backend, resolve: Resolver, warnings: string[]): Outcome {
   const resolution = resolve(backend);
   const shown = describeRef(backend);
@@ -111,7 +111,7 @@ function warnOfProtocol(
   warnings.push(`${shown}: port ${String(port.port)} speaks tcp, so ${effect}: set its appProtocol to http, http2 or grpc`);
 }
 
-/** By name and namespace, so that a reference into the route's own namespace makes a producer route (decisions D9). */
+/** By name and namespace, so that a reference into the route's own namespace makes a producer route (D9). */
 function refTo({ kind, name, namespace }: Referent): JsonObject {
   return { kind, name, ...(namespace !== undefined && { namespace }) };
 }

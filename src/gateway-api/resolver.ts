@@ -20,7 +20,7 @@ export type Referent = {
 };
 
 /**
- * `found`, or why not, as a clause for people: `missing` may appear later (decisions D24), `foreign` is of a kind that nobody
+ * `found`, or why not, as a clause for people: `missing` may appear later (D24), `foreign` is of a kind that nobody
  * here resolves (GEP-718 «Support: Custom»).
  */
 export type Resolution = { readonly found: Referent } | { readonly missing: string } | { readonly foreign: string };

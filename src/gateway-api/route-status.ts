@@ -1,4 +1,4 @@
-// `status.parents[].conditions` of a route, as a Gateway API user expects it (GEP-718 «API», decisions D24).
+// `status.parents[].conditions` of a route, as a Gateway API user expects it (GEP-718 «API», D24).
 // Invariant: pure; a condition keeps its transition time until its status changes, so that an unchanged route is an unchanged row.
 import type { Json, JsonObject } from '../resource/types.ts';
 import type { Violation } from '../base/violations.ts';

@@ -1,4 +1,4 @@
-// The resolver over stored resources: Service means MeshService, group `kuma.io` the mesh kind of that name (decisions D8, D24).
+// The resolver over stored resources: Service means MeshService, group `kuma.io` the mesh kind of that name (D8, D24).
 import { displayNameOf, label } from '../resource/labels.ts';
 import type { Json, JsonObject, Labels } from '../resource/types.ts';
 import { isService, MESH_GROUP, type ObjectRef } from './gateway-route.ts';

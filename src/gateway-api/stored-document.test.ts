@@ -9,7 +9,7 @@ function document(metadata: JsonObject, rest: JsonObject = {}): JsonObject {
 }
 
 describe('universalOf', () => {
-  it('makes namespace and mesh what they are on Universal (decisions D5)', () => {
+  it('makes namespace and mesh what they are on Universal (D5)', () => {
     const labels = { 'kuma.io/mesh': 'm', team: 'a' };
     const read = universalOf(document({ name: 'r', namespace: 'shop', labels, annotations: { note: 'x' } }));
     expect(read).toEqual({

@@ -1,4 +1,4 @@
-// A Gateway API route → MeshHTTPRoutes (or MeshTCPRoutes) and MeshTimeouts in Universal form (policies 2.1, 2.5; decisions D24).
+// A Gateway API route → MeshHTTPRoutes (or MeshTCPRoutes) and MeshTimeouts in Universal form (policies 2.1, 2.5; D24).
 // Invariant: one parent makes one route with one `to[]`, as MADR 063 wants it, and rules with unequal timeouts stand in routes of
 // their own, because a MeshTimeout applies to a whole route. Pure: the same model and the same referents give the same result.
 import { label } from '../resource/labels.ts';
@@ -33,7 +33,7 @@ export const COMPUTED_LABELS = new Set<string>([
   ...[label.policyRole, label.managedBy],
 ]);
 
-/** Converts a route with what its references resolve to now; to be done again when a referent appears or goes (decisions D24). */
+/** Converts a route with what its references resolve to now; to be done again when a referent appears or goes (D24). */
 export function toMeshRoutes(route: GatewayRoute, resolve: Resolver): Conversion {
   const resolved = resolveReferences(route, resolve);
   const labels = Object.fromEntries([
@@ -86,7 +86,7 @@ function refOf(backend: Backend, { backendRefs }: ResolvedRoute): JsonObject {
   return ref;
 }
 
-/** Only what the author said: other timeouts come from what holds for the whole mesh (decisions D12). */
+/** Only what the author said: other timeouts come from what holds for the whole mesh (D12). */
 function timeoutOf(
   envelope: { readonly mesh: string; readonly name: string; readonly labels: Labels },
   namespace: string | undefined,

@@ -102,7 +102,7 @@ function problemOf({ insight }: KnownZone, info: TypeInfo, name: string | null):
 function headOf(resource: Resource, info: TypeInfo): JsonObject {
   const kri = kriOf(resource);
   const written = resource.labels[label.policyRole] ?? 'system';
-  // Kuma's reading counts where it can carry a policy over (decisions D9).
+  // Kuma's reading counts where it can carry a policy over (D9).
   const computed = policyRole(resource, written === 'producer' ? 'kuma' : 'own');
   return {
     resource: metaOf(resource),

@@ -18,7 +18,7 @@ export const STORE_ID_HEADER = 'store-id';
 const STORE_ID = /^[A-Za-z0-9-]{1,64}$/;
 
 /**
- * Node's HTTP/2 hands repeated headers over joined with commas: they are split (kds-wire, trap 4).
+ * Node's HTTP/2 hands repeated headers over joined with commas: they are split (kds-wire 0.4).
  * @throws MeridianError `invalid` without `client-id`, or with a `store-id` that no store makes
  */
 export function callerOf(metadata: Metadata): Caller {

@@ -1,4 +1,4 @@
-// Capabilities by name, never by version (kds-wire 5.6, decisions D26, D32).
+// Capabilities by name, never by version (kds-wire 5.6, D26, D32).
 import { HASH_SUFFIX } from '../resource/kds-subscription.ts';
 
 export const feature = {

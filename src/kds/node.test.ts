@@ -34,7 +34,7 @@ describe('node metadata', () => {
     );
   });
 
-  it('says that versions follow only where they do (decisions D29)', () => {
+  it('says that versions follow only where they do (D29)', () => {
     expect(decodeStruct(nodeMetadata(OWN, true))).toMatchObject({ 'meridian-resume': true });
     expect(decodeStruct(nodeMetadata(OWN, false))).not.toHaveProperty('meridian-resume');
   });

@@ -14,7 +14,7 @@ export type OwnNode = {
   readonly config: string;
 };
 
-/** Metadata as this side sends it. `resume`: versions follow and the first response shall be a difference (decisions D29). */
+/** Metadata as this side sends it. `resume`: versions follow and the first response shall be a difference (D29). */
 export function nodeMetadata(node: OwnNode, resume: boolean): Uint8Array {
   return encodeStruct({
     version: { kumaCp: { version: node.version } },

@@ -55,7 +55,7 @@ export type SyncEvent =
       readonly seconds: number;
     }
   /**
-   * What the peer should have and cannot take, by wire name; empty when that is over (decisions D26). `all`: why nothing of the
+   * What the peer should have and cannot take, by wire name; empty when that is over (D26). `all`: why nothing of the
    * type is sent.
    */
   | {

@@ -36,7 +36,7 @@ export type ReceiverOptions = {
   readonly rules: ReceiveRules;
   readonly sink: Sink;
   readonly node: OwnNode;
-  /** The peer is Meridian: send versions, take differences, prune nothing (decisions D29). */
+  /** The peer is Meridian: send versions, take differences, prune nothing (D29). */
   readonly resume: boolean;
   /** Left out: all types at once. */
   readonly admission?: Admission | null;

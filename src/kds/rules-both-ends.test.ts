@@ -22,7 +22,7 @@ describe('no echo', () => {
   });
 
   it('sends a zone nothing that came from it, whatever became of the labels (engine 13)', () => {
-    // An edited row has lost its version (decisions D29).
+    // An edited row has lost its version (D29).
     fc.assert(
       fc.property(remote, fc.constantFrom('abc', null), ({ type, ...fields }, syncVersion) => {
         const { audience } = audienceOf(globalSendRules(), resource(type, { ...fields, syncVersion, owner: ZONE_OWNER }));

@@ -1,4 +1,4 @@
-// A zone-token signing key goes to zones as its public half (kds-wire 5.3, step 2).
+// A zone-token signing key goes to zones as its public half (kds-wire 5.3.2).
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { frozen, resource } from '../../test/support/rule-rows.ts';
@@ -9,7 +9,7 @@ import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import { globalSendRules } from './rules.ts';
 
-describe('a zone-token signing key (kds-wire 5.3, step 2)', () => {
+describe('a zone-token signing key (kds-wire 5.3.2)', () => {
   const { privateKey: pem } = generateKeyPairSync('rsa', {
     modulusLength: 2048,
     privateKeyEncoding: { type: 'pkcs1', format: 'pem' },

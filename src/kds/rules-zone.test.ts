@@ -60,7 +60,7 @@ describe('what a zone makes of a resource (kds-wire 5.4)', () => {
       expect([name, map(resource(name, { status })).status]).toEqual([name, hasStatus ? status : undefined]);
   });
 
-  it('keeps status.zoneEgress of a MeshExternalService at home (decisions D22)', () => {
+  it('keeps status.zoneEgress of a MeshExternalService at home (D22)', () => {
     const status = { vip: { ip: '242.0.0.1' }, zoneEgress: { address: '10.0.0.1', port: 10002 } };
     expect(map(resource('MeshExternalService', { status })).status).toEqual({ vip: { ip: '242.0.0.1' } });
     expect(map(resource('MeshService', { status })).status).toEqual(status);

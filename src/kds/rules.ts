@@ -90,7 +90,7 @@ const globalToZoneFilter: readonly FilterRule[] = [
   },
   {
     because: 'comes from a zone and is for the others',
-    section: 'kds-wire 5.2.5b-c',
+    section: 'kds-wire 5.2.5b, 5.2.5c',
     decide: (resource, info) =>
       !isLocal(resource, 'global') && info.kds.acrossZones ? { to: 'others', zone: zoneOf(resource) } : undefined,
   },
@@ -282,7 +282,7 @@ function selectsMultiZoneService(spec: JsonObject): boolean {
   return (objectOf(spec['selector'])['meshMultiZoneService'] ?? null) !== null;
 }
 
-/** `status.zoneEgress` is each zone's own and leaves it in neither direction (decisions D22). */
+/** `status.zoneEgress` is each zone's own and leaves it in neither direction (D22). */
 function statusForGlobal({ status }: Resource, info: TypeInfo): JsonObject {
   if (info.name !== 'MeshExternalService' || !('zoneEgress' in status)) return status;
   return Object.fromEntries(Object.entries(status).filter(([key]) => key !== 'zoneEgress'));
@@ -294,7 +294,7 @@ const zoneSpecRewrites: Readonly<Partial<Record<string, (spec: JsonObject) => Js
   Dataplane: withAddress,
 };
 
-/** A Dataplane of zone sections alone goes with the address of the first of them (decisions D18). */
+/** A Dataplane of zone sections alone goes with the address of the first of them (D18). */
 function withAddress(spec: JsonObject): JsonObject {
   const networking = objectOf(spec['networking']);
   if (networking['address'] !== undefined) return spec;
@@ -302,7 +302,7 @@ function withAddress(spec: JsonObject): JsonObject {
   return address === undefined ? spec : { ...spec, networking: { ...networking, address } };
 }
 
-/** kds-wire 5.4, step 2: the generation rises all the time and means nothing to global. */
+/** kds-wire 5.4.2: the generation rises all the time and means nothing to global. */
 function withoutGenerations(spec: JsonObject): JsonObject {
   const subscriptions = spec['subscriptions'];
   if (!Array.isArray(subscriptions)) return spec;
@@ -320,7 +320,7 @@ function withGatewayZone(spec: JsonObject, zone: string): JsonObject {
   return { ...spec, networking: { ...networking, gateway: { ...gateway, tags: { ...tags, [label.zone]: zone } } } };
 }
 
-/** Zones get the public half of a zone-token signing key alone (kds-wire 5.3, step 2). */
+/** Zones get the public half of a zone-token signing key alone (kds-wire 5.3.2). */
 function publicKeySpec({ name, spec }: Resource): JsonObject {
   try {
     const pem = Buffer.from(textOf(spec['data']), 'base64').toString('utf8');

@@ -4,7 +4,7 @@ import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries
 import { TypeLog } from './type-log.ts';
 
 describe('a subscription', () => {
-  it('withholds what the form of the peer cannot say, takes it away if the peer has it, and says so (decisions D26)', () => {
+  it('withholds what the form of the peer cannot say, takes it away if the peer has it, and says so (D26)', () => {
     const log = new TypeLog('T');
     put(log, 'odd', '1');
     put(log, 'even', '1');
@@ -26,7 +26,7 @@ describe('a subscription', () => {
     expect([...subscription.withheld.values()]).toEqual([expect.stringMatching(/2\d+ bytes; .* takes 1000$/)]);
   });
 
-  it('sends un-hashed names to a peer without the feature (decisions D28)', () => {
+  it('sends un-hashed names to a peer without the feature (D28)', () => {
     const log = new TypeLog('T');
     put(log, 'r', '1');
     const subscription = subscribe(log, { form: 'legacy', chunkBytes: () => 1000 });

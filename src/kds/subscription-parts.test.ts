@@ -38,7 +38,7 @@ describe('a subscription', () => {
     expect(log.size).toBe(0);
   });
 
-  it('resumes with the difference and removes what the peer has too much (decisions D29)', () => {
+  it('resumes with the difference and removes what the peer has too much (D29)', () => {
     const log = new TypeLog('T');
     put(log, 'same', '1');
     put(log, 'changed', '2');

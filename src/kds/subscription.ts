@@ -16,7 +16,7 @@ export type PeerView = {
 };
 
 export type SubscriptionOptions = {
-  /** Versions the peer says it has, by wire name; null where it did not say and gets the full state (decisions D29). */
+  /** Versions the peer says it has, by wire name; null where it did not say and gets the full state (D29). */
   readonly known: ReadonlyMap<string, string> | null;
   /** Bytes of resources and names after which a response ends; what is left follows after the acknowledgement. */
   readonly chunkBytes: () => number;
@@ -82,7 +82,7 @@ export class Subscription {
     return this.#nacked;
   }
 
-  /** Wire name → why the peer should have it and cannot take it (decisions D26). */
+  /** Wire name → why the peer should have it and cannot take it (D26). */
   get withheld(): ReadonlyMap<string, string> {
     return new Map([...this.#withheld].map(([slot, reason]) => [slot.wireName, reason]));
   }

@@ -1,5 +1,5 @@
 // The metrics of the protocol, under Kuma's names where Kuma has them (rest-api 8), and how long a zone has been waiting for an
-// answer of its peer (decisions D32). Fed by the events of the sessions alone.
+// answer of its peer (D32). Fed by the events of the sessions alone.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { StreamKind, SyncEvent } from './observer.ts';

@@ -24,7 +24,7 @@ export type PlanInput = Pick<Work, 'incoming'> & {
   readonly stored: ReadonlyMap<string, Resource>;
   /** The rows that the peer does not have any more. */
   readonly gone: readonly Outline[];
-  /** The version of an equal row must be right, because the peer resumes by it (decisions D29). */
+  /** The version of an equal row must be right, because the peer resumes by it (D29). */
   readonly exactVersions: boolean;
 };
 
@@ -63,7 +63,7 @@ function misnamed(required: string): string {
   return `name: must be ${JSON.stringify(required)}, the hash of its mesh, display name, zone and namespace`;
 }
 
-/** Equal versions mean equal content: a trigger clears the version of a row that somebody edits (decisions D29). */
+/** Equal versions mean equal content: a trigger clears the version of a row that somebody edits (D29). */
 function isEqual(row: Resource, incoming: Incoming, { rules, exactVersions }: PlanInput): boolean {
   const sameContent = (): boolean => isDeepStrictEqual(row.labels, incoming.labels) && isDeepStrictEqual(row.spec, incoming.spec);
   if (row.syncVersion !== incoming.version && (exactVersions || !sameContent())) return false;

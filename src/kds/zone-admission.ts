@@ -1,4 +1,4 @@
-// Who may open streams as which zone; the root decides, by tokens (decisions D31). The protocol knows no tokens.
+// Who may open streams as which zone; the root decides, by tokens (D31). The protocol knows no tokens.
 
 export type ZonePass =
   | {

@@ -1,4 +1,4 @@
-// What the sender must know of zones on the global: which exist and which are disabled (kds-wire 5.2, rule 5c).
+// What the sender must know of zones on the global: which exist and which are disabled (kds-wire 5.2.5c).
 
 export interface ZoneRegistry {
   /** Creates `Zone/<name>` if absent. Throws MeridianError `invalid` if the name is no RFC 1035 label (kds-wire 2.6). */

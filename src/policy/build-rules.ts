@@ -16,7 +16,7 @@ export type TypeRules = {
   readonly type: string;
   readonly proxyRule: ProxyWideRule | null;
   readonly toRules: ResourceRules;
-  /** They count where `toRules` has no key for their route (decisions D14). */
+  /** They count where `toRules` has no key for their route (D14). */
   readonly oldRules: readonly OldRouteRule[];
   /** Sections without rules are left out. */
   readonly inboundRules: readonly SectionRules[];

@@ -1,11 +1,11 @@
-// Which rule counts on an outbound, and on one of its routes (policies 3.5, decisions D13).
+// Which rule counts on an outbound, and on one of its routes (policies 3.5, D13).
 // Invariant: the first key that has conf is used alone; nothing is merged here.
 import type { JsonObject } from '../resource/types.ts';
 import type { TypeRules } from './build-rules.ts';
 import type { Contribution } from './resource-rule.ts';
 import { hasRouteFields } from './route-fields.ts';
 
-/** Whose key a conf stands under; `old route` is a policy with the route at its top (decisions D14). */
+/** Whose key a conf stands under; `old route` is a policy with the route at its top (D14). */
 export type ConfSource = 'route' | 'old route' | 'port' | 'service' | 'mesh';
 
 export type ConfInForce = {

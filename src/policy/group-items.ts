@@ -1,4 +1,4 @@
-// `to[]` items under what they resolve to: the resources that rules are keyed by (policies 3.2, steps 3 and 4).
+// `to[]` items under what they resolve to: the resources that rules are keyed by (policies 3.2.3, 3.2.4).
 import type { Resource } from '../resource/types.ts';
 import { isGuest, ownDestinations, whyForeign } from './guest-policy.ts';
 import type { MeshIndex } from './mesh-index.ts';

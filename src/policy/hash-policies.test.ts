@@ -1,4 +1,4 @@
-// The table of policies.md 5, row by row, through real merging (MADR 075, decisions D16).
+// The table of policies 5, row by row, through real merging (MADR 075, D16).
 import { describe, expect, it } from 'vitest';
 import { makeDataplane, makeRoute, makeService, makeTo } from '../../test/policy/make-resource.ts';
 import type { Json, JsonObject } from '../resource/types.ts';

@@ -1,5 +1,5 @@
 // The hash policies that a merged MeshLoadBalancingStrategy means: the new field wins over the nested old ones, whatever the
-// priority of the policies they came from (MADR 075, policies 5, decisions D16).
+// priority of the policies they came from (MADR 075, policies 5, D16).
 import type { Json, JsonObject } from '../resource/types.ts';
 import { objectOf } from '../resource/read-json.ts';
 

@@ -10,7 +10,7 @@ import { mergeOrdered, ruleOrder } from './strength.ts';
 import type { TargetRef } from './target-ref.ts';
 
 export type InboundRule = {
-  /** Null: every request. `spiffeId` is spelled `spiffeID` here (decisions D23). */
+  /** Null: every request. `spiffeId` is spelled `spiffeID` here (D23). */
   readonly match: JsonObject | null;
   readonly conf: JsonObject;
   readonly policy: Policy;

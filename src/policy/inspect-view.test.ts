@@ -1,4 +1,4 @@
-// The answers of the inspect API, as policies.md section 8 prints them.
+// The answers of the inspect API, as policies 8 prints them.
 import { describe, expect, it } from 'vitest';
 import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../test/policy/make-resource.ts';
 import { buildRules, type ProxyRules } from './build-rules.ts';

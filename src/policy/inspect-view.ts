@@ -63,7 +63,7 @@ export function routesView(index: MeshIndex, rules: ProxyRules, kri: string): Js
   };
 }
 
-/** `_outbounds/{kri}/_routes/{route-kri}/_policies`: the route's conf, else the outbound's (decisions D13). */
+/** `_outbounds/{kri}/_routes/{route-kri}/_policies`: the route's conf, else the outbound's (D13). */
 export function routePoliciesView(index: MeshIndex, rules: ProxyRules, kri: string, routeKri: string): JsonObject | null {
   const destination = outboundOf(index, rules, kri);
   const route = parseKri(routeKri, index.mesh);

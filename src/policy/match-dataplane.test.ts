@@ -1,4 +1,4 @@
-// Which proxies a policy touches (policies 1.7, decisions D14, D15), and what it says where it does not.
+// Which proxies a policy touches (policies 1.7, D14, D15), and what it says where it does not.
 import { describe, expect, it } from 'vitest';
 import { makeDataplane, makeRoute, makeService, makeTo, type Made } from '../../test/policy/make-resource.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';

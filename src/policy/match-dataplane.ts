@@ -1,4 +1,4 @@
-// Whether a policy touches a proxy, and where: the one place that decides it (policies 1.7, decisions D14, D15).
+// Whether a policy touches a proxy, and where: the one place that decides it (policies 1.7, D14, D15).
 import { label } from '../resource/labels.ts';
 import type { Labels, Resource } from '../resource/types.ts';
 import type { DataplaneProxy, Section } from './dataplane-proxy.ts';
@@ -79,7 +79,7 @@ function hasLabels(proxy: DataplaneProxy, labels: Labels): boolean {
   );
 }
 
-/** An inbound's tag counts, or, where it has none of that key, the Dataplane's label (decisions D14). */
+/** An inbound's tag counts, or, where it has none of that key, the Dataplane's label (D14). */
 function selectByTags(ref: TargetRef, proxy: DataplaneProxy, tags: readonly (readonly [string, string])[]): Match {
   const carries = (own: Readonly<Record<string, string>>): boolean =>
     tags.every(([key, value]) => (own[key] ?? proxy.labels[key]) === value);

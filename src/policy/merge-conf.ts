@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../resource/types.ts';
 import { isObject } from '../resource/read-json.ts';
 
-/** Deeper than any body may be (decisions D32); what lies below is kept as it stands. */
+/** Deeper than any body may be (D32); what lies below is kept as it stands. */
 const MAX_DEPTH = 64;
 
 /** One conf over another: scalars and lists override, objects recurse, `append…` lists grow at their end. */

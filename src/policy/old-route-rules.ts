@@ -1,5 +1,5 @@
 // Rules of the old form, where a policy has the route at its top: kept beside the resource rules until people have moved over
-// (MADR 063 «Backward compatibility», decisions D14). Invariant: a route with a resource rule has no old rules.
+// (MADR 063 «Backward compatibility», D14). Invariant: a route with a resource rule has no old rules.
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { compareText } from '../base/compare-text.ts';
 import { destinationsOf, sectionOf } from './group-items.ts';

@@ -9,7 +9,7 @@ import { withoutNulls } from './merge-conf.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 import { targetRefOf, type TargetRef } from './target-ref.ts';
 
-/** Where a resource stands: names are looked for there first (decisions D8). */
+/** Where a resource stands: names are looked for there first (D8). */
 export type Place = { readonly zone: string; readonly namespace: string };
 
 export type Policy = Place & {
@@ -63,7 +63,7 @@ export function placeOf(resource: { labels: Labels }): Place {
   return { zone: resource.labels[label.zone] ?? '', namespace: resource.labels[label.namespace] ?? '' };
 }
 
-/** Reads a policy, with the defaults of its schema; wrong shapes read as empty ones (decisions D7). */
+/** Reads a policy, with the defaults of its schema; wrong shapes read as empty ones (D7). */
 export function parsePolicy(resource: Resource, serial: number): Policy {
   const { labels } = resource;
   const spec = completeSpec(resource.type, resource.spec);

@@ -1,4 +1,4 @@
-// Which objects a reference means (policies 3.2, decisions D8), and what another zone does not have.
+// Which objects a reference means (policies 3.2, D8), and what another zone does not have.
 import { describe, expect, it } from 'vitest';
 import { make, makeService } from '../../test/policy/make-resource.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';

@@ -1,4 +1,4 @@
-// What references can point at, found by name or by labels without a scan (policies 1.1, 3.2, decisions D8).
+// What references can point at, found by name or by labels without a scan (policies 1.1, 3.2, D8).
 // Invariant: the answer depends on what is held, never on the order in which it came.
 import { kriOf } from '../resource/kri.ts';
 import { displayNameOf, label } from '../resource/labels.ts';

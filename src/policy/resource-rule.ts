@@ -25,7 +25,7 @@ export type ResourceRule = Key & {
 /** A key with the items on it, in order; the Mesh's own key has none, for its items are in every key. */
 export type ResourceKeyItems = Key & { readonly items: readonly ToItem[] };
 
-/** The keys of a resource: the whole where an item means it, and every port that an item names (policies 3.2, step 4). */
+/** The keys of a resource: the whole where an item means it, and every port that an item names (policies 3.2.4). */
 export function keysOf(kri: string, { resource, items }: Group): ResourceKeyItems[] {
   const sections = new Set(items.map(({ targetRef }) => sectionOf(targetRef)));
   return [...sections].map((section) => ({

@@ -1,4 +1,4 @@
-// Which fields of a conf a route can have: what else is in a conf never enters a route's key (MADR 063, decisions D11, D12).
+// Which fields of a conf a route can have: what else is in a conf never enters a route's key (MADR 063, D11, D12).
 import type { Json, JsonObject } from '../resource/types.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 

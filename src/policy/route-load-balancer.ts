@@ -1,5 +1,5 @@
 // A route's key of MeshLoadBalancingStrategy also shows the loadBalancer of the service that the route is on: MADR 075 prints
-// it so, for the reader. Invariant: it is never used; the cluster is configured from the service's key (decisions D12).
+// it so, for the reader. Invariant: it is never used; the cluster is configured from the service's key (D12).
 import type { Json, JsonObject } from '../resource/types.ts';
 import { destinationsOf, sectionOf } from './group-items.ts';
 import type { MeshIndex } from './mesh-index.ts';

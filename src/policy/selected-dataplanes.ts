@@ -1,4 +1,4 @@
-// The proxies behind a service, by its selector (policies 2.7, 2.9, decisions D15). An external service has none.
+// The proxies behind a service, by its selector (policies 2.7, 2.9, D15). An external service has none.
 import { displayNameOf } from '../resource/labels.ts';
 import type { Labels, Resource } from '../resource/types.ts';
 import { compareText } from '../base/compare-text.ts';

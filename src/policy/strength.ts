@@ -1,4 +1,4 @@
-// Who overrides whom: the order of items, weakest first (policies 1.8, decisions D10, D11).
+// Who overrides whom: the order of items, weakest first (policies 1.8, D10, D11).
 // Invariant: a total order of what is held; the order of arrival never decides.
 import type { PolicyRole } from '../resource/policy-role.ts';
 import { compareText } from '../base/compare-text.ts';
@@ -41,7 +41,7 @@ export function ruleOrder(zone: string): Order<Numbered> {
 }
 
 /**
- * Puts consumer items behind producer items, whatever their top-level kinds (decisions D10). A consumer item moves only as far
+ * Puts consumer items behind producer items, whatever their top-level kinds (D10). A consumer item moves only as far
  * as it must, so every other pair keeps the order of policies 1.8 unless the three contradict each other.
  */
 export function consumersLast<T extends { readonly policy: Policy }>(ordered: readonly T[]): readonly T[] {

@@ -6,7 +6,7 @@ export type TargetRef = {
   readonly kind: string;
   /** `''` when it names nothing. */
   readonly name: string;
-  /** `''` when none is written: then the policy's counts (decisions D8). */
+  /** `''` when none is written: then the policy's counts (D8). */
   readonly namespace: string;
   /** Null when none are written; then `name` decides, or the kind alone. */
   readonly labels: Labels | null;

@@ -1,4 +1,4 @@
-// A resource as a plain Kuma peer can take it (decisions D26; Kuma's form: policies 0 to 2, column K3).
+// A resource as a plain Kuma peer can take it (D26; Kuma's form: policies 0 to 2, column K3).
 // Pure and idempotent: input is never changed, and what needs no change comes back as the very same object.
 import type { WireResource } from './codec.ts';
 import { label } from './labels.ts';
@@ -9,7 +9,7 @@ import { isObject } from './read-json.ts';
 
 /**
  * What a plain Kuma peer can take of a resource: the same object where it can take all of it, a translated copy, or why it
- * can take none (decisions D26).
+ * can take none (D26).
  */
 export type KumaForm = { readonly resource: WireResource } | { readonly withheld: string };
 
@@ -62,11 +62,11 @@ const BALANCERS: ReadonlyMap<Json | undefined, string> = new Map([
   ['Maglev', 'maglev'],
 ]);
 
-/** `spiffeId` is an alias (decisions D23). */
+/** `spiffeId` is an alias (D23). */
 const SPIFFE_KEYS = ['spiffeID', 'spiffeId'];
 
 /**
- * The resource as a peer without our capability can take it (decisions D26).
+ * The resource as a peer without our capability can take it (D26).
  * A spec that a program in Go cannot decode is withheld: it would end the stream of the peer. Never throws.
  * @returns the resource itself when nothing changes, so that encoded bytes can be shared; else a copy, or one sentence that
  * names the field
@@ -130,7 +130,7 @@ function* refusedKinds(spec: JsonObject, at: Path, kinds: readonly string[] | un
   }
 }
 
-/** Zone sections alone are nothing to Kuma, which needs an address (decisions D17, D18). */
+/** Zone sections alone are nothing to Kuma, which needs an address (D17, D18). */
 function* dataplaneReasons(info: TypeInfo, spec: JsonObject): Generator<string> {
   const networking = spec['networking'];
   if (info.name !== 'Dataplane' || !isObject(networking)) return;
@@ -154,14 +154,14 @@ function translatePolicy(info: TypeInfo, { labels, spec }: WireResource): JsonOb
   return form;
 }
 
-/** 1010, 1011 and inbound tags are left out (decisions D15, D17). */
+/** 1010, 1011 and inbound tags are left out (D15, D17). */
 function translateDataplane(info: TypeInfo, spec: JsonObject): JsonObject {
   if (info.name !== 'Dataplane') return spec;
   const flat = edit(spec, path('networking'), (networking) => without(networking, ['zoneIngress', 'zoneEgress']));
   return edit(flat, path('networking.inbound.*'), (inbound) => without(inbound, ['tags']));
 }
 
-/** A name without a namespace means the policy's own namespace, if that has one (decisions D8). */
+/** A name without a namespace means the policy's own namespace, if that has one (D8). */
 function nameToLabels(ref: Json, ownNamespace: string | undefined): Json {
   if (!isObject(ref) || typeof ref['kind'] !== 'string' || !LABEL_KINDS.has(ref['kind'])) return ref;
   const { name, namespace, labels, ...rest } = ref;
@@ -186,7 +186,7 @@ function hashPoliciesToRoot(conf: Json): Json {
   return form;
 }
 
-/** `spiffe://domain/` → `spiffe://domain` in a Prefix (decisions D23). */
+/** `spiffe://domain/` → `spiffe://domain` in a Prefix (D23). */
 function trimPrefix(matcher: Json): Json {
   if (!isObject(matcher) || matcher['type'] !== 'Prefix') return matcher;
   return edit(matcher, ['value'], (value) =>

@@ -1,11 +1,11 @@
-// Whose policy it is: system, producer, consumer or workload-owner (MADR 063, kds-wire 5.2, decisions D9).
+// Whose policy it is: system, producer, consumer or workload-owner (MADR 063, kds-wire 5.2, D9).
 import { label } from './labels.ts';
 import type { Json, JsonObject, Labels } from './types.ts';
 import { objectOf, textOf } from './read-json.ts';
 
 export type PolicyRole = 'system' | 'producer' | 'consumer' | 'workload-owner';
 
-/** The namespace of policies that belong to the whole mesh (decisions D36). */
+/** The namespace of policies that belong to the whole mesh (D36). */
 export const SYSTEM_NAMESPACE = 'kuma-system';
 
 const PRODUCER_KINDS = new Set(['MeshService', 'MeshHTTPRoute', 'MeshTCPRoute']);
@@ -13,7 +13,7 @@ const IDENTITY_LABELS = new Set<string>([label.displayName, label.namespace]);
 
 /**
  * Whose reading of an item by labels counts: `own`, where it is a consumer's, or `kuma`, whose producers name their service by
- * the two labels that identify it, for want of names (decisions D9).
+ * the two labels that identify it, for want of names (D9).
  */
 export type RoleRule = 'own' | 'kuma';
 

@@ -1,4 +1,4 @@
-// Reads JSON of unknown shape: a wrong shape reads as an empty one, since a peer's resource may hold anything (decisions D7).
+// Reads JSON of unknown shape: a wrong shape reads as an empty one, since a peer's resource may hold anything (D7).
 import type { JsonObject, Labels } from './types.ts';
 
 /** The object, or an empty one. */

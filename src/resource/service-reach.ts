@@ -1,4 +1,4 @@
-// How a MeshService is reached from another zone: what its zone has told (MADR 095, decisions D20, D27). Pure.
+// How a MeshService is reached from another zone: what its zone has told (MADR 095, D20, D27). Pure.
 // Invariant: what `spec.zoneIngress` says wins; MeshZoneAddress speaks for zones that cannot say it there.
 import { at, items } from './schema/json-access.ts';
 import { isObject } from './read-json.ts';
@@ -6,7 +6,7 @@ import { label } from './labels.ts';
 import { serviceSni } from './sni.ts';
 import type { Json, JsonObject, Labels, ResourceKey } from './types.ts';
 
-/** `sni` is that of the first port; the others follow by the same formula (decisions D20). */
+/** `sni` is that of the first port; the others follow by the same formula (D20). */
 export type Reach = { readonly address: string; readonly port: number; readonly sni: string };
 
 type Row = ResourceKey & { readonly labels: Labels; readonly spec: JsonObject };

@@ -1,4 +1,4 @@
-// A resource with a namespace is stored as `name.namespace`, with display name `name` (decisions D2).
+// A resource with a namespace is stored as `name.namespace`, with display name `name` (D2).
 import type { TypeInfo } from './type-registry.ts';
 
 /** Kubernetes gives these no namespace (Mesh, Zone, insights): a label that names one is a label like any other. */

@@ -124,7 +124,7 @@ const CORE: Record<string, Row> = {
     status: '{"dataplaneProxies":{"connected":0,"healthy":0,"total":0}}',
     writers: 'zone',
   },
-  // Gateway API documents, kept where they were written; the mesh routes made of them are synced (decisions D24).
+  // Gateway API documents, kept where they were written; the mesh routes made of them are synced (D24).
   HTTPRoute: { path: 'httproutes', status: '{}', writers: 'both', own: true },
   TCPRoute: { path: 'tcproutes', status: '{}', writers: 'both', own: true },
 };

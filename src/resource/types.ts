@@ -24,7 +24,7 @@ export type Resource = ResourceKey & {
   readonly modificationTime: Date;
   /** The row whose deletion takes this one along, or null. */
   readonly owner: ResourceKey | null;
-  /** Version on the wire of a row that came by KDS, `null` for one written here (decisions D29). */
+  /** Version on the wire of a row that came by KDS, `null` for one written here (D29). */
   readonly syncVersion: string | null;
 };
 

@@ -1,4 +1,4 @@
-// What is wrong with a Dataplane (MADR 095, kds-wire 6.2, policies 9.1, decisions D17–D19). Invariant: Kuma's fields are judged
+// What is wrong with a Dataplane (MADR 095, kds-wire 6.2, policies 9.1, D17 to D19). Invariant: Kuma's fields are judged
 // as Kuma does, so that nothing of an old peer is lost; the zone sections, which are ours, are judged strictly.
 import { isIP } from 'node:net';
 import type { Violation } from '../base/errors.ts';
@@ -80,7 +80,7 @@ function zoneSectionViolations(name: keyof typeof ZONE_SECTIONS, section: JsonOb
   ];
 }
 
-/** Section names (name, else the port as text) and address:port are unique where zone sections exist (decisions D19). */
+/** Section names (name, else the port as text) and address:port are unique where zone sections exist (D19). */
 function* clashes(networking: JsonObject, zoneSections: readonly Section[]): Iterable<Violation> {
   const names = new Map<string, string>();
   const places = new Map<string, string>();

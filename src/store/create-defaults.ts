@@ -1,4 +1,4 @@
-// Writes the default resources that a global and a zone on its own have in common (kds-wire 9, rest-api 7 «Boot»). Everything
+// Writes the default resources that a global and a zone on its own have in common (kds-wire 9, rest-api 7.3). Everything
 // is a create, so running twice changes nothing; the id of the cluster is written last and means «this was done»: what a
 // person deletes afterwards does not come back.
 import { randomUUID } from 'node:crypto';

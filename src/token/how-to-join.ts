@@ -1,4 +1,4 @@
-// What a person must run so that a zone may join: the sentence that ends every refusal of a zone (decisions D31).
+// What a person must run so that a zone may join: the sentence that ends every refusal of a zone (D31).
 
 /** Names that can stand in a shell command as they are; others are no zones' names anyway (kds-wire 2.6). */
 const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;

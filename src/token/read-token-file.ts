@@ -1,4 +1,4 @@
-// The token that a zone shows its global, from the file of `multizone.zone.kds.auth.tokenFile` (decisions D31). Read anew at each
+// The token that a zone shows its global, from the file of `multizone.zone.kds.auth.tokenFile` (D31). Read anew at each
 // connection, so that a new token needs no restart.
 import { readFile } from 'node:fs/promises';
 import { MeridianError } from '../base/errors.ts';

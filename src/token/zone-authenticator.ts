@@ -1,4 +1,4 @@
-// Lets zones in to KDS, or says what they lack (decisions D31; Kuma checks nothing here, kds-wire 8).
+// Lets zones in to KDS, or says what they lack (D31; Kuma checks nothing here, kds-wire 8).
 // Invariant: a token for `east` lets nobody in but `east`, whatever `client-id` says.
 import { howToJoin, howToLetIn, isZoneName } from './how-to-join.ts';
 import type { TokenVerifier } from './token-verifier.ts';

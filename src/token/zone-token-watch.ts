@@ -1,5 +1,5 @@
 // Watches the tokens of open streams: when one is revoked, expires or loses its key, its streams hear it and can be closed
-// (decisions D31). Invariant: whatever changes after a token was let in is noticed, even between the check and `watch`.
+// (D31). Invariant: whatever changes after a token was let in is noticed, even between the check and `watch`.
 import type { Clock } from '../base/clock.ts';
 import { hasExpired, LONGEST_SLEEP_MS, RETRY_MS, sleepBeforeLookMs } from './token-expiry.ts';
 import type { TokenSecrets } from './token-secrets.ts';

@@ -8,7 +8,7 @@ import { writeList, writeStruct, writeValue, type StructObject, type StructValue
 import { sortedKeys } from './text-order.ts';
 import { parseDuration, parseTimestamp, type SecondsNanos } from './well-known.ts';
 
-/** Read and never used (decisions D17): known to the strict reader, left out of the binary. */
+/** Read and never used (D17): known to the strict reader, left out of the binary. */
 const IGNORED_KEYS: ReadonlyMap<string, readonly string[]> = new Map([
   ['kuma.mesh.v1alpha1.Dataplane.Networking', ['advertisedAddress', 'advertised_address']],
 ]);

@@ -24,7 +24,7 @@ describe('proto3 JSON → binary', () => {
     expect(one).toBe('0a201a190a070a023130120133' + '0a060a0161120132' + '0a060a0162120131' + '2a033a3a31');
   });
 
-  it('uses the numbers of decisions D15 and D17', () => {
+  it('uses the numbers of D15 and D17', () => {
     expect(hex(`${MESH}Dataplane`, { networking: { inbound: [{ tags: { a: 'b' } }] } })).toBe('0a0a0a0812060a0161120162');
     expect(hex(`${MESH}Dataplane`, { networking: { zoneIngress: { address: 'a' } } })).toBe('0a06923f030a0161');
     expect(hex(`${MESH}Dataplane`, { networking: { zoneEgress: { name: 'e' } } })).toBe('0a069a3f031a0165');

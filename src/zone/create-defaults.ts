@@ -15,7 +15,7 @@ import { isReceived } from './cluster-guard.ts';
 
 /**
  * Its own Zone row, alone of its type, and HostnameGenerators for what is local. A zone without a global gets what a global
- * has too: Mesh `default` with its set, the key of zone tokens, the id of the cluster (rest-api 7 «Boot»).
+ * has too: Mesh `default` with its set, the key of zone tokens, the id of the cluster (rest-api 7.3).
  */
 export async function createZoneDefaults(
   store: ResourceStore,

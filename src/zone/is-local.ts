@@ -1,4 +1,4 @@
-// Ours or theirs (engine 13, policies 9.3 «local»): what a zone wrote itself has its own origin and came by no stream.
+// Ours or theirs (engine 13, policies 9.3): what a zone wrote itself has its own origin and came by no stream.
 import { label } from '../resource/labels.ts';
 import type { Resource } from '../resource/types.ts';
 

@@ -1,4 +1,4 @@
-// Requests and the answers that the reference gives them, as YAML in test/api/golden (rest-api 1–6). Each document is a case:
+// Requests and the answers that the reference gives them, as YAML in test/api/golden (rest-api 1 to 6). Each document is a case:
 //   name; on: global | zone (federated, named east) | alone (a zone without a global); read: how the caller is seen
 //   given: resources that are there before, written on that control plane by the rules of the store, `row:` for columns
 //   request: «GET /path» or «PUT /path», headers, body

@@ -47,7 +47,7 @@ export class ControlPlanes {
   readonly #received = new Map<Side, number>();
   #streams: Stream[] = [];
 
-  /** `resume`: receivers tell their versions and get differences; without it they get the full state and prune (decisions D29). */
+  /** `resume`: receivers tell their versions and get differences; without it they get the full state and prune (D29). */
   constructor({ resume }: { resume: boolean }) {
     this.#resume = resume;
     for (const side of sides) this.#traffic.watch(this.stores[side]);

@@ -1,5 +1,5 @@
 // Dataplanes with zone sections over REST: what is wrong is named by its field and nothing is stored; what is right is stored
-// as the documents have it (MADR 095, decisions D17–D19).
+// as the documents have it (MADR 095, D17 to D19).
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { afterAll, beforeEach, expect, describe, it } from 'vitest';
@@ -135,7 +135,7 @@ describe('a Dataplane is stored', () => {
     expect(stored()).toEqual({ networking });
   });
 
-  it('from under `spec` too, flat (decisions D18)', async () => {
+  it('from under `spec` too, flat (D18)', async () => {
     const { status, text } = await put(undefined, { spec: { networking: { zoneEgress: egress } } });
     expect(status, text).toBe(201);
     expect(stored()).toEqual({ networking: { zoneEgress: egress } });

@@ -1,4 +1,4 @@
-// What a zone computes of its services, seen from global and from the other zone (issue «Sync», decisions D20–D22, D27).
+// What a zone computes of its services, seen from global and from the other zone (issue «Sync», D20 to D22, D27).
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { sides, type Side } from '../golden/control-planes.ts';
@@ -59,7 +59,7 @@ describe('spec.zoneIngress', () => {
     expect(ingresses()).toEqual(everywhere(null));
   });
 
-  it('is told as MeshZoneAddress too, for Kuma peers, and withdrawn (decisions D27)', async () => {
+  it('is told as MeshZoneAddress too, for Kuma peers, and withdrawn (D27)', async () => {
     await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.1'));
     await fleet.rest();
     for (const side of sides)
@@ -80,7 +80,7 @@ describe('spec.zoneIngress', () => {
 });
 
 describe('status.zoneEgress', () => {
-  it('is there in the zone with an egress alone, and never leaves it (decisions D22)', async () => {
+  it('is there in the zone with an egress alone, and never leaves it (D22)', async () => {
     const spec = { match: { type: 'HostnameGenerator', port: 443, protocol: 'tcp' }, endpoints: [{ address: 'api.example' }] };
     await fleet.put('global', 'MeshExternalService', 'api', spec);
     await fleet.put('east', 'Dataplane', 'ze', egressProxy('10.1.0.2'));

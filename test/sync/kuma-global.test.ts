@@ -88,7 +88,7 @@ describe('a zone at a global that is not ours', () => {
   const problems = async (): Promise<unknown> =>
     (await store.get({ type: 'ZoneInsight', mesh: '', name: 'east' }))?.status['syncProblems'];
 
-  it('says in its own name what that can read, and names on itself what it cannot (decisions D26)', async () => {
+  it('says in its own name what that can read, and names on itself what it cannot (D26)', async () => {
     await put('cart', byName);
     await put('subset', { targetRef: { kind: 'MeshSubset', tags: { app: 'cart' } } });
     const responses = await askedBy(KUMA);

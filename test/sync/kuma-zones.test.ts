@@ -47,7 +47,7 @@ describe('a zone', () => {
     return resourcesIn(await zone.take());
   }
 
-  describe('that does not know hashed names (decisions D28)', () => {
+  describe('that does not know hashed names (D28)', () => {
     it('gets those that the resources have here, whether their type has a status or not, and is told of removals by them', async () => {
       await put('Zone', WEST.name, { enabled: true });
       await put('MeshService', 'backend-of-west', { ports: [{ port: 80 }] }, fromWest);
@@ -64,7 +64,7 @@ describe('a zone', () => {
     });
   });
 
-  describe('that is not ours (decisions D26)', () => {
+  describe('that is not ours (D26)', () => {
     const byName = { targetRef: { kind: 'Mesh' }, to: [{ targetRef: { kind: 'MeshService', name: 'cart' }, default: {} }] };
     const byLabels = {
       targetRef: { kind: 'Mesh' },

@@ -109,7 +109,7 @@ describe('a response', () => {
   });
 });
 
-describe('versions that would take more than half of a message (decisions D29)', () => {
+describe('versions that would take more than half of a message (D29)', () => {
   it('are not told: the full state of that type is asked for, and what it lacks is pruned; other types resume', async () => {
     const store = new TinyStore();
     const long = Array.from({ length: 20 }, (_, n) => `${'n'.repeat(20)}-${String(n)}`);

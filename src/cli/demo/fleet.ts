@@ -10,7 +10,7 @@ import { fetchZoneToken } from './zone-token.ts';
 
 export const ZONES = ['east', 'west'] as const;
 
-/** API, diagnostics and, on global, KDS (decisions D30). */
+/** API, diagnostics and, on global, KDS (D30). */
 const FIXED: Record<string, readonly number[]> = { global: [5681, 5680, 5685], east: [5691, 5690], west: [5701, 5700] };
 
 export type Fleet = {

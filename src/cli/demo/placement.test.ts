@@ -70,7 +70,7 @@ describe('the placement of a resource', () => {
   });
 
   it('agrees with the rules of the engine for every type', () => {
-    // A GlobalSecret or Config of any other name is the engine's own business (kds-wire 5.2, rules 2 and 3).
+    // A GlobalSecret or Config of any other name is the engine's own business (kds-wire 5.2.2, 5.2.3).
     for (const info of resourceTypes.filter(({ name }) => name !== 'Config')) {
       for (const at of ['global', 'zone-1'])
         expect(placements(applied(info.name, at, 'thing'), ZONES)).toEqual(byRules(info.name, at));

@@ -1,4 +1,4 @@
-// Checks the spec of a JSON type as a person writes it, before it is stored (decisions D7). What comes by KDS is never checked here.
+// Checks the spec of a JSON type as a person writes it, before it is stored (D7). What comes by KDS is never checked here.
 // All findings of a document come at once, up to a bound; the given spec is neither changed nor completed, and no input makes it
 // throw.
 import type { Violation } from '../../base/errors.ts';
@@ -25,7 +25,7 @@ const NOTHING: SpecCheck = { violations: [], warnings: [] };
 /**
  * Checks the spec of a JSON type as a person writes it; specs of protobuf types are the codec's business.
  * @param resource its namespace label decides what a policy may do (policies 1.6)
- * @param options with `strict` unknown keys are violations, else warnings (decisions D7); both name the nearest known key
+ * @param options with `strict` unknown keys are violations, else warnings (D7); both name the nearest known key
  * @returns violations with paths from `spec`, in document order, and warnings of the form `path: sentence`
  */
 export function checkSpec(

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { child } from './spec-path.ts';
 
-/** Levels of objects and lists, the spec itself included (decisions D32). */
+/** Levels of objects and lists, the spec itself included (D32). */
 export const MAX_SPEC_DEPTH = 64;
 
 /**

@@ -1,4 +1,4 @@
-// Which requests a rule of `rules[]` is for: by the client's SPIFFE ID, by SNI (policies 1.3, decisions D23).
+// Which requests a rule of `rules[]` is for: by the client's SPIFFE ID, by SNI (policies 1.3, D23).
 import { z } from 'zod';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
@@ -43,7 +43,7 @@ export function refusedWithSpiffe(paths: readonly string[]): Rule {
 
 /**
  * Whether a text is a SPIFFE ID: `spiffe://<trust domain>` with an optional path.
- * @param options `isPrefix` lets it end with a slash (decisions D23)
+ * @param options `isPrefix` lets it end with a slash (D23)
  */
 export function isSpiffeId(value: string, options: { readonly isPrefix: boolean }): boolean {
   if (!value.startsWith('spiffe://') || value.length > MAX_SPIFFE_ID) return false;

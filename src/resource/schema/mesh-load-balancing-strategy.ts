@@ -110,7 +110,7 @@ export function checkMeshLoadBalancingStrategy(spec: JsonObject, document: Polic
   checkFrame({ routeAdvice: ROUTE_ADVICE }, spec, document, findings);
 }
 
-/** MADR 075: the nested lists are deprecated, and never stand beside the new one in one `default` (decisions D16). */
+/** MADR 075: the nested lists are deprecated, and never stand beside the new one in one `default` (D16). */
 function checkHashPolicyPlaces(value: JsonObject, path: string, findings: Findings): void {
   for (const balancer of ['ringHash', 'maglev']) {
     const nested = `loadBalancer.${balancer}.hashPolicies`;
@@ -124,7 +124,7 @@ function checkHashPolicyPlaces(value: JsonObject, path: string, findings: Findin
   }
 }
 
-/** On TCP there is only the connection to hash by (decisions D11). */
+/** On TCP there is only the connection to hash by (D11). */
 function connectionOnTcp(item: JsonObject, path: string, findings: Findings): void {
   if (at(item, 'targetRef.kind') !== 'MeshTCPRoute') return;
   for (const [index, policy] of items(at(item, 'default.hashPolicies')).entries()) {

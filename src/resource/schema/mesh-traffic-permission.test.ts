@@ -1,4 +1,4 @@
-// MeshTrafficPermission: good and bad confs (policies 1.3, 2.6, decisions D23).
+// MeshTrafficPermission: good and bad confs (policies 1.3, 2.6, D23).
 import { describe, expect, it } from 'vitest';
 import { findIn, NOTHING_FOUND, type Found } from './spec-table.fixture.ts';
 

@@ -1,4 +1,4 @@
-// MeshTrafficPermission (policies 2.6, decisions D23): which clients a proxy answers.
+// MeshTrafficPermission (policies 2.6, D23): which clients a proxy answers.
 import { z } from 'zod';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';

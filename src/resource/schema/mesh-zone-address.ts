@@ -1,4 +1,4 @@
-// MeshZoneAddress (policies 2.9): where other zones reach a zone's ingress, as Kuma control planes tell each other (decisions D27).
+// MeshZoneAddress (policies 2.9): where other zones reach a zone's ingress, as Kuma control planes tell each other (D27).
 import { z } from 'zod';
 import { address, port } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';

@@ -91,7 +91,7 @@ export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findi
   walk(shapeOf(schema), value);
 }
 
-/** A copy without the keys that the schema does not have: what a plain PUT stores (decisions D7). */
+/** A copy without the keys that the schema does not have: what a plain PUT stores (D7). */
 export function knownPart(schema: z.ZodType, value: JsonObject): JsonObject {
   const known = (shape: Shape | undefined, given: Json): Json => {
     if (typeof given !== 'object' || given === null || shape === undefined) return given;

@@ -1,4 +1,4 @@
-// References by kind: which fields each kind takes (policies 1.1, 1.4). Both spellings, by name and by labels (decisions D8).
+// References by kind: which fields each kind takes (policies 1.1, 1.4). Both spellings, by name and by labels (D8).
 import { z } from 'zod';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
@@ -12,7 +12,7 @@ export type Kinds = readonly [string, ...string[]];
 
 export const SERVICE_KINDS = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'] as const;
 export const ROUTE_KINDS = ['MeshHTTPRoute', 'MeshTCPRoute'] as const;
-/** What every policy may select proxies by; MeshGateway matches nothing (decisions D14). */
+/** What every policy may select proxies by; MeshGateway matches nothing (D14). */
 export const PROXY_KINDS = ['Mesh', 'Dataplane', 'MeshSubset', 'MeshService', 'MeshServiceSubset'] as const;
 
 const FIELDS = ['name', 'namespace', 'labels', 'tags', 'sectionName', 'proxyTypes', 'mesh'] as const;

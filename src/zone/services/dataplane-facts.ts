@@ -1,4 +1,4 @@
-// What services need to know of a Dataplane, read once per change (policies 9.1, 9.3, 9.4, decisions D15, D17, D20).
+// What services need to know of a Dataplane, read once per change (policies 9.1, 9.3, 9.4, D15, D17, D20).
 // Invariant: equal facts mean that no service can tell the difference.
 import { numberOf, objectOf, objectsOf, textMapOf, textOf } from '../../resource/read-json.ts';
 import { displayNameOf } from '../../resource/labels.ts';
@@ -39,7 +39,7 @@ export function dataplaneFacts(row: Resource): DataplaneFacts {
     created: row.creationTime.getTime(),
     labels: row.labels,
     inbounds: objectsOf(networking['inbound']).map(inboundOf),
-    // No fallback to networking.advertisedAddress (MADR 095, decisions D17).
+    // No fallback to networking.advertisedAddress (MADR 095, D17).
     ingress: addressOf(textOf(ingress['advertisedAddress']), numberOf(ingress['advertisedPort'])),
     egress: addressOf(textOf(egress['address']), numberOf(egress['port'])),
   };

@@ -34,7 +34,7 @@ export function serviceSelector(spec: JsonObject): readonly Pair[] | null {
   return tags.length === 0 ? null : tags;
 }
 
-/** Whether a Dataplane that carries all pairs is really selected: tags must stand on one inbound together (decisions D15). */
+/** Whether a Dataplane that carries all pairs is really selected: tags must stand on one inbound together (D15). */
 export function isSelected({ inbounds }: DataplaneFacts, spec: JsonObject): boolean {
   const { dataplaneRef, dataplaneLabels, dataplaneTags } = objectOf(spec['selector']);
   if (textOf(objectOf(dataplaneRef)['name']) !== '' || isObject(dataplaneLabels)) return true;

@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000;
 export type ServicesOptions = ReconcileOptions & {
   /** Name of the own zone. */
   readonly zone: string;
-  /** Whether the own ingress is published as MeshZoneAddress too, for Kuma peers (decisions D27); true if left out. */
+  /** Whether the own ingress is published as MeshZoneAddress too, for Kuma peers (D27); true if left out. */
   readonly publishZoneAddress?: boolean;
   /** How long a generated service without proxies stays, in milliseconds; null makes no services; an hour if left out. */
   readonly graceMs?: number | null;

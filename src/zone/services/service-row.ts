@@ -1,4 +1,4 @@
-// From what the other files found out to the row that a service should have (policies 2.7 to 2.9, 9.3, decisions D20, D22).
+// From what the other files found out to the row that a service should have (policies 2.7 to 2.9, 9.3, D20, D22).
 // Invariants: the spec of a service that came by KDS is never touched; labels never; of a status only the fields named here.
 import { isDeepStrictEqual } from 'node:util';
 import { objectOf, objectsOf } from '../../resource/read-json.ts';

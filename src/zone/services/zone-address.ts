@@ -1,4 +1,4 @@
-// MeshZoneAddress, the way in which Kuma control planes tell where a zone's ingress is (policies 2.9, decisions D27): published
+// MeshZoneAddress, the way in which Kuma control planes tell where a zone's ingress is (policies 2.9, D27): published
 // for the own ingress. What other zones publish is read by src/resource/service-reach.ts. Invariant: a person's row stays.
 import { label } from '../../resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';

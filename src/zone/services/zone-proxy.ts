@@ -1,4 +1,4 @@
-// Which zone proxy of a mesh carries the traffic: of several the ready one with the smallest name (decisions D20).
+// Which zone proxy of a mesh carries the traffic: of several the ready one with the smallest name (D20).
 import { compareText } from '../../base/compare-text.ts';
 import type { Address } from './dataplane-facts.ts';
 
