@@ -65,6 +65,8 @@ export class NackedResources {
 
   /** The peer has it, or has something newer to decide on. */
   delete(item: Item): void {
+    // Every item of every acknowledged response passes here, and to look for one in a Map costs it a hash.
+    if (this.size === 0) return;
     const was = this.#refused.delete(item) || this.#suspects.delete(item);
     if (was) this.#revision += 1;
   }

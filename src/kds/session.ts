@@ -3,7 +3,7 @@
 // A stream ends with the first thing that goes wrong on it.
 import { finished, type Duplex } from 'node:stream';
 import { MeridianError } from '../base/errors.ts';
-import { decodeDeltaRequestInSteps } from '../wire/kds-messages.ts';
+import { decodeDeltaRequest, decodeDeltaRequestInSteps } from '../wire/kds-messages.ts';
 import { atOnce, type Pace } from './pace.ts';
 import type { Receiver } from './receiver.ts';
 import type { Sender } from './sender.ts';
@@ -11,13 +11,16 @@ import type { Sender } from './sender.ts';
 /** Answers that may wait in this process. Whoever keeps to one response in flight per type never has more than types. */
 const MOST_UNREAD = 100;
 
+/** Requests up to this size are read at once: an acknowledgement has some 100 bytes, and steps would cost more than it. */
+const SMALL_BYTES = 4 * 1024;
+
 /** Answers the requests of a peer until it ends the stream. Rejects on a broken stream or a message that is none. */
 export async function serve(stream: Duplex, sender: Sender, pace: Pace = atOnce): Promise<void> {
   stream.on('drain', () => sender.drained());
   try {
     await sender.ready();
     for await (const bytes of messagesOf(stream)) {
-      const request = await pace.run(decodeDeltaRequestInSteps(bytes));
+      const request = bytes.length <= SMALL_BYTES ? decodeDeltaRequest(bytes) : await pace.run(decodeDeltaRequestInSteps(bytes));
       await sender.prepare(request);
       sender.handle(request);
     }

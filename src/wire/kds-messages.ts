@@ -1,6 +1,6 @@
 // DeltaDiscoveryRequest and DeltaDiscoveryResponse ⇄ bytes (kds-wire 1). A resource is encoded once, as the field that it is in
 // a response, and a response is the concatenation of such fields.
-import { runSteps, type Steps } from '../base/steps.ts';
+import type { Steps } from '../base/steps.ts';
 import { decodeAny, writeAny } from './any.ts';
 import { decodeErrorDetail, writeErrorDetail, type ErrorDetail } from './error-detail.ts';
 import {
@@ -15,7 +15,11 @@ import {
   readTextEntry,
   writeText,
   writeTextEntry,
+  type Reader,
 } from './fields.ts';
+
+const REQUEST = 'a DeltaDiscoveryRequest';
+const RESPONSE = 'a DeltaDiscoveryResponse';
 
 /** `type_url` of the Any in `Resource.resource`; the request's and the response's own is the bare type name. */
 export const KUMA_RESOURCE_TYPE_URL = 'type.googleapis.com/kuma.mesh.v1alpha1.KumaResource';
@@ -78,37 +82,50 @@ export function encodeDeltaRequest(request: DeltaRequest): Buffer {
  * @throws Error on bytes that are no DeltaDiscoveryRequest
  */
 export function decodeDeltaRequest(bytes: Uint8Array): DeltaRequest {
-  return runSteps(decodeDeltaRequestInSteps(bytes));
+  const { request, visit } = requestReader();
+  return decoding(REQUEST, () => {
+    readFields(bytes, visit);
+    return request;
+  });
 }
 
 /** `decodeDeltaRequest` in steps: a message may name a hundred thousand resources. */
 export function* decodeDeltaRequestInSteps(bytes: Uint8Array): Steps<DeltaRequest> {
-  return yield* decodingInSteps('a DeltaDiscoveryRequest', function* () {
-    const subscribe: string[] = [];
-    const unsubscribe: string[] = [];
-    const initialResourceVersions = new Map<string, string>();
-    const request: Mutable<DeltaRequest> = {
-      node: { id: '' },
-      typeUrl: '',
-      subscribe,
-      unsubscribe,
-      initialResourceVersions,
-      responseNonce: '',
-      errorDetail: null,
-    };
-    yield* readFieldsInSteps(bytes, (tag, reader) => {
-      if (tag === lengthTag(1)) request.node = decodeNode(reader.bytes());
-      else if (tag === lengthTag(2)) request.typeUrl = readText(reader);
-      else if (tag === lengthTag(3)) subscribe.push(readText(reader));
-      else if (tag === lengthTag(4)) unsubscribe.push(readText(reader));
-      else if (tag === lengthTag(5)) initialResourceVersions.set(...readTextEntry(reader.bytes()));
-      else if (tag === lengthTag(6)) request.responseNonce = readText(reader);
-      else if (tag === lengthTag(7)) request.errorDetail = decodeErrorDetail(reader.bytes());
-      else return false;
-      return true;
-    });
+  const { request, visit } = requestReader();
+  return yield* decodingInSteps(REQUEST, function* () {
+    yield* readFieldsInSteps(bytes, visit);
     return request;
   });
+}
+
+type FieldVisitor = (tag: number, reader: Reader) => boolean;
+
+/** An empty request, and what reads a field into it. */
+function requestReader(): { request: DeltaRequest; visit: FieldVisitor } {
+  const subscribe: string[] = [];
+  const unsubscribe: string[] = [];
+  const initialResourceVersions = new Map<string, string>();
+  const request: Mutable<DeltaRequest> = {
+    node: { id: '' },
+    typeUrl: '',
+    subscribe,
+    unsubscribe,
+    initialResourceVersions,
+    responseNonce: '',
+    errorDetail: null,
+  };
+  const visit: FieldVisitor = (tag, reader) => {
+    if (tag === lengthTag(1)) request.node = decodeNode(reader.bytes());
+    else if (tag === lengthTag(2)) request.typeUrl = readText(reader);
+    else if (tag === lengthTag(3)) subscribe.push(readText(reader));
+    else if (tag === lengthTag(4)) unsubscribe.push(readText(reader));
+    else if (tag === lengthTag(5)) initialResourceVersions.set(...readTextEntry(reader.bytes()));
+    else if (tag === lengthTag(6)) request.responseNonce = readText(reader);
+    else if (tag === lengthTag(7)) request.errorDetail = decodeErrorDetail(reader.bytes());
+    else return false;
+    return true;
+  };
+  return { request, visit };
 }
 
 /**
@@ -151,29 +168,40 @@ export function encodeDeltaResponse(response: DeltaResponseParts): Buffer {
  * @throws Error on bytes that are no DeltaDiscoveryResponse
  */
 export function decodeDeltaResponse(bytes: Uint8Array): DeltaResponse {
-  return runSteps(decodeDeltaResponseInSteps(bytes));
+  const { response, visit } = responseReader();
+  return decoding(RESPONSE, () => {
+    readFields(bytes, visit);
+    return response;
+  });
 }
 
 /** `decodeDeltaResponse` in steps: a message may hold a hundred thousand resources. */
 export function* decodeDeltaResponseInSteps(bytes: Uint8Array): Steps<DeltaResponse> {
-  return yield* decodingInSteps('a DeltaDiscoveryResponse', function* () {
-    const resources: DeltaResponse['resources'][number][] = [];
-    const removedResources: string[] = [];
-    const response: Mutable<DeltaResponse> = {
-      ...{ typeUrl: '', nonce: '', resources, removedResources, controlPlane: '', isPartial: false },
-    };
-    yield* readFieldsInSteps(bytes, (tag, reader) => {
-      if (tag === lengthTag(1)) response.isPartial = readText(reader) === PARTIAL;
-      else if (tag === lengthTag(2)) resources.push(decodeResource(reader.bytes()));
-      else if (tag === lengthTag(4)) response.typeUrl = readText(reader);
-      else if (tag === lengthTag(5)) response.nonce = readText(reader);
-      else if (tag === lengthTag(6)) removedResources.push(readText(reader));
-      else if (tag === lengthTag(7)) response.controlPlane = decodeNode(reader.bytes()).id;
-      else return false;
-      return true;
-    });
+  const { response, visit } = responseReader();
+  return yield* decodingInSteps(RESPONSE, function* () {
+    yield* readFieldsInSteps(bytes, visit);
     return response;
   });
+}
+
+/** An empty response, and what reads a field into it. */
+function responseReader(): { response: DeltaResponse; visit: FieldVisitor } {
+  const resources: DeltaResponse['resources'][number][] = [];
+  const removedResources: string[] = [];
+  const response: Mutable<DeltaResponse> = {
+    ...{ typeUrl: '', nonce: '', resources, removedResources, controlPlane: '', isPartial: false },
+  };
+  const visit: FieldVisitor = (tag, reader) => {
+    if (tag === lengthTag(1)) response.isPartial = readText(reader) === PARTIAL;
+    else if (tag === lengthTag(2)) resources.push(decodeResource(reader.bytes()));
+    else if (tag === lengthTag(4)) response.typeUrl = readText(reader);
+    else if (tag === lengthTag(5)) response.nonce = readText(reader);
+    else if (tag === lengthTag(6)) removedResources.push(readText(reader));
+    else if (tag === lengthTag(7)) response.controlPlane = decodeNode(reader.bytes()).id;
+    else return false;
+    return true;
+  };
+  return { response, visit };
 }
 
 /** Node, and ControlPlane, whose only field is the id too. */
