@@ -32,11 +32,17 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['**/*.pg.test.ts', '**/*.e2e.test.ts', '**/*.peers.test.ts', 'test/architecture.test.ts'],
+          exclude: [
+            '**/*.pg.test.ts',
+            '**/*.e2e.test.ts',
+            '**/*.peers.test.ts',
+            'test/architecture.test.ts',
+            'test/citations.test.ts',
+          ],
           testTimeout: 30_000,
         },
       },
-      { test: { name: 'architecture', include: ['test/architecture.test.ts'] } },
+      { test: { name: 'architecture', include: ['test/architecture.test.ts', 'test/citations.test.ts'] } },
       { test: { name: 'postgres', include: ['test/**/*.pg.test.ts'], testTimeout: 60_000, hookTimeout: 120_000, ...postgres } },
       {
         test: {

@@ -21,7 +21,6 @@ type Target = {
   readonly isSent: boolean;
   readonly name: string | null;
   readonly reason: string;
-  readonly section: string;
   readonly needs?: string;
   readonly problem?: { readonly kind: string; readonly message: string };
 };
@@ -64,8 +63,8 @@ export function describeSync({ resource, storedName, from, role, targets }: Sync
   if (targets.length === 0) return [...lines, '', 'no zone has joined yet'].join('\n');
   const rows = targets.map(({ to, isSent, name }) => [to, isSent ? 'yes' : 'no', name ?? '-']);
   lines.push('', table(['TO', 'SENT', 'NAME THERE'], rows), '');
-  for (const { to, reason, section, needs, problem } of targets) {
-    lines.push(`${to}: ${reason} (${section})`);
+  for (const { to, reason, needs, problem } of targets) {
+    lines.push(`${to}: ${reason}`);
     if (needs !== undefined) lines.push(`  needs ${needs}`);
     if (problem !== undefined) lines.push(`  ${problem.kind}: ${problem.message.replaceAll('\n', '\n    ')}`);
   }

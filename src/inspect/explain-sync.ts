@@ -51,11 +51,11 @@ export function explainInZone(resource: Resource, zone: string): JsonObject {
 
 type Verdict = { readonly isSent: boolean; readonly reason: string };
 
-/** Types that never travel are no business of the filter. */
+/** Types that never travel (kds-wire 3) are no business of the filter. */
 function decisionOf(rules: SendRules, info: TypeInfo, resource: Resource): Decision {
   if (rules.types.includes(info)) return audienceOf(rules, resource);
   const way = rules.from === 'global' ? 'to zones' : 'to global';
-  return { audience: { to: 'nobody' }, because: `the type ${info.name} is not synced ${way}`, section: 'kds-wire 3' };
+  return { audience: { to: 'nobody' }, because: `the type ${info.name} is not synced ${way}` };
 }
 
 function verdictFor(zone: string, { audience, because }: Decision, zones: readonly KnownZone[]): Verdict {
@@ -67,9 +67,9 @@ function verdictFor(zone: string, { audience, because }: Decision, zones: readon
   return { isSent: true, reason: because };
 }
 
-function targetOf(to: string, { isSent, reason }: Verdict, { audience, section }: Decision, name: string | null): JsonObject {
+function targetOf(to: string, { isSent, reason }: Verdict, { audience }: Decision, name: string | null): JsonObject {
   const needs = isSent && audience.to !== 'nobody' ? audience.feature : undefined;
-  return { to, isSent, name: isSent ? name : null, reason, section, ...(needs !== undefined && { needs: needsOf(needs) }) };
+  return { to, isSent, name: isSent ? name : null, reason, ...(needs !== undefined && { needs: needsOf(needs) }) };
 }
 
 /** Every Meridian peer has these; of older Kuma zones only some. */

@@ -21,10 +21,10 @@ export type Audience =
 const NOBODY: Audience = { to: 'nobody' };
 const ALL: Audience = { to: 'all' };
 
+/** One rule of kds-wire 5.2 or 5.4. */
 type FilterRule = {
-  /** Why, as people are told. */
+  /** Why, as people are told. It cites nothing. */
   readonly because: string;
-  readonly section: string;
   readonly decide: (resource: Resource, info: TypeInfo) => Audience | undefined;
 };
 
@@ -38,8 +38,8 @@ export type SendRules = {
 };
 
 const syncDisabled: FilterRule = {
+  // kds-wire 5.2.1
   because: 'label kuma.io/kds-sync is disabled',
-  section: 'kds-wire 5.2.1',
   decide: ({ labels }) => (labels[label.kdsSync] === 'disabled' ? NOBODY : undefined),
 };
 
@@ -53,34 +53,34 @@ const CLUSTER_ID = 'kuma-cluster-id';
 const globalToZoneFilter: readonly FilterRule[] = [
   syncDisabled,
   {
+    // kds-wire 5.2.2
     because: 'a Config other than kuma-cluster-id belongs to its own control plane',
-    section: 'kds-wire 5.2.2',
     decide: ({ name }, info) => (info.name === 'Config' && name !== CLUSTER_ID ? NOBODY : undefined),
   },
   {
+    // kds-wire 5.2.3
     because: 'this GlobalSecret belongs to its own control plane',
-    section: 'kds-wire 5.2.3',
     decide: ({ name }, info) =>
       info.name === 'GlobalSecret' && (PRIVATE_GLOBAL_SECRETS.has(name) || name.startsWith(USER_SIGNING_KEY))
         ? NOBODY
         : undefined,
   },
   {
+    // kds-wire 5.2.7
     because: 'only zones that know the meshMultiZoneService selector can read it',
-    section: 'kds-wire 5.2.7',
     decide: (resource, info) =>
       info.name === 'HostnameGenerator' && isLocal(resource, 'global') && selectsMultiZoneService(resource.spec)
         ? { to: 'all', feature: feature.hostnameGeneratorMultiZone }
         : undefined,
   },
   {
+    // kds-wire 5.2.4
     because: 'written on global',
-    section: 'kds-wire 5.2.4',
     decide: (resource, info) => (isLocal(resource, 'global') && info.kds.globalToZone ? ALL : undefined),
   },
   {
+    // kds-wire 5.2.5a
     because: 'only producer policies cross zones',
-    section: 'kds-wire 5.2.5a',
     decide: (resource, info) => {
       if (info.policy === null || isLocal(resource, 'global')) return undefined;
       const isProducer =
@@ -89,8 +89,8 @@ const globalToZoneFilter: readonly FilterRule[] = [
     },
   },
   {
+    // kds-wire 5.2.5b, 5.2.5c
     because: 'comes from a zone and is for the others',
-    section: 'kds-wire 5.2.5b, 5.2.5c',
     decide: (resource, info) =>
       !isLocal(resource, 'global') && info.kds.acrossZones ? { to: 'others', zone: zoneOf(resource) } : undefined,
   },
@@ -99,8 +99,8 @@ const globalToZoneFilter: readonly FilterRule[] = [
 const zoneToGlobalFilter: readonly FilterRule[] = [
   syncDisabled,
   {
+    // kds-wire 5.4
     because: 'written in this zone',
-    section: 'kds-wire 5.4',
     decide: (resource) => (isLocal(resource, 'zone') ? ALL : undefined),
   },
 ];
@@ -156,19 +156,18 @@ export const zoneConsumes = resourceTypes.filter(({ kds }) => kds.globalToZone |
 /** Types that global subscribes to on ZoneToGlobalSync (kds-wire 3: marked Z→G). */
 export const globalConsumes = resourceTypes.filter(({ kds }) => kds.zoneToGlobal);
 
-/** What the rules say of a resource: the reason of the rule that decided, and where the protocol says so. */
-export type Decision = { readonly audience: Audience; readonly because: string; readonly section: string };
+/** What the rules say of a resource, and the reason of the rule that decided. */
+export type Decision = { readonly audience: Audience; readonly because: string };
 
 /** The first rule that decides on a resource, with its reason: why it is or is not sent. */
 export function audienceOf(rules: SendRules, resource: Resource): Decision {
   const info = typeOf(resource.type);
   for (const rule of rules.filter) {
     const audience = rule.decide(resource, info);
-    if (audience !== undefined) return { audience, because: rule.because, section: rule.section };
+    if (audience !== undefined) return { audience, because: rule.because };
   }
   const isOwn = isLocal(resource, rules.from);
-  const because = isOwn ? 'stays where it was written' : 'comes from another control plane';
-  return { audience: NOBODY, because, section: rules.from === 'global' ? 'kds-wire 5.2' : 'kds-wire 5.4' };
+  return { audience: NOBODY, because: isOwn ? 'stays where it was written' : 'comes from another control plane' };
 }
 
 /** A stored row, or what came and may become one. */

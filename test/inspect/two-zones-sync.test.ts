@@ -13,7 +13,7 @@ describe('explaining sync', () => {
     const { body } = await planes.ask('global', '/meshes/default/meshtimeouts/everywhere/_sync');
     expect(body).toMatchObject({
       from: 'global',
-      targets: zones.map((to) => ({ to, isSent: true, reason: 'written on global', section: 'kds-wire 5.2.4' })),
+      targets: zones.map((to) => ({ to, isSent: true, reason: 'written on global' })),
     });
     const sent = (body as { targets: { name: string }[] }).targets.map(({ name }) => name);
     for (const [at, zone] of zones.entries())
@@ -47,7 +47,7 @@ describe('explaining sync', () => {
 
   it('says of a global type, of a copy and of what never travels what holds for it', async () => {
     expect((await planes.ask('global', '/zones/east/_sync')).body).toMatchObject({
-      targets: [{ isSent: false, section: 'kds-wire 3' }, { isSent: false }],
+      targets: [{ isSent: false, reason: 'the type Zone is not synced to zones' }, { isSent: false }],
     });
     const copy = [...planes.stores.west.rows.values()].find((row) => displayNameOf(row) === 'everywhere')?.name ?? '';
     expect((await planes.ask('west', `/meshes/default/meshtimeouts/${copy}/_sync`)).body).toMatchObject({
