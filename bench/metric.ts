@@ -1,4 +1,4 @@
-// One measured number beside its floor and its budget. The budgets are data, from section 5 of the design.
+// One measured number beside its floor and its budget. The budgets are data.
 export type Budget = {
   readonly most?: number;
   readonly least?: number;

@@ -1,4 +1,4 @@
-// The store as the protocol sees it: a Source to follow and, per peer, a Sink to write (design 2).
+// The store as the protocol sees it: a Source to follow and, per peer, a Sink to write.
 import type { Sink, Source } from '../kds/ports.ts';
 import type { FenceWatch } from '../store/fence-watch.ts';
 import type { ResourceStore } from '../store/resource-store.ts';

@@ -1,5 +1,5 @@
 // What the protocol needs of its host: a Source to read and follow, a Sink to write. The roots adapt the store to them,
-// so that the protocol is tested without a database (design 2).
+// so that the protocol is tested without a database.
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
 
 export type SourceChange =

@@ -1,5 +1,5 @@
 // How long a zone waits before it dials global again. It does not grow with the attempts: who waits for a policy after global
-// came back waits for this and a connection, and no longer (engine 22, design 7).
+// came back waits for this and a connection, and no longer (engine 22).
 
 const LEAST_MS = 100;
 const MOST_MS = 800;

@@ -1,5 +1,5 @@
 // The xDS server end of one stream: answers requests from the changelog, one response in flight per type.
-// The same for both directions; the peer and the rules differ (design 4).
+// The same for both directions; the peer and the rules differ.
 import { hash } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';

@@ -1,4 +1,4 @@
-// One stream, either role: bytes in, bytes out. Reading never waits on writing (design 7, 14486). What is written is bounded: one
+// One stream, either role: bytes in, bytes out. Reading never waits on writing (SPEC.md, 14486). What is written is bounded: one
 // response in flight per type, none made while others wait here to be sent, and no more answers than an honest peer leaves unread.
 // A stream ends with the first thing that goes wrong on it.
 import { finished, type Duplex } from 'node:stream';

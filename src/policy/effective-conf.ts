@@ -1,5 +1,5 @@
 // What is in force for a proxy: for every outbound and every route of it each policy type's conf, with the origin of each
-// value (issue 5, `inspect dataplane`; D13).
+// value (`inspect dataplane`; D13).
 import type { Json } from '../resource/types.ts';
 import type { ProxyRules, TypeRules } from './build-rules.ts';
 import { confInForce, type ConfInForce, type Destination } from './conf-in-force.ts';

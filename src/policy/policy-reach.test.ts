@@ -1,4 +1,4 @@
-// Which proxies a policy touches, and why it touches no others (issue 5).
+// Which proxies a policy touches, and why it touches no others.
 import { expect, it } from 'vitest';
 import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../test/policy/make-resource.ts';
 import type { Resource } from '../resource/types.ts';

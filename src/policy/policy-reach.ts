@@ -1,5 +1,5 @@
-// Which proxies a policy touches, and where it touches none, why (issue 5, `inspect policy`; design 7: a policy that cannot
-// work gives a hint). Decided by the same matching that builds rules.
+// Which proxies a policy touches, and where it touches none, why (`inspect policy`): a policy that cannot
+// work gives a hint. Decided by the same matching that builds rules.
 import { backendWarnings } from './backend-warnings.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy, Section } from './dataplane-proxy.ts';

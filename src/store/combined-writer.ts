@@ -1,5 +1,5 @@
 // Single writes, combined: while one transaction is in flight the writes that arrive wait and go together in the next, as
-// one statement with a result for each. NOTIFY serialises commits, so a transaction per write would top out early (design 3).
+// one statement with a result for each. NOTIFY serialises commits, so a transaction per write would top out early.
 // Invariant: writes to one key are committed in the order in which they came.
 import { MeridianError, type ErrorCode } from '../base/errors.ts';
 import { InTurn } from '../base/in-turn.ts';

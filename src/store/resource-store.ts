@@ -92,7 +92,7 @@ export interface ResourceStore {
   /** How many rows there are of each type and mesh, in one statement. */
   countAll(): Promise<{ type: string; mesh: string; total: number }[]>;
 
-  /** Writes one row. Writes that arrive while a transaction is in flight go together in the next one (design 3). */
+  /** Writes one row. Writes that arrive while a transaction is in flight go together in the next one. */
   write(write: Write): Promise<WriteOutcome>;
   /**
    * Writes all in one transaction and few statements; a row that cannot be written is reported in its place and the

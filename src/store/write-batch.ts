@@ -1,4 +1,4 @@
-// Many writes, one transaction, one statement per kind of write: never a statement a row (design 3).
+// Many writes, one transaction, one statement per kind of write: never a statement per row.
 // Every write gets its own outcome; one that cannot be stored does not touch the others.
 import { setImmediate } from 'node:timers/promises';
 import { sql, type Kysely, type RawBuilder } from 'kysely';

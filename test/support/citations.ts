@@ -21,7 +21,8 @@ const MISSPELT = new RegExp(
     String.raw`(?<![\w.-])(?:${PAGE}) ${SECTION},? (?:§|(?:section|step|rule|item)s? )\d`,
     String.raw`(?<![\w.-])(?:${PAGE}) ${SECTION} ?[–-] ?\d`,
     String.raw`(?<![\w.-])(?:${PAGE})\n *(?://|\*|#|--)? *\d`,
-    String.raw`\b(?:decisions?|rulings?) D\d+`,
+    // Pages that do not ship.
+    String.raw`\b(?:decisions?|rulings?) D\d+|\bdesign \d|\bxds \d`,
     String.raw`\bD\d+ ?[–-] ?D?\d`,
     String.raw`\bMADR[-\n]\d+|\bGEP[ \n]\d+`,
   ].join('|'),

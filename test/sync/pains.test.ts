@@ -1,5 +1,5 @@
-// What hurts users of the original must be impossible here: a test for each line of the design's table that one process can
-// show. The numbers are those of Kuma's issues; the others of the table are named in src/kds/SPEC.md.
+// What hurts users of the original must be impossible here: a test for each problem that one process can show. The
+// numbers are those of Kuma's issues. src/kds/SPEC.md names the tests of the other problems.
 import { fc } from '../support/property.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ControlPlanes, zones, type Side, type Zone } from '../golden/control-planes.ts';
