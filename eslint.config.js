@@ -26,7 +26,7 @@ export default defineConfig(
   },
   {
     files: ['**/*.ts'],
-    ignores: ['test/support/property.ts'],
+    ignores: ['test/support/sized-fast-check.ts'],
     rules: {
       'no-restricted-imports': [
         'error',

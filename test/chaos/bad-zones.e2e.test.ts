@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
+import { sized } from '../support/test-size.ts';
 import { expectEqualStores } from './compare-stores.ts';
 import { GuestZone, type Manner } from './guest-zone.ts';
 import { hasMesh, putService } from './steady-writes.ts';
@@ -10,7 +11,7 @@ const TYPE = 'MeshTimeout';
 /** More than are sent their first state at a time. */
 const SILENT = 12;
 const REFUSING = 3;
-const CHANGES = 150;
+const CHANGES = sized({ push: 50, full: 150 });
 /** Retries of what was refused come on top of what each change brings. */
 const MOST_RETRIES = 20;
 

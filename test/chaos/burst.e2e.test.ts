@@ -1,4 +1,4 @@
-// Ten thousand changes of all types on both sides while zones join and leave: all end in step, and what was needed on the way is
+// Thousands of changes of all types on both sides while zones join and leave: all end in step, and what was needed on the way is
 // given back. CHAOS_BURST_MINUTES makes it run as long.
 import { stderr } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,6 +7,7 @@ import { globalConsumes, zoneConsumes } from '../../src/kds/rules.ts';
 import type { TypeInfo } from '../../src/resource/type-registry.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
+import { sized } from '../support/test-size.ts';
 import { expectEqualStores } from './compare-stores.ts';
 import { GuestZone, type Manner } from './guest-zone.ts';
 import { memoryUsed, preloaded } from './preload.ts';
@@ -21,7 +22,7 @@ const OF_GLOBAL = zoneConsumes.filter(({ kds }) => kds.globalToZone);
 const OF_ZONES = globalConsumes;
 /** The least that the message of a type must hold. */
 const SPECS: Readonly<Record<string, JsonObject>> = { Dataplane: { networking: { address: '192.0.2.1' } } };
-const LEAST_CHANGES = 10_000;
+const LEAST_CHANGES = sized({ push: 5_000, full: 10_000 });
 /** Until then caches fill and functions are compiled. */
 const WARM_ROUNDS = 1;
 /** Bytes that memory may differ by from one moment to another, and what each round may add to histograms and caches. */

@@ -3,15 +3,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
+import { sized } from '../support/test-size.ts';
 import { expectEqualStores } from './compare-stores.ts';
 import { hasMesh, putService, putTimeout } from './steady-writes.ts';
 import { writeDuring } from './write-during.ts';
 
-const TERMINATIONS = 60;
+const TERMINATIONS = sized({ push: 30, full: 60 });
 /** Shorter than a connection takes to be made and set up, and longer: each of its steps is met in some round. */
 const MOST_BETWEEN_MS = 60;
 const REFUSED_MS = 1_000;
-const STARTS = 2;
+const STARTS = sized({ push: 1, full: 2 });
 
 describe('a database that fails', () => {
   const started = new AsyncDisposableStack();

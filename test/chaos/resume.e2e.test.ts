@@ -1,14 +1,15 @@
 // A connection that is made anew carries the difference and no more, in both directions: the bytes on the link are counted.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
+import { sized } from '../support/test-size.ts';
 import { expectEqualStores } from './compare-stores.ts';
 import { hasMesh, putService, putTimeout } from './steady-writes.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 
-const ROWS = 5_000;
+const ROWS = sized({ push: 2_000, full: 5_000 });
 const CHANGES = 3;
 /** A first state of that size takes more than this, */
-const FULL_BYTES = 500_000;
+const FULL_BYTES = 100 * ROWS;
 /** and the difference, with one empty answer for each type and the frames of HTTP/2, less than this. */
 const DIFFERENCE_BYTES = 30_000;
 /** A zone subscribes to each type with its configuration: that comes on top of what it sends. */

@@ -9,11 +9,12 @@ import { migrate } from '../../src/store/migrate.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 import { embeddedBinaries, installedBinaries, PostgresBinaries } from '../support/postgres-binaries.ts';
 import { configOf } from '../support/postgres-database.ts';
+import { sized } from '../support/test-size.ts';
 import { hasMesh, putService, putTimeout } from './steady-writes.ts';
 import { TcpProxy } from './tcp-proxy.ts';
 import { writeDuring } from './write-during.ts';
 
-const CRASHES = 2;
+const CRASHES = sized({ push: 1, full: 2 });
 /** What the servers of this file take; the processes hold fewer. */
 const MOST_CONNECTIONS = 30;
 const FULL_MS = 500;
