@@ -1,4 +1,6 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { WAIT } from './test/support/wait.ts';
 
 // Real peers are not in the repository. Without them there is no project of that name, and one line says so.
 const peersFolder = process.env['MERIDIAN_PEERS'] ?? '';
@@ -10,6 +12,7 @@ if (peersFolder === '')
   );
 
 const peers = {
+  extends: true as const,
   test: {
     name: 'peers',
     include: ['test/peers/**/*.peers.test.ts'],
@@ -22,13 +25,20 @@ const peers = {
   },
 };
 
-const postgres = { globalSetup: ['test/support/postgres-global-setup.ts'] };
+const setupFiles = ['test/support/patience.ts'];
+// Modules are loaded once a worker, not once a file: no test of these changes what a module holds.
+const shared = { isolate: false, setupFiles };
+const postgres = { globalSetup: ['test/support/postgres-global-setup.ts'], setupFiles };
 
 export default defineConfig({
   test: {
     reporters: ['default'],
+    // Two on a machine of two cores too, where vitest takes one: many tests wait for processes and timers.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
+    expect: { poll: WAIT },
     projects: [
       {
+        extends: true,
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
@@ -39,18 +49,37 @@ export default defineConfig({
             'test/architecture.test.ts',
             'test/citations.test.ts',
           ],
-          testTimeout: 30_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          ...shared,
         },
       },
-      { test: { name: 'architecture', include: ['test/architecture.test.ts', 'test/citations.test.ts'] } },
-      { test: { name: 'postgres', include: ['test/**/*.pg.test.ts'], testTimeout: 60_000, hookTimeout: 120_000, ...postgres } },
       {
+        extends: true,
+        test: {
+          name: 'architecture',
+          include: ['test/architecture.test.ts', 'test/citations.test.ts'],
+          testTimeout: 120_000,
+          ...shared,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: ['test/**/*.pg.test.ts'],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          ...postgres,
+        },
+      },
+      {
+        extends: true,
         test: {
           name: 'e2e',
           include: ['test/**/*.e2e.test.ts'],
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
-          fileParallelism: false,
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           ...postgres,
         },
       },

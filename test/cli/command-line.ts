@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { endWithTest } from '../support/children.ts';
 import { WAIT } from '../support/control-plane.ts';
 import { freePort } from '../support/free-port.ts';
 import { vi } from 'vitest';
@@ -32,10 +33,12 @@ export class CommandLine {
     const folder = await mkdtemp(join(tmpdir(), 'meridian-cli-'));
     const line = new CommandLine(folder, `http://127.0.0.1:${String(api)}`);
     const flags = ['--api-port', String(api), '--kds-port', String(kds), '--diagnostics-port', String(diagnostics)];
-    const child = spawn(MERIDIAN, ['global', 'run', ...flags, '--log-level', 'warn'], {
-      env: line.#env,
-      stdio: ['ignore', 'ignore', 'inherit'],
-    });
+    const child = endWithTest(
+      spawn(MERIDIAN, ['global', 'run', ...flags, '--log-level', 'warn'], {
+        env: line.#env,
+        stdio: ['ignore', 'ignore', 'inherit'],
+      }),
+    );
     line.#global = child;
     try {
       const ready = vi.waitFor(async () => {

@@ -5,17 +5,19 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { vi } from 'vitest';
 import type { PostgresConfig } from '../../src/store/database.ts';
+import { endWithTest } from './children.ts';
 import { controlPlaneEnv, globalEnv, zoneEnv } from './control-plane-env.ts';
 import { freePort } from './free-port.ts';
 import { cloneDatabase } from './postgres-database.ts';
 import { Psql } from './psql.ts';
+import { WAIT } from './wait.ts';
+
+export { WAIT };
 
 /** The program as a user runs it. */
 export const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
 /** Lines of a process that are kept: a stack and what came before it. */
 const KEPT_LINES = 60;
-/** For `expect.poll` and `vi.waitFor`: a busy machine is no failure. */
-export const WAIT = { timeout: 30_000, interval: 20 };
 
 export class ControlPlane {
   readonly command: 'global' | 'zone';
@@ -40,10 +42,8 @@ export class ControlPlane {
   /** @param output `inherit` shows what it says on stderr, unless it is quiet; `pipe` leaves both streams to those who read `child.stdout` */
   start(output: 'inherit' | 'pipe' = 'inherit'): void {
     const [program, ...args] = this.commandLine();
-    const child = spawn(program, args, {
-      env: { ...process.env, ...this.env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const env = { ...process.env, ...this.env };
+    const child = endWithTest(spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] }));
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => this.#keep(bytes.toString()));
     if (output === 'inherit' && !this.isQuiet) child.stderr.on('data', (bytes: Buffer) => process.stderr.write(bytes));
     this.child = child;

@@ -16,6 +16,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
+import { endWithTest } from './children.ts';
 import { freePort } from './free-port.ts';
 
 /** Where binaries are, and what they are, for the summary. */
@@ -78,7 +79,8 @@ export class PostgresBinaries {
   async start(): Promise<void> {
     const settings = ['fsync=off', 'max_connections=300', ...this.#settings].flatMap((setting) => ['-c', setting]);
     const where = ['-D', this.#data, '-p', String(this.port), '-h', '127.0.0.1', '-k', this.#folder];
-    this.#child = spawn(join(this.#bin, 'postgres'), [...where, ...settings], { ...this.#options(), stdio: 'ignore' });
+    const child = spawn(join(this.#bin, 'postgres'), [...where, ...settings], { ...this.#options(), stdio: 'ignore' });
+    this.#child = endWithTest(child);
     await reach(this.url);
   }
 
