@@ -2,6 +2,7 @@
 // a path or to a terminal stay where somebody wrote them, and delay nothing else.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { hasMesh } from '../chaos/steady-writes.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 
@@ -73,6 +74,19 @@ describe.each(cases)('a $type', ({ type, mesh, from, nameOfCopy, specOf }) => {
     await expect.poll(copies, WAIT).toEqual(expected);
   }
 
+  /** Waits until the zone has counted the proxies of each Workload, and global has the count: the write of a person is then the last. */
+  async function expectComputed(): Promise<void> {
+    if (type !== 'Workload') return;
+    const uncounted = async (): Promise<string[]> => {
+      const [mine, theirs] = [await here.rows(type), await there.rows(type)];
+      return [...written.keys()].filter((name) => {
+        const counts = [mine.get(name)?.status, theirs.get(nameOfCopy(name))?.status];
+        return counts.some((status) => (status as JsonObject | null | undefined)?.['dataplaneProxies'] === undefined);
+      });
+    };
+    await expect.poll(uncounted, WAIT).toEqual([]);
+  }
+
   it('of any name is created, changed and removed on the other side', async () => {
     for (const name of NAMES) await write(name, 1);
     await expectCopies();
@@ -98,6 +112,7 @@ describe.each(cases)('a $type', ({ type, mesh, from, nameOfCopy, specOf }) => {
   it('of any name is resumed: what changed meanwhile is written, what went is removed, the rest is left alone', async () => {
     for (const name of NAMES) await write(name, 3);
     await expectCopies();
+    await expectComputed();
     const kept = NAMES.filter((_, index) => index % 3 === 2);
     const versions = async (): Promise<unknown> => {
       const query = `select name, version from resources where type = $1 and name = any($2) order by name`;
