@@ -7,9 +7,10 @@ import { globalEnv } from '../support/control-plane-env.ts';
 import { ControlPlane, WAIT } from '../support/control-plane.ts';
 import { freePort } from '../support/free-port.ts';
 import { configOf } from '../support/postgres-database.ts';
+import { sized } from '../support/test-size.ts';
 import { putTimeout, writeSteadily } from './steady-writes.ts';
 
-const ROUNDS = 2;
+const ROUNDS = sized({ push: 1, full: 2 });
 const WRITERS = 4;
 const LEAST = 50;
 
@@ -60,9 +61,12 @@ describe('a control plane on an embedded store', () => {
       const writers = Array.from({ length: WRITERS }, (_, n) =>
         writeSteadily(`round-${String(round)}-${String(n)}`, (name, seconds) => putTimeout(global, name, seconds)),
       );
-      for (const writer of writers) await expect.poll(() => writer.accepted(), WAIT).toBeGreaterThan(LEAST);
-      await global.end('SIGKILL');
-      for (const writer of writers) promised.push(...(await writer.stop()).accepted);
+      try {
+        for (const writer of writers) await expect.poll(() => writer.accepted(), WAIT).toBeGreaterThan(LEAST);
+      } finally {
+        await global.end('SIGKILL');
+        for (const writer of writers) promised.push(...(await writer.stop()).accepted);
+      }
       global.start();
       await ready();
       const found = await names();
