@@ -1,9 +1,10 @@
 // Runs one regular expression on one text at a time and answers with the CPU time that it took, which other work on the machine
-// does not change.
+// does not change. Its first message says that it is ready.
 import { parentPort } from 'node:worker_threads';
 
 type Attack = { readonly source: string; readonly flags: string; readonly text: string };
 
+parentPort?.postMessage('ready');
 parentPort?.on('message', ({ source, flags, text }: Attack) => {
   const regex = new RegExp(source, flags.replace('g', ''));
   const before = process.threadCpuUsage();

@@ -102,14 +102,15 @@ describe('odd input', () => {
       ...TO_MESH,
       targetRef: { kind: 'MeshService', name: `s${index}`, namespace: 'some-namespace' },
     }));
-    const started = performance.now();
+    const before = process.cpuUsage();
     expect(find('MeshTimeout', { to: good })).toEqual(NOTHING_FOUND);
     const bad = find('MeshTimeout', { to: Array.from({ length: 500_000 }, () => 1) });
     find('MeshTimeout', Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`key${index}`, 1])));
     find('MeshTimeout', { to: [{ ...TO_MESH, default: { idleTimeout: '1s'.repeat(500_000) } }] });
     find('HostnameGenerator', { selector: {}, template: '{{'.repeat(500_000) });
     find('MeshZoneAddress', { address: 'a-'.repeat(500_000), port: 1 });
-    expect(performance.now() - started).toBeLessThan(15_000);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1_000, 'ms of CPU').toBeLessThan(15_000);
     expect(bad.violations).toHaveLength(MAX_VIOLATIONS + 1);
     expect(bad.violations.at(-1)).toBe('spec.to[100]: the check ends here, after 100 violations; there may be more');
   });
