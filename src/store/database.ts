@@ -11,10 +11,10 @@ import { makePrivateFolder } from './private-folder.ts';
 import { preparing, StatementNames } from './preparing-pool.ts';
 import { isSessionSpent } from './unavailable.ts';
 
-/** How long a connection that must not be lost unnoticed stays silent, and how long its answer may take. */
-const PING_MS = 10_000;
 /** A statement that somebody waits for is given up after this: the connection may be gone. */
 const ANSWER_MS = 8_000;
+/** How long a connection that must not be lost unnoticed stays silent, and how long its answer may take. */
+const PING_MS = 10_000;
 /** The same for whole types, large transactions and migrations, which take long on a large table. */
 const BULK_MS = 120_000;
 /** How long a statement waits for a row that another transaction holds: all writes that were combined with it wait too. */
@@ -61,8 +61,9 @@ export type Database = {
   readonly close: () => Promise<void>;
 };
 
-export async function openDatabase(config: StoreConfig, log: Logger): Promise<Database> {
-  return config.type === 'embedded' ? await openEmbedded(config.path) : openPostgres(config, log);
+/** @param answerMs after which a PostgreSQL statement that somebody waits for is given up; milliseconds */
+export async function openDatabase(config: StoreConfig, log: Logger, answerMs = ANSWER_MS): Promise<Database> {
+  return config.type === 'embedded' ? await openEmbedded(config.path) : openPostgres(config, log, answerMs);
 }
 
 async function openEmbedded(path: string): Promise<Database> {
@@ -97,7 +98,7 @@ async function openEmbedded(path: string): Promise<Database> {
   }
 }
 
-function openPostgres(config: PostgresConfig, log: Logger): Database {
+function openPostgres(config: PostgresConfig, log: Logger, answerMs: number): Database {
   const options: pg.ClientConfig = {
     host: config.host,
     port: config.port,
@@ -128,7 +129,7 @@ function openPostgres(config: PostgresConfig, log: Logger): Database {
       dialect: new PostgresDialect({ pool: preparing(pool, { names, limitMs, isSpent }) }),
       log: (event) => void (event.level === 'error' && isSessionSpent(event.error) && (generation += 1)),
     });
-  const [db, bulk] = [within(ANSWER_MS), within(BULK_MS)];
+  const [db, bulk] = [within(answerMs), within(BULK_MS)];
   return {
     kind: 'postgres',
     db,

@@ -13,8 +13,11 @@ const PATIENCE_MS = 15_000;
 const PAUSE_MS = 250;
 
 /** @throws MeridianError: `schema_outdated`, `unavailable`, or `config` while another process has the embedded folder */
-export async function openStore(config: StoreConfig, { log }: { log: Logger }): Promise<ResourceStore> {
-  const database = await openDatabase(config, log);
+export async function openStore(
+  config: StoreConfig,
+  { log, answerMs }: { readonly log: Logger; readonly answerMs?: number },
+): Promise<ResourceStore> {
+  const database = await openDatabase(config, log, answerMs);
   try {
     if (config.type === 'embedded') await migrate(database, { log });
     else await whenItAnswers(() => requireCurrentSchema(database), log);
