@@ -1,12 +1,35 @@
-// Adds up vitest's JSON reports and prints the plain closing line.
+// Adds up vitest's JSON reports and prints the plain closing line. A test that ran in two reports counts once. Fails with a test that
+// failed or was left out, and with fewer tests than there are known to be: a project that is not found must not pass.
 import { readFileSync } from 'node:fs';
 
-let passed = 0;
-let failed = 0;
-for (const file of process.argv.slice(2)) {
-  const report = JSON.parse(readFileSync(file, 'utf8'));
-  passed += report.numPassedTests;
-  failed += report.numFailedTests + (report.success || report.numFailedTests > 0 ? 0 : 1);
+/** Some below what there is, so that a test may go. By the end of a file's name; the rest are unit tests. */
+const LEAST = { '.e2e.test.ts': 120, '.pg.test.ts': 60, '.peers.test.ts': 0, '.test.ts': 4_300 };
+
+const runs = new Map();
+const problems = [];
+for (const report of process.argv.slice(2)) {
+  const { success, testResults } = JSON.parse(readFileSync(report, 'utf8'));
+  const inReport = new Map();
+  let failed = 0;
+  for (const { name: file, assertionResults, message } of testResults) {
+    if (message !== '') problems.push(`${file}: ${message}`);
+    for (const { fullName, status } of assertionResults) {
+      if (status === 'failed') failed += 1;
+      if (status !== 'passed') problems.push(`${status}: ${file} ${fullName}`);
+      const key = `${file} ${fullName}`;
+      if (status === 'passed') inReport.set(key, { file, times: (inReport.get(key)?.times ?? 0) + 1 });
+    }
+  }
+  if (!success && failed === 0) problems.push(`${report}: vitest failed outside of a test`);
+  for (const [key, { file, times }] of inReport) runs.set(key, { file, times: Math.max(times, runs.get(key)?.times ?? 0) });
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed === 0 && passed > 0 ? 0 : 1);
+
+const passed = Object.fromEntries(Object.keys(LEAST).map((end) => [end, 0]));
+for (const { file, times } of runs.values()) passed[Object.keys(LEAST).find((end) => file.endsWith(end)) ?? '.test.ts'] += times;
+for (const [end, least] of Object.entries(LEAST))
+  if (passed[end] < least) problems.push(`${passed[end]} tests of *${end} passed; there are at least ${least}`);
+
+for (const problem of problems) console.log(problem);
+const all = Object.values(passed).reduce((sum, number) => sum + number, 0);
+console.log(`${all} passed (${passed['.e2e.test.ts']} e2e, ${passed['.pg.test.ts']} PostgreSQL), ${problems.length} failed`);
+process.exitCode = problems.length === 0 ? 0 : 1;
