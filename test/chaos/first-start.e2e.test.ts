@@ -15,7 +15,7 @@ import { preloaded } from './preload.ts';
 /** Five minutes, after which a subscription that nobody keeps is closed, are five seconds. */
 const HURRY = 60;
 /** Taking over, and twice the time after which the leader has done everything once. */
-const SOON = { ...WAIT, timeout: 15_000 };
+const SOON = { ...WAIT, timeout: 60_000 };
 
 const DEFAULTS = [
   'Config//kuma-cluster-id',

@@ -10,7 +10,7 @@ import { TcpProxy } from './tcp-proxy.ts';
 const CUTS = 20;
 const HOLE_MS = 3_000;
 /** A lost connection is noticed by a ping after 20 s and 15 s more without its answer; then comes a new one, on a busy machine. */
-const NOTICED = { ...WAIT, timeout: 20_000 + 15_000 + 10_000 };
+const NOTICED = { ...WAIT, timeout: 20_000 + 15_000 + 60_000 };
 const SLOW_BYTES_PER_SECOND = 10_000;
 /** One change fills the slow link for about a second. */
 const PAD = 'x'.repeat(10_000);

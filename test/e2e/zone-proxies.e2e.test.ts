@@ -67,7 +67,7 @@ describe('zone proxies of two zones', () => {
 
   async function meridian(cp: ControlPlane, ...args: string[]): Promise<string> {
     const address = ['--address', `http://127.0.0.1:${String(cp.api)}`, '--mesh', 'shop'];
-    return (await promisify(execFile)(MERIDIAN, [...args, ...address], { timeout: 30_000 })).stdout;
+    return (await promisify(execFile)(MERIDIAN, [...args, ...address], { timeout: 120_000 })).stdout;
   }
 
   it('show one ingress everywhere: set, moved, taken over, gone', async () => {

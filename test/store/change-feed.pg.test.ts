@@ -7,7 +7,7 @@ import type { StoreChange } from '../../src/store/resource-store.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
 import { Psql } from '../support/psql.ts';
 
-const WAIT = { timeout: 20_000, interval: 10 };
+const WAIT = { timeout: 90_000, interval: 10 };
 const log = createLogger('silent');
 const INSERT = `insert into resources (name, mesh, type, version, spec) values ('by-hand', 'default', $1, 0, '{}')`;
 

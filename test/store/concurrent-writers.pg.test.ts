@@ -32,9 +32,7 @@ beforeEach(async () => {
 });
 
 const isWaiting = async (): Promise<void> =>
-  await expect
-    .poll(async () => (await psql.query('select from pg_locks where not granted')).rowCount, { timeout: 5_000 })
-    .toBeGreaterThan(0);
+  await expect.poll(async () => (await psql.query('select from pg_locks where not granted')).rowCount).toBeGreaterThan(0);
 
 async function deadlocks(): Promise<number> {
   const { rows } = await psql.query<{ deadlocks: string }>(

@@ -298,7 +298,7 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
       const lost = vi.fn();
       fences.watch({ peer, epoch: await store.raiseEpoch(peer) }, lost);
       await store.raiseEpoch(peer);
-      await vi.waitFor(() => expect(lost).toHaveBeenCalledOnce(), { timeout: 15_000 });
+      await vi.waitFor(() => expect(lost).toHaveBeenCalledOnce());
       stop.abort();
       await running;
     });

@@ -12,7 +12,7 @@ import { embeddedBinaries, installedBinaries, PostgresBinaries } from '../suppor
 import { configOf } from '../support/postgres-database.ts';
 
 const key = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
-const PATIENCE = { timeout: 20_000 };
+const PATIENCE = { timeout: 90_000 };
 
 it('gives out no list of before the crash', async () => {
   await using started = new AsyncDisposableStack();

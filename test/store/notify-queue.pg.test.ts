@@ -37,7 +37,7 @@ it('is told of, is not ready and is stored in again when the session has ended',
     const ready = (): Promise<boolean> => store.ping().then(() => true, () => false); // prettier-ignore
     expect([await put(), await ready(), await ready()]).toEqual(['unavailable', false, false]);
     await sleeper.end();
-    await expect.poll(ready, { timeout: 20_000 }).toBe(true);
+    await expect.poll(ready).toBe(true);
     expect(await put()).toBe('created');
   } finally {
     await Promise.allSettled(clients.map((client) => client.end()));

@@ -43,7 +43,7 @@ describe('the store on PostgreSQL', () => {
     await psql.query(
       `insert into resources (name, mesh, type, version, spec) values ('while-away', 'default', 'MeshTimeout', 0, '{}')`,
     );
-    await expect.poll(() => seen.filter(({ kind }) => kind === 'all').length, { timeout: 20_000 }).toBeGreaterThan(1);
+    await expect.poll(() => seen.filter(({ kind }) => kind === 'all').length).toBeGreaterThan(1);
     expect(await store.get({ type: 'MeshTimeout', mesh: 'default', name: 'while-away' })).toBeDefined();
     stop.abort();
     await reading;
@@ -99,7 +99,7 @@ describe('the store on PostgreSQL', () => {
         stop.signal,
       ),
     );
-    await expect.poll(() => terms, { timeout: 15_000 }).toBeGreaterThan(2);
+    await expect.poll(() => terms).toBeGreaterThan(2);
     stop.abort();
     await Promise.all(done);
     expect(most).toBe(1);

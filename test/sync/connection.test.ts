@@ -25,7 +25,7 @@ import { TinyStore } from '../support/tiny-store.ts';
 import { connectZone } from './connected-zone.ts';
 import { playGlobal, type GlobalManners } from './played-global.ts';
 
-const WAIT = { timeout: 15_000, interval: 10 };
+const WAIT = { timeout: 90_000, interval: 10 };
 const limit = { maxMessageBytes: 10_485_760 };
 const silent = createLogger('silent');
 const clusterId: ResourceKey = { type: 'Config', mesh: '', name: 'kuma-cluster-id' };

@@ -13,7 +13,7 @@ import { TinyStore } from '../support/tiny-store.ts';
 import { connectZone } from './connected-zone.ts';
 import { open, serverUnderAttack } from './server-under-attack.ts';
 
-const WAIT = { timeout: 15_000, interval: 10 };
+const WAIT = { timeout: 90_000, interval: 10 };
 /** What a zone calls its `backend` on the wire. */
 const HASHED = hashName({ mesh: 'default', name: 'backend', zone: 'east' });
 

@@ -24,7 +24,7 @@ import { firstRequest } from './first-request.ts';
 import { playGlobal, type GlobalManners } from './played-global.ts';
 import { resourcesIn } from './played-zone.ts';
 
-const WAIT = { timeout: 15_000, interval: 10 };
+const WAIT = { timeout: 90_000, interval: 10 };
 const MIB = 1024 * 1024;
 const TYPE = 'MeshTimeout';
 const KUMA = [feature.hashSuffix];

@@ -10,7 +10,7 @@ import { ZoneInsightWriter } from '../../src/store/zone-insight-writer.ts';
 import { PlayedZone, resourcesIn } from './played-zone.ts';
 import { SLOW, serverUnderAttack } from './server-under-attack.ts';
 
-const WAIT = { timeout: 15_000, interval: 10 };
+const WAIT = { timeout: 90_000, interval: 10 };
 const OLD: readonly string[] = [];
 const KUMA: readonly string[] = [feature.hashSuffix];
 const OURS: readonly string[] = [feature.hashSuffix, feature.meridian];

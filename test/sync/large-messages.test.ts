@@ -10,7 +10,7 @@ import { decodeDeltaRequest, encodeDeltaResponse, encodeResourceEntry, type Delt
 import { PlayedZone } from './played-zone.ts';
 import { open, serverUnderAttack, SLOW } from './server-under-attack.ts';
 
-const WAIT = { timeout: 15_000, interval: 10 };
+const WAIT = { timeout: 90_000, interval: 10 };
 const MIB = 1024 * 1024;
 const GZIP = { 'grpc.default_compression_algorithm': 2 };
 const spec = { targetRef: { kind: 'Mesh' }, a: 'x'.repeat(MIB) };

@@ -134,7 +134,7 @@ it('ends with equal stores after random writes, refusals, cuts and resumes', asy
           expect(rowsOf(stores.global)).toEqual(expected('global'));
           expect(rowsOf(stores.zone)).toEqual(expected('zone'));
         },
-        { timeout: 5_000, interval: 5 },
+        { timeout: 60_000, interval: 5 },
       );
       for (const cut of streams) cut();
       stop.abort();

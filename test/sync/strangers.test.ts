@@ -61,7 +61,7 @@ describe('a server of strangers', () => {
     await takenIn(call);
     looks = 0;
     const client = server.dial();
-    const calls = Array.from({ length: 2_000 }, () => ending(open(client, syncService.globalToZoneSync, 'stranger', 30_000)));
+    const calls = Array.from({ length: 2_000 }, () => ending(open(client, syncService.globalToZoneSync, 'stranger', 90_000)));
     const codes = new Set((await Promise.all(calls)).map(({ code }) => status[code]));
     expect(
       [...codes].every((code) =>

@@ -14,7 +14,7 @@ import { validateResource } from '../../src/resource/validate-spec.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { connectZone } from './connected-zone.ts';
 
-const WAIT = { timeout: 15_000, interval: 10 };
+const WAIT = { timeout: 90_000, interval: 10 };
 const log = createLogger('silent');
 const mesh = (name: string): ResourceKey => ({ type: 'Mesh', mesh: '', name });
 const timeout: ResourceKey = { type: 'MeshTimeout', mesh: 'shop', name: 'slow' };
