@@ -1,4 +1,4 @@
-// Every key of the configuration with its type and default; paths are Kuma's where the thing is the same (rest-api 7).
+// Every key of the configuration with its type and default; paths are Kuma's where the thing is the same (rest-api 7.1).
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';

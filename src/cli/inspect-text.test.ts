@@ -186,8 +186,8 @@ describe('sync', () => {
       east   no     -
       west   no     -
 
-      east: only producer policies cross zones (kds-wire 5.2.5a)
-      west: only producer policies cross zones (kds-wire 5.2.5a)"
+      east: only producer policies cross zones
+      west: only producer policies cross zones"
     `);
     const mesh = make('Mesh', 'default', {});
     expect(describeSync(explainOnGlobal(mesh, zones) as unknown as Sync)).toMatchInlineSnapshot(`
@@ -197,8 +197,8 @@ describe('sync', () => {
       east   yes    default
       west   yes    default
 
-      east: written on global (kds-wire 5.2.4)
-      west: written on global (kds-wire 5.2.4)
+      east: written on global
+      west: written on global
         refused: no such"
     `);
     expect(describeSync(explainOnGlobal(mesh, []) as unknown as Sync)).toContain('no zone has joined yet');

@@ -1,4 +1,4 @@
-// TLS of a server of this process: its own files, else those of `general`, else a certificate made here (rest-api 7). Files are
+// TLS of a server of this process: its own files, else those of `general`, else a certificate made here (rest-api 7.1). Files are
 // followed, so that a renewed certificate is in force without a restart.
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';

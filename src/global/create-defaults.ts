@@ -1,4 +1,4 @@
-// The default resources of a global (kds-wire 9, left column). For the leader, at its start; running again changes nothing.
+// The default resources of a global (kds-wire 9: on global). For the leader, at its start; running again changes nothing.
 import { globalHostnameGenerators } from '../resource/default-resources.ts';
 import { createBaseDefaults, createHostnameGenerators, hasClusterId, type DefaultsConfig } from '../store/create-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';

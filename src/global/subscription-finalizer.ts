@@ -1,4 +1,4 @@
-// Closes the subscriptions that a dead instance left open in ZoneInsight rows (rest-api 7): a living one raises its generation,
+// Closes the subscriptions that a dead instance left open in ZoneInsight rows (rest-api 7.2): a living one raises its generation,
 // so one that stands still is nobody's. Only the leader runs it.
 import { every, type Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';

@@ -22,7 +22,7 @@ export type TypeInfo = {
     readonly zoneToGlobal: boolean;
     /** A zone's resource that global sends on to the other zones («X»). */
     readonly acrossZones: boolean;
-    /** Sent under its own name (kds-wire 3, skipKDSHash). */
+    /** Sent under its own name (kds-wire 3, «no hash»). */
     readonly skipHash: boolean;
   };
   readonly hasStatus: boolean;

@@ -127,7 +127,7 @@ function foldProblems(known: SyncProblems | null, event: InsightEvent, mode: 'gl
   }
 }
 
-/** Raises the generation of what is connected, so that the finalizer of another process sees life (rest-api 7). */
+/** Raises the generation of what is connected, so that the finalizer of another process sees life (rest-api 7.2). */
 export function raiseGeneration(state: InsightState): InsightState {
   return changeLive(state, (one) => ({ ...one, generation: one.generation + 1 }));
 }

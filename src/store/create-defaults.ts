@@ -16,7 +16,7 @@ import { label } from '../resource/labels.ts';
 import { createSigningKey } from './signing-key.ts';
 import type { ResourceStore, Write } from './resource-store.ts';
 
-/** `defaults` of the configuration (rest-api 7). */
+/** `defaults` of the configuration (rest-api 7.1). */
 export type DefaultsConfig = {
   readonly skipMeshCreation: boolean;
   readonly skipTenantResources: boolean;

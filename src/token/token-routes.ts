@@ -24,7 +24,7 @@ export type TokenRoute = {
   readonly answer: (body: string) => Promise<TokenAnswer>;
 };
 
-/** The keys that gate the issuers (rest-api 7). */
+/** The keys that gate the issuers (rest-api 7.1). */
 const GATE: Record<TokenKind, string> = {
   user: 'apiServer.authn.tokens.enableIssuer',
   zone: 'dpServer.authn.zoneProxy.zoneToken.enableIssuer',

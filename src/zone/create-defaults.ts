@@ -1,4 +1,4 @@
-// The default resources of a zone (kds-wire 9, right column). For the leader, at its start; running again changes nothing.
+// The default resources of a zone (kds-wire 9: on a federated zone). For the leader, at its start; running again changes nothing.
 import { zoneHostnameGenerators } from '../resource/default-resources.ts';
 import { label } from '../resource/labels.ts';
 import type { ResourceKey } from '../resource/types.ts';

@@ -1,4 +1,4 @@
-// The references of an observability policy to MeshOpenTelemetryBackends (policies 4, MeshAccessLog, MeshTrace, MeshMetric).
+// The references of an observability policy to MeshOpenTelemetryBackends (policies 2.4: MeshAccessLog; also MeshTrace, MeshMetric).
 import { objectOf, objectsOf, textMapOf, textOf } from '../../resource/read-json.ts';
 import { label } from '../../resource/labels.ts';
 import type { JsonObject, Labels } from '../../resource/types.ts';
