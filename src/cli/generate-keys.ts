@@ -1,6 +1,7 @@
 // `meridian generate signing-key|public-key`: the keys of tokens, for a secret, or for signing without a control plane.
 import { createPublicKey } from 'node:crypto';
 import { Option, type Command } from 'commander';
+import { addSecretOptions, secretOutput, type SecretOptions } from './secret-output.ts';
 import { readSigningKey } from './sign-here.ts';
 
 const SIGNING_HELP = `
@@ -8,7 +9,7 @@ pem-base64 is what the field data of a secret holds. Who has the key can sign
 tokens: keep it as one.
 
 Examples:
-  meridian generate signing-key --format pem > key.pem
+  meridian generate signing-key --format pem --out key.pem
   meridian apply -f - <<END
   type: GlobalSecret
   name: zone-token-signing-key-2
@@ -23,15 +24,14 @@ Examples:
   meridian generate public-key --signing-key-path key.pem > key.pub.pem`;
 
 export function addGenerateKeys(generate: Command): void {
-  generate
-    .command('signing-key')
-    .description('a new key that signs tokens')
+  addSecretOptions(generate.command('signing-key').description('a new key that signs tokens'))
     .addOption(new Option('--format <format>', 'form of the key').choices(['pem-base64', 'pem']).default('pem-base64'))
     .addHelpText('after', SIGNING_HELP)
-    .action(async ({ format }: { format: string }) => {
+    .action(async ({ format, ...secret }: SecretOptions & { format: string }) => {
       const { createSigningKey } = await import('../store/signing-key.ts');
+      const write = await secretOutput(secret);
       const pem = await createSigningKey();
-      process.stdout.write(format === 'pem' ? pem : `${Buffer.from(pem).toString('base64')}\n`);
+      await write(format === 'pem' ? pem : `${Buffer.from(pem).toString('base64')}\n`);
     });
   generate
     .command('public-key')

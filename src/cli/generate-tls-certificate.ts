@@ -1,16 +1,17 @@
 // `meridian generate tls-certificate`: a key and a certificate that signs itself, in files that only this user can read.
-import { open } from 'node:fs/promises';
 import { Option, type Command } from 'commander';
-import { MeridianError, messageOf } from '../base/errors.ts';
 import { UsageError } from './exit-codes.ts';
 import { collect } from './options.ts';
 import { note } from './output.ts';
+import { writePrivateFile } from './private-file.ts';
 
 type Options = {
   readonly type: 'server' | 'client';
   readonly hostname?: readonly string[];
   readonly certFile: string;
   readonly keyFile: string;
+  readonly force?: boolean;
+  /** As kumactl calls it. */
   readonly overwrite?: boolean;
 };
 
@@ -31,37 +32,24 @@ export function addGenerateTlsCertificate(generate: Command): void {
     .option('--hostname <host>', 'DNS name or IP address it is for; may be given again', collect)
     .option('--cert-file <file>', 'where the certificate goes, - for standard output', 'cert.pem')
     .option('--key-file <file>', 'where the key goes, - for standard output', 'key.pem')
-    .option('--overwrite', 'replace files that are there')
+    .option('--force', 'replace files that are there')
+    .addOption(new Option('--overwrite', 'the same, as kumactl calls it').hideHelp())
     .addHelpText('after', HELP)
     .action(generateCertificate);
 }
 
-async function generateCertificate({ type, hostname = [], certFile, keyFile, overwrite = false }: Options): Promise<void> {
+async function generateCertificate({ type, hostname = [], certFile, keyFile, ...replacing }: Options): Promise<void> {
+  const replace = replacing.force === true || replacing.overwrite === true;
   const hosts = hostname.flatMap((host) => host.split(',')).filter((host) => host !== '');
   if (hosts.length === 0) throw new UsageError('--hostname: give at least one name or address that the certificate is for');
   const { createSelfSigned } = await import('../base/self-signed.ts');
   const { certPem, keyPem } = await createSelfSigned(type, hosts);
-  await put('--key-file', keyFile, keyPem, overwrite);
-  await put('--cert-file', certFile, certPem, overwrite);
+  await put('--key-file', keyFile, keyPem, replace);
+  await put('--cert-file', certFile, certPem, replace);
   note(`certificate of ${hosts.join(', ')} in ${certFile}, its key in ${keyFile}; it is good for ten years`);
 }
 
-async function put(option: string, file: string, text: string, overwrite: boolean): Promise<void> {
-  if (file === '-') {
-    process.stdout.write(text);
-    return;
-  }
-  try {
-    const handle = await open(file, overwrite ? 'w' : 'wx', 0o600);
-    try {
-      await handle.chmod(0o600);
-      await handle.writeFile(text);
-    } finally {
-      await handle.close();
-    }
-  } catch (cause) {
-    const { code } = cause as { code?: string };
-    const why = code === 'EEXIST' ? 'it is there already; --overwrite replaces it' : messageOf(cause);
-    throw new MeridianError('invalid', `${option}: cannot write ${file}: ${why}`, { cause });
-  }
+async function put(option: string, path: string, text: string, replace: boolean): Promise<void> {
+  if (path === '-') process.stdout.write(text);
+  else await writePrivateFile({ option, path, replace }, text);
 }

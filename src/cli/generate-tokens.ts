@@ -1,15 +1,16 @@
 // `meridian generate zone-token|user-token|dataplane-token`: the control plane signs, or here a key from a file does; the token alone
-// goes to standard output.
+// goes to standard output or into a file.
 import type { Command } from 'commander';
 import { MeridianError } from '../base/errors.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
 import { UsageError } from './exit-codes.ts';
 import { addMeshOption, collect, type MeshOptions } from './options.ts';
+import { addSecretOptions, secretOutput, type SecretOptions } from './secret-output.ts';
 import { addSigningKeyOptions, signHere, type SigningKeyOptions } from './sign-here.ts';
 
 type Kind = 'zone' | 'user' | 'dataplane';
-type Signed = ConnectOptions & SigningKeyOptions;
+type Signed = ConnectOptions & SigningKeyOptions & SecretOptions;
 type Timed = Signed & { readonly validFor: string };
 
 export function addGenerateTokens(generate: Command): void {
@@ -18,7 +19,7 @@ export function addGenerateTokens(generate: Command): void {
     .option('--scope <scope>', 'what it is for; may be given again', collect)
     .addHelpText(
       'after',
-      '\nRun it where the admin of the global is.\n\nExamples:\n  meridian generate zone-token --zone east --valid-for 8760h > east.token\n  meridian generate zone-token --zone east --valid-for 8760h \\\n    --signing-key-path key.pem --kid 2 > east.token\n  MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE=east.token \\\n    meridian zone run --name east --global-address grpcs://global.example:5685',
+      '\nRun it where the admin of the global is.\n\nExamples:\n  meridian generate zone-token --zone east --valid-for 8760h --out east.token\n  meridian generate zone-token --zone east --valid-for 8760h \\\n    --signing-key-path key.pem --kid 2 --out east.token\n  MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE=east.token \\\n    meridian zone run --name east --global-address grpcs://global.example:5685',
     )
     .action(async ({ zone, scope, validFor, ...connection }: Timed & { zone: string; scope?: string[] }) =>
       issue('zone', { zone, ...(scope !== undefined && { scope: listed(scope) }), validFor }, connection),
@@ -28,7 +29,7 @@ export function addGenerateTokens(generate: Command): void {
     .option('--group <group>', 'group of the user; may be given again', collect)
     .addHelpText(
       'after',
-      '\nExamples:\n  meridian generate user-token --name jo --group a --valid-for 24h > jo.token\n  meridian get meshes --token-file jo.token',
+      '\nExamples:\n  meridian generate user-token --name jo --group a --valid-for 24h --out jo.token\n  meridian get meshes --token-file jo.token',
     )
     .action(async ({ name, group = [], validFor, ...connection }: Timed & { name: string; group?: string[] }) =>
       issue('user', { name, groups: listed(group), validFor }, connection),
@@ -54,10 +55,12 @@ async function dataplaneToken(options: Dataplane): Promise<void> {
 
 function timed(command: Command): Command {
   command.requiredOption('--valid-for <duration>', 'how long it is good: 24h, 8760h');
-  return addConnectOptions(addSigningKeyOptions(command));
+  return addConnectOptions(addSigningKeyOptions(addSecretOptions(command)));
 }
 
-async function issue(kind: Kind, request: JsonObject, { signingKeyPath, kid, ...connection }: Signed): Promise<void> {
+async function issue(kind: Kind, request: JsonObject, options: Signed): Promise<void> {
+  const { signingKeyPath, kid, out, force, ...connection } = options;
+  const write = await secretOutput({ out, force });
   const token =
     signingKeyPath === undefined && kid === undefined
       ? await (await connect(connection)).token(kind, request)
@@ -65,7 +68,7 @@ async function issue(kind: Kind, request: JsonObject, { signingKeyPath, kid, ...
   if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token))
     throw new MeridianError('internal', 'the answer is no token; is this a control plane?');
   // Programs that read token files may not take a line break.
-  process.stdout.write(process.stdout.isTTY ? `${token}\n` : token);
+  await write(out === '-' && process.stdout.isTTY ? `${token}\n` : token);
 }
 
 function listed(values: readonly string[]): string[] {

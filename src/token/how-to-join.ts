@@ -10,7 +10,7 @@ export function isZoneName(name: string): boolean {
 /** @param zone an RFC 1035 label; check it with `isZoneName` */
 export function howToJoin(zone: string): string {
   return (
-    `Where the admin of the global is, run: meridian generate zone-token --zone ${zone} --scope cp --valid-for 8760h > ${zone}.token; ` +
+    `Where the admin of the global is, run: meridian generate zone-token --zone ${zone} --scope cp --valid-for 8760h --out ${zone}.token; ` +
     `then give the zone that file: multizone.zone.kds.auth.tokenFile or ` +
     `MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE=${zone}.token`
   );

@@ -17,7 +17,7 @@ async function authenticate(values: readonly string[], zone = 'east', config: Pa
 }
 
 const how =
-  'Where the admin of the global is, run: meridian generate zone-token --zone east --scope cp --valid-for 8760h > east.token; then give the ' +
+  'Where the admin of the global is, run: meridian generate zone-token --zone east --scope cp --valid-for 8760h --out east.token; then give the ' +
   'zone that file: multizone.zone.kds.auth.tokenFile or MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE=east.token';
 
 describe('ZoneAuthenticator', () => {

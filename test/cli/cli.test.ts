@@ -284,6 +284,24 @@ describe('generate', () => {
     expect((await run('generate', 'zone-token', '--zone', 'east')).code).toBe(2);
   });
 
+  it('writes a token or a key to a file for its owner, and replaces none unless told to', async () => {
+    const modeOf = (file: string): number => statSync(join(line.folder, file)).mode & 0o777;
+    const read = (file: string): string => readFileSync(join(line.folder, file), 'utf8');
+    const args = ['generate', 'zone-token', '--zone', 'east', '--valid-for', '1h', '--out', 'east.token'];
+    expect(await run(...args)).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('east.token') as string });
+    expect(modeOf('east.token')).toBe(0o600);
+    const first = read('east.token');
+    expect(claimsOf(first)).toMatchObject({ Zone: 'east' });
+    expect(await run(...args)).toMatchObject({ code: 1, stderr: expect.stringContaining('--force replaces it') as string });
+    expect(read('east.token')).toBe(first);
+    expect((await run(...args, '--force')).code).toBe(0);
+    expect(read('east.token')).not.toBe(first);
+    expect((await run('generate', 'signing-key', '--format', 'pem', '--out', 'signing-key.pem')).code).toBe(0);
+    expect(modeOf('signing-key.pem')).toBe(0o600);
+    expect(read('signing-key.pem')).toMatch(/^-----BEGIN RSA PRIVATE KEY-----\n/);
+    expect((await run('generate', 'signing-key', '--force')).code).toBe(2);
+  });
+
   it('signs with a key from a file, and asks nobody', async () => {
     await line.write('signing.pem', (await run('generate', 'signing-key', '--format', 'pem')).stdout);
     const env = { MERIDIAN_ADDRESS: 'http://127.0.0.1:1' };
@@ -319,7 +337,8 @@ describe('generate', () => {
     const args = ['generate', 'tls-certificate', '--type', 'server', '--hostname', 'localhost'];
     expect((await run(...args)).code).toBe(0);
     for (const file of ['cert.pem', 'key.pem']) expect(statSync(join(line.folder, file)).mode & 0o777).toBe(0o600);
-    expect((await run(...args)).stderr).toContain('--overwrite');
+    expect((await run(...args)).stderr).toContain('--force');
+    for (const option of ['--overwrite', '--force']) expect((await run(...args, option)).code).toBe(0);
     const [cert, key] = ['cert.pem', 'key.pem'].map((file) => readFileSync(join(line.folder, file)));
     const server = createServer({ cert, key }, (_request, response) => response.end('{"product":"Meridian","version":"1"}'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
