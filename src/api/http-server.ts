@@ -9,6 +9,8 @@ import { MAX_PARAM_LENGTH, sendError, sendRoutingError } from './send-error.ts';
 
 /** One item's body is at most this (D32). */
 export const MAX_BODY_BYTES = 1024 * 1024;
+/** Bodies of routes that take no resource: what a token is for, which peer is accepted. A DELETE needs none at all. */
+export const SMALL_BODY_BYTES = 16 * 1024;
 export const MAX_HEADER_BYTES = 16 * 1024;
 
 /** How long requests in flight may take once the API closes. */

@@ -6,15 +6,17 @@ import { acceptPeer, zoneStoreKey } from '../store/peer-identity.ts';
 import { clusterIdKey } from '../store/create-defaults.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError } from './error-body.ts';
+import { SMALL_BODY_BYTES } from './http-server.ts';
 import { zoneType } from './route-types.ts';
 
 const ID = /^[\x21-\x7e]{1,100}$/;
 
 export function addIdentityRoutes(app: FastifyInstance, { options, store, service, callers, audit }: ApiContext): void {
   const onRequest = async (request: FastifyRequest): Promise<void> => callers.require('acceptPeers', request);
+  const route = { onRequest, bodyLimit: SMALL_BODY_BYTES };
   const { readOnly, mode, federated } = options;
   if (mode === 'global')
-    app.post<{ Params: { name: string } }>('/zones/:name/_adopt', { onRequest }, async (request) => {
+    app.post<{ Params: { name: string } }>('/zones/:name/_adopt', route, async (request) => {
       requireWritable(readOnly);
       const { name } = request.params;
       const { storeId, forget } = fieldsOf(request.body, ['storeId', 'forget']);
@@ -27,7 +29,7 @@ export function addIdentityRoutes(app: FastifyInstance, { options, store, servic
       return { zone: name, storeId: accepted.id, before: accepted.before ?? '' };
     });
   else if (federated)
-    app.post('/_accept-global', { onRequest }, async (request) => {
+    app.post('/_accept-global', route, async (request) => {
       requireWritable(readOnly);
       const { clusterId } = fieldsOf(request.body, ['clusterId']);
       const accepted = await acceptPeer(store, clusterIdKey, idIn('clusterId', clusterId)).catch(explain);

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
 import type { RouteConfig } from './http-conventions.ts';
+import { SMALL_BODY_BYTES } from './http-server.ts';
 import { toKubernetes } from '../document/kubernetes-form.ts';
 import { nextPage, parseFlag, parsePage, queryOf, routePathOf, wantsKubernetes } from './list-query.ts';
 import { ListPages } from './list-pages.ts';
@@ -96,7 +97,7 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service
     setVersion(reply.code(result === 'created' ? 201 : 200), version);
     return warnings.length > 0 ? { warnings } : {};
   });
-  app.delete<ItemRoute>(url, async (request) => {
+  app.delete<ItemRoute>(url, { bodyLimit: SMALL_BODY_BYTES }, async (request) => {
     const { mesh = '', name } = request.params;
     const { key, version } = await service.delete(info, mesh, name, callOf(request));
     audit.write(request, { key, result: 'deleted', version });

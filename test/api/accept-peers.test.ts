@@ -1,14 +1,19 @@
 // Another store of a zone, or another global, is accepted by an admin alone; the overview says what waits for a decision.
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { tokenAccess } from '../../src/api/access.ts';
+import type { ApiOptions } from '../../src/api/api-options.ts';
 import { acceptedPeer, recordRefusal, zoneStoreKey } from '../../src/store/peer-identity.ts';
 import { clusterIdKey } from '../../src/store/create-defaults.ts';
 import type { ResourceKey } from '../../src/resource/types.ts';
+import { defaultAccess, type AccessRules } from '../../src/token/access-rules.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi, type Place } from './test-api.ts';
 
 const zone = { type: 'Zone', mesh: '', name: 'east' };
 const elsewhere = { remoteAddress: '192.0.2.7' };
+const SHOP = { users: [], groups: ['shop'] };
+const JO = { users: ['jo'], groups: [] };
 
 let store: TinyStore;
 let lines: string[];
@@ -19,9 +24,24 @@ beforeEach(async () => {
   await store.write({ op: 'create', key: zone, labels: {}, spec: { enabled: true } });
 });
 
-async function post(place: Place, url: string, payload: unknown, more: Record<string, unknown> = {}) {
+/** A token is of the user jo of group shop. */
+async function post(
+  place: Place,
+  url: string,
+  payload: unknown,
+  more: Record<string, unknown> = {},
+  rules: Partial<AccessRules> = {},
+  options: Partial<ApiOptions> = {},
+) {
   const log = pino({ level: 'info' }, { write: (line) => void lines.push(line) });
-  const app = testApi(store, place, { log });
+  const jo = { ok: true, claims: { name: 'jo', groups: ['shop'] }, id: '1', expiresAt: new Date(Date.now() + 60_000) } as const;
+  const access = tokenAccess(
+    { type: 'tokens', localhostIsAdmin: true },
+    { user: async () => jo },
+    { follow: () => () => undefined },
+    { ...defaultAccess, ...rules },
+  );
+  const app = testApi(store, place, { log, access, ...options });
   const answer = await app.inject({ method: 'POST', url, payload: payload as object, ...more });
   await app.close();
   return { status: answer.statusCode, body: answer.json<Record<string, unknown>>() };
@@ -83,9 +103,30 @@ describe.each([
     });
   });
 
-  it('is for admins alone', async () => {
+  it.each<[string, Partial<AccessRules>, number]>([
+    ['a caller that may write every resource is refused', {}, 403],
+    ['a caller that may write secrets too is refused', { adminResources: SHOP }, 403],
+    ['a caller of another group is refused', { acceptPeers: { users: ['ann'], groups: ['bank'] } }, 403],
+    ['a group that access.static.acceptPeers lists may', { acceptPeers: SHOP }, 200],
+    ['a user that it lists may, without the right to write a resource', { acceptPeers: JO, resources: [] }, 200],
+  ])('%s', async (_, rules, status) => {
+    await known(key, 'ours', 'theirs');
+    const answer = await post(place, url, {}, { ...elsewhere, headers: { authorization: 'Bearer t' } }, rules);
+    expect(answer.status).toBe(status);
+    expect(acceptedPeer(await store.get(key))).toBe(status === 200 ? 'theirs' : 'ours');
+    if (status === 403) expect(answer.body['detail']).toContain('access.static.acceptPeers');
+    else expect(lines.join()).toContain('"user":"jo"');
+  });
+
+  it('a caller without a token is refused, from elsewhere', async () => {
     await known(key, 'ours', 'theirs');
     expect((await post(place, url, {}, elsewhere)).status).toBe(403);
+    expect(acceptedPeer(await store.get(key))).toBe('ours');
+  });
+
+  it('nobody may on a control plane that is read-only', async () => {
+    await known(key, 'ours', 'theirs');
+    expect((await post(place, url, {}, {}, {}, { readOnly: true })).status).toBe(405);
     expect(acceptedPeer(await store.get(key))).toBe('ours');
   });
 });

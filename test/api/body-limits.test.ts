@@ -1,0 +1,87 @@
+// No route takes a larger body than it needs, and the answer says what it takes.
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tokenRoutes } from '../../src/token/token-routes.ts';
+import { MAX_APPLY_BYTES } from '../../src/api/apply-routes.ts';
+import { MAX_BODY_BYTES, SMALL_BODY_BYTES } from '../../src/api/http-server.ts';
+import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+import { testApi, type Place } from './test-api.ts';
+
+const token = () => Promise.resolve('token');
+const tokens = tokenRoutes({ user: token, zone: token, dataplane: token }, { user: true, zone: true, dataplane: true });
+const PLACES = ['global', 'zone', 'alone'] as const;
+const METHODS = ['put', 'post', 'delete'];
+
+let apis: Map<Place, FastifyInstance>;
+beforeAll(() => {
+  apis = new Map(PLACES.map((place) => [place, testApi(new TinyStore(), place, { addRoutes: addPolicyInspect, tokens })]));
+});
+afterAll(async () => {
+  for (const api of apis.values()) await api.close();
+});
+
+type Method = 'PUT' | 'POST' | 'DELETE';
+
+async function send(place: Place, method: string, url: string, bytes: number, remoteAddress = '127.0.0.1') {
+  const api = apis.get(place) as FastifyInstance;
+  const payload = `"${'x'.repeat(bytes - 2)}"`;
+  const headers = { 'content-type': 'application/json' };
+  const { statusCode, body } = await api.inject({ method: method.toUpperCase() as Method, url, headers, payload, remoteAddress });
+  return { status: statusCode, body };
+}
+
+/** Every route of a place that may have a body, with names in the place of its parameters. */
+async function routesOf(place: Place): Promise<{ method: string; url: string; isResource: boolean }[]> {
+  const answer = await (apis.get(place) as FastifyInstance).inject('/openapi.json');
+  const { paths } = answer.json<{ paths: Record<string, Record<string, unknown>> }>();
+  return Object.entries(paths).flatMap(([path, item]) =>
+    METHODS.filter((method) => item[method] !== undefined).map((method) => ({
+      method,
+      url: path.replaceAll(/\{\w+\}/g, 'x'),
+      isResource: method === 'put',
+    })),
+  );
+}
+
+describe.each(PLACES)('on %s', (place) => {
+  it('a route that takes no resource takes a small body', async () => {
+    const routes = (await routesOf(place)).filter(({ url, isResource }) => !isResource && url !== '/_apply');
+    expect(routes.map(({ method, url }) => `${method} ${url}`)).toEqual(
+      expect.arrayContaining([
+        'post /tokens/user',
+        'post /tokens/zone',
+        'post /tokens/dataplane',
+        'delete /meshes/x',
+        ...(place === 'global' ? ['post /zones/x/_adopt'] : []),
+        ...(place === 'zone' ? ['post /_accept-global'] : []),
+      ]),
+    );
+    for (const { method, url } of routes) {
+      const { status, body } = await send(place, method, url, SMALL_BODY_BYTES + 1);
+      expect([method, url, status]).toEqual([method, url, 413]);
+      expect(body).toContain(`the body is larger than ${String(SMALL_BODY_BYTES)} bytes`);
+      expect((await send(place, method, url, SMALL_BODY_BYTES)).status).not.toBe(413);
+    }
+  });
+
+  it('a resource is at most one mebibyte', async () => {
+    const puts = (await routesOf(place)).filter(({ isResource }) => isResource);
+    expect(puts.length).toBeGreaterThan(20);
+    const statuses = new Set<number>();
+    for (const { method, url } of puts) statuses.add((await send(place, method, url, MAX_BODY_BYTES + 1)).status);
+    // A type that is not written here is refused before its body is read.
+    expect([...statuses].filter((status) => status !== 405)).toEqual([413]);
+  });
+
+  it('an apply says what it takes', async () => {
+    const { status, body } = await send(place, 'post', '/_apply', MAX_APPLY_BYTES + 1);
+    expect(status).toBe(413);
+    expect(body).toContain(`the body is larger than ${String(MAX_APPLY_BYTES)} bytes`);
+  });
+});
+
+it('who may not call a route is told so before its body is read', async () => {
+  for (const url of ['/tokens/user', '/zones/x/_adopt'])
+    expect((await send('global', 'post', url, MAX_BODY_BYTES, '192.0.2.7')).status).toBe(403);
+});
