@@ -93,8 +93,7 @@ async function runUntilStopped(
   mode: 'global' | 'zone',
   { config, warnings }: { config: Config; warnings: string[] },
 ): Promise<void> {
-  // What this process writes, the embedded store above all, is for its owner alone.
-  process.umask(0o077);
+  writeForOwnerAlone();
   const { createLogger } = await import('../base/log.ts');
   const log = createLogger(config.log.level, { mode, ...(mode === 'zone' && { zone: config.multizone.zone.name }) });
   for (const warning of warnings) log.warn(warning);
@@ -110,6 +109,11 @@ async function runUntilStopped(
   }
   const { run } = mode === 'global' ? await import('../global/run.ts') : await import('../zone/run.ts');
   await run(config, { log, signal: stop.signal }).catch((error: unknown) => explainDatabase(error, config.store));
+}
+
+/** What a process with a store writes, the embedded one above all, no other user of the machine can read. */
+function writeForOwnerAlone(): void {
+  process.umask(0o077);
 }
 
 async function migrateUp(options: Options): Promise<void> {
@@ -137,6 +141,7 @@ async function withDatabase(
   options: Options,
   use: (database: import('../store/database.ts').Database, log: Logger) => Promise<void>,
 ): Promise<void> {
+  writeForOwnerAlone();
   const { config } = await configOf('zone', options, { ...FLAGS, ...ZONE_FLAGS });
   const { createLogger } = await import('../base/log.ts');
   const log = createLogger('warn');

@@ -1,6 +1,6 @@
 // Every command once, as a person types it: the real executable against a real global process.
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -423,5 +423,7 @@ describe('the rest', () => {
     const store = ['--store-path', join(line.folder, 'other/pg')];
     expect((await run('migrate', 'up', ...store)).code).toBe(0);
     expect((await run('migrate', 'status', ...store)).stdout).toContain('0001');
+    expect(readdirSync(join(line.folder, 'other'))).toEqual(['pg']);
+    for (const folder of ['other', 'other/pg']) expect(statSync(join(line.folder, folder)).mode & 0o777).toBe(0o700);
   });
 });
