@@ -1,5 +1,5 @@
 // Text that somebody else wrote, for a terminal: characters that a terminal would obey, or that change the order or the look of others,
-// are written as escapes.
+// are written as escapes. What stands in one line goes through `visibleLine`: a line feed of somebody else would begin a line of ours.
 
 /** Control and format characters (C0 but line feed and tab, DEL, C1; what reorders, joins or hides text) and line separators. */
 const UNSAFE = /(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029]/u;

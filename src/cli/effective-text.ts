@@ -1,4 +1,5 @@
 // The conf in force as people read it, within 80 columns where names allow. What is the same on many outbounds is said once.
+import { visibleLine } from '../base/visible-text.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { longName, shortName } from './kri-text.ts';
 import { table } from './output.ts';
@@ -50,7 +51,7 @@ export function describeEffective(
   style: Style,
 ): string {
   const lines = [longName(kri, mesh), kri];
-  for (const warning of warnings) lines.push('', ...wrap(`warning: ${warning}`, 80));
+  for (const warning of warnings) lines.push('', ...wrap(visibleLine(`warning: ${warning}`), 80));
   if (policies.length > 0) {
     const rows = policies.map(({ kind, conf, origins }) => [kind, short(conf, style), names(origins, mesh)]);
     lines.push('', 'WHOLE PROXY', ...indent(1, table(['POLICY', 'CONF', 'FROM'], rows)));
@@ -77,7 +78,7 @@ function inboundLines({ kri, type, port, protocol, policies }: Inbound, mesh: st
                 .join(' ');
         const rows = leaves(conf).map(([path, value]) => [path, short(value, style)]);
         return [
-          ...indent(1, `${kind}, for ${clients}, from ${names([origin], mesh)}`),
+          ...indent(1, `${kind}, for ${visibleLine(clients)}, from ${names([origin], mesh)}`),
           ...indent(2, table(['FIELD', 'VALUE'], rows)),
         ];
       }),
@@ -130,7 +131,7 @@ function routeLines({ kri, matches, note, policies }: Route, mesh: string, style
   const lines = [
     `  ROUTE ${longName(kri, mesh)}: ${matches === null ? 'tcp' : matches.map(describeMatch).join(' or ') || 'all'}`,
   ];
-  if (note !== undefined) return [...lines, ...wrap(`no effect: ${note}`, 76).map((line) => `    ${line}`)];
+  if (note !== undefined) return [...lines, ...wrap(visibleLine(`no effect: ${note}`), 76).map((line) => `    ${line}`)];
   const own = policies.filter(({ level }) => level === 'route' || level === 'old route');
   for (const policy of own) lines.push(...policyLines(policy, 2, mesh, style));
   const others = policies.filter((policy) => !own.includes(policy)).map(({ kind }) => kind);
@@ -151,12 +152,13 @@ function describeMatch({ path, method, headers, queryParams }: JsonObject): stri
     Array.isArray(list)
       ? list.map((item) => `${String((item as JsonObject)['name'])}=${String((item as JsonObject)['value'] ?? '')}`)
       : [];
-  return [
+  const texts = [
     ...(given === undefined ? [] : [`${given.type} ${given.value}`]),
     ...(typeof method === 'string' ? [method] : []),
     ...pairs(headers),
     ...pairs(queryParams).map((pair) => `?${pair}`),
-  ].join(' ');
+  ];
+  return visibleLine(texts.join(' '));
 }
 
 function names(origins: readonly Origin[], mesh: string): string {

@@ -1,4 +1,5 @@
 // `meridian explain-sync TYPE NAME`: for each zone whether a resource goes there, under which name, and the rule that decided.
+import { visibleLine } from '../base/visible-text.ts';
 import type { Command } from 'commander';
 import { pathPart } from './api-client.ts';
 import { displayNameOf } from '../resource/labels.ts';
@@ -64,8 +65,8 @@ export function describeSync({ resource, storedName, from, role, targets }: Sync
   const rows = targets.map(({ to, isSent, name }) => [to, isSent ? 'yes' : 'no', name ?? '-']);
   lines.push('', table(['TO', 'SENT', 'NAME THERE'], rows), '');
   for (const { to, reason, needs, problem } of targets) {
-    lines.push(`${to}: ${reason}`);
-    if (needs !== undefined) lines.push(`  needs ${needs}`);
+    lines.push(visibleLine(`${to}: ${reason}`));
+    if (needs !== undefined) lines.push(visibleLine(`  needs ${needs}`));
     if (problem !== undefined) lines.push(`  ${problem.kind}: ${problem.message.replaceAll('\n', '\n    ')}`);
   }
   return lines.join('\n');

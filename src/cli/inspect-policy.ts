@@ -1,4 +1,5 @@
 // `meridian inspect policy TYPE NAME`: which proxies a policy touches and, where it touches none, why.
+import { visibleLine } from '../base/visible-text.ts';
 import type { Command } from 'commander';
 import { MeridianError } from '../base/errors.ts';
 import { pathPart } from './api-client.ts';
@@ -54,7 +55,7 @@ export function describeReach(
   style: { wide: boolean },
 ): string {
   const lines = [`${longName(kri, mesh)}, a ${role} policy`, kri];
-  for (const warning of warnings) lines.push('', `warning: ${warning}`);
+  for (const warning of warnings) lines.push('', `warning: ${visibleLine(warning)}`);
   lines.push('', touched.length === 0 ? 'touches no proxy' : `touches ${count(touched.length)}`);
   const list = (texts: readonly string[]): string =>
     style.wide || texts.length <= 1 ? texts.join(', ') || '-' : `${texts[0] ?? ''} and ${String(texts.length - 1)} more`;
@@ -66,7 +67,7 @@ export function describeReach(
   if (rows.length > 0) lines.push('', table(['PROXY', 'INBOUNDS', 'TO'], rows));
   if (untouched.length > 0) {
     lines.push('', 'it leaves out');
-    for (const { reason, proxies } of untouched) lines.push(`  ${count(proxies)}: it ${reason}`);
+    for (const { reason, proxies } of untouched) lines.push(`  ${count(proxies)}: it ${visibleLine(reason)}`);
   }
   return lines.join('\n');
 }

@@ -1,5 +1,6 @@
 // `meridian inspect routes [NAME]`: which Gateway API routes are in force, as which mesh routes, and what keeps rules out.
 // Invariant: it says what the control plane that holds the routes has decided, from their status; nothing is decided here.
+import { visibleLine } from '../base/visible-text.ts';
 import type { Command } from 'commander';
 import { MeridianError } from '../base/errors.ts';
 import { label } from '../resource/labels.ts';
@@ -76,7 +77,7 @@ export function routeText(item: Item): string {
 /** `    ResolvedRefs False (DegradedRoutes)` and below it the message. */
 function conditionText(condition: Json): string {
   const [type, status, reason] = [textAt(condition, 'type'), textAt(condition, 'status'), textAt(condition, 'reason')];
-  return `    ${type} ${status}${reason === type || reason === '' ? '' : ` (${reason})`}\n      ${textAt(condition, 'message')}`;
+  return `    ${type} ${status}${reason === type || reason === '' ? '' : ` (${reason})`}\n      ${visibleLine(textAt(condition, 'message'))}`;
 }
 
 /** `Service cart in namespace shop, port 80`. */

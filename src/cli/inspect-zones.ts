@@ -6,6 +6,7 @@ import { addConnectOptions, connect, type ConnectOptions } from './connect.ts';
 import { isOnline, lastOf, sumOf, type Subscription } from './insight-subscriptions.ts';
 import { addOutputOption, isForPrograms, type OutputOptions } from './options.ts';
 import { ageOf, note, print, serialize, table } from './output.ts';
+import { visibleLine } from '../base/visible-text.ts';
 import { objectOf } from '../resource/read-json.ts';
 
 type Problem = { stream: string; type: string; kind: string; resources: string[]; count: number; message: string };
@@ -44,16 +45,17 @@ async function inspectZones({ output, ...connection }: ConnectOptions & OutputOp
   for (const item of items) for (const line of problemLines(item)) print(line);
 }
 
-function problemLines(item: Item): string[] {
+/** A text of a peer stays on its line, or in the indented lines of its message: none looks like a problem of another zone. */
+export function problemLines(item: Item): string[] {
   const { syncProblems = [], warnings = [] } = item as unknown as { syncProblems?: Problem[]; warnings?: string[] };
   const problems = syncProblems.flatMap(({ stream, type, kind, resources, count, message }) => {
-    const names = resources.length === 0 ? 'all' : resources.join(', ');
+    const names = resources.length === 0 ? 'all' : visibleLine(resources.join(', '));
     const more = count > resources.length ? ` and ${String(count - resources.length)} more` : '';
     const way = stream === 'globalToZone' ? `global → ${item.name}` : `${item.name} → global`;
     const what = kind === 'suspected' ? `refused: at least one of ${String(count)}` : kind;
-    return ['', `${way}: ${type} ${what}: ${names}${more}`, ...message.split('\n').map((line) => `  ${line}`)];
+    return ['', `${way}: ${visibleLine(type)} ${what}: ${names}${more}`, ...message.split('\n').map((line) => `  ${line}`)];
   });
-  return [...problems, ...warnings.flatMap((warning) => ['', warning])];
+  return [...problems, ...warnings.flatMap((warning) => ['', visibleLine(warning)])];
 }
 
 /** All but the wide ones fit 80 columns. */

@@ -1,11 +1,12 @@
 // One fault of a document for people: place, field, reason; on a second line where one of 80 columns does not hold it.
+import { visibleLine } from '../base/visible-text.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 
 const WIDTH = 80;
 
 /** `  shop.yaml:9:15: spec.to[0]: must be …` */
 export function problemText(place: string, field: string, reason: string): string {
-  const where = field === '' ? place : `${place}: ${field}`;
+  const where = visibleLine(field === '' ? place : `${place}: ${field}`);
   const line = `  ${where}: ${reason}`;
   return line.length <= WIDTH && !reason.includes('\n') ? line : `  ${where}\n    ${reason.replaceAll('\n', '\n    ')}`;
 }

@@ -18,13 +18,13 @@ it('keeps the columns of the first page for later ones, as far as their cells fi
   ).toEqual(['cart-even-longer   1h', 'a']);
 });
 
-it('draws each line of a cell under the one before', () => {
+it('shows the line feeds and tabs of a cell, so that no cell looks like another row', () => {
   expect(
     new TableLayout(['A', 'B']).lines([
-      ['one\ntwo', 'x'],
-      ['y', '1\n2\n3'],
+      ['east\nwest   Online', 'x'],
+      ['y', '1\t2\r\n3'],
     ]),
-  ).toEqual(['one   x', 'two', 'y     1', '      2', '      3']);
+  ).toEqual([String.raw`east\nwest   Online   x`, String.raw`y                     1\t2\u000d\n3`]);
 });
 
 it('counts characters, not UTF-16 units', () => {

@@ -1,6 +1,6 @@
 // Tables without borders, three spaces between columns, as kubectl and kumactl print them. Rows may come in pages.
-// Invariant: the work is linear in the rows; a page that was drawn is not looked at again.
-import { visibleText } from '../base/visible-text.ts';
+// Invariants: the work is linear in the rows; a page that was drawn is not looked at again; a row is one line, whatever its cells hold.
+import { visibleLine } from '../base/visible-text.ts';
 
 const GAP = '   ';
 
@@ -12,20 +12,14 @@ export class TableLayout {
     this.#widths = head.map(widthOf);
   }
 
-  /** The lines of these rows, without trailing spaces. A cell may have several lines. */
+  /** A line for each of these rows, without trailing spaces. A line feed in a cell is shown as `\\n`: no cell looks like a row. */
   lines(rows: readonly (readonly string[])[]): string[] {
-    const cells = rows.map((row) => row.map((cell) => visibleText(cell).split('\n')));
+    const cells = rows.map((row) => row.map(visibleLine));
     for (const row of cells)
-      for (const [column, texts] of row.entries())
-        for (const text of texts) this.#widths[column] = Math.max(this.#widths[column] ?? 0, widthOf(text));
-    return cells.flatMap((row) => this.#linesOf(row));
-  }
-
-  #linesOf(row: readonly (readonly string[])[]): string[] {
-    const height = row.reduce((most, texts) => Math.max(most, texts.length), 1);
-    return Array.from({ length: height }, (_, line) =>
+      for (const [column, text] of row.entries()) this.#widths[column] = Math.max(this.#widths[column] ?? 0, widthOf(text));
+    return cells.map((row) =>
       row
-        .map((texts, column) => this.#padded(texts[line] ?? '', column))
+        .map((text, column) => this.#padded(text, column))
         .join(GAP)
         .trimEnd(),
     );
