@@ -57,6 +57,50 @@ describe('first states', () => {
     expect(states.messageBytes).toBe(alone / AT_ONCE);
   });
 
+  describe('of a peer that comes again and again', () => {
+    const MB = 1024 * 1024;
+
+    /** Enters, is sent so much, and leaves. @returns whether it was admitted at once */
+    function join(peer: string, bytes: number): boolean {
+      let isIn = false;
+      const turn = states.enter(peer, () => (isIn = true));
+      const wasIn = isIn;
+      turn.spent(bytes);
+      turn.leave();
+      return wasIn;
+    }
+
+    it('wait until what it was sent is paid for; other peers do not', () => {
+      for (let n = 0; n < 7; n += 1) expect(join('east', 5 * MB)).toBe(true);
+      expect(join('east', 5 * MB)).toBe(false);
+      expect(join('west', 5 * MB)).toBe(true);
+      let isIn = false;
+      const turn = states.enter('east', () => (isIn = true));
+      vi.advanceTimersByTime(2_900);
+      expect(isIn).toBe(false);
+      vi.advanceTimersByTime(200);
+      expect(isIn).toBe(true);
+      turn.leave();
+    });
+
+    it('are let in as often as the peer likes when they are small', () => {
+      for (let n = 0; n < 1_000; n += 1) expect(join('east', 1_000)).toBe(true);
+    });
+
+    it('wait for the place that the peer has, too', () => {
+      const first = states.enter('east', () => undefined);
+      first.spent(40 * MB);
+      let isIn = false;
+      const second = states.enter('east', () => (isIn = true));
+      vi.advanceTimersByTime(7_900);
+      expect(isIn).toBe(false);
+      vi.advanceTimersByTime(200);
+      expect(isIn).toBe(true);
+      first.leave();
+      second.leave();
+    });
+  });
+
   describe('of one peer on several streams', () => {
     let seen: string[];
 

@@ -1,7 +1,9 @@
 // Limits how many peers are sent their first state at once: without a limit 500 joining zones cost 1.8 GB (engine 20). Peers
 // take turns, and each has one place at most, so that one that opens thousands of streams delays nobody but itself. Its newest
 // stream has it: a zone that is back within seconds does not wait for the stream that died with its last connection. A place that
-// stands still is nobody's delay either: it is given to who waits, and what it holds in flight counts against a limit of its own.
+// stands still is nobody's delay either: it is given to who waits, and what it holds in flight counts against a limit of its own. A peer
+// that comes again and again to be sent everything waits until it has paid for the last time.
+import { LRUCache } from 'lru-cache';
 
 const AT_ONCE = 8;
 /** What the messages of all first states may hold at a time: who joins alone gets large ones and needs few round trips. */
@@ -15,8 +17,16 @@ const LONGEST_MS = 10_000;
 /** A stream that took the place over has this long before the next may, or a flood of streams would all be sent to at once. */
 const TAKE_OVER_MS = 1_000;
 
+/** Bytes of first states that a peer may be sent without a wait, and how many a second after that. */
+const FREE_BYTES = 32 * 1024 * 1024;
+const BYTES_A_SECOND = 1024 * 1024;
+/** Peers of which it is remembered what they were sent. */
+const MOST_PEERS = 10_000;
+
 /** A stream's part in it. */
 export type Turn = {
+  /** So many bytes were sent. */
+  readonly spent: (bytes: number) => void;
   /** The peer has answered something. */
   readonly progress: () => void;
   /** Leaves the place, or the queue; calling it again does nothing. */
@@ -40,7 +50,11 @@ export class FirstStates {
   /** By peer, in the order of their first waiting stream; the streams of a peer oldest first. */
   readonly #waiting = new Map<string, Set<Stream>>();
   readonly #places = new Map<string, Place>();
+  /** What a peer was sent lately: bytes at a time in milliseconds. */
+  readonly #debts = new LRUCache<string, { readonly bytes: number; readonly at: number }>({ max: MOST_PEERS });
   #beside = 0;
+  /** For the peer that may first come again. */
+  #later: NodeJS.Timeout | undefined;
 
   /** How many bytes of resources one message may hold now: few sizes, so that peers side by side get the same messages. */
   get messageBytes(): number {
@@ -58,7 +72,40 @@ export class FirstStates {
     this.#waiting.set(peer, queue.add(stream));
     this.#takeOver(peer);
     this.#admitNext();
-    return { progress: () => this.#progress(peer, stream), leave: () => this.#leave(peer, stream) };
+    return {
+      spent: (bytes) => this.#spend(peer, stream, bytes),
+      progress: () => this.#progress(peer, stream),
+      leave: () => this.#leave(peer, stream),
+    };
+  }
+
+  #spend(peer: string, stream: Stream, bytes: number): void {
+    if (this.#places.get(peer)?.stream !== stream) return;
+    this.#debts.set(peer, { bytes: this.#debtOf(peer) + bytes, at: performance.now() });
+  }
+
+  #debtOf(peer: string): number {
+    const debt = this.#debts.get(peer);
+    return debt === undefined ? 0 : Math.max(0, debt.bytes - ((performance.now() - debt.at) / 1_000) * BYTES_A_SECOND);
+  }
+
+  /** Milliseconds until the peer may be sent the next first state. */
+  #waitOf(peer: string): number {
+    return (Math.max(0, this.#debtOf(peer) - FREE_BYTES) / BYTES_A_SECOND) * 1_000;
+  }
+
+  /** Looks again when the peer that waits least has waited enough. */
+  #lookLater(): void {
+    clearTimeout(this.#later);
+    const waits = [...this.#waiting.keys()].map((peer) => this.#waitOf(peer)).filter((wait) => wait > 0);
+    if (waits.length === 0) return;
+    this.#later = setTimeout(
+      () => {
+        for (const peer of [...this.#waiting.keys()]) this.#takeOver(peer);
+        this.#admitNext();
+      },
+      Math.ceil(Math.min(...waits)),
+    ).unref();
   }
 
   #progress(peer: string, stream: Stream): void {
@@ -85,15 +132,20 @@ export class FirstStates {
   #takeOver(peer: string): void {
     const place = this.#places.get(peer);
     const stream = newest(this.#waiting.get(peer));
-    if (place?.mayBeTaken !== true || stream === undefined) return;
+    if (place?.mayBeTaken !== true || stream === undefined || this.#waitOf(peer) > 0) return;
     this.#free(peer, place);
     this.#admit(peer, stream, { mayBeTaken: false, isBeside: place.isBeside });
   }
 
   #admitNext(): void {
+    this.#admitAll();
+    this.#lookLater();
+  }
+
+  #admitAll(): void {
     for (const [peer, queue] of this.#waiting) {
       const stream = this.#places.has(peer) ? undefined : newest(queue);
-      if (stream === undefined) continue;
+      if (stream === undefined || this.#waitOf(peer) > 0) continue;
       if (!this.#makeRoom()) return;
       this.#admit(peer, stream, { mayBeTaken: true, isBeside: false });
     }

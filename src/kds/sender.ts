@@ -174,8 +174,16 @@ export class Sender {
       ...{ subscription, nonces: before?.nonces ?? new Nonces(), nonce: '', sentAt: 0, retryMs: RETRY_FIRST_MS },
       ...{ held: resumes ? held : new Map(), withheld: new Map<string, string>(), nackedRevision: 0, tooLarge: null },
     });
+    if (before !== undefined) this.#leave();
     this.#enter();
     this.#wake(typeUrl);
+  }
+
+  /** One that asks for everything once more waits for its place once more. */
+  #leave(): void {
+    this.#turn?.leave();
+    this.#turn = null;
+    this.#admitted = false;
   }
 
   /** A mesh of which nothing was known is there: what was held is compared again, on a new stream. */
@@ -324,6 +332,7 @@ export class Sender {
     active.nonce = nonce;
     active.sentAt = now();
     send(message);
+    this.#turn?.spent(message.length);
     this.#watch(type, active, nonce);
     // The name of a type that is not known here is the peer's invention, and nothing to count by.
     if (active.subscription === null) return;

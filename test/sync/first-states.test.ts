@@ -88,3 +88,15 @@ it('sends nothing to one peer too many until the stream of another has ended', a
   await settled();
   expect(waiting.sent).toHaveLength(1);
 });
+
+it('lets a stream that asks for everything once more wait for its place once more', async () => {
+  const { inside, waiting } = await crowd();
+  inside.sender.handle(firstRequest(TYPE, { node: 'zone-0' }));
+  await settled();
+  // Its place went to the one that waited.
+  expect(waiting.sent).toHaveLength(1);
+  expect(inside.sent).toHaveLength(1);
+  waiting.sender.close();
+  await settled();
+  expect(inside.sent).toHaveLength(2);
+});
