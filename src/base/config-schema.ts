@@ -181,6 +181,8 @@ export const configSchema = z.strictObject({
           /** Of one address. */
           perAddress: z.int().min(1).default(1_000),
           total: z.int().min(1).default(10_000),
+          /** Open streams of one connection: a zone has five, and some more while it connects again. */
+          streams: z.int().min(10).default(100),
           /** Until a connection without a stream is closed. */
           idleTimeout: duration('10s'),
         }),

@@ -10,11 +10,18 @@ import { exhausted } from './status.ts';
 export type ConnectionLimits = {
   readonly perAddress: number;
   readonly total: number;
+  /** Open streams of one connection; the peer keeps those beyond it on its side until one ends. */
+  readonly streams: number;
   /** Milliseconds after which a connection without a stream is closed. */
   readonly idleTimeout: number;
 };
 
-export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = { perAddress: 1_000, total: 10_000, idleTimeout: 10_000 };
+export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
+  perAddress: 1_000,
+  total: 10_000,
+  streams: 100,
+  idleTimeout: 10_000,
+};
 
 /** Refused calls that an address may make at once, and how many a second after that. */
 const REFUSALS_AT_ONCE = 100;

@@ -10,7 +10,7 @@ import type { Pace } from './pace.ts';
 const SLICE_MS = 2;
 /** The event loop had other work if it takes this many milliseconds to come back. */
 const OTHERS_MS = 0.5;
-/** A peer rests no longer than this between two batches, in milliseconds, however busy the process is. */
+/** A peer rests no longer than this after each batch, in milliseconds, however busy the process is. */
 const MAX_REST_MS = 50;
 /** Rows and bytes of one transaction, or rows of one read. */
 const BATCH_ROWS = 250;
@@ -31,10 +31,14 @@ export class FairWork {
       run: (steps) => this.#run(peer, steps),
       batchRows: BATCH_ROWS,
       batchBytes: BATCH_BYTES,
+      beforeMessage(bytes) {
+        return this.beforeBatch(Math.floor((bytes / BATCH_BYTES) * BATCH_ROWS));
+      },
       async beforeBatch(next) {
         // Small batches go without a rest until they are as much as a large one.
         if (rows > 0 && rows + next > BATCH_ROWS) {
-          await rest(began);
+          // A message may be as much as many batches.
+          await rest(began, MAX_REST_MS * Math.max(1, rows / BATCH_ROWS));
           rows = 0;
         }
         if (rows === 0) began = performance.eventLoopUtilization();
@@ -89,10 +93,10 @@ export class FairWork {
 
 /**
  * Resolves when the event loop has been idle for as long as it was busy since `began`: what the last batch causes for others, as the
- * messages to all zones, is done before the next.
+ * messages to all zones, is done before the next. No later than after `mostMs`.
  */
-async function rest(began: ReturnType<typeof performance.eventLoopUtilization>): Promise<void> {
-  const until = performance.now() + MAX_REST_MS;
+async function rest(began: ReturnType<typeof performance.eventLoopUtilization>, mostMs: number): Promise<void> {
+  const until = performance.now() + mostMs;
   for (;;) {
     const { active, idle } = performance.eventLoopUtilization(began);
     const left = Math.min(active - idle, until - performance.now());

@@ -98,6 +98,6 @@ export type SyncEvent =
     }
   | { readonly kind: 'healthCheck'; readonly peer: string }
   /** A zone that is let in asked for more than it may have. */
-  | { readonly kind: 'overQuota'; readonly peer: string; readonly quota: 'streams' | 'rows' };
+  | { readonly kind: 'overQuota'; readonly peer: string; readonly quota: 'streams' | 'rows'; readonly reason: string };
 
 export type SyncObserver = (event: SyncEvent) => void;

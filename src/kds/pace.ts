@@ -11,6 +11,8 @@ export type Pace = {
   readonly batchBytes: number;
   /** Resolves when a batch of so many rows may begin. */
   readonly beforeBatch: (rows: number) => Promise<void>;
+  /** Resolves when a message of so many bytes may be looked at: to receive it was work too. */
+  readonly beforeMessage: (bytes: number) => Promise<void>;
 };
 
 export const atOnce: Pace = {
@@ -18,6 +20,7 @@ export const atOnce: Pace = {
   batchRows: Infinity,
   batchBytes: Infinity,
   beforeBatch: () => Promise.resolve(),
+  beforeMessage: () => Promise.resolve(),
 };
 
 /** Cuts a list so that each part keeps the limits of a batch; one item alone may be larger. */

@@ -5,7 +5,7 @@ import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
-import { decodeDeltaResponseInSteps, encodeDeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts';
+import { countNamedInSteps, decodeDeltaResponseInSteps, encodeDeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts';
 import { keyText, readResponse, type Incoming, type ReadResponse, type Validate } from './incoming.ts';
 import { nodeMetadata, type OwnNode } from './node.ts';
 import type { SyncObserver } from './observer.ts';
@@ -106,15 +106,20 @@ export class Receiver {
    * @throws Error on bytes that are no response, StatusError when it names more resources than the peer may have
    */
   async take(bytes: Uint8Array): Promise<void> {
-    const response = await this.#pace.run(decodeDeltaResponseInSteps(bytes));
-    const [named, most] = [response.resources.length + response.removedResources.length, this.#options.quotas?.rows ?? Infinity];
-    if (named > most) {
-      this.#options.observe({ kind: 'overQuota', peer: this.#options.peer, quota: 'rows' });
-      throw exhausted(
-        `the response names ${String(named)} resources, more than the ${String(most)} that a zone may have; raise multizone.global.kds.quotas.rows on global`,
-      );
-    }
-    await this.handle(response);
+    await this.#pace.beforeMessage(bytes.length);
+    await this.#requireFewNames(bytes);
+    await this.handle(await this.#pace.run(decodeDeltaResponseInSteps(bytes)));
+  }
+
+  /** Before anything is kept of the names. */
+  async #requireFewNames(bytes: Uint8Array): Promise<void> {
+    const { quotas, peer, observe } = this.#options;
+    if (quotas === undefined) return;
+    const most = quotas.rows;
+    if ((await this.#pace.run(countNamedInSteps(bytes, most))) <= most) return;
+    const reason = `the response names more resources than the ${String(most)} that a zone may have; raise multizone.global.kds.quotas.rows on global`;
+    observe({ kind: 'overQuota', peer, quota: 'rows', reason });
+    throw exhausted(reason);
   }
 
   /**
@@ -270,7 +275,8 @@ export class Receiver {
     if (this.#rowQuota === null) return { admitted: writes, refused: [] };
     const result = await this.#rowQuota.admit(writes);
     const { peer, observe } = this.#options;
-    if (result.refused.length > 0) observe({ kind: 'overQuota', peer, quota: 'rows' });
+    const [refused] = result.refused;
+    if (refused !== undefined) observe({ kind: 'overQuota', peer, quota: 'rows', reason: refused.reason });
     return result;
   }
 

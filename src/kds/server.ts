@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import {
   Server,
   ServerCredentials,
+  status,
   type Metadata,
   type ServerDuplexStream,
   type ServerUnaryCall,
@@ -27,6 +28,7 @@ import { FirstStates } from './first-states.ts';
 import type { OwnNode } from './node.ts';
 import type { StreamKind, SyncObserver } from './observer.ts';
 import { OpenStreams } from './open-streams.ts';
+import { Openings, opensTooOften } from './openings.ts';
 import type { Sink } from './ports.ts';
 import { DEFAULT_QUOTAS, tooManyStreams, type ZoneQuotas } from './quotas.ts';
 import { Receiver, type ReceiverOptions } from './receiver.ts';
@@ -38,7 +40,7 @@ import { consume, serve } from './session.ts';
 import { SharedMessages } from './shared-messages.ts';
 import { SparseLog } from './sparse-log.ts';
 import { NO_HEALTH_POLICY, StaleStreams, type HealthPolicy } from './stale-streams.ts';
-import { exhausted, foreignStore, missingName, noZone, statusOf } from './status.ts';
+import { canceled, exhausted, foreignStore, missingName, noZone, StatusError, statusOf } from './status.ts';
 import { admitAll, type AdmitZone } from './zone-admission.ts';
 import type { ZoneRegistry } from './zone-registry.ts';
 import { anyStore, type ZoneStores } from './zone-stores.ts';
@@ -99,6 +101,7 @@ export class KdsServer {
   readonly #streams = new Set<Stream>();
   /** Those of them that were let in. */
   readonly #open = new OpenStreams();
+  readonly #openings = new Openings(() => performance.now());
   readonly #stopWatching: readonly (() => void)[];
   readonly #tls: ReplaceableCredentials | null;
   readonly #connections: Connections;
@@ -122,7 +125,7 @@ export class KdsServer {
       'grpc.max_send_message_length': options.maxMessageBytes,
       'grpc.keepalive_time_ms': 15_000,
       'grpc.keepalive_timeout_ms': 15_000,
-      'grpc.max_concurrent_streams': 1_000_000,
+      'grpc.max_concurrent_streams': limits.streams,
       'grpc.max_connection_idle_ms': limits.idleTimeout,
     });
     const injector = this.#server.createConnectionInjector(this.#tls ?? ServerCredentials.createInsecure());
@@ -248,7 +251,8 @@ export class KdsServer {
           await this.#enter(caller).catch((error: unknown) => {
             throw noZone(error);
           });
-          if (ended !== null) return messageOf(ended);
+          await this.#waitToOpen(stream);
+          if (ended !== null || call.cancelled) return messageOf(ended ?? canceled('the zone ended the stream'));
           // Once more: many may have asked at once.
           await this.#requireRoom(stream);
           isOpen = true;
@@ -286,10 +290,20 @@ export class KdsServer {
   /** Rejects with the StatusError RESOURCE_EXHAUSTED, a moment later, for a stream that is one too many of its zone and kind. */
   async #requireRoom(stream: Stream): Promise<void> {
     const { streams } = this.#quotas;
-    if (this.#open.count(stream) < streams) return;
-    this.#options.observe({ kind: 'overQuota', peer: stream.zone, quota: 'streams' });
+    if (this.#open.count(stream) >= streams) await this.#refuseStream(stream, tooManyStreams(stream.kind, streams));
+  }
+
+  /** Resolves when the zone has not opened too many streams of the kind lately. Rejects as `#requireRoom`. */
+  async #waitToOpen(stream: Stream): Promise<void> {
+    const wait = this.#openings.take(stream);
+    if (wait === null) await this.#refuseStream(stream, opensTooOften(stream.kind));
+    else if (wait > 0) await delay(wait, undefined, { ref: false });
+  }
+
+  async #refuseStream({ zone }: Stream, reason: string): Promise<never> {
+    this.#options.observe({ kind: 'overQuota', peer: zone, quota: 'streams', reason });
     await delay(REFUSAL_MS, undefined, { ref: false });
-    throw exhausted(tooManyStreams(stream.kind, streams));
+    throw exhausted(reason);
   }
 
   /** Once a minute for each name and way: whoever is refused comes again. */
@@ -364,6 +378,17 @@ export class KdsServer {
       log,
       now: () => performance.now(),
     });
-    await consume(call as unknown as Duplex, receiver, (task) => this.#responses.run(zone, task));
+    await consume(call as unknown as Duplex, receiver, (task) => this.#responses.run(zone, () => slowToRefuse(task)));
+  }
+}
+
+/** What is over a quota is refused a moment later, and the next response of the zone waits as long. */
+async function slowToRefuse(task: () => Promise<void>): Promise<void> {
+  try {
+    await task();
+  } catch (error) {
+    if (error instanceof StatusError && error.code === status.RESOURCE_EXHAUSTED)
+      await delay(REFUSAL_MS, undefined, { ref: false });
+    throw error;
   }
 }

@@ -1,6 +1,8 @@
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
+import { runSteps } from '../base/steps.ts';
 import {
+  countNamedInSteps,
   decodeAdminRequest,
   decodeAdminResponse,
   decodeDeltaRequest,
@@ -97,6 +99,19 @@ describe('DeltaDiscoveryResponse', () => {
         anyTypeUrl: KUMA_RESOURCE_TYPE_URL,
       })),
     });
+  });
+
+  it('is counted without being read, up to a limit', () => {
+    const counts = fc.tuple(fc.nat(300), fc.nat(300), fc.nat(700));
+    fc.assert(
+      fc.property(counts, ([added, gone, most]) => {
+        const entry = encodeResourceEntry({ name: 'a.default', version: '', kumaResource: Buffer.from('a') });
+        const parts = { typeUrl: 'MeshTimeout', nonce: '1', controlPlane: 'east', entries: Array<Buffer>(added).fill(entry) };
+        const bytes = encodeDeltaResponse({ ...parts, removed: Array<string>(gone).fill('b.default') });
+        expect(runSteps(countNamedInSteps(bytes, most))).toBe(Math.min(added + gone, most + 1));
+      }),
+    );
+    expect(() => runSteps(countNamedInSteps(Buffer.from([0xff]), 1))).toThrow('cannot read a DeltaDiscoveryResponse');
   });
 
   it('agrees with the descriptor', () => {

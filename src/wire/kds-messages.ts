@@ -204,6 +204,23 @@ function responseReader(): { response: DeltaResponse; visit: FieldVisitor } {
   return { response, visit };
 }
 
+/**
+ * How many resources a DeltaDiscoveryResponse brings and removes, without reading them. Counting ends at `most` + 1.
+ * @throws Error on bytes that are no message
+ */
+export function* countNamedInSteps(bytes: Uint8Array, most: number): Steps<number> {
+  return yield* decodingInSteps(RESPONSE, function* () {
+    let named = 0;
+    yield* readFieldsInSteps(bytes, (tag, reader) => {
+      if (tag === lengthTag(2) || tag === lengthTag(6)) named += 1;
+      // What follows is skipped in one go.
+      if (named > most) reader.pos = reader.len;
+      return named > most;
+    });
+    return named;
+  });
+}
+
 /** Node, and ControlPlane, whose only field is the id too. */
 function decodeNode(bytes: Uint8Array): DeltaRequest['node'] {
   const node: Mutable<DeltaRequest['node']> = { id: '' };

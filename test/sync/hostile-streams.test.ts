@@ -5,16 +5,16 @@ import { DEFAULT_QUOTAS } from '../../src/kds/quotas.ts';
 import { syncService } from '../../src/kds/services.ts';
 import { encodeDeltaRequest } from '../../src/wire/kds-messages.ts';
 import { firstRequest } from './first-request.ts';
-import { SLOW, ending, open, serverUnderAttack, streams, takenIn } from './server-under-attack.ts';
+import { SLOW, ending, open, serverUnderAttack, streams, takenIn, type Call } from './server-under-attack.ts';
 
 describe('a server of hostile peers', () => {
   const server = serverUnderAttack();
 
-  it('keeps 10,000 idle streams of one connection open and serves another', async () => {
-    const client = server.dial();
+  it('keeps 10,000 idle streams of a hundred connections open and serves another', async () => {
+    const clients = Array.from({ length: 100 }, () => server.dial());
     const calls = Array.from({ length: 10_000 }, (_, n) => {
       const [, method] = streams[n % streams.length] ?? ['globalToZoneSync', syncService.globalToZoneSync];
-      return open(client, method, `zone-${String(Math.trunc(n / 40))}`, Infinity);
+      return open(clients[n % 100] ?? server.dial(), method, `zone-${String(Math.trunc(n / 40))}`, Infinity);
     });
     await Promise.all(calls.map(takenIn));
     expect(await server.firstState()).toEqual([SLOW]);
@@ -34,9 +34,26 @@ describe('a server of hostile peers', () => {
     }
   }
 
-  it('serves a zone while another subscribes on 2,000 streams: it refuses those over the quota, and says which it is', async () => {
+  it('takes no more streams of a connection at a time than it has room for', async () => {
     const client = server.dial();
-    const calls = Array.from({ length: 2_000 }, () => open(client, syncService.globalToZoneSync, 'east', Infinity));
+    const calls = Array.from({ length: 150 }, (_, n) =>
+      open(client, syncService.globalToZoneSync, `zone-${String(n)}`, Infinity),
+    );
+    let taken = 0;
+    for (const call of calls) call.once('metadata', () => (taken += 1)).resume();
+    await vi.waitFor(() => expect(taken).toBe(100));
+    expect(await server.firstState()).toEqual([SLOW]);
+    expect(taken).toBe(100);
+    for (const call of calls.slice(0, 10)) call.cancel();
+    await vi.waitFor(() => expect(taken).toBe(110));
+    for (const call of calls) call.cancel();
+  });
+
+  it('serves a zone while another subscribes on 2,000 streams: it refuses those over the quota, and says which it is', async () => {
+    const clients = Array.from({ length: 20 }, () => server.dial());
+    const calls = Array.from({ length: 2_000 }, (_, n) =>
+      open(clients[n % 20] ?? server.dial(), syncService.globalToZoneSync, 'east', Infinity),
+    );
     for (const call of calls) call.write(encodeDeltaRequest(firstRequest('MeshTimeout')));
     const refused: StatusObject[] = [];
     for (const call of calls) call.resume().once('status', (ended) => refused.push(ended));
@@ -60,18 +77,35 @@ describe('a server of hostile peers', () => {
     await vi.waitFor(async () => expect(await server.firstState('east')).toEqual([SLOW]));
   });
 
+  it('lets a zone that opens streams without end wait, and refuses what it opens meanwhile', async () => {
+    const client = server.dial();
+    const call = (): Call => open(client, syncService.globalToZoneSync, 'restless');
+    for (let n = 0; n < 20; n += 1) {
+      const one = call();
+      await takenIn(one);
+      one.cancel();
+    }
+    const calls = Array.from({ length: 40 }, call);
+    const endings = calls.map(ending);
+    const { code, details } = await Promise.race(endings);
+    expect(status[code]).toBe('RESOURCE_EXHAUSTED');
+    expect(details).toMatch(/^the zone opens streams of globalToZone too often: 2 a second are let in/);
+    expect(await server.firstState()).toEqual([SLOW]);
+    for (const one of calls) one.cancel();
+  });
+
   it('serves a zone while 40 others subscribe and acknowledge nothing', async () => {
     await serveBeside(40, (n) => `silent-${String(n)}`);
   });
 
   it('forgets 500 streams that are cancelled at once', async () => {
-    const client = server.dial();
+    const clients = Array.from({ length: 5 }, () => server.dial());
     const calls = Array.from({ length: 500 }, (_, n) => {
-      const call = open(client, syncService.globalToZoneSync, `zone-${String(n)}`);
+      const call = open(clients[n % 5] ?? server.dial(), syncService.globalToZoneSync, `zone-${String(n)}`);
       call.write(encodeDeltaRequest(firstRequest('MeshTimeout')));
       return call;
     });
-    await takenIn(open(client, syncService.globalToZoneSync, 'east'));
+    await Promise.all(calls.map(takenIn));
     const ended = calls.map(ending);
     for (const call of calls) call.cancel();
     for (const { code } of await Promise.all(ended)) expect(status[code]).toBe('CANCELLED');

@@ -119,7 +119,7 @@ describe('a zone over its quotas', () => {
     const error = answers(sent).at(-1)?.errorDetail;
     expect(error?.message).toMatch(/the zone has 6 resources on global, which takes 10; .*multizone\.global\.kds\.quotas\.rows/);
     expect(error?.details).toHaveLength(2);
-    expect(events).toContainEqual({ kind: 'overQuota', peer: 'east', quota: 'rows' });
+    expect(events).toContainEqual(expect.objectContaining({ kind: 'overQuota', peer: 'east', quota: 'rows' }));
     // What it deletes makes room.
     await receiver.take(message([], ['t0', 't1']));
     await receiver.take(message(['e', 'f']));
@@ -150,7 +150,7 @@ describe('a zone over its quotas', () => {
     const store = new TinyStore();
     const { receiver, sent } = await receive(store, { rows: 100 });
     await expect(receiver.take(message([], names(101)))).rejects.toMatchObject({
-      details: expect.stringMatching(/names 101 resources, more than the 100 .*quotas\.rows/) as string,
+      details: expect.stringMatching(/names more resources than the 100 .*quotas\.rows/) as string,
     });
     expect(answers(sent)).toEqual([]);
   });

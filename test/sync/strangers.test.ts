@@ -15,7 +15,7 @@ let looks = 0;
 
 describe('a server of strangers', () => {
   const server = serverUnderAttack(NO_HEALTH_POLICY, {
-    connections: { perAddress: PER_ADDRESS, total: 100, idleTimeout: 200 },
+    connections: { perAddress: PER_ADDRESS, total: 100, streams: 100, idleTimeout: 200 },
     async admit(authorization, zone) {
       if (zone !== 'stranger') return await admitAll(authorization, zone);
       looks += 1;
@@ -60,8 +60,10 @@ describe('a server of strangers', () => {
     const call = open(server.dial(), syncService.globalToZoneSync, 'east', Infinity);
     await takenIn(call);
     looks = 0;
-    const client = server.dial();
-    const calls = Array.from({ length: 2_000 }, () => ending(open(client, syncService.globalToZoneSync, 'stranger', 90_000)));
+    const clients = Array.from({ length: 10 }, () => server.dial());
+    const calls = Array.from({ length: 2_000 }, (_, n) =>
+      ending(open(clients[n % 10] ?? server.dial(), syncService.globalToZoneSync, 'stranger', 90_000)),
+    );
     const codes = new Set((await Promise.all(calls)).map(({ code }) => status[code]));
     expect(
       [...codes].every((code) =>
