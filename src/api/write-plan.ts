@@ -1,14 +1,14 @@
 // From a valid draft and the stored row to the write (rest-api 2.4.6, 2.4.7): computed labels, what may not change, and
 // the rules of single types. Pure.
 import { computeLabels } from '../resource/compute-labels.ts';
-import { isNameOfZone } from '../resource/hash-name.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
+import { isLocal, isNameOfZone, isOfZone, zoneOf } from '../resource/ownership.ts';
 import { isClusterWide } from '../resource/stored-name.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Labels, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { Outline, Write } from '../store/resource-store.ts';
 import { ApiError } from './error-body.ts';
-import { labelField, refusedOrigin, type LabelRules } from './label-rules.ts';
+import { labelField, type LabelRules } from './label-rules.ts';
 import { INVALID, refuseAll, type Draft } from './resource-draft.ts';
 
 const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -72,16 +72,14 @@ export function planPut(draft: Draft, rules: LabelRules): Write | null {
 export function requireOwn(info: TypeInfo, stored: Outline, verb: 'update' | 'delete', rules: LabelRules): void {
   const { mode, federated } = rules.writer;
   if (!rules.checksOrigin || (mode === 'zone' && !federated)) return;
-  const origin = stored.labels[label.origin];
-  // Rows that a control plane made for itself may have no labels.
-  if ((origin === undefined || refusedOrigin(info, origin, rules) === null) && stored.syncVersion === null) return;
+  if (isLocal(stored, mode)) return;
   if (isSquatter(info, stored, rules)) {
     if (verb === 'delete') return;
-    const reason = `zone ${stored.labels[label.zone] ?? ''} has a resource under this name, which no zone may take: delete it first`;
+    const reason = `zone ${zoneOf(stored)} has a resource under this name, which no zone may take: delete it first`;
     throw new ApiError('invalid', INVALID, reason, [{ field: 'name', reason }]);
   }
-  const zone = stored.labels[label.zone];
-  const home = mode === 'global' ? `zone ${zone ?? ''}`.trim() : zone === undefined ? 'global' : `zone ${zone}`;
+  const zone = mode === 'global' ? zoneOf(stored) : stored.labels[label.zone];
+  const home = zone === undefined ? 'global' : `zone ${zone}`;
   const reason = `this is a copy of a resource of ${home}: ${verb} it there`;
   const field = verb === 'delete' ? `[${JSON.stringify(label.origin)}]` : labelField(label.origin);
   throw new ApiError('invalid', verb === 'delete' ? 'Could not delete a resource' : INVALID, reason, [{ field, reason }]);
@@ -92,7 +90,7 @@ export function requireOwn(info: TypeInfo, stored: Outline, verb: 'update' | 'de
  * that rule, or come from another program. Global may delete it, and the zone does not bring it back.
  */
 export function isSquatter(info: TypeInfo, stored: Outline, { writer }: LabelRules): boolean {
-  if (writer.mode !== 'global' || info.kds.skipHash || stored.labels[label.origin] !== 'zone') return false;
+  if (writer.mode !== 'global' || info.kds.skipHash || !isOfZone(stored)) return false;
   return !isNameOfZone(stored);
 }
 

@@ -4,6 +4,7 @@ import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import { hashNameOf } from '../resource/hash-name.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
+import { belongsToZone, isFromGlobal, isLocal, isOfZone, zoneOf, type OwnedRow } from '../resource/ownership.ts';
 import { policyRole } from '../resource/policy-role.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Mode, Resource, ResourceKey } from '../resource/types.ts';
@@ -170,9 +171,6 @@ export function audienceOf(rules: SendRules, resource: Resource): Decision {
   return { audience: NOBODY, because: isOwn ? 'stays where it was written' : 'comes from another control plane' };
 }
 
-/** A stored row, or what came and may become one. */
-export type ScopedResource = Pick<Resource, 'name' | 'labels'> & Partial<Pick<Resource, 'syncVersion' | 'owner'>>;
-
 export type ReceiveRules = {
   readonly by: Mode;
   readonly types: readonly TypeInfo[];
@@ -187,7 +185,7 @@ export type ReceiveRules = {
   /** What an incoming resource becomes before it is looked at. */
   readonly rewrite: (resource: WireResource, info: TypeInfo) => WireResource;
   /** Only rows in scope, stored or incoming, are seen; the others are invisible (kds-wire 6.1). */
-  readonly inScope: (resource: ScopedResource, info: TypeInfo) => boolean;
+  readonly inScope: (resource: OwnedRow, info: TypeInfo) => boolean;
   /** What finds every row in scope; null = all rows of the type. */
   readonly scope: Scope | null;
   readonly ownerOnCreate: ResourceKey | null;
@@ -206,11 +204,7 @@ export function zoneReceiveRules(): ReceiveRules {
     requiredName: () => null,
     holderOf: () => 'this zone',
     rewrite: (resource) => resource,
-    inScope: ({ labels, syncVersion }, info) => {
-      if (ONLY_FROM_GLOBAL.has(info.name)) return true;
-      const origin = labels[label.origin];
-      return (origin !== undefined && origin !== 'zone') || (syncVersion ?? null) !== null;
-    },
+    inScope: (row, info) => ONLY_FROM_GLOBAL.has(info.name) || isFromGlobal(row),
     scope: null,
     ownerOnCreate: null,
   };
@@ -235,30 +229,10 @@ export function globalReceiveRules(zone: string, options: { hashedNames: boolean
       labels: { ...resource.labels, ...attribution },
       spec: info.name === 'Dataplane' ? withGatewayZone(resource.spec, zone) : resource.spec,
     }),
-    inScope: ({ name, labels, owner: rowOwner }) => {
-      // A row keeps its owner when somebody's edit loses its labels, and so can be healed (engine 12).
-      if (rowOwner?.type === 'Zone') return rowOwner.name === zone;
-      if (labels[label.origin] === 'global') return false;
-      return labels[label.zone] === zone || (labels[label.zone] === undefined && name.startsWith(`${zone}.`));
-    },
+    inScope: (row) => belongsToZone(row, zone),
     scope: { labels: { [label.zone]: zone }, namePrefix: `${zone}.`, owner },
     ownerOnCreate: owner,
   };
-}
-
-/** Ours, not the other side's: no synced row, no foreign origin, no Zone as owner (engine 13). */
-function isLocal({ labels, syncVersion, owner }: Resource, mode: Mode): boolean {
-  const origin = labels[label.origin];
-  return (origin === undefined || origin === mode) && syncVersion === null && owner?.type !== 'Zone';
-}
-
-function isOfZone({ labels, owner }: Pick<Resource, 'labels' | 'owner'>): boolean {
-  return owner?.type === 'Zone' || labels[label.origin] === 'zone';
-}
-
-/** The zone a resource comes from: the Zone that owns it, else its label, else the prefix of a legacy name (kds-wire 5.2.5b). */
-export function zoneOf({ name, labels, owner }: Pick<Resource, 'name' | 'labels' | 'owner'>): string {
-  return owner?.type === 'Zone' ? owner.name : (labels[label.zone] ?? name.split('.', 1)[0] ?? '');
 }
 
 /** Name, mesh and labels under which a resource travels. */

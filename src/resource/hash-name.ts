@@ -37,14 +37,6 @@ export function hashNameOf(resource: { readonly mesh: string; readonly name: str
   return hashName({ mesh, name: displayNameOf(resource), zone: labels[label.zone], namespace: labels[label.namespace] });
 }
 
-/**
- * Whether a copy on global has a name that its zone can have there: the hash of its labels, or `<zone>.<name>` of a peer without
- * hashes.
- */
-export function isNameOfZone(resource: { readonly mesh: string; readonly name: string; readonly labels: Labels }): boolean {
-  return resource.name === hashNameOf(resource) || resource.name.startsWith(`${resource.labels[label.zone] ?? ''}.`);
-}
-
 /** FNV-1a, 64 bits, over the UTF-8 bytes of a text. In two words: a product of a word and the prime's low part is exact in a double. */
 export function fnv1a64(text: string): bigint {
   let { high, low } = FNV_OFFSET;

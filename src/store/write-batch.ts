@@ -182,22 +182,19 @@ function readyInserts(tx: Tx, inserts: readonly Indexed<Content>[], outcomes: (W
   };
 }
 
-/**
- * That the row `r` came from nowhere else than what is written, labels that it lacks say nothing; and that it is of the same
- * namespace, as two resources can have one stored name.
- */
-function isOwn(writtenLabels: RawBuilder<unknown>): RawBuilder<unknown> {
+/** `mayReplace` of resource/ownership in SQL, of the stored row `r`. */
+function mayReplaceRow(writtenLabels: RawBuilder<unknown>): RawBuilder<unknown> {
   const labels = [label.origin, label.zone].map((key) => {
     const [stored, written] = [sql`r.labels->>${sql.lit(key)}`, sql`${writtenLabels}->>${sql.lit(key)}`];
     return sql`(${stored} is null or ${stored} = ${written})`;
   });
   const [stored, written] = [sql`r.labels`, writtenLabels].map((of) => sql`coalesce(${of}->>${sql.lit(label.namespace)}, '')`);
-  return sql`(r.sync_version is null and ${stored} = ${written} and ${sql.join(labels, sql` and `)})`;
+  return sql`(r.sync_version is null and r.owner_type is distinct from 'Zone' and ${stored} = ${written} and ${sql.join(labels, sql` and `)})`;
 }
 
-/** Looked for before: what is found to be another's only on conflict is locked by then, and whoever has it locked waited for. */
-const isOwnIfAny = sql`coalesce((
-  select ${isOwn(sql`i.labels`)} is true from resources r where r.type = i.type and r.mesh = i.mesh and r.name = i.name limit 1), true)`;
+/** Checked before the INSERT: ON CONFLICT would lock the row of another writer and wait for its transaction. */
+const mayReplaceIfAny = sql`coalesce((
+  select ${mayReplaceRow(sql`i.labels`)} is true from resources r where r.type = i.type and r.mesh = i.mesh and r.name = i.name limit 1), true)`;
 
 /** @param puts all with a status or none, all for own rows only or none */
 function readyPuts(tx: Tx, puts: readonly Indexed<Put>[], outcomes: (WriteOutcome | undefined)[]): Ready {
@@ -205,10 +202,10 @@ function readyPuts(tx: Tx, puts: readonly Indexed<Put>[], outcomes: (WriteOutcom
   const ownOnly = first?.write.ownOnly === true;
   const statement = sql<{ index: number; has_owner: boolean; version: number | null }>`
     with ${inputOf(puts)}, stored as (
-      insert ${insertInput(ownOnly ? isOwnIfAny : sql`true`)} on conflict (name, mesh, type) do update
+      insert ${insertInput(ownOnly ? mayReplaceIfAny : sql`true`)} on conflict (name, mesh, type) do update
       set version = r.version + 1, spec = excluded.spec, labels = excluded.labels, sync_version = excluded.sync_version,
         ${first?.write.status === undefined ? sql`` : sql`status = excluded.status,`} modification_time = excluded.modification_time
-      ${ownOnly ? sql`where ${isOwn(sql`excluded.labels`)}` : sql``}
+      ${ownOnly ? sql`where ${mayReplaceRow(sql`excluded.labels`)}` : sql``}
       returning r.type, r.mesh, r.name, r.version)
     select i.index, i.has_owner, s.version
     from input i left join stored s on s.type = i.type and s.mesh = i.mesh and s.name = i.name`;

@@ -6,9 +6,8 @@ import type { Admission } from '../kds/receiver.ts';
 import { clusterIdKey as key } from '../store/create-defaults.ts';
 import { recordRefusal } from '../store/peer-identity.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { label } from '../resource/labels.ts';
+import { isFromGlobal } from '../resource/ownership.ts';
 import { textOf } from '../resource/read-json.ts';
-import type { Resource } from '../resource/types.ts';
 
 /**
  * What a zone thinks of the global that offers a cluster id (Config `kuma-cluster-id`).
@@ -22,20 +21,12 @@ export function decideCluster(known: string | null, offered: string): 'first' | 
 }
 
 /**
- * Whether the id of the cluster came from a global: it has the version of the wire, or at least the mark of a copy. A row that a
- * control plane of Kuma received, or that somebody edited, has no version.
- */
-export function isReceived({ syncVersion, labels }: Resource): boolean {
-  return syncVersion !== null || labels[label.origin] === 'global';
-}
-
-/**
  * What a global must show before the zone asks it for anything else: the id of the cluster that the zone belongs to. Null for
  * a zone that has none yet.
  */
 export async function clusterAdmission(store: ResourceStore, address: string): Promise<Admission | null> {
   const row = await store.get(key);
-  const known = row === undefined || !isReceived(row) ? '' : textOf(row.spec['config']);
+  const known = row === undefined || !isFromGlobal(row) ? '' : textOf(row.spec['config']);
   if (known === '') return null;
   return {
     type: key.type,

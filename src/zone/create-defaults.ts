@@ -1,4 +1,5 @@
 // The default resources of a zone (kds-wire 9: on a federated zone). For the leader, at its start; running again changes nothing.
+import { isFromGlobal } from '../resource/ownership.ts';
 import { zoneHostnameGenerators } from '../resource/default-resources.ts';
 import { label } from '../resource/labels.ts';
 import type { ResourceKey } from '../resource/types.ts';
@@ -11,7 +12,6 @@ import {
   type DefaultsConfig,
 } from '../store/create-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { isReceived } from './cluster-guard.ts';
 
 /**
  * Its own Zone row, alone of its type, and HostnameGenerators for what is local. A zone without a global gets what a global
@@ -40,5 +40,5 @@ export async function createZoneDefaults(
 /** A zone that ran on its own made an id for itself; now it belongs to the cluster of its global (kds-wire 9). */
 async function dropOwnClusterId(store: ResourceStore): Promise<void> {
   const row = await store.get(clusterIdKey);
-  if (row !== undefined && !isReceived(row)) await store.write({ op: 'delete', key: clusterIdKey, expectVersion: row.version });
+  if (row !== undefined && !isFromGlobal(row)) await store.write({ op: 'delete', key: clusterIdKey, expectVersion: row.version });
 }

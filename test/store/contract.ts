@@ -1,6 +1,8 @@
 // What every store must do, whatever database is behind it. Run by pglite.test.ts and postgres.pg.test.ts.
 import { sql, type Kysely } from 'kysely';
+import { fc } from '../support/property.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { mayReplace } from '../../src/resource/ownership.ts';
 import type { Labels, ResourceKey } from '../../src/resource/types.ts';
 import type { Tables } from '../../src/store/database.ts';
 import { FenceWatch } from '../../src/store/fence-watch.ts';
@@ -193,6 +195,38 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
       await sql`update resources set sync_version = null, labels = null where name = 'a'`.execute(subject.db);
       expect((await store.write(put({ [origin]: 'zone' }, { ownOnly: true }))).result).toBe('updated');
     });
+  });
+
+  it('a put for own rows alone replaces exactly what mayReplace allows', async () => {
+    const zone: ResourceKey = { type: 'Zone', mesh: '', name: 'east' };
+    await store.write(create(zone));
+    const labels = fc.record(
+      {
+        'kuma.io/origin': fc.constantFrom('global', 'zone'),
+        'kuma.io/zone': fc.constantFrom('east', 'west'),
+        'k8s.kuma.io/namespace': fc.constantFrom('', 'n', 'm'),
+      },
+      { requiredKeys: [] },
+    );
+    const stored = fc.record({
+      labels,
+      syncVersion: fc.option(fc.constantFrom('', 'v'), { freq: 2 }),
+      owner: fc.option(fc.constant(zone), { freq: 2 }),
+    });
+    const pairs = fc.sample(fc.record({ stored, written: labels }), { numRuns: 1_000, seed: 1 });
+    const key = (index: number): ResourceKey => timeout(`n${String(index)}`);
+    await store.writeBatch(pairs.map((pair, index) => create(key(index), pair.stored)));
+    const puts = pairs.map(({ written }, index): Write => ({
+      op: 'put',
+      key: key(index),
+      labels: written,
+      spec: {},
+      ownOnly: true,
+    }));
+    const outcomes = await store.writeBatch(puts);
+    const expected = pairs.map((pair) => (mayReplace(pair.stored, { labels: pair.written }) ? 'updated' : 'conflict'));
+    expect(outcomes.map(({ result }) => result)).toEqual(expected);
+    expect(new Set(expected)).toEqual(new Set(['updated', 'conflict']));
   });
 
   describe('batches', () => {

@@ -3,7 +3,7 @@
 import { label } from '../../resource/labels.ts';
 import type { Json, JsonObject, Labels, Resource } from '../../resource/types.ts';
 import { byAge } from './by-age.ts';
-import { isLocal } from '../is-local.ts';
+import { isLocal } from '../../resource/ownership.ts';
 import { selectorOf, type Membership } from './service-membership.ts';
 
 const MANAGER = 'meshservice-generator';
@@ -32,7 +32,7 @@ export const LEAVE: Generated = { want: null, wakeAt: null, conflicting: [] };
 
 export function generateService(input: GeneratorInput): Generated {
   const { stored, members } = input;
-  if (stored !== undefined && !(isLocal(stored) && stored.labels[label.managedBy] === MANAGER)) return LEAVE;
+  if (stored !== undefined && !(isLocal(stored, 'zone') && stored.labels[label.managedBy] === MANAGER)) return LEAVE;
   if (members.length > 0) return fromMembers(input);
   return stored === undefined ? LEAVE : withoutMembers(stored, input);
 }

@@ -3,7 +3,7 @@
 import type { Resource } from '../../resource/types.ts';
 import { newRow } from '../new-row.ts';
 import { generateService, LEAVE } from './generate-service.ts';
-import { isLocal } from '../is-local.ts';
+import { isLocal } from '../../resource/ownership.ts';
 import { earliest, type MeshView, type ServiceEntry } from './mesh-view.ts';
 import { multiZoneStatus } from './multi-zone-match.ts';
 import { countProxies } from './proxy-counts.ts';
@@ -97,7 +97,7 @@ function wantedRow(view: ServicesView, mesh: MeshView, entry: ServiceEntry): Res
   if (base.type === 'MeshExternalService') return externalServiceRow(base, common, mesh.settled.egress.value);
   if (base.type === 'MeshMultiZoneService')
     return multiZoneServiceRow(base, common, multiZoneStatus(mesh.matchedBy(entry), view.zone));
-  if (!isLocal(base)) return meshServiceRow(base, common, null);
+  if (!isLocal(base, 'zone')) return meshServiceRow(base, common, null);
   const selected = mesh.selectedBy(entry);
   return meshServiceRow(base, common, {
     proxies: countProxies(base.spec, selected, (dataplane) => mesh.isOnline(dataplane)),

@@ -3,7 +3,7 @@
 import { label } from '../../resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 import type { Address } from './dataplane-facts.ts';
-import { isLocal } from '../is-local.ts';
+import { isLocal } from '../../resource/ownership.ts';
 
 /** Stored name of the row that a zone publishes, one a mesh. */
 export const ZONE_ADDRESS = 'zone-ingress';
@@ -15,7 +15,7 @@ export function publishedAddress(
   ingress: Address | null,
   place: { readonly mesh: string; readonly zone: string },
 ): { readonly labels: Labels; readonly spec: JsonObject } | 'gone' | null {
-  if (stored !== undefined && !(isLocal(stored) && stored.labels[label.managedBy] === MANAGER)) return null;
+  if (stored !== undefined && !(isLocal(stored, 'zone') && stored.labels[label.managedBy] === MANAGER)) return null;
   if (ingress === null) return 'gone';
   return {
     labels: {

@@ -3,7 +3,7 @@
 import { isOnline } from '../../resource/zone-insight.ts';
 import { label } from '../../resource/labels.ts';
 import type { Resource, ResourceKey } from '../../resource/types.ts';
-import { isLocal } from '../is-local.ts';
+import { isLocal } from '../../resource/ownership.ts';
 import type { ReconciledView } from '../reconcile.ts';
 import { rowId } from '../row-id.ts';
 import { dataplaneFacts } from '../services/dataplane-facts.ts';
@@ -42,7 +42,7 @@ export class WorkloadsView implements ReconciledView {
     if (row.type === 'Mesh') this.#putMesh(row.name);
     else if (row.type === 'Dataplane') this.#setProxy(row, proxyOf(row));
     else if (row.type === 'DataplaneInsight') this.#setOnline(row, isOnline(row.spec));
-    else if (row.type === 'Workload' && isLocal(row)) this.#putWorkload(row);
+    else if (row.type === 'Workload' && isLocal(row, 'zone')) this.#putWorkload(row);
   }
 
   remove(key: ResourceKey): void {

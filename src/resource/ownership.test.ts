@@ -1,0 +1,85 @@
+// Whose a row is: tables of what the labels, the version of the wire and the owner say.
+import { describe, expect, it } from 'vitest';
+import type { ResourceKey } from './types.ts';
+import { hashNameOf } from './hash-name.ts';
+import { belongsToZone, isFromGlobal, isLocal, isNameOfZone, isOfZone, mayReplace, zoneOf } from './ownership.ts';
+
+const east: ResourceKey = { type: 'Zone', mesh: '', name: 'east' };
+const mesh: ResourceKey = { type: 'Mesh', mesh: '', name: 'default' };
+const origin = (value: string) => ({ 'kuma.io/origin': value });
+const zone = (value: string) => ({ 'kuma.io/zone': value });
+
+describe('a row is local', () => {
+  it.each([
+    [{ labels: {} }, { global: true, zone: true }],
+    [{ labels: origin('global') }, { global: true, zone: false }],
+    [{ labels: origin('zone') }, { global: false, zone: true }],
+    [
+      { labels: origin('zone'), syncVersion: 'v' },
+      { global: false, zone: false },
+    ],
+    [
+      { labels: {}, syncVersion: '' },
+      { global: false, zone: false },
+    ],
+    [
+      { labels: {}, owner: east },
+      { global: false, zone: false },
+    ],
+    [
+      { labels: origin('zone'), owner: mesh },
+      { global: false, zone: true },
+    ],
+  ])('%j: %j', (row, expected) => {
+    expect({ global: isLocal(row, 'global'), zone: isLocal(row, 'zone') }).toEqual(expected);
+  });
+});
+
+describe('a row on global', () => {
+  it.each([
+    ['has an owner, which decides', { name: 'west.a', labels: zone('west'), owner: east }, 'east'],
+    ['has a label', { name: 'west.a', labels: { ...origin('zone'), ...zone('east') } }, 'east'],
+    ['has a legacy name', { name: 'east.a', labels: origin('zone') }, 'east'],
+  ])('that %s comes from that zone alone', (_, row, expected) => {
+    expect(zoneOf(row)).toBe(expected);
+    expect(['east', 'west'].filter((name) => belongsToZone(row, name))).toEqual([expected]);
+  });
+
+  it('that global wrote is of no zone, whatever its name and its zone label', () => {
+    const row = { name: 'east.a', labels: { ...origin('global'), ...zone('east') } };
+    expect(belongsToZone(row, 'east')).toBe(false);
+    expect(isOfZone(row)).toBe(false);
+  });
+
+  it('whose owner is a Zone is of a zone without its labels too', () => {
+    expect(isOfZone({ labels: {}, owner: east })).toBe(true);
+  });
+
+  it('has a name of its zone: the hash of its labels, or the prefix', () => {
+    const labels = { ...origin('zone'), ...zone('east'), 'kuma.io/display-name': 'cart' };
+    const hashed = hashNameOf({ mesh: 'default', name: 'cart', labels });
+    const names = [
+      hashed,
+      'east.cart',
+      'cart',
+      'west.cart',
+      hashNameOf({ mesh: 'default', name: 'other', labels: zone('east') }),
+    ];
+    expect(names.filter((name) => isNameOfZone({ mesh: 'default', name, labels }))).toEqual([hashed, 'east.cart']);
+  });
+});
+
+it.each([
+  [{ labels: origin('global') }, true],
+  [{ labels: {}, syncVersion: '' }, true],
+  [{ labels: origin('zone'), syncVersion: 'v' }, true],
+  [{ labels: origin('zone') }, false],
+  [{ labels: {} }, false],
+])('a row in a zone came from global: %j, %j', (row, expected) => {
+  expect(isFromGlobal(row)).toBe(expected);
+});
+
+it('a write replaces no row of a Zone, even where the labels are gone', () => {
+  expect(mayReplace({ labels: {} }, { labels: origin('global') })).toBe(true);
+  expect(mayReplace({ labels: {}, owner: east }, { labels: origin('global') })).toBe(false);
+});
