@@ -22,7 +22,7 @@ const MISSPELT = new RegExp(
     String.raw`(?<![\w.-])(?:${PAGE}) ${SECTION} ?[–-] ?\d`,
     String.raw`(?<![\w.-])(?:${PAGE})\n *(?://|\*|#|--)? *\d`,
     // Pages that do not ship.
-    String.raw`\b(?:decisions?|rulings?) D\d+|\bdesign \d|\bxds \d`,
+    String.raw`\b(?:decisions?|rulings?) D\d+|\bdesign \d+(?!\w)|\bxds \d+\.\d`,
     String.raw`\bD\d+ ?[–-] ?D?\d`,
     String.raw`\bMADR[-\n]\d+|\bGEP[ \n]\d+`,
   ].join('|'),
