@@ -2,7 +2,7 @@
 // becomes a refusal that names it, and the others go on (engine 15).
 import { MeridianError, messageOf, type Violation } from '../base/errors.ts';
 import { decodeKumaResource, wireVersion, type WireResource } from '../resource/codec.ts';
-import { undecodable } from '../resource/schema/undecodable.ts';
+import { decodableStatus, undecodable } from '../resource/schema/undecodable.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ResourceKey } from '../resource/types.ts';
@@ -51,7 +51,7 @@ export function* readResponse(
       requireSize(bytes.length, maxBytes);
       const sent = decodeKumaResource(info, bytes);
       requireOneName(wireName, sent);
-      const resource = rules.rewrite(sent, info);
+      const resource = withDecodableStatus(info, rules.rewrite(sent, info));
       if (!rules.inScope(resource, info)) continue;
       const violations = violationsOf(info, resource, validate);
       if (violations.length === 0)
@@ -80,6 +80,12 @@ function violationsOf(info: TypeInfo, resource: WireResource, validate: Validate
   const violations = [...peerNameViolations(info, resource), ...validate(info, resource)];
   const broken = violations.length === 0 ? undecodable(info.name, resource.spec) : null;
   return broken === null ? violations : [broken];
+}
+
+/** Fields of a status that a Kuma peer could not decode are not stored either; the zone will compute them again. */
+function withDecodableStatus(info: TypeInfo, resource: WireResource): WireResource {
+  const status = resource.status && decodableStatus(info.name, resource.status);
+  return status === resource.status ? resource : { ...resource, status };
 }
 
 function requireSize(bytes: number, maxBytes: number): void {

@@ -2,7 +2,7 @@
 // Pure and idempotent: input is never changed, and what needs no change comes back as the very same object.
 import type { WireResource } from './codec.ts';
 import { label } from './labels.ts';
-import { undecodable } from './schema/undecodable.ts';
+import { decodableStatus, undecodable } from './schema/undecodable.ts';
 import type { TypeInfo } from './type-registry.ts';
 import type { Json, JsonObject } from './types.ts';
 import { isObject } from './read-json.ts';
@@ -67,17 +67,20 @@ const SPIFFE_KEYS = ['spiffeID', 'spiffeId'];
 
 /**
  * The resource as a peer without our capability can take it (D26).
- * A spec that a program in Go cannot decode is withheld: it would end the stream of the peer. Never throws.
+ * A spec that a program in Go cannot decode is withheld, as it would end the stream of the peer; of a status, the fields are left out.
+ * Never throws.
  * @returns the resource itself when nothing changes, so that encoded bytes can be shared; else a copy, or one sentence that
  * names the field
  */
 export function toKumaForm(info: TypeInfo, resource: WireResource): KumaForm {
-  const { spec } = resource;
+  const { spec, status } = resource;
   const broken = undecodable(info.name, spec);
   if (broken !== null) return { withheld: `${broken.field}: ${broken.reason}` };
   for (const withheld of info.policy === null ? dataplaneReasons(info, spec) : policyReasons(info, spec)) return { withheld };
   const translated = info.policy === null ? translateDataplane(info, spec) : translatePolicy(info, resource);
-  return { resource: translated === spec ? resource : { ...resource, spec: translated } };
+  const decodable = status && decodableStatus(info.name, status);
+  const isSame = translated === spec && decodable === status;
+  return { resource: isSame ? resource : { ...resource, spec: translated, status: decodable } };
 }
 
 /** Why a policy cannot be said, as far as Kuma would refuse it or silently take it for a broader one (policies 0). */

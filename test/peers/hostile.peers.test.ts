@@ -2,6 +2,7 @@
 // such a resource must never be sent to it.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { label } from '../../src/resource/labels.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
 import { inZone, MESH, pathOf, readCorpus, type Document } from './corpus.ts';
 import { LONG_WAIT, startMixedFleet, type FleetPlan, type Member, type MixedFleet } from './mixed-fleet.ts';
@@ -63,6 +64,19 @@ describe.each(plans)('values of the wrong type beside a $global global', (plan) 
     expect(await endedStreams()).toEqual([]);
   });
 
+  it('are left out of statuses that are stored past the API, and the resources are sent', async () => {
+    const documents = hostileStatuses(ours);
+    await store(ours.plane, documents);
+    const wanted = documents.map(({ info, name }) => `${info.name} ${name}`);
+    await vi.waitFor(async () => {
+      const there = new Set(
+        (await readTable(theirs.plane)).map((row) => `${row.type} ${identityOf(row).split(' ').at(-1) ?? ''}`),
+      );
+      expect(wanted.filter((name) => !there.has(name))).toEqual([]);
+    }, LONG_WAIT);
+    expect(await endedStreams()).toEqual([]);
+  });
+
   async function endedStreams(): Promise<string[]> {
     return (await Promise.all(fleet.members.map(({ plane }) => endedStreamsOf(plane)))).flat();
   }
@@ -96,6 +110,47 @@ function hostile(member: Member, perType: number, prefix: string): Document[] {
   });
 }
 
+const NAMES: JsonObject = {
+  addresses: [{ hostname: 'a.mesh', origin: 'HostnameGenerator', hostnameGeneratorRef: { coreName: 'a' } }],
+  hostnameGenerators: [
+    {
+      hostnameGeneratorRef: { coreName: 'a' },
+      conditions: [{ type: 'Generated', status: 'True', reason: 'Generated', message: '' }],
+    },
+  ],
+};
+const CONDITIONS: JsonObject = { conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '' }] };
+const PROXIES: JsonObject = { dataplaneProxies: { connected: 1, healthy: 1, total: 1 } };
+/** A status of each type with all of its fields. */
+const STATUSES: Readonly<Record<string, JsonObject>> = {
+  MeshService: { ...NAMES, ...PROXIES, vips: [{ ip: '241.0.0.1' }], tls: { status: 'Ready' } },
+  MeshExternalService: { ...NAMES, vip: { ip: '242.0.0.1' } },
+  MeshMultiZoneService: {
+    ...NAMES,
+    ...CONDITIONS,
+    vips: [{ ip: '243.0.0.1' }],
+    meshServices: [{ name: 'a', namespace: 'b', zone: 'c', mesh: 'd' }],
+  },
+  MeshIdentity: CONDITIONS,
+  MeshTrust: { origin: { kri: 'kri_mid_default___a_' } },
+  MeshOpenTelemetryBackend: CONDITIONS,
+  MeshAccessLog: CONDITIONS,
+  MeshTrace: CONDITIONS,
+  MeshMetric: CONDITIONS,
+  Workload: PROXIES,
+};
+
+/** One resource for each value of a status that can be of a wrong type. */
+function hostileStatuses(member: Member): Document[] {
+  return leastOf(member).flatMap(({ info, body }) => {
+    const status = { info, name: '', body: { spec: STATUSES[info.name] ?? {} } };
+    return wrongTypesOf(status).map(({ body: wrong }, index) => {
+      const name = `status-${String(index)}`;
+      return { info, name, body: { ...body, name, status: wrong.spec ?? {} } };
+    });
+  });
+}
+
 /** Without the labels that a zone must give. */
 function onGlobal({ info, name, body }: Document): Document {
   return { info, name, body: { ...body, labels: {} } };
@@ -104,11 +159,15 @@ function onGlobal({ info, name, body }: Document): Document {
 /** As psql would write them, or an older version that did not check. */
 async function store({ psql }: ControlPlane, documents: readonly Document[]): Promise<void> {
   for (const { info, name, body } of documents)
-    await psql.query('insert into resources (type, mesh, name, version, labels, spec) values ($1, $2, $3, 0, $4, $5)', [
-      info.name,
-      info.scope === 'Mesh' ? MESH : '',
-      name,
-      JSON.stringify({ [label.displayName]: name }),
-      JSON.stringify(body['spec']),
-    ]);
+    await psql.query(
+      'insert into resources (type, mesh, name, version, labels, spec, status) values ($1, $2, $3, 0, $4, $5, $6)',
+      [
+        info.name,
+        info.scope === 'Mesh' ? MESH : '',
+        name,
+        JSON.stringify({ [label.displayName]: name }),
+        JSON.stringify(body['spec']),
+        JSON.stringify(body['status'] ?? {}),
+      ],
+    );
 }

@@ -3,12 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { fc } from '../../../test/support/property.ts';
 import type { Json, JsonObject } from '../types.ts';
-import { typeOf } from '../type-registry.ts';
+import { resourceTypes, typeOf } from '../type-registry.ts';
 import { specOf } from './arbitrary-spec.fixture.ts';
 import { checkSpec } from './check-spec.ts';
 import { specDefinitions } from './schemas.ts';
 import { shapeOf, type Shape } from './spec-shape.ts';
-import { undecodable } from './undecodable.ts';
+import { statusSchemas } from './statuses.ts';
+import { decodableStatus, undecodable } from './undecodable.ts';
 
 const types = [...specDefinitions.keys()];
 
@@ -89,6 +90,52 @@ describe('undecodable', () => {
     );
   });
 });
+
+describe('decodableStatus', () => {
+  it('knows each status that is synced', () => {
+    const synced = resourceTypes.filter(({ hasStatus, isOwn }) => hasStatus && !isOwn).map(({ name }) => name);
+    expect([...statusSchemas.keys()].sort()).toEqual(synced.sort());
+  });
+
+  it.each([...statusSchemas])('leaves out each field of a %s of another JSON type, and keeps all others', (type, schema) => {
+    fc.assert(
+      fc.property(fc.gen(), fc.dictionary(fc.constantFrom('other', 'more'), fc.jsonValue()), (random, others) => {
+        const mutant = mutate(shapeOf(schema), (count) => random(fc.nat, { max: count - 1 }));
+        if (mutant === null) return;
+        const status = { ...(mutant.spec as JsonObject), ...(others as JsonObject) };
+        expect(decodableStatus(type, status), JSON.stringify(status)).toEqual(others);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it.each([...statusSchemas])('keeps what a zone can compute of a %s as the very same object', (type, schema) => {
+    fc.assert(
+      fc.property(valueOf(shapeOf(schema)), (status) => {
+        expect(decodableStatus(type, status as JsonObject)).toBe(status);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+/** Values of the JSON types of a shape. */
+function valueOf(shape: Shape): fc.Arbitrary<Json> {
+  switch (shape.is) {
+    case 'text':
+      return fc.oneof(fc.string(), fc.constant(null));
+    case 'whole':
+      return fc.nat();
+    case 'list':
+      return fc.array(valueOf(shape.item), { maxLength: 3 });
+    case 'object':
+      return fc.record(Object.fromEntries([...shape.fields].map(([key, field]) => [key, valueOf(field.shape)])), {
+        requiredKeys: [],
+      }) as fc.Arbitrary<Json>;
+    default:
+      throw new Error(`no status has a value that is ${shape.is}`);
+  }
+}
 
 type Mutant = { readonly spec: Json; readonly field: string };
 /** A random whole number below a count. */

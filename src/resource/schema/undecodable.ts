@@ -1,4 +1,4 @@
-// Whether a program in Go could decode a spec: a peer ends the whole stream at the first value of another JSON type than the
+// Whether a program in Go could decode a spec or a status: a peer ends the whole stream at the first value of another JSON type than the
 // field of its struct has, whatever else is in the message. Follows encoding/json and metav1.Duration. Pure.
 import { parseGoNanoseconds } from '../../base/duration.ts';
 import type { Violation } from '../../base/errors.ts';
@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../types.ts';
 import { specDefinitions } from './schemas.ts';
 import { INT32_MAX, UINT32_MAX } from './spec-fields.ts';
 import { child } from './spec-path.ts';
+import { statusSchemas } from './statuses.ts';
 import { shapeOf, type Field, type ObjectShape, type Shape } from './spec-shape.ts';
 
 type Range = { readonly min: number; readonly max: number };
@@ -39,6 +40,21 @@ const NEEDED = {
 export function undecodable(type: string, spec: JsonObject): Violation | null {
   const definition = specDefinitions.get(type);
   return definition === undefined ? null : findIn(shapeOf(definition.schema), spec, () => 'spec');
+}
+
+/**
+ * A status without the fields that a Go program cannot decode. A status is computed and computed again; that a part of it cannot be
+ * told is no reason to keep back the spec.
+ * @param type a name of the registry; of a type without a known status everything stays
+ * @returns the same object where nothing has to go
+ */
+export function decodableStatus(type: string, status: JsonObject): JsonObject {
+  const schema = statusSchemas.get(type);
+  if (schema === undefined) return status;
+  const shape = shapeOf(schema);
+  const broken = Object.keys(status).filter((key) => findIn(shape, { [key]: status[key] ?? null }, () => 'status') !== null);
+  if (broken.length === 0) return status;
+  return Object.fromEntries(Object.entries(status).filter(([key]) => !broken.includes(key)));
 }
 
 /** Paths are made only for what is found. */
