@@ -1,7 +1,8 @@
 // Backends in both spellings, GEP-718's `forwardTo` and today's `backendRefs`, and the one backend of a mirror.
-// Invariant: an entry names exactly one backend, and a Service always with its port (GEP-718 «API», D25).
+// Invariant: an entry names exactly one backend, a Service always with its port (GEP-718 «API», D25), and a
+// MeshMultiZoneService too (policies 1.4).
 import type { Field } from './field.ts';
-import { type Backend, isService } from './gateway-route.ts';
+import { type Backend, isService, MESH_GROUP, type ObjectRef } from './gateway-route.ts';
 import { parseObjectRef, REF_KEYS } from './parse-object-ref.ts';
 
 const MAX_WEIGHT = 1_000_000;
@@ -54,7 +55,7 @@ function forwardToEntry(entry: Field, namespace: string | undefined): Backend | 
   entry.allowKeys(['backendRef', 'port', 'weight'], elsewhere, ['serviceName']);
   const weight = parseWeight(entry);
   if (!backendRef.isObject()) {
-    if (serviceName.isGiven) checkPort(port, { isRequired: true });
+    if (serviceName.isGiven) checkPort(port, 'Service');
     return undefined;
   }
   backendRef.allowKeys(REF_KEYS, {
@@ -80,7 +81,7 @@ function backendRefsEntry(entry: Field, namespace: string | undefined): Backend 
   entry.allowKeys([...REF_KEYS, 'port', 'weight'], elsewhere, ['serviceName']);
   const weight = parseWeight(entry);
   if (serviceName.isGiven || backendRef.isGiven) {
-    checkPort(port, { isRequired: serviceName.isGiven });
+    checkPort(port, serviceName.isGiven ? 'Service' : undefined);
     return undefined;
   }
   return readBackend(entry.path, entry, { port, missingPort: port, weight }, namespace);
@@ -95,15 +96,22 @@ function readBackend(
   namespace: string | undefined,
 ): Backend | undefined {
   const object = parseObjectRef(ref, namespace);
-  const isRequired = object !== undefined && isService(object);
-  const number = checkPort(port.isGiven ? port : missingPort, { isRequired });
-  if (object === undefined || (number === undefined && (isRequired || port.isGiven))) return undefined;
+  const needing = object === undefined ? undefined : kindWithPort(object);
+  const number = checkPort(port.isGiven ? port : missingPort, needing);
+  if (object === undefined || (number === undefined && (needing !== undefined || port.isGiven))) return undefined;
   return { ...object, at, port: number, weight: weight ?? 1 };
 }
 
-function checkPort(port: Field, { isRequired }: { isRequired: boolean }): number | undefined {
-  if (!port.isGiven && isRequired)
-    return port.refuse('must be given when the backend is a Service: a port number from 1 to 65535');
+/** The kind of a backend that must have a port; undefined for all others. */
+function kindWithPort(object: ObjectRef): string | undefined {
+  if (isService(object)) return 'Service';
+  return object.group === MESH_GROUP && object.kind === 'MeshMultiZoneService' ? object.kind : undefined;
+}
+
+/** @param needing kind of the backend, where it must have a port */
+function checkPort(port: Field, needing: string | undefined): number | undefined {
+  if (!port.isGiven && needing !== undefined)
+    return port.refuse(`must be given when the backend is a ${needing}: a port number from 1 to 65535`);
   return port.integer(1, 65_535);
 }
 

@@ -46,6 +46,9 @@ const header = [{ type: 'Header', header: { name: 'x' } }];
 const cookie = [{ type: 'Cookie', cookie: { name: 'c' } }];
 const cart = { kind: 'MeshService', name: 'cart', namespace: 'shop', sectionName: 'http' };
 const cartByLabels = { kind: 'MeshService', sectionName: 'http', labels: { [DISPLAY]: 'cart', [NAMESPACE]: 'shop' } };
+const certificate = (caCert: Json): JsonObject => ({ match: { port: 443 }, tls: { verification: { mode: 'Secured', caCert } } });
+const inSecret = { type: 'Secret', secretRef: { kind: 'Secret', name: 'ca' } };
+const inline = (value: string): JsonObject => ({ type: 'InsecureInline', insecureInline: { value } });
 const zones = { zoneIngress: { address: '10.0.0.1', port: 1 }, zoneEgress: { address: '10.0.0.1', port: 2 } };
 
 describe('toKumaForm translates', () => {
@@ -111,6 +114,15 @@ describe('toKumaForm translates', () => {
       rules({ matches: [{ spiffeID: { type: 'Prefix', value: 'spiffe://d/' } }] }),
       rules({ matches: [{ spiffeID: { type: 'Prefix', value: 'spiffe://d' } }] }),
     ],
+    ['a certificate in a Secret', 'MeshExternalService', certificate({ secret: 'ca' }), certificate(inSecret)],
+    ['a certificate in base64', 'MeshExternalService', certificate({ inline: 'w6Q=' }), certificate(inline('ä'))],
+    ['a certificate as text', 'MeshExternalService', certificate({ inlineString: 'w6Q=' }), certificate(inline('w6Q='))],
+    [
+      'a certificate and its key',
+      'MeshExternalService',
+      { tls: { verification: { clientCert: { secret: 'ca' }, clientKey: { inlineString: 'k' } } } },
+      { tls: { verification: { clientCert: inSecret, clientKey: inline('k') } } },
+    ],
     [
       'a Dataplane',
       'Dataplane',
@@ -167,6 +179,8 @@ describe('toKumaForm gives back the same object for', () => {
     ['proxyTypes that name all', 'MeshTrace', { targetRef: { kind: 'Mesh', proxyTypes: ['Gateway', 'Sidecar'] } }],
     ['root hash policies', 'MeshLoadBalancingStrategy', strategy({ hashPolicies: header, loadBalancer: { type: 'Maglev' } })],
     ['a prefix without slash', 'MeshTrafficPermission', permission('spiffe://default')],
+    ['a certificate with a type', 'MeshExternalService', certificate(inSecret)],
+    ['no certificate', 'MeshExternalService', certificate(null)],
     ['an exact SPIFFE ID', 'MeshTrafficPermission', permission('spiffe://default/', 'Exact')],
     ['slashes alone', 'MeshTrafficPermission', permission('spiffe:///')],
     ['an empty from', 'MeshTimeout', { ...to(MESH), from: [] }],
@@ -223,6 +237,13 @@ describe('toKumaForm withholds, and names the field', () => {
       'spec.default.backends[0].openTelemetry.endpoint: ',
     ]),
     ['Dataplane', { networking: zones }, 'networking.address: '],
+    ...[{}, { secret: '' }, { secret: 'a', inline: 'YQ==' }, { inline: '/w==' }, { inline: '%' }].map(
+      (source): [string, JsonObject, string] => [
+        'MeshExternalService',
+        certificate(source),
+        'spec.tls.verification.caCert: Kuma takes type Secret with secretRef',
+      ],
+    ),
   ])('%s %j', (type, spec, sentence) => {
     const form = toKumaForm(typeOf(type), resource(spec));
     expect('withheld' in form ? form.withheld : form).toContain(sentence);
@@ -264,12 +285,19 @@ describe('toKumaForm', () => {
     }),
   );
   const rule = listOf(orAny(shape({ matches: listOf(shape({ spiffeId: shape({ type: text, value: text }) })), default: conf })));
-  const types = resourceTypes.filter((info) => info.policy !== null || info.name === 'Dataplane' || info.name === 'MeshService');
+  const named = new Set(['Dataplane', 'MeshService', 'MeshExternalService']);
+  const types = resourceTypes.filter((info) => info.policy !== null || named.has(info.name));
   const specs = shape({
     targetRef: ref,
     to: listOf(orAny(shape({ targetRef: ref, rules: rule, default: conf }))),
     from: json,
     rules: rule,
+    tls: shape({
+      verification: shape({
+        caCert: shape({ type: text, secret: text, inline: text, inlineString: orAny(text) }),
+        clientKey: json,
+      }),
+    }),
     networking: orAny(
       shape({ address: json, inbound: listOf(shape({ tags: json, port: json })), zoneIngress: json, zoneEgress: json }),
     ),

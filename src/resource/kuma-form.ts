@@ -1,5 +1,6 @@
 // A resource as a plain Kuma peer can take it (D26; Kuma's form: policies 0 to 2, column K3).
 // Pure and idempotent: input is never changed, and what needs no change comes back as the very same object.
+import { isUtf8 } from 'node:buffer';
 import type { WireResource } from './codec.ts';
 import { label } from './labels.ts';
 import { decodableStatus, undecodable } from './schema/undecodable.ts';
@@ -56,6 +57,9 @@ const HASH_POLICIES = ['', 'loadBalancer.ringHash.', 'loadBalancer.maglev.'].map
 const MATCHES = ['matches', 'default.allow', 'default.deny', 'default.allowWithShadowDeny'].map((at) => path(`rules.*.${at}.*`));
 const ROUTES = new Set(['MeshHTTPRoute', 'MeshTCPRoute']);
 
+/** Certificates and keys of a MeshExternalService (policies 2.8). */
+const TLS_SOURCES = ['caCert', 'clientCert', 'clientKey'].map((key) => path(`tls.verification.${key}`));
+
 /** The struct of `loadBalancer` that a balancer's type uses (policies 2.3). */
 const BALANCERS: ReadonlyMap<Json | undefined, string> = new Map([
   ['RingHash', 'ringHash'],
@@ -76,11 +80,26 @@ export function toKumaForm(info: TypeInfo, resource: WireResource): KumaForm {
   const { spec, status } = resource;
   const broken = undecodable(info.name, spec);
   if (broken !== null) return { withheld: `${broken.field}: ${broken.reason}` };
-  for (const withheld of info.policy === null ? dataplaneReasons(info, spec) : policyReasons(info, spec)) return { withheld };
-  const translated = info.policy === null ? translateDataplane(info, spec) : translatePolicy(info, resource);
+  for (const withheld of reasons(info, spec)) return { withheld };
+  const translated = translate(info, resource);
   const decodable = status && decodableStatus(info.name, status);
   const isSame = translated === spec && decodable === status;
   return { resource: isSame ? resource : { ...resource, spec: translated, status: decodable } };
+}
+
+/** Why a resource cannot be said. */
+function reasons(info: TypeInfo, spec: JsonObject): Iterable<string> {
+  if (info.policy !== null) return policyReasons(info, spec);
+  if (info.name === 'Dataplane') return dataplaneReasons(spec);
+  return info.name === 'MeshExternalService' ? externalServiceReasons(spec) : [];
+}
+
+/** The same spec where nothing has to change. */
+function translate(info: TypeInfo, resource: WireResource): JsonObject {
+  const { spec } = resource;
+  if (info.policy !== null) return translatePolicy(info, resource);
+  if (info.name === 'Dataplane') return translateDataplane(spec);
+  return info.name === 'MeshExternalService' ? translateExternalService(spec) : spec;
 }
 
 /** Why a policy cannot be said, as far as Kuma would refuse it or silently take it for a broader one (policies 0). */
@@ -134,9 +153,9 @@ function* refusedKinds(spec: JsonObject, at: Path, kinds: readonly string[] | un
 }
 
 /** Zone sections alone are nothing to Kuma, which needs an address (D17, D18). */
-function* dataplaneReasons(info: TypeInfo, spec: JsonObject): Generator<string> {
+function* dataplaneReasons(spec: JsonObject): Generator<string> {
   const networking = spec['networking'];
-  if (info.name !== 'Dataplane' || !isObject(networking)) return;
+  if (!isObject(networking)) return;
   const { zoneIngress, zoneEgress, inbound, listeners, gateway, address } = networking;
   if (!isObject(zoneIngress) && !isObject(zoneEgress)) return;
   if (hasItems(inbound) || hasItems(listeners) || isGiven(gateway) || (isGiven(address) && address !== '')) return;
@@ -158,10 +177,40 @@ function translatePolicy(info: TypeInfo, { labels, spec }: WireResource): JsonOb
 }
 
 /** 1010, 1011 and inbound tags are left out (D15, D17). */
-function translateDataplane(info: TypeInfo, spec: JsonObject): JsonObject {
-  if (info.name !== 'Dataplane') return spec;
+function translateDataplane(spec: JsonObject): JsonObject {
   const flat = edit(spec, path('networking'), (networking) => without(networking, ['zoneIngress', 'zoneEgress']));
   return edit(flat, path('networking.inbound.*'), (inbound) => without(inbound, ['tags']));
+}
+
+/** Sources of certificates that have no `type`, and can be given none (policies 2.8). */
+function* externalServiceReasons(spec: JsonObject): Generator<string> {
+  for (const { name, value } of TLS_SOURCES.flatMap((at) => find(spec, at))) {
+    if (isObject(value) && !isGiven(typedSource(value)['type']))
+      yield `${name}: Kuma takes type Secret with secretRef, or type InsecureInline with insecureInline`;
+  }
+}
+
+/** Older forms of sources become those with a type (policies 2.8). */
+function translateExternalService(spec: JsonObject): JsonObject {
+  return TLS_SOURCES.reduce((form, at) => edit(form, at, (source) => (isObject(source) ? typedSource(source) : source)), spec);
+}
+
+/** `{secret}`, `{inline}` or `{inlineString}` with a type, or the source itself. */
+function typedSource(source: JsonObject): JsonObject {
+  const { type, secret, inline, inlineString } = source;
+  const [only, ...others] = [secret, inline, inlineString].filter((value) => value !== undefined);
+  if (isGiven(type) || typeof only !== 'string' || only === '' || others.length > 0) return source;
+  const rest = without(source, ['secret', 'inline', 'inlineString']);
+  if (secret !== undefined) return { ...rest, type: 'Secret', secretRef: { kind: 'Secret', name: only } };
+  const value = inline === undefined ? only : textOfBase64(only);
+  return value === null ? source : { ...rest, type: 'InsecureInline', insecureInline: { value } };
+}
+
+/** The text, or null where it is no base64 of UTF-8. */
+function textOfBase64(base64: string): string | null {
+  const bytes = Buffer.from(base64, 'base64');
+  const isCanonical = bytes.toString('base64').replace(/=+$/, '') === base64.replace(/\s/g, '').replace(/=+$/, '');
+  return isCanonical && bytes.length > 0 && isUtf8(bytes) ? bytes.toString('utf8') : null;
 }
 
 /** A name without a namespace means the policy's own namespace, if that has one (D8). */
@@ -225,6 +274,7 @@ function edit(value: Json, [step, ...rest]: Path, change: (value: Json) => Json)
 }
 
 /** Object.fromEntries defines own properties, `__proto__` too. */
+function without<T extends Json>(value: T, keys: readonly string[]): T;
 function without(value: Json, keys: readonly string[]): Json {
   if (!isObject(value) || !keys.some((key) => Object.hasOwn(value, key))) return value;
   return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));

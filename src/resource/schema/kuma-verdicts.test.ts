@@ -48,8 +48,6 @@ describe('our check differs from a Kuma control plane', () => {
     ['the old address of a collector', 'MeshTrace', `default: { backends: [{ type: OpenTelemetry, ${OTEL} }] }`],
     ['the old address of a collector', 'MeshMetric', `default: { backends: [{ type: OpenTelemetry, ${OTEL} }] }`],
     ['tags of services', 'MeshService', 'identities: [{ type: ServiceTag, value: a }]'],
-    ['old sources of certificates', 'MeshExternalService', certificate('{ secret: x }')],
-    ['old sources of certificates', 'MeshExternalService', certificate('{ inline: YQ== }')],
     [
       'a slash after a prefix',
       'MeshTrafficPermission',
@@ -97,10 +95,6 @@ describe('our check differs from a Kuma control plane', () => {
     expect(fieldsIn('MeshService', `ports: [{ port: 1, name: "${name}" }]`)).toEqual([]);
   });
 });
-
-function certificate(source: string): string {
-  return `match: { port: 443 }\nendpoints: [{ address: a.b, port: 1 }]\ntls: { verification: { caCert: ${source} } }`;
-}
 
 function address(value: string): string {
   return `to: [{ targetRef: { kind: Mesh }, default: { backends: [{ type: Tcp, tcp: { address: "${value}" } }] } }]`;

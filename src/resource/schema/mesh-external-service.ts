@@ -9,24 +9,24 @@ import { withRules, type Rule } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 import { tlsVersion } from './tls-version.ts';
 
-const FORMS = ['type', 'secret', 'inline', 'inlineString'];
-
-const oneForm: Rule = (value, path, findings) => {
-  const given = FORMS.filter((key) => value[key] !== undefined);
-  if (given.length !== 1) findings.violation(path, `must have exactly one of ${FORMS.join(', ')}`);
+/** What to write in place of each older form, which peers refuse. Rows that have one are translated for peers (kuma-form.ts). */
+const INSTEAD: Readonly<Record<string, string>> = {
+  secret: 'type: Secret with secretRef: { kind: Secret, name: … }',
+  inline: 'type: InsecureInline with insecureInline: { value: … }, not in base64',
+  inlineString: 'type: InsecureInline with insecureInline: { value: … }',
 };
 
-/** Where a certificate or key is: `type` with its object, or one of the three older forms. */
+const noOlderForm: Rule = (value, path, findings) => {
+  if (value['type'] !== undefined) return;
+  for (const [key, instead] of Object.entries(INSTEAD))
+    if (value[key] !== undefined) findings.violation(child(path, key), `is an older form: write ${instead}`);
+};
+
+/** Where a certificate or key is. */
 const dataSource = withRules(
-  z.object({
-    type: dataSourceType('Secret', 'InsecureInline').optional(),
-    ...dataSourceShape(),
-    secret: text('the name of a Secret').describe('Older form: name of a Secret.').optional(),
-    inline: text('base64').describe('Older form: the value in base64.').optional(),
-    inlineString: text().describe('Older form: the value itself.').optional(),
-  }),
+  z.object({ type: dataSourceType('Secret', 'InsecureInline'), ...dataSourceShape() }),
   dataSourceOfType,
-  oneForm,
+  noOlderForm,
 );
 
 const serverName = () => {

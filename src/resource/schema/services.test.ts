@@ -31,7 +31,7 @@ zoneIngress: { address: 192.168.0.1, port: 10002, sni: ae10a8071b8a8eeb8.backend
     [
       'MeshExternalService',
       tls(
-        '{ mode: SkipSAN, serverName: a, subjectAltNames: [{ value: a }, { type: Prefix, value: b }], caCert: { inline: YQ== }, clientCert: { type: Secret, secretRef: { kind: Secret, name: c } }, clientKey: { type: InsecureInline, insecureInline: { value: k } } }',
+        '{ mode: SkipSAN, serverName: a, subjectAltNames: [{ value: a }, { type: Prefix, value: b }], caCert: { type: InsecureInline, insecureInline: { value: a } }, clientCert: { type: Secret, secretRef: { kind: Secret, name: c } }, clientKey: { type: InsecureInline, insecureInline: { value: k } } }',
       ),
     ],
     [
@@ -90,11 +90,15 @@ zoneIngress: { address: 192.168.0.1, port: 10002, sni: ae10a8071b8a8eeb8.backend
       endpoint('{ address: a, port: 1, priority: 129 }'),
       'endpoints[0].priority: must be a whole number from 0 to 128',
     ],
-    ['MeshExternalService', tls('{ clientCert: { secret: a } }'), 'tls.verification.clientKey: must be given beside clientCert'],
     [
       'MeshExternalService',
-      tls('{ caCert: { secret: a, inline: b } }'),
-      'tls.verification.caCert: must have exactly one of type, secret, inline, inlineString',
+      tls('{ clientCert: { type: Secret, secretRef: { kind: Secret, name: a } } }'),
+      'tls.verification.clientKey: must be given beside clientCert',
+    ],
+    [
+      'MeshExternalService',
+      tls('{ caCert: { secretRef: { kind: Secret, name: a } } }'),
+      'tls.verification.caCert.type: must be given: one of Secret, InsecureInline',
     ],
     [
       'MeshExternalService',
@@ -123,6 +127,16 @@ zoneIngress: { address: 192.168.0.1, port: 10002, sni: ae10a8071b8a8eeb8.backend
     ['MeshZoneAddress', 'port: 1', 'address: must be given: an IP address or a DNS name'],
   ])('%s may not be %s', (type, spec, line) => {
     expect(findIn(type, spec)).toEqual({ violations: [`spec.${line}`], warnings: [] });
+  });
+
+  it.each([
+    ['secret', 'type: Secret with secretRef: { kind: Secret, name: … }'],
+    ['inline', 'type: InsecureInline with insecureInline: { value: … }, not in base64'],
+    ['inlineString', 'type: InsecureInline with insecureInline: { value: … }'],
+  ])('may not have a certificate in the older form %s, which peers refuse, and name the one to write', (key, instead) => {
+    expect(findIn('MeshExternalService', tls(`{ caCert: { ${key}: YQ== } }`)).violations).toContain(
+      `spec.tls.verification.caCert.${key}: is an older form: write ${instead}`,
+    );
   });
 
   it('warn where nothing is selected or nothing answers', () => {

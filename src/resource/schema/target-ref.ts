@@ -67,10 +67,16 @@ export function backendRef() {
     z.object({
       ...shape([...SERVICE_KINDS, 'MeshServiceSubset']),
       weight: integer(0, UINT32_MAX, 'uint32').describe('Share of the requests: weight by the sum of all weights.').default(1),
-      port: port('uint32').optional(),
+      port: port('uint32').describe('Port of the service. A MeshMultiZoneService needs it.').optional(),
     }),
     checkReference,
+    needsPort,
   );
+}
+
+/** A section name does not stand for the port: peers take none (policies 1.4). */
+function needsPort({ kind, port }: JsonObject, path: string, findings: Findings): void {
+  if (kind === 'MeshMultiZoneService' && !isSet(port)) findings.violation(child(path, 'port'), `must be given with kind ${kind}`);
 }
 
 function checkReference(ref: JsonObject, path: string, findings: Findings): void {
