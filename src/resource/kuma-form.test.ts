@@ -9,6 +9,9 @@ const MESH = { kind: 'Mesh' };
 const DISPLAY = 'kuma.io/display-name';
 const NAMESPACE = 'k8s.kuma.io/namespace';
 
+/** Labels of a producer policy that global sends to other zones. */
+const GUEST = { [NAMESPACE]: 'own', 'kuma.io/origin': 'global', 'kuma.io/zone': 'east', 'kuma.io/policy-role': 'producer' };
+
 const resource = (spec: JsonObject, labels: Labels = {}): WireResource => ({
   name: 'one',
   mesh: 'default',
@@ -152,6 +155,18 @@ describe('toKumaForm translates', () => {
     expect(said('MeshTimeout', to({ kind: 'MeshService', name: 'cart' }), { [NAMESPACE]: 'own' })).toEqual(
       to({ kind: 'MeshService', labels }),
     );
+  });
+
+  it('a producer policy of another zone into one for services of that zone, without what is for inbounds', () => {
+    const identity = { [DISPLAY]: 'cart', [NAMESPACE]: 'own' };
+    const narrowed = to({ kind: 'MeshService', labels: { ...identity, 'kuma.io/zone': 'east' } });
+    const byName = to({ kind: 'MeshService', name: 'cart' });
+    expect(said('MeshTimeout', byName, GUEST)).toEqual(narrowed);
+    expect(said('MeshTimeout', to({ kind: 'MeshService', labels: identity }), GUEST)).toEqual(narrowed);
+    expect(said('MeshTimeout', narrowed, GUEST)).toEqual(narrowed);
+    expect(said('MeshTimeout', { ...byName, rules: [{ default: {} }] }, GUEST)).toEqual(narrowed);
+    for (const other of [{ 'kuma.io/origin': 'zone' }, { 'kuma.io/policy-role': 'consumer' }])
+      expect(said('MeshTimeout', byName, { ...GUEST, ...other })).toEqual(to({ kind: 'MeshService', labels: identity }));
   });
 
   it('without touching a prototype', () => {
@@ -306,16 +321,21 @@ describe('toKumaForm', () => {
   it('never throws, never mutates, and leaves its own output alone', () => {
     const outcomes = { withheld: 0, same: 0, translated: 0 };
     fc.assert(
-      fc.property(fc.constantFrom(...types), specs, fc.constantFrom({}, { [NAMESPACE]: 'own' }), (info, spec, labels) => {
-        const given = resource(spec, labels);
-        const before = JSON.stringify(given);
-        const form = toKumaForm(info, given);
-        expect(JSON.stringify(given)).toBe(before);
-        outcomes['withheld' in form ? 'withheld' : form.resource === given ? 'same' : 'translated'] += 1;
-        if ('withheld' in form) return;
-        const again = toKumaForm(info, form.resource);
-        expect('resource' in again && again.resource === form.resource).toBe(true);
-      }),
+      fc.property(
+        fc.constantFrom(...types),
+        specs,
+        fc.constantFrom<Labels>({}, { [NAMESPACE]: 'own' }, GUEST),
+        (info, spec, labels) => {
+          const given = resource(spec, labels);
+          const before = JSON.stringify(given);
+          const form = toKumaForm(info, given);
+          expect(JSON.stringify(given)).toBe(before);
+          outcomes['withheld' in form ? 'withheld' : form.resource === given ? 'same' : 'translated'] += 1;
+          if ('withheld' in form) return;
+          const again = toKumaForm(info, form.resource);
+          expect('resource' in again && again.resource === form.resource).toBe(true);
+        },
+      ),
       { numRuns: 2_000 },
     );
     for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(20);

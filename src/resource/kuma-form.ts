@@ -5,7 +5,7 @@ import type { WireResource } from './codec.ts';
 import { label } from './labels.ts';
 import { decodableStatus, undecodable } from './schema/undecodable.ts';
 import type { TypeInfo } from './type-registry.ts';
-import type { Json, JsonObject } from './types.ts';
+import type { Json, JsonObject, Labels } from './types.ts';
 import { isObject } from './read-json.ts';
 
 /**
@@ -162,7 +162,9 @@ function* dataplaneReasons(spec: JsonObject): Generator<string> {
   yield 'networking.address: Kuma needs one, and knows neither zoneIngress nor zoneEgress, the only sections given';
 }
 
-function translatePolicy(info: TypeInfo, { labels, spec }: WireResource): JsonObject {
+function translatePolicy(info: TypeInfo, { labels, spec: given }: WireResource): JsonObject {
+  const home = homeOfGuest(labels);
+  const spec = home === null ? given : forGuest(given, home, labels[label.namespace]);
   const byLabels = (ref: Json): Json => nameToLabels(ref, labels[label.namespace]);
   let form = isGiven(spec['targetRef']) ? spec : { ...spec, targetRef: { kind: 'Mesh' } };
   form = edit(form, TOP_REF, byLabels);
@@ -174,6 +176,23 @@ function translatePolicy(info: TypeInfo, { labels, spec }: WireResource): JsonOb
   if (info.policy?.rules === true)
     for (const at of MATCHES) for (const key of SPIFFE_KEYS) form = edit(form, [...at, key], trimPrefix);
   return form;
+}
+
+/**
+ * The zone of a producer policy that global sends on, null for any other policy. In other zones such a policy speaks for services of
+ * its own zone alone, which Kuma does not know: it applies it to services of that name in every zone (MADR 063).
+ */
+function homeOfGuest(labels: Labels): string | null {
+  return labels[label.origin] === 'global' && labels[label.policyRole] === 'producer' ? (labels[label.zone] ?? null) : null;
+}
+
+/** What a guest may say: its targets are narrowed to their zone, and what is for inbounds is left out. */
+function forGuest(spec: JsonObject, home: string, ownNamespace: string | undefined): JsonObject {
+  return edit(without(spec, ['from', 'rules']), TO_REF, (ref) => {
+    const byLabels = nameToLabels(ref, ownNamespace);
+    if (!isObject(byLabels) || !isObject(byLabels['labels']) || isGiven(byLabels['labels'][label.zone])) return byLabels;
+    return { ...byLabels, labels: { ...byLabels['labels'], [label.zone]: home } };
+  });
 }
 
 /** 1010, 1011 and inbound tags are left out (D15, D17). */

@@ -130,7 +130,7 @@ describe('a backendRef', () => {
     '{ kind: MeshService, name: a, port: 80, weight: 0 }',
     '{ kind: MeshService, name: a, namespace: b, sectionName: http, weight: 4294967295 }',
     '{ kind: MeshExternalService, labels: { a: b } }',
-    '{ kind: MeshMultiZoneService, name: a }',
+    '{ kind: MeshMultiZoneService, name: a, port: 80 }',
     '{ kind: MeshServiceSubset, name: a, tags: { v: "1" } }',
   ])('may be %s', (backend) => {
     expect(findIn('MeshHTTPRoute', route(backend))).toEqual(NOTHING_FOUND);
@@ -146,6 +146,7 @@ describe('a backendRef', () => {
     ['{ kind: MeshService, name: a, weight: 1.5 }', 'weight: must be a whole number from 0 to 4294967295'],
     ['{ kind: MeshService, name: a, port: 65536 }', 'port: must be a whole number from 1 to 65535'],
     ['{ kind: MeshService }', 'name: must be given with kind MeshService, or labels in its place'],
+    ['{ kind: MeshMultiZoneService, name: a, sectionName: http }', 'port: must be given with kind MeshMultiZoneService'],
   ])('may not be %s', (backend, line) => {
     expect(findIn('MeshHTTPRoute', route(backend)).violations).toEqual([`spec.to[0].rules[0].default.backendRefs[0].${line}`]);
   });
