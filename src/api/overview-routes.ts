@@ -1,5 +1,6 @@
 // Zones and Dataplanes together with what is known of their connections (rest-api 3). The insight is left out when there is none.
 import type { FastifyInstance } from 'fastify';
+import { refusedStreamsWarning } from '../resource/refused-streams.ts';
 import { rivalSpeakers } from '../resource/rival-speakers.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
@@ -76,7 +77,7 @@ async function describe(rows: readonly Resource[], overview: Overview, context: 
     // The status of a ZoneInsight says what of the sync does not get through.
     const seen = insight === undefined ? {} : { [insightKey]: insight.spec, ...insight.status };
     const now = clock.now();
-    const about = insight === undefined ? [] : [rivalWarning(insight, now), warningOf(insight, now)];
+    const about = insight === undefined ? [] : [rivalWarning(insight, now), warningOf(insight, now), refusedOf(insight, now)];
     const warnings = [conflicts.get(row.name), ...about].filter((one) => one !== undefined);
     return { ...metaOf(info, row, type), [key]: row.spec, ...seen, ...(warnings.length > 0 && { warnings }) };
   });
@@ -97,6 +98,10 @@ function warningOf({ type, name, status }: Resource, now: Date): string | undefi
   const { tokenExpiresAt } = status;
   if (type !== 'ZoneInsight' || typeof tokenExpiresAt !== 'string') return undefined;
   return expiryWarning(name, new Date(tokenExpiresAt), now) ?? undefined;
+}
+
+function refusedOf({ type, name, status }: Resource, now: Date): string | undefined {
+  return type === 'ZoneInsight' ? (refusedStreamsWarning(name, status, now) ?? undefined) : undefined;
 }
 
 function rowId({ mesh, name }: Resource): string {

@@ -10,6 +10,7 @@ import {
   isOnline,
   mergeInsight,
   raiseGeneration,
+  renderStatus,
   type InsightEvent,
   type InsightState,
 } from './zone-insight.ts';
@@ -228,6 +229,14 @@ describe('the problems of a zone', () => {
   });
   const withheld = (resources: [string, string][]): InsightEvent => ({
     ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'MeshRetry', resources: new Map(resources), all: null },
+  });
+
+  it('come with the streams that were refused, but not with responses that were', () => {
+    const over = (quota: 'streams' | 'rows'): InsightEvent => ({ kind: 'overQuota', peer: 'east', quota, reason: 'too many' });
+    const state = fold([opened('s1'), over('rows'), over('streams'), over('streams')]);
+    expect(renderStatus({}, state)).toEqual({
+      refusedStreams: { count: 2, since: at(2).toISOString(), last: at(3).toISOString(), reason: 'too many' },
+    });
   });
 
   it('name what does not get through, each way, until it does', () => {

@@ -12,6 +12,7 @@ import {
   type SubscriptionPeer,
 } from './kds-subscription.ts';
 import { describeProblem, dropStream, renderProblems, setNamed, setProblem, type SyncProblems } from './sync-problem.ts';
+import { countRefused, renderRefused, type RefusedStreams } from './refused-streams.ts';
 import type { JsonObject } from './types.ts';
 
 export type InsightStreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
@@ -44,7 +45,8 @@ export type InsightEvent =
       readonly all: string | null;
     })
   | (OfStream & { readonly kind: 'received'; readonly type: string; readonly refused: readonly Refused[] })
-  | { readonly kind: 'healthCheck' | 'overQuota'; readonly peer: string };
+  | { readonly kind: 'healthCheck'; readonly peer: string }
+  | { readonly kind: 'overQuota'; readonly peer: string; readonly quota: 'streams' | 'rows'; readonly reason: string };
 
 type Refused = { readonly name: string; readonly mesh: string; readonly reason: string };
 
@@ -61,6 +63,8 @@ export type InsightState = {
   readonly problems: SyncProblems | null;
   /** When the token of the newest stream expires; null without one. */
   readonly tokenExpiresAt: Date | null;
+  /** Of the zone by this process; null while there is none. */
+  readonly refusedStreams: RefusedStreams | null;
 };
 
 export const emptyInsight: InsightState = {
@@ -69,6 +73,7 @@ export const emptyInsight: InsightState = {
   healthCheck: null,
   problems: null,
   tokenExpiresAt: null,
+  refusedStreams: null,
 };
 
 /** Takes one event into the state; the same object comes back when the event says nothing new to an insight. */
@@ -91,8 +96,10 @@ function countEvent(state: InsightState, event: InsightEvent, keeper: Subscripti
     case 'received':
     case 'refused':
     case 'withheld':
-    case 'overQuota':
       return state;
+    case 'overQuota':
+      if (event.quota !== 'streams') return state;
+      return { ...state, refusedStreams: countRefused(state.refusedStreams, event.reason, now) };
     default: {
       const { streamId, type, kind } = event;
       return change(state, streamId, (one) => countResponse(one, type, kind, now));
@@ -163,10 +170,14 @@ export function mergeInsight(stored: JsonObject, state: InsightState, limit: num
   };
 }
 
-/** The status to store: problems of the sync, and when the token of the zone expires; neither has a field in ZoneInsight. */
-export function renderStatus(stored: JsonObject, { problems, tokenExpiresAt }: InsightState): JsonObject {
+/** The status to store: problems of the sync, the end of the token and refused streams; none has a field in ZoneInsight. */
+export function renderStatus(stored: JsonObject, { problems, tokenExpiresAt, refusedStreams }: InsightState): JsonObject {
   if (problems === null) return stored;
-  return { ...renderProblems(problems), ...(tokenExpiresAt !== null && { tokenExpiresAt: tokenExpiresAt.toISOString() }) };
+  return {
+    ...renderProblems(problems),
+    ...(tokenExpiresAt !== null && { tokenExpiresAt: tokenExpiresAt.toISOString() }),
+    ...(refusedStreams !== null && { refusedStreams: renderRefused(refusedStreams) }),
+  };
 }
 
 /** True while a subscription of the insight is open (rest-api 3). */

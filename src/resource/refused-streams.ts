@@ -1,0 +1,41 @@
+// Streams of a zone that global refused because the zone is over its quota, for people. Kept in the status of the ZoneInsight row,
+// as problems of the sync are. Pure.
+import { objectOf, textOf } from './read-json.ts';
+import { storablePart } from './storable-text.ts';
+import type { JsonObject } from './types.ts';
+
+export type RefusedStreams = {
+  /** How many, one after the other, with less than `LATELY_MS` between two. */
+  readonly count: number;
+  readonly since: Date;
+  readonly last: Date;
+  /** Of the last. */
+  readonly reason: string;
+};
+
+/** Older ones are no news. */
+const LATELY_MS = 600_000;
+const LONGEST_REASON = 500;
+
+/** Adds one that was refused now. */
+export function countRefused(known: RefusedStreams | null, reason: string, now: Date): RefusedStreams {
+  const before = known !== null && now.getTime() - known.last.getTime() < LATELY_MS ? known : { count: 0, since: now };
+  return { count: before.count + 1, since: before.since, last: now, reason: storablePart(reason, LONGEST_REASON) };
+}
+
+export function renderRefused({ count, since, last, reason }: RefusedStreams): JsonObject {
+  return { count, since: since.toISOString(), last: last.toISOString(), reason };
+}
+
+/**
+ * A sentence for people about the streams of a zone that were refused lately.
+ * @param status of the ZoneInsight row
+ * @returns null where the last was refused more than ten minutes ago
+ */
+export function refusedStreamsWarning(zone: string, status: JsonObject, now: Date): string | null {
+  const { count, since, last, reason } = objectOf(status['refusedStreams']);
+  const lastAt = Date.parse(textOf(last));
+  if (typeof count !== 'number' || Number.isNaN(lastAt) || now.getTime() - lastAt >= LATELY_MS) return null;
+  const how = count === 1 ? '1 stream was' : `${String(count)} streams were`;
+  return `${how} refused of zone "${zone}" since ${textOf(since)}, the last at ${textOf(last)}: ${textOf(reason)}`;
+}
