@@ -11,6 +11,7 @@ if (peersFolder === '')
     'Project peers is left out: set MERIDIAN_PEERS to a folder with kuma-cp and kumactl (README, Contributing)\n',
   );
 
+const setupFiles = ['test/support/patience.ts'];
 const peers = {
   extends: true as const,
   test: {
@@ -18,14 +19,16 @@ const peers = {
     include: ['test/peers/**/*.peers.test.ts'],
     // They wait for each other's processes more than they work.
     maxWorkers: 2,
+    // After the others: files that run together have one number of workers.
+    sequence: { groupOrder: 1 },
     testTimeout: 180_000,
     hookTimeout: 180_000,
     provide: { peersFolder },
     globalSetup: ['test/peers/peers-global-setup.ts'],
+    setupFiles,
   },
 };
 
-const setupFiles = ['test/support/patience.ts'];
 // Modules are loaded once a worker, not once a file: no test of these changes what a module holds.
 const shared = { isolate: false, setupFiles };
 const postgres = { globalSetup: ['test/support/postgres-global-setup.ts'], setupFiles };
@@ -33,8 +36,9 @@ const postgres = { globalSetup: ['test/support/postgres-global-setup.ts'], setup
 export default defineConfig({
   test: {
     reporters: ['default'],
-    // Two on a machine of two cores too, where vitest takes one: many tests wait for processes and timers.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Two on a machine of two cores too, where vitest takes one: many tests wait for processes and timers. More than four would need
+    // more connections than the PostgreSQL of the tests has.
+    maxWorkers: Math.min(4, Math.max(2, availableParallelism() - 1)),
     expect: { poll: WAIT },
     projects: [
       {

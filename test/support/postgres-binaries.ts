@@ -22,6 +22,9 @@ import { freePort } from './free-port.ts';
 /** Where binaries are, and what they are, for the summary. */
 export type Binaries = { readonly bin: string; readonly description: string };
 
+/** Of every server that the tests start: files that run side by side hold some forty connections each. */
+export const SERVER_SETTINGS: readonly string[] = ['fsync=off', 'max_connections=300'];
+
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
@@ -77,7 +80,7 @@ export class PostgresBinaries {
 
   /** Starts it, and resolves when it takes connections. */
   async start(): Promise<void> {
-    const settings = ['fsync=off', 'max_connections=300', ...this.#settings].flatMap((setting) => ['-c', setting]);
+    const settings = [...SERVER_SETTINGS, ...this.#settings].flatMap((setting) => ['-c', setting]);
     const where = ['-D', this.#data, '-p', String(this.port), '-h', '127.0.0.1', '-k', this.#folder];
     const child = spawn(join(this.#bin, 'postgres'), [...where, ...settings], { ...this.#options(), stdio: 'ignore' });
     this.#child = endWithTest(child);

