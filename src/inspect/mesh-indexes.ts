@@ -1,9 +1,9 @@
 // The policy indexes of the meshes that somebody asks about: read once, then kept by the change feed of the store.
 // Invariant: what is answered holds everything that was committed before the question; no request lists the rows of a mesh.
-import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
-import { MeridianError, messageOf } from '../base/errors.ts';
+import { messageOf } from '../base/errors.ts';
+import { FeedBarrier } from '../base/feed-barrier.ts';
 import type { Logger } from '../base/log.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
@@ -27,23 +27,23 @@ const TYPES: ReadonlySet<string> = new Set([
   'MeshIdentity',
   ...resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name])),
 ]);
-/** How long a question waits for the feed, for one while the database restarts. */
-const LONGEST_WAIT_MS = 10_000;
+/** Milliseconds that a question waits for the feed. */
+const MAX_WAIT_MS = 10_000;
 
 export class MeshIndexes {
   readonly #options: MeshIndexesOptions;
   readonly #indexes = new Map<string, MeshIndex>();
   /** Of all meshes. A zone knows of none. */
   #disabledZones: ReadonlySet<string> = new Set();
-  /** Marks on their way through the feed. */
-  readonly #marks = new Map<string, PromiseWithResolvers<undefined>>();
-  #nextMark: Promise<undefined> | null = null;
+  readonly #barrier: FeedBarrier;
   /** Reads of the store one after the other: an older one never overwrites a newer (engine 9). */
   #reads: Promise<unknown> = Promise.resolve();
   #following: Promise<void> | null = null;
 
   constructor(options: MeshIndexesOptions) {
     this.#options = options;
+    const { store, clock, log, signal } = options;
+    this.#barrier = new FeedBarrier({ mark: (id) => store.mark(id), clock, log, signal, limitMs: MAX_WAIT_MS });
   }
 
   /**
@@ -52,7 +52,7 @@ export class MeshIndexes {
    */
   async indexOf(mesh: string): Promise<MeshIndex> {
     this.#following ??= this.#follow();
-    await this.#caughtUp();
+    await this.#barrier.wait();
     return this.#indexes.get(mesh) ?? (await this.#inTurn(async () => this.#indexes.get(mesh) ?? (await this.#read(mesh))));
   }
 
@@ -78,14 +78,13 @@ export class MeshIndexes {
   }
 
   async #take(change: StoreChange): Promise<void> {
-    if (change.kind === 'mark') this.#marks.get(change.id)?.resolve(undefined);
+    if (change.kind === 'mark') this.#barrier.pass(change.id);
     else if (change.kind === 'all') {
-      // Marks of before may have been lost with the connection; what they stand for is read now.
-      const lost = [...this.#marks.values()];
+      const release = this.#barrier.lost();
       await this.#rereadMeshes();
       await this.#readZones();
       for (const index of this.#indexes.values()) for (const type of TYPES) await this.#reload(index, type);
-      for (const { resolve } of lost) resolve(undefined);
+      release();
     } else if (change.kind === 'keys') await this.#reread(change.keys);
     else if (change.type === 'Mesh') await this.#rereadMeshes();
     else if (change.type === 'Zone') await this.#readZones();
@@ -143,31 +142,6 @@ export class MeshIndexes {
     const turn = this.#reads.then(task);
     this.#reads = turn.catch(() => undefined);
     return await turn;
-  }
-
-  /** Settles when everything that is committed now has been taken (engine 10). Who asks while a mark is sent shares the next one. */
-  async #caughtUp(): Promise<void> {
-    this.#nextMark ??= Promise.resolve().then(async () => this.#passMark());
-    await this.#nextMark;
-  }
-
-  async #passMark(): Promise<undefined> {
-    this.#nextMark = null;
-    const id = randomUUID();
-    const heard = Promise.withResolvers<undefined>();
-    const done = new AbortController();
-    const until = AbortSignal.any([done.signal, this.#options.signal]);
-    this.#marks.set(id, heard);
-    try {
-      await this.#options.store.mark(id);
-      const late = this.#options.clock.sleep(LONGEST_WAIT_MS, until).then((): never => {
-        throw new MeridianError('unavailable', 'the change feed of the store does not answer; try again');
-      });
-      return await Promise.race([heard.promise, late]);
-    } finally {
-      this.#marks.delete(id);
-      done.abort();
-    }
   }
 }
 

@@ -1,8 +1,8 @@
 // One log per type, shared by every stream: rows of the source, filtered and renamed by the rules, encoded once.
 // Invariant: a log moves only when what goes on the wire, or who may see it, has changed (engine 6).
-import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { systemClock, type Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
+import { FeedBarrier } from '../base/feed-barrier.ts';
 import type { Logger } from '../base/log.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
@@ -12,6 +12,9 @@ import type { Source, SourceChange } from './ports.ts';
 import { audienceOf, type Audience, type SendRules } from './rules.ts';
 import { TypeLog, type Slot, type SlotNames } from './type-log.ts';
 import { WaitingRows } from './waiting-rows.ts';
+
+/** A stream waits this long for the feed, in milliseconds: a database may restart, and a large table be read again meanwhile. */
+const MAX_LAG_MS = 60_000;
 
 export type ChangelogListener = (type: string) => void;
 
@@ -28,14 +31,15 @@ export class Changelog {
   readonly #byZone = new Map<string, Map<Slot, TypeLog>>();
   readonly #listeners = new Set<ChangelogListener>();
   readonly #ready = Promise.withResolvers<undefined>();
-  /** Marks on their way through the feed, each with those who wait for it. */
-  readonly #marks = new Map<string, PromiseWithResolvers<undefined>>();
-  #nextMark: Promise<undefined> | null = null;
+  readonly #barrier: FeedBarrier;
+  readonly #clock: Clock;
 
-  constructor(source: Source, rules: SendRules, log: Logger) {
+  constructor(source: Source, rules: SendRules, log: Logger, clock: Clock = systemClock) {
     this.#source = source;
     this.rules = rules;
     this.#log = log;
+    this.#clock = clock;
+    this.#barrier = new FeedBarrier({ mark: (id) => source.mark(id), clock, log, limitMs: MAX_LAG_MS });
     for (const { name } of rules.types) {
       this.#logs.set(name, new TypeLog(name));
       this.#slotOfRow.set(name, new Map());
@@ -49,14 +53,12 @@ export class Changelog {
   }
 
   /**
-   * Settles when everything that is committed now, by whatever replica, is in the logs (engine 10). Whoever asks while a mark
-   * is being sent shares the next one.
-   * @throws MeridianError `unavailable` when the store does not answer
+   * Settles when everything that is committed now, by any replica, is in the logs (engine 10).
+   * @throws MeridianError `unavailable` when the store or its feed does not answer
    */
   async caughtUp(): Promise<void> {
     await this.ready;
-    this.#nextMark ??= Promise.resolve().then(() => this.#passMark());
-    await this.#nextMark;
+    await this.#barrier.wait();
   }
 
   /** The log of a type that this side provides. */
@@ -97,7 +99,7 @@ export class Changelog {
       } catch (error) {
         if (signal.aborted) return;
         this.#log.warn({ err: messageOf(error) }, 'cannot read the store; trying again');
-        await delay(200 + Math.random() * 800, undefined, { signal }).catch(() => undefined);
+        await this.#clock.sleep(200 + Math.random() * 800, signal);
       }
     }
   }
@@ -112,26 +114,12 @@ export class Changelog {
     for (const type of touched) this.#notify(type);
   }
 
-  async #passMark(): Promise<undefined> {
-    this.#nextMark = null;
-    const id = randomUUID();
-    const heard = Promise.withResolvers<undefined>();
-    this.#marks.set(id, heard);
-    try {
-      await this.#source.mark(id);
-      return await heard.promise;
-    } finally {
-      this.#marks.delete(id);
-    }
-  }
-
   async #take(change: SourceChange): Promise<void> {
-    if (change.kind === 'mark') this.#marks.get(change.id)?.resolve(undefined);
+    if (change.kind === 'mark') this.#barrier.pass(change.id);
     else if (change.kind === 'all') {
-      // Marks of before may have been lost with the connection; what they stand for is read now.
-      const lost = [...this.#marks.values()];
+      const release = this.#barrier.lost();
       for (const type of this.#logs.keys()) await this.#reload(type);
-      for (const { resolve } of lost) resolve(undefined);
+      release();
     } else if (change.kind === 'type') {
       if (this.#logs.has(change.type)) await this.#reload(change.type);
     } else await this.#reread(change.keys.filter(({ type }) => this.#logs.has(type)));

@@ -1,0 +1,76 @@
+// The barrier with a feed that the test moves by hand.
+import { setImmediate } from 'node:timers/promises';
+import { beforeEach, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { FeedBarrier } from './feed-barrier.ts';
+import { createLogger } from './log.ts';
+
+const LIMIT_MS = 1_000;
+
+let clock: ManualClock;
+let sent: string[];
+let barrier: FeedBarrier;
+beforeEach(() => {
+  clock = new ManualClock();
+  sent = [];
+  const mark = (id: string): Promise<void> => Promise.resolve(void sent.push(id));
+  barrier = new FeedBarrier({ mark, clock, log: createLogger('silent'), limitMs: LIMIT_MS });
+});
+
+/** Whether a promise has settled after all that is due has run. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  promise.then(
+    () => (settled = true),
+    () => (settled = true),
+  );
+  await setImmediate();
+  return settled;
+}
+
+it('opens for those who asked before their mark was sent, and for nobody else', async () => {
+  const first = [barrier.wait(), barrier.wait()];
+  await setImmediate();
+  const second = barrier.wait();
+  await setImmediate();
+  expect(sent).toHaveLength(2);
+  barrier.pass(sent[0] ?? '');
+  await Promise.all(first);
+  expect(await isSettled(second)).toBe(false);
+  barrier.pass(sent[1] ?? '');
+  await second;
+});
+
+it('opens after a lost feed only for those who waited before everything was read again', async () => {
+  const before = barrier.wait();
+  await setImmediate();
+  const release = barrier.lost();
+  const during = barrier.wait();
+  await setImmediate();
+  expect(await isSettled(before)).toBe(false);
+  release();
+  await before;
+  expect(await isSettled(during)).toBe(false);
+});
+
+it('rejects when the mark cannot be sent, and sends another for the next question', async () => {
+  let isDown = true;
+  const mark = (id: string): Promise<void> => (isDown ? Promise.reject(new Error('gone')) : Promise.resolve(void sent.push(id)));
+  barrier = new FeedBarrier({ mark, clock, log: createLogger('silent'), limitMs: LIMIT_MS });
+  await expect(barrier.wait()).rejects.toThrow('gone');
+  isDown = false;
+  const next = barrier.wait();
+  await setImmediate();
+  barrier.pass(sent[0] ?? '');
+  await next;
+});
+
+it('rejects after its limit', async () => {
+  const waiting = barrier.wait();
+  const refused = expect(waiting).rejects.toMatchObject({ code: 'unavailable' });
+  await setImmediate();
+  await clock.advance(LIMIT_MS - 1);
+  expect(await isSettled(waiting)).toBe(false);
+  await clock.advance(1);
+  await refused;
+});

@@ -1,0 +1,79 @@
+// Waits until a follower of the change feed has taken everything that was committed before (engine 10): a mark is sent through the
+// feed, and comes after it. Invariants: who asks while a mark is sent shares the next one; no wait is without a limit.
+import { randomUUID } from 'node:crypto';
+import type { Clock } from './clock.ts';
+import { MeridianError } from './errors.ts';
+import type { Logger } from './log.ts';
+
+export type FeedBarrierOptions = {
+  /** Sends a mark through the feed. Rejects when the store does not answer. */
+  readonly mark: (id: string) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Milliseconds that a mark may take; a database that restarts takes some seconds. */
+  readonly limitMs: number;
+  /** Ends every wait, as its limit does. */
+  readonly signal?: AbortSignal;
+};
+
+export class FeedBarrier {
+  readonly #options: FeedBarrierOptions;
+  /** Marks on their way through the feed. */
+  readonly #marks = new Map<string, PromiseWithResolvers<void>>();
+  #next: Promise<void> | null = null;
+
+  constructor(options: FeedBarrierOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Settles when everything that is committed now has been taken.
+   * @throws MeridianError `unavailable` when the store or its feed does not answer in time
+   */
+  async wait(): Promise<void> {
+    this.#next ??= Promise.resolve().then(() => this.#send());
+    await this.#next;
+  }
+
+  /** The follower has taken everything before this mark. */
+  pass(id: string): void {
+    this.#marks.get(id)?.resolve();
+  }
+
+  /**
+   * The feed was lost, and with it the marks on their way.
+   * @returns what lets those go who wait now; to be called when everything has been read again
+   */
+  lost(): () => void {
+    const waiting = [...this.#marks.values()];
+    return () => {
+      for (const { resolve } of waiting) resolve();
+    };
+  }
+
+  async #send(): Promise<void> {
+    this.#next = null;
+    const { mark, clock, limitMs, signal } = this.#options;
+    const id = randomUUID();
+    const heard = Promise.withResolvers<void>();
+    const done = new AbortController();
+    this.#marks.set(id, heard);
+    try {
+      await mark(id);
+      const until = signal === undefined ? done.signal : AbortSignal.any([done.signal, signal]);
+      const late = clock.sleep(limitMs, until).then(() => this.#giveUp(done.signal));
+      await Promise.race([heard.promise, late]);
+    } finally {
+      this.#marks.delete(id);
+      done.abort();
+    }
+  }
+
+  #giveUp(done: AbortSignal): void {
+    if (done.aborted) return;
+    const { log, limitMs, signal } = this.#options;
+    if (signal?.aborted !== true)
+      log.warn({ limitMs }, 'the change feed of the store is behind: a mark did not come through it in time');
+    throw new MeridianError('unavailable', 'the change feed of the store does not answer; try again');
+  }
+}
