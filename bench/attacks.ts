@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { Client, Metadata, credentials, type ClientDuplexStream } from '@grpc/grpc-js';
 import { zoneHeaderFeatures } from '../src/kds/features.ts';
 import { nodeMetadata } from '../src/kds/node.ts';
-import { syncService } from '../src/kds/services.ts';
+import { globalService, syncService } from '../src/kds/services.ts';
 import { encodeKumaResource } from '../src/resource/codec.ts';
 import { typeOf } from '../src/resource/type-registry.ts';
 import type { JsonObject } from '../src/resource/types.ts';
@@ -17,6 +17,7 @@ export const attacks = {
   large: '40 streams × one resource of 9 MB',
   streams: '1,000 streams',
   churn: 'streams that open and close without end',
+  refused: '4,000 calls a second that are refused',
   services: '50,000 services at once, again and again',
 } as const;
 
@@ -30,6 +31,15 @@ const MANY_STREAMS = 1_000;
 const SERVICES = 50_000;
 const SERVICES_A_MESSAGE = 12_500;
 const CHURNING_STREAMS = 20;
+const REFUSED_CONNECTIONS = 20;
+const REFUSED_AT_ONCE = 4;
+const REFUSED_EVERY_MS = 20;
+/** A call that waits longer is given up, so that this process does not hold more and more of them. */
+const REFUSED_WAIT_MS = 1_000;
+/** In the form of a token that global signed; the signature is none. */
+const FORGED_TOKEN = [{ alg: 'RS256', kid: '1', typ: 'JWT' }, { Zone: 'stranger', Scope: ['cp'] }, 'x'.repeat(254)]
+  .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+  .join('.');
 
 type Stream = ClientDuplexStream<Buffer, Buffer>;
 
@@ -37,15 +47,21 @@ async function closeOf(stream: Stream): Promise<void> {
   await new Promise<void>((resolve) => stream.once('status', () => resolve()));
 }
 
+function dial(address: string): Client {
+  return new Client(address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
+}
+
 const same = (bytes: Buffer): Buffer => bytes;
 
 export class Attacker {
   readonly #zone: string;
+  readonly #address: string;
   readonly #client: Client;
 
   constructor(zone: string, address: string) {
     this.#zone = zone;
-    this.#client = new Client(address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
+    this.#address = address;
+    this.#client = dial(address);
   }
 
   /** Resolves when the attack is on its way. */
@@ -54,7 +70,23 @@ export class Attacker {
     else if (attack === 'large') this.#floodUp([this.#large()]);
     else if (attack === 'streams') this.#subscribeOften();
     else if (attack === 'churn') for (let n = 0; n < CHURNING_STREAMS; n += 1) void this.#churn();
+    else if (attack === 'refused') this.#callRefused();
     else await this.#sendServices();
+  }
+
+  /** Health checks with a forged token, on connections of their own. */
+  #callRefused(): void {
+    const { path } = globalService.healthCheck;
+    const metadata = new Metadata();
+    metadata.set('client-id', 'stranger');
+    metadata.set('authorization', `Bearer ${FORGED_TOKEN}`);
+    const clients = Array.from({ length: REFUSED_CONNECTIONS }, () => dial(this.#address));
+    setInterval(() => {
+      const deadline = Date.now() + REFUSED_WAIT_MS;
+      for (const client of clients)
+        for (let n = 0; n < REFUSED_AT_ONCE; n += 1)
+          client.makeUnaryRequest(path, same, same, Buffer.alloc(0), metadata, { deadline }, () => undefined);
+    }, REFUSED_EVERY_MS);
   }
 
   /** On each of 40 streams the messages in turn, the next when the one before it was answered; a stream that ends is opened again. */

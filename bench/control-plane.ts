@@ -20,9 +20,10 @@ export type ControlPlane = {
   readonly stop: () => Promise<void>;
 };
 
-export async function startGlobal(database: PostgresConfig): Promise<ControlPlane> {
+/** @param env more of its configuration */
+export async function startGlobal(database: PostgresConfig, env: Record<string, string> = {}): Promise<ControlPlane> {
   const kds = await freePort();
-  return await start('global', database, globalEnv(kds), `127.0.0.1:${String(kds)}`);
+  return await start('global', database, { ...globalEnv(kds), ...env }, `127.0.0.1:${String(kds)}`);
 }
 
 export async function startZone(name: string, kdsAddress: string, database: PostgresConfig): Promise<ControlPlane> {

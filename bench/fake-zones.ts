@@ -10,6 +10,11 @@ const PATIENCE_MS = 600_000;
 type Member = { readonly child: ChildProcess; readonly zones: string[]; count: number; at: number };
 type Waiter = { readonly count: number; readonly resolve: (at: number) => void; readonly reject: (error: Error) => void };
 
+/** Of a zone by its number among all fake zones. */
+export function fakeZoneName(index: number): string {
+  return `bench-${String(index)}`;
+}
+
 export class FakeZones {
   readonly #members: readonly Member[];
   readonly #waiters = new Set<Waiter>();
@@ -28,7 +33,7 @@ export class FakeZones {
     const members: Member[] = [];
     for (let first = 0; first < zones; first += perProcess) {
       const size = Math.min(perProcess, zones - first);
-      const names = Array.from({ length: size }, (_, index) => `bench-${String(first + index)}`);
+      const names = Array.from({ length: size }, (_, index) => fakeZoneName(first + index));
       members.push({ child: startScript('fake-zones-process.ts'), zones: names, count: -1, at: 0 });
     }
     await Promise.all(members.map(({ child }) => nextMessage(child)));

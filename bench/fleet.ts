@@ -41,8 +41,9 @@ export class Fleet {
     this.#expected = size.resources;
   }
 
-  static async meridian(postgres: Postgres, size: FleetSize): Promise<Fleet> {
-    return await Fleet.#start(size, await startSeededGlobal(postgres, size.resources));
+  /** @param env more of the configuration of the global */
+  static async meridian(postgres: Postgres, size: FleetSize, env: Record<string, string> = {}): Promise<Fleet> {
+    return await Fleet.#start(size, await startSeededGlobal(postgres, size.resources, env));
   }
 
   static async floor(size: FleetSize): Promise<Fleet> {
@@ -98,9 +99,10 @@ export class Fleet {
 export async function startSeededGlobal(
   postgres: Postgres,
   resources: number,
+  env: Record<string, string> = {},
 ): Promise<Subject & { startSeconds: number; database: PostgresConfig }> {
   const database = await postgres.createDatabase(resources);
-  const { pid, kdsAddress, apiPort, startSeconds, stop } = await startGlobal(database);
+  const { pid, kdsAddress, apiPort, startSeconds, stop } = await startGlobal(database, env);
   const watch = await RowWatch.open(database);
   // The id of the cluster is the last of the defaults.
   await watch.until(`select exists (select from resources where type = 'Config' and name = 'kuma-cluster-id') as yes`, []);

@@ -7,6 +7,7 @@ import { endChild, nextMessage, startScript } from './children.ts';
 import type { Context, Sections } from './context.ts';
 import type { Manners } from './fake-zone.ts';
 import type { JoinCommand, ZonesReport } from './fake-zones-process.ts';
+import { fakeZoneName } from './fake-zones.ts';
 import { Fleet } from './fleet.ts';
 import { memoryMb, nowMs, percentile } from './measure.ts';
 import { budgets, type Metric } from './metric.ts';
@@ -23,7 +24,7 @@ export const neighbours: Sections<Settings> = {
 async function measureNeighbours({ settings, postgres, say }: Context<Settings>): Promise<Metric[]> {
   const { warmUp, neighbourChanges } = settings;
   const zones = Math.max(1, settings.zones - BAD.length);
-  const fleet = await Fleet.meridian(await postgres(), { ...settings, zones });
+  const fleet = await Fleet.meridian(await postgres(), { ...settings, zones }, onlyFor(zones));
   try {
     say(`${String(zones)} good zones join`);
     await fleet.join();
@@ -74,10 +75,31 @@ async function measureNeighbours({ settings, postgres, say }: Context<Settings>)
   }
 }
 
+/** The configuration of a global that lets these zones in by their names, and asks others for a token. */
+function onlyFor(zones: number): Record<string, string> {
+  const names = [
+    ...Array.from({ length: zones }, (_, index) => fakeZoneName(index)),
+    ...BAD.map(badName),
+    ...Object.keys(attacks).map((attack) => attackerName(attack as Attack)),
+  ];
+  return {
+    MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_TYPE: 'zoneToken',
+    MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_ALLOW_WITHOUT_TOKEN: names.join(','),
+  };
+}
+
+function badName(manners: Manners): string {
+  return `bad-${manners}`;
+}
+
+function attackerName(attack: Attack): string {
+  return `attacker-${attack}`;
+}
+
 async function startAttack(address: string, attack: Attack): Promise<ChildProcess> {
   const child = startScript('attack-process.ts');
   await nextMessage(child);
-  child.send({ address, zone: `attacker-${attack}`, attack } satisfies AttackCommand);
+  child.send({ address, zone: attackerName(attack), attack } satisfies AttackCommand);
   await nextMessage(child);
   return child;
 }
@@ -86,7 +108,7 @@ async function startAttack(address: string, attack: Attack): Promise<ChildProces
 async function joinBad(address: string, manners: Manners): Promise<ChildProcess> {
   const child = startScript('fake-zones-process.ts');
   await nextMessage(child);
-  child.send({ address, zones: [`bad-${manners}`], manners } satisfies JoinCommand);
+  child.send({ address, zones: [badName(manners)], manners } satisfies JoinCommand);
   if (manners === 'deaf') return child;
   for (;;) {
     const report = await nextMessage<ZonesReport>(child);
