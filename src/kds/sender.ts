@@ -5,12 +5,13 @@ import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeDeltaResponse, type DeltaRequest, type DeltaResponseParts } from '../wire/kds-messages.ts';
 import type { Changelog } from './changelog.ts';
-import type { Draft, Item } from './draft.ts';
+import type { Draft } from './draft.ts';
 import type { Entry, Form } from './entry.ts';
 import { feature } from './features.ts';
 import type { FirstStates, Turn } from './first-states.ts';
 import { readNodeMetadata } from './node.ts';
 import type { SyncObserver } from './observer.ts';
+import { ProblemReports } from './problem-reports.ts';
 import { readRefusals, type Refusal } from './refusal.ts';
 import { SparseLog } from './sparse-log.ts';
 import { Subscription, type PeerView } from './subscription.ts';
@@ -76,14 +77,7 @@ type Active = {
   nonce: string;
   sentAt: number;
   retryMs: number;
-  /** What the peer has and is not told to remove: its mesh was never here. */
-  readonly held: ReadonlyMap<string, string>;
-  /** The withheld resources that were last reported. */
-  withheld: ReadonlyMap<string, string>;
-  /** Revision of the refused resources that were last reported. */
-  nackedRevision: number;
-  /** Why the full state, larger than a message when it was last tried, is not sent. */
-  tooLarge: string | null;
+  readonly reports: ProblemReports;
   watch?: NodeJS.Timeout;
   /** One for all that was refused: it is tried again together. */
   retry?: NodeJS.Timeout | undefined;
@@ -155,7 +149,7 @@ export class Sender {
   }
 
   #subscribe({ typeUrl, node, initialResourceVersions }: DeltaRequest): void {
-    const { changelog, firstStates, maxMessageBytes } = this.#options;
+    const { peer, streamId, changelog, firstStates, maxMessageBytes, observe } = this.#options;
     if (node.metadata !== undefined) this.#meet(node.metadata);
     const before = this.#active.get(typeUrl);
     if (before !== undefined) letGo(before);
@@ -172,7 +166,10 @@ export class Sender {
           });
     this.#active.set(typeUrl, {
       ...{ subscription, nonces: before?.nonces ?? new Nonces(), nonce: '', sentAt: 0, retryMs: RETRY_FIRST_MS },
-      ...{ held: resumes ? held : new Map(), withheld: new Map<string, string>(), nackedRevision: 0, tooLarge: null },
+      reports: new ProblemReports({
+        ...{ peer, streamId, observe, log: this.#options.log, warnings: this.#warnings },
+        ...{ type: typeUrl, held: resumes ? held : new Map() },
+      }),
     });
     if (before !== undefined) this.#leave();
     this.#enter();
@@ -243,12 +240,12 @@ export class Sender {
     if (errorDetail === null) {
       subscription.acknowledge();
       if (subscription.nacked.size === 0) active.retryMs = RETRY_FIRST_MS;
-      this.#reportNacked(typeUrl, active);
+      active.reports.refused(subscription);
       observe({ kind: 'acknowledged', peer, streamId, type: typeUrl, seconds: (now() - active.sentAt) / 1000 });
     } else {
       const { message, details } = errorDetail;
       subscription.reject(reasonsByName(readRefusals(details)), message.slice(0, LONGEST_REASON));
-      this.#reportNacked(typeUrl, active);
+      active.reports.refused(subscription);
       observe({ kind: 'rejected', peer, streamId, type: typeUrl, message });
     }
     if (subscription.nacked.size > 0) this.#retryLater(typeUrl, active);
@@ -313,8 +310,10 @@ export class Sender {
       return;
     }
     const draft = nextDraft(active);
-    this.#reportNacked(type, active);
-    this.#reportWithheld(type, active);
+    if (active.subscription !== null) {
+      active.reports.refused(active.subscription);
+      active.reports.withheld(active.subscription);
+    }
     if (draft === null) return;
     const { peer, streamId, identifier, maxMessageBytes, encode = encodeDeltaResponse, now, send, observe } = this.#options;
     const { entries, removed, isPartial } = draft;
@@ -322,13 +321,13 @@ export class Sender {
     const response = { typeUrl: type, nonce, controlPlane: identifier, entries, removed, isPartial };
     const message = draft.bytes > maxMessageBytes ? null : encode(response);
     if (message === null || message.length > maxMessageBytes) {
-      this.#standStill(type, active, message?.length ?? draft.bytes);
+      // A response smaller than the full state would be read as that, and the peer would prune all it does not name. The full
+      // state is tried again whenever the type changes.
+      active.subscription?.withdraw();
+      active.reports.tooLarge(message?.length ?? draft.bytes, maxMessageBytes);
       return;
     }
-    if (active.tooLarge !== null) {
-      active.tooLarge = null;
-      observe({ kind: 'withheld', peer, streamId, type, resources: active.withheld, all: null });
-    }
+    active.reports.fits();
     active.nonce = nonce;
     active.sentAt = now();
     send(message);
@@ -346,52 +345,6 @@ export class Sender {
       bytes: message.length,
     });
   }
-
-  /**
-   * Nothing is sent: a response smaller than the full state would be read as that, and the peer would prune all it does not
-   * name. The full state is tried anew whenever the type changes.
-   */
-  #standStill(type: string, active: Active, bytes: number): void {
-    const { peer, streamId, maxMessageBytes: limit, observe, log } = this.#options;
-    active.subscription?.withdraw();
-    if (active.tooLarge !== null) return;
-    const message = `the state of type ${type} is ${String(bytes)} bytes, over the limit of ${String(limit)} for one message to this peer`;
-    active.tooLarge = message;
-    observe({ kind: 'withheld', peer, streamId, type, resources: active.withheld, all: message });
-    log.error({ type, bytes, limit }, message);
-  }
-
-  /** Reports what the peer refuses when that has changed. */
-  #reportNacked(type: string, active: Active): void {
-    const nacked = active.subscription?.nacked;
-    if (nacked === undefined || nacked.revision === active.nackedRevision) return;
-    active.nackedRevision = nacked.revision;
-    const { peer, streamId, observe } = this.#options;
-    const refused = byWireName(nacked.refused);
-    const suspects = byWireName(nacked.suspects);
-    observe({ kind: 'refused', peer, streamId, type, refused, suspects });
-    const [name, reason] = [...refused, ...suspects][0] ?? [];
-    if (name === undefined) return;
-    const about = { type, refused: [...refused.keys()].slice(0, 10), of: refused.size, suspects: suspects.size, reason };
-    const what = refused.size > 0 ? 'refused' : 'suspected';
-    this.#warnings.warn(`${type} ${what}`, about, 'the peer refused resources');
-  }
-
-  /** Reports what this peer cannot take when that has changed. */
-  #reportWithheld(type: string, active: Active): void {
-    const withheld = active.subscription?.withheld ?? new Map<string, string>();
-    const resources = active.held.size === 0 ? withheld : new Map([...active.held, ...withheld]);
-    const news = [...resources].filter(([name, reason]) => active.withheld.get(name) !== reason);
-    if (news.length === 0 && resources.size === active.withheld.size) return;
-    active.withheld = resources;
-    const { peer, streamId, observe, log } = this.#options;
-    observe({ kind: 'withheld', peer, streamId, type, resources, all: active.tooLarge });
-    for (const [name, reason] of news.slice(0, 10))
-      log.warn(
-        { type, name, reason },
-        active.held.has(name) ? 'the removal of this resource is held' : 'the peer cannot take this resource; it is withheld',
-      );
-  }
 }
 
 function letGo({ subscription, watch, retry }: Active): void {
@@ -404,10 +357,6 @@ function letGo({ subscription, watch, retry }: Active): void {
 function nextDraft({ subscription, sentAt }: Active): Draft | null {
   if (subscription !== null) return subscription.next();
   return sentAt === 0 ? { entries: [], removed: [], bytes: 0, isPartial: false, upTo: 0 } : null;
-}
-
-function byWireName(items: ReadonlyMap<Item, string>): Map<string, string> {
-  return new Map([...items].map(([{ wireName }, reason]) => [wireName, reason]));
 }
 
 function reasonsByName(refusals: readonly Refusal[]): Map<string, string> {

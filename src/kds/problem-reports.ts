@@ -1,0 +1,91 @@
+// What people are told of one type on one stream: what the peer refuses, what it cannot take, what is held back from it. Each is
+// reported once, when it changes.
+import type { Logger } from '../base/log.ts';
+import type { Item } from './draft.ts';
+import type { SyncObserver } from './observer.ts';
+import type { SparseLog } from './sparse-log.ts';
+import type { Subscription } from './subscription.ts';
+
+/** Resources that one line or one burst of lines of the log names. */
+const MAX_NAMED = 10;
+
+export type ProblemReportsOptions = {
+  readonly peer: string;
+  readonly streamId: string;
+  readonly type: string;
+  /** What the peer has and is not told to remove: its mesh was never here. */
+  readonly held: ReadonlyMap<string, string>;
+  readonly observe: SyncObserver;
+  readonly log: Logger;
+  /** For what a peer can cause as often as it likes. */
+  readonly warnings: SparseLog;
+};
+
+export class ProblemReports {
+  readonly #options: ProblemReportsOptions;
+  /** The withheld resources that were last reported. */
+  #withheld: ReadonlyMap<string, string> = new Map();
+  /** Revision of the refused resources that were last reported. */
+  #nackedRevision = 0;
+  /** Why the full state, larger than a message when it was last tried, is not sent. */
+  #tooLarge: string | null = null;
+
+  constructor(options: ProblemReportsOptions) {
+    this.#options = options;
+  }
+
+  /** Reports what the peer refuses when that has changed. */
+  refused({ nacked }: Pick<Subscription, 'nacked'>): void {
+    if (nacked.revision === this.#nackedRevision) return;
+    this.#nackedRevision = nacked.revision;
+    const { peer, streamId, type, observe, warnings } = this.#options;
+    const refused = byWireName(nacked.refused);
+    const suspects = byWireName(nacked.suspects);
+    observe({ kind: 'refused', peer, streamId, type, refused, suspects });
+    const [name, reason] = [...refused, ...suspects][0] ?? [];
+    if (name === undefined) return;
+    const about = { type, refused: [...refused.keys()].slice(0, MAX_NAMED), of: refused.size, suspects: suspects.size, reason };
+    warnings.warn(`${type} ${refused.size > 0 ? 'refused' : 'suspected'}`, about, 'the peer refused resources');
+  }
+
+  /** Reports what this peer cannot take when that has changed. */
+  withheld({ withheld }: Pick<Subscription, 'withheld'>): void {
+    const { type, held, log } = this.#options;
+    const resources = held.size === 0 ? withheld : new Map([...held, ...withheld]);
+    const news = [...resources].filter(([name, reason]) => this.#withheld.get(name) !== reason);
+    if (news.length === 0 && resources.size === this.#withheld.size) return;
+    this.#withheld = resources;
+    this.#tellWithheld();
+    for (const [name, reason] of news.slice(0, MAX_NAMED))
+      log.warn(
+        { type, name, reason },
+        held.has(name) ? 'the removal of this resource is held' : 'the peer cannot take this resource; it is withheld',
+      );
+  }
+
+  /** Nothing of the type is sent: the full state has more bytes than a message may have. */
+  tooLarge(bytes: number, limit: number): void {
+    if (this.#tooLarge !== null) return;
+    const { type, log } = this.#options;
+    const message = `the state of type ${type} is ${String(bytes)} bytes, over the limit of ${String(limit)} for one message to this peer`;
+    this.#tooLarge = message;
+    this.#tellWithheld();
+    log.error({ type, bytes, limit }, message);
+  }
+
+  /** The full state fits into a message. */
+  fits(): void {
+    if (this.#tooLarge === null) return;
+    this.#tooLarge = null;
+    this.#tellWithheld();
+  }
+
+  #tellWithheld(): void {
+    const { peer, streamId, type, observe } = this.#options;
+    observe({ kind: 'withheld', peer, streamId, type, resources: this.#withheld, all: this.#tooLarge });
+  }
+}
+
+function byWireName(items: ReadonlyMap<Item, string>): Map<string, string> {
+  return new Map([...items].map(([{ wireName }, reason]) => [wireName, reason]));
+}
