@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { createAuthority } from '../../src/base/self-signed.ts';
 import { ControlPlane, WAIT } from '../support/control-plane.ts';
+import { controlPlaneEnv } from '../support/control-plane-env.ts';
 import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
 
@@ -291,4 +292,62 @@ describe('TLS', () => {
 
 it('no token and no key is in any log', () => {
   for (const member of [global, east, west]) expect(member.lastWords()).not.toMatch(/eyJ[\w-]{10,}\.|BEGIN [A-Z ]*PRIVATE/);
+});
+
+describe('an empty store that shows the name and the token of a zone', () => {
+  let impostor: ControlPlane;
+
+  beforeAll(async () => {
+    const [database, api] = [await cloneDatabase(url), await freePort()];
+    impostor = new ControlPlane('zone', database, api, {
+      ...east.env,
+      ...controlPlaneEnv(database, api),
+      MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
+    });
+    impostor.isQuiet = true;
+    await impostor.psql.connect();
+  });
+
+  afterAll(async () => {
+    await impostor.end('SIGTERM');
+    await impostor.psql.end();
+  });
+
+  async function putDataplane(cp: ControlPlane, name: string): Promise<void> {
+    const networking = { address: '192.0.2.1', inbound: [{ port: 80 }] };
+    const body = { type: 'Dataplane', mesh: 'default', name, networking };
+    await expect.poll(() => cp.put(`/meshes/default/dataplanes/${name}`, body), WAIT).toBe(201);
+  }
+
+  /** Names of the Dataplanes on global, as their zone calls them. */
+  async function proxies(): Promise<string[]> {
+    const rows = [...(await global.rows('Dataplane')).values()];
+    return rows.map(({ labels }) => labels['kuma.io/display-name'] ?? '').sort();
+  }
+
+  it('is refused over TLS, and the zone goes on', async () => {
+    await putDataplane(east, 'cart-1');
+    await expect.poll(proxies, WAIT).toEqual(['cart-1']);
+    impostor.start();
+    await expect.poll(() => impostor.lastWords(), WAIT).toContain('meridian zone adopt east');
+    await putDataplane(east, 'cart-2');
+    await expect.poll(proxies, WAIT).toEqual(['cart-1', 'cart-2']);
+    expect((await impostor.rows('Mesh')).size).toBe(0);
+    expect(await isOnline('east')).toBe(true);
+  });
+
+  it('is the zone once an admin accepts it, and nobody else may', async () => {
+    const adopt = async (token: string): Promise<string> => {
+      const env = { ...process.env, MERIDIAN_ADDRESS: `http://127.0.0.1:${String(global.api)}`, MERIDIAN_TOKEN: token };
+      return (await run(MERIDIAN, ['zone', 'adopt', 'east'], { env })).stdout;
+    };
+    const ann = await issue('user', { name: 'ann', groups: ['team'], validFor: '1h' });
+    await expect(adopt(ann)).rejects.toThrow('access.static.acceptPeers');
+    expect(await proxies()).toEqual(['cart-1', 'cart-2']);
+    expect(await adopt(admin)).toContain('zone east belongs to store');
+    await expect.poll(proxies, WAIT).toEqual([]);
+    await putDataplane(impostor, 'cart-3');
+    await expect.poll(proxies, WAIT).toEqual(['cart-3']);
+    await expect.poll(() => east.lastWords(), WAIT).toContain('meridian zone adopt east');
+  });
 });
