@@ -1,13 +1,13 @@
 // Which labels a REST write may carry (rest-api 2.5, D6). What the control plane computes is in src/resource.
 import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
-import type { Writer } from '../resource/compute-labels.ts';
+import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { label } from '../resource/labels.ts';
 import { policyRole } from '../resource/policy-role.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
 
 /** `checksOrigin` is off with `multizone.zone.disableOriginLabelValidation`. */
-export type LabelRules = { readonly writer: Writer; readonly checksOrigin: boolean };
+export type LabelRules = { readonly writer: ControlPlaneIdentity; readonly checksOrigin: boolean };
 
 const NAME = '[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?';
 const VALUE = new RegExp(`^(${NAME})?$`);

@@ -8,19 +8,19 @@ import type { RowFilter } from './list-rows.ts';
 import { RenderedRows, type RenderedPage } from './rendered-rows.ts';
 
 /** Characters of all pages together, each counted as text, as bytes, and with its key. */
-const MOST_SIZE = 16_000_000;
+const MAX_SIZE = 16_000_000;
 /** Larger ones would leave room for few others. */
-const LARGEST_SIZE = MOST_SIZE / 4;
+const MAX_ENTRY_SIZE = MAX_SIZE / 4;
 /** What a page costs besides, roughly. */
 const OVERHEAD = 500;
 
-type Store = Pick<ResourceStore, 'snapshot' | 'listStamps' | 'getStamped'>;
+type Store = Pick<ResourceStore, 'snapshot' | 'listVersions' | 'getVersioned'>;
 
 export class ListPages {
   readonly #store: Store;
   readonly #rendered: RenderedRows;
   readonly #kept = new LRUCache<string, RenderedPage>({
-    ...{ maxSize: MOST_SIZE, maxEntrySize: LARGEST_SIZE },
+    ...{ maxSize: MAX_SIZE, maxEntrySize: MAX_ENTRY_SIZE },
     sizeCalculation: ({ characters }, key) => 2 * characters + key.length + OVERHEAD,
   });
 

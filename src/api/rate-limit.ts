@@ -14,7 +14,7 @@ export type RateLimit = {
 type Bucket = { left: number; at: number };
 
 /** Addresses that are remembered; one that is forgotten starts with a full bucket. */
-const MOST_ADDRESSES = 10_000;
+const MAX_ADDRESSES = 10_000;
 
 /** Decides on one request after the other. `now` in milliseconds, of a clock that never goes back. */
 export class RateLimiter {
@@ -38,7 +38,7 @@ export class RateLimiter {
     this.#buckets.delete(address);
     this.#buckets.set(address, { left: left >= 1 ? left - 1 : left, at });
     for (const oldest of this.#buckets.keys()) {
-      if (this.#buckets.size <= MOST_ADDRESSES) break;
+      if (this.#buckets.size <= MAX_ADDRESSES) break;
       this.#buckets.delete(oldest);
     }
     return left >= 1 ? 0 : (1 - left) / requestsPerSecond;

@@ -1,14 +1,14 @@
 // Rows as the text that they are in a list, kept from one page to the next: most of what a page costs is to parse and print what
-// did not change. Invariants: a text is kept under the stamp of the row that it was made from; what is kept is bounded.
+// did not change. Invariants: a text is kept under the rowVersion of the row that it was made from; what is kept is bounded.
 import { LRUCache } from 'lru-cache';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import type { ListQuery, ResourceStore, Stamp, StampedRow } from '../store/resource-store.ts';
-import { SharedCalls } from '../store/shared-calls.ts';
+import type { ListQuery, ResourceStore, RowVersion, VersionedRow } from '../store/resource-store.ts';
+import { SingleFlight } from '../store/single-flight.ts';
 import { bodyOf } from './resource-body.ts';
 
 /** Characters of all texts together, keys included. */
-const MOST_CHARACTERS = 16_000_000;
+const MAX_CHARACTERS = 16_000_000;
 
 export type RenderedPage = {
   /** How many rows there are on all pages. */
@@ -20,16 +20,16 @@ export type RenderedPage = {
   /** The items between two texts, in UTF-8; who shares a page and says the same around it shares the bytes. */
   readonly between: (head: string, tail: string) => Buffer;
 };
-type Store = Pick<ResourceStore, 'listStamps' | 'getStamped'>;
-type Rendered = { readonly stamp: string; readonly text: string };
+type Store = Pick<ResourceStore, 'listVersions' | 'getVersioned'>;
+type Rendered = { readonly rowVersion: string; readonly text: string };
 
 export class RenderedRows {
   readonly #store: Store;
   readonly #rendered = new LRUCache<string, Rendered>({
-    maxSize: MOST_CHARACTERS,
+    maxSize: MAX_CHARACTERS,
     sizeCalculation: ({ text }, id) => text.length + id.length,
   });
-  readonly #shared = new SharedCalls();
+  readonly #shared = new SingleFlight();
 
   constructor(store: Store) {
     this.#store = store;
@@ -38,38 +38,38 @@ export class RenderedRows {
   /** Who asks the same meanwhile gets the same. */
   async page(info: TypeInfo, query: ListQuery): Promise<RenderedPage> {
     return await this.#shared.call(JSON.stringify(query), async () => {
-      const { stamps, total, snapshot } = await this.#store.listStamps(query);
-      const { texts, isExact } = await this.#textsOf(info, stamps);
+      const { rowVersions, total, snapshot } = await this.#store.listVersions(query);
+      const { texts, isExact } = await this.#textsOf(info, rowVersions);
       const items = texts.length === 0 ? '[]' : `[\n  ${texts.join(',\n  ')}\n ]`;
       return { total, characters: items.length, snapshot: isExact ? snapshot : null, between: wrapper(items) };
     });
   }
 
-  /** In the order of the stamps; a row that goes meanwhile is left out, and one that changes is as it is then. */
-  async #textsOf(info: TypeInfo, stamps: readonly Stamp[]): Promise<{ texts: string[]; isExact: boolean }> {
-    const known = stamps.map((stamp) => this.#take(stamp));
-    const missing = stamps.filter((_, index) => known[index] === undefined);
+  /** In the order of the rowVersions; a row that goes meanwhile is left out, and one that changes is as it is then. */
+  async #textsOf(info: TypeInfo, rowVersions: readonly RowVersion[]): Promise<{ texts: string[]; isExact: boolean }> {
+    const known = rowVersions.map((rowVersion) => this.#take(rowVersion));
+    const missing = rowVersions.filter((_, index) => known[index] === undefined);
     if (missing.length === 0) return { texts: known.filter((text) => text !== undefined), isExact: true };
-    const found = new Map((await this.#store.getStamped(missing)).map((stamped) => [idOf(stamped.row), stamped]));
-    const texts = stamps.flatMap((key, index) => {
+    const found = new Map((await this.#store.getVersioned(missing)).map((versioned) => [idOf(versioned.row), versioned]));
+    const texts = rowVersions.flatMap((key, index) => {
       const text = known[index];
       if (text !== undefined) return [text];
-      const stamped = found.get(idOf(key));
-      return stamped === undefined ? [] : [this.#render(info, stamped)];
+      const versioned = found.get(idOf(key));
+      return versioned === undefined ? [] : [this.#render(info, versioned)];
     });
-    return { texts, isExact: missing.every((key) => found.get(idOf(key))?.stamp === key.stamp) };
+    return { texts, isExact: missing.every((key) => found.get(idOf(key))?.rowVersion === key.rowVersion) };
   }
 
-  #render(info: TypeInfo, { row, stamp }: StampedRow): string {
+  #render(info: TypeInfo, { row, rowVersion }: VersionedRow): string {
     const text = JSON.stringify(bodyOf(info, row), null, 1).replaceAll('\n', '\n  ');
     // Secrets are not kept anywhere longer than they are needed.
-    if (!info.adminOnly) this.#rendered.set(idOf(row), { stamp, text });
+    if (!info.adminOnly) this.#rendered.set(idOf(row), { rowVersion, text });
     return text;
   }
 
-  #take(key: Stamp): string | undefined {
+  #take(key: RowVersion): string | undefined {
     const known = this.#rendered.get(idOf(key));
-    return known?.stamp === key.stamp ? known.text : undefined;
+    return known?.rowVersion === key.rowVersion ? known.text : undefined;
   }
 }
 

@@ -21,7 +21,7 @@ export const INVALID = 'Could not process a resource';
 const RFC_1123_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
 export const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
 export const MESH_NAME_REASON = 'must be at most 253 of lower-case letters, digits, «-», «_» and «.»';
-const LONGEST_NAME = 253;
+const MAX_NAME = 253;
 
 /** What schemas say of a spec. `spec`, where given, is what is stored: without keys that nobody knows (D7). */
 export type SpecCheck = {
@@ -116,9 +116,9 @@ function ambiguous({ name }: ResourceKey, displayName: string, namespace: string
 
 function nameViolations(info: TypeInfo, { mesh, name }: ResourceKey, displayName: string, { writer }: LabelRules): Violation[] {
   const violations: Violation[] = [];
-  if (name.length > LONGEST_NAME) violations.push({ field: 'name', reason: 'must have at most 253 characters' });
+  if (name.length > MAX_NAME) violations.push({ field: 'name', reason: 'must have at most 253 characters' });
   else if (!RFC_1123_SUBDOMAIN.test(name)) violations.push({ field: 'name', reason: NAME_REASON });
-  else if (writer.federated && `${writer.zone ?? ''}.${name}`.length >= LONGEST_NAME)
+  else if (writer.federated && `${writer.zone ?? ''}.${name}`.length >= MAX_NAME)
     violations.push({ field: 'name', reason: 'must have less than 253 characters together with the name of the zone and a dot' });
   else if (
     !info.kds.skipHash &&

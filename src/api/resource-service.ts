@@ -1,7 +1,7 @@
 // What a REST call does to the store: the checks of a write in Kuma's order, then one write (rest-api 2.4).
 // Invariant: nothing is stored unless every check has passed; without If-Match the last writer wins (D33).
 import { isDeepStrictEqual } from 'node:util';
-import { InTurn } from '../base/in-turn.ts';
+import { KeyedMutex } from '../base/keyed-mutex.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
 import { isOnline } from '../resource/zone-insight.ts';
@@ -58,7 +58,7 @@ type Checked = { readonly draft: Draft } | { readonly draft: null; readonly fail
 
 export class ResourceService {
   readonly #options: ServiceOptions;
-  readonly #inTurn = new InTurn();
+  readonly #inTurn = new KeyedMutex();
 
   constructor(options: ServiceOptions) {
     this.#options = options;
@@ -86,7 +86,7 @@ export class ResourceService {
   async #putByReading(info: TypeInfo, mesh: string, checked: Checked, call: WriteCall): Promise<PutResult> {
     const { store } = this.#options;
     const read = async (key: ResourceKey): Promise<StoredRow | undefined> =>
-      hasComputed(info) ? await store.get(key) : await store.getOutline(key);
+      hasComputed(info) ? await store.get(key) : await store.getMeta(key);
     const { draft, stored: found } = await this.#find(info, mesh, checked, read);
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const stored = attempt === 0 ? found : await read(draft.key);
@@ -150,7 +150,7 @@ export class ResourceService {
   async #isDeletable(info: TypeInfo, key: ResourceKey): Promise<boolean> {
     const { store, rules, readOnly } = this.#options;
     if (readOnly || info.writers !== 'zone' || rules.writer.mode !== 'global') return false;
-    const stored = await store.getOutline(key);
+    const stored = await store.getMeta(key);
     return stored !== undefined && isSquatter(info, stored, rules);
   }
 
@@ -175,7 +175,7 @@ export class ResourceService {
    */
   async requireMesh(info: TypeInfo, mesh: string, advice = '; create it first'): Promise<void> {
     if (info.scope === 'Global') return;
-    if ((await this.#options.store.getOutline({ type: 'Mesh', mesh: '', name: mesh })) !== undefined) return;
+    if ((await this.#options.store.getMeta({ type: 'Mesh', mesh: '', name: mesh })) !== undefined) return;
     const reason = `Not found: mesh ${JSON.stringify(mesh)} does not exist${advice}`;
     throw new ApiError('not_found', 'Failed to retrieve Mesh', reason);
   }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { MOST_ROWS, watchEvents } from './watch-events.ts';
+import { MAX_ROWS, watchEvents } from './watch-events.ts';
 
 describe('a watch', () => {
   it('misses nothing silently: more rows than it can follow end it, whichever of them match', async () => {
     const store = new TinyStore();
-    const writes = Array.from({ length: MOST_ROWS + 1 }, (_, index) => ({
+    const writes = Array.from({ length: MAX_ROWS + 1 }, (_, index) => ({
       ...{ op: 'create' as const, key: { type: 'Dataplane', mesh: 'shop', name: `web-${String(index).padStart(5, '0')}` } },
       ...{ labels: {}, spec: {} },
     }));

@@ -7,7 +7,7 @@ import type { ResourceStore, StoreChange } from '../store/resource-store.ts';
 import type { RowFilter } from './list-rows.ts';
 
 /** Rows that one watch may follow; who has more narrows the list. */
-export const MOST_ROWS = 20_000;
+export const MAX_ROWS = 20_000;
 
 export type WatchEvent =
   | { readonly kind: 'put'; readonly row: Resource }
@@ -20,7 +20,7 @@ type Options = { readonly store: ResourceStore; readonly clock: Clock; readonly 
 
 /**
  * Ends when the signal aborts.
- * @throws MeridianError `too_large` when the store chooses more than `MOST_ROWS`, whether or not they match
+ * @throws MeridianError `too_large` when the store chooses more than `MAX_ROWS`, whether or not they match
  */
 export async function* watchEvents(
   { where, matches }: RowFilter,
@@ -40,14 +40,14 @@ export async function* watchEvents(
     const version = `${String(row.version)} ${String(row.creationTime.getTime())}`;
     if (before?.version === version) return;
     known.set(id, { key, version });
-    if (known.size > MOST_ROWS) throw tooMany();
+    if (known.size > MAX_ROWS) throw tooMany();
     yield { kind: 'put', row };
   };
 
   const relist = async function* (): AsyncGenerator<WatchEvent> {
-    const rows = await store.list({ ...where, limit: MOST_ROWS + 1 });
+    const rows = await store.list({ ...where, limit: MAX_ROWS + 1 });
     // Of those beyond, some may match.
-    if (rows.length > MOST_ROWS) throw tooMany();
+    if (rows.length > MAX_ROWS) throw tooMany();
     const there = new Map(rows.filter((row) => matches?.(row) ?? true).map((row) => [idOf(row), row]));
     for (const { key } of [...known.values()]) if (!there.has(idOf(key))) yield* told(key, undefined);
     for (const row of there.values()) yield* told(keyOf(row), row);
@@ -72,7 +72,7 @@ export async function* watchEvents(
 }
 
 function tooMany(): MeridianError {
-  return new MeridianError('too_large', `a watch follows at most ${String(MOST_ROWS)} resources: choose fewer, by mesh or label`);
+  return new MeridianError('too_large', `a watch follows at most ${String(MAX_ROWS)} resources: choose fewer, by mesh or label`);
 }
 
 /** The changes, and a heartbeat whenever none has come for a while. */

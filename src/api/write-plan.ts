@@ -6,7 +6,7 @@ import { isLocal, isNameOfZone, isOfZone, zoneOf } from '../resource/ownership.t
 import { isClusterWide } from '../resource/stored-name.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Labels, type Resource, type ResourceKey } from '../resource/types.ts';
-import type { Outline, Write } from '../store/resource-store.ts';
+import type { ResourceMeta, Write } from '../store/resource-store.ts';
 import { ApiError } from './error-body.ts';
 import { labelField, type LabelRules } from './label-rules.ts';
 import { INVALID, refuseAll, type Draft } from './resource-draft.ts';
@@ -16,7 +16,7 @@ const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
 export type ContentWrite = Extract<Write, { op: 'create' | 'update' }>;
 
 /** What a write has to know of the row that is there: its spec only where the control plane computes a part of that. */
-export type StoredRow = Outline & { readonly spec?: JsonObject };
+export type StoredRow = ResourceMeta & { readonly spec?: JsonObject };
 
 /**
  * A create, or an update of exactly this stored row.
@@ -69,7 +69,7 @@ export function planPut(draft: Draft, rules: LabelRules): Write | null {
  * What came from the other side by KDS is written there alone. A zone without a global has no other side.
  * @throws ApiError 400
  */
-export function requireOwn(info: TypeInfo, stored: Outline, verb: 'update' | 'delete', rules: LabelRules): void {
+export function requireOwn(info: TypeInfo, stored: ResourceMeta, verb: 'update' | 'delete', rules: LabelRules): void {
   const { mode, federated } = rules.writer;
   if (!rules.checksOrigin || (mode === 'zone' && !federated)) return;
   if (isLocal(stored, mode)) return;
@@ -89,7 +89,7 @@ export function requireOwn(info: TypeInfo, stored: Outline, verb: 'update' | 'de
  * Whether a row on global is of a zone and has a name that is not that zone's to take. No zone can create one; it may be older than
  * that rule, or come from another program. Global may delete it, and the zone does not bring it back.
  */
-export function isSquatter(info: TypeInfo, stored: Outline, { writer }: LabelRules): boolean {
+export function isSquatter(info: TypeInfo, stored: ResourceMeta, { writer }: LabelRules): boolean {
   if (writer.mode !== 'global' || info.kds.skipHash || !isOfZone(stored)) return false;
   return !isNameOfZone(stored);
 }
@@ -98,7 +98,7 @@ export function isSquatter(info: TypeInfo, stored: Outline, { writer }: LabelRul
  * The resource `x` of namespace `y` and the resource `x.y` without one have one stored name: neither replaces the other.
  * @throws ApiError 400
  */
-function requireSameNamespace({ info, key, labels }: Pick<Draft, 'info' | 'key' | 'labels'>, stored: Outline): void {
+function requireSameNamespace({ info, key, labels }: Pick<Draft, 'info' | 'key' | 'labels'>, stored: ResourceMeta): void {
   const held = stored.labels[label.namespace] ?? '';
   if (isClusterWide(info) || held === (labels[label.namespace] ?? '')) return;
   const holder =

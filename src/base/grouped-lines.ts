@@ -3,7 +3,7 @@
 import type { DestinationStream } from 'pino';
 
 /** Characters that wait for the pause; more go out at once. */
-const MOST_WAITING = 64 * 1024;
+const MAX_WAITING = 64 * 1024;
 
 /** @param destination writes at once; what is left when the process exits is written then */
 export function groupLines(destination: DestinationStream): DestinationStream {
@@ -25,7 +25,7 @@ export function groupLines(destination: DestinationStream): DestinationStream {
       isFirst = false;
       if (lines === '' && !isExiting) queueMicrotask(flush);
       lines += line;
-      if (isExiting || lines.length > MOST_WAITING) flush();
+      if (isExiting || lines.length > MAX_WAITING) flush();
     },
   };
 }

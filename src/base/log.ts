@@ -8,7 +8,7 @@ import { visibleText } from './visible-text.ts';
 export type { Logger };
 
 /** Bytes of lines that wait where standard error takes none, as on a full disk; what comes then is lost. */
-const MOST_WAITING = 4 * 1024 * 1024;
+const MAX_WAITING = 4 * 1024 * 1024;
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 
@@ -24,7 +24,7 @@ export function createLogger(
 
 /** Whoever cannot log must still serve. */
 function standardError(): DestinationStream {
-  const stream = pino.destination({ fd: 2, sync: true, maxLength: MOST_WAITING });
+  const stream = pino.destination({ fd: 2, sync: true, maxLength: MAX_WAITING });
   stream.on('error', () => undefined);
   // A terminal may show the log, and messages repeat what peers say.
   return groupLines({ write: (lines) => stream.write(visibleText(lines)) });

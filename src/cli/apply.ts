@@ -17,12 +17,12 @@ export type Applied = {
 };
 
 /** Bytes that one `POST /_apply` takes (D32), with room for brackets. */
-const MOST_BYTES = 32 * 1024 * 1024 - 1024;
+const MAX_BYTES = 32 * 1024 * 1024 - 1024;
 /** Bytes of a part, where the whole does not fit. */
 const PART_BYTES = 8 * 1024 * 1024;
 
 /** Places that are named of a fault that many documents have. */
-const MOST_PLACES = 10;
+const MAX_PLACES = 10;
 
 type Sendable = { readonly document: ResourceDocument; readonly messages: readonly string[]; readonly json: string };
 
@@ -37,7 +37,7 @@ export type ApplyPlan = {
 export async function planApply(
   client: Pick<ApiClient, 'index'>,
   documents: readonly ResourceDocument[],
-  limits: { readonly whole: number; readonly part: number } = { whole: MOST_BYTES, part: PART_BYTES },
+  limits: { readonly whole: number; readonly part: number } = { whole: MAX_BYTES, part: PART_BYTES },
 ): Promise<ApplyPlan> {
   const index = await client.index();
   const sendable = documents.map((document): Sendable => {
@@ -122,7 +122,7 @@ function explained(error: unknown, sent: readonly Sendable[]): unknown {
   if (error.code === 'not_found' && mesh !== undefined) {
     const places = sent.flatMap(({ document }) => (document.mesh === mesh ? [`  ${document.placeOf('mesh')}: mesh`] : []));
     const said = `there is no mesh ${JSON.stringify(mesh)}; give its Mesh in the same call. It is named at`;
-    return new MeridianError('not_found', `${said}\n${places.slice(0, MOST_PLACES).join('\n')}`, { cause: error });
+    return new MeridianError('not_found', `${said}\n${places.slice(0, MAX_PLACES).join('\n')}`, { cause: error });
   }
   if (error.violations.length === 0) return error;
   const problems = error.violations.map(({ field, reason }) => problemOf(sent, field, reason));

@@ -43,7 +43,7 @@ type Style = { readonly wide: boolean };
 
 /** Longest value, and longest list of outbounds, that is not wide. */
 const VALUE_WIDTH = 28;
-const MOST_NAMES = 3;
+const MAX_NAMES = 3;
 
 export function describeEffective(
   { kri, warnings, policies, inbounds, outbounds }: Effective,
@@ -113,7 +113,7 @@ function grouped(outbounds: readonly Outbound[]): Outbound[][] {
 function outboundLines(group: readonly Outbound[], mesh: string, style: Style): string[] {
   const [first] = group;
   if (first === undefined) return [];
-  const shown = style.wide ? group : group.slice(0, MOST_NAMES);
+  const shown = style.wide ? group : group.slice(0, MAX_NAMES);
   const lines = shown.map(({ kri, port }, at) => {
     const head = at === 0 ? 'OUTBOUND' : '        ';
     return `${head} ${longName(kri, mesh)}: port ${String(port)}, ${first.protocol}`;

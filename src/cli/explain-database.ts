@@ -4,7 +4,7 @@ import { MeridianError, messageOf } from '../base/errors.ts';
 
 /** @throws MeridianError `unavailable` (exit code 4) when the database does not answer, else the error as it is */
 export async function explainDatabase(error: unknown, store: Config['store']): Promise<never> {
-  const { isNoAnswer } = await import('../store/unavailable.ts');
+  const { isNoAnswer } = await import('../store/pg-errors.ts');
   const cause = [error, (error as { cause?: unknown } | undefined)?.cause].find((one) => isNoAnswer(one));
   if (store.type !== 'postgres' || cause === undefined) throw error;
   const where = `${store.host}:${String(store.port)} (store.postgres.host, .port)`;

@@ -9,7 +9,7 @@ type Watching = Pick<ApiClient, 'watch'>;
 type Options = { readonly clock: Clock; readonly say: (text: string) => void };
 
 const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 
 /** The client, with watches that go on until their signal aborts. @param say tells a person of an outage, and of its end */
 export function lasting(client: Watching, { clock, say }: Options = { clock: systemClock, say: note }): Watching {
@@ -38,7 +38,7 @@ export function lasting(client: Watching, { clock, say }: Options = { clock: sys
           isLost = true;
         }
         await clock.sleep(pause, signal);
-        pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
+        pause = Math.min(pause * 2, MAX_PAUSE_MS);
       }
     },
   };

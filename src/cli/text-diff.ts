@@ -2,7 +2,7 @@
 
 const CONTEXT = 3;
 /** Cells of the table of common subsequences; past them the whole middle counts as replaced. */
-const MOST_CELLS = 4_000_000;
+const MAX_CELLS = 4_000_000;
 
 type Line = { readonly sign: ' ' | '-' | '+'; readonly text: string };
 
@@ -52,7 +52,7 @@ function middle(before: readonly string[], after: readonly string[]): Line[] {
   const removed = (text: string): Line => ({ sign: '-', text });
   const added = (text: string): Line => ({ sign: '+', text });
   const width = after.length + 1;
-  if (before.length * after.length > MOST_CELLS) return [...before.map(removed), ...after.map(added)];
+  if (before.length * after.length > MAX_CELLS) return [...before.map(removed), ...after.map(added)];
   const common = new Uint32Array((before.length + 1) * width);
   for (let i = before.length - 1; i >= 0; i -= 1)
     for (let j = after.length - 1; j >= 0; j -= 1)

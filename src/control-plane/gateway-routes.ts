@@ -10,7 +10,7 @@ import { invalidStatus, routeStatus } from '../gateway-api/route-status.ts';
 import { serviceResolver } from '../gateway-api/service-resolver.ts';
 import { documentOf, GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
 import { toMeshRoutes, type DerivedResource } from '../gateway-api/to-mesh-routes.ts';
-import { computeLabels, type Writer } from '../resource/compute-labels.ts';
+import { computeLabels, type ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { label } from '../resource/labels.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { namesOf } from '../resource/stored-name.ts';
@@ -20,7 +20,7 @@ import type { ResourceStore, StoreChange, Write } from '../store/resource-store.
 
 export type GatewayRoutesOptions = {
   readonly store: ResourceStore;
-  readonly writer: Writer;
+  readonly writer: ControlPlaneIdentity;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -78,7 +78,7 @@ type DerivedRow = Write & { readonly op: 'create' };
 /** What one route makes, and what its author is told. */
 type Derived = { readonly route: Resource; readonly rows: readonly DerivedRow[]; readonly status: JsonObject };
 
-function derive(route: Resource, resolve: Resolver, writer: Writer, now: Date): Derived {
+function derive(route: Resource, resolve: Resolver, writer: ControlPlaneIdentity, now: Date): Derived {
   const document = documentOf(route);
   const parsed = parseRoute(document, { mesh: route.mesh });
   const context = { former: route.status, now };
@@ -107,7 +107,7 @@ function isDerived({ owner }: Resource): boolean {
   return owner !== null && GATEWAY_TYPES.has(owner.type);
 }
 
-function rowOf({ type, mesh, name, labels, spec }: DerivedResource, route: Resource, writer: Writer): DerivedRow {
+function rowOf({ type, mesh, name, labels, spec }: DerivedResource, route: Resource, writer: ControlPlaneIdentity): DerivedRow {
   const info = typeOf(type);
   const { storedName, displayName } = namesOf(name, labels[label.namespace] ?? '');
   const completed = completeSpec(type, spec);
@@ -149,8 +149,8 @@ async function listAll(store: ResourceStore, types: readonly string[], mesh: str
 async function meshesInUse(store: ResourceStore): Promise<Set<string>> {
   const labels = { [label.managedBy]: MANAGED_BY };
   const [routes, derived] = await Promise.all([
-    store.outline({ types: [...GATEWAY_TYPES] }),
-    store.outline({ types: DERIVED, labels }),
+    store.listMeta({ types: [...GATEWAY_TYPES] }),
+    store.listMeta({ types: DERIVED, labels }),
   ]);
   return new Set([...routes, ...derived].map(({ mesh }) => mesh));
 }

@@ -16,7 +16,7 @@ import { productName, productVersion } from '../base/version.ts';
 import { addPolicyInspect } from '../inspect/add-inspect-routes.ts';
 import { describedRoutes } from '../inspect/described-routes.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
-import type { Writer } from '../resource/compute-labels.ts';
+import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { CLUSTER_ID_CONFIG } from '../resource/default-resources.ts';
 import { textOf } from '../resource/read-json.ts';
 import { specJsonSchema } from '../resource/schema/spec-json-schema.ts';
@@ -167,7 +167,7 @@ function apiOptions({ side, config, store, tokens, registry, instanceId, log }: 
   };
 }
 
-function writerOf(side: Side): Writer {
+function writerOf(side: Side): ControlPlaneIdentity {
   const zone = side.mode === 'zone' ? side.zone : null;
   return { mode: side.mode, zone, federated: side.mode === 'zone' && side.hasGlobal };
 }

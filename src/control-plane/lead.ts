@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { every, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { createResourcesCountMetric } from '../base/process-metrics.ts';
-import type { Writer } from '../resource/compute-labels.ts';
+import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { createAdminToken } from '../token/create-admin-token.ts';
@@ -17,7 +17,7 @@ export type LeaderTask = (lease: AbortSignal) => Promise<void>;
 
 export type CommonTasksOptions = {
   readonly store: ResourceStore;
-  readonly writer: Writer;
+  readonly writer: ControlPlaneIdentity;
   readonly registry: Registry;
   readonly log: Logger;
   /** `apiServer.authn.tokens.bootstrapAdminToken`. */

@@ -17,9 +17,9 @@ export function sourceOf(store: ResourceStore): Source {
 export function sinkOf(store: ResourceStore, peer: string, fences: Pick<FenceWatch, 'watch'> = NO_WATCH): Sink {
   return {
     getMany: (keys) => store.getMany(keys),
-    outline: (types, scope) => store.outline({ types, ...scope }),
+    listMeta: (types, scope) => store.listMeta({ types, ...scope }),
     write: (writes, epoch) => store.writeBatch(writes, { peer, epoch }),
-    raiseEpoch: () => store.raiseEpoch(peer),
+    acquireFencingToken: () => store.acquireFencingToken(peer),
     watchEpoch: (epoch, lost) => fences.watch({ peer, epoch }, lost),
   };
 }

@@ -4,7 +4,7 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 
 const FIRST_MS = 200;
-const MOST_MS = 10_000;
+const MAX_MS = 10_000;
 /** A run longer than this was a good one: the next failure starts with the shortest wait. */
 const GOOD_RUN_MS = 30_000;
 
@@ -27,7 +27,7 @@ export async function supervise(
     if (signal.aborted) return;
     if (performance.now() - began > GOOD_RUN_MS) wait = FIRST_MS;
     await delay(wait * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
-    wait = Math.min(wait * 2, MOST_MS);
+    wait = Math.min(wait * 2, MAX_MS);
   }
 }
 

@@ -1,7 +1,7 @@
 // Whether a resource goes to each zone, under which name, and the rule that decided: the sender's own rules, asked out loud.
 // Invariant: nothing is decided here that the sender decides otherwise; the answer holds while a zone is cut off too. Pure.
 import { feature } from '../kds/features.ts';
-import { audienceOf, globalSendRules, zoneSendRules, type Decision, type SendRules } from '../kds/rules.ts';
+import { visibilityOf, globalSendRules, zoneSendRules, type Decision, type SendRules } from '../kds/rules.ts';
 import { metaOf } from '../policy/inspect-meta.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import { kriOf } from '../resource/kri.ts';
@@ -18,7 +18,7 @@ export function explainOnGlobal(resource: Resource, zones: readonly KnownZone[])
   const info = typeOf(resource.type);
   const rules = globalSendRules();
   const decision = decisionOf(rules, info, resource);
-  const name = decision.audience.to === 'nobody' ? null : wireNameOf(rules, info, resource);
+  const name = decision.visibility.to === 'nobody' ? null : wireNameOf(rules, info, resource);
   const targets = zones.map((zone) => {
     const verdict = verdictFor(zone.name, decision, zones);
     const problem = verdict.isSent ? problemOf(zone, info, name) : null;
@@ -32,7 +32,7 @@ export function explainInZone(resource: Resource, zone: string): JsonObject {
   const info = typeOf(resource.type);
   const up = zoneSendRules({ zone });
   const decision = decisionOf(up, info, resource);
-  const name = decision.audience.to === 'nobody' ? null : wireNameOf(up, info, resource);
+  const name = decision.visibility.to === 'nobody' ? null : wireNameOf(up, info, resource);
   const toGlobal = targetOf('global', { isSent: name !== null, reason: decision.because }, decision, name);
   if (name === null) return { ...headOf(resource, info), from: zone, targets: [toGlobal] };
   const down = globalSendRules();
@@ -43,7 +43,7 @@ export function explainInZone(resource: Resource, zone: string): JsonObject {
     owner: { type: 'Zone', mesh: '', name: zone },
   };
   const onward = decisionOf(down, info, received);
-  const isSent = onward.audience.to !== 'nobody';
+  const isSent = onward.visibility.to !== 'nobody';
   const onwardName = isSent ? wireNameOf(down, info, received) : null;
   const onwardTarget = targetOf('other zones', { isSent, reason: onward.because }, onward, onwardName);
   return { ...headOf(resource, info), from: zone, targets: [toGlobal, onwardTarget] };
@@ -53,22 +53,22 @@ type Verdict = { readonly isSent: boolean; readonly reason: string };
 
 /** Types that never travel (kds-wire 3) are no business of the filter. */
 function decisionOf(rules: SendRules, info: TypeInfo, resource: Resource): Decision {
-  if (rules.types.includes(info)) return audienceOf(rules, resource);
+  if (rules.types.includes(info)) return visibilityOf(rules, resource);
   const way = rules.from === 'global' ? 'to zones' : 'to global';
-  return { audience: { to: 'nobody' }, because: `the type ${info.name} is not synced ${way}` };
+  return { visibility: { to: 'nobody' }, because: `the type ${info.name} is not synced ${way}` };
 }
 
-function verdictFor(zone: string, { audience, because }: Decision, zones: readonly KnownZone[]): Verdict {
-  if (audience.to !== 'others') return { isSent: audience.to === 'all', reason: because };
-  if (audience.zone === zone) return { isSent: false, reason: 'it comes from this zone, which has the original' };
-  const home = zones.find(({ name }) => name === audience.zone);
+function verdictFor(zone: string, { visibility, because }: Decision, zones: readonly KnownZone[]): Verdict {
+  if (visibility.to !== 'others') return { isSent: visibility.to === 'all', reason: because };
+  if (visibility.zone === zone) return { isSent: false, reason: 'it comes from this zone, which has the original' };
+  const home = zones.find(({ name }) => name === visibility.zone);
   if (home !== undefined && !home.isEnabled)
-    return { isSent: false, reason: `zone ${audience.zone}, from which it comes, is disabled` };
+    return { isSent: false, reason: `zone ${visibility.zone}, from which it comes, is disabled` };
   return { isSent: true, reason: because };
 }
 
-function targetOf(to: string, { isSent, reason }: Verdict, { audience }: Decision, name: string | null): JsonObject {
-  const needs = isSent && audience.to !== 'nobody' ? audience.feature : undefined;
+function targetOf(to: string, { isSent, reason }: Verdict, { visibility }: Decision, name: string | null): JsonObject {
+  const needs = isSent && visibility.to !== 'nobody' ? visibility.feature : undefined;
   return { to, isSent, name: isSent ? name : null, reason, ...(needs !== undefined && { needs: needsOf(needs) }) };
 }
 

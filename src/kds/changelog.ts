@@ -9,7 +9,7 @@ import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { EncodedEntry, WithheldEntry, type Entry } from './entry.ts';
 import type { Source, SourceChange } from './ports.ts';
-import { audienceOf, type Audience, type SendRules } from './rules.ts';
+import { visibilityOf, type Visibility, type SendRules } from './rules.ts';
 import { TypeLog, type Slot, type SlotNames } from './type-log.ts';
 import { WaitingRows } from './waiting-rows.ts';
 
@@ -172,7 +172,7 @@ export class Changelog {
     this.#waiting.leave(row);
     const log = this.#mustLog(row.type);
     const current = log.find(names.key)?.entry;
-    if (current?.version === entry.version && sameAudience(current.audience, entry.audience)) return;
+    if (current?.version === entry.version && sameVisibility(current.visibility, entry.visibility)) return;
     this.#slotOfRow.get(row.type)?.set(key, names.key);
     this.#rowOfSlot.get(row.type)?.set(names.key, key);
     this.#unindex(log.find(names.key));
@@ -190,7 +190,7 @@ export class Changelog {
     const slot = log.find(slotKey);
     if (slot === undefined) return;
     this.#unindex(slot);
-    log.bury(slot);
+    log.tombstone(slot);
     this.#notify(type);
   }
 
@@ -202,19 +202,19 @@ export class Changelog {
   }
 
   #index(log: TypeLog, slot: Slot): void {
-    const audience = slot.entry?.audience;
-    if (audience?.to !== 'others') return;
-    const slots = this.#byZone.get(audience.zone) ?? new Map<Slot, TypeLog>();
+    const visibility = slot.entry?.visibility;
+    if (visibility?.to !== 'others') return;
+    const slots = this.#byZone.get(visibility.zone) ?? new Map<Slot, TypeLog>();
     slots.set(slot, log);
-    this.#byZone.set(audience.zone, slots);
+    this.#byZone.set(visibility.zone, slots);
   }
 
   #unindex(slot: Slot | undefined): void {
-    const audience = slot?.entry?.audience;
-    if (slot === undefined || audience?.to !== 'others') return;
-    const slots = this.#byZone.get(audience.zone);
+    const visibility = slot?.entry?.visibility;
+    if (slot === undefined || visibility?.to !== 'others') return;
+    const slots = this.#byZone.get(visibility.zone);
     slots?.delete(slot);
-    if (slots?.size === 0) this.#byZone.delete(audience.zone);
+    if (slots?.size === 0) this.#byZone.delete(visibility.zone);
   }
 
   #notify(type: string): void {
@@ -229,8 +229,8 @@ export class Changelog {
 
   /** Null where nobody may ever see the row, or nobody knows its name on the wire. */
   #encode(row: Resource, info: TypeInfo): { names: SlotNames; entry: Entry } | null {
-    const { audience } = audienceOf(this.rules, row);
-    if (audience.to === 'nobody') return null;
+    const { visibility } = visibilityOf(this.rules, row);
+    if (visibility.to === 'nobody') return null;
     try {
       // Rows that were not written by a REST API of this version may lack defaults, which peers take for granted.
       const mapped = this.rules.map({ ...row, spec: completeSpec(info.name, row.spec) }, info);
@@ -240,7 +240,7 @@ export class Changelog {
       const key = info.name === 'Mesh' ? `${wireName}@${row.creationTime.toISOString()}` : wireName;
       return {
         names: { key, wireName, plainName: `${plainName}.${row.mesh}` },
-        entry: this.#entryOf(row, () => new EncodedEntry(info, mapped, plainName, audience), audience),
+        entry: this.#entryOf(row, () => new EncodedEntry(info, mapped, plainName, visibility), visibility),
       };
     } catch (error) {
       this.#tellUnsendable(row, error);
@@ -249,12 +249,12 @@ export class Changelog {
   }
 
   /** What does not fit its message is withheld under its name, so that each peer's problems show it. */
-  #entryOf(row: Resource, encode: () => Entry, audience: Audience): Entry {
+  #entryOf(row: Resource, encode: () => Entry, visibility: Visibility): Entry {
     try {
       return encode();
     } catch (error) {
       this.#tellUnsendable(row, error);
-      return new WithheldEntry(audience, messageOf(error));
+      return new WithheldEntry(visibility, messageOf(error));
     }
   }
 
@@ -271,7 +271,7 @@ function rowKey({ mesh, name }: { mesh: string; name: string }): string {
   return JSON.stringify([mesh, name]);
 }
 
-function sameAudience(a: Audience, b: Audience): boolean {
+function sameVisibility(a: Visibility, b: Visibility): boolean {
   return (
     a.to === b.to &&
     (a.to === 'nobody' || b.to === 'nobody' || a.feature === b.feature) &&

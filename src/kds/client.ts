@@ -8,12 +8,12 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckRequest, decodeHealthCheckResponse } from '../wire/kds-messages.ts';
 import { answerAdminRequests } from './admin.ts';
-import { STORE_ID_HEADER } from './caller.ts';
+import { STORE_ID_HEADER } from './peer-metadata.ts';
 import type { Changelog } from './changelog.ts';
 import { feature, zoneHeaderFeatures } from './features.ts';
-import { FirstStates } from './first-states.ts';
+import { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import type { OwnNode } from './node.ts';
-import type { StreamKind, SyncObserver } from './observer.ts';
+import type { StreamKind, SyncObserver } from './sync-events.ts';
 import type { Sink } from './ports.ts';
 import type { Validate } from './incoming.ts';
 import { Receiver, type Admission } from './receiver.ts';
@@ -26,7 +26,7 @@ import { consume, serve } from './session.ts';
 /** Kuma's period until the global answers with another (kds-wire 2.5). */
 const HEALTH_CHECK_MS = 300_000;
 /** A day; a timer of 25 days would end at once. */
-const LONGEST_CHECK_MS = 86_400_000;
+const MAX_CHECK_MS = 86_400_000;
 /** A call that must be answered at once, or the connection is no good. */
 const ANSWER_MS = 10_000;
 /** What only a person can change is not tried again all the time. */
@@ -221,7 +221,7 @@ class Connection {
     for (let last = first; ;) {
       const { failure, intervalMs } = last;
       const wait = failure !== null ? checkAgainMs : intervalMs > 0 ? intervalMs : HEALTH_CHECK_MS;
-      await delay(Math.min(wait, LONGEST_CHECK_MS), undefined, { signal: this.#signal, ref: false });
+      await delay(Math.min(wait, MAX_CHECK_MS), undefined, { signal: this.#signal, ref: false });
       last = await this.healthCheck();
       if (!first.isMeridian && first.failure !== null && last.isMeridian)
         throw new Error('global is Meridian after all; connecting anew to resume');
@@ -282,7 +282,7 @@ class Connection {
         streamId,
         identifier: zone,
         changelog,
-        firstStates: new FirstStates(),
+        initialSyncLimiter: new InitialSyncLimiter(),
         zones: null,
         maxMessageBytes,
         send: (message) => call.write(message),

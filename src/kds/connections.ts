@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from '../base/log.ts';
-import { SparseLog } from './sparse-log.ts';
+import { RateLimitedLogger } from './rate-limited-logger.ts';
 import { exhausted } from './status.ts';
 
 export type ConnectionLimits = {
@@ -39,7 +39,7 @@ type Allowance = { left: number; at: number; waiting: number };
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #server: Server;
-  readonly #warnings: SparseLog;
+  readonly #warnings: RateLimitedLogger;
   readonly #now: () => number;
   /** By `address:port` of the peer, as gRPC names it. */
   readonly #open = new Map<string, Connection>();
@@ -49,7 +49,7 @@ export class Connections {
   /** @param take what serves a connection @param now milliseconds, of a clock that never goes back */
   constructor(limits: ConnectionLimits, take: (socket: Socket) => void, log: Logger, now: () => number) {
     this.#limits = { ...limits, total: Math.min(limits.total, descriptorsForPeers()) };
-    this.#warnings = new SparseLog(log, now);
+    this.#warnings = new RateLimitedLogger(log, now);
     this.#now = now;
     this.#server = createServer({ noDelay: true }, (socket) => {
       if (this.#admit(socket)) take(socket);

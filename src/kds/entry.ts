@@ -4,7 +4,7 @@ import { decodeKumaResource, encodeKumaResource, wireVersion, type WireResource 
 import { toKumaForm } from '../resource/kuma-form.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { decodeDeltaResponse, encodeResourceEntry } from '../wire/kds-messages.ts';
-import type { Audience } from './rules.ts';
+import type { Visibility } from './rules.ts';
 
 /**
  * `native`: as it was written, for peers with our capability. `kuma`: translated to what Kuma can take. `legacy`: that, under
@@ -23,7 +23,7 @@ export type Encoding = {
 export type Withheld = { readonly withheld: string };
 
 export type Entry = {
-  readonly audience: Audience;
+  readonly visibility: Visibility;
   /** Of the native form. */
   readonly version: string;
   /** Never throws: what cannot be put into a form is withheld from the peers that need it. */
@@ -31,7 +31,7 @@ export type Entry = {
 };
 
 export class EncodedEntry implements Entry, Encoding {
-  readonly audience: Audience;
+  readonly visibility: Visibility;
   readonly version: string;
   readonly bytes: Uint8Array;
   readonly #info: TypeInfo;
@@ -44,9 +44,9 @@ export class EncodedEntry implements Entry, Encoding {
    * @param plainName its name for peers without `hash-suffix`
    * @throws ProtoJsonError when the spec of a protobuf type does not fit its message
    */
-  constructor(info: TypeInfo, resource: WireResource, plainName: string, audience: Audience) {
+  constructor(info: TypeInfo, resource: WireResource, plainName: string, visibility: Visibility) {
     const { version, bytes } = encode(info, resource);
-    this.audience = audience;
+    this.visibility = visibility;
     this.version = version;
     this.bytes = bytes;
     this.#info = info;
@@ -77,12 +77,12 @@ export class EncodedEntry implements Entry, Encoding {
 
 /** A resource that cannot be written in any form: it is withheld from every peer. */
 export class WithheldEntry implements Entry {
-  readonly audience: Audience;
+  readonly visibility: Visibility;
   readonly version: string;
   readonly #withheld: Withheld;
 
-  constructor(audience: Audience, reason: string) {
-    this.audience = audience;
+  constructor(visibility: Visibility, reason: string) {
+    this.visibility = visibility;
     this.version = `withheld: ${reason}`;
     this.#withheld = { withheld: reason };
   }

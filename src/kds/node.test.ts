@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../resource/types.ts';
 import { decodeStruct, encodeStruct } from '../wire/struct.ts';
 import { nodeFeatures } from './features.ts';
 import { nodeMetadata, readNodeMetadata } from './node.ts';
-import type { PeerNode } from './observer.ts';
+import type { PeerNode } from './sync-events.ts';
 
 const OWN = { version: '1.2.3', instanceId: 'host-1', config: '{"store":{"type":"postgres"}}' };
 const NO_VERSION = { version: '', gitTag: '', gitCommit: '', buildDate: '' };

@@ -2,7 +2,7 @@
 import { MeridianError } from '../base/errors.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { nodeFeatures } from './features.ts';
-import type { PeerNode } from './observer.ts';
+import type { PeerNode } from './sync-events.ts';
 import { objectOf } from '../resource/read-json.ts';
 import { decoding } from '../wire/fields.ts';
 import { decodeStruct, encodeStruct } from '../wire/struct.ts';
@@ -26,22 +26,22 @@ export function nodeMetadata(node: OwnNode, resume: boolean): Uint8Array {
 }
 
 /** Bytes of all of it: a peer says it with every subscription, and reading it must not be what delays the others. */
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 /** Characters of a configuration; a control plane of Kuma has 20,000. */
-const LONGEST_CONFIG = 100_000;
+const MAX_CONFIG = 100_000;
 /** Characters of any other text. */
-const LONGEST_TEXT = 200;
-const MOST_FEATURES = 100;
+const MAX_TEXT = 200;
+const MAX_FEATURES = 100;
 
 /**
  * Metadata as a peer sent it; whatever is missing, of another type or too long to be kept reads as empty.
  * @throws Error on bytes that are no Struct, MeridianError `bad_request` on too many
  */
 export function readNodeMetadata(metadata: Uint8Array): { readonly node: PeerNode; readonly resumes: boolean } {
-  if (metadata.length > MOST_BYTES)
+  if (metadata.length > MAX_BYTES)
     throw new MeridianError(
       'bad_request',
-      `node.metadata: ${String(metadata.length)} bytes, at most ${String(MOST_BYTES)} are read`,
+      `node.metadata: ${String(metadata.length)} bytes, at most ${String(MAX_BYTES)} are read`,
     );
   const said = decoding('the metadata of a node', () => decodeStruct(metadata));
   return { node: peerNodeOf(said), resumes: said['meridian-resume'] === true };
@@ -57,17 +57,17 @@ function peerNodeOf(metadata: JsonObject): PeerNode {
       gitCommit: textOf(kumaCp['gitCommit']),
       buildDate: textOf(kumaCp['buildDate']),
     },
-    config: textOf(metadata['config'], LONGEST_CONFIG),
+    config: textOf(metadata['config'], MAX_CONFIG),
     instanceId: textOf(metadata['control-plane-id']),
     features: Array.isArray(features)
       ? features
-          .slice(0, MOST_FEATURES)
+          .slice(0, MAX_FEATURES)
           .map((name) => textOf(name))
           .filter(Boolean)
       : [],
   };
 }
 
-function textOf(value: Json | undefined, longest = LONGEST_TEXT): string {
+function textOf(value: Json | undefined, longest = MAX_TEXT): string {
   return typeof value === 'string' && value.length <= longest ? value : '';
 }

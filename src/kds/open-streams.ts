@@ -1,5 +1,5 @@
 // How many streams of each kind every zone has open. Invariant: nothing is kept of a zone without streams.
-import type { StreamKind } from './observer.ts';
+import type { StreamKind } from './sync-events.ts';
 
 type OpenStream = { readonly zone: string; readonly kind: StreamKind };
 

@@ -1,22 +1,22 @@
 // How often a zone may open streams of one kind. Each stream costs the store some statements and the log a line, so that a zone which
 // opens and closes without end would keep the others waiting. One that connects again after a fault never gets here.
 import { LRUCache } from 'lru-cache';
-import type { StreamKind } from './observer.ts';
+import type { StreamKind } from './sync-events.ts';
 
 /** Streams of a kind that a zone may open at once, and how many a second after that. */
 const AT_ONCE = 20;
 const A_SECOND = 2;
 /** Openings that may wait; one more is refused. */
-const MOST_WAITING = 20;
+const MAX_WAITING = 20;
 /** Zones and kinds that are remembered. */
-const MOST_KNOWN = 50_000;
+const MAX_KNOWN = 50_000;
 
 /** What is left at a time in milliseconds; negative: so many wait. */
 type Allowance = { readonly left: number; readonly at: number };
 
 export class Openings {
   readonly #now: () => number;
-  readonly #allowances = new LRUCache<string, Allowance>({ max: MOST_KNOWN });
+  readonly #allowances = new LRUCache<string, Allowance>({ max: MAX_KNOWN });
 
   /** @param now milliseconds, of a clock that never goes back */
   constructor(now: () => number) {
@@ -29,7 +29,7 @@ export class Openings {
     const now = this.#now();
     const { left: before, at } = this.#allowances.get(key) ?? { left: AT_ONCE, at: now };
     const left = Math.min(AT_ONCE, before + ((now - at) / 1_000) * A_SECOND) - 1;
-    if (left < -MOST_WAITING) return null;
+    if (left < -MAX_WAITING) return null;
     this.#allowances.set(key, { left, at: now });
     return Math.max(0, (-left / A_SECOND) * 1_000);
   }

@@ -43,16 +43,16 @@ export type SinkOutcome =
 export type Scope = { readonly labels: Labels; readonly namePrefix: string; readonly owner: ResourceKey };
 
 /** A row without what makes it large. */
-export type Outline = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'labels' | 'syncVersion' | 'owner'>;
+export type ResourceMeta = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'labels' | 'syncVersion' | 'owner'>;
 
 export interface Sink {
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
   /** The rows of these types, of which the version is told at a resume and which may be pruned; all of them, or those in `scope`. */
-  outline(types: readonly string[], scope: Scope | null): Promise<Outline[]>;
+  listMeta(types: readonly string[], scope: Scope | null): Promise<ResourceMeta[]>;
   /** One transaction; outcomes in the order of `writes`. Throws on a lost fence or an unreachable store. */
   write(writes: readonly SinkWrite[], epoch: number): Promise<SinkOutcome[]>;
   /** Opens the fence of one receiver of this peer: older epochs can write no more (engine 11). */
-  raiseEpoch(): Promise<number>;
+  acquireFencingToken(): Promise<number>;
   /** Calls `lost` once when a newer receiver of this peer has opened, in whatever process. Returns the way to stop. */
   watchEpoch(epoch: number, lost: () => void): () => void;
 }

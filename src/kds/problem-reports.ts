@@ -2,8 +2,8 @@
 // reported once, when it changes.
 import type { Logger } from '../base/log.ts';
 import type { Item } from './draft.ts';
-import type { SyncObserver } from './observer.ts';
-import type { SparseLog } from './sparse-log.ts';
+import type { SyncObserver } from './sync-events.ts';
+import type { RateLimitedLogger } from './rate-limited-logger.ts';
 import type { Subscription } from './subscription.ts';
 
 /** Resources that one line or one burst of lines of the log names. */
@@ -18,7 +18,7 @@ export type ProblemReportsOptions = {
   readonly observe: SyncObserver;
   readonly log: Logger;
   /** For what a peer can cause as often as it likes. */
-  readonly warnings: SparseLog;
+  readonly warnings: RateLimitedLogger;
 };
 
 export class ProblemReports {

@@ -8,15 +8,15 @@ import type { Resource, ResourceKey } from '../resource/types.ts';
 import { countNamedInSteps, decodeDeltaResponseInSteps, encodeDeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts';
 import { keyText, readResponse, type Incoming, type ReadResponse, type Validate } from './incoming.ts';
 import { nodeMetadata, type OwnNode } from './node.ts';
-import type { SyncObserver } from './observer.ts';
+import type { SyncObserver } from './sync-events.ts';
 import { atOnce, batchesOf, type Pace } from './pace.ts';
-import type { Outline, Sink, SinkOutcome, SinkWrite } from './ports.ts';
+import type { ResourceMeta, Sink, SinkOutcome, SinkWrite } from './ports.ts';
 import { RowQuota, type ZoneQuotas } from './quotas.ts';
 import { describeRefusals, MAX_NAMED, refusalOf, writeRefusals, type Refusal } from './refusal.ts';
 import type { ReceiveRules } from './rules.ts';
-import { SparseLog } from './sparse-log.ts';
+import { RateLimitedLogger } from './rate-limited-logger.ts';
 import { exhausted } from './status.ts';
-import { planWrites, type Work } from './write-plan.ts';
+import { planWrites, type Work } from './diff-response.ts';
 
 /** Conflicts with other writers are re-read and tried again this often (kds-wire 6.2.5). */
 const ATTEMPTS = 4;
@@ -66,7 +66,7 @@ export class Receiver {
   readonly #fullState = new Map<string, Set<string>>();
   /** What was refused and has not been accepted since, per type and stored name; at most `MAX_NAMED` of a type. */
   readonly #refused = new Map<string, Map<string, Refusal>>();
-  readonly #warnings: SparseLog;
+  readonly #warnings: RateLimitedLogger;
   readonly #pace: Pace;
   readonly #rowQuota: RowQuota | null;
   #admission: Admission | null;
@@ -77,7 +77,7 @@ export class Receiver {
     this.#options = options;
     this.#metadata = { anew: nodeMetadata(options.node, false), resume: nodeMetadata(options.node, true) };
     this.#types = new Map(options.rules.types.map((info) => [info.name, info]));
-    this.#warnings = new SparseLog(options.log, options.now);
+    this.#warnings = new RateLimitedLogger(options.log, options.now);
     this.#admission = options.admission ?? null;
     this.#pace = options.pace ?? atOnce;
     const { quotas, rules } = options;
@@ -88,7 +88,7 @@ export class Receiver {
   /** Opens the fence and sends one request per type, without waiting (kds-wire 2.2), unless one type goes before the others. */
   async start(): Promise<void> {
     const { peer, sink, fail } = this.#options;
-    this.#epoch = await sink.raiseEpoch();
+    this.#epoch = await sink.acquireFencingToken();
     const text = `another stream of ${peer} has opened later and taken over; this one ends`;
     this.#stopWatching = sink.watchEpoch(this.#epoch, () => fail?.(new MeridianError('conflict', text)));
     const first = this.#types.get(this.#admission?.type ?? '');
@@ -218,9 +218,9 @@ export class Receiver {
     return versions;
   }
 
-  async #inScope(types: readonly TypeInfo[]): Promise<Outline[]> {
+  async #inScope(types: readonly TypeInfo[]): Promise<ResourceMeta[]> {
     const { rules, sink } = this.#options;
-    const rows = await sink.outline(
+    const rows = await sink.listMeta(
       types.map(({ name }) => name),
       rules.scope,
     );
@@ -294,8 +294,8 @@ export class Receiver {
   }
 
   /** What the peer does not have any more: what it says is gone, and at the end of a full state what it did not name. */
-  async #rowsGone(info: TypeInfo, { removed, prune }: Work): Promise<Outline[]> {
-    const rows = new Map<string, Outline>((await this.#rowsOf(info, removed.values())).map((row) => [keyText(row), row]));
+  async #rowsGone(info: TypeInfo, { removed, prune }: Work): Promise<ResourceMeta[]> {
+    const rows = new Map<string, ResourceMeta>((await this.#rowsOf(info, removed.values())).map((row) => [keyText(row), row]));
     if (prune === null) return [...rows.values()];
     for (const row of await this.#inScope([info])) if (!prune.except.has(keyText(row))) rows.set(keyText(row), row);
     return [...rows.values()];

@@ -1,10 +1,10 @@
 // How long a zone waits before it dials global again. It does not grow with the attempts: who waits for a policy after global
 // came back waits for this and a connection, and no longer (engine 22).
 
-const LEAST_MS = 100;
-const MOST_MS = 800;
+const MIN_MS = 100;
+const MAX_MS = 800;
 
 /** Milliseconds; spread, so that the zones of a global that came back do not dial all at once. @param random in [0, 1) */
 export function reconnectPauseMs(random: () => number = Math.random): number {
-  return LEAST_MS + random() * (MOST_MS - LEAST_MS);
+  return MIN_MS + random() * (MAX_MS - MIN_MS);
 }

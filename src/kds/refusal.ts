@@ -10,10 +10,10 @@ type Detail = { readonly typeUrl: string; readonly value: Uint8Array };
 const TYPE_URL = 'meridian.io/kds.v1.Refusal';
 
 /** Characters of a reason. */
-const LONGEST_REASON = 1_000;
+const MAX_REASON = 1_000;
 
 export function refusalOf(type: string, { name, mesh }: { name: string; mesh: string }, reason: string): Refusal {
-  return { type, name, mesh, reason: storablePart(reason, LONGEST_REASON) };
+  return { type, name, mesh, reason: storablePart(reason, MAX_REASON) };
 }
 
 /** Refusals that are named one by one; with more of them the NACK names none, and the peer suspects the whole response. */

@@ -6,7 +6,7 @@ import { NAMESPACE, NOBODY, ZONE_OWNER, policySpec, resource } from '../../test/
 import { label } from '../resource/labels.ts';
 import { resourceTypes, typeOf } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { audienceOf, globalReceiveRules, globalSendRules, zoneReceiveRules, zoneSendRules } from './rules.ts';
+import { visibilityOf, globalReceiveRules, globalSendRules, zoneReceiveRules, zoneSendRules } from './rules.ts';
 
 describe('no echo', () => {
   const anyLabels = fc.dictionary(
@@ -25,9 +25,9 @@ describe('no echo', () => {
     // An edited row has lost its version (D29).
     fc.assert(
       fc.property(remote, fc.constantFrom('abc', null), ({ type, ...fields }, syncVersion) => {
-        const { audience } = audienceOf(globalSendRules(), resource(type, { ...fields, syncVersion, owner: ZONE_OWNER }));
-        expect(audience.to).not.toBe('all');
-        if (audience.to === 'others') expect(audience.zone).toBe('east');
+        const { visibility } = visibilityOf(globalSendRules(), resource(type, { ...fields, syncVersion, owner: ZONE_OWNER }));
+        expect(visibility.to).not.toBe('all');
+        if (visibility.to === 'others') expect(visibility.zone).toBe('east');
       }),
       { numRuns: 2_000 },
     );
@@ -37,7 +37,7 @@ describe('no echo', () => {
     fc.assert(
       fc.property(remote, ({ type, ...fields }) => {
         const copy = resource(type, { ...fields, syncVersion: 'abc' });
-        expect(audienceOf(zoneSendRules({ zone: 'east' }), copy).audience).toEqual(NOBODY);
+        expect(visibilityOf(zoneSendRules({ zone: 'east' }), copy).visibility).toEqual(NOBODY);
       }),
       { numRuns: 2_000 },
     );
@@ -62,7 +62,7 @@ describe('the way of a MeshService from zone-1 over global to zone-2 (kds-wire 5
       syncVersion: 'v',
       owner: { ...ZONE_OWNER, name: 'zone-1' },
     };
-    expect(audienceOf(globalSendRules(), onGlobal).audience).toEqual({ to: 'others', zone: 'zone-1' });
+    expect(visibilityOf(globalSendRules(), onGlobal).visibility).toEqual({ to: 'others', zone: 'zone-1' });
     const down = globalSendRules().map(onGlobal, info);
     expect(down).toMatchObject({ name: 'backend-d8466458x7574b7b', status: { tls: {}, dataplaneProxies: {} } });
     expect(down.labels).toEqual({ [label.origin]: 'global', [label.zone]: 'zone-1', [label.displayName]: 'backend' });

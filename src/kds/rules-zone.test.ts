@@ -6,12 +6,12 @@ import { hashName } from '../resource/hash-name.ts';
 import { label } from '../resource/labels.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
-import { audienceOf, globalConsumes, zoneSendRules, type Audience } from './rules.ts';
+import { visibilityOf, globalConsumes, zoneSendRules, type Visibility } from './rules.ts';
 
 describe('what a zone sends to global (kds-wire 5.4)', () => {
   const rules = zoneSendRules({ zone: 'east' });
 
-  it.each<[string, Resource, Audience, because: RegExp]>([
+  it.each<[string, Resource, Visibility, because: RegExp]>([
     ['without an origin', resource('MeshTimeout'), ALL, /this zone/],
     ['of origin zone', labelled('MeshTimeout', { [label.origin]: 'zone' }), ALL, /this zone/],
     ['with the label of another zone', labelled('Dataplane', { [label.zone]: 'west' }), ALL, /this zone/],
@@ -19,9 +19,9 @@ describe('what a zone sends to global (kds-wire 5.4)', () => {
     ['of another zone, by way of global', labelled('MeshService', { ...FROM_EAST, [label.origin]: 'global' }), NOBODY, /another/],
     ['disabled', labelled('MeshTimeout', { [label.kdsSync]: 'disabled' }), NOBODY, /kds-sync/],
     ['disabled, of origin zone', labelled('Dataplane', { ...FROM_EAST, [label.kdsSync]: 'disabled' }), NOBODY, /kds-sync/],
-  ])('%s', (_, sent, audience, because) => {
-    const decided = audienceOf(rules, sent);
-    expect(decided.audience).toEqual(audience);
+  ])('%s', (_, sent, visibility, because) => {
+    const decided = visibilityOf(rules, sent);
+    expect(decided.visibility).toEqual(visibility);
     expect(decided.because).toMatch(because);
   });
 });

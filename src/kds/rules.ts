@@ -14,19 +14,19 @@ import type { Scope } from './ports.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 
 /** Who may see an entry. `others`: every zone but the one it comes from, and only while that one is enabled. */
-export type Audience =
+export type Visibility =
   | { readonly to: 'nobody' }
   | { readonly to: 'all'; readonly feature?: string }
   | { readonly to: 'others'; readonly zone: string; readonly feature?: string };
 
-const NOBODY: Audience = { to: 'nobody' };
-const ALL: Audience = { to: 'all' };
+const NOBODY: Visibility = { to: 'nobody' };
+const ALL: Visibility = { to: 'all' };
 
 /** One rule of kds-wire 5.2 or 5.4. */
 type FilterRule = {
   /** Why, as people are told. It cites nothing. */
   readonly because: string;
-  readonly decide: (resource: Resource, info: TypeInfo) => Audience | undefined;
+  readonly decide: (resource: Resource, info: TypeInfo) => Visibility | undefined;
 };
 
 export type SendRules = {
@@ -158,17 +158,17 @@ export const zoneConsumes = resourceTypes.filter(({ kds }) => kds.globalToZone |
 export const globalConsumes = resourceTypes.filter(({ kds }) => kds.zoneToGlobal);
 
 /** What the rules say of a resource, and the reason of the rule that decided. */
-export type Decision = { readonly audience: Audience; readonly because: string };
+export type Decision = { readonly visibility: Visibility; readonly because: string };
 
 /** The first rule that decides on a resource, with its reason: why it is or is not sent. */
-export function audienceOf(rules: SendRules, resource: Resource): Decision {
+export function visibilityOf(rules: SendRules, resource: Resource): Decision {
   const info = typeOf(resource.type);
   for (const rule of rules.filter) {
-    const audience = rule.decide(resource, info);
-    if (audience !== undefined) return { audience, because: rule.because };
+    const visibility = rule.decide(resource, info);
+    if (visibility !== undefined) return { visibility, because: rule.because };
   }
   const isOwn = isLocal(resource, rules.from);
-  return { audience: NOBODY, because: isOwn ? 'stays where it was written' : 'comes from another control plane' };
+  return { visibility: NOBODY, because: isOwn ? 'stays where it was written' : 'comes from another control plane' };
 }
 
 export type ReceiveRules = {

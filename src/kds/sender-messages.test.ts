@@ -6,8 +6,8 @@ import type { Resource } from '../resource/types.ts';
 import { decodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
 import { encodeStruct } from '../wire/struct.ts';
 import { Changelog } from './changelog.ts';
-import { FirstStates } from './first-states.ts';
-import type { SyncEvent } from './observer.ts';
+import { InitialSyncLimiter } from './initial-sync-limiter.ts';
+import type { SyncEvent } from './sync-events.ts';
 import type { Source } from './ports.ts';
 import { globalSendRules } from './rules.ts';
 import { Sender } from './sender.ts';
@@ -43,12 +43,21 @@ async function streamsTo(zones: readonly string[]): Promise<Stream[]> {
   const changelog = new Changelog(sourceOf(rows), globalSendRules(), log);
   void changelog.run(new AbortController().signal);
   await changelog.ready;
-  const firstStates = new FirstStates();
+  const initialSyncLimiter = new InitialSyncLimiter();
   const messages = new SharedMessages();
   return zones.map((peer) => {
     const [sent, events]: [Buffer[], SyncEvent[]] = [[], []];
     const sender = new Sender({
-      ...{ peer, streamId: peer, identifier: 'global', changelog, firstStates, zones: null, log, maxMessageBytes: 100_000 },
+      ...{
+        peer,
+        streamId: peer,
+        identifier: 'global',
+        changelog,
+        initialSyncLimiter,
+        zones: null,
+        log,
+        maxMessageBytes: 100_000,
+      },
       ...{ now: () => 0, fail: () => undefined, observe: (event) => void events.push(event) },
       encode: (response) => messages.encode(response),
       send: (message) => void sent.push(message),

@@ -5,7 +5,7 @@ import { createLogger } from '../base/log.ts';
 import { decodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
 import { encodeStruct } from '../wire/struct.ts';
 import { Changelog } from './changelog.ts';
-import { FirstStates } from './first-states.ts';
+import { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import { MAX_PROBES } from './nacked-resources.ts';
 import { globalSendRules } from './rules.ts';
 import { Sender } from './sender.ts';
@@ -55,7 +55,15 @@ it('asks about what was refused once an interval, with a bounded number of respo
   };
   let sent = 0;
   const sender = new Sender({
-    ...{ peer: 'east', streamId: 's', identifier: 'global', changelog, firstStates: new FirstStates(), zones: null, log },
+    ...{
+      peer: 'east',
+      streamId: 's',
+      identifier: 'global',
+      changelog,
+      initialSyncLimiter: new InitialSyncLimiter(),
+      zones: null,
+      log,
+    },
     ...{ maxMessageBytes: 100_000, now: () => 0, fail: () => undefined, observe: () => undefined },
     send(message) {
       sent += 1;

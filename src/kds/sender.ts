@@ -8,26 +8,26 @@ import type { Changelog } from './changelog.ts';
 import type { Draft } from './draft.ts';
 import type { Entry, Form } from './entry.ts';
 import { feature } from './features.ts';
-import type { FirstStates, Turn } from './first-states.ts';
+import type { InitialSyncLimiter, Permit } from './initial-sync-limiter.ts';
 import { readNodeMetadata } from './node.ts';
-import type { SyncObserver } from './observer.ts';
+import type { SyncObserver } from './sync-events.ts';
 import { ProblemReports } from './problem-reports.ts';
 import { readRefusals, type Refusal } from './refusal.ts';
-import { SparseLog } from './sparse-log.ts';
+import { RateLimitedLogger } from './rate-limited-logger.ts';
 import { Subscription, type PeerView } from './subscription.ts';
 import { holdUnknown, meshesIn } from './unknown-meshes.ts';
 import type { ZoneRegistry } from './zone-registry.ts';
 
 /** A peer of another version may ask for types that are not known here. */
-const MOST_UNKNOWN_TYPES = 100;
+const MAX_UNKNOWN_TYPES = 100;
 /** Room for type, nonce and sender in a message. */
 const ENVELOPE_BYTES = 512;
 /** The largest message over a link of 40 kB/s takes as long. */
 const STUCK_MS = 300_000;
-const RETRY_FIRST_MS = 5_000;
-const RETRY_MOST_MS = 300_000;
+const FIRST_RETRY_MS = 5_000;
+const MAX_RETRY_MS = 300_000;
 /** Characters of a peer's words in a line of the log; a message may be full of them. */
-const LONGEST_REASON = 1_000;
+const MAX_REASON = 1_000;
 
 export type SenderOptions = {
   /** Zone name of the peer, or of this zone where the peer is global: `node.id` in both directions. */
@@ -36,7 +36,7 @@ export type SenderOptions = {
   /** `control_plane.identifier`: `global`, or the zone's name (kds-wire 2.2). */
   readonly identifier: string;
   readonly changelog: Changelog;
-  readonly firstStates: FirstStates;
+  readonly initialSyncLimiter: InitialSyncLimiter;
   /** Null where zones do not matter: a zone sends to global alone. */
   readonly zones: ZoneRegistry | null;
   readonly maxMessageBytes: number;
@@ -58,12 +58,12 @@ export type SenderOptions = {
  */
 class Nonces {
   #last = -1;
-  #turn = 0;
+  #permit = 0;
 
   next(position: number): string {
-    if (position <= this.#last) this.#turn += 1;
+    if (position <= this.#last) this.#permit += 1;
     this.#last = position;
-    return this.#turn === 0 ? String(position) : `${String(position)}.${String(this.#turn)}`;
+    return this.#permit === 0 ? String(position) : `${String(position)}.${String(this.#permit)}`;
   }
 }
 
@@ -88,20 +88,20 @@ export class Sender {
   readonly #active = new Map<string, Active>();
   readonly #dirty = new Set<string>();
   readonly #stop: () => void;
-  readonly #warnings: SparseLog;
+  readonly #warnings: RateLimitedLogger;
   /** Who subscribes, as it said last; `digest` is of the metadata, which each of its subscriptions repeats. */
   #node: { readonly digest: string; readonly features: readonly string[]; readonly resumes: boolean } = STRANGER;
   /** Meshes that the peer has and this side has never had. */
   readonly #unknownMeshes = new Set<string>();
   #admitted = false;
   /** For the first states of this stream; null until it subscribes. */
-  #turn: Turn | null = null;
+  #permit: Permit | null = null;
   #scheduled = false;
   #closed = false;
 
   constructor(options: SenderOptions) {
     this.#options = options;
-    this.#warnings = new SparseLog(options.log, options.now);
+    this.#warnings = new RateLimitedLogger(options.log, options.now);
     this.#stop = options.changelog.onAppend((type) => {
       if (type === 'Mesh') this.#endWhenKnown();
       if (this.#active.has(type)) this.#wake(type);
@@ -143,13 +143,13 @@ export class Sender {
     if (this.#closed) return;
     this.#closed = true;
     this.#stop();
-    this.#turn?.leave();
+    this.#permit?.leave();
     for (const active of this.#active.values()) letGo(active);
     this.#active.clear();
   }
 
   #subscribe({ typeUrl, node, initialResourceVersions }: DeltaRequest): void {
-    const { peer, streamId, changelog, firstStates, maxMessageBytes, observe } = this.#options;
+    const { peer, streamId, changelog, initialSyncLimiter, maxMessageBytes, observe } = this.#options;
     if (node.metadata !== undefined) this.#meet(node.metadata);
     const before = this.#active.get(typeUrl);
     if (before !== undefined) letGo(before);
@@ -162,10 +162,10 @@ export class Sender {
         ? null
         : new Subscription(log, this.#viewOf(this.#node.features), {
             known: resumes ? known : null,
-            chunkBytes: () => Math.min(firstStates.messageBytes, maxMessageBytes / 2),
+            chunkBytes: () => Math.min(initialSyncLimiter.messageBytes, maxMessageBytes / 2),
           });
     this.#active.set(typeUrl, {
-      ...{ subscription, nonces: before?.nonces ?? new Nonces(), nonce: '', sentAt: 0, retryMs: RETRY_FIRST_MS },
+      ...{ subscription, nonces: before?.nonces ?? new Nonces(), nonce: '', sentAt: 0, retryMs: FIRST_RETRY_MS },
       reports: new ProblemReports({
         ...{ peer, streamId, observe, log: this.#options.log, warnings: this.#warnings },
         ...{ type: typeUrl, held: resumes ? held : new Map() },
@@ -178,8 +178,8 @@ export class Sender {
 
   /** One that asks for everything once more waits for its place once more. */
   #leave(): void {
-    this.#turn?.leave();
-    this.#turn = null;
+    this.#permit?.leave();
+    this.#permit = null;
     this.#admitted = false;
   }
 
@@ -206,7 +206,7 @@ export class Sender {
   /** Each costs memory, and a peer could name as many as it likes. */
   #requireFewUnknown(type: string): void {
     const unknown = [...this.#active].filter(([name, { subscription }]) => subscription === null && name !== type).length;
-    if (unknown >= MOST_UNKNOWN_TYPES) throw new MeridianError('bad_request', 'too many types that this side does not provide');
+    if (unknown >= MAX_UNKNOWN_TYPES) throw new MeridianError('bad_request', 'too many types that this side does not provide');
   }
 
   #viewOf(features: readonly string[]): PeerView {
@@ -215,10 +215,10 @@ export class Sender {
     return {
       form: this.#formFor(known),
       largestBytes: this.#options.maxMessageBytes - ENVELOPE_BYTES,
-      canSee: ({ audience }: Entry) => {
-        if (audience.to === 'nobody') return false;
-        if (audience.feature !== undefined && !known.has(audience.feature)) return false;
-        return audience.to === 'all' || (audience.zone !== peer && zones?.isEnabled(audience.zone) !== false);
+      canSee: ({ visibility }: Entry) => {
+        if (visibility.to === 'nobody') return false;
+        if (visibility.feature !== undefined && !known.has(visibility.feature)) return false;
+        return visibility.to === 'all' || (visibility.zone !== peer && zones?.isEnabled(visibility.zone) !== false);
       },
     };
   }
@@ -239,18 +239,18 @@ export class Sender {
     if (subscription === null) return;
     if (errorDetail === null) {
       subscription.acknowledge();
-      if (subscription.nacked.size === 0) active.retryMs = RETRY_FIRST_MS;
+      if (subscription.nacked.size === 0) active.retryMs = FIRST_RETRY_MS;
       active.reports.refused(subscription);
       observe({ kind: 'acknowledged', peer, streamId, type: typeUrl, seconds: (now() - active.sentAt) / 1000 });
     } else {
       const { message, details } = errorDetail;
-      subscription.reject(reasonsByName(readRefusals(details)), message.slice(0, LONGEST_REASON));
+      subscription.reject(reasonsByName(readRefusals(details)), message.slice(0, MAX_REASON));
       active.reports.refused(subscription);
       observe({ kind: 'rejected', peer, streamId, type: typeUrl, message });
     }
     if (subscription.nacked.size > 0) this.#retryLater(typeUrl, active);
-    this.#turn?.progress();
-    if ([...this.#active.values()].every(({ subscription: one }) => one?.isSettled !== false)) this.#turn?.leave();
+    this.#permit?.progress();
+    if ([...this.#active.values()].every(({ subscription: one }) => one?.isSettled !== false)) this.#permit?.leave();
     this.#wake(typeUrl);
   }
 
@@ -261,7 +261,7 @@ export class Sender {
       active.subscription?.retry();
       this.#respond(type, active);
     }, active.retryMs).unref();
-    active.retryMs = Math.min(active.retryMs * 2, RETRY_MOST_MS);
+    active.retryMs = Math.min(active.retryMs * 2, MAX_RETRY_MS);
   }
 
   /** A stream on which an answer never comes is stuck: it is ended, so that the peer makes it anew (pain 13624). */
@@ -275,8 +275,8 @@ export class Sender {
   }
 
   #enter(): void {
-    if (this.#turn !== null || this.#closed) return;
-    this.#turn = this.#options.firstStates.enter(this.#options.peer, () => {
+    if (this.#permit !== null || this.#closed) return;
+    this.#permit = this.#options.initialSyncLimiter.enter(this.#options.peer, () => {
       this.#admitted = true;
       this.#schedule();
     });
@@ -331,7 +331,7 @@ export class Sender {
     active.nonce = nonce;
     active.sentAt = now();
     send(message);
-    this.#turn?.spent(message.length);
+    this.#permit?.spent(message.length);
     this.#watch(type, active, nonce);
     // The name of a type that is not known here is the peer's invention, and nothing to count by.
     if (active.subscription === null) return;

@@ -15,18 +15,18 @@ import {
   type sendUnaryData,
 } from '@grpc/grpc-js';
 import { MeridianError, messageOf } from '../base/errors.ts';
-import { InTurn } from '../base/in-turn.ts';
+import { KeyedMutex } from '../base/keyed-mutex.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckResponse } from '../wire/kds-messages.ts';
 import type { AdminKind, AdminStreams } from './admin-streams.ts';
-import { callerOf, ownFeatures, type Caller } from './caller.ts';
+import { callerOf, ownFeatures, type Caller } from './peer-metadata.ts';
 import type { Changelog } from './changelog.ts';
 import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from './connections.ts';
 import { FairWork } from './fair-work.ts';
 import { feature } from './features.ts';
-import { FirstStates } from './first-states.ts';
+import { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import type { OwnNode } from './node.ts';
-import type { StreamKind, SyncObserver } from './observer.ts';
+import type { StreamKind, SyncObserver } from './sync-events.ts';
 import { OpenStreams } from './open-streams.ts';
 import { Openings, opensTooOften } from './openings.ts';
 import type { Sink } from './ports.ts';
@@ -38,7 +38,7 @@ import { ReplaceableCredentials, type KdsServerTls } from './server-credentials.
 import { globalService, syncService } from './services.ts';
 import { consume, serve } from './session.ts';
 import { SharedMessages } from './shared-messages.ts';
-import { SparseLog } from './sparse-log.ts';
+import { RateLimitedLogger } from './rate-limited-logger.ts';
 import { NO_HEALTH_POLICY, StaleStreams, type HealthPolicy } from './stale-streams.ts';
 import { canceled, exhausted, foreignStore, missingName, noZone, StatusError, statusOf } from './status.ts';
 import { admitAll, type AdmitZone } from './zone-admission.ts';
@@ -48,7 +48,7 @@ import { anyStore, type ZoneStores } from './zone-stores.ts';
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
 /** Characters of what a caller calls itself that are logged. */
-const LONGEST_NAME = 100;
+const MAX_NAME = 100;
 
 /** A zone over its quota is refused after this many milliseconds: one that tries again at once costs little. */
 const REFUSAL_MS = 1_000;
@@ -92,10 +92,10 @@ export type KdsServerOptions = {
 export class KdsServer {
   readonly #options: KdsServerOptions;
   readonly #server: Server;
-  readonly #firstStates = new FirstStates();
+  readonly #initialSyncLimiter = new InitialSyncLimiter();
   readonly #messages = new SharedMessages();
   readonly #work = new FairWork();
-  readonly #responses = new InTurn();
+  readonly #responses = new KeyedMutex();
   readonly #quotas: ZoneQuotas;
   readonly #senders = new Map<Sender, string>();
   readonly #streams = new Set<Stream>();
@@ -107,7 +107,7 @@ export class KdsServer {
   readonly #connections: Connections;
   readonly #admit: AdmitZone;
   readonly #stores: ZoneStores;
-  readonly #refusals: SparseLog;
+  readonly #refusals: RateLimitedLogger;
   readonly #stale: StaleStreams;
 
   constructor(options: KdsServerOptions) {
@@ -116,7 +116,7 @@ export class KdsServer {
     this.#admit = options.admit ?? admitAll;
     this.#quotas = options.quotas ?? DEFAULT_QUOTAS;
     this.#stores = options.stores ?? anyStore;
-    this.#refusals = new SparseLog(options.log, () => performance.now());
+    this.#refusals = new RateLimitedLogger(options.log, () => performance.now());
     const { health = NO_HEALTH_POLICY } = options;
     this.#stale = new StaleStreams(health, this.#streams, () => performance.now());
     const { connections: limits = DEFAULT_CONNECTION_LIMITS } = options;
@@ -308,7 +308,7 @@ export class KdsServer {
 
   /** Once a minute for each name and way: whoever is refused comes again. */
   #tellRefused(metadata: Metadata, stream: string, error: unknown): void {
-    const zone = metadata.get('client-id')[0]?.toString().slice(0, LONGEST_NAME);
+    const zone = metadata.get('client-id')[0]?.toString().slice(0, MAX_NAME);
     const about = { ...(zone !== undefined && { zone }), stream, reason: statusOf(error).details };
     this.#refusals.warn(`${stream} ${zone ?? ''}`, about, 'a zone was not let in');
   }
@@ -335,7 +335,7 @@ export class KdsServer {
       streamId,
       identifier: 'global',
       changelog,
-      firstStates: this.#firstStates,
+      initialSyncLimiter: this.#initialSyncLimiter,
       zones,
       maxMessageBytes,
       encode: (response) => this.#messages.encode(response),

@@ -9,7 +9,7 @@ import type { Receiver } from './receiver.ts';
 import type { Sender } from './sender.ts';
 
 /** Answers that may wait in this process. Whoever keeps to one response in flight per type never has more than types. */
-const MOST_UNREAD = 100;
+const MAX_UNREAD = 100;
 
 /** Requests up to this size are read at once: an acknowledgement has some 100 bytes, and steps would cost more than it. */
 const SMALL_BYTES = 4 * 1024;
@@ -38,7 +38,7 @@ export async function consume(stream: Duplex, receiver: Receiver, inTurn: InTurn
     await receiver.start();
     for await (const bytes of messagesOf(stream)) {
       await inTurn(() => receiver.take(bytes));
-      if (stream.writableLength > MOST_UNREAD)
+      if (stream.writableLength > MAX_UNREAD)
         throw new MeridianError('bad_request', 'the peer sends response after response and reads none of the answers');
     }
   } finally {

@@ -6,16 +6,16 @@ import { encodeDeltaResponse, type DeltaResponseParts } from '../wire/kds-messag
  * Bytes of all messages together. What finds no room is not kept: to give up another for it would end, with a state that is larger
  * than the room, in keeping nothing long enough to be asked for again, and what was kept for a while is dear to collect.
  */
-const MOST_BYTES = 24 * 1024 * 1024;
+const MAX_BYTES = 24 * 1024 * 1024;
 /**
  * Smaller ones are cut from slabs, which they would hold for as long as they are kept: 24 MiB of messages of 1 kB held 690 MB. Of
  * these the last is remembered: a change goes to all peers one after the other.
  */
-const LEAST_BYTES = Buffer.poolSize / 2;
+const MIN_BYTES = Buffer.poolSize / 2;
 /** How often it is looked whether anybody has asked since: peers that are in the same state do so within moments. */
 const LOOK_MS = 1_000;
 /** Then all is given up even if somebody asks: there is always a change somewhere. */
-const MOST_LOOKS = 60;
+const MAX_LOOKS = 60;
 
 type Kept = { readonly parts: DeltaResponseParts; readonly message: Buffer };
 
@@ -36,8 +36,8 @@ export class SharedMessages {
       return known.message;
     }
     const message = encodeDeltaResponse(parts);
-    if (message.length < LEAST_BYTES) this.#last = { parts, message };
-    else if (known === undefined && this.#bytes + message.length <= MOST_BYTES) this.#keep(key, { parts, message });
+    if (message.length < MIN_BYTES) this.#last = { parts, message };
+    else if (known === undefined && this.#bytes + message.length <= MAX_BYTES) this.#keep(key, { parts, message });
     return message;
   }
 
@@ -53,7 +53,7 @@ export class SharedMessages {
 
   #look(): void {
     this.#looks += 1;
-    if (this.#isAsked && this.#looks < MOST_LOOKS) this.#lookLater();
+    if (this.#isAsked && this.#looks < MAX_LOOKS) this.#lookLater();
     else {
       this.#kept.clear();
       this.#bytes = 0;

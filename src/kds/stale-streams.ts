@@ -1,8 +1,8 @@
 // Streams of zones that are most likely gone: of a zone that checks its health no more, and those that a newer one of the same kind
 // replaces (`zoneHealthCheck`, kds-wire 2.5). Off unless configured: dead connections are found by pings of the transport.
-import type { Caller } from './caller.ts';
+import type { Caller } from './peer-metadata.ts';
 import { feature } from './features.ts';
-import type { StreamKind } from './observer.ts';
+import type { StreamKind } from './sync-events.ts';
 import { canceled } from './status.ts';
 
 export type HealthPolicy = {

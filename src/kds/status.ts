@@ -1,10 +1,10 @@
 // Failures as gRPC statuses; the one place that maps the catalogue (kds-wire 2.6).
 import { status as code } from '@grpc/grpc-js';
 import { MeridianError, messageOf } from '../base/errors.ts';
-import type { StreamKind } from './observer.ts';
+import type { StreamKind } from './sync-events.ts';
 
 /** A status travels in headers, which a peer may limit to 8 KiB. */
-const LONGEST_DETAILS = 1_000;
+const MAX_DETAILS = 1_000;
 
 /** An Error, so that whoever reads the stream can say why it ended. */
 export class StatusError extends Error {
@@ -12,7 +12,7 @@ export class StatusError extends Error {
   readonly details: string;
 
   constructor(status: code, text: string) {
-    const details = text.slice(0, LONGEST_DETAILS).toWellFormed();
+    const details = text.slice(0, MAX_DETAILS).toWellFormed();
     super(details);
     this.code = status;
     this.details = details;

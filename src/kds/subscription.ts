@@ -3,7 +3,7 @@
 // has acknowledged its removal; only an acknowledgement advances `acknowledged`.
 import { DraftBuilder, type Draft, type Item, type Stray } from './draft.ts';
 import type { Encoding, Entry, Form, Withheld } from './entry.ts';
-import { HeldSet } from './held-set.ts';
+import { Bitset } from './bitset.ts';
 import { NackedResources } from './nacked-resources.ts';
 import type { Slot, TypeLog } from './type-log.ts';
 
@@ -36,7 +36,7 @@ export class Subscription {
   readonly #view: PeerView;
   readonly #chunkBytes: () => number;
   readonly #full: boolean;
-  readonly #held = new HeldSet();
+  readonly #held = new Bitset();
   /** What the peer told at subscription and has not yet been met in the log. Null after the first walk. */
   #known: Map<string, string> | null;
   #sent = 0;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createRegistry } from '../base/process-metrics.ts';
 import type { InsightEvent } from '../resource/zone-insight.ts';
-import type { SyncEvent } from './observer.ts';
+import type { SyncEvent } from './sync-events.ts';
 import { createSyncMetrics } from './sync-metrics.ts';
 
 const stream = { peer: 'east', streamId: 's1' } as const;

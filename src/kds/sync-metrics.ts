@@ -2,7 +2,7 @@
 // answer of its peer (D32). Fed by the events of the sessions alone.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { resourceTypes } from '../resource/type-registry.ts';
-import type { StreamKind, SyncEvent } from './observer.ts';
+import type { StreamKind, SyncEvent } from './sync-events.ts';
 import { PendingResponses } from './pending-responses.ts';
 
 export type SyncMetricsOptions = {

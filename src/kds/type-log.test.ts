@@ -5,7 +5,11 @@ import type { Entry } from './entry.ts';
 import { TypeLog, type Slot } from './type-log.ts';
 
 function entry(version: number): Entry {
-  return { audience: { to: 'all' }, version: String(version), in: () => ({ version: String(version), bytes: new Uint8Array() }) };
+  return {
+    visibility: { to: 'all' },
+    version: String(version),
+    in: () => ({ version: String(version), bytes: new Uint8Array() }),
+  };
 }
 
 function put(log: TypeLog, key: string, version = 0): Slot {
@@ -35,7 +39,7 @@ describe('a log of a type', () => {
     const slot = put(log, 'a');
     log.hold(slot);
     log.hold(slot);
-    log.bury(slot);
+    log.tombstone(slot);
     expect([log.size, keysSince(log, 1), slot.entry]).toEqual([1, ['a'], null]);
     log.release(slot);
     expect(log.size).toBe(1);
@@ -47,7 +51,7 @@ describe('a log of a type', () => {
     const log = new TypeLog('Mesh');
     const slot = put(log, 'a');
     log.hold(slot);
-    log.bury(slot);
+    log.tombstone(slot);
     expect(put(log, 'a', 2)).toBe(slot);
     log.release(slot);
     expect([log.size, keysSince(log, 0)]).toEqual([1, ['a']]);
@@ -60,7 +64,7 @@ describe('a log of a type', () => {
       const slots = [put(log, `a${String(n)}`), put(log, `b${String(n)}`)];
       for (const slot of slots) {
         indexes.add(slot.index);
-        log.bury(slot);
+        log.tombstone(slot);
       }
     }
     expect([log.size, [...indexes].sort()]).toEqual([0, [0, 1]]);
@@ -72,7 +76,7 @@ type Row = { version: number; position: number; holders: number };
 const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f');
 const command = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('put' as const), key }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('bury' as const), key }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('tombstone' as const), key }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('touch' as const), key }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('hold' as const), key }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('release' as const), key }) },
@@ -95,9 +99,9 @@ describe('random writes and holders', () => {
             model.set(step.key, { version: ++version, position: ++position, holders: row?.holders ?? 0 });
             put(log, step.key, version);
           } else if (slot !== undefined && row !== undefined) {
-            if (step.do === 'bury') {
+            if (step.do === 'tombstone') {
               Object.assign(row, { version: -1, position: ++position });
-              log.bury(slot);
+              log.tombstone(slot);
             } else if (step.do === 'touch') {
               row.position = ++position;
               log.touch(slot);

@@ -61,7 +61,7 @@ export class TypeLog {
   }
 
   /** Puts a tombstone at the tail, for those who hold the slot. */
-  bury(slot: Slot): void {
+  tombstone(slot: Slot): void {
     slot.entry = null;
     this.touch(slot);
     this.#dropIfGone(slot);

@@ -6,7 +6,7 @@ import { mergeConfs } from './merge-conf.ts';
 import { isGuest } from './guest-policy.ts';
 import type { FromItem, Policy, RuleItem } from './parse-policy.ts';
 import { isObject, textOf } from '../resource/read-json.ts';
-import { mergeOrdered, ruleOrder } from './strength.ts';
+import { mergeOrdered, ruleOrder } from './precedence.ts';
 import type { TargetRef } from './target-ref.ts';
 
 export type InboundRule = {

@@ -8,7 +8,7 @@ import type { MeshIndex } from './mesh-index.ts';
 import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
 import type { Contribution } from './resource-rule.ts';
 import { routeFields } from './route-fields.ts';
-import { mergeOrdered, toOrder } from './strength.ts';
+import { mergeOrdered, toOrder } from './precedence.ts';
 
 export type OldRouteRule = {
   /** KRI of the route. */

@@ -4,7 +4,7 @@ import { isGuest } from './guest-policy.ts';
 import { mergeConfs } from './merge-conf.ts';
 import type { Policy } from './parse-policy.ts';
 import type { Contribution } from './resource-rule.ts';
-import { ruleOrder } from './strength.ts';
+import { ruleOrder } from './precedence.ts';
 
 export type ProxyWideRule = {
   readonly conf: JsonObject;

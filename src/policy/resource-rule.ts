@@ -5,7 +5,7 @@ import { mergeConf } from './merge-conf.ts';
 import { mergeRouteRules } from './merge-route-rules.ts';
 import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
 import { routeFields } from './route-fields.ts';
-import { consumersLast, mergeOrdered, type Order } from './strength.ts';
+import { consumersLast, mergeOrdered, type Order } from './precedence.ts';
 
 /** What one item gave: `index` is its place in the section (`ruleIndex` in answers). */
 export type Contribution = { readonly policy: Policy; readonly index: number; readonly conf: JsonObject };

@@ -6,7 +6,7 @@ import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
 import { keysOf, ResourceRuleBuilder, type ResourceKeyItems, type ResourceRule } from './resource-rule.ts';
 import { LayeredRules, RulesOnDemand, type ResourceRules } from './resource-rules.ts';
 import { withRouteLoadBalancers } from './route-load-balancer.ts';
-import { mergeOrdered, toOrder, type Order } from './strength.ts';
+import { mergeOrdered, toOrder, type Order } from './precedence.ts';
 
 export type ToRules = {
   readonly rules: ResourceRules;

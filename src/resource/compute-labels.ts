@@ -5,12 +5,12 @@ import type { TypeInfo } from './type-registry.ts';
 import type { JsonObject, Labels, Mode } from './types.ts';
 
 /** Who writes: the side, its zone, and whether it answers to a global. */
-export type Writer = { readonly mode: Mode; readonly zone: string | null; readonly federated: boolean };
+export type ControlPlaneIdentity = { readonly mode: Mode; readonly zone: string | null; readonly federated: boolean };
 
 type Draft = { readonly displayName: string; readonly mesh: string; readonly labels: Labels; readonly spec: JsonObject };
 
 /** The labels that are stored. */
-export function computeLabels(info: TypeInfo, { displayName, mesh, labels, spec }: Draft, writer: Writer): Labels {
+export function computeLabels(info: TypeInfo, { displayName, mesh, labels, spec }: Draft, writer: ControlPlaneIdentity): Labels {
   const computed: Record<string, string> = { ...labels, [label.displayName]: displayName, [label.origin]: writer.mode };
   if (info.scope === 'Mesh') computed[label.mesh] ??= mesh;
   if (writer.mode === 'zone' && writer.zone !== null && (info.writers === 'zone' || info.writers === 'both')) {

@@ -15,12 +15,12 @@ export type RefusedStreams = {
 
 /** Older ones are no news. */
 const LATELY_MS = 600_000;
-const LONGEST_REASON = 500;
+const MAX_REASON = 500;
 
 /** Adds one that was refused now. */
 export function countRefused(known: RefusedStreams | null, reason: string, now: Date): RefusedStreams {
   const before = known !== null && now.getTime() - known.last.getTime() < LATELY_MS ? known : { count: 0, since: now };
-  return { count: before.count + 1, since: before.since, last: now, reason: storablePart(reason, LONGEST_REASON) };
+  return { count: before.count + 1, since: before.since, last: now, reason: storablePart(reason, MAX_REASON) };
 }
 
 export function renderRefused({ count, since, last, reason }: RefusedStreams): JsonObject {

@@ -7,7 +7,7 @@ import { typeOf } from './type-registry.ts';
 import type { Labels } from './types.ts';
 
 /** Longer names and meshes are cut to this many bytes and get an `x`: a DNS label has 63 at most. */
-const MOST_BYTES = 62;
+const MAX_BYTES = 62;
 
 const SUFFIXES = { MeshService: 'ms', MeshExternalService: 'mes', MeshMultiZoneService: 'mzms' } as const;
 
@@ -68,5 +68,5 @@ function isServiceType(type: string): type is SniServiceType {
 
 function cut(text: string): string {
   const bytes = Buffer.from(text, 'utf8');
-  return bytes.length <= MOST_BYTES ? text : `${bytes.toString('utf8', 0, MOST_BYTES)}x`;
+  return bytes.length <= MAX_BYTES ? text : `${bytes.toString('utf8', 0, MAX_BYTES)}x`;
 }

@@ -23,9 +23,9 @@ export type SyncProblem = {
 /** One per stream, type and kind. */
 export type SyncProblems = readonly SyncProblem[];
 
-const MOST_NAMES = 10;
-const LONGEST_MESSAGE = 2_000;
-const LONGEST_NAME = 400;
+const MAX_NAMES = 10;
+const MAX_MESSAGE = 2_000;
+const MAX_NAME = 400;
 
 export function describeProblem(
   { stream, type, kind }: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,
@@ -34,9 +34,9 @@ export function describeProblem(
   time: Date,
 ): SyncProblem {
   // Names and text are the peer's.
-  const names = resources.slice(0, MOST_NAMES).map((name) => storablePart(name, LONGEST_NAME));
+  const names = resources.slice(0, MAX_NAMES).map((name) => storablePart(name, MAX_NAME));
   const count = resources.length;
-  return { stream, type, kind, resources: names, count, message: storablePart(message, LONGEST_MESSAGE), time };
+  return { stream, type, kind, resources: names, count, message: storablePart(message, MAX_MESSAGE), time };
 }
 
 /** The list with this problem in place of the one before it; null takes that away. The same list comes back if nothing changes. */

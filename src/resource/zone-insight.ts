@@ -19,7 +19,7 @@ export type InsightStreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' |
 
 type OfStream = { readonly peer: string; readonly streamId: string };
 
-/** The events of src/kds/observer.ts, as far as an insight reads them. */
+/** The events of src/kds/sync-events.ts, as far as an insight reads them. */
 export type InsightEvent =
   | (OfStream & {
       readonly kind: 'opened';

@@ -11,11 +11,11 @@ import type { StoreChange } from './resource-store.ts';
 export const CHANNEL = 'meridian_resources';
 
 /** Keys of one type that a slow reader may owe before it hears of the type alone. */
-const MOST_KEYS = 10_000;
+const MAX_KEYS = 10_000;
 /** A net for what no notification told: a dropped message, a trigger that was disabled. */
 const NET_MS = 300_000;
 /** Marks that a slow reader may owe before it hears `all` in their place. */
-const MOST_MARKS = 1_000;
+const MAX_MARKS = 1_000;
 
 class Reader {
   #all = false;
@@ -50,7 +50,7 @@ class Reader {
 
   #pushMark(id: string): void {
     this.#marks.push(id);
-    if (this.#marks.length <= MOST_MARKS) return;
+    if (this.#marks.length <= MAX_MARKS) return;
     this.#marks = [];
     this.#all = true;
   }
@@ -59,7 +59,7 @@ class Reader {
     if (this.#types.has(key.type)) return;
     const keys = this.#keys.get(key.type) ?? new Map<string, ResourceKey>();
     keys.set(JSON.stringify([key.mesh, key.name]), key);
-    if (keys.size <= MOST_KEYS) this.#keys.set(key.type, keys);
+    if (keys.size <= MAX_KEYS) this.#keys.set(key.type, keys);
     else {
       this.#keys.delete(key.type);
       this.#types.add(key.type);

@@ -9,7 +9,7 @@ import type { Logger } from '../base/log.ts';
 import { lockFolder } from './folder-lock.ts';
 import { makePrivateFolder } from './private-folder.ts';
 import { preparing, StatementNames } from './preparing-pool.ts';
-import { isSessionSpent } from './unavailable.ts';
+import { isSessionSpent } from './pg-errors.ts';
 
 /** A statement that somebody waits for is given up after this: the connection may be gone. */
 const ANSWER_MS = 8_000;

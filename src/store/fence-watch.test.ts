@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 async function open(peer: string, name: string): Promise<() => void> {
-  return fences.watch({ peer, epoch: await store.raiseEpoch(peer) }, () => lost.push(name));
+  return fences.watch({ peer, epoch: await store.acquireFencingToken(peer) }, () => lost.push(name));
 }
 
 describe('a receiver', () => {
@@ -45,7 +45,7 @@ describe('a receiver', () => {
   });
 
   it('hears at once when the newer one opened before it could watch', async () => {
-    const epoch = await store.raiseEpoch('east');
+    const epoch = await store.acquireFencingToken('east');
     await open('east', 'second');
     await vi.waitFor(async () => {
       const late = vi.fn();
@@ -60,7 +60,7 @@ describe('a receiver', () => {
     await open(peer, 'first');
     stop.abort();
     await running;
-    await store.raiseEpoch(peer);
+    await store.acquireFencingToken(peer);
     stop = new AbortController();
     running = fences.run(stop.signal);
     await vi.waitFor(() => expect(lost).toEqual(['first']));

@@ -1,10 +1,10 @@
-// Tells a receiver at once that a newer one of its peer has opened, in whatever process: `raiseEpoch` sends a mark through the feed.
+// Tells a receiver at once that a newer one of its peer has opened, in whatever process: `acquireFencingToken` sends a mark through the feed.
 // The fence of `writeBatch` holds without it; this ends the stream before the next write, so that its peer compares again.
 import type { Fence, ResourceStore, StoreChange } from './resource-store.ts';
 
 const MARK = /^epoch (\d+) ([^]*)$/;
 
-/** The mark that `raiseEpoch` sends. */
+/** The mark that `acquireFencingToken` sends. */
 export function fenceMark({ peer, epoch }: Fence): string {
   return `epoch ${String(epoch)} ${peer}`;
 }

@@ -6,7 +6,7 @@ import { openDatabase, type StoreConfig } from './database.ts';
 import { migrate, requireCurrentSchema } from './migrate.ts';
 import type { ResourceStore } from './resource-store.ts';
 import { SqlStore } from './sql-store.ts';
-import { isNoAnswer } from './unavailable.ts';
+import { isNoAnswer } from './pg-errors.ts';
 
 /** How long a start waits for a PostgreSQL that is away: it may be starting or moving too. */
 const PATIENCE_MS = 15_000;

@@ -3,10 +3,10 @@
 // left a statement without its answer is not used again.
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
-import { isAnswerOverdue } from './unavailable.ts';
+import { isAnswerOverdue } from './pg-errors.ts';
 
 /** Texts that are prepared, in order of their first use; later ones are planned each time. */
-const MOST_STATEMENTS = 500;
+const MAX_STATEMENTS = 500;
 
 /** The names of prepared statements, the same for all that share a pool. */
 export class StatementNames {
@@ -15,7 +15,7 @@ export class StatementNames {
   /** Undefined: there are too many, and this one is not prepared. */
   of(text: string): string | undefined {
     const known = this.#names.get(text);
-    if (known !== undefined || this.#names.size >= MOST_STATEMENTS) return known;
+    if (known !== undefined || this.#names.size >= MAX_STATEMENTS) return known;
     const name = `meridian_${String(this.#names.size + 1)}`;
     this.#names.set(text, name);
     return name;

@@ -1,10 +1,10 @@
 // A row of the `resources` table as statements return it, and the Resource that it is.
 import { sql } from 'kysely';
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
-import type { Outline } from './resource-store.ts';
+import type { ResourceMeta } from './resource-store.ts';
 
 /** A row without what makes it large. */
-export type OutlineRow = {
+export type MetaRow = {
   readonly type: string;
   readonly mesh: string;
   readonly name: string;
@@ -17,7 +17,7 @@ export type OutlineRow = {
 };
 
 /** JSON and times are text: as they came. */
-export type Row = OutlineRow & {
+export type Row = MetaRow & {
   readonly spec: string | null;
   readonly status: string | null;
   readonly created: string;
@@ -26,25 +26,25 @@ export type Row = OutlineRow & {
 
 export const keyColumns = sql`r.type, r.mesh, r.name`;
 
-/** The columns of an `OutlineRow`, of the table `r`. */
-export const outlineColumns = sql`${keyColumns}, r.version, r.labels::text as labels,
+/** The columns of an `MetaRow`, of the table `r`. */
+export const metaColumns = sql`${keyColumns}, r.version, r.labels::text as labels,
   r.owner_type, r.owner_mesh, r.owner_name, r.sync_version`;
 
 /** The columns of a `Row`, of the table `r`. */
-export const columns = sql`${outlineColumns}, r.spec, r.status::text as status, r.creation_time::text as created,
+export const columns = sql`${metaColumns}, r.spec, r.status::text as status, r.creation_time::text as created,
   r.modification_time::text as modified`;
 
 /** What a row has another of after every change: psql raises no version, but each change has its transaction. */
-export const stampColumn = sql`r.version || '.' || r.xmin::text as stamp`;
+export const rowVersionColumn = sql`r.version || '.' || r.xmin::text as "rowVersion"`;
 
-export function outlineOf(row: OutlineRow): Outline {
+export function metaOf(row: MetaRow): ResourceMeta {
   const { type, mesh, name, version, sync_version: syncVersion } = row;
   return { type, mesh, name, version, labels: parseObject(row.labels) as Labels, owner: ownerOf(row), syncVersion };
 }
 
 export function resourceOf(row: Row): Resource {
   return {
-    ...outlineOf(row),
+    ...metaOf(row),
     spec: parseObject(row.spec),
     status: parseObject(row.status),
     creationTime: utc(row.created),
@@ -52,7 +52,7 @@ export function resourceOf(row: Row): Resource {
   };
 }
 
-function ownerOf({ owner_type: type, owner_mesh: mesh, owner_name: name }: OutlineRow): ResourceKey | null {
+function ownerOf({ owner_type: type, owner_mesh: mesh, owner_name: name }: MetaRow): ResourceKey | null {
   return type === null ? null : { type, mesh: mesh ?? '', name: name ?? '' };
 }
 

@@ -14,22 +14,26 @@ export type ListQuery = {
 };
 
 /** The rows of some types; of those with these labels, this beginning of the stored name or this owner, where any is given. */
-export type OutlineQuery = {
+export type MetaQuery = {
   readonly types: readonly string[];
   readonly labels?: Labels;
   readonly namePrefix?: string;
   readonly owner?: ResourceKey;
 };
 
-/** A row in name only; equal stamps of one key mean that nothing of it has changed. */
-export type Stamp = ResourceKey & { readonly stamp: string };
-export type StampedRow = { readonly row: Resource; readonly stamp: string };
+/** A row in name only; equal rowVersions of one key mean that nothing of it has changed. */
+export type RowVersion = ResourceKey & { readonly rowVersion: string };
+export type VersionedRow = { readonly row: Resource; readonly rowVersion: string };
 
 /** Which rows a page has, and how many there are without `limit` and `offset`, as it was in one snapshot. */
-export type StampedPage = { readonly stamps: readonly Stamp[]; readonly total: number; readonly snapshot: string | null };
+export type VersionPage = {
+  readonly rowVersions: readonly RowVersion[];
+  readonly total: number;
+  readonly snapshot: string | null;
+};
 
 /** A row without what makes it large. */
-export type Outline = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'labels' | 'syncVersion' | 'owner'>;
+export type ResourceMeta = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'labels' | 'syncVersion' | 'owner'>;
 
 /**
  * One write. `create` fails if the row exists, `update` and `delete` if it does not; `put` does whichever is needed.
@@ -75,18 +79,18 @@ export type Fence = { readonly peer: string; readonly epoch: number };
 export interface ResourceStore {
   get(key: ResourceKey): Promise<Resource | undefined>;
   /** As `get`, for who needs to know of a row and not what it says. */
-  getOutline(key: ResourceKey): Promise<Outline | undefined>;
+  getMeta(key: ResourceKey): Promise<ResourceMeta | undefined>;
   /** The rows that exist among `keys`, in no particular order. */
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
   list(query: ListQuery): Promise<Resource[]>;
-  /** The same rows, of each only who it is and a stamp that is another after every change, by whomever. */
-  listStamps(query: ListQuery): Promise<StampedPage>;
-  /** As `getMany`, each row with the stamp that it has itself. */
-  getStamped(keys: readonly ResourceKey[]): Promise<StampedRow[]>;
+  /** The same rows, of each only who it is and a rowVersion that is another after every change, by whomever. */
+  listVersions(query: ListQuery): Promise<VersionPage>;
+  /** As `getMany`, each row with the rowVersion that it has itself. */
+  getVersioned(keys: readonly ResourceKey[]): Promise<VersionedRow[]>;
   /** Equal texts say that nothing at all was committed between the calls; null where the database cannot tell, as a standby. */
   snapshot(): Promise<string | null>;
   /** What a resume and a prune need of many rows, in one statement. */
-  outline(query: OutlineQuery): Promise<Outline[]>;
+  listMeta(query: MetaQuery): Promise<ResourceMeta[]>;
   count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number>;
 
   /** How many rows there are of each type and mesh, in one statement. */
@@ -107,7 +111,7 @@ export interface ResourceStore {
   deletedMeshes(names: readonly string[]): Promise<string[]>;
 
   /** A raised epoch of `peer`: the fence of the receiver that opens now, older ones can commit no more, and hear a `fenceMark`. */
-  raiseEpoch(peer: string): Promise<number>;
+  acquireFencingToken(peer: string): Promise<number>;
   /** The newest epoch of each of these peers that has one. */
   epochs(peers: readonly string[]): Promise<Fence[]>;
 

@@ -6,36 +6,36 @@ import type { Logger } from '../base/log.ts';
 import { describeKey, type Resource, type ResourceKey } from '../resource/types.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import { CHANNEL, ChangeFeed } from './change-feed.ts';
-import { CombinedReader } from './combined-reader.ts';
-import { CombinedWriter } from './combined-writer.ts';
+import { ReadBatcher } from './read-batcher.ts';
+import { GroupCommitWriter } from './group-commit-writer.ts';
 import { answerOf, pingUntilLost, type Database } from './database.ts';
-import { SharedCalls } from './shared-calls.ts';
+import { SingleFlight } from './single-flight.ts';
 import {
   columns,
   keyColumns,
-  outlineColumns,
-  outlineOf,
+  metaColumns,
+  metaOf,
   resourceOf,
-  stampColumn,
-  type OutlineRow,
+  rowVersionColumn,
+  type MetaRow,
   type Row,
 } from './resource-row.ts';
 import type {
   Fence,
   ListQuery,
-  Outline,
-  OutlineQuery,
+  ResourceMeta,
+  MetaQuery,
   ResourceStore,
-  Stamp,
-  StampedPage,
-  StampedRow,
+  RowVersion,
+  VersionPage,
+  VersionedRow,
   StoreChange,
   Write,
   WriteOutcome,
 } from './resource-store.ts';
 import { currentSnapshot, serverRun } from './snapshot.ts';
 import { StoreHealth } from './store-health.ts';
-import { isOvertaken, isPlanSpent, isUnavailable } from './unavailable.ts';
+import { isSerializationFailure, isStalePlan, isUnavailable } from './pg-errors.ts';
 import { canExist, isOneStatement, requireFence, runWrites } from './write-batch.ts';
 
 /** How long after the last attempt to lead the next is made. */
@@ -46,19 +46,19 @@ const ATTEMPTS = 5;
 export class SqlStore implements ResourceStore {
   readonly #database: Database;
   readonly #feed: ChangeFeed;
-  readonly #reader: CombinedReader<Resource>;
-  readonly #outlines: CombinedReader<Outline>;
-  readonly #writer: CombinedWriter;
-  readonly #shared = new SharedCalls();
+  readonly #reader: ReadBatcher<Resource>;
+  readonly #metas: ReadBatcher<ResourceMeta>;
+  readonly #writer: GroupCommitWriter;
+  readonly #shared = new SingleFlight();
   readonly #health: StoreHealth;
 
   constructor(database: Database, log: Logger) {
     this.#database = database;
     this.#feed = new ChangeFeed(database, log);
     this.#health = new StoreHealth(log);
-    this.#reader = new CombinedReader((keys) => this.getMany(keys));
-    this.#outlines = new CombinedReader(async (keys) => (await this.#find(outlineColumns, keys)).map(outlineOf));
-    this.#writer = new CombinedWriter({
+    this.#reader = new ReadBatcher((keys) => this.getMany(keys));
+    this.#metas = new ReadBatcher(async (keys) => (await this.#find(metaColumns, keys)).map(metaOf));
+    this.#writer = new GroupCommitWriter({
       run: (writes) => this.writeBatch(writes),
       heldAmong: (writes) => this.#heldAmong(writes),
     });
@@ -68,8 +68,8 @@ export class SqlStore implements ResourceStore {
     return await this.#reader.get(key);
   }
 
-  async getOutline(key: ResourceKey): Promise<Outline | undefined> {
-    return await this.#outlines.get(key);
+  async getMeta(key: ResourceKey): Promise<ResourceMeta | undefined> {
+    return await this.#metas.get(key);
   }
 
   async getMany(keys: readonly ResourceKey[]): Promise<Resource[]> {
@@ -83,7 +83,7 @@ export class SqlStore implements ResourceStore {
     return rows.map(resourceOf);
   }
 
-  async listStamps(query: ListQuery): Promise<StampedPage> {
+  async listVersions(query: ListQuery): Promise<VersionPage> {
     const { rows } = await this.#shared.call(`list ${JSON.stringify(query)}`, () =>
       this.#try(() =>
         sql<{
@@ -94,24 +94,28 @@ export class SqlStore implements ResourceStore {
         }>`select ${serverRun} as run, ${currentSnapshot} as snapshot,
           (select count(*)::int from resources r where ${conditions(query)}) as total,
           (select coalesce(json_agg(p), '[]')::text from (
-            select r.mesh, r.name, ${stampColumn} from resources r where ${pageOf(query)}) p) as page`.execute(this.#database.db),
+            select r.mesh, r.name, ${rowVersionColumn} from resources r where ${pageOf(query)}) p) as page`.execute(
+          this.#database.db,
+        ),
       ),
     );
     const [{ run, snapshot, total, page }] = rows as [(typeof rows)[number]];
-    const stamps = (JSON.parse(page) as { mesh: string; name: string; stamp: string }[]).map(({ mesh, name, stamp }): Stamp => ({
-      type: query.type,
-      mesh,
-      name,
-      stamp: `${stamp} ${run}`,
-    }));
-    return { stamps, total, snapshot };
+    const rowVersions = (JSON.parse(page) as { mesh: string; name: string; rowVersion: string }[]).map(
+      ({ mesh, name, rowVersion }): RowVersion => ({
+        type: query.type,
+        mesh,
+        name,
+        rowVersion: `${rowVersion} ${run}`,
+      }),
+    );
+    return { rowVersions, total, snapshot };
   }
 
-  async getStamped(keys: readonly ResourceKey[]): Promise<StampedRow[]> {
-    const rows = await this.#find(sql`${columns}, ${stampColumn}, ${serverRun} as run`, keys);
-    return (rows as (Row & { stamp: string; run: string })[]).map((row) => ({
+  async getVersioned(keys: readonly ResourceKey[]): Promise<VersionedRow[]> {
+    const rows = await this.#find(sql`${columns}, ${rowVersionColumn}, ${serverRun} as run`, keys);
+    return (rows as (Row & { rowVersion: string; run: string })[]).map((row) => ({
       row: resourceOf(row),
-      stamp: `${row.stamp} ${row.run}`,
+      rowVersion: `${row.rowVersion} ${row.run}`,
     }));
   }
 
@@ -122,7 +126,7 @@ export class SqlStore implements ResourceStore {
     return rows[0]?.snapshot ?? null;
   }
 
-  async outline({ types, labels, namePrefix, owner }: OutlineQuery): Promise<Outline[]> {
+  async listMeta({ types, labels, namePrefix, owner }: MetaQuery): Promise<ResourceMeta[]> {
     const either = [
       ...(labels === undefined ? [] : [sql`r.labels @> ${JSON.stringify(labels)}::jsonb`]),
       ...(namePrefix === undefined ? [] : [sql`r.name like ${`${escapeLike(namePrefix)}%`}`]),
@@ -131,11 +135,11 @@ export class SqlStore implements ResourceStore {
         : [sql`(r.owner_type = ${owner.type} and r.owner_mesh = ${owner.mesh} and r.owner_name = ${owner.name})`]),
     ];
     const rows = await this.#try(() =>
-      sql<OutlineRow>`select ${outlineColumns} from resources r where r.type = any(${[...types]}::text[]) ${either.length === 0 ? sql`` : sql`and (${sql.join(either, sql` or `)})`}`.execute(
+      sql<MetaRow>`select ${metaColumns} from resources r where r.type = any(${[...types]}::text[]) ${either.length === 0 ? sql`` : sql`and (${sql.join(either, sql` or `)})`}`.execute(
         this.#database.bulk,
       ),
     );
-    return rows.rows.map(outlineOf);
+    return rows.rows.map(metaOf);
   }
 
   async count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number> {
@@ -195,7 +199,7 @@ export class SqlStore implements ResourceStore {
     return rows.map(({ name }) => name);
   }
 
-  async raiseEpoch(peer: string): Promise<number> {
+  async acquireFencingToken(peer: string): Promise<number> {
     const { rows } = await this.#health.watch('write', () =>
       sql<{ epoch: string }>`with raised as (
           insert into kds_sessions (peer, epoch) values (${peer}, 1)
@@ -303,19 +307,19 @@ export class SqlStore implements ResourceStore {
   }
 
   async #write<T>(run: () => Promise<T>): Promise<T> {
-    return await this.#health.watch('write', () => insist(run));
+    return await this.#health.watch('write', () => retryTransient(run));
   }
 
   async #try<T>(run: () => Promise<T>): Promise<T> {
-    return await this.#health.watch('read', () => insist(run));
+    return await this.#health.watch('read', () => retryTransient(run));
   }
 
-  async #find(selected: RawBuilder<unknown>, keys: readonly ResourceKey[], locking = sql``): Promise<OutlineRow[]> {
+  async #find(selected: RawBuilder<unknown>, keys: readonly ResourceKey[], locking = sql``): Promise<MetaRow[]> {
     const possible = keys.filter(canExist);
     if (possible.length === 0) return [];
     const input = JSON.stringify(possible.map(({ type, mesh, name }) => ({ type, mesh, name })));
     const { rows } = await this.#try(() =>
-      sql<OutlineRow>`select ${selected} from jsonb_to_recordset(${input}::jsonb) as k(type text, mesh text, name text)
+      sql<MetaRow>`select ${selected} from jsonb_to_recordset(${input}::jsonb) as k(type text, mesh text, name text)
         join resources r on r.type = k.type and r.mesh = k.mesh and r.name = k.name ${locking}`.execute(this.#database.db),
     );
     return rows;
@@ -326,12 +330,12 @@ export class SqlStore implements ResourceStore {
  * Of a write that another transaction was faster than nothing is stored: run again, it sees what that one did. What met a plan that
  * is of no more use gets another session.
  */
-async function insist<T>(run: () => Promise<T>): Promise<T> {
+async function retryTransient<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await run();
     } catch (error) {
-      if (attempt === ATTEMPTS || !(isOvertaken(error) || isPlanSpent(error))) throw error;
+      if (attempt === ATTEMPTS || !(isSerializationFailure(error) || isStalePlan(error))) throw error;
     }
   }
 }

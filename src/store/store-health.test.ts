@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { CombinedWriter } from './combined-writer.ts';
+import { GroupCommitWriter } from './group-commit-writer.ts';
 import type { Write } from './resource-store.ts';
 import { StoreHealth } from './store-health.ts';
 
@@ -36,7 +36,7 @@ it('hands on what is not the fault of the database', async () => {
 it('combined writes fail together when the database is away: it is not asked again for each', async () => {
   const health = new StoreHealth(pino({ level: 'silent' }));
   const batches: number[] = [];
-  const writer = new CombinedWriter({
+  const writer = new GroupCommitWriter({
     run: (writes) => {
       batches.push(writes.length);
       return health.watch('write', failing('57P01'));

@@ -2,7 +2,7 @@
 // works again, and asked by readiness.
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { isHeld, isNeverSent, isNoAnswer, isOvertaken, isPlanSpent, takesNoWrites } from './unavailable.ts';
+import { isLockTimeout, isNeverSent, isNoAnswer, isSerializationFailure, isStalePlan, takesNoWrites } from './pg-errors.ts';
 
 /** Of a write whose answer did not come. */
 export const MAY_BE_STORED = 'the write may have been stored: read the resource before you write it again';
@@ -42,14 +42,14 @@ export class StoreHealth {
         this.#takesWrites = false;
         throw new MeridianError('unavailable', `the database stores nothing now: ${reason}`, { cause: error });
       }
-      if (isHeld(error) || isOvertaken(error)) {
+      if (isLockTimeout(error) || isSerializationFailure(error)) {
         const text = 'another transaction holds what is to be written: end it (see pg_stat_activity), or try again later';
         throw new MeridianError('conflict', text, { cause: error });
       }
       if (!isNoAnswer(error)) throw error;
       if (this.#answers) this.#log.warn({ reason }, 'the database does not answer');
       this.#answers = false;
-      const isUnknown = kind === 'write' && !isNeverSent(error) && !isPlanSpent(error);
+      const isUnknown = kind === 'write' && !isNeverSent(error) && !isStalePlan(error);
       const text = `the database does not answer: ${reason}${isUnknown ? `; ${MAY_BE_STORED}` : ''}`;
       throw new MeridianError('unavailable', text, { cause: error });
     }

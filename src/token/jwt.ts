@@ -8,7 +8,7 @@ const ALGORITHM = 'RS256';
 /** Clocks of two machines may differ by this much, besides what `nbf` allows for (rest-api 5). */
 export const LEEWAY_S = 5;
 /** Longer than any token that is issued here, shorter than what a header may be. */
-const LONGEST_TOKEN = 8_192;
+const MAX_TOKEN = 8_192;
 /** The last instant that a Date can hold, in seconds. */
 const LAST_SECOND = 8.64e12;
 
@@ -32,7 +32,7 @@ export async function signJwt(claims: Claims, kid: string, privateKey: KeyObject
 
 /** The kid that a token claims to be signed by; nothing else of it is believed yet. */
 export function kidOfJwt(token: string): { readonly ok: true; readonly kid: string } | Refused {
-  if (token.length > LONGEST_TOKEN) return refused(`is longer than ${String(LONGEST_TOKEN)} characters`);
+  if (token.length > MAX_TOKEN) return refused(`is longer than ${String(MAX_TOKEN)} characters`);
   if (token.split('.').length !== 3) return refused('is no JSON Web Token, which has three parts joined by dots');
   let header: { alg?: unknown; kid?: unknown };
   try {

@@ -13,7 +13,7 @@ export type UnusableKey = { readonly kid: string; readonly problem: string };
 export type StaticKey = { readonly kid: string; readonly key: string };
 
 /** Keys of one realm that are held at once; the oldest serials beyond it are forgotten. */
-const MOST_KEYS = 200;
+const MAX_KEYS = 200;
 const SERIAL = /^(0|[1-9]\d*)$/;
 
 export class KeySet {
@@ -31,7 +31,7 @@ export class KeySet {
       .map((row) => ({ row, kid: kidOf(realm, row.name) }))
       .filter((one): one is { row: Resource; kid: string } => one.kid !== null)
       .toSorted((a, b) => compareSerials(b.kid, a.kid))
-      .slice(0, MOST_KEYS);
+      .slice(0, MAX_KEYS);
     for (const { row, kid } of named) this.#keys.set(kid, parseRow(realm, kid, row));
     this.#newest = named.find(({ kid }) => SERIAL.test(kid))?.kid ?? null;
     for (const { kid, key } of extra) this.#keys.set(kid, parseStatic(kid, key));

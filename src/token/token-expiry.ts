@@ -6,7 +6,7 @@ import { LEEWAY_S } from './jwt.ts';
 type Expiring = { readonly expiresAt: Date };
 
 /** Sleeps are cut in pieces, because a timer holds less than a month. */
-export const LONGEST_SLEEP_MS = 3_600_000;
+export const MAX_SLEEP_MS = 3_600_000;
 /** While the store cannot be read it is asked again this often. */
 export const RETRY_MS = 2_000;
 
@@ -17,7 +17,7 @@ export function hasExpired(token: Expiring, clock: Clock): boolean {
 
 /** Milliseconds to sleep until the clock alone is a reason to look at the token; where it was one already, until the next try. */
 export function sleepBeforeLookMs(token: Expiring, clock: Clock): number {
-  return hasExpired(token, clock) ? RETRY_MS : Math.min(LONGEST_SLEEP_MS, leftMs(token, clock));
+  return hasExpired(token, clock) ? RETRY_MS : Math.min(MAX_SLEEP_MS, leftMs(token, clock));
 }
 
 function leftMs({ expiresAt }: Expiring, clock: Clock): number {

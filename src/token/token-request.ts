@@ -7,7 +7,7 @@ import { isZoneName } from './how-to-join.ts';
 import { TEN_YEARS_MS } from './token-issuer.ts';
 
 /** What a Go duration holds: some 292 years. */
-const LONGEST_MS = Number((2n ** 63n - 1n) / 1_000_000n);
+const MAX_MS = Number((2n ** 63n - 1n) / 1_000_000n);
 /** Names that a mesh can have (rest-api 2.4). */
 const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
 const BAD_DURATION = 'must be a positive duration such as "24h" or "720h0m0s"';
@@ -23,7 +23,7 @@ const texts = z
 /** Milliseconds of a Go duration. */
 const validFor = (given: string, context: z.RefinementCtx): number => {
   const ms = given === '' ? TEN_YEARS_MS : parseGoDuration(given);
-  if (ms !== null && ms > 0 && ms <= LONGEST_MS) return ms;
+  if (ms !== null && ms > 0 && ms <= MAX_MS) return ms;
   context.addIssue({ code: 'custom', message: BAD_DURATION });
   return z.NEVER;
 };

@@ -15,7 +15,7 @@ export type TokenSecretsOptions = {
 };
 
 /** Meshes whose keys are held at once; the one asked for longest ago goes first. */
-const MOST_REALMS = 256;
+const MAX_REALMS = 256;
 
 export class TokenSecrets {
   readonly #options: TokenSecretsOptions;
@@ -44,7 +44,7 @@ export class TokenSecrets {
     this.#known.set(id, secrets);
     if (known === undefined) secrets.catch(() => this.#known.get(id) === secrets && this.#known.delete(id));
     for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= MOST_REALMS) break;
+      if (this.#known.size <= MAX_REALMS) break;
       this.#known.delete(oldest);
     }
     return secrets;

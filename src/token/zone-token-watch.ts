@@ -1,7 +1,7 @@
 // Watches the tokens of open streams: when one is revoked, expires or loses its key, its streams hear it and can be closed
 // (D31). Invariant: whatever changes after a token was let in is noticed, even between the check and `watch`.
 import type { Clock } from '../base/clock.ts';
-import { hasExpired, LONGEST_SLEEP_MS, RETRY_MS, sleepBeforeLookMs } from './token-expiry.ts';
+import { hasExpired, MAX_SLEEP_MS, RETRY_MS, sleepBeforeLookMs } from './token-expiry.ts';
 import type { TokenSecrets } from './token-secrets.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 import { tokenRefusal, type ZoneToken } from './zone-authenticator.ts';
@@ -73,7 +73,7 @@ export class ZoneTokenWatch {
   /** Checks what is due; returns how long nothing will be. */
   async #checkAll(signal: AbortSignal): Promise<number> {
     const { clock } = this.#options;
-    let sleepMs = LONGEST_SLEEP_MS;
+    let sleepMs = MAX_SLEEP_MS;
     for (const watched of [...this.#watched.values()]) {
       if (signal.aborted) break;
       const { token, isChecked } = watched;

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { ListPages } from '../../src/api/list-pages.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { ResourceKey } from '../../src/resource/types.ts';
-import type { ListQuery, StampedPage, StampedRow } from '../../src/store/resource-store.ts';
+import type { ListQuery, VersionPage, VersionedRow } from '../../src/store/resource-store.ts';
 import { makeRow } from '../support/make-row.ts';
 
 const none = (): Promise<void> => Promise.resolve();
@@ -20,21 +20,21 @@ class CountingStore {
     return Promise.resolve(this.state);
   }
 
-  listStamps({ type }: ListQuery): Promise<StampedPage> {
+  listVersions({ type }: ListQuery): Promise<VersionPage> {
     this.reads += 1;
-    const stamps = [{ type, mesh: 'default', name: 'a', stamp: this.#stamp() }];
-    return Promise.resolve({ stamps, total: this.total, snapshot: this.state });
+    const rowVersions = [{ type, mesh: 'default', name: 'a', rowVersion: this.#rowVersion() }];
+    return Promise.resolve({ rowVersions, total: this.total, snapshot: this.state });
   }
 
-  getStamped(keys: readonly ResourceKey[]): Promise<StampedRow[]> {
+  getVersioned(keys: readonly ResourceKey[]): Promise<VersionedRow[]> {
     this.hint?.();
     const spec = { a: 'x'.repeat(this.specBytes) };
     return Promise.resolve(
-      keys.map(({ type }) => ({ row: makeRow(type, 'a', { mesh: 'default', spec }), stamp: this.#stamp() })),
+      keys.map(({ type }) => ({ row: makeRow(type, 'a', { mesh: 'default', spec }), rowVersion: this.#rowVersion() })),
     );
   }
 
-  #stamp(): string {
+  #rowVersion(): string {
     return `${String(this.state)} ${String(this.reads)}`;
   }
 }
@@ -90,7 +90,7 @@ it('is read again where one of its rows changed while it was read', async () => 
 it('says how many rows there are although one of its own goes while it is read: it is not the last page', async () => {
   const store = new CountingStore();
   store.total = 250;
-  store.getStamped = () => Promise.resolve([]);
+  store.getVersioned = () => Promise.resolve([]);
   const { total, between } = await new ListPages(store).page(timeouts, whereOf('MeshTimeout'), page, none);
   expect([total, between('', '').toString()]).toEqual([250, '[]']);
 });

@@ -2,7 +2,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { ApiError } from '../../src/api/error-body.ts';
 import { ResourceService, type PutResult, type WriteCall } from '../../src/api/resource-service.ts';
-import type { Writer } from '../../src/resource/compute-labels.ts';
+import type { ControlPlaneIdentity } from '../../src/resource/compute-labels.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { Labels, ResourceKey } from '../../src/resource/types.ts';
 import type { Write, WriteOutcome } from '../../src/store/resource-store.ts';
@@ -28,7 +28,7 @@ let service: ResourceService;
 const call: WriteCall = { precondition: null, authorize: () => undefined };
 const timeout = { type: 'MeshTimeout', mesh: 'default', name: 'slow' };
 
-function serviceOf(writer: Writer): ResourceService {
+function serviceOf(writer: ControlPlaneIdentity): ResourceService {
   const rules = { writer, checksOrigin: true, checkSpec: undefined };
   return new ResourceService({ store, rules, readOnly: false, unsafeDelete: false, meshDefaults: async () => [] });
 }
@@ -87,10 +87,10 @@ it.each(['MeshTimeout', 'MeshService', 'Dataplane', 'Secret', 'Mesh'])(
 it('deletes what was made again meanwhile', async () => {
   await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
   await seed(timeout, {});
-  let isOvertaken = true;
+  let isSerializationFailure = true;
   store.beforeWrite = ({ op }) => {
-    if (op !== 'delete' || !isOvertaken) return undefined;
-    isOvertaken = false;
+    if (op !== 'delete' || !isSerializationFailure) return undefined;
+    isSerializationFailure = false;
     return { result: 'conflict' };
   };
   expect(await service.delete(typeOf('MeshTimeout'), 'default', 'slow', call)).toMatchObject({ version: 0 });

@@ -13,7 +13,7 @@ const SILENT = 12;
 const REFUSING = 3;
 const CHANGES = sized({ push: 50, full: 150 });
 /** Retries of what was refused come on top of what each change brings. */
-const MOST_RETRIES = 20;
+const MAX_RETRIES = 20;
 
 describe('zones that do not keep to the protocol', () => {
   const guests: GuestZone[] = [];
@@ -64,7 +64,7 @@ describe('zones that do not keep to the protocol', () => {
     for (const guest of guests) {
       const [isSilent, sent] = [guest.name.startsWith('silent'), guest.responses(TYPE)];
       if (isSilent) expect(sent, guest.name).toBe(1);
-      else expect(sent, guest.name).toBeLessThan(CHANGES + MOST_RETRIES);
+      else expect(sent, guest.name).toBeLessThan(CHANGES + MAX_RETRIES);
       await expect.poll(() => lagOf(guest.name), WAIT).toContain(TYPE);
       const told = expect.arrayContaining([expect.objectContaining({ kind: 'refused', type: TYPE })]) as unknown;
       if (!isSilent) await expect.poll(() => problemsOf(guest.name), WAIT).toEqual(told);

@@ -22,7 +22,7 @@ const OF_GLOBAL = zoneConsumes.filter(({ kds }) => kds.globalToZone);
 const OF_ZONES = globalConsumes;
 /** The least that the message of a type must hold. */
 const SPECS: Readonly<Record<string, JsonObject>> = { Dataplane: { networking: { address: '192.0.2.1' } } };
-const LEAST_CHANGES = sized({ push: 5_000, full: 10_000 });
+const MIN_CHANGES = sized({ push: 5_000, full: 10_000 });
 /** Until then caches fill and functions are compiled. */
 const WARM_ROUNDS = 1;
 /** Bytes that memory may differ by from one moment to another, and what each round may add to histograms and caches. */
@@ -136,7 +136,7 @@ describe('a burst of changes', () => {
       while (rounds < WARM_ROUNDS) await round(++rounds);
       const [east] = fleet.zones as [ControlPlane];
       const warm = await Promise.all([fleet.global, east].map(atRest));
-      for (const began = performance.now(); changes < LEAST_CHANGES || performance.now() - began < MINUTES * 60_000;)
+      for (const began = performance.now(); changes < MIN_CHANGES || performance.now() - began < MINUTES * 60_000;)
         await round(++rounds);
       for (const [index, process] of [fleet.global, east].entries()) {
         const before = warm[index] ?? 0;

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { expect, vi } from 'vitest';
 import {
-  audienceOf,
+  visibilityOf,
   globalConsumes,
   globalReceiveRules,
   globalSendRules,
@@ -45,11 +45,11 @@ const [ORIGIN, ZONE, DISPLAY, NAMESPACE] = [
 ] as const;
 /** One look reads and hashes every row: less often than a look at one row. */
 const WAIT_FOR_ALL = { ...WAIT, interval: 200 };
-const MOST_SHOWN = 10;
+const MAX_SHOWN = 10;
 
 /** Waits until all stores are in step, then for one more policy to pass, after which they must be so again. */
 export async function expectEqualStores(stores: Stores, about = ''): Promise<void> {
-  const equal = async (): Promise<void> => expect((await differences(stores)).slice(0, MOST_SHOWN), about).toEqual([]);
+  const equal = async (): Promise<void> => expect((await differences(stores)).slice(0, MAX_SHOWN), about).toEqual([]);
   await vi.waitFor(equal, WAIT_FOR_ALL);
   await stores.global.psql.query(
     `insert into resources (name, mesh, type, version, spec) values ($1, 'default', $2, 0, '{"last":true}')`,
@@ -128,13 +128,13 @@ function isOfGlobal(row: Resource): boolean {
 }
 
 function goesUp(zone: string, row: Resource): boolean {
-  return globalConsumes.includes(typeOf(row.type)) && audienceOf(zoneSendRules({ zone }), row).audience.to !== 'nobody';
+  return globalConsumes.includes(typeOf(row.type)) && visibilityOf(zoneSendRules({ zone }), row).visibility.to !== 'nobody';
 }
 
 function goesDown(zone: string, row: Resource): boolean {
   if (!zoneConsumes.includes(typeOf(row.type))) return false;
-  const { audience } = audienceOf(globalSendRules(), row);
-  return audience.to === 'all' || (audience.to === 'others' && audience.zone !== zone);
+  const { visibility } = visibilityOf(globalSendRules(), row);
+  return visibility.to === 'all' || (visibility.to === 'others' && visibility.zone !== zone);
 }
 
 /** What global holds of a row of a zone: it goes with the Zone. */

@@ -10,7 +10,7 @@ import { writeDuring } from './write-during.ts';
 
 const TERMINATIONS = sized({ push: 30, full: 60 });
 /** Shorter than a connection takes to be made and set up, and longer: each of its steps is met in some round. */
-const MOST_BETWEEN_MS = 60;
+const MAX_BETWEEN_MS = 60;
 const REFUSED_MS = 1_000;
 const STARTS = sized({ push: 1, full: 2 });
 
@@ -33,7 +33,7 @@ describe('a database that fails', () => {
 
   async function terminateAgainAndAgain(process: ControlPlane, times: number): Promise<void> {
     for (let time = 1; time <= times; time += 1) {
-      await delay(Math.random() * MOST_BETWEEN_MS);
+      await delay(Math.random() * MAX_BETWEEN_MS);
       process.assertRunning(`after ${String(time - 1)} terminations`);
       await terminateAll(process);
     }

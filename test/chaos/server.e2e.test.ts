@@ -16,7 +16,7 @@ import { writeDuring } from './write-during.ts';
 
 const CRASHES = sized({ push: 1, full: 2 });
 /** What the servers of this file take; the processes hold fewer. */
-const MOST_CONNECTIONS = 30;
+const MAX_CONNECTIONS = 30;
 const FULL_MS = 500;
 
 /** A server of one control plane behind an address that outlives it. */
@@ -35,7 +35,7 @@ describe('a PostgreSQL server', () => {
     const binaries = embeddedBinaries() ?? installedBinaries();
     if (binaries === null) throw new Error('no binaries of PostgreSQL: run npm ci, or install PostgreSQL');
     const server = await PostgresBinaries.create(binaries, [
-      `max_connections=${String(MOST_CONNECTIONS)}`,
+      `max_connections=${String(MAX_CONNECTIONS)}`,
       'wal_level=replica',
       // A commit is answered when the standby has it, once there is one.
       'synchronous_commit=on',

@@ -9,8 +9,8 @@ import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
-import { FirstStates } from '../../src/kds/first-states.ts';
-import type { SyncEvent } from '../../src/kds/observer.ts';
+import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
+import type { SyncEvent } from '../../src/kds/sync-events.ts';
 import { Receiver, type ReceiverOptions } from '../../src/kds/receiver.ts';
 import { globalReceiveRules, globalSendRules, zoneReceiveRules, zoneSendRules } from '../../src/kds/rules.ts';
 import { Sender, type SenderOptions } from '../../src/kds/sender.ts';
@@ -42,7 +42,7 @@ export class ControlPlanes {
   readonly #running: Promise<void>[] = [];
   readonly #registry: StoreZoneRegistry;
   readonly #changelogs: Readonly<Record<Side, Changelog>>;
-  readonly #firstStates = new FirstStates();
+  readonly #initialSyncLimiter = new InitialSyncLimiter();
   readonly #resume: boolean;
   readonly #received = new Map<Side, number>();
   #streams: Stream[] = [];
@@ -131,7 +131,7 @@ export class ControlPlanes {
   #down(zone: Zone): Stream {
     return this.#stream(
       zone,
-      { by: 'global', changelog: this.#changelogs.global, firstStates: this.#firstStates, zones: this.#registry },
+      { by: 'global', changelog: this.#changelogs.global, initialSyncLimiter: this.#initialSyncLimiter, zones: this.#registry },
       { by: zone, peer: 'global', rules: zoneReceiveRules(), sink: sinkOf(this.stores[zone], 'global') },
     );
   }
@@ -141,14 +141,14 @@ export class ControlPlanes {
     const rules = globalReceiveRules(zone, { hashedNames: true });
     return this.#stream(
       zone,
-      { by: zone, changelog: this.#changelogs[zone], firstStates: new FirstStates(), zones: null },
+      { by: zone, changelog: this.#changelogs[zone], initialSyncLimiter: new InitialSyncLimiter(), zones: null },
       { by: 'global', peer: zone, rules, sink: sinkOf(this.stores.global, zone) },
     );
   }
 
   #stream(
     zone: Zone,
-    from: Pick<SenderOptions, 'changelog' | 'firstStates' | 'zones'> & { by: Side },
+    from: Pick<SenderOptions, 'changelog' | 'initialSyncLimiter' | 'zones'> & { by: Side },
     to: Pick<ReceiverOptions, 'rules' | 'sink' | 'peer'> & { by: Side },
   ): Stream {
     let isCut = false;

@@ -3,7 +3,7 @@
 import type { TinyStore } from '../support/tiny-store.ts';
 
 /** Far over what the longest case needs: two control planes that echo each other for ever end here. */
-const MOST_TURNS = 10_000;
+const MAX_TURNS = 10_000;
 
 export class Traffic {
   #underWay = 0;
@@ -42,7 +42,7 @@ export class Traffic {
   async rest(): Promise<void> {
     for (let quiet = 0, turns = 0; quiet < 2 || this.#underWay > 0; turns += 1) {
       if (this.#failure !== null) throw this.#failure;
-      if (turns > MOST_TURNS) throw new Error(`no rest after ${String(this.#seen)} writes and messages: is there an echo?`);
+      if (turns > MAX_TURNS) throw new Error(`no rest after ${String(this.#seen)} writes and messages: is there an echo?`);
       const before = this.#seen;
       await new Promise((resolve) => setImmediate(resolve));
       quiet = this.#seen === before ? quiet + 1 : 0;

@@ -4,7 +4,7 @@ import { createLogger } from '../../src/base/log.ts';
 import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
-import { FirstStates } from '../../src/kds/first-states.ts';
+import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
 import { globalReceiveRules, globalSendRules, zoneReceiveRules, zoneSendRules } from '../../src/kds/rules.ts';
 import { Sender } from '../../src/kds/sender.ts';
@@ -31,7 +31,7 @@ export class ReplayedPlane {
   readonly #stop = new AbortController();
   readonly #registry: StoreZoneRegistry;
   readonly #changelog: Changelog;
-  readonly #firstStates = new FirstStates();
+  readonly #initialSyncLimiter = new InitialSyncLimiter();
   readonly #senders = new Map<Zone, ReplayedSender>();
   readonly #receivers = new Map<Zone, Receiver>();
   #running: Promise<void>[] = [];
@@ -131,7 +131,7 @@ export class ReplayedPlane {
       this.#senders.get(zone)?.close();
       const more = {
         changelog: this.#changelog,
-        firstStates: this.#firstStates,
+        initialSyncLimiter: this.#initialSyncLimiter,
         zones: isGlobal ? this.#registry : null,
         fail: (error: Error) => void this.#failures.push(error),
       };

@@ -45,21 +45,24 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
     });
   });
 
-  describe('stamps', () => {
+  describe('rowVersions', () => {
     it('are another after every change, whoever makes it, and stay as they are otherwise', async () => {
-      const stampsOf = async (): Promise<[string, string][]> =>
-        (await store.listStamps({ type: 'MeshTimeout', mesh: 'default' })).stamps.map(({ name, stamp }) => [name, stamp]);
+      const rowVersionsOf = async (): Promise<[string, string][]> =>
+        (await store.listVersions({ type: 'MeshTimeout', mesh: 'default' })).rowVersions.map(({ name, rowVersion }) => [
+          name,
+          rowVersion,
+        ]);
       await store.writeBatch([create(timeout('b')), create(timeout('a')), create({ ...timeout('a'), mesh: 'other' })]);
-      const first = await stampsOf();
+      const first = await rowVersionsOf();
       expect(first.map(([name]) => name)).toEqual(['a', 'b']);
-      expect(await stampsOf()).toEqual(first);
+      expect(await rowVersionsOf()).toEqual(first);
       await sql`update resources set spec = '{"by":"hand"}' where name = 'a'`.execute(subject.db);
-      const second = await stampsOf();
+      const second = await rowVersionsOf();
       expect(second[0]).not.toEqual(first[0]);
       expect(second[1]).toEqual(first[1]);
       await store.write({ op: 'delete', key: timeout('a') });
       await store.write(create(timeout('a')));
-      expect((await stampsOf())[0]).not.toEqual(first[0]);
+      expect((await rowVersionsOf())[0]).not.toEqual(first[0]);
     });
   });
 
@@ -305,8 +308,8 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
     });
 
     it('of an older epoch change nothing (engine 11)', async () => {
-      const older = await store.raiseEpoch('east');
-      const newer = await store.raiseEpoch('east');
+      const older = await store.acquireFencingToken('east');
+      const newer = await store.acquireFencingToken('east');
       await expect(store.writeBatch([create(timeout('late'))], { peer: 'east', epoch: older })).rejects.toMatchObject({
         code: 'conflict',
       });
@@ -330,8 +333,8 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
       const running = fences.run(stop.signal);
       const peer = 'a "strange"\n name';
       const lost = vi.fn();
-      fences.watch({ peer, epoch: await store.raiseEpoch(peer) }, lost);
-      await store.raiseEpoch(peer);
+      fences.watch({ peer, epoch: await store.acquireFencingToken(peer) }, lost);
+      await store.acquireFencingToken(peer);
       await vi.waitFor(() => expect(lost).toHaveBeenCalledOnce());
       stop.abort();
       await running;
@@ -364,7 +367,7 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
     });
   });
 
-  describe('outlines', () => {
+  describe('metas', () => {
     it('find rows by labels, by the beginning of the name, or by the owner', async () => {
       const owner: ResourceKey = { type: 'Zone', mesh: '', name: 'east' };
       const other = { ...owner, name: 'west' };
@@ -378,7 +381,7 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
         create({ ...timeout('other-type'), type: 'MeshRetry' }, { owner }),
       ]);
       const found = async (query: object): Promise<string[]> =>
-        (await store.outline({ types: ['MeshTimeout'], ...query })).map(({ name }) => name).sort();
+        (await store.listMeta({ types: ['MeshTimeout'], ...query })).map(({ name }) => name).sort();
       expect(await found({ owner })).toEqual(['owned']);
       expect(await found({ labels: { zone: 'east' }, namePrefix: 'east.', owner })).toEqual(['east.named', 'labelled', 'owned']);
       expect(await found({})).toHaveLength(5);

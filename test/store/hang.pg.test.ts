@@ -35,13 +35,13 @@ describe('a database that hangs', () => {
   const query = { type: 'MeshTimeout' };
   const reads: Record<string, (from: ResourceStore) => Promise<unknown>> = {
     get: (from) => from.get(keyOf('a')),
-    getOutline: (from) => from.getOutline(keyOf('a')),
+    getMeta: (from) => from.getMeta(keyOf('a')),
     getMany: (from) => from.getMany([keyOf('a')]),
     list: (from) => from.list(query),
-    listStamps: (from) => from.listStamps(query),
-    getStamped: (from) => from.getStamped([keyOf('a')]),
+    listVersions: (from) => from.listVersions(query),
+    getVersioned: (from) => from.getVersioned([keyOf('a')]),
     snapshot: (from) => from.snapshot(),
-    outline: (from) => from.outline({ types: ['MeshTimeout'] }),
+    listMeta: (from) => from.listMeta({ types: ['MeshTimeout'] }),
     count: (from) => from.count(query),
     countAll: (from) => from.countAll(),
     ping: (from) => from.ping(),

@@ -45,7 +45,7 @@ it('finds the rows of every write, and of reads by key, by an index', async () =
       const outcomes = await store.writeBatch(writes);
       expect(outcomes.every((outcome) => 'version' in outcome)).toBe(true);
       const [first] = writes;
-      if (first !== undefined) await Promise.all([store.get(first.key), store.getOutline(first.key)]);
+      if (first !== undefined) await Promise.all([store.get(first.key), store.getMeta(first.key)]);
     }
   expect(await rowsRead()).toBe(before);
   await store.close();

@@ -14,7 +14,7 @@ function entry(name: string, version: string): FakeEntry {
   const bytes = Buffer.from(JSON.stringify([name, version]));
   const encoding: Encoding = { version, bytes };
   return {
-    audience: EVERYBODY,
+    visibility: EVERYBODY,
     version,
     bytes,
     in(form) {
@@ -31,7 +31,7 @@ export function put(log: TypeLog, name: string, version: string, key = name): vo
 
 export function remove(log: TypeLog, key: string): void {
   const slot = log.find(key);
-  if (slot !== undefined) log.bury(slot);
+  if (slot !== undefined) log.tombstone(slot);
 }
 
 /** A peer of ours that knows nothing, sees everything and takes 1,000 bytes, but for what a test says. */

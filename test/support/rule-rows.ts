@@ -1,14 +1,14 @@
 // What the rule tables of KDS are asked about: rows called `thing`, the labels of zone `east`, and the audiences they get.
 import { label } from '../../src/resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../src/resource/types.ts';
-import type { Audience } from '../../src/kds/rules.ts';
+import type { Visibility } from '../../src/kds/rules.ts';
 import { makeRow } from './make-row.ts';
 
 export const NAMESPACE = 'payments';
 export const ZONE_OWNER = { type: 'Zone', mesh: '', name: 'east' };
 export const FROM_EAST = { [label.origin]: 'zone', [label.zone]: 'east' };
-export const NOBODY: Audience = { to: 'nobody' };
-export const ALL: Audience = { to: 'all' };
+export const NOBODY: Visibility = { to: 'nobody' };
+export const ALL: Visibility = { to: 'all' };
 
 export function resource(type: string, { name = 'thing', ...fields }: Partial<Omit<Resource, 'type'>> = {}): Resource {
   return makeRow(type, name, fields);

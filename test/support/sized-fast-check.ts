@@ -9,13 +9,13 @@ const DEFAULT_RUNS = 100;
 /** Share of the runs on each push, */
 const SHARE = 0.2;
 /** and the least of them. A test that asks for fewer gets what it asks for. */
-const LEAST_RUNS = 25;
+const MIN_RUNS = 25;
 
 configureGlobal({ defaultSizeToMaxWhenMaxSpecified: true });
 
 /** How often a property runs that asks for so many runs. */
 export function runsOf(asked = DEFAULT_RUNS, full = isFull): number {
-  return full ? asked : Math.min(asked, Math.max(LEAST_RUNS, Math.ceil(asked * SHARE)));
+  return full ? asked : Math.min(asked, Math.max(MIN_RUNS, Math.ceil(asked * SHARE)));
 }
 
 /** As `assert` of fast-check: throws with the seed and the smallest counterexample. */

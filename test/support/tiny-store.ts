@@ -4,11 +4,11 @@ import { fenceMark } from '../../src/store/fence-watch.ts';
 import type {
   Fence,
   ListQuery,
-  Outline,
-  OutlineQuery,
+  ResourceMeta,
+  MetaQuery,
   ResourceStore,
-  StampedPage,
-  StampedRow,
+  VersionPage,
+  VersionedRow,
   StoreChange,
   Write,
   WriteOutcome,
@@ -27,7 +27,7 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve(this.rows.get(idOf(key)));
   }
 
-  getOutline(key: ResourceKey): Promise<Outline | undefined> {
+  getMeta(key: ResourceKey): Promise<ResourceMeta | undefined> {
     return this.get(key);
   }
 
@@ -41,21 +41,21 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve(rows.filter((row) => row.name.includes(nameContains) && hasLabels(row)));
   }
 
-  async listStamps(query: ListQuery): Promise<StampedPage> {
+  async listVersions(query: ListQuery): Promise<VersionPage> {
     const rows = await this.list(query);
-    const stamps = rows.map(({ type, mesh, name, version }) => ({ type, mesh, name, stamp: String(version) }));
-    return { stamps, total: rows.length, snapshot: null };
+    const rowVersions = rows.map(({ type, mesh, name, version }) => ({ type, mesh, name, rowVersion: String(version) }));
+    return { rowVersions, total: rows.length, snapshot: null };
   }
 
-  async getStamped(keys: readonly ResourceKey[]): Promise<StampedRow[]> {
-    return (await this.getMany(keys)).map((row) => ({ row, stamp: String(row.version) }));
+  async getVersioned(keys: readonly ResourceKey[]): Promise<VersionedRow[]> {
+    return (await this.getMany(keys)).map((row) => ({ row, rowVersion: String(row.version) }));
   }
 
   snapshot(): Promise<null> {
     return Promise.resolve(null);
   }
 
-  outline({ types, labels, namePrefix, owner }: OutlineQuery): Promise<Outline[]> {
+  listMeta({ types, labels, namePrefix, owner }: MetaQuery): Promise<ResourceMeta[]> {
     const hasLabels = (row: Resource): boolean =>
       labels !== undefined && Object.entries(labels).every(([key, value]) => row.labels[key] === value);
     const isFound = (row: Resource): boolean =>
@@ -126,7 +126,7 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve(names.filter((name) => this.#deletedMeshes.has(name)));
   }
 
-  async raiseEpoch(peer: string): Promise<number> {
+  async acquireFencingToken(peer: string): Promise<number> {
     const epoch = (this.#epochs.get(peer) ?? 0) + 1;
     this.#epochs.set(peer, epoch);
     await this.mark(fenceMark({ peer, epoch }));

@@ -9,7 +9,7 @@ import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { feature } from '../../src/kds/features.ts';
-import type { SyncEvent, SyncObserver } from '../../src/kds/observer.ts';
+import type { SyncEvent, SyncObserver } from '../../src/kds/sync-events.ts';
 import type { Admission } from '../../src/kds/receiver.ts';
 import { readNodeMetadata } from '../../src/kds/node.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';

@@ -24,13 +24,13 @@ describe('a server whose store is slow while a stream opens', () => {
   it('takes nothing from a zone whose row went meanwhile', async () => {
     const { store, logged } = server;
     const raised = Promise.withResolvers<number>();
-    const raiseEpoch = vi.spyOn(store, 'raiseEpoch').mockReturnValueOnce(raised.promise);
+    const acquireFencingToken = vi.spyOn(store, 'acquireFencingToken').mockReturnValueOnce(raised.promise);
     const session = connect(`http://127.0.0.1:${String(server.port)}`);
     const headers = { ':method': 'POST', 'content-type': 'application/grpc', te: 'trailers' };
     const path = syncService.zoneToGlobalSync.path;
     const stream = session.request({ ...headers, ':path': path, 'client-id': 'late', features: 'hash-suffix' });
     stream.on('error', () => undefined);
-    await vi.waitFor(() => expect(raiseEpoch).toHaveBeenCalled());
+    await vi.waitFor(() => expect(acquireFencingToken).toHaveBeenCalled());
     const told = new Promise((resolve) => stream.once('trailers', resolve).resume());
     await store.write({ op: 'delete', key: { type: 'Zone', mesh: '', name: 'late' } });
     await told;

@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
-import { FirstStates } from '../../src/kds/first-states.ts';
+import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
 import { globalSendRules, zoneReceiveRules } from '../../src/kds/rules.ts';
 import { Sender } from '../../src/kds/sender.ts';
@@ -31,7 +31,7 @@ it('stands still for a type whose full state is too large, and says so', async (
     streamId: 's',
     identifier: 'global',
     changelog,
-    firstStates: new FirstStates(),
+    initialSyncLimiter: new InitialSyncLimiter(),
     fail: () => undefined,
     zones: null,
     maxMessageBytes: 3_000,
@@ -88,7 +88,7 @@ it('sends a full state over the limit in parts to a peer of ours, which prunes a
   let [parts, largest, rowsAtPart] = [0, 0, 0];
   const sender: Sender = new Sender({
     ...common,
-    ...{ identifier: 'global', changelog, firstStates: new FirstStates(), fail: () => undefined, zones: null },
+    ...{ identifier: 'global', changelog, initialSyncLimiter: new InitialSyncLimiter(), fail: () => undefined, zones: null },
     send(message) {
       work = work.then(async () => {
         const response = decodeDeltaResponse(message);

@@ -8,7 +8,7 @@ import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
-import type { SyncObserver } from '../../src/kds/observer.ts';
+import type { SyncObserver } from '../../src/kds/sync-events.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { KdsServer, type KdsServerOptions } from '../../src/kds/server.ts';
 import { globalService, syncService } from '../../src/kds/services.ts';

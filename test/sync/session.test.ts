@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
-import { FirstStates } from '../../src/kds/first-states.ts';
+import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
 import { globalReceiveRules, globalSendRules, zoneReceiveRules, zoneSendRules, type ReceiveRules } from '../../src/kds/rules.ts';
 import { Sender } from '../../src/kds/sender.ts';
@@ -32,7 +32,7 @@ function connect(changelog: Changelog, rules: ReceiveRules, into: TinyStore, pee
     ...common,
     identifier: peer,
     changelog,
-    firstStates: new FirstStates(),
+    initialSyncLimiter: new InitialSyncLimiter(),
     fail: () => undefined,
     zones: null,
     send(message) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { sinkOf } from '../../src/control-plane/store-ports.ts';
 import { FairWork } from '../../src/kds/fair-work.ts';
-import type { SyncEvent } from '../../src/kds/observer.ts';
+import type { SyncEvent } from '../../src/kds/sync-events.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
 import { globalReceiveRules } from '../../src/kds/rules.ts';
 import type { Write } from '../../src/store/resource-store.ts';

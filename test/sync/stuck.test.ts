@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { sourceOf } from '../../src/control-plane/store-ports.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
-import { FirstStates } from '../../src/kds/first-states.ts';
+import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { Sender, type SenderOptions } from '../../src/kds/sender.ts';
 import { decodeDeltaResponse, type DeltaRequest } from '../../src/wire/kds-messages.ts';
@@ -45,7 +45,15 @@ function open(options: Partial<SenderOptions> = {}): Stream {
   const nonces: string[] = [];
   const failures: string[] = [];
   const sender = new Sender({
-    ...{ peer: 'east', streamId: 's', identifier: 'global', changelog, firstStates: new FirstStates(), zones: null, log },
+    ...{
+      peer: 'east',
+      streamId: 's',
+      identifier: 'global',
+      changelog,
+      initialSyncLimiter: new InitialSyncLimiter(),
+      zones: null,
+      log,
+    },
     ...{ maxMessageBytes: 10_000, observe: () => undefined, now: () => 0 },
     send: (message) => void nonces.push(decodeDeltaResponse(message).nonce),
     fail: (error) => void failures.push(error.message),

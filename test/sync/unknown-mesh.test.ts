@@ -6,7 +6,7 @@ import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
-import type { SyncEvent } from '../../src/kds/observer.ts';
+import type { SyncEvent } from '../../src/kds/sync-events.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { KdsServer } from '../../src/kds/server.ts';
 import type { ResourceKey } from '../../src/resource/types.ts';

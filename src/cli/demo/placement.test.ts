@@ -1,6 +1,6 @@
 // Where the demo expects a resource, against the table of kds-wire 5.4, and against the rules of the engine for every type.
 import { describe, expect, it } from 'vitest';
-import { audienceOf, globalReceiveRules, globalSendRules, zoneSendRules } from '../../kds/rules.ts';
+import { visibilityOf, globalReceiveRules, globalSendRules, zoneSendRules } from '../../kds/rules.ts';
 import { hashName } from '../../resource/hash-name.ts';
 import { label } from '../../resource/labels.ts';
 import { resourceTypes, typeOf } from '../../resource/type-registry.ts';
@@ -93,7 +93,7 @@ function byRules(type: string, at: string): Holding[] {
   const own: Holding = { place: at, storedName: row.name, labels: row.labels };
   if (at === 'global') return [own, ...toZones(row)];
   const up = zoneSendRules({ zone: at });
-  if (!up.types.includes(info) || audienceOf(up, row).audience.to !== 'all') return [own];
+  if (!up.types.includes(info) || visibilityOf(up, row).visibility.to !== 'all') return [own];
   const { name, labels } = globalReceiveRules(at, { hashedNames: true }).rewrite(up.map(row, info), info);
   const copy = { ...row, name, labels, syncVersion: 'v', owner: { type: 'Zone', mesh: '', name: at } };
   return [own, { place: 'global', storedName: name, labels }, ...toZones(copy)];
@@ -101,9 +101,9 @@ function byRules(type: string, at: string): Holding[] {
 
 function toZones(row: Resource): Holding[] {
   const down = globalSendRules();
-  const { audience } = audienceOf(down, row);
-  if (!down.types.includes(typeOf(row.type)) || audience.to === 'nobody') return [];
+  const { visibility } = visibilityOf(down, row);
+  if (!down.types.includes(typeOf(row.type)) || visibility.to === 'nobody') return [];
   const { name: storedName, labels } = down.map(row, typeOf(row.type));
-  const zones = audience.to === 'all' ? ZONES : ZONES.filter((zone) => zone !== audience.zone);
+  const zones = visibility.to === 'all' ? ZONES : ZONES.filter((zone) => zone !== visibility.zone);
   return zones.map((place) => ({ place, storedName, labels }));
 }

@@ -13,7 +13,7 @@ import { rowId } from '../row-id.ts';
 import { SelectorIndex } from './selector-index.ts';
 import { ServiceGroups } from './service-groups.ts';
 import { membershipsOf } from './service-membership.ts';
-import { SettledValue } from './settled-value.ts';
+import { DebouncedValue } from './settled-value.ts';
 import { chooseZoneProxy } from './zone-proxy.ts';
 
 /** A service: the row of the store, and the row that is to be completed, which the generator may have changed or made. */
@@ -35,7 +35,7 @@ export class MeshView {
   readonly wakes = new Map<string, number>();
   readonly groups = new ServiceGroups();
   readonly services = new Map<string, ServiceEntry>();
-  readonly settled = { ingress: new SettledValue<Address | null>(null), egress: new SettledValue<Address | null>(null) };
+  readonly settled = { ingress: new DebouncedValue<Address | null>(null), egress: new DebouncedValue<Address | null>(null) };
   readonly identities: MeshIdentities;
   readonly #zone: string;
   readonly #generators: HostnameGenerators;

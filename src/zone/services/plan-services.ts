@@ -41,7 +41,7 @@ export function planServices(view: ServicesView, { now, publishZoneAddress, grac
   view.refreshClaims();
   const settles = meshes.map((mesh) => mesh.settle(now.getTime()));
   for (const mesh of meshes) generate(view, mesh, { now, graceMs }, { writes, conflicts });
-  const withoutVip = view.giveVips();
+  const withoutVip = view.allocateVips();
   for (const mesh of meshes) {
     for (const id of mesh.dirty) {
       const entry = mesh.services.get(id);

@@ -111,7 +111,7 @@ export class ServicesView implements ReconciledView {
   }
 
   /** Gives an address to every service that is marked and has none, the oldest first. @returns how many none was left for */
-  giveVips(): number {
+  allocateVips(): number {
     const without = [...this.meshes.values()]
       .filter(({ isThere }) => isThere)
       .flatMap(({ dirty, services }) => [...dirty].map((id) => services.get(id)))

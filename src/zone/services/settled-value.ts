@@ -5,9 +5,9 @@ import { isDeepStrictEqual } from 'node:util';
 /** How long a source must be still, in milliseconds. */
 export const QUIET_MS = 1_000;
 /** A source that is never still is followed this often, in milliseconds. */
-export const MOST_MS = 5_000;
+export const MAX_MS = 5_000;
 
-export class SettledValue<T> {
+export class DebouncedValue<T> {
   #value: T;
   #candidate: T;
   #lastChange = -Infinity;
@@ -25,7 +25,7 @@ export class SettledValue<T> {
 
   /** When to call `offer` again though the source is still, in milliseconds; null when there is nothing to wait for. */
   get wakeAt(): number | null {
-    return this.#heldSince === null ? null : Math.min(this.#lastChange + QUIET_MS, this.#heldSince + MOST_MS);
+    return this.#heldSince === null ? null : Math.min(this.#lastChange + QUIET_MS, this.#heldSince + MAX_MS);
   }
 
   /** Takes what the source says now. @returns whether the value changed */
@@ -40,7 +40,7 @@ export class SettledValue<T> {
       return false;
     }
     this.#heldSince ??= now;
-    if (!wasQuiet && now < this.#heldSince + MOST_MS) return false;
+    if (!wasQuiet && now < this.#heldSince + MAX_MS) return false;
     this.#value = candidate;
     this.#heldSince = null;
     return true;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { sourceOf } from '../../src/control-plane/store-ports.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
-import { FirstStates } from '../../src/kds/first-states.ts';
+import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { Sender } from '../../src/kds/sender.ts';
 import { decodeDeltaResponse } from '../../src/wire/kds-messages.ts';
@@ -19,7 +19,7 @@ const MANY = 1_000;
 type Stream = { readonly sender: Sender; readonly sent: Buffer[] };
 
 let changelog: Changelog;
-let firstStates: FirstStates;
+let initialSyncLimiter: InitialSyncLimiter;
 let stop: AbortController;
 let running: Promise<void>;
 let streams: Stream[];
@@ -30,7 +30,7 @@ beforeEach(async () => {
   const store = new TinyStore();
   await store.write({ op: 'put', key: { type: TYPE, mesh: 'default', name: 'slow' }, labels: {}, spec: {} });
   changelog = new Changelog(sourceOf(store), globalSendRules(), log);
-  firstStates = new FirstStates();
+  initialSyncLimiter = new InitialSyncLimiter();
   stop = new AbortController();
   running = changelog.run(stop.signal);
   streams = [];
@@ -52,7 +52,7 @@ async function settled(): Promise<void> {
 async function subscribe(peer: string): Promise<Stream> {
   const sent: Buffer[] = [];
   const sender = new Sender({
-    ...{ peer, streamId: peer, identifier: 'global', changelog, firstStates, zones: null, log, maxMessageBytes: 100_000 },
+    ...{ peer, streamId: peer, identifier: 'global', changelog, initialSyncLimiter, zones: null, log, maxMessageBytes: 100_000 },
     ...{ observe: () => undefined, fail: () => undefined, now: () => 0 },
     send: (message) => void sent.push(message),
   });

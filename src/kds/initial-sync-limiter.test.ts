@@ -1,23 +1,23 @@
 // The queue in front of first states: eight at once, in the order of arrival, and nobody keeps a place for ever, least of all the
 // dead stream of a peer that is back.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { FirstStates, type Turn } from './first-states.ts';
+import { InitialSyncLimiter, type Permit } from './initial-sync-limiter.ts';
 
 const AT_ONCE = 8;
-const LONGEST_MS = 10_000;
+const MAX_MS = 10_000;
 const TAKE_OVER_MS = 1_000;
 const STILL_MS = 250;
-const MOST_BESIDE = 64;
+const MAX_BESIDE = 64;
 
-type Peer = Turn & { readonly name: number };
+type Peer = Permit & { readonly name: number };
 
 describe('first states', () => {
-  let states: FirstStates;
+  let states: InitialSyncLimiter;
   let admitted: number[];
 
   beforeEach(() => {
     vi.useFakeTimers();
-    states = new FirstStates();
+    states = new InitialSyncLimiter();
     admitted = [];
   });
 
@@ -192,7 +192,7 @@ describe('first states', () => {
 
   it('take the place of a peer that answers and never settles after the limit, and not before', () => {
     const peers = enter(10);
-    pass(LONGEST_MS - 1, peers);
+    pass(MAX_MS - 1, peers);
     expect(admitted).toHaveLength(AT_ONCE);
     vi.advanceTimersByTime(1);
     expect(admitted).toHaveLength(10);
@@ -200,13 +200,13 @@ describe('first states', () => {
 
   it('count the limit from when the place was taken, not from when the peer came', () => {
     const peers = enter(17);
-    pass(LONGEST_MS - 1, peers);
+    pass(MAX_MS - 1, peers);
     peers[0]?.leave();
     expect(admitted).toHaveLength(AT_ONCE + 1);
     pass(1, peers);
     // The seven others of the first eight had their time; peer 8 has only begun.
     expect(admitted).toHaveLength(16);
-    pass(LONGEST_MS - 2, peers);
+    pass(MAX_MS - 2, peers);
     expect(admitted).toHaveLength(16);
     pass(1, peers);
     expect(admitted).toHaveLength(17);
@@ -244,10 +244,10 @@ describe('first states', () => {
 
     it('are no more than 64 beside the eight: what is in flight stays bounded', () => {
       enter(200);
-      vi.advanceTimersByTime(LONGEST_MS - 1);
-      expect(admitted).toHaveLength(AT_ONCE + MOST_BESIDE);
+      vi.advanceTimersByTime(MAX_MS - 1);
+      expect(admitted).toHaveLength(AT_ONCE + MAX_BESIDE);
       vi.advanceTimersByTime(1);
-      expect(admitted.length).toBeGreaterThan(AT_ONCE + MOST_BESIDE);
+      expect(admitted.length).toBeGreaterThan(AT_ONCE + MAX_BESIDE);
     });
 
     it('get in at once when they are back, beside the others', () => {
@@ -265,7 +265,7 @@ describe('first states', () => {
 
   it('do not free the place of a peer twice when it leaves after the limit', () => {
     const peers = enter(AT_ONCE);
-    vi.advanceTimersByTime(LONGEST_MS);
+    vi.advanceTimersByTime(MAX_MS);
     for (const { leave } of peers) leave();
     enter(20, 100);
     expect(admitted.filter((name) => name >= 100)).toHaveLength(AT_ONCE);

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 
 type Entry = { hasBegun: boolean; answer: Promise<unknown>; next: Promise<unknown> | null };
 
-export class SharedCalls {
+export class SingleFlight {
   readonly #entries = new Map<string, Entry>();
 
   /** @param key says what is asked; equal keys must come with equal `run`s */

@@ -1,12 +1,12 @@
 // Lines about what a peer does wrong: nobody fills the log of another by being refused again and again.
-// Invariant: in a minute one line for each cause, and no more lines than `MOST_CAUSES`; what is left out is counted.
+// Invariant: in a minute one line for each cause, and no more lines than `MAX_CAUSES`; what is left out is counted.
 import type { Logger } from '../base/log.ts';
 
 const WINDOW_MS = 60_000;
 /** Causes that are told of in a minute: a peer that calls itself something else each time makes new ones. */
-const MOST_CAUSES = 100;
+const MAX_CAUSES = 100;
 
-export class SparseLog {
+export class RateLimitedLogger {
   readonly #log: Logger;
   readonly #now: () => number;
   readonly #told = new Set<string>();
@@ -26,7 +26,7 @@ export class SparseLog {
       this.#began = at;
       this.#told.clear();
     }
-    if (this.#told.has(cause) || this.#told.size >= MOST_CAUSES) {
+    if (this.#told.has(cause) || this.#told.size >= MAX_CAUSES) {
       this.#leftOut += 1;
       return;
     }

@@ -5,15 +5,15 @@ import { label } from '../resource/labels.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import { feature } from './features.ts';
-import { audienceOf, globalSendRules, zoneSendRules, type Audience } from './rules.ts';
+import { visibilityOf, globalSendRules, zoneSendRules, type Visibility } from './rules.ts';
 
-const MULTI_ZONE: Audience = { to: 'all', feature: feature.hostnameGeneratorMultiZone };
+const MULTI_ZONE: Visibility = { to: 'all', feature: feature.hostnameGeneratorMultiZone };
 
 describe('what global sends to zones (kds-wire 5.2)', () => {
   const rules = globalSendRules();
   const disabled = { [label.kdsSync]: 'disabled' };
 
-  it.each<[string, Resource, Audience, because: RegExp]>([
+  it.each<[string, Resource, Visibility, because: RegExp]>([
     ['1 a disabled policy', labelled('MeshTimeout', disabled), NOBODY, /kds-sync/],
     ['1 a disabled Mesh', labelled('Mesh', disabled), NOBODY, /kds-sync/],
     ['1 a disabled resource of a zone', labelled('MeshService', { ...FROM_EAST, ...disabled }), NOBODY, /kds-sync/],
@@ -50,13 +50,13 @@ describe('what global sends to zones (kds-wire 5.2)', () => {
     ['7 one whose selector is null', generator({ meshMultiZoneService: null }), ALL, /global/],
     ['7 one of a zone', generator({ meshMultiZoneService: {} }, FROM_EAST), NOBODY, /control plane/],
     ['7 one that is disabled', generator({ meshMultiZoneService: {} }, disabled), NOBODY, /kds-sync/],
-  ])('%s', (_, sent, audience, because) => {
-    const decided = audienceOf(rules, sent);
-    expect(decided.audience).toEqual(audience);
+  ])('%s', (_, sent, visibility, because) => {
+    const decided = visibilityOf(rules, sent);
+    expect(decided.visibility).toEqual(visibility);
     expect(decided.because).toMatch(because);
   });
 
-  function others(zone: string, needs?: string): Audience {
+  function others(zone: string, needs?: string): Visibility {
     return { to: 'others', zone, ...(needs !== undefined && { feature: needs }) };
   }
 
@@ -74,8 +74,8 @@ describe('what global sends to zones (kds-wire 5.2)', () => {
 
   it.each([...own, ...keys])('3 keeps GlobalSecret %s at home, whatever its labels say', (name) => {
     for (const labels of [{}, { [label.origin]: 'global' }, FROM_EAST, { [label.kdsSync]: 'enabled' }]) {
-      expect(audienceOf(rules, labelled('GlobalSecret', labels, { name }))).toEqual({
-        audience: NOBODY,
+      expect(visibilityOf(rules, labelled('GlobalSecret', labels, { name }))).toEqual({
+        visibility: NOBODY,
         because: 'this GlobalSecret belongs to its own control plane',
       });
     }
@@ -83,14 +83,17 @@ describe('what global sends to zones (kds-wire 5.2)', () => {
 
   it('4 sends what is written on global of every type marked G→Z, and of no other', () => {
     for (const info of resourceTypes) {
-      const { audience } = audienceOf(rules, resource(info.name, { name: info.name === 'Config' ? 'kuma-cluster-id' : 'thing' }));
-      expect([info.name, audience]).toEqual([info.name, info.kds.globalToZone ? ALL : NOBODY]);
+      const { visibility } = visibilityOf(
+        rules,
+        resource(info.name, { name: info.name === 'Config' ? 'kuma-cluster-id' : 'thing' }),
+      );
+      expect([info.name, visibility]).toEqual([info.name, info.kds.globalToZone ? ALL : NOBODY]);
     }
   });
 
   it('6 does not blame another control plane for what is written here', () => {
     for (const type of ['MeshService', 'Dataplane'])
-      expect(audienceOf(rules, resource(type)).because).not.toBe('comes from another control plane');
+      expect(visibilityOf(rules, resource(type)).because).not.toBe('comes from another control plane');
   });
 
   it('gives every rule a reason', () => {

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
-import { SparseLog } from './sparse-log.ts';
+import { RateLimitedLogger } from './rate-limited-logger.ts';
 
 const MINUTE = 60_000;
 
@@ -9,10 +9,10 @@ function setUp(): { lines: () => object[]; warn: (cause: string) => void; pass: 
   let now = 0;
   const options = { base: null, timestamp: false };
   const log = pino(options, { write: (line) => void lines.push(JSON.parse(line) as object) });
-  const sparse = new SparseLog(log, () => now);
+  const limited = new RateLimitedLogger(log, () => now);
   return {
     lines: () => lines.splice(0),
-    warn: (cause) => sparse.warn(cause, { zone: cause }, 'refused'),
+    warn: (cause) => limited.warn(cause, { zone: cause }, 'refused'),
     pass: (ms) => void (now += ms),
   };
 }

@@ -3,8 +3,8 @@
 import type { ResourceKey } from '../resource/types.ts';
 
 /** Statements at a time; each holds a connection of the pool. */
-const MOST_IN_FLIGHT = 2;
-const MOST_AT_ONCE = 1_000;
+const MAX_IN_FLIGHT = 2;
+const MAX_AT_ONCE = 1_000;
 
 type Waiting<Row> = {
   readonly key: ResourceKey;
@@ -13,7 +13,7 @@ type Waiting<Row> = {
 };
 
 /** Reads rows, or what of them is asked for. */
-export class CombinedReader<Row extends ResourceKey> {
+export class ReadBatcher<Row extends ResourceKey> {
   readonly #read: (keys: readonly ResourceKey[]) => Promise<Row[]>;
   #queue: Waiting<Row>[] = [];
   #inFlight = 0;
@@ -31,8 +31,8 @@ export class CombinedReader<Row extends ResourceKey> {
   }
 
   #next(): void {
-    if (this.#inFlight >= MOST_IN_FLIGHT || this.#queue.length === 0) return;
-    const batch = this.#queue.splice(0, MOST_AT_ONCE);
+    if (this.#inFlight >= MAX_IN_FLIGHT || this.#queue.length === 0) return;
+    const batch = this.#queue.splice(0, MAX_AT_ONCE);
     this.#inFlight += 1;
     void this.#run(batch).finally(() => {
       this.#inFlight -= 1;

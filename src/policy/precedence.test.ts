@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { make, makeTo, type Made } from '../../test/policy/make-resource.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { parsePolicy, type ToItem } from './parse-policy.ts';
-import { consumersLast, mergeOrdered, ruleOrder, toOrder } from './strength.ts';
+import { consumersLast, mergeOrdered, ruleOrder, toOrder } from './precedence.ts';
 
 type Row = { top?: JsonObject; to?: JsonObject; made?: Made; name?: string };
 

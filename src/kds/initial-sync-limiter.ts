@@ -11,9 +11,9 @@ const IN_FLIGHT_BYTES = AT_ONCE * 1024 * 1024;
 /** A peer that has answered nothing for so long stands still. */
 const STILL_MS = 250;
 /** Places that stood still and were given to others. Each may have a message in flight that was made for one of the eight. */
-const MOST_BESIDE = 64;
+const MAX_BESIDE = 64;
 /** A peer that never acknowledges keeps its place no longer than this, or it would delay the others. */
-const LONGEST_MS = 10_000;
+const MAX_MS = 10_000;
 /** A stream that took the place over has this long before the next may, or a flood of streams would all be sent to at once. */
 const TAKE_OVER_MS = 1_000;
 
@@ -21,10 +21,10 @@ const TAKE_OVER_MS = 1_000;
 const FREE_BYTES = 32 * 1024 * 1024;
 const BYTES_A_SECOND = 1024 * 1024;
 /** Peers of which it is remembered what they were sent. */
-const MOST_PEERS = 10_000;
+const MAX_PEERS = 10_000;
 
 /** A stream's part in it. */
-export type Turn = {
+export type Permit = {
   /** So many bytes were sent. */
   readonly spent: (bytes: number) => void;
   /** The peer has answered something. */
@@ -46,12 +46,12 @@ type Place = {
   readonly timers: readonly NodeJS.Timeout[];
 };
 
-export class FirstStates {
+export class InitialSyncLimiter {
   /** By peer, in the order of their first waiting stream; the streams of a peer oldest first. */
   readonly #waiting = new Map<string, Set<Stream>>();
   readonly #places = new Map<string, Place>();
   /** What a peer was sent lately: bytes at a time in milliseconds. */
-  readonly #debts = new LRUCache<string, { readonly bytes: number; readonly at: number }>({ max: MOST_PEERS });
+  readonly #debts = new LRUCache<string, { readonly bytes: number; readonly at: number }>({ max: MAX_PEERS });
   #beside = 0;
   /** For the peer that may first come again. */
   #later: NodeJS.Timeout | undefined;
@@ -66,7 +66,7 @@ export class FirstStates {
   }
 
   /** Calls `go` when there is room, at once or later. */
-  enter(peer: string, go: () => void): Turn {
+  enter(peer: string, go: () => void): Permit {
     const stream: Stream = { go };
     const queue = this.#waiting.get(peer) ?? new Set();
     this.#waiting.set(peer, queue.add(stream));
@@ -154,7 +154,7 @@ export class FirstStates {
   /** @returns false where all places are taken, and none of them may be given to another */
   #makeRoom(): boolean {
     if (this.#inside < AT_ONCE) return true;
-    if (this.#beside >= MOST_BESIDE) return false;
+    if (this.#beside >= MAX_BESIDE) return false;
     const place = [...this.#places.values()].find(({ standsStill, isBeside }) => standsStill && !isBeside);
     if (place === undefined) return false;
     place.isBeside = true;
@@ -173,7 +173,7 @@ export class FirstStates {
       this.#takeOver(peer);
     };
     const still = setTimeout(standStill, STILL_MS).unref();
-    const timers = [still, setTimeout(() => this.#leave(peer, stream), LONGEST_MS).unref()];
+    const timers = [still, setTimeout(() => this.#leave(peer, stream), MAX_MS).unref()];
     if (!mayBeTaken) timers.push(setTimeout(yieldPlace, TAKE_OVER_MS).unref());
     const place: Place = { stream, mayBeTaken, isBeside, standsStill: false, still, timers };
     this.#places.set(peer, place);

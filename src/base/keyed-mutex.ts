@@ -1,6 +1,6 @@
 // Tasks on one thing, one after the other in the order in which they came; tasks on other things do not wait.
 
-export class InTurn {
+export class KeyedMutex {
   /** The last task of each thing that has one. */
   readonly #last = new Map<string, Promise<unknown>>();
 

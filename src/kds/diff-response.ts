@@ -5,7 +5,7 @@ import type { Steps } from '../base/steps.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { keyText, type Incoming } from './incoming.ts';
-import type { Outline, SinkWrite } from './ports.ts';
+import type { ResourceMeta, SinkWrite } from './ports.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
 import type { ReceiveRules } from './rules.ts';
 
@@ -23,7 +23,7 @@ export type PlanInput = Pick<Work, 'incoming'> & {
   /** The rows of what is incoming, as far as they exist. */
   readonly stored: ReadonlyMap<string, Resource>;
   /** The rows that the peer does not have any more. */
-  readonly gone: readonly Outline[];
+  readonly gone: readonly ResourceMeta[];
   /** The version of an equal row must be right, because the peer resumes by it (D29). */
   readonly exactVersions: boolean;
 };

@@ -1,6 +1,6 @@
 // One bit per slot: what a peer may hold of a type. 20,000 entries × 500 zones are 1.25 MB (engine 3).
 
-export class HeldSet {
+export class Bitset {
   #words = new Uint32Array(4);
 
   has(index: number): boolean {

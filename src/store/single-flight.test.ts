@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { SharedCalls } from './shared-calls.ts';
+import { SingleFlight } from './single-flight.ts';
 
 it('who asks while an answer is made shares the next one, begun after he asked', async () => {
-  const shared = new SharedCalls();
+  const shared = new SingleFlight();
   const gates: PromiseWithResolvers<undefined>[] = [];
   const ask = async (key = 'a'): Promise<number> =>
     await shared.call(key, async () => {

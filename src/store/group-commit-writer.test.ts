@@ -2,7 +2,7 @@
 import { fc } from '../../test/support/property.ts';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { MeridianError } from '../base/errors.ts';
-import { CombinedWriter } from './combined-writer.ts';
+import { GroupCommitWriter } from './group-commit-writer.ts';
 import type { Write, WriteOutcome } from './resource-store.ts';
 
 const writeOf = (name: string, n = 0): Write => ({
@@ -38,12 +38,12 @@ class HeldRows {
 describe('combined writes', () => {
   let rows: HeldRows;
   let now: number;
-  let writer: CombinedWriter;
+  let writer: GroupCommitWriter;
 
   beforeEach(() => {
     rows = new HeldRows();
     now = 0;
-    writer = new CombinedWriter({ run: rows.run, heldAmong: rows.heldAmong, now: () => now });
+    writer = new GroupCommitWriter({ run: rows.run, heldAmong: rows.heldAmong, now: () => now });
   });
 
   const writeAll = async (names: readonly string[]): Promise<string[]> =>
@@ -78,7 +78,7 @@ describe('combined writes', () => {
   it('are tried one by one where nothing is held any more', async () => {
     rows.held.add('b');
     rows.heldAmong = () => Promise.resolve(new Set());
-    writer = new CombinedWriter({ run: rows.run, heldAmong: rows.heldAmong });
+    writer = new GroupCommitWriter({ run: rows.run, heldAmong: rows.heldAmong });
     expect(await writeAll(['first', 'a', 'b', 'c'])).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect(rows.begun.slice(2)).toEqual([['a'], ['b'], ['c']]);
   });
@@ -95,7 +95,7 @@ describe('combined writes', () => {
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         const some = new HeldRows();
         let time = 0;
-        const one = new CombinedWriter({ run: some.run, heldAmong: some.heldAmong, now: () => time });
+        const one = new GroupCommitWriter({ run: some.run, heldAmong: some.heldAmong, now: () => time });
         some.isFast = false;
         const results: Promise<unknown>[] = [];
         for (const [n, doing] of steps.entries()) {

@@ -1,7 +1,7 @@
 // The bits of what a peer holds, against a plain Set.
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
-import { HeldSet } from './held-set.ts';
+import { Bitset } from './bitset.ts';
 
 /** Around the ends of words and of the array as it grows, and anywhere. */
 const index = fc.oneof(
@@ -11,11 +11,11 @@ const index = fc.oneof(
 );
 const command = fc.record({ do: fc.constantFrom('add' as const, 'delete' as const, 'has' as const), index });
 
-describe('a held set', () => {
+describe('a bitset', () => {
   it('answers as a Set does', () => {
     fc.assert(
       fc.property(fc.array(command, { maxLength: 200 }), (commands) => {
-        const held = new HeldSet();
+        const held = new Bitset();
         const model = new Set<number>();
         for (const step of commands) {
           if (step.do === 'add') {
@@ -37,14 +37,14 @@ describe('a held set', () => {
   });
 
   it('keeps all bits of a word apart, the highest too', () => {
-    const held = new HeldSet();
+    const held = new Bitset();
     for (let bit = 0; bit < 64; bit += 1) expect(held.add(bit)).toBe(true);
     held.delete(31);
     expect(Array.from({ length: 64 }, (_, bit) => bit).filter((bit) => !held.has(bit))).toEqual([31]);
   });
 
   it('keeps what it holds while it grows', () => {
-    const held = new HeldSet();
+    const held = new Bitset();
     held.add(3);
     for (let bit = 1_000; bit < 2_000_000; bit *= 2) held.add(bit);
     expect(held.has(3)).toBe(true);
@@ -52,7 +52,7 @@ describe('a held set', () => {
   });
 
   it('knows nothing of an index beyond its end, and need not grow to forget it', () => {
-    const held = new HeldSet();
+    const held = new Bitset();
     held.delete(1_000_000);
     expect(held.has(1_000_000)).toBe(false);
     expect(held.add(1_000_000)).toBe(true);

@@ -30,7 +30,7 @@ const NO_ANSWER_TEXT =
 
 /** The database cannot be reached, takes nobody in, or has no plan for this session: the next attempt has another. */
 export function isNoAnswer(error: unknown): boolean {
-  return NO_ANSWER.has(codeOf(error)) || NO_ANSWER_TEXT.test(messageOf(error)) || isPlanSpent(error);
+  return NO_ANSWER.has(codeOf(error)) || NO_ANSWER_TEXT.test(messageOf(error)) || isStalePlan(error);
 }
 
 /** A statement was given up because its answer did not come in time; the connection still waits for it. */
@@ -50,14 +50,14 @@ export function takesNoWrites(error: unknown): boolean {
 
 /** The session is of no more use, another is: it takes no writes and never will, or its prepared statements no longer fit the table. */
 export function isSessionSpent(error: unknown): boolean {
-  return codeOf(error) === READ_ONLY || isPlanSpent(error);
+  return codeOf(error) === READ_ONLY || isStalePlan(error);
 }
 
 /**
  * The table is not as it was when the session planned a statement, or the trigger of one (datatype_mismatch), or somebody discarded
  * what was prepared (invalid_sql_statement_name). The text of an error depends on the language of the server, its origin does not.
  */
-export function isPlanSpent(error: unknown): boolean {
+export function isStalePlan(error: unknown): boolean {
   const code = codeOf(error);
   return code === '26000' || code === '42804' || (code === '0A000' && originOf(error) === 'RevalidateCachedQuery');
 }
@@ -67,15 +67,15 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /** deadlock_detected, serialization_failure, and foreign_key_violation: an owner went while the row was written. */
-const OVERTAKEN = new Set(['40P01', '40001', '23503']);
+const SERIALIZATION_FAILURES = new Set(['40P01', '40001', '23503']);
 
 /** Another transaction was faster: nothing was stored, and the same again finds what that one left. */
-export function isOvertaken(error: unknown): boolean {
-  return OVERTAKEN.has(codeOf(error));
+export function isSerializationFailure(error: unknown): boolean {
+  return SERIALIZATION_FAILURES.has(codeOf(error));
 }
 
 /** lock_not_available: an open transaction holds a row that is to be written. */
-export function isHeld(error: unknown): boolean {
+export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03';
 }
 

@@ -2,10 +2,10 @@
 // one statement with a result for each. NOTIFY serialises commits, so a transaction per write would top out early.
 // Invariant: writes to one key are committed in the order in which they came.
 import { MeridianError, type ErrorCode } from '../base/errors.ts';
-import { InTurn } from '../base/in-turn.ts';
+import { KeyedMutex } from '../base/keyed-mutex.ts';
 import type { Write, WriteOutcome } from './resource-store.ts';
 
-const MOST_AT_ONCE = 1_000;
+const MAX_AT_ONCE = 1_000;
 /** From here on a transaction takes half of what waits: while the database has the one half, this process works on the other. */
 const HALVED_FROM = 32;
 /** Transactions that wait for rows which others hold; each has a connection as long. */
@@ -31,10 +31,10 @@ export type CombinedWriterOptions = {
   readonly now?: () => number;
 };
 
-export class CombinedWriter {
+export class GroupCommitWriter {
   readonly #options: CombinedWriterOptions;
   readonly #now: () => number;
-  readonly #lanes = new InTurn();
+  readonly #lanes = new KeyedMutex();
   readonly #aside = new Map<string, Aside>();
   #queue: Waiting[] = [];
   #working = false;
@@ -69,7 +69,7 @@ export class CombinedWriter {
     const keys = new Set<string>();
     const batch: Waiting[] = [];
     const rest: Waiting[] = [];
-    const most = Math.min(MOST_AT_ONCE, Math.max(HALVED_FROM / 2, Math.ceil(this.#queue.length / 2)));
+    const most = Math.min(MAX_AT_ONCE, Math.max(HALVED_FROM / 2, Math.ceil(this.#queue.length / 2)));
     for (const waiting of this.#queue) {
       if (batch.length < most && !keys.has(waiting.key)) batch.push(waiting);
       else rest.push(waiting);
