@@ -1,5 +1,4 @@
-// The store for callers that must have an answer soon: a call that takes too long fails, whatever it waits for. What it asked of
-// the database goes on.
+// The store for callers that need an answer soon. A call that takes too long fails. Its statement in the database continues.
 import { MeridianError } from '../base/errors.ts';
 import type { ResourceStore } from './resource-store.ts';
 import { MAY_BE_STORED } from './store-health.ts';

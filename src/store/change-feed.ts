@@ -1,5 +1,5 @@
-// NOTIFY as a stream of hints. One listening connection serves all readers; a slow reader gets the merged latest, never a
-// growing queue; after every (re)connection all readers hear `all`, because the table is the truth.
+// NOTIFY as a stream of hints. One listening connection serves all readers; a slow reader gets merged hints, never a growing queue.
+// After every (re)connection all readers receive `all`, because the table is the truth.
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { messageOf } from '../base/errors.ts';
@@ -10,11 +10,11 @@ import type { StoreChange } from './resource-store.ts';
 
 export const CHANNEL = 'meridian_resources';
 
-/** Keys of one type that a slow reader may owe before it hears of the type alone. */
+/** Pending keys of one type after which a slow reader receives the type instead of the keys. */
 const MAX_KEYS = 10_000;
-/** A net for what no notification told: a dropped message, a trigger that was disabled. */
+/** A safety net for changes without a notification: a dropped message, a disabled trigger. */
 const NET_MS = 300_000;
-/** Marks that a slow reader may owe before it hears `all` in their place. */
+/** Pending marks after which a slow reader receives `all` instead. */
 const MAX_MARKS = 1_000;
 
 class Reader {
@@ -147,7 +147,7 @@ export class ChangeFeed {
     }
   }
 
-  /** The net: from time to time, readers hear of the types whose rows are no longer those of the last look (engine 9). */
+  /** The safety net: at intervals, readers receive the types whose rows differ from the last check (engine 9). */
   async #watch(): Promise<void> {
     const { signal } = this.#stop;
     let before: ReadonlyMap<string, string> | null = null;
@@ -182,7 +182,7 @@ function differing(before: ReadonlyMap<string, string>, now: ReadonlyMap<string,
   return [...new Set([...before.keys(), ...now.keys()])].filter((type) => before.get(type) !== now.get(type));
 }
 
-/** What a notification says; anything that is not ours means: read it all again. */
+/** Parses a notification. An unknown payload means `all`. */
 function parsePayload(payload: string): StoreChange {
   try {
     const { type, keys, mark } = JSON.parse(payload) as { type?: string; keys?: [string, string][]; mark?: string };

@@ -1,6 +1,6 @@
-// Writes the default resources that a global and a zone on its own have in common (kds-wire 9, rest-api 7.3). Everything
-// is a create, so running twice changes nothing; the id of the cluster is written last and means «this was done»: what a
-// person deletes afterwards does not come back.
+// Writes the default resources that a global and a standalone zone share (kds-wire 9, rest-api 7.3). Everything is a create, so a
+// second run changes nothing. The id of the cluster is written last and marks the run as complete: defaults that a person deletes
+// later do not come back.
 import { randomUUID } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import {
@@ -46,8 +46,8 @@ export async function createBaseDefaults(store: ResourceStore, owner: DefaultsOw
 }
 
 /**
- * The set of a Mesh that is created here, not by KDS: its key for dataplane tokens and its initial policies. Write it in one
- * transaction with the Mesh, or a crash between the two leaves a mesh without its set; what exists already stays as it is.
+ * The defaults of a Mesh that is created here, not by KDS: its key for dataplane tokens and its initial policies. Write them in one
+ * transaction with the Mesh. Otherwise a crash between the two leaves a mesh without defaults. Existing rows stay unchanged.
  */
 export async function meshDefaults(
   store: ResourceStore,
@@ -75,7 +75,7 @@ export async function createHostnameGenerators(
 }
 
 /**
- * Creates what is not there yet; what exists is left alone.
+ * Creates the missing rows. Existing rows stay unchanged.
  * @throws MeridianError `internal` when the store refuses a row
  */
 export async function createAbsent(store: ResourceStore, writes: readonly Create[]): Promise<void> {

@@ -113,12 +113,12 @@ function openPostgres(config: PostgresConfig, log: Logger, answerMs: number): Da
     ssl: tlsOf(config.tls),
   };
   const pool = new pg.Pool({ ...options, max: config.maxOpenConnections });
-  // An idle connection that the server ends is no failure: the pool makes another.
+  // The server may end an idle connection: the pool opens another.
   pool.on('error', (error) => log.debug({ reason: error.message }, 'an idle database connection ended'));
-  // One in use tells its query too; without a listener it would take the process along.
+  // A connection in use also fails its query. Without this listener the error event would end the process.
   pool.on('connect', (client) => void client.on('error', () => undefined));
-  // A session keeps the mode it began in and the plans it made: those from before one was of no more use are not used again, as the
-  // server may take writes since, or the table is another.
+  // A session keeps the read-only mode that it began in and its plans. When one session becomes unusable, the pool drops all older
+  // ones: they would fail in the same way.
   let generation = 0;
   const generations = new WeakMap<pg.PoolClient, number>();
   pool.on('connect', (client) => void generations.set(client, generation));
@@ -154,7 +154,7 @@ function openPostgres(config: PostgresConfig, log: Logger, answerMs: number): Da
     },
     async session() {
       const client = new pg.Client(options);
-      // From the first moment: an end that nobody listens for would take the process along.
+      // Listen at once: an error event without a listener would end the process.
       client.on('error', (error) => log.debug({ reason: error.message }, 'the session of the leader ended'));
       try {
         await client.connect();

@@ -1,5 +1,5 @@
-// Tells a receiver at once that a newer one of its peer has opened, in whatever process: `acquireFencingToken` sends a mark through the feed.
-// The fence of `writeBatch` holds without it; this ends the stream before the next write, so that its peer compares again.
+// Notifies a receiver when a newer one of its peer opens, in any process: `acquireFencingToken` sends a mark through the feed. The
+// fence of `writeBatch` does not depend on it. It ends the stream before the next write, so that the peer compares again.
 import type { Fence, ResourceStore, StoreChange } from './resource-store.ts';
 
 const MARK = /^epoch (\d+) ([^]*)$/;
@@ -21,7 +21,7 @@ export class FenceWatch {
     this.#store = store;
   }
 
-  /** Follows the feed until the signal aborts. Throws when the store fails; run again, it asks for what it missed. */
+  /** Follows the feed until the signal aborts. Throws when the store fails. The next run reads the missed changes. */
   async run(signal: AbortSignal): Promise<void> {
     for await (const change of this.#store.changes(signal)) await this.#follow(change);
   }

@@ -1,5 +1,5 @@
 // PGlite has no lock of its own: two processes on one folder lose acknowledged rows (engine 24). A file beside it is ours.
-// Invariant: the file is never seen without its owner, so nobody takes a lock that is being made for one that was left.
+// Invariant: the file never exists without its owner in it, so no process mistakes a new lock for an abandoned one.
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { MeridianError } from '../base/errors.ts';
@@ -40,7 +40,7 @@ async function take(path: string, file: string): Promise<void> {
       if (await succeeds(link(mine, file), 'EEXIST')) return;
       const left = await leftIn(file, path);
       if (left === null) continue;
-      // One takes over at a time, and only what it has looked at: never what another has made since.
+      // One process takes over at a time, and only the lock file that it has read: never a newer one.
       if (!(await succeeds(link(mine, taking), 'EEXIST'))) {
         await leftIn(taking, path);
         continue;

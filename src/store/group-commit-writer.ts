@@ -64,7 +64,7 @@ export class GroupCommitWriter {
     this.#working = false;
   }
 
-  /** The oldest writes; of several to one key only the first, so that each sees what the one before it did. */
+  /** The oldest writes. Of several writes to one key, only the first: each must see the result of the one before it. */
   #takeBatch(): Waiting[] {
     const keys = new Set<string>();
     const batch: Waiting[] = [];
@@ -97,7 +97,7 @@ export class GroupCommitWriter {
     for (const waiting of batch) await this.#commit([waiting]);
   }
 
-  /** Somebody holds rows of the batch: who writes those waits for them, the others go on. */
+  /** Another transaction holds rows of the batch. Writes to locked rows wait in their own lane; the rest commit. */
   async #commitFree(batch: readonly Waiting[]): Promise<void> {
     const held = await this.#options.heldAmong(batch.map(({ write }) => write)).catch(() => new Set<Write>());
     const free = batch.filter(({ write }) => !held.has(write));

@@ -7,7 +7,7 @@ import type { Logger } from '../base/log.ts';
 import type { Database, Tables } from './database.ts';
 
 const FOLDER = join(import.meta.dirname, '../../migrations');
-/** Any number, as long as it is always the same. */
+/** An arbitrary constant. */
 const LOCK = 7_291_163;
 
 export type MigrationStatus = { readonly name: string; readonly appliedAt: string | null };
@@ -19,7 +19,7 @@ export async function migrationStatus({ bulk: db }: Database): Promise<Migration
   return names.map((name) => ({ name, appliedAt: applied.get(name) ?? null }));
 }
 
-/** Applies what is missing, all in one transaction. Returns the names applied now. */
+/** Applies the missing migrations, all in one transaction. Returns the names applied now. */
 export async function migrate({ bulk: db }: Database, { log }: { log: Logger }): Promise<string[]> {
   const done: string[] = [];
   await db.transaction().execute(async (tx) => {

@@ -97,7 +97,7 @@ export async function acceptPeer(
   throw new MeridianError('conflict', 'another writer changes this at the same time; try again');
 }
 
-/** A peer without an id cannot be told from others of its kind: for one, the known id is forgotten. */
+/** A peer without an id cannot be distinguished from others of its kind: its stored id is removed. */
 function acceptance(key: ResourceKey, row: Resource | undefined, id: string, owner: ResourceKey | null): Write {
   if (row === undefined) {
     if (owner === null) throw new MeridianError('conflict', 'none is known here yet: the first one that comes is accepted');

@@ -28,7 +28,7 @@ const NO_WRITES = new Set([READ_ONLY, '53100', '54000']);
 const NO_ANSWER_TEXT =
   /connection terminated|connection ended|not queryable|(timeout exceeded when trying to connect)|(query read timeout)|(does not answer on this connection)/i;
 
-/** The database cannot be reached, takes nobody in, or has no plan for this session: the next attempt has another. */
+/** The database is unreachable, refuses connections, or has no plan for this session: the next attempt gets another session. */
 export function isNoAnswer(error: unknown): boolean {
   return NO_ANSWER.has(codeOf(error)) || NO_ANSWER_TEXT.test(messageOf(error)) || isStalePlan(error);
 }
@@ -48,14 +48,14 @@ export function takesNoWrites(error: unknown): boolean {
   return NO_WRITES.has(codeOf(error));
 }
 
-/** The session is of no more use, another is: it takes no writes and never will, or its prepared statements no longer fit the table. */
+/** The session is unusable; a new one works. The session is read-only for good, or its prepared statements no longer fit the table. */
 export function isSessionSpent(error: unknown): boolean {
   return codeOf(error) === READ_ONLY || isStalePlan(error);
 }
 
 /**
- * The table is not as it was when the session planned a statement, or the trigger of one (datatype_mismatch), or somebody discarded
- * what was prepared (invalid_sql_statement_name). The text of an error depends on the language of the server, its origin does not.
+ * The table has changed since the session planned a statement or a trigger (datatype_mismatch), or the prepared statements were
+ * discarded (invalid_sql_statement_name). The language of the server decides the text of an error, but not its origin.
  */
 export function isStalePlan(error: unknown): boolean {
   const code = codeOf(error);

@@ -24,9 +24,9 @@ export class StatementNames {
 
 export type PreparingOptions = {
   readonly names: StatementNames;
-  /** Milliseconds that a statement may take; then it is given up, and its connection is closed. */
+  /** Time limit of a statement in milliseconds. After it the statement fails and its connection is closed. */
   readonly limitMs: number;
-  /** Whether a connection is of no more use; it is closed then, and another taken. */
+  /** Whether a connection is unusable. The pool then closes it and takes another. */
   readonly isSpent: (client: pg.PoolClient) => boolean;
 };
 
@@ -52,7 +52,7 @@ export function preparing(pool: pg.Pool, { names, limitMs, isSpent }: PreparingO
       }
     };
     const release: PostgresPoolClient['release'] = (destroy) => client.release(overdue !== null || destroy);
-    // Of the two ways to call it kysely takes the other for cursors, of which it was given none.
+    // kysely uses the other overload only for cursors, and none are configured.
     return { query: query as unknown as PostgresPoolClient['query'], release };
   };
 
@@ -69,7 +69,7 @@ export function preparing(pool: pg.Pool, { names, limitMs, isSpent }: PreparingO
       clients.set(client, known);
       return known;
     },
-    // Others share the pool; who made it ends it.
+    // Others share the pool. Its creator ends it.
     end: () => Promise.resolve(),
   };
 }

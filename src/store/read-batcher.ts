@@ -1,5 +1,5 @@
-// Single reads, combined: while one statement is in flight the keys that are asked for wait and go together in the next, so that
-// a busy API costs few round trips. What is read began after it was asked for: nobody sees a state older than his own write.
+// Combines single reads: while one statement is in flight, new keys wait and go together in the next. A busy API then costs few
+// round trips. A statement begins after all its callers have asked: each caller sees its own earlier writes.
 import type { ResourceKey } from '../resource/types.ts';
 
 /** Statements at a time; each holds a connection of the pool. */
@@ -25,7 +25,7 @@ export class ReadBatcher<Row extends ResourceKey> {
   async get(key: ResourceKey): Promise<Row | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Row | undefined>();
     this.#queue.push({ key, resolve, reject });
-    // What was asked for in one turn of the event loop, by whatever socket, goes together.
+    // Reads of one turn of the event loop go together, from all sockets.
     if (this.#queue.length === 1) setImmediate(() => this.#next());
     return await promise;
   }

@@ -65,7 +65,7 @@ export type WriteOutcome =
 
 /**
  * What may have changed: a hint to re-read. `all` after a (re)connection of the feed, `type` past the size of a notification.
- * A `mark` says that everything committed before it was sent has been told (engine 10).
+ * A `mark` says that the feed has reported every change committed before the mark was sent (engine 10).
  */
 export type StoreChange =
   | { readonly kind: 'keys'; readonly keys: readonly ResourceKey[] }
@@ -78,14 +78,14 @@ export type Fence = { readonly peer: string; readonly epoch: number };
 
 export interface ResourceStore {
   get(key: ResourceKey): Promise<Resource | undefined>;
-  /** As `get`, for who needs to know of a row and not what it says. */
+  /** As `get`, but without the spec. */
   getMeta(key: ResourceKey): Promise<ResourceMeta | undefined>;
-  /** The rows that exist among `keys`, in no particular order. */
+  /** The existing rows among `keys`, in no particular order. */
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
   list(query: ListQuery): Promise<Resource[]>;
-  /** The same rows, of each only who it is and a rowVersion that is another after every change, by whomever. */
+  /** The same rows, each as its key and a rowVersion that differs after every change by any writer. */
   listVersions(query: ListQuery): Promise<VersionPage>;
-  /** As `getMany`, each row with the rowVersion that it has itself. */
+  /** As `getMany`, each row with its own rowVersion. */
   getVersioned(keys: readonly ResourceKey[]): Promise<VersionedRow[]>;
   /** Equal texts say that nothing at all was committed between the calls; null where the database cannot tell, as a standby. */
   snapshot(): Promise<string | null>;
@@ -110,12 +110,15 @@ export interface ResourceStore {
   /** Those of these meshes that were deleted here at some time. One that was never here is not among them. */
   deletedMeshes(names: readonly string[]): Promise<string[]>;
 
-  /** A raised epoch of `peer`: the fence of the receiver that opens now, older ones can commit no more, and hear a `fenceMark`. */
+  /**
+   * Raises the epoch of `peer`: the fence of the receiver that opens now. Older receivers can no longer commit, and receive a
+   * `fenceMark`.
+   */
   acquireFencingToken(peer: string): Promise<number>;
-  /** The newest epoch of each of these peers that has one. */
+  /** The newest epoch of each of these peers, if it has one. */
   epochs(peers: readonly string[]): Promise<Fence[]>;
 
-  /** Changes by whatever process, from now on; the first item is `all`, once the feed listens. Ends with the signal. */
+  /** Changes by any process, from now on. The first item is `all`, once the feed listens. Ends with the signal. */
   changes(signal: AbortSignal): AsyncIterable<StoreChange>;
 
   /**

@@ -1,5 +1,5 @@
-// Equal questions that are asked in one turn of the event loop, or while one is being answered: they share the next answer.
-// Invariant: an answer is begun after everybody who gets it has asked, so nobody sees a state older than his own write.
+// Equal calls in one turn of the event loop, or during a running call, share the next result. Invariant: a run begins after all its
+// callers have called, so each caller sees its own earlier writes.
 import { setImmediate } from 'node:timers/promises';
 
 type Entry = { hasBegun: boolean; answer: Promise<unknown>; next: Promise<unknown> | null };
@@ -7,7 +7,7 @@ type Entry = { hasBegun: boolean; answer: Promise<unknown>; next: Promise<unknow
 export class SingleFlight {
   readonly #entries = new Map<string, Entry>();
 
-  /** @param key says what is asked; equal keys must come with equal `run`s */
+  /** @param key identifies the call; equal keys must come with equal `run`s */
   async call<T>(key: string, run: () => Promise<T>): Promise<T> {
     const entry = this.#entries.get(key);
     if (entry === undefined) return await this.#start(key, run);

@@ -38,9 +38,9 @@ import { StoreHealth } from './store-health.ts';
 import { isSerializationFailure, isStalePlan, isUnavailable } from './pg-errors.ts';
 import { canExist, isOneStatement, requireFence, runWrites } from './write-batch.ts';
 
-/** How long after the last attempt to lead the next is made. */
+/** Time between two attempts to become the leader. */
 const LEAD_AGAIN_MS = 1_000;
-/** At one statement or transaction. Each finds less in its way: what it collided with is committed by then. */
+/** Attempts at one statement or transaction. Each meets fewer conflicts: its rivals have committed meanwhile. */
 const ATTEMPTS = 5;
 
 export class SqlStore implements ResourceStore {
@@ -280,7 +280,7 @@ export class SqlStore implements ResourceStore {
     }
   }
 
-  /** The writes of which another transaction holds the row, or that of the owner. */
+  /** The writes whose row, or whose owner's row, another transaction holds. */
   async #heldAmong(writes: readonly Write[]): Promise<ReadonlySet<Write>> {
     const keysOf = (write: Write): ResourceKey[] => (write.op === 'delete' ? [write.key] : [write.key, write.owner ?? write.key]);
     const keys = writes.flatMap(keysOf);
@@ -301,7 +301,8 @@ export class SqlStore implements ResourceStore {
     await trial.catch((error: unknown) => {
       if (error !== undo) throw error;
     });
-    // What is taken back notifies nobody. A queue that was full is shortened by no one but who looks at it, and nobody waits for the mark.
+    // A rolled back transaction sends no notification. Reading the usage of a full queue is what shortens it. No reader waits for
+    // the mark.
     await sql`select pg_notification_queue_usage()`.execute(this.#database.db);
     await this.mark('trial');
   }
@@ -327,8 +328,8 @@ export class SqlStore implements ResourceStore {
 }
 
 /**
- * Of a write that another transaction was faster than nothing is stored: run again, it sees what that one did. What met a plan that
- * is of no more use gets another session.
+ * A write that lost the race was rolled back: retry it, and it sees the winner's rows. A write that met a stale plan gets another
+ * session.
  */
 async function retryTransient<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {

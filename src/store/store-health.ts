@@ -1,5 +1,5 @@
-// What is known of the database from the statements that went through it: told to the log once when it fails and once when it
-// works again, and asked by readiness.
+// The health of the database, derived from the statements that ran. It is logged once on failure and once on recovery. Readiness
+// reads it.
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { isLockTimeout, isNeverSent, isNoAnswer, isSerializationFailure, isStalePlan, takesNoWrites } from './pg-errors.ts';
@@ -24,7 +24,7 @@ export class StoreHealth {
   /**
    * Runs a statement or a transaction.
    * @throws MeridianError `unavailable` where the database is at fault and may recover, `conflict` where another transaction holds
-   *   what is to be written; else what was thrown
+   *   a lock on the rows; else the thrown error
    */
   async watch<T>(kind: 'read' | 'write', run: () => Promise<T>): Promise<T> {
     try {
@@ -43,7 +43,7 @@ export class StoreHealth {
         throw new MeridianError('unavailable', `the database stores nothing now: ${reason}`, { cause: error });
       }
       if (isLockTimeout(error) || isSerializationFailure(error)) {
-        const text = 'another transaction holds what is to be written: end it (see pg_stat_activity), or try again later';
+        const text = 'another transaction holds a lock on the rows: end it (see pg_stat_activity), or try again later';
         throw new MeridianError('conflict', text, { cause: error });
       }
       if (!isNoAnswer(error)) throw error;

@@ -30,7 +30,7 @@ function isInPieces({ op }: Write): boolean {
   return op === 'create' || op === 'put';
 }
 
-/** Writes of which this says the same go into one statement. */
+/** The batch key of a write: writes with equal batch keys go into one statement. */
 function statementOf(write: Write): string {
   if (write.op === 'delete' || write.op === 'update') return write.op;
   const isOwned = (write.owner ?? null) !== null;
@@ -39,8 +39,8 @@ function statementOf(write: Write): string {
 }
 
 /**
- * Runs the writes in an open transaction: deletes, then creates, puts and updates, each in the order of their keys, so that of two
- * transactions with the same rows none holds what the other wants. Outcomes in the order of `writes`.
+ * Runs the writes in an open transaction: deletes, then creates, puts and updates, each in the order of their keys, so that two
+ * transactions with the same rows cannot deadlock. Outcomes in the order of `writes`.
  */
 export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<WriteOutcome[]> {
   const outcomes = new Array<WriteOutcome | undefined>(writes.length);
@@ -166,7 +166,7 @@ function withoutOwner({ owner }: Content): WriteOutcome {
 }
 
 function readyInserts(tx: Tx, inserts: readonly Indexed<Content>[], outcomes: (WriteOutcome | undefined)[]): Ready {
-  // Only what was not inserted is told: of thousands of rows that is nearly always none.
+  // Return only the rows that were not inserted: of thousands of rows there are nearly always none.
   const statement = sql<{ index: number; has_owner: boolean }>`
     with ${inputOf(inserts)}, inserted as (insert ${insertInput(sql`true`)} on conflict do nothing returning type, mesh, name)
     select i.index, i.has_owner from input i
@@ -236,7 +236,7 @@ async function runUpdates(tx: Tx, updates: readonly Indexed<Update>[], outcomes:
   await explainFailures(tx, updates, outcomes);
 }
 
-/** Tells apart a row that is not there from one of another version. */
+/** Distinguishes a missing row from a row of another version. */
 async function explainFailures(tx: Tx, writes: readonly Indexed<Write>[], outcomes: (WriteOutcome | undefined)[]): Promise<void> {
   const open = writes.filter(({ index }) => outcomes[index] === undefined);
   if (open.length === 0) return;
@@ -256,7 +256,7 @@ function unstorable({ key, labels, status }: Content): string | null {
     ['type', key.type, 100],
   ] as const;
   for (const [field, value, most] of limits) {
-    // Code units first, of which no text has fewer than characters: nearly every one is short.
+    // Count code units first: a string never has fewer code units than characters, and nearly all are short.
     if (value.length > most && Array.from(value).length > most) return `${field}: must have at most ${String(most)} characters`;
     if (!isStorable(value)) return `${field}: must be valid text`;
   }

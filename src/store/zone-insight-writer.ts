@@ -1,6 +1,6 @@
-// Keeps ZoneInsight rows in step with what the streams of this process do (kds-wire 2.6). `observe` only folds in memory, so no
-// stream ever waits for the store; one write per zone is in flight, and events meanwhile go together in the next. Nothing is kept
-// of a zone that is gone.
+// Keeps ZoneInsight rows in step with the streams of this process (kds-wire 2.6). `observe` only folds in memory, so no stream ever
+// waits for the store; one write per zone is in flight, and later events go together in the next. A deleted zone leaves nothing in
+// memory.
 import { isDeepStrictEqual } from 'node:util';
 import { every, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
@@ -71,7 +71,7 @@ export class ZoneInsightWriter {
     if (isUrgent) void this.#flushZone(zone, entry);
   }
 
-  /** Flushes on the interval and raises generations until the signal aborts; then closes and stores what is still open. */
+  /** Flushes on the interval and raises generations until the signal aborts; then closes and stores the open subscriptions. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, flushIntervalMs = 10_000, generationIntervalMs = 150_000 } = this.#options;
     await Promise.all([
@@ -89,7 +89,7 @@ export class ZoneInsightWriter {
     await Promise.all(waiting.map(([zone, entry]) => this.#flushZone(zone, entry)));
   }
 
-  /** Lets go of a zone that was deleted; one of which a stream is open follows when that has ended. */
+  /** Forgets a deleted zone. A zone with an open stream is forgotten when that ends. */
   forget(zone: string): void {
     const entry = this.#entries.get(zone);
     if (entry !== undefined && !hasOpenStream(entry)) this.#entries.delete(zone);
