@@ -11,6 +11,7 @@ import { feature } from './features.ts';
 import type { InitialSyncLimiter, Permit } from './initial-sync-limiter.ts';
 import { readNodeMetadata } from './node.ts';
 import type { SyncObserver } from './sync-events.ts';
+import { nackFaultOf } from './nack-fault.ts';
 import { ProblemReports } from './problem-reports.ts';
 import { readRefusals, type Refusal } from './refusal.ts';
 import { RateLimitedLogger } from './rate-limited-logger.ts';
@@ -244,9 +245,10 @@ export class Sender {
       observe({ kind: 'acknowledged', peer, streamId, type: typeUrl, seconds: (now() - active.sentAt) / 1000 });
     } else {
       const { message, details } = errorDetail;
-      subscription.reject(reasonsByName(readRefusals(details)), message.slice(0, MAX_REASON));
+      const named = readRefusals(details);
+      subscription.reject(reasonsByName(named), message.slice(0, MAX_REASON));
       active.reports.refused(subscription);
-      observe({ kind: 'rejected', peer, streamId, type: typeUrl, message });
+      observe({ kind: 'rejected', peer, streamId, type: typeUrl, fault: nackFaultOf(named, message), message });
     }
     if (subscription.nacked.size > 0) this.#retryLater(typeUrl, active);
     this.#permit?.progress();

@@ -1,5 +1,6 @@
 // What a session tells its host while it works: the raw material of ZoneInsight, metrics and lag. Calls must not throw or wait.
 
+import type { NackFault } from './nack-fault.ts';
 import type { Refusal } from './refusal.ts';
 
 export type StreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
@@ -84,6 +85,8 @@ export type SyncEvent =
       readonly peer: string;
       readonly streamId: string;
       readonly type: string;
+      readonly fault: NackFault;
+      /** For people. */
       readonly message: string;
     }
   /** This side stored a response of the peer; `refused` is what of the type it has refused and not accepted since. */

@@ -125,13 +125,11 @@ export function createSyncMetrics({ registry, side, now = () => new Date() }: Sy
         delivery.observe(event.seconds * 1000);
         pending.accepted(zone, event.streamId, event.type);
         break;
-      case 'rejected': {
-        const error_type = event.message.startsWith('user error') ? 'user' : 'other';
-        requests.inc({ type_url: event.type, confirmation: 'NACK', error_type });
+      case 'rejected':
+        requests.inc({ type_url: event.type, confirmation: 'NACK', error_type: event.fault });
         nacks.inc({ zone_name: zone, resource_type: event.type });
         pending.rejected(zone, event.streamId, event.type);
         break;
-      }
       case 'refused':
         pending.nacked(zone, event.streamId, event.type, event.refused.size + event.suspects.size);
         break;
