@@ -129,7 +129,7 @@ function requireDistinct(documents: readonly ApplyDocument[], drafts: readonly D
       if (before === undefined) return [];
       const isSame = before.displayName === displayName;
       const reason = isSame ? 'is the same resource as' : `has the stored name ${JSON.stringify(key.name)}, as has`;
-      return [{ field: place, reason: `${reason} ${before.place}` }];
+      return [{ field: place, reason: `${reason} ${before.place}`, related: before.place }];
     }),
   );
 }

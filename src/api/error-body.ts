@@ -1,5 +1,5 @@
 // Failures as HTTP: the one place that maps the catalogue to status codes and the body that Kuma's clients read (rest-api 2.6).
-import { MeridianError, type ErrorCode, type Violation } from '../base/errors.ts';
+import { MeridianError, type ErrorCode, type MissingResource, type Violation } from '../base/errors.ts';
 import { cut } from '../base/violations.ts';
 
 export type ErrorBody = {
@@ -11,6 +11,8 @@ export type ErrorBody = {
   /** The next two mirror `detail` and `invalid_parameters` for old clients. */
   readonly details: string;
   readonly causes?: readonly { readonly field: string; readonly message: string }[];
+  /** Ours, for programs: of a 404 the resource that does not exist, or the mesh that it needs. */
+  readonly missing?: MissingResource;
 };
 
 const STATUS: Record<ErrorCode, readonly [number, string]> = {
@@ -44,9 +46,9 @@ export class ApiError extends MeridianError {
     title: string,
     detail: string,
     violations: readonly Violation[] = [],
-    options: { readonly status?: number } = {},
+    options: { readonly status?: number; readonly missing?: MissingResource } = {},
   ) {
-    super(code, detail, { violations });
+    super(code, detail, { violations, missing: options.missing });
     this.title = title;
     this.status = options.status;
   }
@@ -64,11 +66,11 @@ export function badQuery(field: string, reason: string, title = 'Bad Request'): 
 
 /** The body for anything thrown. What is not of the catalogue says nothing of the inside. */
 export function errorBody(error: unknown): ErrorBody {
-  if (!(error instanceof MeridianError)) return body(500, 'Internal Server Error', 'Internal Server Error', []);
+  if (!(error instanceof MeridianError)) return body(500, 'Internal Server Error', 'Internal Server Error');
   const [known, knownTitle] = STATUS[error.code];
   const status = (error instanceof ApiError ? error.status : undefined) ?? known;
   const title = error instanceof ApiError ? error.title : knownTitle;
-  return body(status, title, detailOf(error), error.violations);
+  return body(status, title, detailOf(error), error);
 }
 
 function detailOf(error: MeridianError): string {
@@ -79,11 +81,24 @@ function detailOf(error: MeridianError): string {
     : 'the store cannot be used now; try again';
 }
 
-function body(status: number, title: string, sentence: string, violations: readonly Violation[]): ErrorBody {
+function body(
+  status: number,
+  title: string,
+  sentence: string,
+  { violations = [], missing }: Partial<Pick<MeridianError, 'violations' | 'missing'>> = {},
+): ErrorBody {
   const detail = cut(sentence, MAX_DETAIL);
   const parameters = violations.length > 0 && {
     invalid_parameters: violations,
     causes: violations.map(({ field, reason }) => ({ field, message: reason })),
   };
-  return { type: '/std-errors', status, title, detail, ...parameters, details: detail };
+  return {
+    type: '/std-errors',
+    status,
+    title,
+    detail,
+    ...parameters,
+    details: detail,
+    ...(missing !== undefined && { missing }),
+  };
 }

@@ -104,7 +104,11 @@ function writeResult(more: JsonObject): JsonObject {
   };
 }
 
-const parameter = { field: text, reason: text };
+const parameter = {
+  field: text,
+  reason: text,
+  related: { type: 'string', description: 'another field with which this one does not fit; the reason names it' },
+};
 const errorSchema: JsonObject = {
   type: 'object',
   required: ['type', 'status', 'title', 'detail', 'details'],
@@ -117,6 +121,12 @@ const errorSchema: JsonObject = {
     instance: text,
     invalid_parameters: { type: 'array', items: { type: 'object', properties: parameter } },
     causes: { type: 'array', items: { type: 'object', properties: { field: text, message: text } } },
+    missing: {
+      type: 'object',
+      description: 'of a 404: the resource that does not exist, or the mesh that it needs',
+      required: ['type', 'name'],
+      properties: { type: text, mesh: text, name: text },
+    },
   },
 };
 

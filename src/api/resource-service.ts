@@ -67,8 +67,10 @@ export class ResourceService {
   /** @throws ApiError 404 */
   async get(info: TypeInfo, mesh: string, name: string, title = 'Could not retrieve a resource'): Promise<Resource> {
     const row = await this.#options.store.get({ type: info.name, mesh, name });
-    if (row === undefined || !isShown(row))
-      throw new ApiError('not_found', title, `Not found: ${describeKey({ type: info.name, mesh, name })}`);
+    if (row === undefined || !isShown(row)) {
+      const missing = { type: info.name, ...(mesh !== '' && { mesh }), name };
+      throw new ApiError('not_found', title, `Not found: ${describeKey({ type: info.name, mesh, name })}`, [], { missing });
+    }
     return row;
   }
 
@@ -177,7 +179,7 @@ export class ResourceService {
     if (info.scope === 'Global') return;
     if ((await this.#options.store.getMeta({ type: 'Mesh', mesh: '', name: mesh })) !== undefined) return;
     const reason = `Not found: mesh ${JSON.stringify(mesh)} does not exist${advice}`;
-    throw new ApiError('not_found', 'Failed to retrieve Mesh', reason);
+    throw new ApiError('not_found', 'Failed to retrieve Mesh', reason, [], { missing: { type: 'Mesh', name: mesh } });
   }
 
   /** The text is checked while nothing is read yet; a missing mesh is told of before what is wrong with it. */

@@ -18,16 +18,28 @@ export type ErrorCode =
   | 'config' // the configuration is wrong; the process cannot start
   | 'internal';
 
+/** A resource that does not exist; `mesh` is left out where the type has none. */
+export type MissingResource = { readonly type: string; readonly mesh?: string; readonly name: string };
+
+type Options = {
+  readonly violations?: readonly Violation[];
+  readonly missing?: MissingResource | undefined;
+  readonly cause?: unknown;
+};
+
 /** A failure with a code of the catalogue and a sentence that says what to do next. */
 export class MeridianError extends Error {
   readonly code: ErrorCode;
   readonly violations: readonly Violation[];
+  /** Of a `not_found`: the resource that was asked for, or the mesh that it needs. */
+  readonly missing: MissingResource | undefined;
 
-  constructor(code: ErrorCode, message: string, options: { violations?: readonly Violation[]; cause?: unknown } = {}) {
+  constructor(code: ErrorCode, message: string, options: Options = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'MeridianError';
     this.code = code;
     this.violations = boundViolations(options.violations ?? []);
+    this.missing = options.missing;
   }
 }
 

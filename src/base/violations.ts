@@ -2,7 +2,12 @@
 // room, so that the work on bad input is bounded as well as the answer.
 
 /** One thing wrong with an input: where it is and what is allowed. */
-export type Violation = { readonly field: string; readonly reason: string };
+export type Violation = {
+  readonly field: string;
+  readonly reason: string;
+  /** Another field with which this one does not fit. The reason names it in the same words. */
+  readonly related?: string;
+};
 
 /** Violations of one input that are listed. */
 export const MAX_VIOLATIONS = 100;
@@ -46,7 +51,11 @@ export function boundViolations(violations: readonly Violation[]): readonly Viol
   const last = listed[MAX_VIOLATIONS];
   const more = violations.length - MAX_VIOLATIONS;
   if (last !== undefined && more > 1) listed[MAX_VIOLATIONS] = { field: last.field, reason: `and ${String(more)} more` };
-  return listed.map(({ field, reason }) => ({ field: cut(field, MAX_FIELD), reason: cut(reason, MAX_REASON) }));
+  return listed.map(({ field, reason, related }) => ({
+    field: cut(field, MAX_FIELD),
+    reason: cut(reason, MAX_REASON),
+    ...(related !== undefined && { related: cut(related, MAX_FIELD) }),
+  }));
 }
 
 function endedAt(field: string): Violation {

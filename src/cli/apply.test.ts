@@ -4,6 +4,7 @@ import type { JsonObject } from '../resource/types.ts';
 import { ApiClient, type ApplyItem } from './api-client.ts';
 import { planApply, sendPlan, type Applied } from './apply.ts';
 import { parseDocuments } from './documents.ts';
+import { failedAnswer } from './failed-answer.ts';
 
 /** A control plane that takes documents, remembers what it was sent, and refuses those named `bad`. */
 class Receiver extends ApiClient {
@@ -84,6 +85,28 @@ describe('documents', () => {
     await expect(send(new Receiver(), undefined, false, 'a', 'bad')).rejects.toThrow(
       'all.yaml:16:7: spec.to[0].default: must be better',
     );
+  });
+
+  it('that do not fit with another name the place of that one', async () => {
+    const client = new Receiver();
+    const violation = { field: 'documents[2]', reason: 'is the same resource as documents[1]', related: 'documents[1]' };
+    client.applyAll = async () => Promise.reject(failedAnswer(400, { title: 'No', invalid_parameters: [violation] }, ''));
+    await expect(send(client, undefined, false, 'a', 'a2')).rejects.toThrow(
+      'No:\n  all.yaml:11: is the same resource as all.yaml:4',
+    );
+  });
+
+  it('in a mesh that does not exist are named where they name it, by the field of the answer and not by its text', async () => {
+    const answer = { status: 404, title: 'Failed to retrieve Mesh', detail: 'no', missing: { type: 'Mesh', name: 'shop' } };
+    const client = new Receiver();
+    client.applyAll = async () => Promise.reject(failedAnswer(404, answer, ''));
+    await expect(send(client, undefined, false, 'a')).rejects.toMatchObject({
+      code: 'not_found',
+      message: 'there is no mesh "shop"; give its Mesh in the same call. It is named at\n  all.yaml:6:1: mesh',
+    });
+    const prose = { ...answer, detail: 'mesh "shop" does not exist', missing: undefined };
+    client.applyAll = async () => Promise.reject(failedAnswer(404, prose, ''));
+    await expect(send(client, undefined, false, 'a')).rejects.toThrow('Failed to retrieve Mesh: mesh "shop" does not exist');
   });
 
   it('go one by one to a control plane without transactions, which has no dry run', async () => {

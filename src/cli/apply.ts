@@ -118,28 +118,29 @@ function partsOf(sendable: readonly Sendable[], { whole, part }: { whole: number
 /** Faults by the place of the document's field instead of by its number in the request. */
 function explained(error: unknown, sent: readonly Sendable[]): unknown {
   if (!(error instanceof MeridianError)) return error;
-  const [, mesh] = /mesh "([^"]+)" does not exist/.exec(error.message) ?? [];
-  if (error.code === 'not_found' && mesh !== undefined) {
+  if (error.code === 'not_found' && error.missing?.type === 'Mesh') {
+    const mesh = error.missing.name;
     const places = sent.flatMap(({ document }) => (document.mesh === mesh ? [`  ${document.placeOf('mesh')}: mesh`] : []));
     const said = `there is no mesh ${JSON.stringify(mesh)}; give its Mesh in the same call. It is named at`;
     return new MeridianError('not_found', `${said}\n${places.slice(0, MAX_PLACES).join('\n')}`, { cause: error });
   }
   if (error.violations.length === 0) return error;
-  const problems = error.violations.map(({ field, reason }) => problemOf(sent, field, reason));
+  const problems = error.violations.map((violation) => problemOf(sent, violation));
   return new MeridianError(error.code, `${error.message}:\n${problems.join('\n')}`, { cause: error });
 }
 
-function problemOf(sent: readonly Sendable[], field: string, reason: string): string {
-  const [, number = '', rest = ''] = /^documents\[(\d+)\]\.?(.*)$/s.exec(field) ?? [];
-  const document = number === '' ? undefined : sent[Number(number)]?.document;
-  const said: Violation = { field: rest, reason: reason.replace(/documents\[(\d+)\]/g, (all, at) => placeAt(sent, at) ?? all) };
-  return document === undefined
-    ? `  ${field}: ${reason}`
-    : problemText(rest === '' ? document.place : document.placeOf(rest), said.field, said.reason);
+function problemOf(sent: readonly Sendable[], { field, reason, related = '' }: Violation): string {
+  const own = placeIn(sent, field);
+  if (own === undefined) return `  ${field}: ${reason}`;
+  const other = placeIn(sent, related);
+  return problemText(own.place, own.rest, other === undefined ? reason : reason.replaceAll(related, () => other.place));
 }
 
-function placeAt(sent: readonly Sendable[], at: unknown): string | undefined {
-  return sent[Number(at)]?.document.place;
+/** The place in the files of a field of the request, `documents[3].name`; `rest` is the field inside of its document. */
+function placeIn(sent: readonly Sendable[], field: string): { place: string; rest: string } | undefined {
+  const [, number, rest = ''] = /^documents\[(\d+)\]\.?(.*)$/s.exec(field) ?? [];
+  const document = number === undefined ? undefined : sent[Number(number)]?.document;
+  return document && { place: rest === '' ? document.place : document.placeOf(rest), rest };
 }
 
 /** Against a zone that has a global, a missing `kuma.io/origin` is added and said (D6). */

@@ -1,5 +1,5 @@
 // What a control plane says when it refuses, by request or at the end of a watch → a MeridianError that says what to do next.
-import { MeridianError, type ErrorCode, type Violation } from '../base/errors.ts';
+import { MeridianError, type ErrorCode, type MissingResource, type Violation } from '../base/errors.ts';
 
 const CODES: Record<number, ErrorCode> = {
   400: 'invalid',
@@ -21,12 +21,17 @@ const TOKEN_HINT =
  * @param text the body as it came
  */
 export function failedAnswer(status: number, body: unknown, text: string): MeridianError {
-  const answer = (body ?? {}) as { title?: string; detail?: string; invalid_parameters?: Violation[] };
+  const answer = (body ?? {}) as {
+    title?: string;
+    detail?: string;
+    invalid_parameters?: Violation[];
+    missing?: MissingResource;
+  };
   const { title = '', detail = text.trim().slice(0, 500), invalid_parameters: violations = [] } = answer;
   if (title === '' && status === 404)
     return new MeridianError('invalid', 'what answers there is no control plane; is it the port of the REST API (5681)?');
   const said = violations.length > 0 ? title : [title, detail].filter(Boolean).join(': ');
   const message = said === '' ? `the answer has status ${String(status)}` : said;
   const hint = status === 401 || status === 403 ? `\n${TOKEN_HINT}` : '';
-  return new MeridianError(CODES[status] ?? 'internal', message + hint, { violations });
+  return new MeridianError(CODES[status] ?? 'internal', message + hint, { violations, missing: answer.missing });
 }

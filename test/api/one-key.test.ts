@@ -80,6 +80,8 @@ describe('one call', () => {
     expect(refused).toMatchObject({ status: 400, fields: ['documents[1]', 'documents[3]'] });
     expect(refused.text).toContain('has the stored name \\"x.y\\", as has documents[0]');
     expect(refused.text).toContain('is the same resource as documents[2]');
+    const { invalid_parameters } = JSON.parse(refused.text) as { invalid_parameters: { related: string }[] };
+    expect(invalid_parameters.map(({ related }) => related)).toEqual(['documents[0]', 'documents[2]']);
   });
 });
 
