@@ -4,10 +4,11 @@ import { systemClock, type Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { ZoneStores } from '../kds/zone-stores.ts';
-import type { JsonObject, Resource } from '../resource/types.ts';
+import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
 import { create } from '../store/create-defaults.ts';
 import { acceptedPeer, currentRefusal, recordRefusal, zoneOfStoreKey, zoneStoreKey } from '../store/peer-identity.ts';
-import type { ResourceStore, StoreChange } from '../store/resource-store.ts';
+import { followRows } from '../store/follow-rows.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
 import { ANSWER_MS, isAsked, livenessOf, withAnswer, withQuestion } from './live-streams.ts';
 
 type Listener = (zone: string, storeId: string, reason: string) => void;
@@ -82,17 +83,9 @@ export class RememberedStores implements ZoneStores {
 
   /** Follows the rows until the signal aborts. Throws when the store fails; run again, it reads everything again. */
   async run(signal: AbortSignal): Promise<void> {
-    for await (const change of this.#store.changes(signal)) await this.#follow(change);
-  }
-
-  async #follow(change: StoreChange): Promise<void> {
-    if (change.kind === 'keys') {
-      const keys = change.keys.filter((key) => zoneOfStoreKey(key) !== null);
-      if (keys.length > 0) await this.#apply(keys.map(zoneOfStoreKey), await this.#store.getMany(keys));
-    } else if (change.kind === 'all' || (change.kind === 'type' && change.type === 'Config')) {
-      const rows = (await this.#store.list({ type: 'Config' })).filter((row) => zoneOfStoreKey(row) !== null);
-      await this.#apply([...this.#rows.keys()], rows);
-    }
+    const take = (rows: readonly Resource[], keys: readonly ResourceKey[] | null): Promise<void> =>
+      this.#apply(keys === null ? [...this.#rows.keys()] : keys.map(zoneOfStoreKey), rows);
+    await followRows(this.#store, { type: 'Config', isWanted: (key) => zoneOfStoreKey(key) !== null, take }, signal);
   }
 
   /** @param zones that were looked for; what is not among the rows does not exist */

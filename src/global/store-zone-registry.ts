@@ -3,8 +3,9 @@
 // A row that was removed and made again between two reads is told by its time of creation.
 import { MeridianError } from '../base/errors.ts';
 import type { ZoneRegistry } from '../kds/zone-registry.ts';
-import type { Resource } from '../resource/types.ts';
-import type { ResourceStore, StoreChange } from '../store/resource-store.ts';
+import type { Resource, ResourceKey } from '../resource/types.ts';
+import { followRows } from '../store/follow-rows.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
 
 const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
@@ -32,7 +33,7 @@ export class StoreZoneRegistry implements ZoneRegistry {
 
   /** Follows the Zone rows until the signal aborts. Throws when the store fails; run again, it reads everything anew. */
   async run(signal: AbortSignal): Promise<void> {
-    for await (const change of this.#store.changes(signal)) await this.#follow(change);
+    await followRows(this.#store, { type: 'Zone', take: (rows, keys) => this.#take(rows, keys) }, signal);
   }
 
   async ensure(zone: string): Promise<void> {
@@ -66,21 +67,12 @@ export class StoreZoneRegistry implements ZoneRegistry {
     return listen(this.#goneListeners, listener);
   }
 
-  async #follow(change: StoreChange): Promise<void> {
-    if (change.kind === 'keys') {
-      const keys = change.keys.filter((key) => key.type === 'Zone');
-      if (keys.length === 0) return;
-      const rows = await this.#store.getMany(keys);
-      this.#apply(
-        keys.map((key) => key.name),
-        rows,
-      );
-    } else if (change.kind === 'all' || (change.kind === 'type' && change.type === 'Zone')) {
-      const rows = await this.#store.list({ type: 'Zone' });
-      this.#apply([...this.#zones.keys(), ...rows.map((row) => row.name)], rows);
-      this.#isLoaded = true;
-      this.#loaded.resolve();
-    }
+  /** @param keys null: all there are */
+  #take(rows: readonly Resource[], keys: readonly ResourceKey[] | null): void {
+    this.#apply(keys === null ? [...this.#zones.keys(), ...rows.map(({ name }) => name)] : keys.map(({ name }) => name), rows);
+    if (keys !== null || this.#isLoaded) return;
+    this.#isLoaded = true;
+    this.#loaded.resolve();
   }
 
   #apply(names: readonly string[], rows: readonly Resource[]): void {

@@ -1,0 +1,51 @@
+// What a follower reads of which change, on a store that counts its reads.
+import { expect, it, vi } from 'vitest';
+import type { Resource, ResourceKey } from '../resource/types.ts';
+import { makeRow } from '../../test/support/make-row.ts';
+import { followRows } from './follow-rows.ts';
+import type { StoreChange } from './resource-store.ts';
+
+const rows = [makeRow('Zone', 'east'), makeRow('Zone', 'west')];
+const key = (type: string, name: string): ResourceKey => ({ type, mesh: '', name });
+
+async function readsAfter(...changes: StoreChange[]): Promise<unknown[]> {
+  const list = vi.fn(async () => rows);
+  const getMany = vi.fn(async (keys: readonly ResourceKey[]) =>
+    rows.filter((row) => keys.some(({ type, name }) => type === row.type && name === row.name)),
+  );
+  const taken: unknown[] = [];
+  const take = (read: readonly Resource[], keys: readonly ResourceKey[] | null): void =>
+    void taken.push([read.map(({ name }) => name), keys?.map(({ name }) => name) ?? null]);
+  const isWanted = ({ name }: ResourceKey): boolean => name !== 'west';
+  const store = {
+    list,
+    getMany,
+    async *changes(): AsyncGenerator<StoreChange> {
+      yield* changes;
+    },
+  };
+  await followRows(store, { type: 'Zone', isWanted, take }, new AbortController().signal);
+  expect(list.mock.calls.length + getMany.mock.calls.length).toBe(taken.length);
+  return taken;
+}
+
+it('reads the wanted rows of its type whenever all of them may have changed', async () => {
+  expect(await readsAfter({ kind: 'all' }, { kind: 'type', type: 'Zone' })).toEqual([
+    [['east'], null],
+    [['east'], null],
+  ]);
+});
+
+it('reads the named rows, and says of which there are none', async () => {
+  const keys = [key('Zone', 'east'), key('Zone', 'gone'), key('Zone', 'west'), key('Mesh', 'east')];
+  expect(await readsAfter({ kind: 'keys', keys })).toEqual([[['east'], ['east', 'gone']]]);
+});
+
+it('reads nothing for other types, other rows and marks', async () => {
+  const changes: StoreChange[] = [
+    { kind: 'type', type: 'Mesh' },
+    { kind: 'keys', keys: [key('Zone', 'west'), key('Mesh', 'east')] },
+    { kind: 'mark', id: 'a' },
+  ];
+  expect(await readsAfter(...changes)).toEqual([]);
+});
