@@ -1,5 +1,5 @@
-// Which store speaks for which zone, in Config rows that the Zones own: the first store that comes is remembered, another one is
-// refused until a person accepts it. What is stored decides, so replicas agree; the feed only tells when to look again.
+// Keeps the store of each zone, in Config rows that the Zones own. The first store that connects is saved; another one is refused
+// until a person accepts it. The stored rows decide, so replicas agree. The feed is only a hint to read them again.
 import { systemClock, type Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -59,7 +59,7 @@ export class RememberedStores implements ZoneStores {
         row === undefined ? write : { ...write, op: 'update', expectVersion: row.version },
       );
       if (result === 'rejected')
-        throw new MeridianError('unavailable', `the Zone "${zone}" was removed; connect again to join anew`);
+        throw new MeridianError('unavailable', `the Zone "${zone}" was removed; connect again to rejoin`);
       if (isFirst && (result === 'created' || result === 'updated'))
         this.#log.info({ zone, storeId }, 'this store speaks for the zone from now on');
     }
@@ -88,7 +88,7 @@ export class RememberedStores implements ZoneStores {
     await followRows(this.#store, { type: 'Config', isWanted: (key) => zoneOfStoreKey(key) !== null, take }, signal);
   }
 
-  /** @param zones that were looked for; what is not among the rows does not exist */
+  /** @param zones the requested zones; one without a row does not exist */
   async #apply(zones: readonly (string | null)[], rows: readonly Resource[]): Promise<void> {
     const found = new Map(rows.map((row) => [zoneOfStoreKey(row) ?? '', row]));
     for (const zone of zones) if (zone !== null && !found.has(zone)) this.#rows.delete(zone);

@@ -10,7 +10,7 @@ export type AdminKind = 'configDump' | 'stats' | 'clusters';
 
 export type AdminQuestion = Omit<AdminRequest, 'requestId' | 'resourceType'>;
 
-/** The zone gives up after 10 s; what comes later is no answer. */
+/** The zone gives up after 10 s. A later message is not an answer. */
 const ANSWER_MS = 12_000;
 
 type Waiting = { readonly resolve: (payload: Uint8Array) => void; readonly reject: (error: unknown) => void };
@@ -21,7 +21,7 @@ export class AdminStreams {
 
   /**
    * Reads the answers of a zone until it ends the stream.
-   * @throws MeridianError `bad_request` on an answer that nobody waits for: a zone answers once, and in time
+   * @throws MeridianError `bad_request` on an answer without a pending request: a zone answers once, and in time
    */
   async serve(zone: string, kind: AdminKind, stream: Duplex): Promise<void> {
     const open: Open = { stream, waiting: new Map() };

@@ -1,4 +1,4 @@
-// One bit per slot: what a peer may hold of a type. 20,000 entries × 500 zones are 1.25 MB (engine 3).
+// One bit per slot: the resources of a type that a peer may hold. 20,000 entries × 500 zones are 1.25 MB (engine 3).
 
 export class Bitset {
   #words = new Uint32Array(4);

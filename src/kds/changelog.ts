@@ -1,5 +1,5 @@
 // One log per type, shared by every stream: rows of the source, filtered and renamed by the rules, encoded once.
-// Invariant: a log moves only when what goes on the wire, or who may see it, has changed (engine 6).
+// Invariant: a log moves only when the wire form or the visibility of a row has changed (engine 6).
 import { systemClock, type Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import { FeedBarrier } from '../base/feed-barrier.ts';
@@ -75,7 +75,7 @@ export class Changelog {
   async unknownMeshes(names: Iterable<string>): Promise<string[]> {
     const missing = [...names].filter((name) => !this.hasMesh(name));
     if (missing.length === 0) return [];
-    // One that is not synced has no slot, and is here all the same.
+    // A Mesh that is not synced has no slot, but the source has its row.
     const keys = missing.map((name) => ({ type: 'Mesh', mesh: '', name }));
     const [rows, deleted] = await Promise.all([this.#source.getMany(keys), this.#source.deletedMeshes(missing)]);
     const known = new Set([...rows.map(({ name }) => name), ...deleted]);
@@ -88,7 +88,7 @@ export class Changelog {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Follows the source until the signal; a failed read is tried again and the table read anew. */
+  /** Follows the source until the signal. After a failed read it retries and reads the whole table. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -104,7 +104,7 @@ export class Changelog {
     }
   }
 
-  /** A zone was disabled, enabled, created or deleted: what comes from it is looked at anew by every stream (engine 8). */
+  /** A zone was disabled, enabled, created or deleted: every stream decides again about its resources (engine 8). */
   touchZone(zone: string): void {
     const touched = new Set<string>();
     for (const [slot, log] of this.#byZone.get(zone) ?? []) {
@@ -227,7 +227,7 @@ export class Changelog {
     return log;
   }
 
-  /** Null where nobody may ever see the row, or nobody knows its name on the wire. */
+  /** Null where no peer may ever see the row, or the row has no wire name. */
   #encode(row: Resource, info: TypeInfo): { names: SlotNames; entry: Entry } | null {
     const { visibility } = visibilityOf(this.rules, row);
     if (visibility.to === 'nobody') return null;
@@ -236,7 +236,7 @@ export class Changelog {
       const mapped = this.rules.map({ ...row, spec: completeSpec(info.name, row.spec) }, info);
       const plainName = info.kds.skipHash ? mapped.name : row.name;
       const wireName = `${mapped.name}.${mapped.mesh}`;
-      // A Mesh that was made anew took along what it owned, and must do so over there (engine 7).
+      // Deleting a Mesh also deletes the resources in it. A recreated Mesh must do so on the peer too (engine 7).
       const key = info.name === 'Mesh' ? `${wireName}@${row.creationTime.toISOString()}` : wireName;
       return {
         names: { key, wireName, plainName: `${plainName}.${row.mesh}` },

@@ -1,5 +1,5 @@
-// The zone end of KDS: one connection for six RPCs. If one of them fails the connection is given up and made anew;
-// nothing is asked twice, because both directions resume by versions.
+// The zone end of KDS: one connection for six RPCs. If one of them fails, the client closes the connection and dials again. No
+// resource is sent twice, because both directions resume by versions.
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -63,11 +63,11 @@ export type KdsClientOptions = {
   readonly validate: Validate;
   readonly observe: SyncObserver;
   readonly log: Logger;
-  /** Milliseconds after which a health check that failed is asked again: a global may know the zone by then. */
+  /** Milliseconds before a failed health check is repeated: a global may know the zone by then. */
   readonly checkAgainMs?: number;
 };
 
-/** Keeps the zone connected until the signal; a lost connection is made anew after 0.1 to 0.8 s (engine 22). */
+/** Keeps the zone connected until the signal. After a lost connection it dials again within 0.1 to 0.8 s (engine 22). */
 export async function runKdsClient(options: KdsClientOptions, signal: AbortSignal): Promise<void> {
   let lastReason = '';
   while (!signal.aborted) {
@@ -82,17 +82,20 @@ export async function runKdsClient(options: KdsClientOptions, signal: AbortSigna
   }
 }
 
-/** These say that there is nothing to talk to, or nobody who may; anything else is an answer of a global. */
+/**
+ * With these status codes no global has answered: none is reachable, or it refuses the caller. Any other code is an answer of a
+ * global.
+ */
 const NO_ANSWER: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,
   status.UNAUTHENTICATED,
   status.FAILED_PRECONDITION,
 ]);
-/** Global says who may not speak for the zone: without a valid token, or from a store that is not its own. */
+/** Global refuses the caller: its token is not valid, or its store is not the store of the zone. */
 const REFUSALS: readonly unknown[] = [status.UNAUTHENTICATED, status.FAILED_PRECONDITION];
 
-/** What a health check has told. */
+/** The result of a health check. */
 type Health = {
   readonly isMeridian: boolean;
   /** Milliseconds until the next; 0 = global names none. */
@@ -169,7 +172,7 @@ class Connection {
   readonly #signal: AbortSignal;
   readonly #calls = new Set<ClientDuplexStream<Buffer, Buffer>>();
   readonly #authorization: string | null;
-  /** Resolves when global may be told what this zone has (engine 14). */
+  /** Resolves when the zone may send its resources to global (engine 14). */
   readonly #admitted = Promise.withResolvers<void>();
 
   constructor(options: KdsClientOptions, client: Client, signal: AbortSignal, authorization: string | null) {
@@ -184,8 +187,8 @@ class Connection {
   }
 
   /**
-   * Asks for the period, and learns from the headers of the answer whether the peer is Meridian. A global of Kuma may answer a
-   * zone with an error until that has synced once; such a global is taken for one that is not ours.
+   * Asks for the period, and learns from the headers of the answer whether the peer is Meridian. A Kuma global may answer with an
+   * error until the zone has synced once. The zone treats such a global as a Kuma global.
    * @throws ServiceError of `NO_ANSWER`
    */
   async healthCheck(): Promise<Health> {
@@ -215,7 +218,7 @@ class Connection {
     });
   }
 
-  /** @throws when a global that was not known to be Meridian turns out to be: connected anew, it resumes */
+  /** @throws when a global turns out to be Meridian after the connection began: the next connection resumes */
   async keepChecking(first: Health): Promise<void> {
     const { checkAgainMs = 10_000 } = this.#options;
     for (let last = first; ;) {
@@ -224,7 +227,7 @@ class Connection {
       await delay(Math.min(wait, MAX_CHECK_MS), undefined, { signal: this.#signal, ref: false });
       last = await this.healthCheck();
       if (!first.isMeridian && first.failure !== null && last.isMeridian)
-        throw new Error('global is Meridian after all; connecting anew to resume');
+        throw new Error('global is Meridian after all; reconnecting to resume');
     }
   }
 
@@ -317,7 +320,7 @@ class Connection {
     const { requestSerialize, responseDeserialize } = syncService.globalToZoneSync;
     const call = this.#client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, this.#headers());
     this.#calls.add(call);
-    // A stream may break before anybody reads it; the reader is told all the same.
+    // A stream may break before its reader starts. The reader still gets the error.
     call.on('error', () => undefined);
     observe({ kind: 'opened', peer: 'global', streamId, stream, authorized: this.#authorization !== null });
     let reason: string | null = null;

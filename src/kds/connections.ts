@@ -28,7 +28,7 @@ const REFUSALS_AT_ONCE = 100;
 const REFUSALS_A_SECOND = 20;
 /** Calls of an address that may wait; with more of them the connection is closed. */
 const MAX_WAITING = 100;
-/** Addresses of which refusals are remembered. */
+/** Addresses whose refusals are counted. */
 const MAX_ADDRESSES = 10_000;
 
 type Connection = { readonly socket: Socket; readonly address: string; isTrusted: boolean };
@@ -70,7 +70,7 @@ export class Connections {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Takes no more connections; those that are open stay. */
+  /** Refuses new connections. Open connections stay. */
   close(): void {
     this.#server.close();
   }

@@ -20,7 +20,7 @@ export type Work = {
 export type PlanInput = Pick<Work, 'incoming'> & {
   readonly info: TypeInfo;
   readonly rules: ReceiveRules;
-  /** The rows of what is incoming, as far as they exist. */
+  /** The stored rows of the incoming resources. */
   readonly stored: ReadonlyMap<string, Resource>;
   /** The rows that the peer does not have any more. */
   readonly gone: readonly ResourceMeta[];
@@ -29,9 +29,9 @@ export type PlanInput = Pick<Work, 'incoming'> & {
 };
 
 /**
- * The writes, and what cannot be written: a row out of scope holds the name, or a new row has a name that is not its own to
- * take. A row that is there keeps its name, whatever becomes of its labels: peers lose labels for one update.
- * A step is a row.
+ * Computes the writes and the refusals. A resource is refused if a row out of scope holds its name, or if its labels do not allow
+ * the name of a new row. An existing row keeps its name even if its labels change: peers lose labels for one update. One step
+ * handles one row.
  */
 export function* planWrites(input: PlanInput): Steps<{ writes: SinkWrite[]; refusals: Refusal[] }> {
   const { info, rules, incoming, stored, gone } = input;

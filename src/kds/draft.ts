@@ -7,7 +7,7 @@ export type Draft = {
   readonly removed: readonly string[];
   /** Of resources and names. */
   readonly bytes: number;
-  /** More of the full state follows: what is not named yet is not gone. */
+  /** More parts of the full state follow: a resource that no part has named yet still exists. */
   readonly isPartial: boolean;
   /** Position of the log that the peer has reached when it has taken this. */
   readonly upTo: number;
@@ -16,7 +16,7 @@ export type Draft = {
 /** A name that the peer holds and the log never had: it said so when it subscribed. */
 export type Stray = Pick<Slot, 'wireName' | 'plainName'> & { readonly isStray: true };
 
-/** What a response tells a peer about. */
+/** The content of one response. */
 export type Item = Slot | Stray;
 
 /** Bytes of tag and length beside a removed name. */

@@ -1,5 +1,5 @@
-// The latest state of a resource as it goes to peers: encoded once, shared by all of them. What a peer cannot take as it is
-// gets a second form, made when such a peer first needs it (D26, D28; engine 16).
+// The latest state of a resource as it goes to peers: encoded once, shared by all of them. A resource that a peer cannot read in
+// this form gets a second form, made when such a peer first needs it (D26, D28; engine 16).
 import { decodeKumaResource, encodeKumaResource, wireVersion, type WireResource } from '../resource/codec.ts';
 import { toKumaForm } from '../resource/kuma-form.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';

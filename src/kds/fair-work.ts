@@ -47,7 +47,7 @@ export class FairWork {
     };
   }
 
-  /** Runs the steps to their end, a slice at a time. Rejects with what a step throws. */
+  /** Runs the steps to their end, a slice at a time. Rejects with the error of a step. */
   async #run<T>(peer: string, steps: Steps<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const step = (): boolean => {
@@ -92,8 +92,8 @@ export class FairWork {
 }
 
 /**
- * Resolves when the event loop has been idle for as long as it was busy since `began`: what the last batch causes for others, as the
- * messages to all zones, is done before the next. No later than after `mostMs`.
+ * Resolves when the event loop has been idle for as long as it was busy since `began`, at the latest after `mostMs`. The follow-up
+ * work of the last batch, such as messages to all zones, then ends before the next batch.
  */
 async function rest(began: ReturnType<typeof performance.eventLoopUtilization>, mostMs: number): Promise<void> {
   const until = performance.now() + mostMs;

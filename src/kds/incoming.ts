@@ -1,5 +1,5 @@
-// One response of a peer as this side may see it: read, rewritten by the rules, checked. Pure; what is wrong with a resource
-// becomes a refusal that names it, and the others go on (engine 15).
+// Reads one response of a peer: decodes it, rewrites it by the rules, and checks it. Pure. An invalid resource becomes a refusal
+// that names it, and the others continue (engine 15).
 import { MeridianError, messageOf, type Violation } from '../base/errors.ts';
 import { decodeKumaResource, wireVersion, type WireResource } from '../resource/codec.ts';
 import { decodableStatus, undecodable } from '../resource/schema/undecodable.ts';
@@ -12,7 +12,7 @@ import { peerNameViolations } from './peer-names.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
 import type { ReceiveRules } from './rules.ts';
 
-/** A resource as it is to be stored, with the version and the number of bytes of what came on the wire. */
+/** A resource in its stored form, with the version and the size in bytes of its wire form. */
 export type Incoming = WireResource & { readonly version: string; readonly bytes: number };
 
 /** Names of removed resources between two steps. */
@@ -32,9 +32,10 @@ export type ReadResponse = {
 };
 
 /**
- * Resources that can be read, are in scope and valid; the others are refused or, out of scope, nothing. The version is the
- * hash of the bytes, whatever the peer says it is: equal versions must mean equal content. A step is a resource.
- * @param maxBytes of one resource; a larger one is refused before it is decoded, as decoding has no steps
+ * Returns the resources that are readable, in scope and valid. Resources out of scope are ignored, all others are refused. The
+ * version is the hash of the bytes, not the version that the peer sends: equal versions must mean equal content. One step handles
+ * one resource.
+ * @param maxBytes of one resource; a larger one is refused before decoding, because decoding cannot pause
  */
 export function* readResponse(
   info: TypeInfo,
@@ -70,7 +71,7 @@ export function* readResponse(
     const key = storedKey(info, wireName, rules);
     if (isStorable(key.name) && isStorable(key.mesh)) removed.set(keyText(key), key);
   }
-  // What is removed and brought again in a form that is refused stays as it is stored (kds-wire 6.2.1).
+  // A response may remove a resource and add it again. If the new form is refused, the stored row stays unchanged (kds-wire 6.2.1).
   for (const refusal of refusals) removed.delete(keyText(refusal));
   return { resources, removed, refusals };
 }

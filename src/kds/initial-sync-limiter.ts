@@ -1,16 +1,16 @@
-// Limits how many peers are sent their first state at once: without a limit 500 joining zones cost 1.8 GB (engine 20). Peers
-// take turns, and each has one place at most, so that one that opens thousands of streams delays nobody but itself. Its newest
-// stream has it: a zone that is back within seconds does not wait for the stream that died with its last connection. A place that
-// stands still is nobody's delay either: it is given to who waits, and what it holds in flight counts against a limit of its own. A peer
-// that comes again and again to be sent everything waits until it has paid for the last time.
+// Limits how many peers receive their first state at once: without a limit 500 joining zones cost 1.8 GB (engine 20). Peers take
+// turns. Each peer has at most one permit, so a peer with thousands of streams delays only itself. The newest stream of a peer has
+// its permit: a zone that reconnects within seconds does not wait for its dead stream. A stalled peer loses its permit to a waiting
+// one, and its bytes in flight count against a separate limit. A peer that requests its full state again and again waits until its
+// byte budget allows it.
 import { LRUCache } from 'lru-cache';
 
 const AT_ONCE = 8;
-/** What the messages of all first states may hold at a time: who joins alone gets large ones and needs few round trips. */
+/** Bytes of the messages of all first states at a time. A peer that joins alone gets large messages and needs few round trips. */
 const IN_FLIGHT_BYTES = AT_ONCE * 1024 * 1024;
-/** A peer that has answered nothing for so long stands still. */
+/** A peer that has not answered for this long is stalled. */
 const STILL_MS = 250;
-/** Places that stood still and were given to others. Each may have a message in flight that was made for one of the eight. */
+/** Stalled places that lost their permits. Each may have a message in flight with the size for one of eight permits. */
 const MAX_BESIDE = 64;
 /** A peer that never acknowledges keeps its place no longer than this, or it would delay the others. */
 const MAX_MS = 10_000;
@@ -20,7 +20,7 @@ const TAKE_OVER_MS = 1_000;
 /** Bytes of first states that a peer may be sent without a wait, and how many a second after that. */
 const FREE_BYTES = 32 * 1024 * 1024;
 const BYTES_A_SECOND = 1024 * 1024;
-/** Peers of which it is remembered what they were sent. */
+/** Peers whose byte budgets are kept. */
 const MAX_PEERS = 10_000;
 
 /** A stream's part in it. */
@@ -151,7 +151,7 @@ export class InitialSyncLimiter {
     }
   }
 
-  /** @returns false where all places are taken, and none of them may be given to another */
+  /** @returns false where all places are taken and none of them is stalled */
   #makeRoom(): boolean {
     if (this.#inside < AT_ONCE) return true;
     if (this.#beside >= MAX_BESIDE) return false;

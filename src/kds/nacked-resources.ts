@@ -1,6 +1,6 @@
 // What one peer has refused of one type and not accepted since. A peer that names no resource in its NACK is asked again with
 // halves of the response until each culprit stands alone. Pure: no clock; `retry` comes from outside.
-// Invariant: `refused` holds only what the peer named, or what it refused when it was sent alone.
+// Invariant: `refused` holds only resources that the peer named, or that it refused in a response of their own.
 import type { Item } from './draft.ts';
 
 /**
@@ -20,7 +20,7 @@ export class NackedResources {
   #probes = MAX_PROBES;
   #revision = 0;
 
-  /** Rises with every change of what is refused or suspected. */
+  /** Rises with every change of `refused` or the suspects. */
   get revision(): number {
     return this.#revision;
   }
@@ -35,7 +35,7 @@ export class NackedResources {
     return this.#refused;
   }
 
-  /** Item → what the peer said of the response that it came in. */
+  /** Item → the peer's message about its response. */
   get suspects(): ReadonlyMap<Item, string> {
     return this.#suspects;
   }
@@ -51,7 +51,7 @@ export class NackedResources {
     }
   }
 
-  /** The peer refused a response with these and named none of them. */
+  /** The peer refused a response with these items and named no culprit. */
   suspect(items: Group, reason: string): void {
     if (items.length <= 1) {
       this.refuse(items, reason);
@@ -71,7 +71,7 @@ export class NackedResources {
     if (was) this.#revision += 1;
   }
 
-  /** Everything is due once more: first the groups that nobody has asked about yet, then what is refused. */
+  /** All items are due again: first the groups that were not sent yet, then the refused items. */
   retry(): void {
     this.#probes = MAX_PROBES;
     this.#queue = this.#queue.filter((group) => group.some((item) => this.#suspects.has(item)));

@@ -34,7 +34,7 @@ const MAX_TEXT = 200;
 const MAX_FEATURES = 100;
 
 /**
- * Metadata as a peer sent it; whatever is missing, of another type or too long to be kept reads as empty.
+ * The metadata of a peer. A field that is missing, too long, or of another type reads as empty.
  * @throws Error on bytes that are no Struct, MeridianError `bad_request` on too many
  */
 export function readNodeMetadata(metadata: Uint8Array): { readonly node: PeerNode; readonly resumes: boolean } {

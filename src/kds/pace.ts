@@ -3,11 +3,11 @@
 import { runSteps, type Steps } from '../base/steps.ts';
 
 export type Pace = {
-  /** Runs steps to their end. Rejects with what a step throws. */
+  /** Runs steps to their end. Rejects with the error of a step. */
   readonly run: <T>(steps: Steps<T>) => Promise<T>;
   /** Rows that one statement may read, and one transaction may write. */
   readonly batchRows: number;
-  /** Bytes of resources after which a transaction takes no more. */
+  /** The largest number of bytes of resources in one transaction. */
   readonly batchBytes: number;
   /** Resolves when a batch of so many rows may begin. */
   readonly beforeBatch: (rows: number) => Promise<void>;

@@ -1,5 +1,5 @@
-// What a peer may call a resource. Refused is only what no control plane can have: names reach terminals, logs, paths and SQL, so
-// every character of them is visible, and none is a separator of paths. Pure.
+// The names that a peer may give a resource. Only names that no control plane can have are refused. Names reach terminals, logs,
+// paths and SQL: every character must be visible, and none may separate paths. Pure.
 import type { Violation } from '../base/errors.ts';
 import type { WireResource } from '../resource/codec.ts';
 import { label } from '../resource/labels.ts';

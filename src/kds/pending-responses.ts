@@ -1,5 +1,5 @@
-// Since when each (zone, type) waits for its peer to accept what was sent: the lag that a stuck stream shows. Only the newest
-// stream of a zone counts, and a zone without one has no lag here: it may be well served by another replica.
+// Since when each (zone, type) waits for its peer to accept a response: the lag of a stuck stream. Only the newest stream of a zone
+// counts, and a zone without one has no lag here: another replica may serve it.
 
 type TypeState = {
   /** When the peer was last in step; null while it is. */
@@ -31,7 +31,7 @@ export class PendingResponses {
     types.set(type, { since: since ?? now, isOut: true, nacked });
   }
 
-  /** The peer answered with a NACK: it is no more in step than before. */
+  /** The peer answered with a NACK: its lag continues. */
   rejected(zone: string, streamId: string, type: string): void {
     const state = this.#types(zone, streamId)?.get(type);
     if (state !== undefined) state.isOut = false;

@@ -14,7 +14,7 @@ export interface Source {
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
   /** Hints of what may have changed; the first is `all`. */
   changes(signal: AbortSignal): AsyncIterable<SourceChange>;
-  /** Sends a mark through `changes`: what was committed before it is told before it. A lost mark is followed by `all`. */
+  /** Sends a mark through `changes`. Changes that were committed earlier arrive before it. A lost mark is followed by `all`. */
   mark(id: string): Promise<void>;
   /** Those of these meshes that were deleted here at some time. One that was never here is not among them. */
   deletedMeshes(names: readonly string[]): Promise<string[]>;
@@ -47,12 +47,12 @@ export type ResourceMeta = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' |
 
 export interface Sink {
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
-  /** The rows of these types, of which the version is told at a resume and which may be pruned; all of them, or those in `scope`. */
+  /** The rows of these types: all of them, or those in `scope`. A resume sends their versions, and a full state may prune them. */
   listMeta(types: readonly string[], scope: Scope | null): Promise<ResourceMeta[]>;
   /** One transaction; outcomes in the order of `writes`. Throws on a lost fence or an unreachable store. */
   write(writes: readonly SinkWrite[], epoch: number): Promise<SinkOutcome[]>;
-  /** Opens the fence of one receiver of this peer: older epochs can write no more (engine 11). */
+  /** Opens the fence of one receiver of this peer: older epochs can no longer write (engine 11). */
   acquireFencingToken(): Promise<number>;
-  /** Calls `lost` once when a newer receiver of this peer has opened, in whatever process. Returns the way to stop. */
+  /** Calls `lost` once when a newer receiver of this peer opens, in any process. Returns a function that stops the watch. */
   watchEpoch(epoch: number, lost: () => void): () => void;
 }

@@ -1,5 +1,5 @@
-// What people are told of one type on one stream: what the peer refuses, what it cannot take, what is held back from it. Each is
-// reported once, when it changes.
+// Reports the sync problems of one type on one stream: refused resources, resources that the peer cannot read, and withheld
+// resources. Each is reported once, when it changes.
 import type { Logger } from '../base/log.ts';
 import type { Item } from './draft.ts';
 import type { SyncObserver } from './sync-events.ts';
@@ -13,11 +13,11 @@ export type ProblemReportsOptions = {
   readonly peer: string;
   readonly streamId: string;
   readonly type: string;
-  /** What the peer has and is not told to remove: its mesh was never here. */
+  /** Resources that the peer keeps, because their mesh never existed here. */
   readonly held: ReadonlyMap<string, string>;
   readonly observe: SyncObserver;
   readonly log: Logger;
-  /** For what a peer can cause as often as it likes. */
+  /** For problems that a peer can cause at any rate. */
   readonly warnings: RateLimitedLogger;
 };
 
@@ -34,7 +34,7 @@ export class ProblemReports {
     this.#options = options;
   }
 
-  /** Reports what the peer refuses when that has changed. */
+  /** Reports the refused resources when they have changed. */
   refused({ nacked }: Pick<Subscription, 'nacked'>): void {
     if (nacked.revision === this.#nackedRevision) return;
     this.#nackedRevision = nacked.revision;

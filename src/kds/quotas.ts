@@ -1,4 +1,4 @@
-// What one zone may take of a global. Defaults are far above real use; who is over one is told which, and where it is raised.
+// Limits what one zone may use of a global. Defaults are far above real use. The error names the exceeded quota and its setting.
 import type { SinkOutcome, SinkWrite } from './ports.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
 
@@ -15,7 +15,7 @@ export const DEFAULT_QUOTAS: ZoneQuotas = { streams: 8, rows: 100_000, resourceB
 
 /** Of a stream that is one too many. */
 export function tooManyStreams(kind: string, limit: number): string {
-  return `the zone has ${String(limit)} open streams of ${kind}, no more are allowed; end some, or raise multizone.global.kds.quotas.streams on global`;
+  return `the zone has ${String(limit)} open streams of ${kind}, which is the limit; end some, or raise multizone.global.kds.quotas.streams on global`;
 }
 
 /** Counts the rows of one zone, from the first that is to be created. */

@@ -1,9 +1,9 @@
-// Lines about what a peer does wrong: nobody fills the log of another by being refused again and again.
-// Invariant: in a minute one line for each cause, and no more lines than `MAX_CAUSES`; what is left out is counted.
+// Log lines about faults of peers: a peer cannot fill the log by repeating a refused request. Invariant: one line a minute for each
+// cause, and at most `MAX_CAUSES` lines a minute. Omitted lines are counted.
 import type { Logger } from '../base/log.ts';
 
 const WINDOW_MS = 60_000;
-/** Causes that are told of in a minute: a peer that calls itself something else each time makes new ones. */
+/** Causes that are logged in a minute. A peer that changes its name each time makes new causes. */
 const MAX_CAUSES = 100;
 
 export class RateLimitedLogger {
@@ -19,7 +19,7 @@ export class RateLimitedLogger {
     this.#now = now;
   }
 
-  /** Writes a warning unless the cause was told of in this minute; `leftOut` in it: how many were not since the last line. */
+  /** Writes a warning unless the cause was logged in this minute. `leftOut` counts the omitted lines since the last one. */
   warn(cause: string, about: Record<string, unknown>, message: string): void {
     const at = this.#now();
     if (at - this.#began >= WINDOW_MS) {

@@ -1,6 +1,6 @@
 // The xDS client end of one stream: subscribes, stores each response in one transaction, answers ACK or NACK.
-// Invariants: what a peer may write is decided by the rules, never by its payload; good resources of a response are
-// stored although others are refused; nothing is acknowledged before it is committed.
+// Invariants: the rules decide what a peer may write, never its payload. Good resources of a response are stored even if others are
+// refused. A response is committed before it is acknowledged.
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
@@ -56,12 +56,12 @@ export type ReceiverOptions = {
 
 export class Receiver {
   readonly #options: ReceiverOptions;
-  /** Said with every subscription, and encoded once. */
+  /** Part of every subscription; encoded once. */
   readonly #metadata: Readonly<Record<'anew' | 'resume', Uint8Array>>;
   readonly #types: ReadonlyMap<string, TypeInfo>;
   /**
-   * Types of which the full state is due, with what of it was named so far: it may come in parts, and after the last what it
-   * lacks is pruned.
+   * Types whose full state is due, with the names that have arrived so far. It may come in parts. After the last part, rows that it
+   * did not name are pruned.
    */
   readonly #fullState = new Map<string, Set<string>>();
   /** What was refused and has not been accepted since, per type and stored name; at most `MAX_NAMED` of a type. */
@@ -293,7 +293,7 @@ export class Receiver {
     return outcomes;
   }
 
-  /** What the peer does not have any more: what it says is gone, and at the end of a full state what it did not name. */
+  /** The rows that the peer no longer has: those that it removed and, at the end of a full state, those that it did not name. */
   async #rowsGone(info: TypeInfo, { removed, prune }: Work): Promise<ResourceMeta[]> {
     const rows = new Map<string, ResourceMeta>((await this.#rowsOf(info, removed.values())).map((row) => [keyText(row), row]));
     if (prune === null) return [...rows.values()];

@@ -1,5 +1,5 @@
-// How long a zone waits before it dials global again. It does not grow with the attempts: who waits for a policy after global
-// came back waits for this and a connection, and no longer (engine 22).
+// How long a zone waits before it dials global again. It does not grow with the attempts: after global is back, a policy waits only
+// for this delay and a connection (engine 22).
 
 const MIN_MS = 100;
 const MAX_MS = 800;

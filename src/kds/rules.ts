@@ -24,7 +24,7 @@ const ALL: Visibility = { to: 'all' };
 
 /** One rule of kds-wire 5.2 or 5.4. */
 type FilterRule = {
-  /** Why, as people are told. It cites nothing. */
+  /** The reason, in the words of explain-sync. It cites no document. */
   readonly because: string;
   readonly decide: (resource: Resource, info: TypeInfo) => Visibility | undefined;
 };
@@ -32,7 +32,7 @@ type FilterRule = {
 export type SendRules = {
   readonly from: Mode;
   readonly types: readonly TypeInfo[];
-  /** First rule that decides wins; nobody if none does. */
+  /** The first rule that decides wins. Without one the resource goes to no peer. */
   readonly filter: readonly FilterRule[];
   /** What goes on the wire under the hashed name. */
   readonly map: (resource: Resource, info: TypeInfo) => WireResource;
@@ -44,7 +44,7 @@ const syncDisabled: FilterRule = {
   decide: ({ labels }) => (labels[label.kdsSync] === 'disabled' ? NOBODY : undefined),
 };
 
-/** Never leave a global, whatever their labels say (kds-wire 5.2.3). */
+/** Types that never leave a global, even if their labels say otherwise (kds-wire 5.2.3). */
 const PRIVATE_GLOBAL_SECRETS = new Set(['envoy-admin-ca', 'admin-user-token', 'inter-cp-ca', 'user-token-revocations']);
 const USER_SIGNING_KEY = 'user-token-signing-key';
 const ZONE_SIGNING_KEY = 'zone-token-signing-key';
@@ -141,7 +141,7 @@ export function zoneSendRules({ zone = '', skipPrefixes = [] }: SendOptions): Se
     map(resource, info) {
       const labels = {
         ...without(resource.labels, [...skipPrefixes, label.deletionGracePeriodStartedAt]),
-        // The name is a hash of the zone too, and global puts both labels on what it stores.
+        // The name hash includes the zone, and global sets both labels on stored rows.
         ...{ [label.origin]: 'zone', [label.zone]: zone },
       };
       const status = info.hasStatus ? statusForGlobal(resource, info) : undefined;
@@ -176,7 +176,7 @@ export type ReceiveRules = {
   readonly types: readonly TypeInfo[];
   /** `keep`: the stored status stays and differences do not count; `take`: it is stored (kds-wire 6.1). */
   readonly status: 'keep' | 'take';
-  /** The name of a row, of a name on the wire: what is removed is called as what was sent. */
+  /** Maps a wire name to the stored name. A removal uses the same wire name as the resource. */
   readonly storedName: (name: string) => string;
   /** The only name that a row with these labels may be created under; null where any name is free to take. */
   readonly requiredName: (resource: WireResource, info: TypeInfo) => string | null;
@@ -191,7 +191,7 @@ export type ReceiveRules = {
   readonly ownerOnCreate: ResourceKey | null;
 };
 
-/** Types of which every row in a zone comes from global (kds-wire 6.1). */
+/** Types whose rows in a zone all come from global (kds-wire 6.1). */
 const ONLY_FROM_GLOBAL = new Set(['Mesh', 'ServiceInsight', 'MeshMultiZoneService']);
 
 /** What a zone stores of what global sends. */
@@ -210,7 +210,7 @@ export function zoneReceiveRules(): ReceiveRules {
   };
 }
 
-/** What global stores of what the zone `zone` sends: attribution is the caller's, whatever the payload says. */
+/** Rules for the rows that global stores from the zone `zone`. The caller decides the origin, never the payload. */
 export function globalReceiveRules(zone: string, options: { hashedNames: boolean }): ReceiveRules {
   const owner = { type: 'Zone', mesh: '', name: zone };
   const attribution = { [label.zone]: zone, [label.origin]: 'zone' };

@@ -41,12 +41,12 @@ export type SenderOptions = {
   /** Null where zones do not matter: a zone sends to global alone. */
   readonly zones: ZoneRegistry | null;
   readonly maxMessageBytes: number;
-  /** `encodeDeltaResponse`, or what shares its results among streams; what it returns is not written to. */
+  /** `encodeDeltaResponse`, or a wrapper that shares its results among streams. Callers must not change the result. */
   readonly encode?: (response: DeltaResponseParts) => Buffer;
   readonly send: (message: Buffer) => void;
   /** False while messages of this stream wait in this process: changes wait in the log then, until `drained` is called. */
   readonly hasRoom?: () => boolean;
-  /** Ends the stream: the peer connects anew, and resumes. */
+  /** Ends the stream: the peer reconnects and resumes. */
   readonly fail: (error: Error) => void;
   readonly observe: SyncObserver;
   readonly log: Logger;
@@ -109,12 +109,12 @@ export class Sender {
     });
   }
 
-  /** Settles when this replica knows all that another one may have told the peer already (engine 10). */
+  /** Settles when this replica knows every change that another replica may have sent to the peer (engine 10). */
   async ready(): Promise<void> {
     await this.#options.changelog.caughtUp();
   }
 
-  /** Looks up what a request needs of the store. Call it before `handle`. Rejects when the store does not answer. */
+  /** Reads the rows that a request needs from the store. Call it before `handle`. Rejects when the store does not answer. */
   async prepare({ typeUrl, responseNonce, initialResourceVersions }: DeltaRequest): Promise<void> {
     const { changelog } = this.#options;
     if (changelog.rules.from !== 'global' || responseNonce !== '' || initialResourceVersions.size === 0) return;
@@ -129,7 +129,7 @@ export class Sender {
     else this.#settle(request);
   }
 
-  /** Types of which the peer has not all that it should have. */
+  /** Types whose state on the peer is incomplete. */
   behind(): string[] {
     return [...this.#active].filter(([, { subscription }]) => subscription?.isBehind === true).map(([type]) => type);
   }
@@ -184,13 +184,13 @@ export class Sender {
     this.#admitted = false;
   }
 
-  /** A mesh of which nothing was known is there: what was held is compared again, on a new stream. */
+  /** An unknown mesh was created: a new stream compares its resources again. */
   #endWhenKnown(): void {
     const { changelog, fail } = this.#options;
     for (const mesh of this.#unknownMeshes) {
       if (!changelog.hasMesh(mesh)) continue;
       this.#unknownMeshes.clear();
-      fail(new MeridianError('unavailable', `mesh ${JSON.stringify(mesh)} was created; connect again to compare what is in it`));
+      fail(new MeridianError('unavailable', `mesh ${JSON.stringify(mesh)} was created; connect again to compare its resources`));
       return;
     }
   }
@@ -266,7 +266,7 @@ export class Sender {
     active.retryMs = Math.min(active.retryMs * 2, MAX_RETRY_MS);
   }
 
-  /** A stream on which an answer never comes is stuck: it is ended, so that the peer makes it anew (pain 13624). */
+  /** A stream without an answer is stuck. The sender ends it, so that the peer opens a new one (pain 13624). */
   #watch(type: string, active: Active, nonce: string): void {
     clearTimeout(active.watch);
     active.watch = setTimeout(() => {
@@ -335,7 +335,7 @@ export class Sender {
     send(message);
     this.#permit?.spent(message.length);
     this.#watch(type, active, nonce);
-    // The name of a type that is not known here is the peer's invention, and nothing to count by.
+    // A peer may invent names of types: unknown ones must not become metric labels.
     if (active.subscription === null) return;
     observe({
       kind: 'sent',

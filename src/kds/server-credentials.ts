@@ -10,7 +10,7 @@ export type KdsServerTls = {
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
 };
 
-/** A client that has not ended its TLS handshake by then is turned away. */
+/** A client that takes longer for its TLS handshake is refused. */
 const HANDSHAKE_MS = 10_000;
 
 export class ReplaceableCredentials extends ServerCredentials {

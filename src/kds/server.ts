@@ -47,7 +47,7 @@ import { anyStore, type ZoneStores } from './zone-stores.ts';
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
-/** Characters of what a caller calls itself that are logged. */
+/** The largest number of characters of a caller's name in the log. */
 const MAX_NAME = 100;
 
 /** A zone over its quota is refused after this many milliseconds: one that tries again at once costs little. */
@@ -68,7 +68,7 @@ export type KdsServerOptions = {
   readonly port: number;
   /** Null = plaintext. */
   readonly tls: KdsServerTls | null;
-  /** Asked at every call; left out, whoever comes is let in. */
+  /** Called for every RPC. Without it, every caller is admitted. */
   readonly admit?: AdmitZone;
   readonly maxMessageBytes: number;
   /** Left out: the defaults. */
@@ -196,9 +196,12 @@ export class KdsServer {
     });
   }
 
-  /** What the zone had here went with its Zone row. It connects anew, which makes the row, and sends what is missing. */
+  /**
+   * The resources of the zone were deleted with its Zone row. The zone reconnects, which creates the row, and sends the missing
+   * resources.
+   */
   #endZone(zone: string): void {
-    const gone = new MeridianError('unavailable', `the Zone ${JSON.stringify(zone)} was removed; connect again to join anew`);
+    const gone = new MeridianError('unavailable', `the Zone ${JSON.stringify(zone)} was removed; connect again to rejoin`);
     for (const stream of this.#streams) if (stream.zone === zone) stream.end(gone);
   }
 
@@ -213,7 +216,7 @@ export class KdsServer {
     if (refusal !== null) throw foreignStore(refusal);
   }
 
-  /** One handler for all streams: who calls, what is told about it, how it ends. */
+  /** One handler for all streams: it identifies the caller, reports the stream, and ends it. */
   #stream(kind: StreamKind, work: (stream: Stream) => Promise<void>): (call: Call) => void {
     return (call) => {
       const streamId = randomUUID();
@@ -306,7 +309,7 @@ export class KdsServer {
     throw exhausted(reason);
   }
 
-  /** Once a minute for each name and way: whoever is refused comes again. */
+  /** Once a minute for each name and kind of refusal: a refused caller retries. */
   #tellRefused(metadata: Metadata, stream: string, error: unknown): void {
     const zone = metadata.get('client-id')[0]?.toString().slice(0, MAX_NAME);
     const about = { ...(zone !== undefined && { zone }), stream, reason: statusOf(error).details };

@@ -1,6 +1,6 @@
 // One stream, either role: bytes in, bytes out. Reading never waits on writing (SPEC.md, 14486). What is written is bounded: one
 // response in flight per type, none made while others wait here to be sent, and no more answers than an honest peer leaves unread.
-// A stream ends with the first thing that goes wrong on it.
+// The first error ends the stream.
 import { finished, type Duplex } from 'node:stream';
 import { MeridianError } from '../base/errors.ts';
 import { decodeDeltaRequest, decodeDeltaRequestInSteps } from '../wire/kds-messages.ts';
@@ -30,7 +30,7 @@ export async function serve(stream: Duplex, sender: Sender, pace: Pace = atOnce)
 }
 
 /**
- * Subscribes and stores what the peer sends until it ends the stream. Rejects if the store fails or the peer lies.
+ * Subscribes and stores what the peer sends until it ends the stream. Rejects if the store fails or the peer breaks the protocol.
  * @param inTurn runs a task when the same peer has no other on another stream
  */
 export async function consume(stream: Duplex, receiver: Receiver, inTurn: InTurnOfPeer = (task) => task()): Promise<void> {
@@ -49,9 +49,9 @@ export async function consume(stream: Duplex, receiver: Receiver, inTurn: InTurn
 type InTurnOfPeer = (task: () => Promise<void>) => Promise<void>;
 
 /**
- * The messages of a stream, each read when the one before it was handled: what the peer sends meanwhile waits on its side. As
- * `stream.iterator()`, which would destroy the stream when the reader fails or the stream is ended with an error: the status with which
- * it ends could then not be sent any more.
+ * The messages of a stream. Each is read after the one before it was handled, so later messages wait on the side of the peer.
+ * `stream.iterator()` would destroy the stream when the reader fails or the stream ends with an error, and the final status could
+ * not be sent.
  */
 export async function* messagesOf(stream: Duplex): AsyncGenerator<Buffer, void, undefined> {
   const readNext = readOneByOne(stream);

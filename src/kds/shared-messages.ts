@@ -1,10 +1,10 @@
-// Responses that peers in the same state get alike are encoded once: zones that join together are sent the same first state, and a
-// change goes to all. Invariants: what is shared is equal in every part; what is kept is bounded, and given up when nobody asks.
+// Encodes equal responses of several peers once: zones that join together get the same first state, and a change goes to all.
+// Invariants: shared messages are equal in every byte. The cache is bounded, and drops messages that no stream requests.
 import { encodeDeltaResponse, type DeltaResponseParts } from '../wire/kds-messages.ts';
 
 /**
- * Bytes of all messages together. What finds no room is not kept: to give up another for it would end, with a state that is larger
- * than the room, in keeping nothing long enough to be asked for again, and what was kept for a while is dear to collect.
+ * Bytes of all messages together. A message that does not fit is not cached. Evicting others for it would fail for a state that is
+ * larger than the cache: every message would leave before its next use, and garbage collection of old buffers is expensive.
  */
 const MAX_BYTES = 24 * 1024 * 1024;
 /**
@@ -26,7 +26,7 @@ export class SharedMessages {
   #looks = 0;
   #isAsked = false;
 
-  /** As `encodeDeltaResponse`; who gets the message must not write to it. */
+  /** As `encodeDeltaResponse`. Callers must not change the message. */
   encode(parts: DeltaResponseParts): Buffer {
     if (this.#last !== null && isSame(this.#last.parts, parts)) return this.#last.message;
     const key = `${parts.typeUrl} ${parts.nonce} ${String(parts.entries.length)}`;

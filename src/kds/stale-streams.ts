@@ -1,5 +1,5 @@
-// Streams of zones that are most likely gone: of a zone that checks its health no more, and those that a newer one of the same kind
-// replaces (`zoneHealthCheck`, kds-wire 2.5). Off unless configured: dead connections are found by pings of the transport.
+// Finds streams of zones that are probably gone: streams of a zone without health checks, and streams that a newer one of the same
+// kind replaces (`zoneHealthCheck`, kds-wire 2.5). Off unless configured: dead connections are found by pings of the transport.
 import type { Caller } from './peer-metadata.ts';
 import { feature } from './features.ts';
 import type { StreamKind } from './sync-events.ts';

@@ -6,7 +6,7 @@ import type { StreamKind } from './sync-events.ts';
 /** A status travels in headers, which a peer may limit to 8 KiB. */
 const MAX_DETAILS = 1_000;
 
-/** An Error, so that whoever reads the stream can say why it ended. */
+/** An Error, so that the reader of the stream can report why it ended. */
 export class StatusError extends Error {
   readonly code: code;
   readonly details: string;
@@ -40,13 +40,13 @@ export function missingName(kind: StreamKind, error: unknown): StatusError {
   return new StatusError(kind === 'globalToZone' || kind === 'zoneToGlobal' ? code.UNKNOWN : usual, details);
 }
 
-/** Of a stream under a name that no zone can have (kds-wire 2.6); what is the store's fault stays that. */
+/** The error of a stream whose name no zone can have (kds-wire 2.6). Errors of the store stay unchanged. */
 export function noZone(error: unknown): unknown {
   if (!(error instanceof MeridianError) || error.code !== 'invalid') return error;
   return new StatusError(code.INTERNAL, `stream failed: ${messageOf(error)}`);
 }
 
-/** Status code and sentence with which a stream ends: what the catalogue says, unless the error has its own. */
+/** Status code and message with which a stream ends: those of the catalogue, unless the error has its own. */
 export function statusOf(error: unknown): StatusError {
   return error instanceof StatusError ? error : new StatusError(codeOf(error), messageOf(error));
 }

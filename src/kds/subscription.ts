@@ -7,7 +7,7 @@ import { Bitset } from './bitset.ts';
 import { NackedResources } from './nacked-resources.ts';
 import type { Slot, TypeLog } from './type-log.ts';
 
-/** What decides, for one peer, what it sees and how. */
+/** Decides which resources one peer sees, and in which form. */
 export type PeerView = {
   readonly canSee: (entry: Entry) => boolean;
   readonly form: Form;
@@ -18,11 +18,11 @@ export type PeerView = {
 export type SubscriptionOptions = {
   /** Versions the peer says it has, by wire name; null where it did not say and gets the full state (D29). */
   readonly known: ReadonlyMap<string, string> | null;
-  /** Bytes of resources and names after which a response ends; what is left follows after the acknowledgement. */
+  /** Bytes of resources and names after which a response ends. The rest follows after the acknowledgement. */
   readonly chunkBytes: () => number;
 };
 
-/** A response that waits for its answer: what it brought, and what it took away. */
+/** A response that waits for its answer: the resources that it sent and removed. */
 type Pending = {
   readonly added: readonly Slot[];
   readonly gone: readonly Item[];
@@ -37,14 +37,14 @@ export class Subscription {
   readonly #chunkBytes: () => number;
   readonly #full: boolean;
   readonly #held = new Bitset();
-  /** What the peer told at subscription and has not yet been met in the log. Null after the first walk. */
+  /** Versions that the peer sent at subscription and that the walk of the log has not met yet. Null after the first walk. */
   #known: Map<string, string> | null;
   #sent = 0;
   #acknowledged = 0;
   #pending: Pending | null = null;
   #answered = false;
   #firstWalk = true;
-  /** The last response brought news of the log: one that asks again about what was refused may go before the next news. */
+  /** The last response carried changes of the log: a retry of refused resources may go before the next changes. */
   #toldNews = false;
   readonly #nacked = new NackedResources();
   readonly #withheld = new Map<Slot, string>();
@@ -96,7 +96,7 @@ export class Subscription {
   next(): Draft | null {
     if (this.#pending !== null) return null;
     for (const slot of this.#withheld.keys()) if (slot.entry === null) this.#withheld.delete(slot);
-    // News and questions about what was refused take turns: neither holds up the other.
+    // Changes and retries of refused resources alternate: neither delays the other.
     return (this.#toldNews ? this.#ask() : null) ?? this.#tellNews() ?? this.#ask();
   }
 
@@ -166,7 +166,7 @@ export class Subscription {
     return true;
   }
 
-  /** The names of what the peer was sent and is still there, if one of `due` is to be taken away. */
+  /** The names of the existing resources that the peer holds. Empty unless `due` contains a removal. */
   #filledNames(due: readonly Item[]): Set<string> {
     const names = new Set<string>();
     if (!due.some((item) => isStray(item) || item.entry === null)) return names;
@@ -240,11 +240,11 @@ export class Subscription {
   }
 
   /**
-   * The peer refused the pending response, or part of it. The rest counts as stored; what was refused is sent again when it
+   * The peer refused the pending response, or part of it. The rest counts as stored. A refused resource is sent again when it
    * changes, or after `retry` (engine 15).
-   * @param reasons wire name → why the peer refused it; empty where the peer does not say. Then all that it was to store is
-   *   suspected, and what a peer of ours was to remove: a Kuma peer refuses no removal (kds-wire 6.2)
-   * @param message the peer's words about the response
+   * @param reasons wire name → why the peer refused it; empty where the peer gives no names. Then all resources of the response
+   *   become suspects, and for a Meridian peer its removals too: a Kuma peer never refuses a removal (kds-wire 6.2)
+   * @param message the peer's message about the response
    */
   reject(reasons: ReadonlyMap<string, string>, message: string): void {
     const pending = this.#pending;
@@ -263,8 +263,8 @@ export class Subscription {
   }
 
   /**
-   * The pending response was a whole full state and could not be sent: the peer has nothing of it, and the next response is
-   * the full state as it is then. Any other response stays pending.
+   * The pending response was a complete full state and could not be sent. The peer has no part of it, and the next response is the
+   * current full state. Any other response stays pending.
    */
   withdraw(): void {
     if (this.#pending?.isWhole !== true) return;

@@ -1,4 +1,4 @@
-// What a session tells its host while it works: the raw material of ZoneInsight, metrics and lag. Calls must not throw or wait.
+// The events that a session reports to its host: the source of ZoneInsight, metrics and lag. Calls must not throw or wait.
 
 import type { NackFault } from './nack-fault.ts';
 import type { Refusal } from './refusal.ts';
@@ -89,7 +89,7 @@ export type SyncEvent =
       /** For people. */
       readonly message: string;
     }
-  /** This side stored a response of the peer; `refused` is what of the type it has refused and not accepted since. */
+  /** This side stored a response of the peer. `refused` lists the resources of the type that it has refused and not accepted since. */
   | {
       readonly kind: 'received';
       readonly peer: string;

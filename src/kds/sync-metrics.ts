@@ -15,7 +15,7 @@ export type SyncMetricsOptions = {
 export type SyncMetrics = {
   /** Takes an event in; never throws, never waits. */
   observe(event: SyncEvent): void;
-  /** Drops the series of a zone that was deleted; streams of it that are still open count no more. */
+  /** Drops the series of a deleted zone. Its open streams no longer count. */
   forget(zone: string): void;
 };
 

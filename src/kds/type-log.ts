@@ -4,7 +4,7 @@ import type { Entry } from './entry.ts';
 
 /** How a resource is called. */
 export type SlotNames = {
-  /** What tells slots apart: the wire name, and for a type that owns others which of its incarnations it is (engine 7). */
+  /** The identity of a slot: the wire name and, for a type that owns others, its incarnation (engine 7). */
   readonly key: string;
   /** `<name>.<mesh>`: `Resource.name` on the wire. */
   readonly wireName: string;
@@ -18,7 +18,7 @@ export type Slot = SlotNames & {
   position: number;
   /** Null: a tombstone. */
   entry: Entry | null;
-  /** How many subscriptions hold the slot: a tombstone goes when nobody does (engine 4). */
+  /** How many subscriptions hold the slot. A tombstone is dropped at zero (engine 4). */
   holders: number;
   previous: Slot | null;
   next: Slot | null;
@@ -60,14 +60,14 @@ export class TypeLog {
     return slot;
   }
 
-  /** Puts a tombstone at the tail, for those who hold the slot. */
+  /** Puts a tombstone at the tail, for the subscriptions that hold the slot. */
   tombstone(slot: Slot): void {
     slot.entry = null;
     this.touch(slot);
     this.#dropIfGone(slot);
   }
 
-  /** Moves a slot to the tail as it is: who may see it has changed. */
+  /** Moves an unchanged slot to the tail: its visibility has changed. */
   touch(slot: Slot): void {
     this.#unlink(slot);
     this.#link(slot);
@@ -82,7 +82,7 @@ export class TypeLog {
     this.#dropIfGone(slot);
   }
 
-  /** The slots newer than `position`, oldest first; O(what it returns). */
+  /** The slots newer than `position`, oldest first. The cost is linear in the number of returned slots. */
   *since(position: number): Generator<Slot> {
     let slot: Slot | null;
     if (position === 0) slot = this.#head;

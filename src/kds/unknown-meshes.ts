@@ -9,7 +9,7 @@ function meshOf(type: string, wireName: string): string | null {
   return found === '' ? null : found;
 }
 
-/** The meshes of what a peer says that it has. */
+/** The meshes of the resources that a peer reports. */
 export function meshesIn(type: string, known: Iterable<string>): Set<string> {
   const meshes = new Set<string>();
   for (const wireName of known) {
@@ -39,6 +39,6 @@ export function holdUnknown(
 function reasonFor(mesh: string): string {
   return (
     `the zone has mesh ${JSON.stringify(mesh)}, and this global has never had it: was it restored from an old backup? Nothing of the mesh ` +
-    'is removed from the zone. To keep the mesh, create it and what is in it on global. To remove it from the zones, create it and delete it'
+    'is removed from the zone. To keep the mesh, create it and its resources on global. To remove it from the zones, create it and delete it'
   );
 }

@@ -5,7 +5,7 @@ import type { ResourceKey } from '../resource/types.ts';
 export class WaitingRows {
   /** Row → the slot that it waits for. */
   readonly #slots = new Map<string, string>();
-  /** Slot → who waits for it. */
+  /** Slot → the subscriptions that wait for it. */
   readonly #rows = new Map<string, Map<string, ResourceKey>>();
   #ready: ResourceKey[] = [];
 

@@ -3,7 +3,7 @@
 export type ZonePass =
   | {
       readonly ok: true;
-      /** When what the zone showed ends to count; null if it showed nothing. */
+      /** When the zone's credentials expire; null if it sent none. */
       readonly expiresAt: Date | null;
       /** Calls `end` once, with a reason for people, when the zone may no longer. Returns what ends the watch. */
       readonly watch: (end: (reason: string) => void) => () => void;

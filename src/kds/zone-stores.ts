@@ -1,4 +1,5 @@
-// Which store may speak for a zone; the root decides, by what it remembers. A store is a database: replicas share its id.
+// Decides which store may connect for a zone; the composition root keeps the known stores. A store is a database: replicas share
+// its id.
 
 export interface ZoneStores {
   /**
