@@ -1,5 +1,5 @@
-// Who calls, and what they may do (rest-api 5). Invariants: every caller is identified before anything else looks at the request;
-// one that was not counts as anonymous; what a rule guards is asked of the rule and of nothing else.
+// Identifies callers and checks their rights (rest-api 5). Invariants: every caller is identified before any other code reads the
+// request. An unidentified caller is anonymous. Only the rule decides about access to what it guards.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
@@ -21,7 +21,7 @@ export type Access = {
 };
 
 /**
- * @param secrets tell of changes, so that what a token was given ends with the token
+ * @param secrets report changes, so that a watch ends with the token that opened it
  * @param rules `access.static` of the configuration
  */
 export function tokenAccess(
@@ -50,7 +50,7 @@ type Caller = { readonly user: User; readonly token?: UserToken };
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null until the caller is identified, and for what no route answers. Asked for through `Callers`. */
+    /** Null until the caller is identified, and for requests without a route. Read it through `Callers`. */
     caller: Caller | null;
   }
 }
@@ -89,8 +89,8 @@ export class Callers {
   }
 
   /**
-   * @param at mesh and name of what is written
-   * @throws ApiError 403 for types that are for admins alone, and unless a rule lets the caller write this
+   * @param at mesh and name of the written resource
+   * @throws ApiError 403 for types that only admins may write, and unless a rule lets the caller write this resource
    */
   requireMayWrite(info: TypeInfo, at: { readonly mesh: string; readonly name: string }, request: FastifyRequest): void {
     if (info.adminOnly) this.require('adminResources', request);

@@ -1,4 +1,4 @@
-// What a control plane gives its REST API, and what the API gives the files that register routes.
+// The options of the REST API, and the context that the API passes to the files that register routes.
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
@@ -53,7 +53,7 @@ export type ApiOptions = {
   readonly writeAll?: ((writes: readonly Write[]) => Promise<readonly WriteOutcome[]>) | undefined;
   /** How many rows there are of each type and mesh, in one query; without it every type is counted by itself. */
   readonly countRows?: (() => Promise<readonly RowCount[]>) | undefined;
-  /** Registers what is built elsewhere: inspect endpoints, tokens. */
+  /** Registers routes of other folders: inspect endpoints, tokens. */
   readonly addRoutes?: ((app: FastifyInstance, context: ApiContext) => void) | undefined;
   /** The same routes for the OpenAPI document. */
   readonly describedRoutes?: readonly DescribedRoute[] | undefined;

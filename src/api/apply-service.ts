@@ -108,7 +108,7 @@ async function checkEach<T>(documents: readonly ApplyDocument[], check: (documen
   return results;
 }
 
-/** @throws what is no fault of the document */
+/** @throws errors that the document did not cause */
 function violationsOf(error: unknown, { place }: ApplyDocument): Violation[] {
   if (!(error instanceof MeridianError) || !['invalid', 'bad_request', 'read_only'].includes(error.code)) throw error;
   const found = error.violations.length > 0 ? error.violations : [{ field: '', reason: error.message }];

@@ -1,5 +1,5 @@
-// One line a write: who did what to which resource, and when. Bodies are never in it. A log level above info does not silence
-// it; `silent` does.
+// One line for each write: the caller, the operation, the resource and the time. It never contains bodies. A log level above info
+// does not silence it; `silent` does.
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from '../base/log.ts';
 import type { ResourceKey } from '../resource/types.ts';
@@ -20,7 +20,7 @@ export class AuditLog {
     this.#callers = callers;
   }
 
-  /** A token was made; nothing of it is told. @param path of the POST */
+  /** A token was issued. The line contains no part of it. @param path of the POST */
   issued(request: FastifyRequest, path: string): void {
     const { name: user, groups } = this.#callers.userOf(request);
     const from = request.socket.remoteAddress ?? '';

@@ -1,5 +1,5 @@
-// What is wrong with a URL whatever the route: U+0000, which no row holds and no database takes, and a watch of what is computed.
-// Invariant: no handler meets such a text.
+// Refuses URLs that are invalid on every route: U+0000, which no database stores, and a watch of a computed resource. Invariant: no
+// handler receives such a URL.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError, badQuery } from './error-body.ts';
 import type { RouteConfig } from './http-conventions.ts';
@@ -22,7 +22,7 @@ export function checkUrls(app: FastifyInstance): void {
   });
 }
 
-/** @throws ApiError 404 where the text names what is read or deleted, else 400 */
+/** @throws ApiError 404 where the text names the resource of a GET or DELETE, else 400 */
 function refuseNul(request: FastifyRequest): void {
   for (const [field, value] of Object.entries(request.params as Record<string, string>)) {
     if (!value.includes('\0')) continue;

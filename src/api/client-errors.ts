@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import { ApiError, errorBody } from './error-body.ts';
 import { prettyJson } from './pretty-json.ts';
 
-const NO_REQUEST: readonly [status: number, detail: string] = [400, 'what was sent is no HTTP/1.1 request'];
+const NO_REQUEST: readonly [status: number, detail: string] = [400, 'the bytes are not an HTTP/1.1 request'];
 /** By the code of Node's error. */
 const KNOWN: Readonly<Record<string, typeof NO_REQUEST>> = {
   HPE_HEADER_OVERFLOW: [431, 'the path and the headers are too large'],

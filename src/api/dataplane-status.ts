@@ -1,4 +1,4 @@
-// Whether a proxy is online, and what it says of its versions and certificate (rest-api 3). Pure.
+// Whether a proxy is online, and the versions and certificate that it reports (rest-api 3). Pure.
 import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import { isOnline } from '../resource/zone-insight.ts';
 

@@ -32,7 +32,7 @@ const STATUS: Record<ErrorCode, readonly [number, string]> = {
 /** Characters of a sentence: it may repeat a part of the request. */
 const MAX_DETAIL = 2_000;
 
-/** Errors whose text is of the inside and none of the caller's business. */
+/** Errors whose text is internal: callers must not see it. */
 const INSIDE = new Set<ErrorCode>(['config', 'internal', 'schema_outdated', 'unavailable']);
 
 /** An error with the title of the operation that failed. */
@@ -54,7 +54,7 @@ export class ApiError extends MeridianError {
   }
 }
 
-/** 401: what the caller shows to say who it is, is not valid (rest-api 2.6). */
+/** 401: the credentials of the caller are not valid (rest-api 2.6). */
 export function unauthenticated(detail = 'Unauthenticated'): ApiError {
   return new ApiError('forbidden', 'Invalid authentication data', detail, [], { status: 401 });
 }

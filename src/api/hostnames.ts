@@ -14,7 +14,7 @@ const SELECTORS: Readonly<Record<string, string>> = {
 
 export type Hostname = { readonly hostname: string; readonly zones: readonly { readonly name: string }[] };
 
-/** Stands for any zone of which global knows no more than that it is not the zone of the service. */
+/** Stands for any zone other than the zone of the service. */
 const ELSEWHERE = '';
 
 /**

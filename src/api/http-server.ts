@@ -9,7 +9,7 @@ import { MAX_PARAM_LENGTH, sendError, sendRoutingError } from './send-error.ts';
 
 /** One item's body is at most this (D32). */
 export const MAX_BODY_BYTES = 1024 * 1024;
-/** Bodies of routes that take no resource: what a token is for, which peer is accepted. A DELETE needs none at all. */
+/** Bodies of routes that take no resource: a token request, an accepted peer. A DELETE needs no body. */
 export const SMALL_BODY_BYTES = 16 * 1024;
 export const MAX_HEADER_BYTES = 16 * 1024;
 

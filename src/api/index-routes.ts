@@ -21,7 +21,7 @@ export function addIndexRoutes(app: FastifyInstance, { options, callers }: ApiCo
     mode: options.mode,
     ...(options.zone !== null && { zone: options.zone }),
   }));
-  // The one answer that is not pretty.
+  // The only response without indentation.
   app.get('/config', async (request, reply) => {
     callers.require('controlPlaneMetadata', request);
     return await reply.type('application/json').send(JSON.stringify(options.config));

@@ -1,5 +1,5 @@
-// Text that a caller sends → JSON. Invariant: nesting is bounded before anything parses it, keys that touch prototypes are
-// refused, and no error repeats what was sent, which may be a secret.
+// Parses the text of a caller as JSON. Invariants: nesting is bounded before parsing. Keys that touch prototypes are refused. No
+// error repeats the text, which may be a secret.
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isStorable } from '../resource/storable-text.ts';

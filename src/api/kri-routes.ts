@@ -1,5 +1,5 @@
 // `GET /_kri/{kri}`: one resource by the identifier that is the same on every control plane (rest-api 2.2).
-// Invariant: what is answered has exactly the KRI that was asked for, section aside.
+// Invariant: the returned resource has exactly the requested KRI, apart from the section.
 import type { FastifyInstance } from 'fastify';
 import { hashName } from '../resource/hash-name.ts';
 import { kriOf } from '../resource/kri.ts';

@@ -29,7 +29,7 @@ export function refusedLabels(info: TypeInfo, given: Given, rules: LabelRules): 
 function checkLabels(info: TypeInfo, { mesh, labels, spec }: Given, rules: LabelRules, refuse: Refuse): void {
   for (const [key, value] of Object.entries(labels)) {
     if (!KEY.test(key)) refuse(key, KEY_REASON);
-    // The display name keeps whatever a resource name may hold.
+    // The display name may hold every character of a resource name.
     if (key !== label.displayName && !VALUE.test(value)) refuse(key, VALUE_REASON);
   }
   const origin = labels[label.origin];

@@ -1,5 +1,5 @@
-// Pages of lists, given again for as long as nothing is committed: then one small question to the database is all that they cost.
-// Invariants: a page is kept under the snapshot that all of it is from; what is kept is bounded.
+// Caches pages of lists until the next commit: a cached page costs one small query. Invariants: the key of a page is the snapshot
+// that all its rows are from. The cache is bounded.
 import { LRUCache } from 'lru-cache';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ResourceStore } from '../store/resource-store.ts';

@@ -34,7 +34,7 @@ export function routePathOf(request: FastifyRequest): RoutePath {
   return () => (request.routeOptions.url ?? '').replaceAll(/:(\w+)/g, '{$1}');
 }
 
-/** @throws ApiError that says what is allowed; a bad size names its field, a bad offset adds no parameters, as in Kuma */
+/** @throws ApiError that names the allowed values; a bad size names its field, a bad offset adds no parameters, as in Kuma */
 export function parsePage(query: URLSearchParams): PageQuery {
   const size = wholeNumber(query, 'size', 100);
   if (Number.isNaN(size) || size < 1 || size > MAX_PER_PAGE)

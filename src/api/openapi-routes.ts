@@ -1,5 +1,5 @@
-// `GET /openapi.json`: the description of this API, made once. Invariant: every route of the server is in it, described or at
-// least named, whoever registered it.
+// `GET /openapi.json`: the description of this API, made once. Invariant: it contains every route of the server, described or at
+// least named.
 import type { FastifyInstance } from 'fastify';
 import type { JsonObject } from '../resource/types.ts';
 import type { ApiContext } from './api-options.ts';

@@ -1,5 +1,5 @@
-// The OpenAPI 3.1 document of this API, made from the type registry: what the registry gains, the document gains.
-// Invariant: every route of the server is in it and nothing else; test/api/openapi.test.ts compares them.
+// The OpenAPI 3.1 document of this API, made from the type registry: a new type appears in the document by itself. Invariant: every
+// route of the server is in it and nothing else; test/api/openapi.test.ts compares them.
 import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ApiOptions } from './api-options.ts';
@@ -16,7 +16,10 @@ const WRITE_ERRORS = [403, 404, 405, 409, 413, 415];
 /** A route of the server; `method` in lower case, `path` with its parameters in braces. */
 export type KnownRoute = { readonly method: string; readonly path: string };
 
-/** @param routes all that the server has: what is not described is named, what is described and not there is left out */
+/**
+ * @param routes all routes of the server: a route without a description is only named, and a description without a route is left
+ * out
+ */
 export function openApiDocument(
   options: Pick<ApiOptions, 'product' | 'productVersion' | 'specSchema' | 'describedRoutes'>,
   routes: readonly KnownRoute[],
@@ -112,7 +115,7 @@ function addFixed(paths: Paths): void {
   get('/mesh-insights/{name}', 'Insights', 'The summary of a mesh', schemaRef('MeshInsight'));
   get('/global-insight', 'Insights', 'The summary of everything');
   get('/global-insights', 'Insights', 'How many there are of the Global types');
-  get('/meshes/{mesh}/dataplanes/{name}/_config', 'Inspect', 'What a proxy would be told; 405 on a global', object, {
+  get('/meshes/{mesh}/dataplanes/{name}/_config', 'Inspect', 'The configuration of a proxy; 405 on a global', object, {
     errors: [403, 404, 405],
   });
   for (const kind of ['xds', 'stats', 'clusters'])

@@ -1,4 +1,4 @@
-// Zones and Dataplanes together with what is known of their connections (rest-api 3). The insight is left out when there is none.
+// Zones and Dataplanes together with their insights (rest-api 3). A missing insight is left out.
 import type { FastifyInstance } from 'fastify';
 import { refusedStreamsWarning } from '../resource/refused-streams.ts';
 import { rivalSpeakers } from '../resource/rival-speakers.ts';
@@ -83,7 +83,7 @@ async function describe(rows: readonly Resource[], overview: Overview, context: 
   });
 }
 
-/** Two control planes that no store id tells apart. */
+/** Two control planes that the store ids do not distinguish. */
 function rivalWarning({ type, name, spec }: Resource, now: Date): string | undefined {
   const rivals = type === 'ZoneInsight' ? rivalSpeakers(spec, now) : [];
   if (rivals.length === 0) return undefined;

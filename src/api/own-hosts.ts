@@ -1,6 +1,6 @@
-// Under which names this API takes writes. A page of another site can make its own name lead here (DNS rebinding), but cannot change
-// the Host header: a name that is not ours says that the caller meant another server.
-// Invariant: an IP address and localhost are always ours, since no page of another site has them for its name.
+// The host names under which this API accepts writes. A page of another site can point its own name to this address (DNS
+// rebinding), but cannot change the Host header. A foreign name shows that the caller meant another server. Invariant: IP addresses
+// and localhost are always accepted, because a page of another site cannot have them as its name.
 import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { parseAuthority } from '../token/is-local-admin.ts';

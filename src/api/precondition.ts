@@ -20,7 +20,7 @@ export function preconditionOf(request: FastifyRequest): Precondition {
   });
 }
 
-/** @throws ApiError 409 when the stored row is not what the caller has seen */
+/** @throws ApiError 409 when the stored row is not the version that the caller has read */
 export function requireMatch(key: ResourceKey, stored: Pick<Resource, 'version'> | undefined, wanted: Precondition): void {
   if (wanted === null) return;
   if (stored === undefined) throw conflict(key, 'If-Match is given and the resource does not exist');

@@ -18,9 +18,9 @@ export type ProxyAdmin = (
 
 const FAILED = 'Could not execute admin operation';
 const NOT_ON_GLOBAL =
-  'a global generates no configuration for proxies: ask the zone of the proxy; what is in force for it, _effective tells here too';
+  'a global generates no configuration for proxies: ask the zone of the proxy; _effective on this control plane shows the policies of the proxy too';
 const NOT_GENERATED =
-  'this control plane generates no configuration for proxies yet; what is in force for this one, _effective, _rules and _layout tell';
+  'this control plane generates no configuration for proxies yet; _effective, _rules and _layout show the policies of this proxy';
 
 const produces: RouteConfig = { produces: ['text/plain'] };
 const KINDS: Readonly<Record<string, readonly [ProxyAdminKind, Action]>> = {

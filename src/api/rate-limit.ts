@@ -1,5 +1,5 @@
-// How many requests one address may make: a bucket of tokens that fills steadily.
-// Invariants: the machine itself is never limited; what is remembered of addresses is bounded.
+// Limits the requests of one address: a token bucket. Invariants: requests from the machine itself are never limited. The number of
+// stored addresses is bounded.
 import type { FastifyInstance } from 'fastify';
 import { isLoopback } from '../token/is-local-admin.ts';
 import { ApiError } from './error-body.ts';

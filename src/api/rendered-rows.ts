@@ -1,5 +1,5 @@
-// Rows as the text that they are in a list, kept from one page to the next: most of what a page costs is to parse and print what
-// did not change. Invariants: a text is kept under the rowVersion of the row that it was made from; what is kept is bounded.
+// Caches the JSON text of rows for lists: most of the cost of a page is to parse and print unchanged rows. Invariants: the key of a
+// text is the rowVersion of its row. The cache is bounded.
 import { LRUCache } from 'lru-cache';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ResourceKey } from '../resource/types.ts';
@@ -17,7 +17,7 @@ export type RenderedPage = {
   readonly characters: number;
   /** All of the page is from it; null where some of it may not be, or the database cannot tell. */
   readonly snapshot: string | null;
-  /** The items between two texts, in UTF-8; who shares a page and says the same around it shares the bytes. */
+  /** The items between two texts, in UTF-8. Callers with the same page and the same texts share the bytes. */
   readonly between: (head: string, tail: string) => Buffer;
 };
 type Store = Pick<ResourceStore, 'listVersions' | 'getVersioned'>;
@@ -45,7 +45,7 @@ export class RenderedRows {
     });
   }
 
-  /** In the order of the rowVersions; a row that goes meanwhile is left out, and one that changes is as it is then. */
+  /** In the order of the rowVersions. A row that is deleted meanwhile is left out; a changed row has its new content. */
   async #textsOf(info: TypeInfo, rowVersions: readonly RowVersion[]): Promise<{ texts: string[]; isExact: boolean }> {
     const known = rowVersions.map((rowVersion) => this.#take(rowVersion));
     const missing = rowVersions.filter((_, index) => known[index] === undefined);

@@ -23,7 +23,7 @@ export const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
 export const MESH_NAME_REASON = 'must be at most 253 of lower-case letters, digits, «-», «_» and «.»';
 const MAX_NAME = 253;
 
-/** What schemas say of a spec. `spec`, where given, is what is stored: without keys that nobody knows (D7). */
+/** The result of the schemas for a spec. `spec`, where given, is the stored form without unknown keys (D7). */
 export type SpecCheck = {
   readonly violations: readonly Violation[];
   readonly warnings: readonly string[];
@@ -51,7 +51,7 @@ export type Draft = {
 };
 
 /**
- * @param at what the URL says
+ * @param at the key in the URL
  * @param strict unknown spec keys are refused (D7)
  * @throws ApiError 400 that names each field at fault
  */

@@ -18,7 +18,7 @@ import { EVENT_STREAM, type Watches } from './watch-routes.ts';
 type Params = { readonly mesh?: string; readonly name: string };
 type ItemRoute = { Params: Params };
 
-/** Types whose rows nobody stores: their lists and items are computed (rest-api 3). */
+/** Types without stored rows: their lists and items are computed (rest-api 3). */
 export const COMPUTED = new Set(['MeshInsight']);
 const watchable: RouteConfig = { produces: [EVENT_STREAM] };
 
@@ -78,7 +78,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
 
 function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service, callers, audit }: ApiContext): void {
   const url = `${info.scope === 'Mesh' ? '/meshes/:mesh' : ''}/${path}/:name`;
-  // Before the body is read: a type that is not written here has no right body.
+  // Check before reading the body: a type that is not writable here has no valid body.
   const route = { onRequest: async () => service.requireWritable(info) };
   const callOf = (request: FastifyRequest): WriteCall => ({
     precondition: preconditionOf(request),

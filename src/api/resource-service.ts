@@ -53,7 +53,7 @@ export type PutResult = {
 };
 export type DryRun = PutResult & { readonly diff: readonly Change[]; readonly resource: JsonObject };
 
-/** A body that was looked at: what it wants written, or what is wrong with it. */
+/** A checked body: the requested write, or its errors. */
 type Checked = { readonly draft: Draft } | { readonly draft: null; readonly failure: unknown };
 
 export class ResourceService {
@@ -182,7 +182,7 @@ export class ResourceService {
     throw new ApiError('not_found', 'Failed to retrieve Mesh', reason, [], { missing: { type: 'Mesh', name: mesh } });
   }
 
-  /** The text is checked while nothing is read yet; a missing mesh is told of before what is wrong with it. */
+  /** The text is checked before any read. A missing mesh is reported before body errors. */
   #check(info: TypeInfo, mesh: string, name: string, text: string): Checked {
     this.requireWritable(info);
     try {
@@ -213,7 +213,7 @@ export class ResourceService {
     read: (key: ResourceKey) => Promise<Row | undefined>,
   ): Promise<{ readonly draft: Draft; readonly stored: Row | undefined }> {
     const row = checked.draft === null ? undefined : read(checked.draft.key);
-    // Of two failures the first is told.
+    // Of two failures, report the first.
     row?.catch(() => undefined);
     await this.requireMesh(info, mesh);
     if (checked.draft === null) throw checked.failure;

@@ -15,7 +15,7 @@ export async function sendError(error: unknown, request: FastifyRequest, reply: 
   const known = fastifyFailure(error, request);
   const body = errorBody(known);
   const about = { method: request.method, path: pathOf(request.url), requestId: request.id };
-  // A database that is away is told of once, by who follows it.
+  // The health watch of the store logs an unreachable database once.
   if (body.status === 503) log.debug({ ...about, reason: messageOf(error) }, 'a request failed');
   else if (body.status >= 500) log.error({ ...about, err: error }, 'a request failed');
   if (body.status === 405) reply.header('allow', request.method === 'GET' ? '' : 'GET');

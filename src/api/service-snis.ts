@@ -9,7 +9,7 @@ export function hasSnis(type: string): boolean {
   return SERVICE_TYPES.has(type);
 }
 
-/** Sorted by port, Kuma's form before the hashed one; empty for a type that is not a service. */
+/** Sorted by port, Kuma's form before the hashed one. Empty for types other than services. */
 export function snisOf(resource: Resource): JsonObject[] {
   return portsOf(resource.spec)
     .toSorted((a, b) => a.port - b.port)

@@ -19,7 +19,7 @@ export function shareCensus(options: Pick<ApiOptions, 'store' | 'countRows'>, cl
     const census = takeCensus(options);
     const mine = { at, census };
     known = mine;
-    // A failure is nobody's answer but theirs who waited for it.
+    // Do not cache failures: only the waiting callers receive one.
     census.catch(() => (known = known === mine ? null : known));
     return await census;
   };

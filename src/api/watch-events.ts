@@ -1,18 +1,18 @@
-// The life of a list as events: what is there, then what changes (the feed gives hints, the rows are the truth).
-// Invariants: an item is told of once a version; a reader that is slow gets the merged latest; what is remembered is bounded.
+// Turns a list into events: first its items, then the changes (the feed gives hints, the rows are the truth). Invariants: each
+// version of an item is sent once. A slow reader gets only the latest version. The memory of a watch is bounded.
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import type { ResourceStore, StoreChange } from '../store/resource-store.ts';
 import type { RowFilter } from './list-rows.ts';
 
-/** Rows that one watch may follow; who has more narrows the list. */
+/** The largest number of rows in one watch. A larger list needs a filter. */
 export const MAX_ROWS = 20_000;
 
 export type WatchEvent =
   | { readonly kind: 'put'; readonly row: Resource }
   | { readonly kind: 'delete'; readonly key: ResourceKey }
-  /** All that was there at the beginning, or after the feed was lost, has been told. */
+  /** All items that existed at the start, or after the feed was lost, have been sent. */
   | { readonly kind: 'synced' }
   | { readonly kind: 'heartbeat' };
 

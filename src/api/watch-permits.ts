@@ -1,5 +1,6 @@
-// Who may hold how many watches open. Invariants: one anonymous address never takes more than its share, all of them never take
-// what is reserved for known callers; what is remembered of addresses is bounded by the watches that are open.
+// Limits the open watches of each caller. Invariants: one anonymous address never takes more than its share. Anonymous callers
+// together never use the permits that are reserved for known callers. The number of stored addresses never exceeds the number of
+// open watches.
 
 /** Of all callers. */
 export const MAX_WATCHES = 256;

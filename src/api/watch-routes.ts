@@ -1,6 +1,6 @@
-// `GET …?watch=true`: a list or an item as server-sent events. `put` has the resource, `delete` its key, `synced` says that all
-// there was has been told, a comment is a heartbeat, `error` is the last. Invariants: a watch ends with its client, the server or
-// the token that it was asked for with; nothing is told that was not checked against that token.
+// `GET …?watch=true`: a list or an item as server-sent events. `put` has the resource, `delete` its key. `synced` says that all
+// existing items have been sent. A comment is a heartbeat. `error` is the last event. Invariants: a watch ends with its client, the
+// server or the token of its request. Every event is checked against that token.
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MeridianError } from '../base/errors.ts';

@@ -48,8 +48,8 @@ export function planWrite(
 }
 
 /**
- * A write that needs to know nothing of what is stored: it creates the row, or replaces one that is this control plane's own. What
- * it does not do is no error yet: `planWrite` tells, with the stored row. Null where the mesh has to be read.
+ * A write that needs no stored row: it creates the row, or replaces a row that this control plane owns. If it writes nothing,
+ * `planWrite` decides with the stored row whether that is an error. Null where the mesh has to be read.
  * @throws ApiError 400 as `planWrite`
  */
 export function planPut(draft: Draft, rules: LabelRules): Write | null {
@@ -86,8 +86,8 @@ export function requireOwn(info: TypeInfo, stored: ResourceMeta, verb: 'update' 
 }
 
 /**
- * Whether a row on global is of a zone and has a name that is not that zone's to take. No zone can create one; it may be older than
- * that rule, or come from another program. Global may delete it, and the zone does not bring it back.
+ * Whether a row on global belongs to a zone and has a name that the zone may not take. No zone can create such a row; it may be
+ * older than that rule, or come from another program. Global may delete it, and the zone does not bring it back.
  */
 export function isSquatter(info: TypeInfo, stored: ResourceMeta, { writer }: LabelRules): boolean {
   if (writer.mode !== 'global' || info.kds.skipHash || !isOfZone(stored)) return false;
@@ -138,15 +138,15 @@ function ownerOf(info: TypeInfo, mesh: string): ResourceKey | null {
   return { type: 'Mesh', mesh: '', name: mesh };
 }
 
-/** True for a type of which the control plane computes a part of the spec. */
+/** True for a type whose spec the control plane computes in part. */
 export function hasComputed(info: TypeInfo): boolean {
   return info.name === 'MeshService';
 }
 
-/** What the control plane computes stays as it is (D21); a first value may be given where there is none. */
+/** Computed fields stay unchanged (D21). A caller may set a first value where there is none. */
 function withComputed(info: TypeInfo, spec: JsonObject, stored: StoredRow): JsonObject {
   if (!hasComputed(info)) return spec;
-  if (stored.spec === undefined) throw new Error(`the stored spec of ${describeKey(stored)} is needed to keep what is computed`);
+  if (stored.spec === undefined) throw new Error(`the stored spec of ${describeKey(stored)} is needed to keep its computed fields`);
   const { spec: before } = stored;
   const kept = ['state', 'identities', 'zoneIngress'].flatMap((key) => {
     const value = before[key];

@@ -18,7 +18,7 @@ export function exposureWarnings({ apiServer, access }: Exposed): string[] {
     if (!enabled || address === 'localhost' || (isIP(address) !== 0 && isLoopback(address))) return [];
     const where = `the REST API listens on ${address}`;
     return [
-      `apiServer.${door}.interface: ${where}, and everybody who reaches it may write every resource but secrets without a token; ` +
+      `apiServer.${door}.interface: ${where}, and every client that reaches it may write every resource except secrets without a token; ` +
         'list who may in access.static.resources, or listen on 127.0.0.1',
     ];
   });

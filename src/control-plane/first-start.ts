@@ -6,7 +6,7 @@ import type { ResourceStore } from '../store/resource-store.ts';
 
 export type FirstStartOptions = {
   readonly store: ResourceStore;
-  /** False for a zone of a global: what it needs arrives by KDS, and it is ready without it. */
+  /** False for a zone of a global: its defaults arrive by KDS, and it is ready without them. */
   readonly createsDefaults: boolean;
   readonly defaults: Pick<DefaultsConfig, 'skipTenantResources'>;
 };

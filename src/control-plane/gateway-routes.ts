@@ -75,7 +75,7 @@ export async function deriveGatewayRoutes({ store, writer, clock, log }: Gateway
 
 type DerivedRow = Write & { readonly op: 'create' };
 
-/** What one route makes, and what its author is told. */
+/** The rows and the status that one route produces. */
 type Derived = { readonly route: Resource; readonly rows: readonly DerivedRow[]; readonly status: JsonObject };
 
 function derive(route: Resource, resolve: Resolver, writer: ControlPlaneIdentity, now: Date): Derived {
@@ -89,7 +89,10 @@ function derive(route: Resource, resolve: Resolver, writer: ControlPlaneIdentity
   return { route, rows, status: routeStatus(conversion, context) };
 }
 
-/** What differs of the rows and of the status. A name that another row has is left to that row, and the author is told. */
+/**
+ * The writes for rows and status that differ. A name that another row holds stays with that row, and the status of the route
+ * reports it.
+ */
 function writesOf({ route, rows, status }: Derived, stored: ReadonlyMap<string, Resource>): Write[] {
   const isTaken = ({ key }: DerivedRow): boolean => {
     const row = stored.get(keyText(key));
@@ -133,7 +136,7 @@ function refused(status: JsonObject, { type, name }: ResourceKey, former: JsonOb
     ),
   }));
   const made: JsonObject = { ...status, parents: parents };
-  // The time of a transition that was told before stays, or each look would be a change.
+  // A reported transition keeps its time. Otherwise each pass would change the status.
   return isDeepStrictEqual(withoutTimes(made), withoutTimes(former)) ? former : made;
 }
 

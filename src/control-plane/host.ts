@@ -33,14 +33,14 @@ import { serveApi, serveDiagnostics } from './serve-http.ts';
 import { aborted, supervise } from './supervise.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 
-/** How long whoever asks for readiness waits for the database. */
+/** How long a readiness check waits for the database. */
 const ANSWER_MS = 5_000;
 
 export type Side = { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string; readonly hasGlobal: boolean };
 
 export type Context = { readonly log: Logger; readonly signal: AbortSignal };
 
-/** A running control plane, as its side sees it while it adds what is its own. */
+/** A running control plane, as its global or zone part sees it while it adds routes and tasks. */
 export type Host = {
   readonly config: Config;
   readonly store: ResourceStore;

@@ -1,5 +1,5 @@
-// Files that the configuration names: all that cannot be read are told together, so that a person puts them right at once and
-// the log says one thing as long as one thing is wrong.
+// Checks the files that the configuration names. One error reports all unreadable files, so that a person can fix them together and
+// the log repeats a single message.
 import { open } from 'node:fs/promises';
 import { MeridianError } from '../base/errors.ts';
 

@@ -27,7 +27,7 @@ export type ServedApi = {
   readonly httpsPort: number | null;
   /** Puts renewed certificates into use until the signal aborts; null where HTTPS is off. */
   readonly followCertificate: ((signal: AbortSignal, log: Logger) => Promise<void>) | null;
-  /** When the certificate in use ends; null where HTTPS is off, or where it cannot be told. */
+  /** When the certificate in use ends; null where HTTPS is off, or the end is unknown. */
   readonly certificateEndsAt: () => Date | null;
 };
 

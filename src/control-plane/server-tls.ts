@@ -21,7 +21,7 @@ export type ServerTls = {
   readonly material: TlsMaterial;
   readonly requireClientCert: boolean;
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
-  /** When the certificate ends that is in use now; null where it cannot be told. */
+  /** When the certificate in use ends; null where the end is unknown. */
   readonly endsAt: () => Date | null;
   /** Calls `replace` whenever the files have changed, until the signal aborts; at once when there are none. */
   readonly follow: (replace: (material: TlsMaterial) => void, signal: AbortSignal, log: Logger) => Promise<void>;

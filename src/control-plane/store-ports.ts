@@ -13,7 +13,7 @@ export function sourceOf(store: ResourceStore): Source {
   };
 }
 
-/** What `peer` sends is written here; of two receivers for one peer only the newer can commit, and the older hears of it. */
+/** Writes the resources of `peer`. Of two receivers for one peer only the newer can commit, and the older is notified. */
 export function sinkOf(store: ResourceStore, peer: string, fences: Pick<FenceWatch, 'watch'> = NO_WATCH): Sink {
   return {
     getMany: (keys) => store.getMany(keys),

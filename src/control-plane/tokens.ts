@@ -1,5 +1,4 @@
-// Tokens of this process, put together from the configuration: who may call REST, who issues, which zones may join (rest-api 5,
-// D31).
+// The token checks of this process, built from the configuration: for REST callers, issuers and joining zones (rest-api 5, D31).
 import { readFile } from 'node:fs/promises';
 import { tokenAccess, type Access } from '../api/access.ts';
 import type { Config } from '../base/config.ts';

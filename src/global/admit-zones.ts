@@ -10,7 +10,7 @@ import { ZoneTokenWatch } from '../token/zone-token-watch.ts';
 export function admitZones({ config, tokens, expiries, component, log }: Host): AdmitZone {
   const { auth } = config.multizone.global.kds;
   if (auth.type === 'none') {
-    log.warn('multizone.global.kds.auth.type is none: whoever reaches the KDS port can join as any zone');
+    log.warn('multizone.global.kds.auth.type is none: any client that reaches the KDS port can join as any zone');
     return admitAll;
   }
   const { secrets, verifier } = tokens;

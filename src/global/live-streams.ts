@@ -41,13 +41,13 @@ export function withQuestion(status: JsonObject, insight: JsonObject, now: Date)
   return { ...status, asked: { streams, time: now.toISOString() } };
 }
 
-/** True while nobody has answered the question in the status. */
+/** True while the request in the status has no answer. */
 export function isAsked(status: JsonObject): boolean {
   const { time, answered } = objectOf(status['asked']);
   return textOf(time) !== '' && answered !== true;
 }
 
-/** The status with the answer of this instance, or null where it has nothing to say: it keeps none of the streams. */
+/** The status with the answer of this instance, or null where it holds none of the streams. */
 export function withAnswer(status: JsonObject, insight: JsonObject, instanceId: string): JsonObject | null {
   if (!isAsked(status) || !openStreams(insight).some(({ keeper }) => keeper === instanceId)) return null;
   return { ...status, asked: { ...objectOf(status['asked']), answered: true } };

@@ -25,7 +25,7 @@ export function createProxyAdmin(store: ResourceStore, streams: AdminStreams): P
   };
 }
 
-/** Replicas do not call each other: people are told whom to ask (engine 26). */
+/** Replicas do not call each other: the error names the replica to ask (engine 26). */
 function elsewhere(zone: string, kind: ProxyAdminKind, insight: JsonObject): MeridianError {
   const streams = insight['kdsStreams'] as Readonly<Record<string, JsonObject>> | undefined;
   const owner = streams?.[kind]?.['globalInstanceId'];

@@ -1,6 +1,6 @@
-// Which zones exist and which are disabled, from the Zone rows of the store. Flags change in memory before listeners hear of
-// it, so whoever re-evaluates on a call sees the new state; reads are serialised, so an older one never overwrites a newer.
-// A row that was removed and made again between two reads is told by its time of creation.
+// Which zones exist and which are disabled, from the Zone rows of the store. Flags change in memory before listeners are called, so
+// a listener sees the new state. Reads are serialised, so an older one never overwrites a newer. The time of creation shows that a
+// row was deleted and created again between two reads.
 import { MeridianError } from '../base/errors.ts';
 import type { ZoneRegistry } from '../kds/zone-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
@@ -31,7 +31,7 @@ export class StoreZoneRegistry implements ZoneRegistry {
     return this.#loaded.promise;
   }
 
-  /** Follows the Zone rows until the signal aborts. Throws when the store fails; run again, it reads everything anew. */
+  /** Follows the Zone rows until the signal aborts. Throws when the store fails. The next run reads all rows again. */
   async run(signal: AbortSignal): Promise<void> {
     await followRows(this.#store, { type: 'Zone', take: (rows, keys) => this.#take(rows, keys) }, signal);
   }
@@ -86,7 +86,7 @@ export class StoreZoneRegistry implements ZoneRegistry {
       if (after === undefined) this.#zones.delete(name);
       else this.#zones.set(name, after);
     }
-    // What the first read shows was so before: of that, only a disabled zone differs from what was assumed.
+    // The first read shows no changes. Only a disabled zone differs from the assumed state.
     const news = this.#isLoaded ? changed : changed.filter((name) => !this.isEnabled(name));
     for (const name of news) for (const listener of [...this.#listeners]) listener(name);
     for (const name of gone) for (const listener of [...this.#goneListeners]) listener(name);

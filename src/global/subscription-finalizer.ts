@@ -1,5 +1,5 @@
-// Closes the subscriptions that a dead instance left open in ZoneInsight rows (rest-api 7.2): a living one raises its generation,
-// so one that stands still is nobody's. Only the leader runs it.
+// Closes the subscriptions that a dead instance left open in ZoneInsight rows (rest-api 7.2): a live instance raises the generation
+// of its subscriptions, so a constant generation means a dead instance. Only the leader runs it.
 import { every, type Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { closedAt, isOpen, subscriptionsOf } from '../resource/kds-subscription.ts';
@@ -50,8 +50,8 @@ export async function runSubscriptionFinalizer(options: FinalizerOptions, signal
 }
 
 /**
- * One look at an insight: closes what has kept its generation for the idle timeout.
- * @returns the new spec, the ids that were closed, and what is to be handed in at the next look
+ * One pass over an insight: closes the subscriptions that have kept their generation for the idle timeout.
+ * @returns the new spec, the closed ids, and the state to pass to the next call
  */
 export function finalizeInsight(
   insight: JsonObject,

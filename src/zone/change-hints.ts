@@ -4,7 +4,7 @@ import type { StoreChange } from '../store/resource-store.ts';
 import { rowId } from './row-id.ts';
 
 export type Hints = {
-  /** Types of which every row may have changed. */
+  /** Types whose rows may all have changed. */
   readonly types: readonly string[];
   readonly keys: readonly ResourceKey[];
 };

@@ -1,5 +1,5 @@
-// Keeps a zone from being emptied by a wrong global (engine 14): the first cluster id it hears is remembered, and a global that
-// offers another one is not obeyed until a person says so.
+// Protects a zone against a wrong global that would empty it (engine 14). The zone saves the first cluster id that it receives. It
+// applies no changes of a global with another id until a person accepts that id.
 import { systemClock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Admission } from '../kds/receiver.ts';

@@ -14,8 +14,8 @@ import {
 import type { ResourceStore } from '../store/resource-store.ts';
 
 /**
- * Its own Zone row, alone of its type, and HostnameGenerators for what is local. A zone without a global gets what a global
- * has too: Mesh `default` with its set, the key of zone tokens, the id of the cluster (rest-api 7.3).
+ * Its own Zone row, the only one, and HostnameGenerators for local services. A zone without a global also gets the defaults of a
+ * global: Mesh `default` with its defaults, the key of zone tokens, the id of the cluster (rest-api 7.3).
  */
 export async function createZoneDefaults(
   store: ResourceStore,

@@ -1,6 +1,6 @@
-// Keeps rows of a zone as other rows want them; leader only. Event-driven: what the feed names is read again, and a plan looks
-// only at what depends on it. Invariants: the table is the truth, so it can stop and start anywhere; a write needs the version
-// that was read; what does not differ is not written.
+// Derives rows of a zone from other rows; leader only. Event-driven: rows that the feed names are read again, and a plan covers
+// only the rows that depend on them. Invariants: the table is the truth, so it can stop and start anywhere; a write needs the
+// version that was read; what does not differ is not written.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { together } from '../control-plane/supervise.ts';
@@ -11,15 +11,15 @@ import { rowId } from './row-id.ts';
 
 /** Hints that arrive within this time are one look, in milliseconds. */
 const GATHER_MS = 5;
-/** The safety pass, in milliseconds: everything is read and planned again, for what no hint named. */
+/** The interval of the safety pass in milliseconds. It reads and plans all rows, for changes without a hint. */
 const SAFETY_MS = 60_000;
 
-/** `row` as it should be; `before` as it is, undefined for one to be created. */
+/** `row` is the wanted row. `before` is the stored row, undefined for a row to create. */
 export type PlannedWrite =
   | { readonly op: 'put'; readonly row: Resource; readonly before: Resource | undefined }
   | { readonly op: 'delete'; readonly before: Resource };
 
-/** The rows that a reconciler depends on and those that it writes. It marks what a change may matter to. */
+/** The rows that a reconciler reads and writes. It marks the rows that a change may affect. */
 export type ReconciledView = {
   /** Takes a row of the store in, new or changed. */
   put(row: Resource): void;
@@ -53,7 +53,7 @@ export type ReconcileOptions = {
   readonly onPass?: (pass: Pass) => void;
 };
 
-/** A look that is over: what it wrote is committed. */
+/** A finished pass: its writes are committed. */
 export type Pass = {
   /** Whether everything was read again. */
   readonly isFull: boolean;
@@ -104,7 +104,7 @@ class Loop {
     }
   }
 
-  /** One look: reads what the hints name, plans, writes. @returns when to look again without a hint */
+  /** One pass: reads the rows that the hints name, plans, writes. @returns when to run again without a hint */
   async #pass(): Promise<number | null> {
     const began = performance.now();
     const { types, plan } = this.#reconciler;

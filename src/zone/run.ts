@@ -1,4 +1,4 @@
-// A zone control plane: what is written here goes to global, what global has is kept here. Without a global it runs alone.
+// A zone control plane: it sends its own resources to global and stores those of global. It can also run without a global.
 import { readFile } from 'node:fs/promises';
 import type { ProxyAdmin } from '../api/proxy-admin-routes.ts';
 import { systemClock } from '../base/clock.ts';
@@ -91,7 +91,7 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
     zone: name,
     storeId: await ownStoreId(store),
     address: address.host,
-    // Both ask for all files first: whatever is missing is then told in one sentence, and once.
+    // Both check all files first: one error then names all missing files.
     tls: async () => {
       await requireReadable(filesOf(config));
       return await tlsOf(config);

@@ -3,7 +3,7 @@ import { reconcile, type ReconcileOptions } from '../reconcile.ts';
 import { BackendRefsView, viewedTypes } from './backend-refs-view.ts';
 import { planConditions } from './plan-conditions.ts';
 
-/** Runs until the signal aborts. Rejects when the store does not answer: to be started again, from what the table holds. */
+/** Runs until the signal aborts. Rejects when the store does not answer. The next start reads the table again. */
 export async function runBackendRefs(options: ReconcileOptions, signal: AbortSignal): Promise<void> {
   const view = new BackendRefsView();
   const plan = () => ({ writes: planConditions(view), wakeAt: null });

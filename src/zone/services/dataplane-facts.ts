@@ -56,7 +56,7 @@ function inboundOf(given: JsonObject): Inbound {
   };
 }
 
-/** `state`, and the older `health`: what is there without `ready: true` is not ready (kds-wire 4.2). */
+/** `state`, and the older `health`: a field that exists without `ready: true` means not ready (kds-wire 4.2). */
 function stateOf({ state, health }: JsonObject): Inbound['state'] {
   if (state === 'Ignored' || state === 'NotReady') return state;
   return health === undefined || objectOf(health)['ready'] === true ? 'Ready' : 'NotReady';

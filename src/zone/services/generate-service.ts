@@ -12,7 +12,7 @@ export type GeneratorInput = {
   readonly zone: string;
   readonly service: string;
   readonly members: readonly Membership[];
-  /** The MeshService of that name, whoever made it. */
+  /** The MeshService of that name, from any origin. */
   readonly stored: Pick<Resource, 'labels' | 'spec' | 'syncVersion'> | undefined;
   readonly now: Date;
   /** How long a service without proxies stays, in milliseconds: they may only be restarting. */
@@ -20,7 +20,7 @@ export type GeneratorInput = {
 };
 
 export type Generated = {
-  /** `null`: leave what is there, or is not there, as it is. */
+  /** `null`: change nothing. */
   readonly want: { readonly labels: Labels; readonly spec: JsonObject } | 'gone' | null;
   /** When to look again though nothing changes, in milliseconds since 1970. */
   readonly wakeAt: number | null;
@@ -77,7 +77,7 @@ function withoutMembers(
   return end <= now.getTime() ? { ...LEAVE, want: 'gone' } : { ...LEAVE, wakeAt: end };
 }
 
-/** The same ports whatever their order. */
+/** The same ports in any order. */
 function samePorts(ports: readonly JsonObject[], others: Json | undefined): boolean {
   if (!Array.isArray(others) || others.length !== ports.length) return false;
   const texts = new Set(others.map(portText));

@@ -1,5 +1,5 @@
 // The SPIFFE IDs that MeshIdentities give the proxies of a mesh. A MeshIdentity that is not ready gives none.
-// Invariant: what it gives depends on the rows alone, not on the order in which they came.
+// Invariant: the result depends only on the rows, not on the order of their arrival.
 import { isDeepStrictEqual } from 'node:util';
 import { parseMeshIdentity, selectsProxy, spiffeIdOf, type MeshIdentity } from '../../resource/mesh-identity.ts';
 import type { Resource } from '../../resource/types.ts';
@@ -32,7 +32,7 @@ export class MeshIdentities {
     return this.#byName.keys();
   }
 
-  /** The SPIFFE IDs of a proxy; one whose template asks for what the proxy does not carry is left out. */
+  /** The SPIFFE IDs of a proxy; an identity whose template needs a value that the proxy lacks is left out. */
   idsOf({ labels }: DataplaneFacts): string[] {
     return [...this.#byName.values()].flatMap((identity) => {
       const id = selectsProxy(identity, labels) ? spiffeIdOf(identity, labels, this.#mesh, this.#zone) : null;

@@ -1,5 +1,5 @@
-// What a zone holds of one mesh, indexed: Dataplanes, their insights, services of all types. Pure.
-// Invariant: whatever a change can make a service look like otherwise is marked before the change is over, and nothing more.
+// The rows of one mesh in a zone, indexed: Dataplanes, their insights, services of all types. Pure. Invariant: a change marks
+// exactly the services that it can affect, before it returns.
 import { isDeepStrictEqual } from 'node:util';
 import type { Resource } from '../../resource/types.ts';
 import { dataplaneFacts, type Address, type DataplaneFacts } from './dataplane-facts.ts';
@@ -25,7 +25,7 @@ export class MeshView {
   readonly mesh: string;
   /** A mesh without its Mesh row is pending: nothing of it is written (engine 18). */
   isThere = false;
-  /** The MeshZoneAddress of the own ingress, whoever made it. */
+  /** The MeshZoneAddress of the own ingress, from any origin. */
   zoneAddress: Resource | undefined;
   /** Ids of services to look at again. */
   readonly dirty = new Set<string>();
@@ -132,7 +132,7 @@ export class MeshView {
     return claims;
   }
 
-  /** Puts a service in place, or in place of what it was, and marks all that it may matter to. */
+  /** Adds or replaces a service, and marks everything that it may affect. */
   putService(entry: ServiceEntry): void {
     const { id, base } = entry;
     const before = this.services.get(id)?.base;

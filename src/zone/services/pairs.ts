@@ -1,5 +1,5 @@
-// Selectors and what they select, both as pairs of texts: a selector selects whatever carries all of its pairs.
-// Invariant: pairs of different sorts (label, inbound tag, name) never meet, because their keys differ.
+// Selectors and their items, both as pairs of strings: a selector selects the items that have all of its pairs. Invariant: pairs of
+// different sorts (label, inbound tag, name) never meet, because their keys differ.
 import { isObject, objectOf, textMapOf, textOf } from '../../resource/read-json.ts';
 import type { JsonObject, Labels } from '../../resource/types.ts';
 import type { DataplaneFacts } from './dataplane-facts.ts';
@@ -9,7 +9,7 @@ export type Pair = readonly [key: string, value: string];
 /** A selector carries it too, so that one without labels finds everything (policies 2.9). */
 const EVERY: Pair = ['every', ''];
 
-/** A resource by its labels; a `matchLabels` by what it asks for. */
+/** The pairs of a resource are its labels. The pairs of a `matchLabels` are its required labels. */
 export function labelPairs(labels: Labels): Pair[] {
   return [...pairsOf('label', labels), EVERY];
 }

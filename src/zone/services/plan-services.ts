@@ -28,7 +28,7 @@ export type Plan = {
 
 export type PlanOptions = {
   readonly now: Date;
-  /** Whether the own ingress is told by MeshZoneAddress too (D27). */
+  /** Whether the own ingress is also published as a MeshZoneAddress (D27). */
   readonly publishZoneAddress: boolean;
   /** How long a generated service without proxies stays, in milliseconds; null makes no services (policies 9.4). */
   readonly graceMs: number | null;

@@ -19,7 +19,7 @@ export type ServicesOptions = ReconcileOptions & {
   readonly vipNetworks?: VipNetworks;
 };
 
-/** Runs until the signal aborts. Rejects when the store does not answer: to be started again, from what the table holds. */
+/** Runs until the signal aborts. Rejects when the store does not answer. The next start reads the table again. */
 export async function runServices(options: ServicesOptions, signal: AbortSignal): Promise<void> {
   await reconcile(servicesReconciler(options), options, signal);
 }

@@ -1,5 +1,5 @@
-// Selectors by what they ask for. Invariant: a selector stands under one of its pairs, the one with the fewest others, so
-// finding who selects an item costs what is likely to select it.
+// An index of selectors by their pairs. Invariant: a selector is stored under one of its pairs, the one with the fewest other
+// selectors. A lookup then visits few selectors that do not match.
 import { PairIndex } from '../../policy/pair-index.ts';
 import type { Pair } from './pairs.ts';
 

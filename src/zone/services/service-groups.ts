@@ -5,7 +5,7 @@ export class ServiceGroups {
   readonly #members = new Map<string, Map<string, Membership>>();
   readonly #groupsOf = new Map<string, readonly string[]>();
 
-  /** Replaces what a Dataplane belongs to. @returns the services that it belonged to or belongs to now */
+  /** Replaces the services of a Dataplane. @returns the services that it belonged to or belongs to now */
   put(dataplane: string, memberships: readonly Membership[]): Set<string> {
     const before = this.#groupsOf.get(dataplane) ?? [];
     for (const service of before) {

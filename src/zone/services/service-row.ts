@@ -1,5 +1,5 @@
-// From what the other files found out to the row that a service should have (policies 2.7 to 2.9, 9.3, D20, D22).
-// Invariants: the spec of a service that came by KDS is never touched; labels never; of a status only the fields named here.
+// Builds the row of a service from the results of the other files (policies 2.7 to 2.9, 9.3, D20, D22). Invariants: it never
+// changes the spec of a service that came by KDS, and never changes labels. It changes only the status fields named here.
 import { isDeepStrictEqual } from 'node:util';
 import { objectOf, objectsOf } from '../../resource/read-json.ts';
 import { firstPortSni } from '../../resource/service-reach.ts';

@@ -1,5 +1,5 @@
 // The rows of a zone that its services depend on, all meshes together; fed with rows, read by the planner. Pure.
-// Invariant: after any puts and removes it holds what a view fed afresh with the same rows would hold.
+// Invariant: after any puts and removes it equals a new view of the same rows.
 import { isOnline } from '../../resource/zone-insight.ts';
 import type { Resource, ResourceKey } from '../../resource/types.ts';
 import { byAge } from './by-age.ts';

@@ -28,7 +28,7 @@ export class DebouncedValue<T> {
     return this.#heldSince === null ? null : Math.min(this.#lastChange + QUIET_MS, this.#heldSince + MAX_MS);
   }
 
-  /** Takes what the source says now. @returns whether the value changed */
+  /** Takes the current value of the source. @returns whether the value changed */
   offer(candidate: T, now: number): boolean {
     const wasQuiet = now - this.#lastChange >= QUIET_MS;
     if (!isDeepStrictEqual(candidate, this.#candidate)) {

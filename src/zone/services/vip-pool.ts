@@ -40,7 +40,7 @@ export class VipPool {
     return this.#holders.get(address);
   }
 
-  /** Notes that a row carries an address, whatever its network: addresses are stable. Whoever held it before loses it. */
+  /** Records that a row has an address, in any network: addresses are stable. A previous holder loses it. */
   hold(id: string, address: string): void {
     if (isIP(address) === 0) return;
     const before = this.#holders.get(address);

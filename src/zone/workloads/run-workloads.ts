@@ -3,7 +3,7 @@ import { reconcile, type ReconcileOptions } from '../reconcile.ts';
 import { planWorkloads } from './plan-workloads.ts';
 import { viewedTypes, WorkloadsView } from './workloads-view.ts';
 
-/** Runs until the signal aborts. Rejects when the store does not answer: to be started again, from what the table holds. */
+/** Runs until the signal aborts. Rejects when the store does not answer. The next start reads the table again. */
 export async function runWorkloads(options: ReconcileOptions & { readonly zone: string }, signal: AbortSignal): Promise<void> {
   const { zone } = options;
   const view = new WorkloadsView();
