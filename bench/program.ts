@@ -45,7 +45,7 @@ function commandOf<S extends object>(program: Program<S>): Command {
     .option('--only <sections>', 'some sections, with commas between them', (text) => parseSections(text, names))
     .option('--json <file>', 'write the results and the facts of the machine there')
     .exitOverride()
-    .showHelpAfterError('(--help shows what is possible)')
+    .showHelpAfterError('(--help lists commands and options)')
     .addHelpText('after', helpOf(program));
   for (const [key, [value, text]] of Object.entries<readonly [number, string]>(sizes))
     parsed.option(`--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} <n>`, text, parseCount, value);

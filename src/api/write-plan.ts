@@ -146,7 +146,8 @@ export function hasComputed(info: TypeInfo): boolean {
 /** Computed fields stay unchanged (D21). A caller may set a first value where there is none. */
 function withComputed(info: TypeInfo, spec: JsonObject, stored: StoredRow): JsonObject {
   if (!hasComputed(info)) return spec;
-  if (stored.spec === undefined) throw new Error(`the stored spec of ${describeKey(stored)} is needed to keep its computed fields`);
+  if (stored.spec === undefined)
+    throw new Error(`the stored spec of ${describeKey(stored)} is needed to keep its computed fields`);
   const { spec: before } = stored;
   const kept = ['state', 'identities', 'zoneIngress'].flatMap((key) => {
     const value = before[key];

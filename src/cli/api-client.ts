@@ -113,8 +113,8 @@ export class ApiClient {
   }
 
   /**
-   * All items of a list, whatever it is a list of: those that are there all the time, each once. Each page begins with the last item
-   * of the one before, which tells that nothing is missing between the two.
+   * All items of a list. Items that exist during the whole call come exactly once. Each page begins with the last item of the page
+   * before, which proves that nothing is missing between the two.
    * @param keeps which of them to keep, asked as pages arrive, so that the rest is never held
    */
   async pages(path: string, filter: Record<string, string> = {}, keeps: (item: Item) => boolean = () => true): Promise<Item[]> {
@@ -223,7 +223,7 @@ function listPath(info: TypeInfo, mesh: string | undefined): string {
   return info.scope === 'Mesh' && mesh !== undefined ? `/meshes/${pathPart(mesh)}/${info.path}` : `/${info.path}`;
 }
 
-/** Of a list nothing but its mesh can be missing. */
+/** A 404 for a list means a missing mesh. */
 function listFailure(error: unknown, info: TypeInfo, mesh: string | undefined): unknown {
   if (!(error instanceof MeridianError) || error.code !== 'not_found' || info.scope === 'Global' || mesh === undefined)
     return error;

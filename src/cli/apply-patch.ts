@@ -1,9 +1,9 @@
-// A JSON Patch as dry runs answer it (add, replace, remove) applied to what is there: the two sides of a difference.
+// Applies the JSON Patch of a dry run (add, replace, remove) to the stored document: both sides of a difference.
 import type { Json } from '../resource/types.ts';
 import type { Change } from './api-client.ts';
 import { isObject } from '../resource/read-json.ts';
 
-/** @returns the document after the changes; the one given stays as it is. @throws Error when a change does not fit it */
+/** @returns the changed document; the given one is not modified. @throws Error when a change does not fit it */
 export function applyPatch(before: Json, changes: readonly Change[]): Json {
   let root = structuredClone(before);
   for (const { op, path, value = null } of changes) {

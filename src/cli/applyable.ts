@@ -1,4 +1,4 @@
-// A resource as `export` and `edit` give it: what a person may write, without what control planes compute. Pure.
+// A resource as `export` and `edit` print it: only the fields that a person may write, no computed ones. Pure.
 import { label } from '../resource/labels.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
@@ -28,7 +28,7 @@ export function applyable(info: TypeInfo, item: Item): JsonObject {
   return spec === undefined ? body : { ...body, spec: without(objectOf(spec), COMPUTED_SPEC[info.name] ?? []) };
 }
 
-/** The resource without what nobody may write, with all of its labels. */
+/** The resource without read-only fields, with all of its labels. */
 export function editable(item: Item): JsonObject {
   return without(item, [...COMPUTED_KEYS]);
 }

@@ -32,7 +32,7 @@ export function addConnectOptions(command: Command): Command {
   return addCredentialOptions(command).optionsGroup('Options:');
 }
 
-/** How to be let in, and whom to trust. */
+/** Credentials for the control plane, and the CA to trust. */
 export function addCredentialOptions(command: Command): Command {
   return command
     .option('--token-file <file>', 'user token to send')

@@ -28,7 +28,7 @@ export function contextsFile(): string {
   return join(homedir(), '.meridian', 'config.yaml');
 }
 
-/** No file reads as no control planes. @throws MeridianError `config` that names the file and what is wrong in it */
+/** A missing file means no control planes. @throws MeridianError `config` that names the file and the fault */
 export async function readContexts(file = contextsFile()): Promise<Contexts> {
   let text: string;
   try {
@@ -81,7 +81,7 @@ export function addControlPlane(contexts: Contexts, added: ControlPlane, { overw
   return { current: added.name, controlPlanes: [...others, added] };
 }
 
-/** @throws UsageError when there is none of that name */
+/** @throws UsageError when no context has that name */
 export function removeControlPlane(contexts: Contexts, name: string): Contexts {
   requireControlPlane(contexts, name);
   return {

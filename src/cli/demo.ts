@@ -1,4 +1,4 @@
-// `meridian demo`: a global and two zones as three processes, the shop applied, and a look at who holds what.
+// `meridian demo`: a global and two zones as three processes, the shop applied, and a table of the resources on each.
 import { join } from 'node:path';
 import { Listr } from 'listr2';
 import { MeridianError, messageOf } from '../base/errors.ts';
@@ -75,7 +75,7 @@ async function work(options: { freePorts: boolean; signal: AbortSignal }, onFlee
         },
       },
       {
-        title: 'Verify that every control plane holds what it must, and nothing else',
+        title: 'Verify that every control plane holds exactly the expected resources',
         task: async () => void (result.verified = await verifyInStep(addresses, applied, options.signal)),
       },
       { title: 'Measure the hops', task: async () => void (result.hops = await measureHops(addresses)) },

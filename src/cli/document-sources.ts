@@ -8,7 +8,7 @@ import { note } from './output.ts';
 export type SourceText = { readonly name: string; readonly text: string };
 
 const ENDINGS = new Set(['.yaml', '.yml', '.json']);
-/** Reading more than this takes seconds, and a person should know what is going on. */
+/** Reading more than this takes seconds: print a progress line. */
 const MUCH = 4 * 1024 * 1024;
 
 /** The texts of all sources, of a folder those of its YAML and JSON files. @throws MeridianError `invalid` that names the source */
@@ -41,13 +41,16 @@ async function contentOf(source: string): Promise<Uint8Array> {
     if (!response.ok) throw new Error(`the answer has status ${String(response.status)}`);
     return await response.bytes();
   } catch (cause) {
-    // What fetch throws says no more than that it failed.
+    // The error of fetch only says that it failed.
     const reason = (cause as Error).cause ?? cause;
     throw new MeridianError('invalid', `${source}: ${messageOf(reason)}`, { cause });
   }
 }
 
-/** A byte order mark is left out. @throws MeridianError `invalid` for what is not UTF-8: to guess would change what is meant */
+/**
+ * Drops a byte order mark. @throws MeridianError `invalid` for bytes other than UTF-8: guessing an encoding could change the
+ * meaning
+ */
 function textOf(source: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);

@@ -94,7 +94,7 @@ function itemsOf(value: unknown): { item: unknown; path: string }[] {
   return (value['items'] as unknown[]).map((item, index) => ({ item, path: `items[${String(index)}]` }));
 }
 
-/** The resource of a document, or what is wrong with it and where. */
+/** The resource of a document, or its errors with their places. */
 function toResource(
   value: unknown,
   where: Pick<ResourceDocument, 'place' | 'placeOf'>,

@@ -1,5 +1,5 @@
-// Keys of a protobuf spec that its message does not have: reading it drops them in silence, and a person should hear of it
-// (D7). Found by comparing what was written with what was read. Pure.
+// Keys of a protobuf spec that its message does not have: decoding drops them silently, and the CLI warns about them (D7). Compares
+// the written document with the decoded one. Pure.
 import type { Json } from '../resource/types.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
 

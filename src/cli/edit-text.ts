@@ -1,4 +1,4 @@
-// The text that `edit` gives to an editor, and what it comes back as.
+// The text that `edit` gives to an editor, and the parser of the edited text.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// The conf in force as people read it, within 80 columns where names allow. What is the same on many outbounds is said once.
+// The effective conf as text, within 80 columns where names allow. Equal conf of many outbounds is printed once.
 import { visibleLine } from '../base/visible-text.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { longName, shortName } from './kri-text.ts';
@@ -95,12 +95,12 @@ function leaves(object: JsonObject, prefix = ''): [path: string, value: Json][] 
   );
 }
 
-/** Outbounds that are told the same. */
+/** Outbounds with equal conf. */
 function grouped(outbounds: readonly Outbound[]): Outbound[][] {
   const groups = new Map<string, Outbound[]>();
   for (const outbound of outbounds) {
     const { policies, routes, protocol } = outbound;
-    // The key of a rule tells outbounds apart, what it says does not.
+    // Compare the conf of a rule, not its key: the key differs for each outbound.
     const told = [policies.map(({ kind, level, values }) => [kind, level, values]), routes, protocol];
     const key = JSON.stringify(told);
     const group = groups.get(key);
@@ -119,14 +119,14 @@ function outboundLines(group: readonly Outbound[], mesh: string, style: Style): 
     return `${head} ${longName(kri, mesh)}: port ${String(port)}, ${first.protocol}`;
   });
   const more = group.length - shown.length;
-  if (more > 0) lines.push(`         and ${String(more)} more that are told the same (-o wide names them)`);
+  if (more > 0) lines.push(`         and ${String(more)} more with the same conf (-o wide names them)`);
   if (first.policies.length === 0) lines.push('  no policies');
   for (const policy of first.policies) lines.push(...policyLines(policy, 1, mesh, style));
   for (const route of first.routes) lines.push(...routeLines(route, mesh, style));
   return lines;
 }
 
-/** Of a route only what is its own; for all else the outbound's conf counts (the first key with conf is used alone). */
+/** A route shows only its own conf. The outbound's conf applies to the rest (the first key with conf is used alone). */
 function routeLines({ kri, matches, note, policies }: Route, mesh: string, style: Style): string[] {
   const lines = [
     `  ROUTE ${longName(kri, mesh)}: ${matches === null ? 'tcp' : matches.map(describeMatch).join(' or ') || 'all'}`,

@@ -1,8 +1,8 @@
-// A database that cannot be reached, in words for who starts a control plane: where it was looked for, by which keys, what to do.
+// Explains an unreachable database to the person who starts a control plane: the address, its configuration keys, and the remedy.
 import type { Config } from '../base/config.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 
-/** @throws MeridianError `unavailable` (exit code 4) when the database does not answer, else the error as it is */
+/** @throws MeridianError `unavailable` (exit code 4) when the database does not answer, else the original error */
 export async function explainDatabase(error: unknown, store: Config['store']): Promise<never> {
   const { isNoAnswer } = await import('../store/pg-errors.ts');
   const cause = [error, (error as { cause?: unknown } | undefined)?.cause].find((one) => isNoAnswer(one));

@@ -24,7 +24,7 @@ export function fieldSchema(info: TypeInfo, schema: JsonObject, path: readonly s
   return found;
 }
 
-/** A type or a field in lines: what it is, what it may be, and the fields below. */
+/** A type or a field as lines: its description, its allowed values, and its fields. */
 export function explainText(
   info: TypeInfo,
   path: readonly string[],

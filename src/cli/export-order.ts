@@ -4,8 +4,8 @@ import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { Item } from './api-client.ts';
 
 /**
- * Meshes, then what is in no mesh, then what is in one: secrets, services, the rest as the registry has it.
- * @param mode of the control plane: a zone makes its own Zone row, and needs none of another
+ * Meshes, then resources outside of meshes, then resources in meshes: secrets, services, the rest in the order of the registry.
+ * @param mode of the control plane: a zone creates its own Zone row, and needs no other
  */
 export function exportedTypes({ secrets, mode }: { secrets: boolean; mode: string | undefined }): TypeInfo[] {
   return resourceTypes

@@ -24,7 +24,7 @@ describe('a resource by its name', () => {
       proxy('cart-1-6cbbz2zvbvdcwbdv', { 'kuma.io/zone': 'west', 'k8s.kuma.io/namespace': 'ui' }),
     );
     await expect(found).rejects.toThrow(
-      `2 Dataplanes have the display name "cart-1"; name one as it is stored:
+      `2 Dataplanes have the display name "cart-1"; use one of the stored names:
   meridian inspect dataplane cart-1-x6475v88898b86w4 --mesh shop   # zone east
   meridian inspect dataplane cart-1-6cbbz2zvbvdcwbdv --mesh shop   # zone west, namespace ui`,
     );

@@ -1,4 +1,4 @@
-// From what a person types to one resource: a type by any of its names, an object by stored or display name (D3).
+// Finds the resource for the arguments of a command: a type by any of its names, an object by stored or display name (D3).
 import { MeridianError } from '../base/errors.ts';
 import { label } from '../resource/labels.ts';
 import { nearestKey } from '../resource/schema/nearest-key.ts';
@@ -58,7 +58,7 @@ export async function findOne(
     const where = `zone ${zone}${namespace === undefined ? '' : `, namespace ${namespace}`}`;
     return `  meridian ${command} ${stored}${inMesh === '' ? '' : ` --mesh ${inMesh}`}   # ${where}`;
   });
-  const said = `${String(named.length)} ${info.plural} have the display name ${JSON.stringify(name)}; name one as it is stored:`;
+  const said = `${String(named.length)} ${info.plural} have the display name ${JSON.stringify(name)}; use one of the stored names:`;
   throw new UsageError([said, ...choices].join('\n'));
 }
 

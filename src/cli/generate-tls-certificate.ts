@@ -28,7 +28,7 @@ export function addGenerateTlsCertificate(generate: Command): void {
   generate
     .command('tls-certificate')
     .description('a key and a certificate for a server or a client')
-    .addOption(new Option('--type <type>', 'who shows it').choices(['server', 'client']).makeOptionMandatory())
+    .addOption(new Option('--type <type>', 'the side that presents it').choices(['server', 'client']).makeOptionMandatory())
     .option('--hostname <host>', 'DNS name or IP address it is for; may be given again', collect)
     .option('--cert-file <file>', 'where the certificate goes, - for standard output', 'cert.pem')
     .option('--key-file <file>', 'where the key goes, - for standard output', 'key.pem')

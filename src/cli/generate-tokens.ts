@@ -14,9 +14,9 @@ type Signed = ConnectOptions & SigningKeyOptions & SecretOptions;
 type Timed = Signed & { readonly validFor: string };
 
 export function addGenerateTokens(generate: Command): void {
-  timed(generate.command('zone-token').description('what a zone shows to join its global'))
+  timed(generate.command('zone-token').description('the token of a zone for its global'))
     .requiredOption('--zone <zone>', 'name of the zone; the token is good for no other')
-    .option('--scope <scope>', 'what it is for; may be given again', collect)
+    .option('--scope <scope>', 'a scope of the token; repeatable', collect)
     .addHelpText(
       'after',
       '\nRun it where the admin of the global is.\n\nExamples:\n  meridian generate zone-token --zone east --valid-for 8760h --out east.token\n  meridian generate zone-token --zone east --valid-for 8760h \\\n    --signing-key-path key.pem --kid 2 --out east.token\n  MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE=east.token \\\n    meridian zone run --name east --global-address grpcs://global.example:5685',
@@ -24,7 +24,7 @@ export function addGenerateTokens(generate: Command): void {
     .action(async ({ zone, scope, validFor, ...connection }: Timed & { zone: string; scope?: string[] }) =>
       issue('zone', { zone, ...(scope !== undefined && { scope: listed(scope) }), validFor }, connection),
     );
-  timed(generate.command('user-token').description('what a person or program shows to the REST API'))
+  timed(generate.command('user-token').description('the token of a person or program for the REST API'))
     .requiredOption('--name <name>', 'name of the user')
     .option('--group <group>', 'group of the user; may be given again', collect)
     .addHelpText(
@@ -34,7 +34,7 @@ export function addGenerateTokens(generate: Command): void {
     .action(async ({ name, group = [], validFor, ...connection }: Timed & { name: string; group?: string[] }) =>
       issue('user', { name, groups: listed(group), validFor }, connection),
     );
-  addMeshOption(timed(generate.command('dataplane-token').description('what a proxy shows to its zone')))
+  addMeshOption(timed(generate.command('dataplane-token').description('the token of a proxy for its zone')))
     .option('--name <name>', 'name of the Dataplane; without it any of the mesh')
     .option('--type <type>', 'dataplane, ingress or egress')
     .option('--tag <key=value>', 'tag that the Dataplane must have; may be given again', collect)

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { UsageError } from './exit-codes.ts';
 
-/** A control plane, and what it takes to talk to it. */
+/** A control plane: its address, credentials and CA. */
 export type Endpoint = {
   /** `http://` or `https://`, without a slash at the end. */
   readonly address: string;

@@ -23,7 +23,7 @@ type Options = ConnectOptions & MeshOptions & OutputOptions & { outbound?: strin
 export function addInspectDataplane(inspect: Command): void {
   const command = inspect
     .command('dataplane')
-    .description('what a proxy is told, and which policy set each value')
+    .description('the effective policies of a proxy, and which policy set each value')
     .argument('<name>', 'display name or stored name of a Dataplane')
     .option('--outbound <text>', 'only outbounds whose KRI contains this');
   addConnectOptions(addOutputOption(addMeshOption(command)))

@@ -1,4 +1,4 @@
-// `meridian inspect meshes`: how many proxies of each mesh are online, and what it holds.
+// `meridian inspect meshes`: how many proxies of each mesh are online, and the resources in it.
 import type { Command } from 'commander';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';

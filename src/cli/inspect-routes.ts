@@ -1,5 +1,5 @@
 // `meridian inspect routes [NAME]`: which Gateway API routes are in force, as which mesh routes, and what keeps rules out.
-// Invariant: it says what the control plane that holds the routes has decided, from their status; nothing is decided here.
+// Invariant: it only prints the status of the routes, which their control plane wrote. It decides nothing itself.
 import { visibleLine } from '../base/visible-text.ts';
 import type { Command } from 'commander';
 import { MeridianError } from '../base/errors.ts';
@@ -47,7 +47,7 @@ async function inspectRoutes(name: string | undefined, { mesh, output, ...connec
   else print(routes.map(routeText).join('\n\n'));
 }
 
-/** A route with what was decided on it, for programs. */
+/** A route with its status, for programs. */
 export function routeView(item: Item): JsonObject {
   const { type, mesh = '', labels = {} } = item;
   return {
@@ -60,7 +60,7 @@ export function routeView(item: Item): JsonObject {
   };
 }
 
-/** A route with what was decided on it, for people: a line a condition. */
+/** A route with its status, for people: one line for each condition. */
 export function routeText(item: Item): string {
   const { type, mesh = '', labels = {} } = item;
   const parents = items(at(item.status, 'parents'));

@@ -44,7 +44,7 @@ async function inspectService(name: string, { mesh, output, ...connection }: Opt
     throw new MeridianError('not_found', `there is no service ${JSON.stringify(name)} in mesh ${JSON.stringify(mesh)}; ${hint}`);
   }
   if (isForPrograms(output)) print(serialize({ total: lines.length, items: lines }, output));
-  else if (lines.length === 0) print('no zone has joined yet, so nobody could reach it');
+  else if (lines.length === 0) print('no zone has joined yet, so no proxy could reach it');
   else print(table(['SERVICE', 'HOME', 'FROM', 'REACHED', 'ADDRESS', 'SNI', 'WHY'], lines.map(cellsOf)));
 }
 

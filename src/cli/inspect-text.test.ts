@@ -101,7 +101,7 @@ describe('a proxy', () => {
       OUTBOUND MeshService pay.shop (east) 80: port 80, http
                MeshService ship.shop (east) 80: port 80, http
                MeshService stock.shop (east) 80: port 80, http
-               and 1 more that are told the same (-o wide names them)
+               and 1 more with the same conf (-o wide names them)
         MeshLoadBalancingStrategy, key of the mesh
           FIELD               VALUE                          FROM
           hashPolicies        [{"type":"Header","header":…   hash
@@ -114,7 +114,7 @@ describe('a proxy', () => {
       OUTBOUND MeshService pay.shop (east) admin: port 90, tcp
                MeshService ship.shop (east) admin: port 90, tcp
                MeshService stock.shop (east) admin: port 90, tcp
-               and 1 more that are told the same (-o wide names them)
+               and 1 more with the same conf (-o wide names them)
         MeshLoadBalancingStrategy, key of the mesh
           FIELD               VALUE                          FROM
           hashPolicies        [{"type":"Header","header":…   hash

@@ -22,7 +22,7 @@ export const SELECTOR_HELP =
 /**
  * The requirements of a selector, in the order they were written: `a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x,y)`, `a`, `!a`,
  * joined by commas. A blank text has none. `a=` asks for the empty value, and so does a place left empty between parentheses.
- * @throws UsageError that shows the place and says what is allowed there
+ * @throws UsageError that shows the place and the allowed syntax
  */
 export function parseRequirements(text: string): LabelRequirement[] {
   const reader = new TokenReader(text);

@@ -1,5 +1,5 @@
 // A watch that outlives restarts of its control plane: one that breaks off is opened again. `begun` comes before each list, so
-// that a reader can tell what is gone since. Invariant: what was refused, or never was complete, is not tried again.
+// that a reader can tell what is gone since. Invariant: a watch that was refused, or never sent its full list, is not retried.
 import { systemClock, type Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { ApiClient } from './api-client.ts';

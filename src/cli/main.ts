@@ -25,7 +25,7 @@ else {
 }
 
 function fail(error: unknown): number {
-  // Commander has said what it has to say.
+  // Commander has already printed its message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   const violations = error instanceof MeridianError && error.code !== 'config' ? error.violations : [];
   const lines = [`meridian: ${messageOf(error)}`, ...violations.map(({ field, reason }) => problemText(field, '', reason))];

@@ -48,12 +48,12 @@ export function printPainted(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** For people who look on; what programs read stands alone on standard output. */
+/** Messages for people. Standard output holds only the output for programs. */
 export function note(text: string): void {
   process.stderr.write(`${visibleText(text)}\n`);
 }
 
-/** Colour helps people at a terminal who have not said NO_COLOR; nothing is said by colour alone. */
+/** Colour is on at a terminal without NO_COLOR. No information depends on colour alone. */
 export function usesColour(stream: { isTTY?: boolean }, env: NodeJS.ProcessEnv = process.env): boolean {
   return stream.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
 }

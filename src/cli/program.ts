@@ -35,7 +35,7 @@ export function createProgram(): Command {
   const program = new Command('meridian')
     .description('A multizone control plane: one global and many zones, kept in step within milliseconds.')
     .version(`${productName} ${productVersion}`, '-V, --version', 'the version of this command')
-    .showHelpAfterError('(--help shows what is possible)')
+    .showHelpAfterError('(--help lists commands and options)')
     .exitOverride()
     .addHelpText('after', HELP);
   program.commandsGroup('Resources:');

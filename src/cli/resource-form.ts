@@ -3,7 +3,7 @@ import type { Json } from '../resource/types.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ApiClient, Item } from './api-client.ts';
 
-/** @returns the documents, in the same order. What has no such form the function tells of by itself. */
+/** @returns the documents, in the same order. The function reports documents without such a form. */
 export type ResourceForm = (info: TypeInfo, items: readonly Item[], client: ApiClient) => Promise<Json[]>;
 
 export const resourceForms: Readonly<Record<string, ResourceForm>> = {

@@ -17,7 +17,7 @@ export type Selection = {
   readonly matches: ((labels: Labels) => boolean) | null;
 };
 
-/** @throws UsageError that shows where a selector cannot be read, and what is allowed there */
+/** @throws UsageError that shows the invalid place of a selector and the allowed syntax */
 export function selectionOf(chosen: Chosen): Selection {
   const { filter, rest } = divide(chosen);
   return { filter, matches: rest.length === 0 ? null : (labels) => rest.every((requirement) => meets(labels, requirement)) };

@@ -6,7 +6,7 @@ export type ServerEvent = { readonly event: string; readonly data: unknown };
 
 /**
  * Events with data, in order; comments are passed over.
- * @throws MeridianError `unavailable` when the stream ends although nobody stopped it, or what the server says last
+ * @throws MeridianError `unavailable` when the stream ends without an abort, or the last error of the server
  */
 export async function* readEvents(stream: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder();

@@ -55,7 +55,7 @@ describe('a MeshService', () => {
     ['kept at home', cart({ zoneIngress }, { labels: { [label.kdsSync]: 'disabled' } }), facts, 1, 'stays in zone east'],
     ['a zone that is disabled', cart({ zoneIngress }), { ...facts, zones: disabled('east') }, 1, 'zone east is disabled'],
     ['no proxies', cart({}, { status: { dataplaneProxies: {} } }), facts, 0, 'finds no Dataplane'],
-    ['no healthy ones', cart({}, { status: { dataplaneProxies: { total: 2 } } }), facts, 0, 'none of its 2 proxies is healthy'],
+    ['no healthy ones', cart({}, { status: { dataplaneProxies: { total: 2 } } }), facts, 0, 'all of its 2 proxies are unhealthy'],
   ])('is not reached at all: %s', (_, service, given, line, says) => {
     const found = meshServiceReach(service, given)[line];
     expect(found?.how).toBe('not at all');

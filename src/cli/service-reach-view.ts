@@ -42,7 +42,7 @@ export function meshServiceReach(service: Item, facts: ReachFacts): ReachLine[] 
   });
 }
 
-/** The lines of a MeshExternalService: each zone goes through its own egress, and says so to nobody (D22). */
+/** The lines of a MeshExternalService: each zone uses its own egress, and does not publish it (D22). */
 export function externalServiceReach(service: Item, { zones, asked }: ReachFacts): ReachLine[] {
   return zones.map(({ name: from }) =>
     lineOf(service, service.labels?.[label.zone] ?? '-', from, throughEgress(service, from, asked)),
@@ -59,7 +59,7 @@ function locally({ spec, status }: Item): Answer {
   const [healthy, total] = ['healthy', 'total'].map((key) => Number(at(status, `dataplaneProxies.${key}`) ?? 0));
   if (items(at(spec, 'ports')).length === 0) return { how: 'not at all', why: NO_PORTS };
   if (total === 0) return { how: 'not at all', why: 'its selector finds no Dataplane with inbounds' };
-  if (healthy === 0) return { how: 'not at all', why: `none of its ${String(total)} proxies is healthy` };
+  if (healthy === 0) return { how: 'not at all', why: `all of its ${String(total)} proxies are unhealthy` };
   return { how: 'local', why: `${String(healthy)} of ${String(total)} proxies healthy` };
 }
 
@@ -86,7 +86,7 @@ function fromOutside(service: Item, home: string, { zones, addresses }: ReachFac
 function throughEgress({ status }: Item, from: string, asked: string | null): Answer {
   const egress = at(status, 'zoneEgress');
   if (asked === null)
-    return { how: 'not known here', why: `a zone tells nobody of its egress: ask the control plane of ${from}` };
+    return { how: 'not known here', why: `a zone does not publish its egress: ask the control plane of ${from}` };
   if (egress !== undefined)
     return { how: 'through egress', why: '', address: placeText(egress), sni: String(at(egress, 'sni') ?? '') };
   return { how: 'not at all', why: `zone ${from} has no ready egress: give a Dataplane of its mesh networking.zoneEgress` };

@@ -11,7 +11,7 @@ import { storedNameOf } from './stored-document-name.ts';
 import { diffLines } from './text-diff.ts';
 import { objectOf } from '../resource/read-json.ts';
 
-/** Lines of `- `, `+ ` and what stands around; none where nothing changes. Reads what is there now. */
+/** Lines of `- `, `+ ` and their context; empty without changes. Reads the stored resource. */
 export async function differenceOf(client: ApiClient, { document, result, diff = [] }: Applied): Promise<string[]> {
   if (diff.length === 0) return [];
   const { info, mesh } = document;
@@ -25,7 +25,7 @@ export async function differenceOf(client: ApiClient, { document, result, diff =
   );
 }
 
-/** What a secret holds is for nobody's screen. */
+/** The value of a secret is never printed. */
 export function hidden(resource: Json, shown: string): Json {
   const object = objectOf(resource);
   return object['data'] === undefined ? resource : { ...object, data: shown };

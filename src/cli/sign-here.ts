@@ -36,7 +36,7 @@ export async function signHere(
   return await signOffline(kind, request, { kid, privateKey }, () => new Date());
 }
 
-/** @throws MeridianError `config` that names the file, never with what it holds */
+/** @throws MeridianError `config` that names the file and never contains its content */
 export async function readSigningKey(path: string): Promise<KeyObject> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
     const why = (cause as { code?: string }).code ?? 'unknown error';

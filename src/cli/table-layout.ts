@@ -1,5 +1,5 @@
 // Tables without borders, three spaces between columns, as kubectl and kumactl print them. Rows may come in pages.
-// Invariants: the work is linear in the rows; a page that was drawn is not looked at again; a row is one line, whatever its cells hold.
+// Invariants: the work is linear in the rows; a printed page is not read again; a row is always one line.
 import { visibleLine } from '../base/visible-text.ts';
 
 const GAP = '   ';

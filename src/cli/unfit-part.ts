@@ -1,5 +1,5 @@
-// What no control plane takes, whatever the type: the part of a document that holds it, so that a person can be shown the place.
-// Aliases of YAML make cycles, so that the walk ends at the first such part. Pure.
+// Finds the part of a document that no control plane accepts for any type, so that the CLI can show its place. Aliases of YAML make
+// cycles, so that the walk ends at the first such part. Pure.
 import type { Violation } from '../base/errors.ts';
 import { isStorable } from '../resource/storable-text.ts';
 

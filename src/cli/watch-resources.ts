@@ -1,4 +1,4 @@
-// `get -w`: what is there, then what changes, as rows of a table or as one line or document an event for programs.
+// `get -w`: the existing items, then the changes. Output is rows of a table or, for programs, one line or document for each event.
 import { isDeepStrictEqual } from 'node:util';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Labels } from '../resource/types.ts';
@@ -28,8 +28,8 @@ export async function watchResources(client: ApiClient, info: TypeInfo, what: Wa
 }
 
 /**
- * First all that is there, together; then each change by itself. A deletion shows what was known of the item; one that is chosen no
- * more counts as deleted, as of the server's own filters. Only what is chosen is kept.
+ * First all existing items together, then each change by itself. A deletion shows the last known item. An item that no longer
+ * matches the filter counts as deleted, as with the filters of the server. Only matching items are kept.
  */
 export async function* rowsOf(
   client: Pick<ApiClient, 'watch'>,
@@ -38,7 +38,7 @@ export async function* rowsOf(
   signal: AbortSignal,
 ): AsyncGenerator<Row[]> {
   const known = new Map<string, Item>();
-  // Known before a list that is told anew, and not in it so far.
+  // Items known before the list was sent again, and not in it so far.
   let missing = new Map<string, Item>();
   let isSynced = false;
   for await (const { event, data } of client.watch(info, what, signal)) {

@@ -17,7 +17,7 @@ const SECRET_TYPES: Readonly<Record<string, string>> = {
   GlobalSecret: 'system.kuma.io/global-secret',
 };
 
-/** A document in Universal form, or what is wrong with it. The caller checks name, mesh and spec as always. */
+/** A document in Universal form, or its errors. The caller checks name, mesh and spec. */
 export type ReadDocument = { readonly body: JsonObject } | { readonly violation: Violation };
 
 /**

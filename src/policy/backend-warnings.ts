@@ -1,5 +1,4 @@
-// Backends of a route that mean nothing that is there: their share of the traffic goes nowhere, and a person should hear of it
-// (policies 1.4).
+// Warnings for backends of a route that refer to no existing resource: their share of the traffic is lost (policies 1.4).
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { MeshIndex } from './mesh-index.ts';

@@ -1,5 +1,5 @@
 // All rules of one proxy: the way in for inspect and, later, for configuring proxies (policies 1.7, 3, 6).
-// Invariant: a function of what the index holds; what proxies share is remembered until something of it changes.
+// Invariant: the result depends only on the content of the index. Results that proxies share are cached until their inputs change.
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import { inboundRulesOf, sectionRules, type SectionRules, type SharedInbound } from './inbound-rules.ts';

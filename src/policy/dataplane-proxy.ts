@@ -25,7 +25,7 @@ export type DataplaneProxy = Place & {
   readonly origin: string;
   readonly labels: Labels;
   readonly sections: readonly Section[];
-  /** Tags of a delegated gateway, null for what is none. */
+  /** Tags of a delegated gateway, null for other proxies. */
   readonly gatewayTags: Labels | null;
   /** Labels and tags, each pair once: what policies are found by. */
   readonly pairs: readonly (readonly [string, string])[];

@@ -1,4 +1,4 @@
-// How inspect answers name a resource: as it is stored where the question is asked, as in Kuma.
+// Names of resources in inspect answers: the stored name on the queried control plane, as in Kuma.
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { Contribution } from './resource-rule.ts';
 

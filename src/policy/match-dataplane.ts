@@ -15,7 +15,7 @@ export type Lookup = {
   /** @param zone of the proxy that asks: it sees what its control plane has */
   resolve(ref: TargetRef, from: Place, zone: string): Resource[];
   policyOf(resource: Resource): Policy | undefined;
-  /** Whether global has disabled a zone: what comes from it reaches no other. */
+  /** Whether global has disabled a zone: its resources reach no other zone. */
   isDisabled(zone: string): boolean;
 };
 
@@ -52,7 +52,7 @@ function select(policy: Policy, proxy: DataplaneProxy, lookup: Lookup): Match {
     case 'MeshServiceSubset':
       return selectByTags(ref, proxy, [[SERVICE_TAG, ref.name], ...Object.entries(ref.tags)]);
     case 'MeshGateway':
-      return no('targets a MeshGateway, of which there are none here');
+      return no('targets a MeshGateway, which this control plane does not support');
     default:
       return no(`targets ${ref.kind}, which selects no proxies`);
   }

@@ -1,5 +1,6 @@
 // Everything of one mesh that policy looks at, indexed: references resolve and policies are found without scans.
-// Invariant: after any puts and removes it answers as one built afresh from what it holds; a change costs what it changes.
+// Invariant: after any puts and removes it answers like a new index of the same rows. The cost of a change is linear in the rows
+// that it affects.
 import { kriOf } from '../resource/kri.ts';
 import { findType } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
@@ -127,7 +128,7 @@ export class MeshIndex implements Lookup {
     return shared.filter(({ zone }) => zone === proxy.zone || !this.isDisabled(zone));
   }
 
-  /** Policies of a type that match this proxy for what it is, with the sections that they select; in no order. */
+  /** Policies of a type whose top-level targetRef matches this proxy, with the sections that they select; in no order. */
   matching(type: string, proxy: DataplaneProxy): ProxyMatches {
     const matches: ProxyMatches = { selected: new Map(), unresolved: [] };
     for (const policy of this.#policiesOf(type).candidates(proxy)) {

@@ -26,7 +26,7 @@ export class PairIndex<T> {
     return this.#items.get(key)?.get(value) ?? NONE;
   }
 
-  /** All items under a key, whatever their value. */
+  /** All items under a key, with any value. */
   *under(key: string): Generator<T> {
     for (const items of this.#items.get(key)?.values() ?? []) yield* items;
   }

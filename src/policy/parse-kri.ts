@@ -8,7 +8,7 @@ export type ParsedKri = {
   readonly section: string;
 };
 
-/** The parts of a KRI of a mesh's resource; null for what is none, or is of another mesh. */
+/** The parts of the KRI of a resource in the mesh; null for an invalid KRI or another mesh. */
 export function parseKri(text: string, mesh: string): ParsedKri | null {
   const short = /^kri_([a-z]+)_/.exec(text)?.[1];
   const info = short === undefined ? undefined : findTypeByAnyName(short);

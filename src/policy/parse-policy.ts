@@ -1,5 +1,5 @@
-// A policy, read once when it enters the index: who it is, whose it is, whom it targets and what its items say.
-// Invariant: every conf is free of nulls, and every field has a value, whatever the stored spec looks like.
+// Parses a policy once when it enters the index: its identity, origin, targets and items. Invariant: for every stored spec, each
+// conf is free of nulls and each field has a value.
 import { kriOf } from '../resource/kri.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import type { PolicyRole } from '../resource/policy-role.ts';
@@ -30,7 +30,7 @@ export type Policy = Place & {
   readonly from: readonly FromItem[];
   /** `spec.default` of a policy about the whole proxy (MeshTrace, MeshProxyPatch …), else null. */
   readonly conf: JsonObject | null;
-  /** Grows with every put into one index; tells versions of a policy apart. */
+  /** Grows with every put into one index; distinguishes versions of a policy. */
   readonly serial: number;
 };
 

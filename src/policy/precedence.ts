@@ -1,5 +1,5 @@
-// Who overrides whom: the order of items, weakest first (policies 1.8, D10, D11).
-// Invariant: a total order of what is held; the order of arrival never decides.
+// The precedence of items, weakest first (policies 1.8, D10, D11). Invariant: a total order of the items; the order of arrival
+// never decides.
 import type { PolicyRole } from '../resource/policy-role.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { Policy, ToItem } from './parse-policy.ts';
@@ -89,7 +89,7 @@ function byDestination(a: TargetRef, b: TargetRef): number {
   return a.kind === 'MeshService' && b.kind === 'MeshService' ? hasSection(a) - hasSection(b) : 0;
 }
 
-/** Row 6, and what tells policies of one display name apart. */
+/** Row 6, then the fields that distinguish policies with one display name. */
 function byName(a: Policy, b: Policy): number {
   if (a === b) return 0;
   return compareText(b.displayName, a.displayName) || compareText(b.kri, a.kri) || compareText(b.resource.name, a.resource.name);

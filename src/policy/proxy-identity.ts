@@ -7,7 +7,7 @@ import type { MeshIndex } from './mesh-index.ts';
 
 /**
  * Of the MeshIdentities of its zone that are ready and select the proxy, the one with the most labels is chosen, then the first by
- * name. Null where there is none, or the templates of the chosen one ask for what the proxy does not have.
+ * name. Null without an identity, or if its templates need a value that the proxy lacks.
  */
 export function proxySpiffeId(index: MeshIndex, { labels, zone }: DataplaneProxy): string | null {
   const [chosen] = [...index.resources('MeshIdentity')]

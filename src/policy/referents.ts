@@ -1,5 +1,5 @@
 // What references can point at, found by name or by labels without a scan (policies 1.1, 3.2, D8).
-// Invariant: the answer depends on what is held, never on the order in which it came.
+// Invariant: the answer depends only on the rows, never on the order of their arrival.
 import { kriOf } from '../resource/kri.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { findType } from '../resource/type-registry.ts';
@@ -100,7 +100,10 @@ export class Referents {
   }
 }
 
-/** What the global made, and of a zone's what it sends on: services, and policies of producers; nothing that stays at home. */
+/**
+ * Resources of the global, and those of a zone that other zones receive: services and producer policies. Local resources are
+ * excluded.
+ */
 function isShared({ type, labels }: Resource): boolean {
   if (labels[label.kdsSync] === 'disabled') return false;
   if (labels[label.origin] !== 'zone' || (labels[label.zone] ?? '') === '') return true;

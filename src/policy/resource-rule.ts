@@ -1,4 +1,4 @@
-// One key of the resource rules: what a proxy is told about one service, port, route or the mesh (policies 3.2 to 3.4).
+// One key of the resource rules: the conf of a proxy for one service, port, route or the mesh (policies 3.2 to 3.4).
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { sectionOf, type Group, type GroupedItems } from './group-items.ts';
 import { mergeConf } from './merge-conf.ts';
@@ -72,7 +72,7 @@ export class ResourceRuleBuilder {
     return [conf];
   }
 
-  /** Of the Mesh's items only what a route can have; those that have nothing of it are no origin. */
+  /** From the items of the Mesh, take only fields that a route can have. An item without such fields is not an origin. */
   #defaultsOf(kind: string): readonly Contribution[] {
     let defaults = this.#routeDefaults.get(kind);
     if (defaults === undefined) {

@@ -1,4 +1,4 @@
-// The answer of `_rules`: everything a proxy is told, by type and resource (policies 8, D12, D37).
+// The answer of `_rules`: all conf of a proxy, by type and resource (policies 8, D12, D37).
 import { displayNameOf } from '../resource/labels.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ProxyRules, TypeRules } from './build-rules.ts';

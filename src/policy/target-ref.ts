@@ -1,4 +1,4 @@
-// What a policy points at: a targetRef with its defaults filled in, so that nobody else asks which keys were written (policies 1.1).
+// A targetRef with its defaults filled in, so that no other code checks which keys were written (policies 1.1).
 import type { Json, Labels } from '../resource/types.ts';
 import { isObject, objectOf, textMapOf, textOf } from '../resource/read-json.ts';
 

@@ -49,7 +49,7 @@ export function encodeKumaResource(info: TypeInfo, { name, mesh, labels, spec, s
 
 /**
  * Status is undefined where the type has none or the sender left it out.
- * @throws MeridianError `bad_request` that names the resource, as far as it could be read, and what is wrong
+ * @throws MeridianError `bad_request` that names the fault and, if readable, the resource
  */
 export function decodeKumaResource(info: TypeInfo, bytes: Uint8Array): WireResource {
   let meta: Pick<WireResource, 'name' | 'mesh' | 'labels'> = { name: '', mesh: '', labels: {} };
@@ -80,7 +80,7 @@ export function wireVersion(kumaResource: Uint8Array): string {
 }
 
 /**
- * The spec as it is stored: protobuf types in canonical proto3 JSON without unknown keys, JSON types as they are.
+ * The stored form of a spec: protobuf types in canonical proto3 JSON without unknown keys, JSON types as they are.
  * @throws MeridianError `invalid` with every violation by path
  */
 export function normalizeSpec(info: TypeInfo, spec: JsonObject): JsonObject {

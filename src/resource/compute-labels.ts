@@ -1,4 +1,4 @@
-// The labels that the control plane computes on a REST write (rest-api 2.5, D2). Which are refused is said in src/api.
+// The labels that the control plane computes on a REST write (rest-api 2.5, D2). src/api decides which labels are refused.
 import { label } from './labels.ts';
 import { policyRole } from './policy-role.ts';
 import type { TypeInfo } from './type-registry.ts';

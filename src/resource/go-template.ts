@@ -13,7 +13,7 @@ const KNOWN_ACTION = /^(?:\.[A-Za-z]+|label\s+(?:"[^"]+"|`[^`]+`))$/;
 /** What the actions of a template are looked up in; fields without their dot. */
 export type TemplateValues = { readonly fields: Readonly<Record<string, string>>; readonly labels: Labels };
 
-/** The text, or why there is none: a label that is not carried, an action that is not known, or a limit. */
+/** The text, or the reason for its absence: a missing label, an unknown action, or an exceeded limit. */
 export function renderTemplate(template: string, values: TemplateValues): { readonly text: string } | { readonly error: string } {
   if (template.length > MAX_TEMPLATE) return { error: `the template is longer than ${MAX_TEMPLATE} characters` };
   let error: string | null = null;

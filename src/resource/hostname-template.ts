@@ -7,8 +7,7 @@ import type { Resource } from './types.ts';
 export type Rendered = { readonly hostname: string } | { readonly error: string };
 
 /**
- * The hostname of a service, or why there is none: a label that it does not carry, an action that is not known, or a text that
- * is no RFC 1123 name.
+ * The hostname of a service, or the reason for its absence: a missing label, an unknown action, or a text that is no RFC 1123 name.
  * @param zone the own zone, for services without a zone label
  */
 export function renderHostname(template: string, service: Pick<Resource, 'name' | 'mesh' | 'labels'>, zone: string): Rendered {

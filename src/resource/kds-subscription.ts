@@ -68,7 +68,7 @@ export function renderSubscription(one: Subscription): JsonObject {
   });
 }
 
-/** Whether a peer works with this control plane: it says so by what it can do, whatever its version is. */
+/** Whether a peer is compatible with this control plane: its capabilities decide, not its version. */
 export function isCompatible({ features }: Pick<SubscriptionPeer, 'features'>): boolean {
   return features.includes(HASH_SUFFIX);
 }

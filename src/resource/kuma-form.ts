@@ -186,7 +186,7 @@ function homeOfGuest(labels: Labels): string | null {
   return labels[label.origin] === 'global' && labels[label.policyRole] === 'producer' ? (labels[label.zone] ?? null) : null;
 }
 
-/** What a guest may say: its targets are narrowed to their zone, and what is for inbounds is left out. */
+/** The part of a guest's policy that applies: its targets are narrowed to their zone, and sections for inbounds are left out. */
 function forGuest(spec: JsonObject, home: string, ownNamespace: string | undefined): JsonObject {
   return edit(without(spec, ['from', 'rules']), TO_REF, (ref) => {
     const byLabels = nameToLabels(ref, ownNamespace);

@@ -18,7 +18,7 @@ export function isMeshIdentityReady({ status }: Pick<Resource, 'status'>): boole
   );
 }
 
-/** One that is not ready selects no proxy. */
+/** A MeshIdentity that is not ready selects no proxy. */
 export function parseMeshIdentity(row: Pick<Resource, 'spec' | 'status'>): MeshIdentity {
   const dataplane = objectOf(objectOf(row.spec['selector'])['dataplane']);
   const { trustDomain, path } = objectOf(row.spec['spiffeID']);
@@ -35,7 +35,7 @@ export function selectsProxy({ matchLabels }: MeshIdentity, labels: Labels): boo
 }
 
 /**
- * The SPIFFE ID of a proxy. Null where a template asks for what the proxy does not have, as in Kuma: no segment stays empty.
+ * The SPIFFE ID of a proxy. Null where a template needs a value that the proxy lacks, as in Kuma: no segment stays empty.
  * @param labels of the Dataplane
  * @param zone of the control plane, for a Dataplane without a zone label
  */

@@ -1,5 +1,5 @@
-// Whose a row is: which control plane wrote it, which zone it comes from, and who may change it. Pure.
-// Invariant: nothing else decides this. `mayReplace` is repeated in SQL (store/write-batch), and a test holds the two together.
+// The ownership of rows: the control plane that wrote a row, its origin zone, and who may change it. Pure. Invariant: nothing else
+// decides this. `mayReplace` is repeated in SQL (store/write-batch), and a test holds the two together.
 import { hashNameOf } from './hash-name.ts';
 import { label } from './labels.ts';
 import type { Mode, Resource } from './types.ts';

@@ -19,7 +19,7 @@ export type RoleRule = 'own' | 'kuma';
 
 /**
  * The role that a policy's spec and namespace give it.
- * @param rule `own` for what is written here, `kuma` for what may have come from, or go to, a Kuma peer
+ * @param rule `own` for policies written here, `kuma` for policies that may come from, or go to, a Kuma peer
  * @returns null when `to[]` mixes producer and consumer items, which no policy may do
  */
 export function policyRole(policy: { spec: JsonObject; labels: Labels }, rule: RoleRule = 'own'): PolicyRole | null {

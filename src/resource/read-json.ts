@@ -6,7 +6,7 @@ export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** The objects of a list; what is no object, or no list, is left out. */
+/** The objects of a list. Other items are left out; other values give an empty list. */
 export function objectsOf(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }

@@ -1,5 +1,5 @@
-// How a MeshService is reached from another zone: what its zone has told (MADR 095, D20, D27). Pure.
-// Invariant: what `spec.zoneIngress` says wins; MeshZoneAddress speaks for zones that cannot say it there.
+// How another zone reaches a MeshService: the address and SNI that its zone has published (MADR 095, D20, D27). Pure. Invariant:
+// what `spec.zoneIngress` says wins; MeshZoneAddress speaks for zones that cannot say it there.
 import { at, items } from './schema/json-access.ts';
 import { isObject } from './read-json.ts';
 import { label } from './labels.ts';
@@ -13,7 +13,7 @@ type Row = ResourceKey & { readonly labels: Labels; readonly spec: JsonObject };
 
 /**
  * The way to a MeshService from outside of its zone: its `spec.zoneIngress`, else the MeshZoneAddress of its zone and mesh with
- * the smallest name; null when that zone has told neither, or the service has no port.
+ * the smallest name; null when that zone has published neither, or the service has no port.
  * @param addresses the MeshZoneAddresses that the own store has
  */
 export function reachOf(service: Row, addresses: readonly Row[]): Reach | null {

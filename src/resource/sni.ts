@@ -1,5 +1,5 @@
 // The SNI by which a zone proxy knows the service and port that a connection is for (policies 9.2, MADR 095, D20, D36).
-// Invariant: a service has the same SNI on every control plane, whatever the name under which a row is stored there.
+// Invariant: a service has the same SNI on every control plane, for any stored name.
 import { fnv1a64 } from './hash-name.ts';
 import { displayNameOf, label } from './labels.ts';
 import { SYSTEM_NAMESPACE } from './policy-role.ts';
@@ -34,7 +34,7 @@ export function sni({ type, name, mesh, port, extras = {} }: SniParts): string {
   return `a${digits}.${cut(name)}.${String(port)}.${cut(mesh)}.${SUFFIXES[type]}`;
 }
 
-/** The SNI of one port of a service, as stored here (policies 9.2); null for what is no service. */
+/** The SNI of one port of a service, as stored here (policies 9.2); null for other types. */
 export function serviceSni(
   service: { readonly type: string; readonly mesh: string; readonly name: string; readonly labels: Labels },
   port: number,

@@ -12,7 +12,8 @@ export function storedNameOf({ displayName, namespace }: { displayName: string; 
 }
 
 /**
- * The two names of what a caller calls `name`: a name that ends with its namespace is the stored one, any other the display name.
+ * The stored name and the display name for a caller's `name`: a name that ends with its namespace is the stored one, any other the
+ * display name.
  * @param namespace as in `storedNameOf`
  */
 export function namesOf(name: string, namespace: string): { readonly storedName: string; readonly displayName: string } {

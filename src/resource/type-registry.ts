@@ -35,7 +35,7 @@ export type TypeInfo = {
   readonly isOwn: boolean;
   /** The name must be an RFC 1035 label (kds-wire 6.2). */
   readonly labelName: boolean;
-  /** Null for what is not a policy; `order` is the order in which plugins apply. */
+  /** Null for other types than policies; `order` is the order in which plugins apply. */
   readonly policy: { readonly to: boolean; readonly rules: boolean; readonly order: number } | null;
 };
 

@@ -1,4 +1,4 @@
-// The vocabulary of the domain: what a resource is and how one is addressed. Pure types, no transport, no storage.
+// The vocabulary of the domain: resources and their keys. Pure types, no transport, no storage.
 import { compareText } from '../base/compare-text.ts';
 
 /** A JSON value as it stands in a spec, a status or a REST body. */

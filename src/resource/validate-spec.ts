@@ -1,5 +1,5 @@
 // What every control plane checks of a resource, whether it came by REST or by KDS (kds-wire 6.2, policies 1.5).
-// Only what no peer may send is refused here: an old peer's resource must not be lost to a new rule.
+// Refuses only specs that no peer may send: a new rule must not lose the resource of an old peer.
 import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
 import { displayNameOf } from './labels.ts';
 import type { TypeInfo } from './type-registry.ts';

@@ -1,5 +1,5 @@
 // What is known of a zone's streams, as the proto3 JSON of ZoneInsight (kds-wire 4, rest-api 3). Pure: events are folded into
-// the state of this process, and that state is merged into whatever row another process may have written meanwhile.
+// the state of this process, and that state is merged into the current row, which another process may have written.
 import { compareText } from '../base/compare-text.ts';
 import {
   closedAt,
@@ -134,12 +134,12 @@ function foldProblems(known: SyncProblems | null, event: InsightEvent, mode: 'gl
   }
 }
 
-/** Raises the generation of what is connected, so that the finalizer of another process sees life (rest-api 7.2). */
+/** Raises the generation of open subscriptions, so that the finalizer of another process does not close them (rest-api 7.2). */
 export function raiseGeneration(state: InsightState): InsightState {
   return changeLive(state, (one) => ({ ...one, generation: one.generation + 1 }));
 }
 
-/** The state of a process that ends: what it had connected is closed. */
+/** The state of a process that ends: its subscriptions are closed. */
 export function closeInsight(state: InsightState, now: Date): InsightState {
   return changeLive(state, (one) => ({ ...one, disconnectTime: now }));
 }
@@ -209,7 +209,7 @@ function openStream(
   return { ...state, streams, subscriptions: [...state.subscriptions, opened] };
 }
 
-/** The same from the same, in whatever order two processes merge: what a full row has dropped is dropped again. */
+/** Deterministic: two processes that merge in any order get the same row. Entries that a full row has dropped are dropped again. */
 function mergeSubscriptions(before: JsonObject[], ours: readonly Subscription[], limit: number, now: Date): JsonObject[] {
   const mine = new Map(ours.map((one) => [one.id, one]));
   const known = new Set(before.map((row) => row['id']));

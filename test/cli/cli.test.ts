@@ -394,7 +394,7 @@ describe('the rest', () => {
     expect(stdout).toMatch(/^Meridian \S+\nMeridian \S+ at http\S+, global\n$/);
   });
 
-  it('shows what is possible, with exit codes, when it is not understood', async () => {
+  it('lists commands and options, with exit codes, when it is not understood', async () => {
     expect((await run('frobnicate')).code).toBe(2);
     const { code, stdout } = await run('--help');
     expect(code).toBe(0);

@@ -86,7 +86,7 @@ async function show(client: ApiClient, applied: Applied, dryRun: boolean): Promi
 
 function forPrograms({ document, result, messages, diff }: Applied): object {
   const { info, mesh, name } = document;
-  // What a secret holds is for nobody's screen.
+  // Never print the value of a secret.
   const shown = info.adminOnly ? diff?.map(({ op, path }) => ({ op, path })) : diff;
   return { type: info.name, ...(mesh !== '' && { mesh }), name, result, messages, ...(shown !== undefined && { diff: shown }) };
 }

@@ -29,7 +29,7 @@ export function addConfigCommand(program: Command): void {
   named(addCredentialOptions(planes.command('add').description('add a control plane and work with it from now on')))
     .requiredOption('--address <url>', 'its REST API, http://HOST:5681')
     .option('--overwrite', 'replace the one of that name')
-    .option('--skip-check', 'do not ask it who it is')
+    .option('--skip-check', 'do not check that a control plane answers')
     .addHelpText(
       'after',
       '\nExamples:\n  meridian config control-planes add local --address http://127.0.0.1:5681\n  meridian config control-planes add prod --address https://cp.example:5682 \\\n    --ca-cert-file ca.pem --token-file me.token',

@@ -4,7 +4,9 @@ import type { Command } from 'commander';
 export function addDemoCommand(program: Command): void {
   program
     .command('demo')
-    .description('run a global and the zones east and west here, apply examples/shop, show who holds what')
+    .description(
+      'run a global and the zones east and west here, apply examples/shop, show which control plane holds which resource',
+    )
     .option('--once', 'stop when all is verified to be in step; exit 0 if it is')
     .addHelpText(
       'after',

@@ -1,4 +1,4 @@
-// `meridian edit`: a resource in an editor, stored only if nobody else has written it meanwhile.
+// `meridian edit`: opens a resource in an editor, and stores it only if no other writer has changed it meanwhile.
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { MeridianError } from '../../base/errors.ts';

@@ -23,7 +23,7 @@ export function addExportCommand(program: Command): void {
   const command = program
     .command('export')
     .description('all resources as documents that apply takes')
-    .option('-m, --mesh <mesh>', 'only this mesh and what is in it')
+    .option('-m, --mesh <mesh>', 'only this mesh and its resources')
     .option('-a, --include-secrets', 'secrets too; only admins may');
   addConnectOptions(command).addHelpText('after', HELP).action(exportAll);
 }

@@ -117,7 +117,7 @@ async function* chosen(pages: AsyncIterable<readonly Item[]>, keeps: (item: Item
   for await (const page of pages) yield page.filter(keeps);
 }
 
-/** @param nothing is said where there is no row */
+/** @param nothing the message for an empty result */
 async function printTable(
   info: TypeInfo,
   pages: AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>,

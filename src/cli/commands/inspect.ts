@@ -1,4 +1,4 @@
-// `meridian inspect`: a table of what can be looked into; each line is a file of its own.
+// `meridian inspect`: the table of its subcommands; each has a file of its own.
 import type { Command } from 'commander';
 import { addInspectDataplane } from '../inspect-dataplane.ts';
 import { addInspectDataplanes } from '../inspect-dataplanes.ts';

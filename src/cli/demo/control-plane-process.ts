@@ -62,7 +62,7 @@ export class ControlPlaneProcess {
     throw await this.#failure(this.#hasEnded ? 'ended before it was ready' : 'was not ready within a minute');
   }
 
-  /** Rejects when the process ends although nobody stopped it. */
+  /** Rejects when the process ends without a call of `stop`. */
   async died(): Promise<never> {
     if (!this.#hasEnded) await once(this.#child, 'exit');
     if (this.#stopping) return await new Promise<never>(() => undefined);

@@ -49,7 +49,7 @@ export async function startFleet({ freePorts, signal }: { freePorts: boolean; si
         MERIDIAN_MULTIZONE_ZONE_KDS_ROOT_CA_FILE: files.ca,
         MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE: tokenFile(folder, zone),
       };
-      // A zone starts only with the files that it was told of; it waits for what is in them.
+      // A zone starts only when the files in its configuration exist: wait for their content.
       await writeFile(tokenFile(folder, zone), '', { mode: 0o600 });
       members.push(
         new ControlPlaneProcess({ name: zone, command: 'zone', apiPort: zoneApi, diagnosticsPort: zoneDiagnostics, folder, env }),

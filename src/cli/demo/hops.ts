@@ -61,7 +61,7 @@ async function measure(addresses: ReadonlyMap<string, string>, { type, from, to,
   return { from, to, what: type, medianMs: times[Math.floor(ROUNDS / 2)] ?? NaN };
 }
 
-/** Whether an item has all that was written; a zone adds to the spec of its services what it computes. */
+/** Whether an item has all written fields; a zone adds computed fields to the spec of its services. */
 function isThere(item: Item | undefined, { spec }: JsonObject): boolean {
   const found = (item?.['spec'] ?? {}) as JsonObject;
   return Object.entries((spec ?? {}) as JsonObject).every(([key, value]) => isDeepStrictEqual(found[key], value));

@@ -9,7 +9,7 @@ const IN_STEP_MS = 60_000;
 
 export type Verified = { readonly resource: AppliedResource; readonly holdings: readonly (Holding & { readonly item: Item })[] };
 
-/** @param addresses place → URL of its REST API. Rejects with the first thing that is not in step when time is up */
+/** @param addresses place → URL of its REST API. Rejects with the first difference when the time is up */
 export async function verifyInStep(
   addresses: ReadonlyMap<string, string>,
   resources: readonly AppliedResource[],
@@ -32,7 +32,7 @@ export async function verifyInStep(
   return verified;
 }
 
-/** What each place holds, or what is wrong first. */
+/** The resources of each place, or the first difference. */
 async function look(
   addresses: ReadonlyMap<string, string>,
   resource: AppliedResource,

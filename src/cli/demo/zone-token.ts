@@ -1,7 +1,7 @@
 // The token of a zone of the demo, asked of its global as the machine's admin.
 import { MeridianError } from '../../base/errors.ts';
 
-/** Longer than any demo stays up, and than the days of which `inspect zones` warns. */
+/** Longer than any demo runs, and longer than the warning period of `inspect zones`. */
 const VALID_FOR = '2160h';
 
 /** @throws MeridianError `unavailable` when global, which must be ready, issues none */

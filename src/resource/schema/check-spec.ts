@@ -16,7 +16,7 @@ import { undecodable } from './undecodable.ts';
 export type SpecCheck = {
   readonly violations: readonly Violation[];
   readonly warnings: readonly string[];
-  /** The spec without unknown keys, where there are some and they are no violations: what is to be stored. */
+  /** The spec to store, without unknown keys. Set only if unknown keys exist and are not violations. */
   readonly spec?: JsonObject;
 };
 

@@ -8,7 +8,7 @@ export const MAX_SPEC_DEPTH = 64;
 
 /**
  * The spec itself where there is nothing to leave out, else a copy without prototypes, null members (absent to every reader,
- * policies 3.3), keys `__proto__`, and what is too deep; the last two are violations.
+ * policies 3.3), keys `__proto__`, and values that are too deep; the last two are violations.
  */
 export function cleanSpec(spec: JsonObject, findings: Findings): JsonObject {
   return isClean(spec, MAX_SPEC_DEPTH) ? spec : cleanCopy(spec, findings);

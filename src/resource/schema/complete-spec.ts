@@ -14,7 +14,7 @@ const completers = new WeakMap<Shape, Completer>();
 
 /**
  * The spec with defaults and normalised durations. A default is filled in only where the object above it exists; a field that
- * is null counts as absent. What does not fit the schema stays as it is: others refuse it.
+ * is null counts as absent. Values that do not fit the schema stay unchanged: validation refuses them.
  * @param type a name of the registry; specs of types without a schema come back unchanged
  */
 export function completeSpec(type: string, spec: JsonObject): JsonObject {
@@ -35,7 +35,7 @@ function completerOf(shape: Shape): Completer {
 function makeCompleter(shape: Shape): Completer {
   switch (shape.is) {
     case 'duration':
-      // What is no duration stays as it is.
+      // Other values than durations stay unchanged.
       return (value) => (typeof value === 'string' ? (printedByGo(value) ?? value) : value);
     case 'list':
       return ofItems(completerOf(shape.item));

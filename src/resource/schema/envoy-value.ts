@@ -1,4 +1,4 @@
-// Envoy resources as text in a MeshProxyPatch: what can be said of them without Envoy's own messages. Pure.
+// Envoy resources as text in a MeshProxyPatch: the checks that are possible without Envoy's own messages. Pure.
 import { parse } from 'yaml';
 import type { JsonObject } from '../types.ts';
 import { isObject } from '../read-json.ts';

@@ -15,7 +15,7 @@ export class Findings {
     this.#refuse = refuse;
   }
 
-  /** `field` is wrong; `reason` says what is allowed. */
+  /** `field` is invalid; `reason` names the allowed values. */
   violation(field: string, reason: string): void {
     this.#hasViolation = true;
     this.#refuse(field, reason);

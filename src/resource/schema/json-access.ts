@@ -1,4 +1,4 @@
-// Reading JSON of unknown shape: what is not there, or not of the wanted kind, comes back as undefined or empty. Never throws.
+// Reading JSON of unknown shape: missing values, or values of another kind, come back as undefined or empty. Never throws.
 import type { Json } from '../types.ts';
 import { isObject } from '../read-json.ts';
 

@@ -130,7 +130,7 @@ export function checkMeshProxyPatch(spec: JsonObject, document: PolicyDocument, 
   }
 }
 
-/** Envoy's own validation of a resource, as far as it is about what every resource has. */
+/** Envoy's own validation of a resource, for the fields that every resource has. */
 function checkEnvoyValue(target: Target, operation: unknown, text: string, path: string, findings: Findings): void {
   if (operation === 'Remove') return;
   const resource = readEnvoyValue(text);

@@ -1,4 +1,5 @@
-// What all targetRef policies share: the sections, the kinds at the top, and who may use them (policies 1.2, 4; MADR 063).
+// The parts that all targetRef policies share: the sections, the top-level kinds, and which policies may use them (policies 1.2, 4;
+// MADR 063).
 import { z } from 'zod';
 import type { PolicyRole } from '../policy-role.ts';
 import type { JsonObject } from '../types.ts';
@@ -14,7 +15,7 @@ export type Section = 'to' | 'from' | 'rules';
 /** What a check knows of the document besides its spec; the role is null when `to[]` mixes producer and consumer items. */
 export type PolicyDocument = { readonly type: string; readonly role: PolicyRole | null };
 
-/** What is said of a Mesh*Route at the top where `to[]` takes it (MADR 063). */
+/** The violation for a top-level Mesh*Route where `to[]` takes it (MADR 063). */
 export const ROUTE_ADVICE = 'put the route in to[].targetRef';
 
 /** The rules of one policy type about its sections. */

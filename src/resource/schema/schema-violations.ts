@@ -1,4 +1,4 @@
-// What zod found, as violations: path as people write it, and a sentence that says what is allowed.
+// Converts the issues of zod to violations: a path in the form of a document, and a sentence that names the allowed values.
 // Invariant: a large value is checked part by part, so that a check which ends early has not looked at the rest.
 import { z } from 'zod';
 import { isObject } from '../read-json.ts';
@@ -76,7 +76,7 @@ function frameOf(schema: z.ZodArray | z.ZodRecord): z.ZodType {
   return frame;
 }
 
-/** Whether a value holds more than `most` values, itself included. Looks at no more of them than that. */
+/** Whether a value holds more than `most` values, itself included. Reads at most that many. */
 function exceeds(value: Json | undefined, most: number): boolean {
   let left = most;
   const count = (part: Json | undefined): void => {
@@ -93,7 +93,7 @@ function exceeds(value: Json | undefined, most: number): boolean {
   return left < 0;
 }
 
-/** Sentences for what the fields themselves have none for: objects, lists and the lengths of lists. */
+/** Sentences for issues without one of their own: objects, lists and the lengths of lists. */
 function sentence(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'invalid_type') {
     const what = KINDS[issue.expected] ?? issue.expected;

@@ -1,5 +1,5 @@
-// The scalar fields of specs as zod schemas, each with the sentence that says what is allowed. A default that is stored with a spec is
-// the `.default(…)` of its field; what a reader uses in place of a field that stays absent stands in the description.
+// The scalar fields of specs as zod schemas, each with the sentence that names its allowed values. A stored default is the
+// `.default(…)` of its field. A default that readers apply to an absent field is part of the description.
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { parseGoDuration } from '../../base/duration.ts';
@@ -38,7 +38,7 @@ export function flag() {
   return z.boolean(must('true or false'));
 }
 
-/** A whole number within both bounds; `format` tells a Go control plane's type of the field. */
+/** A whole number within both bounds; `format` is the type of the field in Go. */
 export function integer(min: number, max: number, format: IntegerFormat = 'int32') {
   const what = must(max === INT64_MAX ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`);
   return z.int(what).min(min, what).max(max, what).meta({ format });

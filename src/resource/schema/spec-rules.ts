@@ -12,7 +12,7 @@ import { textOf } from '../read-json.ts';
 /** A pure check of one object at `path`. It must bear members of any type: their shape is the schema's business. */
 export type Rule = (value: JsonObject, path: string, findings: Findings) => void;
 
-/** Called for each key that a schema does not have. `hint()` says what the person may have meant. */
+/** Called for each key that a schema does not have. `hint()` names the probable key. */
 export type OnUnknownKey = (path: string, hint: () => string) => void;
 
 /** By the definition of the schema: that is the same for a described copy. */
@@ -91,7 +91,7 @@ export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findi
   walk(shapeOf(schema), value);
 }
 
-/** A copy without the keys that the schema does not have: what a plain PUT stores (D7). */
+/** A copy without the keys that the schema does not have, as a plain PUT stores it (D7). */
 export function knownPart(schema: z.ZodType, value: JsonObject): JsonObject {
   const known = (shape: Shape | undefined, given: Json): Json => {
     if (typeof given !== 'object' || given === null || shape === undefined) return given;

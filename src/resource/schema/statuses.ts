@@ -1,5 +1,5 @@
 // The statuses that control planes compute, by type: the JSON types of their fields, and nothing else. No person writes a status,
-// so no value is checked; what is not listed may be anything.
+// so no value is checked; unlisted fields may hold any value.
 import { z } from 'zod';
 import type { IntegerFormat } from './spec-fields.ts';
 

@@ -33,7 +33,7 @@ const NEEDED = {
 
 /**
  * The first value of a spec that a Go program cannot decode, or null: a wrong JSON type, a number that does not fit its field,
- * a duration that cannot be parsed. Values that are only not allowed, and keys that nobody knows, can be decoded.
+ * a duration that cannot be parsed. Disallowed values and unknown keys can be decoded.
  * @param type a name of the registry; a type without a schema has nothing to find
  * @returns a path from `spec`, and what the value must be
  */
@@ -57,7 +57,7 @@ export function decodableStatus(type: string, status: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(status).filter(([key]) => !broken.includes(key)));
 }
 
-/** Paths are made only for what is found. */
+/** Paths are built only for findings. */
 type Path = () => string;
 
 function findIn(shape: Shape, value: Json, path: Path): Violation | null {
@@ -120,7 +120,7 @@ function isWhole(value: Json, { min, max }: Range): boolean {
   return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max;
 }
 
-/** Of the integer type in Go; one that is not known is the widest. */
+/** The range of the integer type in Go; an unknown type is the widest. */
 function rangeOf({ format }: { readonly format: unknown }): Range {
   return RANGES.get(format) ?? WIDEST;
 }
