@@ -29,7 +29,7 @@ export function addGenerateTokens(generate: Command): void {
     .option('--group <group>', 'group of the user; may be given again', collect)
     .addHelpText(
       'after',
-      '\nExamples:\n  meridian generate user-token --name jo --group a --valid-for 24h --out jo.token\n  meridian get meshes --token-file jo.token',
+      '\nExamples:\n  meridian generate user-token --name jo --group a --valid-for 8h --out jo.token\n  meridian get meshes --token-file jo.token',
     )
     .action(async ({ name, group = [], validFor, ...connection }: Timed & { name: string; group?: string[] }) =>
       issue('user', { name, groups: listed(group), validFor }, connection),
