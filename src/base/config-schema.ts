@@ -108,7 +108,7 @@ export const configSchema = z.strictObject({
     allowedHosts: texts(),
     http: section({ enabled: flag(true), interface: text('127.0.0.1'), port: port(5681) }),
     https: section({
-      // Kuma has it on; two control planes on one machine would then clash over a port that nobody asked for.
+      // Kuma enables it by default. Two control planes on one machine would then conflict over a port that no one configured.
       enabled: flag(false),
       interface: text('127.0.0.1'),
       port: port(5682),
@@ -119,7 +119,7 @@ export const configSchema = z.strictObject({
       tlsMinVersion: tlsVersion,
     }),
     authn: section({
-      type: z.enum(['tokens', 'none'], 'must be tokens, or none where nobody is asked who he is').default('tokens'),
+      type: z.enum(['tokens', 'none'], 'must be tokens, or none to accept every caller').default('tokens'),
       localhostIsAdmin: flag(true),
       tokens: section({ bootstrapAdminToken: flag(true), enableIssuer: flag(true), validator }),
     }),

@@ -25,7 +25,7 @@ export type ConfigSources = {
   readonly mode: 'global' | 'zone';
 };
 
-/** Of `MERIDIAN_…`, what the command line reads and the configuration does not. */
+/** The `MERIDIAN_…` variables that the command line reads and the configuration does not. */
 const NOT_CONFIG = new Set(['MERIDIAN_ADDRESS', 'MERIDIAN_CONFIG', 'MERIDIAN_MESH', 'MERIDIAN_TOKEN']);
 
 /**
@@ -167,7 +167,7 @@ const leaves = new Map<string, LeafKind>();
 const sections = new Set<string>();
 collect(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchema, '');
 
-/** One of the keys, or below one: a section may hold both what is read here and what is Kuma's alone. */
+/** One of the keys, or a key below one: a section may hold keys that Meridian reads and keys of Kuma only. */
 function isKumaOnly(path: string): boolean {
   return kumaOnlyKeys.some((key) => path === key || path.startsWith(`${key}.`));
 }

@@ -1,11 +1,11 @@
-// When certificates and tokens end, as metrics: seconds since 1970, so that an alert subtracts `time()`. Invariant: what is no longer
-// in use has no series; every scrape asks anew.
+// When certificates and tokens end, as metrics: seconds since 1970, so that an alert subtracts `time()`. Invariant: a certificate
+// or token that is no longer in use has no series. Every scrape reads the current values.
 import { Gauge, type Registry } from 'prom-client';
 
 type Ends = ReadonlyMap<string, Date>;
 
 export type ExpiryMetrics = {
-  /** Shows when the certificate of a server of this process ends. @param endsAt of the one in use now; null if it cannot be told */
+  /** Shows when the certificate of a server of this process ends. @param endsAt of the certificate in use; null if unknown */
   readonly certificate: (server: 'api' | 'kds', endsAt: () => Date | null) => void;
   /** Shows when tokens of zones end. @param read name of a zone → the end of its token; where it rejects, nothing is shown */
   readonly zoneTokens: (read: () => Ends | Promise<Ends>) => void;

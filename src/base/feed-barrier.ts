@@ -1,5 +1,5 @@
 // Waits until a follower of the change feed has taken everything that was committed before (engine 10): a mark is sent through the
-// feed, and comes after it. Invariants: who asks while a mark is sent shares the next one; no wait is without a limit.
+// feed, and comes after it. Invariants: a caller that asks while a mark is being sent shares the next one. Every wait has a limit.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import { MeridianError } from './errors.ts';
@@ -42,7 +42,7 @@ export class FeedBarrier {
 
   /**
    * The feed was lost, and with it the marks on their way.
-   * @returns what lets those go who wait now; to be called when everything has been read again
+   * @returns a function that releases the current waiters; call it when everything has been read again
    */
   lost(): () => void {
     const waiting = [...this.#marks.values()];

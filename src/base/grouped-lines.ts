@@ -5,7 +5,7 @@ import type { DestinationStream } from 'pino';
 /** Characters that wait for the pause; more go out at once. */
 const MAX_WAITING = 64 * 1024;
 
-/** @param destination writes at once; what is left when the process exits is written then */
+/** @param destination writes synchronously; remaining lines are written when the process exits */
 export function groupLines(destination: DestinationStream): DestinationStream {
   let lines = '';
   let isFirst = true;

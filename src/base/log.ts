@@ -1,5 +1,6 @@
 // Logging: one pino root a process, one child per zone and stream. `error` means that a human must act.
-// Invariant: of an error a line holds what names the fault; what a database adds may be the caller's secrets.
+// Invariant: a line holds only the fields of an error that name the fault. Details that a database adds may contain the caller's
+// secrets.
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { messageOf } from './errors.ts';
 import { groupLines } from './grouped-lines.ts';
@@ -7,12 +8,12 @@ import { visibleText } from './visible-text.ts';
 
 export type { Logger };
 
-/** Bytes of lines that wait where standard error takes none, as on a full disk; what comes then is lost. */
+/** Bytes of lines that wait while standard error is blocked, as on a full disk. Further lines are lost. */
 const MAX_WAITING = 4 * 1024 * 1024;
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug';
 
-/** JSON lines on standard error, so that standard output stays for what a command answers. */
+/** JSON lines on standard error: standard output is for the results of commands. */
 export function createLogger(
   level: LogLevel,
   fields: Record<string, string> = {},

@@ -1,7 +1,7 @@
 // The registry of a process and the metrics about the process itself, under Kuma's names (rest-api 8).
 import { Gauge, Registry } from 'prom-client';
 
-/** What a build says of itself, and which process of which deployment this is. */
+/** The build information, and the identity of the process and its deployment. */
 export type ProcessInfo = {
   readonly product: string;
   readonly version: string;

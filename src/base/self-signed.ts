@@ -1,5 +1,5 @@
-// Certificates made here, good for ten years: a CA with what it signs, for the demo and for a global that was given none, and
-// a certificate that signs itself, for one's own deployment: whoever trusts that trusts it alone.
+// Certificates made here, good for ten years: a CA with its certificates, for the demo and for a global without configured files;
+// and a self-signed certificate for deployments: a client that trusts it trusts no other certificate.
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -22,7 +22,7 @@ export type Authority = Certificate & { readonly issue: (subject: { hosts: reado
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const DAY_MS = 86_400_000;
 
-/** A certificate authority; what it issues ends with it, and serves a server as well as a client. */
+/** A certificate authority. Its certificates expire with it, and are valid for servers and clients. */
 export async function createAuthority(name: string): Promise<Authority> {
   const keys = await makeKeys();
   const validity = validityFrom(Date.now());
@@ -58,7 +58,7 @@ export async function createAuthority(name: string): Promise<Authority> {
   };
 }
 
-/** A CA of its own: its certificate is what others trust it by. @param hosts DNS names and IP addresses, at least one */
+/** A self-signed certificate: peers trust it directly, as their CA. @param hosts DNS names and IP addresses, at least one */
 export async function createSelfSigned(type: 'server' | 'client', hosts: readonly string[]): Promise<Certificate> {
   const keys = await makeKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned({

@@ -1,12 +1,12 @@
 // Certificate, key and CA of a server as files, read again while it runs: a renewed certificate needs no restart.
-// Invariant: what is handed out always fits together; a half-written or wrong pair leaves the one before it in force.
+// Invariant: key and certificate always match. A half-written or wrong pair leaves the previous one in force.
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { every, type Clock } from './clock.ts';
 import { MeridianError, messageOf } from './errors.ts';
 
-/** PEM. `ca` is what client certificates must be signed by; null asks for none. */
+/** PEM. `ca` signs the client certificates; null requires none. */
 export type TlsMaterial = { readonly cert: Buffer; readonly key: Buffer; readonly ca: Buffer | null };
 
 /** Paths; `''` for `ca` where clients show no certificate. `keyOfConfig` names them in errors. */
@@ -34,7 +34,7 @@ export async function readTlsFiles(files: TlsFiles): Promise<TlsMaterial> {
   return { cert, key, ca };
 }
 
-/** When the first certificate of the file, which is the server's own, ends; null where it cannot be told. */
+/** When the first certificate of the file, which is the server's own, ends; null if unknown. */
 export function endOfCertificate({ cert }: Pick<TlsMaterial, 'cert'>): Date | null {
   try {
     return new X509Certificate(cert).validToDate;
@@ -52,7 +52,7 @@ type Follow = {
   readonly onFailure: (reason: string) => void;
 };
 
-/** Looks at the files until the signal aborts, and hands over what has changed. */
+/** Watches the files until the signal aborts, and passes on each change. */
 export async function followTlsFiles(files: TlsFiles, follow: Follow, signal: AbortSignal): Promise<void> {
   let { current } = follow;
   let lastFailure = '';

@@ -1,7 +1,7 @@
 // A list of violations that is bounded in number and size. The check that fills it ends with the first violation that finds no
 // room, so that the work on bad input is bounded as well as the answer.
 
-/** One thing wrong with an input: where it is and what is allowed. */
+/** One fault of an input: its place and the allowed values. */
 export type Violation = {
   readonly field: string;
   readonly reason: string;
@@ -22,8 +22,8 @@ class CheckEnded extends Error {}
 export type Refuse = (field: string, reason: string) => void;
 
 /**
- * Runs a check and returns what it refused, each violation once, in the order found. After `MAX_VIOLATIONS` the check ends, and
- * the last item says where.
+ * Runs a check and returns its violations, each once, in the order found. After `MAX_VIOLATIONS` the check ends, and the last item
+ * says where.
  * @param check must not catch what `refuse` throws
  */
 export function collectViolations(check: (refuse: Refuse) => void): Violation[] {

@@ -5,7 +5,7 @@ import type { Referent, ServicePort } from './resolver.ts';
 
 export const PROTOCOL_ANNOTATION = 'gateway.networking.k8s.io/app-protocol';
 
-/** What a proxy of the mesh can speak; null where nobody says. */
+/** The protocol for a proxy of the mesh; null where none is specified. */
 export type AppProtocol = 'tcp' | 'http' | 'http2' | 'grpc';
 
 /** The mesh's own names, and those that Kubernetes gives to the same protocols. */
@@ -28,7 +28,7 @@ export function appProtocolOf(referent: Referent, port: ServicePort): AppProtoco
 
 /**
  * The spec of a MeshService whose ports have the protocol of the annotation, which a resource has among its labels, where
- * they have none of their own: a default would hide that nobody said one. Other specs come back unchanged.
+ * they have none of their own: a default would hide that none was specified. Other specs come back unchanged.
  */
 export function withAnnotatedProtocol(type: string, labels: Labels, spec: JsonObject): JsonObject {
   const protocol = KNOWN.get(labels[PROTOCOL_ANNOTATION]?.toLowerCase() ?? '');

@@ -1,5 +1,5 @@
 // Whether a Gateway API route may be stored: what `parseRoute` says of its document, in the spelling of the body that was written.
-// Invariant: a row that passes is one that the reconciler can convert, whatever its references lead to (D24, D25).
+// Invariant: the reconciler can convert every row that passes, with any result for its references (D24, D25).
 import type { Violation } from '../base/violations.ts';
 import { label } from '../resource/labels.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
@@ -19,7 +19,7 @@ export function checkRoute(row: {
   readonly labels: Labels;
   readonly spec: JsonObject;
 }): readonly Violation[] {
-  // A display name that a caller sends along is computed anew when the row is written.
+  // The write computes the display name: ignore the one of the caller.
   const { [label.displayName]: _given, ...labels } = row.labels;
   const parsed = parseRoute(documentOf({ ...row, labels }));
   return 'route' in parsed ? [] : parsed.violations.map(({ field, reason }) => ({ field: universalField(field), reason }));

@@ -1,5 +1,6 @@
-// Names of what a route becomes. One parent and one timeout, the usual case: the route's own name, so that policies can say
-// `to[].targetRef: {kind: MeshHTTPRoute, name: <route>}`. Invariant: a name depends on the document alone, not on what resolves.
+// Names of the resources derived from a route. One parent and one timeout, the usual case: the route's own name, so that policies
+// can say `to[].targetRef: {kind: MeshHTTPRoute, name: <route>}`. Invariant: a name depends on the document alone, not on what
+// resolves.
 import { fnv1a64 } from '../resource/hash-name.ts';
 import type { ParentRef } from './gateway-route.ts';
 

@@ -1,5 +1,5 @@
-// A cursor over an untrusted document: reads what is there and refuses what is wrong, with the path it stands at.
-// Invariant: reading never throws but what `refuse` throws, and only own keys count, so `__proto__` is one unknown key among others.
+// A cursor over an untrusted document: it reads fields, and refuses invalid values with their path. Invariant: reading never throws
+// but what `refuse` throws, and only own keys count, so `__proto__` is one unknown key among others.
 import type { Refuse } from '../base/violations.ts';
 import { isObject } from '../resource/read-json.ts';
 
@@ -48,7 +48,7 @@ export class Field {
     return undefined;
   }
 
-  /** The field of that key; one that is not given when this is no object. */
+  /** The field of that key; an absent field if this is not an object. */
   at(key: string): Field {
     const value = isObject(this.#value) && Object.hasOwn(this.#value, key) ? this.#value[key] : undefined;
     const step = PLAIN_KEY.test(key) ? `.${key}` : `[${JSON.stringify(key.slice(0, MAX_SHOWN))}]`;
@@ -60,7 +60,7 @@ export class Field {
     return isObject(this.#value) ? Object.keys(this.#value).filter((key) => this.at(key).isGiven) : [];
   }
 
-  /** Whether it is an object; what is given and is none is refused. */
+  /** Whether it is an object; any other present value is refused. */
   isObject(): boolean {
     if (isObject(this.#value)) return true;
     if (this.isGiven) this.refuse(`must be an object, not ${this.shown}`);
@@ -75,7 +75,7 @@ export class Field {
     for (const key of this.keys()) {
       if (known.includes(key) || judged.includes(key)) continue;
       const hint = Object.hasOwn(elsewhere, key) ? elsewhere[key] : undefined;
-      this.at(key).refuse(hint ?? `has no home here; what can be written: ${known.join(', ')}`);
+      this.at(key).refuse(hint ?? `is not supported here; supported fields: ${known.join(', ')}`);
     }
   }
 

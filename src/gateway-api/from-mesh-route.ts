@@ -1,6 +1,6 @@
 // A MeshHTTPRoute or MeshTCPRoute → the Gateway API document that says the same, for `get --format gateway-api`.
-// Invariant: what comes out is what `parseRoute` takes, and becomes the same resource again; what Gateway API cannot say is
-// named, never dropped.
+// Invariant: `parseRoute` accepts the result and converts it back to the same resource; what Gateway API cannot express is named,
+// never dropped.
 import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import type { Json, JsonObject, Labels } from '../resource/types.ts';
@@ -68,7 +68,7 @@ export function fromMeshRoute(
   return 'route' in parsed ? { document } : parsed;
 }
 
-/** One `to[]`, for all proxies of the mesh: a Gateway API route can say no more. */
+/** One `to[]`, for all proxies of the mesh: a Gateway API route can express no more. */
 function onlyItem(spec: Field): Field | undefined {
   spec.allowKeys(['targetRef', 'to']);
   const top = spec.at('targetRef');

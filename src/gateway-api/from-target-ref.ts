@@ -1,4 +1,4 @@
-// References the other way: what a MeshHTTPRoute names, as Gateway API names it (policies 1.1, 1.4; the inverse of D24).
+// The inverse conversion of references: from a MeshHTTPRoute to Gateway API (policies 1.1, 1.4; the inverse of D24).
 import { label } from '../resource/labels.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { Field } from './field.ts';

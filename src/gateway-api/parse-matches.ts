@@ -1,5 +1,5 @@
 // `rules[].matches[]`: path, method, headers, query parameters, in the form that MeshHTTPRoute has them (policies 2.5).
-// Invariant: what comes out is valid there: absolute paths, prefixes without a trailing slash, lower-case header names.
+// Invariant: the result is valid there: absolute paths, prefixes without a trailing slash, lower-case header names.
 import type { Json, JsonObject } from '../resource/types.ts';
 import type { Field } from './field.ts';
 import { textForms } from './text-forms.ts';

@@ -9,7 +9,7 @@ import { textForms } from './text-forms.ts';
 const MESH_KINDS = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
 const INSTEAD = 'write kind: Service (group left out) with the name of the service whose clients take the route';
 
-/** All parents; at least one, none of them twice. */
+/** All parents: at least one, without duplicates. */
 export function parseParents(spec: Field, namespace: string | undefined): ParentRef[] {
   const field = spec.at('parentRefs');
   const items = field.items();

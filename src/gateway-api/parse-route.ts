@@ -26,7 +26,7 @@ const SPEC_ELSEWHERE = {
 
 export type ParsedRoute = { readonly route: GatewayRoute } | { readonly violations: readonly Violation[] };
 
-/** Whether a document is for `parseRoute`: its apiVersion is of Gateway API's group, whatever its kind and version. */
+/** Whether a document is for `parseRoute`: its apiVersion is of Gateway API's group, with any kind and version. */
 export function isGatewayDocument(document: unknown): boolean {
   const apiVersion: unknown =
     typeof document === 'object' && document !== null && 'apiVersion' in document && document.apiVersion;
@@ -45,7 +45,7 @@ export function parseRoute(document: unknown, options: { readonly mesh?: string 
   return route === undefined || violations.length > 0 ? { violations } : { route };
 }
 
-/** Undefined where the document is too far from a route; what is wrong is refused. */
+/** Undefined where the document is not a route at all. Faults are reported as violations. */
 function readRoute(document: unknown, options: { readonly mesh?: string }, refuse: Refuse): GatewayRoute | undefined {
   const root = new Field(document, '', refuse);
   if (!root.isGiven) root.refuse('must be an object with apiVersion, kind, metadata and spec');
@@ -63,7 +63,7 @@ function readRoute(document: unknown, options: { readonly mesh?: string }, refus
   return { kind, ...metadata, parents, rules };
 }
 
-/** The parents of a document that can be read, whatever else is wrong with it: those whose status can say so. */
+/** The readable parents of a document, even if it has other faults: their status can report those. */
 export function readableParents(document: unknown): readonly ParentRef[] {
   const root = new Field(document, '', () => undefined);
   const spec = root.at('spec');

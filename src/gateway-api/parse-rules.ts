@@ -1,5 +1,5 @@
 // `spec.rules`: of an HTTPRoute with matches, filters and timeouts, of a TCPRoute with backends alone.
-// Invariant: whatever a rule says has a home in MeshHTTPRoute, MeshTCPRoute or MeshTimeout, or it is refused by name.
+// Invariant: every field of a rule maps to MeshHTTPRoute, MeshTCPRoute or MeshTimeout, or is refused by name.
 import { parseGatewayDuration } from './durations.ts';
 import type { Field } from './field.ts';
 import type { RouteRule } from './gateway-route.ts';
@@ -28,7 +28,7 @@ export function parseHttpRules(spec: Field, namespace: string | undefined): Rout
   });
 }
 
-/** The one rule of a TCPRoute: a MeshTCPRoute holds no more (policies 2.5, D25). */
+/** The only rule of a TCPRoute: a MeshTCPRoute can hold one (policies 2.5, D25). */
 export function parseTcpRules(spec: Field, namespace: string | undefined): RouteRule[] {
   const rules = rulesOf(spec);
   if (rules.length > 1)

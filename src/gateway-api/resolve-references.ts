@@ -32,7 +32,7 @@ export type ResolvedRoute = {
   readonly warnings: readonly string[];
 };
 
-/** Looks up all references of a route. Pure but for what the resolver does. */
+/** Looks up all references of a route. Pure apart from the resolver. */
 export function resolveReferences(route: GatewayRoute, resolve: Resolver): ResolvedRoute {
   const warnings: string[] = [];
   const backendRefs = new Map<Backend, JsonObject>();

@@ -40,7 +40,7 @@ export function gatewayVersionOf(kind: string): string {
 }
 
 /**
- * The body of a row that holds this document, in Universal form, or what is wrong outside its spec: apiVersion, kind, metadata.
+ * The body of a row that holds this document, in Universal form, or the violations outside its spec: apiVersion, kind, metadata.
  * The spec is the business of `checkRoute`, which every way of writing goes through.
  * @param document its apiVersion is of Gateway API's group (`isGatewayDocument`)
  */

@@ -19,7 +19,7 @@ export const textForms = {
   section: { pattern: SUBDOMAIN, is: 'the name of a port', max: 253 },
   headerName: { pattern: /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/, is: 'a header name (an HTTP token)', max: 256 },
   value: { pattern: /^[^\0\r\n]+$/, is: 'one line of text', max: 4096 },
-  /** Paths are absolute and already simplified, so that they match what a proxy compares them with. */
+  /** Paths are absolute and normalized, as the paths that a proxy compares them with. */
   path: {
     pattern: /^\/(?!.*(\/\/|\/\.\.?(\/|$)|%2[fF]|#)).*$/,
     is: 'an absolute path («/…») without «//», «/./», «/../», «%2f» and «#»',

@@ -20,7 +20,7 @@ export type DerivedResource = {
 };
 
 export type Conversion = {
-  /** Empty for a parent that is not found, and where every rule is left out. */
+  /** Empty for a missing parent, and where every rule is left out. */
   readonly resources: readonly DerivedResource[];
   readonly resolved: ResolvedRoute;
   /** What each parent got, in the order of `resolved.parents`: `resources`, by parent. */
@@ -86,7 +86,7 @@ function refOf(backend: Backend, { backendRefs }: ResolvedRoute): JsonObject {
   return ref;
 }
 
-/** Only what the author said: other timeouts come from what holds for the whole mesh (D12). */
+/** Only the timeouts of the author: others come from the policies of the whole mesh (D12). */
 function timeoutOf(
   envelope: { readonly mesh: string; readonly name: string; readonly labels: Labels },
   namespace: string | undefined,

@@ -1,4 +1,4 @@
-// Registers what can be asked of policies and sync (rest-api 4). The index is made with the first question and ends with the API.
+// Registers the inspect routes for policies and sync (rest-api 4). The first request creates the index. It ends with the API.
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
 import { MeshIndexes } from './mesh-indexes.ts';

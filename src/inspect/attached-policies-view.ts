@@ -11,7 +11,7 @@ import type { JsonObject } from '../resource/types.ts';
 
 type Matched = { readonly type: string; readonly contributions: readonly Pick<Contribution, 'policy'>[] };
 
-/** `{kind, total, items[]{type, name?, service?, matchedPolicies{<Type>[META]}}}`; what no policy is attached to is left out. */
+/** `{kind, total, items[]{type, name?, service?, matchedPolicies{<Type>[META]}}}`; items without a policy are left out. */
 export function attachedPoliciesView(index: MeshIndex, rules: ProxyRules): JsonObject {
   const { proxy, types } = rules;
   const item = (head: JsonObject, matched: readonly Matched[]): JsonObject[] => {

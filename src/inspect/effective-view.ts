@@ -1,5 +1,5 @@
-// The answer of `_effective`: what is in force for a proxy, value by value, and which policy set it (issue: inspect explains).
-// Invariant: it is the conf that `_outbounds/…/_policies` and `_routes/…/_policies` print, taken apart; nothing is decided here.
+// The answer of `_effective`: the effective conf of a proxy, value by value, and the policy that set each value. Invariant: it is
+// the conf that `_outbounds/…/_policies` and `_routes/…/_policies` print, taken apart; nothing is decided here.
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { effectiveOutbound, type EffectivePolicy } from '../policy/effective-conf.ts';
 import { catchAllConf } from '../policy/inbound-rules.ts';

@@ -79,7 +79,7 @@ function needsOf(name: string): string {
     : `the capability ${name}`;
 }
 
-/** The name under which it goes; a resource that cannot be written on the wire is told by its own. */
+/** The wire name. A resource that cannot be encoded is reported by its own name. */
 function wireNameOf(rules: SendRules, info: TypeInfo, resource: Resource): string {
   try {
     return rules.map(resource, info).name;

@@ -1,5 +1,5 @@
 // What the inspect endpoints share: the index of the mesh that is asked about, and the proxy, policy or service in it.
-// Invariant: what is not there is a 404 that names it; a text that is no KRI is a 400.
+// Invariant: a missing resource is a 404 that names it; an invalid KRI is a 400.
 import { ApiError, badQuery } from '../api/error-body.ts';
 import type { ApiContext } from '../api/api-options.ts';
 import { meshType } from '../api/route-types.ts';

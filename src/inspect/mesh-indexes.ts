@@ -1,5 +1,5 @@
 // The policy indexes of the meshes that somebody asks about: read once, then kept by the change feed of the store.
-// Invariant: what is answered holds everything that was committed before the question; no request lists the rows of a mesh.
+// Invariants: an answer contains everything that was committed before the request. No request lists the rows of a mesh.
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
@@ -128,7 +128,7 @@ export class MeshIndexes {
     const row = await store.get({ type: 'Mesh', mesh: '', name: mesh });
     const index = new MeshIndex(mesh, [...(row === undefined ? [] : [row]), ...lists.flat()]);
     index.disableZones(this.#disabledZones);
-    // A mesh that is not there may be any text: it is not remembered.
+    // The name of a missing mesh may be any text: do not cache it.
     if (row !== undefined) this.#indexes.set(mesh, index);
     return index;
   }

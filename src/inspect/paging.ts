@@ -4,7 +4,7 @@ import { nextPage, parsePage, queryOf } from '../api/list-query.ts';
 
 export type Page<T> = { readonly total: number; readonly items: readonly T[]; readonly next?: string };
 
-/** One page of what carries the name; `next` is absent on the last. @throws ApiError 400 for a query that is not valid */
+/** One page of the items with the name; `next` is absent on the last. @throws ApiError 400 for a query that is not valid */
 export function pageOf<T>(request: FastifyRequest, all: readonly T[], nameOf: (item: T) => string): Page<T> {
   const query = queryOf(request);
   const page = parsePage(query);

@@ -1,4 +1,4 @@
-// What one proxy is told: `GET /meshes/{mesh}/dataplanes/{name}/…` (rest-api 4, policies 8).
+// The effective policies of one proxy: `GET /meshes/{mesh}/dataplanes/{name}/…` (rest-api 4, policies 8).
 import type { FastifyInstance } from 'fastify';
 import {
   inboundPoliciesView,

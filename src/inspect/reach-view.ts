@@ -1,4 +1,4 @@
-// The answer of `_reach`: which proxies a policy touches, and where it touches none, why (issue: inspect explains).
+// The answer of `_reach`: which proxies a policy touches, and where it touches none, why.
 import { metaOf } from '../policy/inspect-meta.ts';
 import type { PolicyReach, TouchedProxy } from '../policy/policy-reach.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -24,7 +24,7 @@ export function touchedView({ proxy, sections, destinations }: TouchedProxy): Js
   };
 }
 
-/** An item of the deprecated `{policies}/{name}/dataplanes`, which kumactl still asks. Kuma says no more of where it is attached. */
+/** An item of the deprecated `{policies}/{name}/dataplanes`, which kumactl still calls. Kuma returns no more about the attachment. */
 export function attachedView({ proxy }: TouchedProxy): JsonObject {
   const { mesh, name } = proxy.resource;
   return { kind: 'SidecarDataplane', dataplane: { mesh, name }, attachments: [{ type: 'dataplane' }] };

@@ -57,7 +57,7 @@ export function mayAccess(user: User, action: Action, rules: AccessRules = defau
   return isListed(user, rules[action]);
 }
 
-/** What is written: a type, and the mesh that it is in; for a Mesh its own name, `''` for what is in no mesh. */
+/** The written resource: its type and its mesh. The mesh of a Mesh is its own name; it is `''` for resources outside of meshes. */
 export type Written = { readonly type: string; readonly mesh: string };
 
 /** Whether one of the rules lets this user write this. */

@@ -13,7 +13,7 @@ export type AuthenticationConfig = {
 };
 
 export type Authentication =
-  /** `token` is what the user rests on, where it is a token: an answer that goes on must follow it. */
+  /** `token` identifies the user, if a token was sent. A long-lived answer must end with it. */
   | { readonly ok: true; readonly user: User; readonly token?: UserToken }
   /** `reason` is for the answer's reader: 401, title `Invalid authentication data`. */
   | { readonly ok: false; readonly reason: string };
@@ -36,7 +36,7 @@ export async function authenticateRequest(
   return { ok: false, reason: `the user token ${outcome.reason}` };
 }
 
-/** The text after `Bearer`; null without such a header: other schemes are none of our business. */
+/** The text after `Bearer`; null without such a header. Other schemes are ignored. */
 function bearerOf(facts: RequestFacts): string | null {
   const header = headerOf(facts, 'authorization');
   if (header === undefined) return null;
@@ -45,7 +45,7 @@ function bearerOf(facts: RequestFacts): string | null {
   return match === null ? null : (match[1] ?? '');
 }
 
-/** `GET /` and `/gui*` answer whatever token comes along. */
+/** `GET /` and `/gui*` answer even with an invalid token. */
 function isOpenPage({ method, url }: RequestFacts): boolean {
   const path = url.split('?', 1)[0] ?? '';
   return (method === 'GET' && path === '/') || path === '/gui' || path.startsWith('/gui/');

@@ -3,7 +3,7 @@
 import { isIP } from 'node:net';
 import { headerOf, type RequestFacts } from './request-facts.ts';
 
-/** Set by proxies: the peer of the connection is then not who asks. */
+/** Set by proxies: the peer of the connection is then not the caller. */
 const FORWARDING = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'];
 const OWN_PAGE = new Set(['same-origin', 'none']);
 

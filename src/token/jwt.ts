@@ -1,5 +1,5 @@
 // JSON Web Tokens as this product uses them: RS256 and nothing else, a kid in the header, an end in the claims (rest-api 5).
-// Invariant: whatever text comes in, `verifyJwt` answers with claims or with a reason that quotes no part of a signature.
+// Invariant: for any text, `verifyJwt` returns claims, or a reason that quotes no part of a signature.
 import type { KeyObject } from 'node:crypto';
 import { SignJWT, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose';
 
@@ -7,7 +7,7 @@ import { SignJWT, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jo
 const ALGORITHM = 'RS256';
 /** Clocks of two machines may differ by this much, besides what `nbf` allows for (rest-api 5). */
 export const LEEWAY_S = 5;
-/** Longer than any token that is issued here, shorter than what a header may be. */
+/** Longer than any token that is issued here, shorter than the limit of a header. */
 const MAX_TOKEN = 8_192;
 /** The last instant that a Date can hold, in seconds. */
 const LAST_SECOND = 8.64e12;
@@ -20,7 +20,7 @@ export type Refused = { readonly ok: false; readonly reason: string };
 export type SignedClaims = {
   readonly ok: true;
   readonly claims: Claims;
-  /** Claim `jti`: what a revocation list names. */
+  /** Claim `jti`: revocation lists name it. */
   readonly id: string;
   readonly expiresAt: Date;
 };
@@ -73,7 +73,7 @@ export async function verifyJwt(token: string, kid: string, publicKey: KeyObject
   }
 }
 
-/** How a kid stands in a message: a serial as it is, anything else in quotes and cut. */
+/** A kid in a message: a serial number unchanged, any other text quoted and cut. */
 export function showKid(kid: string): string {
   return /^\d{1,20}$/.test(kid) ? kid : quote(kid);
 }
@@ -90,7 +90,7 @@ function reasonOf(error: unknown, kid: string): string {
   return 'is no JSON Web Token that can be read';
 }
 
-/** Seconds since 1970, whatever number a token says. */
+/** Seconds since 1970; a token may contain any number. */
 function dateOf(seconds: unknown): Date {
   const number = typeof seconds === 'number' ? seconds : 0;
   return new Date(Math.max(-LAST_SECOND, Math.min(LAST_SECOND, number)) * 1000);

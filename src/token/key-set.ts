@@ -78,7 +78,7 @@ function parseRow(realm: TokenRealm, kid: string, { spec }: Resource): SigningKe
     const publicKey = privateKey === null ? createPublicKey(pem) : createPublicKey(privateKey);
     if (isStrong(publicKey)) return { kid, publicKey, privateKey };
   } catch {
-    // What the parser says may quote what it read.
+    // The error of the parser may quote the key.
   }
   return { kid, problem: `${describeSigningKey(realm, kid)} holds no PEM «${form}» of at least 2048 bits` };
 }

@@ -1,4 +1,4 @@
-// The token that a zone shows its global, from the file of `multizone.zone.kds.auth.tokenFile` (D31). Read anew at each
+// The token that a zone shows its global, from the file of `multizone.zone.kds.auth.tokenFile` (D31). Read again at each
 // connection, so that a new token needs no restart.
 import { readFile } from 'node:fs/promises';
 import { MeridianError } from '../base/errors.ts';
@@ -6,7 +6,7 @@ import { statedEndOfJwt } from './jwt.ts';
 
 /**
  * The value of the metadata `authorization`, or null without a file.
- * @throws MeridianError `config` with the key and the path, never with what the file holds
+ * @throws MeridianError `config` with the key and the path, never with the content of the file
  */
 export async function readTokenFile(path: string): Promise<string | null> {
   if (path === '') return null;

@@ -1,4 +1,4 @@
-// What of an HTTP request says who it comes from; no transport type goes further than here.
+// The facts of an HTTP request that identify its caller. Transport types stay in this file.
 
 export type RequestFacts = {
   readonly method: string;

@@ -1,5 +1,5 @@
-// Tokens without a control plane: who holds the private key signs with it, by the same rules and with the same claims as the POSTs of
-// a control plane (rest-api 5, 6). The control plane needs the key of that kid: as a secret, or its public half in the configuration.
+// Signs tokens without a control plane, with the private key, by the same rules and with the same claims as the POSTs of a control
+// plane (rest-api 5, 6). The control plane needs the key of that kid: as a secret, or its public half in the configuration.
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -37,7 +37,7 @@ export function parseSigningKey(pem: string): KeyObject | null {
     const key = createPrivateKey(pem);
     return isStrong(key) ? key : null;
   } catch {
-    // What the parser says may quote what it read.
+    // The error of the parser may quote the key.
     return null;
   }
 }

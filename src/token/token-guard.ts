@@ -1,5 +1,5 @@
-// Follows one user token for as long as an answer goes on: what was revoked, has expired or lost its key ends the answer
-// (rest-api 5). Invariant: nothing is said to count that was not checked after the last change that could concern it.
+// Follows one user token during a long-lived answer: the answer ends when the token is revoked, expires or loses its key (rest-api
+// 5). Invariant: a token counts as valid only if it was checked after the last change that could affect it.
 import type { Clock } from '../base/clock.ts';
 import { hasExpired, RETRY_MS, sleepBeforeLookMs } from './token-expiry.ts';
 import type { TokenSecrets } from './token-secrets.ts';
@@ -60,7 +60,7 @@ export class TokenGuard {
     }
   }
 
-  /** While the store cannot be read nobody is told anything: the answer comes when the store does. */
+  /** While the store is unreadable, callers wait: the check continues when the store recovers. */
   async #check(): Promise<string | null> {
     const { verifier, clock } = this.#options;
     while (!this.#signal.aborted) {

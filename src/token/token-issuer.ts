@@ -6,7 +6,7 @@ import type { KeySet } from './key-set.ts';
 import type { DataplaneClaims, UserClaims, ZoneClaims } from './token-claims.ts';
 import { dataplaneRealm, userRealm, type TokenRealm } from './token-realm.ts';
 
-/** How long zone and dataplane tokens are valid if nobody says (rest-api 5). */
+/** The default validity of zone and dataplane tokens (rest-api 5). */
 export const TEN_YEARS_MS = 10 * 365 * 24 * 3_600_000;
 /** Back-dated by this much, for receivers whose clock is behind (rest-api 5). */
 const EARLIER_S = 5;
@@ -51,7 +51,7 @@ export class TokenIssuer {
   }
 }
 
-/** A user token by the newest of `keys`, for who holds the keys and no cache. */
+/** A user token signed by the newest of `keys`, for callers with the keys and without a cache. */
 export async function issueUserToken(
   keys: Signers,
   { name, groups }: UserClaims,

@@ -1,4 +1,4 @@
-// Bodies of the token POSTs (rest-api 5): what is required, in what form, and which field is wrong if one is.
+// Bodies of the token POSTs (rest-api 5): the required fields, their form, and the violations.
 import { z } from 'zod';
 import { parseGoDuration } from '../base/duration.ts';
 import type { Violation } from '../base/errors.ts';

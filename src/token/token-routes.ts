@@ -31,7 +31,7 @@ const GATE: Record<TokenKind, string> = {
   dataplane: 'dpServer.authn.dpProxy.dpToken.enableIssuer',
 };
 
-/** @param enabled by kind, what the configuration says at `enableIssuer` */
+/** @param enabled by kind, the value of `enableIssuer` in the configuration */
 export function tokenRoutes(
   issuer: Pick<TokenIssuer, TokenKind>,
   enabled: Readonly<Record<TokenKind, boolean>>,

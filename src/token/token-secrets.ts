@@ -1,5 +1,5 @@
 // The secrets of all realms in memory, in step with the change feed: no request reads the store for a realm that is known.
-// Invariant: nothing is kept while the feed is not followed, because what was revoked meanwhile would go unnoticed.
+// Invariant: the cache is empty while the feed is not followed. Otherwise a revocation in that time would go unnoticed.
 import type { ResourceStore, StoreChange } from '../store/resource-store.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { StaticKey } from './key-set.ts';

@@ -1,4 +1,4 @@
-// Decides whether a token counts: its algorithm, key, signature, times, claims and that nobody revoked it (rest-api 5).
+// Decides whether a token is valid: its algorithm, key, signature, times and claims, and that it is not revoked (rest-api 5).
 // Invariant: any text gives an answer; only a store that cannot be read rejects.
 import { kidOfJwt, showKid, verifyJwt, type Refused } from './jwt.ts';
 import {

@@ -1,11 +1,11 @@
 // Lets zones in to KDS, or says what they lack (D31; Kuma checks nothing here, kds-wire 8).
-// Invariant: a token for `east` lets nobody in but `east`, whatever `client-id` says.
+// Invariant: a token for `east` admits only `east`, for any `client-id`.
 import { howToJoin, howToLetIn, isZoneName } from './how-to-join.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
 /** `multizone.global.kds.auth`. */
 export type ZoneAuthConfig = {
-  /** `none`: nobody's token is looked at. */
+  /** `none`: tokens are not checked. */
   readonly type: 'zoneToken' | 'none';
   /** Zones that may come without a token. A token that one of them does send must be good all the same. */
   readonly allowWithoutToken: readonly string[];

@@ -1,5 +1,5 @@
-// Watches the tokens of open streams: when one is revoked, expires or loses its key, its streams hear it and can be closed
-// (D31). Invariant: whatever changes after a token was let in is noticed, even between the check and `watch`.
+// Watches the tokens of open streams: when one is revoked, expires or loses its key, its streams are notified and can be closed
+// (D31). Invariant: every change after the admission of a token is noticed, even between the check and `watch`.
 import type { Clock } from '../base/clock.ts';
 import { hasExpired, MAX_SLEEP_MS, RETRY_MS, sleepBeforeLookMs } from './token-expiry.ts';
 import type { TokenSecrets } from './token-secrets.ts';
@@ -70,7 +70,7 @@ export class ZoneTokenWatch {
     }
   }
 
-  /** Checks what is due; returns how long nothing will be. */
+  /** Checks the tokens that are due; returns the time until the next one is due. */
   async #checkAll(signal: AbortSignal): Promise<number> {
     const { clock } = this.#options;
     let sleepMs = MAX_SLEEP_MS;
@@ -83,7 +83,7 @@ export class ZoneTokenWatch {
     return sleepMs;
   }
 
-  /** False if the store could not be asked: nobody is put out for that. */
+  /** False if the store is unavailable: that ends no stream. */
   async #check(watched: Watched): Promise<boolean> {
     // Before the answer comes, so that a change meanwhile is not lost.
     watched.isChecked = true;

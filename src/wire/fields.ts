@@ -1,5 +1,5 @@
 // Reading and writing protobuf fields by hand, for the messages that are too many for reflection.
-// Invariant: reading ends after at most one pass over the bytes, and what is no protobuf throws.
+// Invariant: reading takes at most one pass over the bytes, and bytes other than protobuf throw.
 import { isUtf8 } from 'node:buffer';
 import protobuf from 'protobufjs/light.js';
 import type { Reader, Writer } from 'protobufjs/light.js';
@@ -94,7 +94,7 @@ export function readTextEntry(bytes: Uint8Array): [key: string, value: string] {
 }
 
 /**
- * Runs a decoder; whatever it throws is said to be about `what`.
+ * Runs a decoder; its errors name `what`.
  * @throws Error
  */
 export function decoding<T>(what: string, decode: () => T): T {

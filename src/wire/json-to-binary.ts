@@ -1,5 +1,5 @@
 // proto3 JSON → binary, straight over the descriptors. Deterministic: fields in number order, map keys by UTF-8 bytes,
-// whatever the order of the keys in the JSON (engine 19).
+// in any order of the keys in the JSON (engine 19).
 import { createWriter, lengthTag, type Writer } from './fields.ts';
 import { planOf, type FieldPlan, type MessagePlan, type ValuePlan } from './message-plan.ts';
 import { ProtoJsonError, type ProtoViolation } from './proto-error.ts';
@@ -31,7 +31,7 @@ export function protoJsonToBinary(message: string, json: StructObject, options: 
   return writer.finish();
 }
 
-/** Writes as it checks; after the first violation what is written is of no use. */
+/** Writes while it checks. After the first violation the output is unusable. */
 class Encoder {
   readonly violations: ProtoViolation[] = [];
   readonly #writer: Writer;

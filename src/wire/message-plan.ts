@@ -38,7 +38,7 @@ const plans = new Map<string, MessagePlan>();
 
 /**
  * The plan of a message by its full name, made on first use.
- * @throws Error when proto/ has no such message or it uses what the mapping does not support
+ * @throws Error when proto/ has no such message or it uses an unsupported feature
  */
 export function planOf(name: string): MessagePlan {
   const known = plans.get(name);

@@ -8,7 +8,7 @@ root.resolveAll();
 
 /**
  * The message of a full name, `kuma.mesh.v1alpha1.Mesh`.
- * @throws Error when proto/ has none of that name
+ * @throws Error when proto/ has no message of that name
  */
 export function messageType(name: string): Type {
   return root.lookupType(name);

@@ -83,7 +83,7 @@ describe('a bad backend', () => {
     [
       '__proto__ in a backend',
       backend('{name: a, port: 80, __proto__: {weight: 7}}'),
-      `${R}.backendRefs[0].__proto__: has no home here`,
+      `${R}.backendRefs[0].__proto__: is not supported here`,
     ],
     ['no backend', httpRoute('[{matches: []}]'), `${R}.backendRefs: must be given unless a RequestRedirect answers`],
     ['an empty forwardTo', httpRoute('[{forwardTo: []}]'), `${R}.forwardTo: must be given unless`],

@@ -13,8 +13,8 @@ describe('a bad document', () => {
     [
       'an unknown key with __proto__',
       rule('__proto__: {a: 1}, constructor: 1'),
-      `${R}.__proto__: has no home here`,
-      `${R}.constructor: has no home here`,
+      `${R}.__proto__: is not supported here`,
+      `${R}.constructor: is not supported here`,
     ],
     [
       'hostnames',
@@ -49,7 +49,7 @@ describe('a bad document', () => {
     [
       'a match in a TCPRoute',
       httpRoute('[{matches: [], backendRefs: [{name: a, port: 80}]}]', { kind: 'TCPRoute' }),
-      `${R}.matches: has no home here`,
+      `${R}.matches: is not supported here`,
     ],
   ])('of routes: %s', (_, document, ...expected) => {
     expectViolations(document, expected);
@@ -77,7 +77,7 @@ describe('a bad document', () => {
       parents('[{kind: Service, name: a}, {kind: Service, name: a, group: ""}]'),
       'spec.parentRefs[1]: is the same parent as spec.parentRefs[0]',
     ],
-    ['a weight', parents('[{kind: Service, name: a, weight: 1}]'), 'spec.parentRefs[0].weight: has no home here'],
+    ['a weight', parents('[{kind: Service, name: a, weight: 1}]'), 'spec.parentRefs[0].weight: is not supported here'],
   ])('of parents: %s', (_, document, ...expected) => {
     expectViolations(document, expected);
   });
@@ -110,7 +110,7 @@ describe('a bad document', () => {
     [
       '__proto__',
       JSON.parse('{"__proto__": {"kind": "HTTPRoute"}}'),
-      '__proto__: has no home here',
+      '__proto__: is not supported here',
       'apiVersion: must be given',
       'kind: must be given',
       'metadata: must be given',

@@ -40,7 +40,7 @@ describe('a bad rule', () => {
     [
       'a replacement of the other type',
       filter('{type: URLRewrite, urlRewrite: {path: {type: ReplaceFullPath, replacePrefixMatch: /a}}}'),
-      `${R}.filters[0].urlRewrite.path.replacePrefixMatch: has no home here`,
+      `${R}.filters[0].urlRewrite.path.replacePrefixMatch: is not supported here`,
       `${R}.filters[0].urlRewrite.path.replaceFullPath: must be given`,
     ],
     [
@@ -143,7 +143,7 @@ describe('a bad rule', () => {
     [
       'an unknown match',
       match('{sourceIP: 10.0.0.1}'),
-      `${R}.matches[0].sourceIP: has no home here; what can be written: path, method, headers, queryParams`,
+      `${R}.matches[0].sourceIP: is not supported here; supported fields: path, method, headers, queryParams`,
     ],
     ['a relative path', match('{path: {value: a}}'), `${R}.matches[0].path.value: must be an absolute path`],
     ['a path with dots', match('{path: {type: Exact, value: /a/../b}}'), `${R}.matches[0].path.value: must be an absolute path`],

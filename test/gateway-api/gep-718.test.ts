@@ -135,7 +135,7 @@ describe('GEP-718', () => {
   it('refuses the alternative that was not chosen, field by field', () => {
     expect(violationsOf(routeWith(BACKEND_NAME))).toEqual([
       'spec.rules[0].forwardTo[0].backendRef: must be given: write backendRef: {name: …} and port: …',
-      'spec.rules[0].forwardTo[0].backendName: has no home here; what can be written: backendRef, port, weight',
+      'spec.rules[0].forwardTo[0].backendName: is not supported here; supported fields: backendRef, port, weight',
       'spec.rules[0].forwardTo[0].kind: belongs into backendRef: write backendRef: {kind: "Service"}',
     ]);
   });
