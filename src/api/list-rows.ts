@@ -1,5 +1,5 @@
-// The rows of a list. The store applies the filters that it supports; this file filters Dataplanes by tags and gateways (rest-api
-// 2.2).
+// The rows of a list. The store applies the filters that it supports; this file filters Dataplanes by tags and gateways
+// (rest-api 2.2).
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Json, JsonObject, Resource, ResourceKey } from '../resource/types.ts';
 import type { ListQuery, ResourceStore } from '../store/resource-store.ts';
