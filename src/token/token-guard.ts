@@ -1,5 +1,5 @@
-// Follows one user token during a long-lived answer: the answer ends when the token is revoked, expires or loses its key (rest-api
-// 5). Invariant: a token counts as valid only if it was checked after the last change that could affect it.
+// Follows one user token during a long-lived answer: the answer ends when the token is revoked, expires or loses its key
+// (rest-api 5). Invariant: a token counts as valid only if it was checked after the last change that could affect it.
 import type { Clock } from '../base/clock.ts';
 import { hasExpired, RETRY_MS, sleepBeforeLookMs } from './token-expiry.ts';
 import type { TokenSecrets } from './token-secrets.ts';
