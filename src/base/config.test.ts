@@ -52,7 +52,7 @@ describe('the configuration', () => {
     const problems = problemsOf({
       file: fileWith('stroe: {}\napiServer: { http: { port: 70000 } }\nmultizone: { zone: { name: Not_A_Label } }'),
       env: { MERIDIAN_STORE_POSTGRES_DBNAME: 'x' },
-      flags: { 'store.type': 'memory', 'multizone.zone.globalAddress': 'http://x' },
+      flags: { 'store.type': 'memory', 'general.tlsMinVersion': 'TLSv1_1', 'multizone.zone.globalAddress': 'http://x' },
     });
     for (const part of [
       'stroe: unknown key',
@@ -60,6 +60,7 @@ describe('the configuration', () => {
       'multizone.zone.name: must be an RFC 1035 label',
       'did you mean MERIDIAN_STORE_POSTGRES_DB_NAME?',
       'store.type: must be one of embedded, postgres',
+      'general.tlsMinVersion: must be TLSv1_2 or TLSv1_3',
       'multizone.zone.globalAddress: must be grpcs://',
     ]) {
       expect(problems).toContain(part);

@@ -50,7 +50,7 @@ export function loadConfig({ file, env = {}, flags = {}, mode }: ConfigSources):
     else violations.push({ field: path, reason: `unknown key${hint(path, [...leaves.keys()])}` });
   }
   tree['mode'] = mode;
-  const read = configSchema.safeParse(tree);
+  const read = configSchema.safeParse(tree, { error: usualReason });
   if (!read.success) for (const issue of read.error.issues) violations.push(violationOf(issue));
   if (violations.length > 0 || !read.success) throw invalid(violations);
   return { config: resolve(read.data), warnings };
@@ -123,14 +123,17 @@ function invalid(violations: readonly Violation[]): MeridianError {
   return new MeridianError('config', `the configuration is not valid:\n${lines.join('\n')}`, { violations });
 }
 
+/** The reason where the schema of a key has no sentence of its own; undefined leaves it to zod. */
+function usualReason(issue: z.core.$ZodRawIssue): string | undefined {
+  return issue.code === 'invalid_value' ? `must be one of ${issue.values.map(String).join(', ')}` : undefined;
+}
+
 function violationOf(issue: z.core.$ZodIssue): Violation {
   const field = issue.path.map(String).join('.');
   if (issue.code === 'unrecognized_keys')
     return { field: [field, ...issue.keys].filter(Boolean).join('.'), reason: 'unknown key' };
   if (issue.code === 'invalid_type')
     return { field, reason: `must be ${issue.expected === 'int' ? 'a whole number' : `a ${issue.expected}`}` };
-  if (issue.code === 'invalid_value' && !issue.message.startsWith('must'))
-    return { field, reason: `must be one of ${issue.values.map(String).join(', ')}` };
   return { field, reason: issue.message };
 }
 
