@@ -1,12 +1,13 @@
 // Checks documents before anything is sent: unknown keys and values that schemas refuse, each with its place (D7).
 import { messageOf, MeridianError, type Violation } from '../base/errors.ts';
+import type { Applied } from './apply.ts';
 import { checkRoute } from '../gateway-api/check-route.ts';
 import { GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
 import { normalizeSpec } from '../resource/codec.ts';
 import { checkSpec } from '../resource/schema/check-spec.ts';
 import { droppedKeys } from './dropped-keys.ts';
 import type { ResourceDocument } from './documents.ts';
-import { describeDocument, problemText } from './problem-text.ts';
+import { problemText } from './problem-text.ts';
 import { isObject } from '../resource/read-json.ts';
 
 const PROTO_META = new Set([
@@ -22,22 +23,31 @@ const PROTO_META = new Set([
   'spec',
 ]);
 
+/** What is valid, and may not be what its author means. */
+export type DocumentWarning = { readonly document: ResourceDocument; readonly text: string };
+
 /**
- * @returns warnings, each with its place
+ * @returns warnings, in the order of the documents
  * @throws MeridianError `invalid` that lists every fault of every document
  */
-export function checkDocuments(documents: readonly ResourceDocument[]): string[] {
-  const warnings: string[] = [];
+export function checkDocuments(documents: readonly ResourceDocument[]): DocumentWarning[] {
+  const warnings: DocumentWarning[] = [];
   const problems: string[] = [];
   for (const document of documents) {
     const checked = checkDocument(document);
     const placed = checked.violations.map((violation) => ({ place: document.placeOf(violation.field), ...violation }));
     placed.sort((a, b) => a.place.localeCompare(b.place, 'en', { numeric: true }));
     for (const { place, field, reason } of placed) problems.push(problemText(place, field, reason));
-    for (const warning of checked.warnings) warnings.push(`${describeDocument(document)}: ${warning}`);
+    for (const text of checked.warnings) warnings.push({ document, text });
   }
   if (problems.length > 0) throw new MeridianError('invalid', `nothing was done:\n${problems.join('\n')}`);
   return warnings;
+}
+
+/** The warnings that the control plane did not answer for the same document. Both sides have the same schemas. */
+export function unansweredWarnings(warnings: readonly DocumentWarning[], applied: readonly Applied[]): DocumentWarning[] {
+  const answered = new Map(applied.map(({ document, messages }) => [document, messages]));
+  return warnings.filter(({ document, text }) => answered.get(document)?.includes(text) !== true);
 }
 
 function checkDocument({ info, mesh, name, body }: ResourceDocument): {

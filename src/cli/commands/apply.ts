@@ -46,7 +46,7 @@ export function addApplyCommand(program: Command): void {
 
 async function apply({ file, mesh, output, dryRun = false, ...connection }: Options): Promise<void> {
   const documents = await readDocuments(file, mesh);
-  const { checkDocuments } = await import('../check-documents.ts');
+  const { checkDocuments, unansweredWarnings } = await import('../check-documents.ts');
   const warnings = checkDocuments(documents);
   const client = await connect(connection);
   const plan = await planApply(client, documents);
@@ -62,8 +62,7 @@ async function apply({ file, mesh, output, dryRun = false, ...connection }: Opti
   } catch (error) {
     throw all.length === 0 || dryRun ? error : partly(error, all.length, documents.length);
   }
-  for (const warning of warnings)
-    if (!all.some(({ messages }) => messages.some((one) => warning.endsWith(one)))) note(`warning: ${warning}`);
+  for (const { document, text } of unansweredWarnings(warnings, all)) note(`warning: ${describeDocument(document)}: ${text}`);
   if (isForPrograms(output))
     print(
       serialize(
