@@ -181,7 +181,8 @@ export async function answerOf<T extends pg.QueryResultRow>(
   values: readonly unknown[] = [],
 ): Promise<T[]> {
   const silent = Promise.withResolvers<never>();
-  const timer = setTimeout(() => silent.reject(new Error('the database does not answer on this connection')), PING_MS).unref();
+  const failure = Object.assign(new Error('the database does not answer on this connection'), { code: 'ETIMEDOUT' });
+  const timer = setTimeout(() => silent.reject(failure), PING_MS).unref();
   try {
     return (await Promise.race([client.query<T>(text, [...values]), silent.promise])).rows;
   } finally {

@@ -25,22 +25,31 @@ const READ_ONLY = '25006';
 /** That, disk_full, and program_limit_exceeded: the NOTIFY queue is full, and every write of a row notifies. */
 const NO_WRITES = new Set([READ_ONLY, '53100', '54000']);
 
-const NO_ANSWER_TEXT =
-  /connection terminated|connection ended|not queryable|(timeout exceeded when trying to connect)|(query read timeout)|(does not answer on this connection)/i;
+/** Errors of the driver have no code. These are parts of their texts: lib/client.js of pg, and index.js of pg-pool. */
+export const driverText = {
+  terminated: 'Connection terminated',
+  unusable: 'not queryable',
+  overdue: 'Query read timeout',
+  noConnection: 'timeout exceeded when trying to connect',
+} as const;
 
 /** The database is unreachable, refuses connections, or has no plan for this session: the next attempt gets another session. */
 export function isNoAnswer(error: unknown): boolean {
-  return NO_ANSWER.has(codeOf(error)) || NO_ANSWER_TEXT.test(messageOf(error)) || isStalePlan(error);
+  return (
+    NO_ANSWER.has(codeOf(error)) ||
+    Object.values(driverText).some((text) => messageOf(error).includes(text)) ||
+    isStalePlan(error)
+  );
 }
 
 /** A statement was given up because its answer did not come in time; the connection still waits for it. */
 export function isAnswerOverdue(error: unknown): boolean {
-  return /^query read timeout$/i.test(messageOf(error));
+  return messageOf(error) === driverText.overdue;
 }
 
 /** The statement never reached the database: there was no connection for it. */
 export function isNeverSent(error: unknown): boolean {
-  return NO_CONNECTION.has(codeOf(error)) || /timeout exceeded when trying to connect/i.test(messageOf(error));
+  return NO_CONNECTION.has(codeOf(error)) || messageOf(error).includes(driverText.noConnection);
 }
 
 /** The database answers, and can store nothing. */
