@@ -52,6 +52,7 @@ export default defineConfig({
             '**/*.peers.test.ts',
             'test/architecture.test.ts',
             'test/citations.test.ts',
+            'test/matched-text.test.ts',
           ],
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -62,7 +63,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'architecture',
-          include: ['test/architecture.test.ts', 'test/citations.test.ts'],
+          include: ['test/architecture.test.ts', 'test/citations.test.ts', 'test/matched-text.test.ts'],
           testTimeout: 120_000,
           ...shared,
         },
