@@ -228,8 +228,15 @@ function typedSource(source: JsonObject): JsonObject {
 /** The text, or null where it is no base64 of UTF-8. */
 function textOfBase64(base64: string): string | null {
   const bytes = Buffer.from(base64, 'base64');
-  const isCanonical = bytes.toString('base64').replace(/=+$/, '') === base64.replace(/\s/g, '').replace(/=+$/, '');
+  const isCanonical = unpadded(bytes.toString('base64')) === unpadded(base64.replace(/\s/g, ''));
   return isCanonical && bytes.length > 0 && isUtf8(bytes) ? bytes.toString('utf8') : null;
+}
+
+/** Base64 without the padding at its end. */
+function unpadded(base64: string): string {
+  let end = base64.length;
+  while (end > 0 && base64[end - 1] === '=') end -= 1;
+  return base64.slice(0, end);
 }
 
 /** A name without a namespace means the policy's own namespace, if that has one (D8). */
