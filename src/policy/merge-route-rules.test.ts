@@ -18,7 +18,7 @@ it("puts the strongest policy's rules first, in the order they were written", ()
 
 it('folds equal matches into the later place; filters and backendRefs replace, each for itself', () => {
   const merged = mergeRouteRules([
-    { rules: [rule('/a', { filters: [1], backendRefs: [1] }), rule('/b')] },
+    { rules: [rule('/b'), rule('/a', { filters: [1], backendRefs: [1] })] },
     { rules: [rule('/c'), rule('/a', { backendRefs: [2] })] },
   ]);
   expect(paths(merged)).toEqual([['/c', '/a', '/b']]);

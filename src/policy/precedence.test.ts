@@ -82,6 +82,11 @@ const rows: [string, Row, Row][] = [
     { to: SERVICE, name: 'a' },
     { to: { ...SERVICE, sectionName: 'http' }, name: 'z' },
   ],
+  [
+    '5: to MeshMultiZoneService knows no sectionName, so row 6 decides',
+    { to: { kind: 'MeshMultiZoneService', name: 'backend', sectionName: 'http' }, name: 'b' },
+    { to: { kind: 'MeshMultiZoneService', name: 'backend' }, name: 'a' },
+  ],
   ['6: the smaller display name is stronger', { name: 'b' }, { name: 'a' }],
 ];
 
@@ -111,6 +116,16 @@ describe('the order of items', () => {
     const names = (items: readonly ToItem[]): string[] => items.map(({ policy }) => policy.displayName);
     expect(names(consumersLast([consumer, producer, system].sort(toOrder('east'))))).toEqual(['producer', 'consumer', 'system']);
     expect(names(consumersLast([consumer, system].sort(toOrder('east'))))).toEqual(['consumer', 'system']);
+  });
+
+  it('of equal items of two lists puts those of the first list first', () => {
+    const byRank = (a: string, b: string): number => a.charCodeAt(0) - b.charCodeAt(0);
+    expect(mergeOrdered(['1 first', '2 first'], ['1 second', '2 second'], byRank)).toEqual([
+      '1 first',
+      '1 second',
+      '2 first',
+      '2 second',
+    ]);
   });
 
   it('is a total order, so arrival never decides; two sorted lists merge to the sorted whole', () => {
