@@ -6,11 +6,13 @@ import { sinkOf } from '../../src/control-plane/store-ports.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
 import { readNodeMetadata } from '../../src/kds/node.ts';
 import { globalReceiveRules } from '../../src/kds/rules.ts';
+import type { SyncEvent } from '../../src/kds/sync-events.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { validateResource } from '../../src/resource/validate-spec.ts';
+import type { WriteOutcome } from '../../src/store/resource-store.ts';
 import { decodeDeltaRequest, type DeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
@@ -23,8 +25,8 @@ async function receive(
   store: TinyStore,
   resume: boolean,
   { types = ['MeshTimeout'], maxMessageBytes = 100_000 } = {},
-): Promise<{ receiver: Receiver; sent: DeltaRequest[] }> {
-  const sent: DeltaRequest[] = [];
+): Promise<{ receiver: Receiver; sent: DeltaRequest[]; events: SyncEvent[] }> {
+  const [sent, events]: [DeltaRequest[], SyncEvent[]] = [[], []];
   const rules = globalReceiveRules('east', { hashedNames: true });
   const receiver = new Receiver({
     ...{ zone: 'east', peer: 'east', streamId: 's', resume, maxMessageBytes, log: createLogger('silent') },
@@ -32,11 +34,11 @@ async function receive(
     node: { version: '0', instanceId: 'i', config: '' },
     validate: validateResource,
     send: (message) => void sent.push(decodeDeltaRequest(message)),
-    observe: () => undefined,
+    observe: (event) => void events.push(event),
     now: () => 0,
   });
   await receiver.start();
-  return { receiver, sent };
+  return { receiver, sent, events };
 }
 
 function response(resources: Record<string, JsonObject>, removed: readonly string[] = []): DeltaResponse {
@@ -76,6 +78,63 @@ describe('a refused resource', () => {
     await receiver.handle(response({ bad: { targetRef: 5 } }, ['bad', 'gone']));
     expect(namesIn(store)).toEqual(['bad']);
     expect(sent.at(-1)?.errorDetail?.message).toContain('name="bad"');
+  });
+
+  it('of a full state keeps the stored version: it is named, so it is not pruned', async () => {
+    const store = new TinyStore();
+    for (const name of ['bad', 'gone']) await store.write({ op: 'create', key: keyOf(name), labels, spec: {}, owner });
+    const { receiver, sent } = await receive(store, false);
+    await receiver.handle(response({ bad: { targetRef: 5 } }));
+    expect(namesIn(store)).toEqual(['bad']);
+    expect(sent.at(-1)?.errorDetail?.message).toContain('name="bad"');
+  });
+
+  it('counts as refused until the peer sends it well or removes it', async () => {
+    const { receiver, events } = await receive(new TinyStore(), true);
+    const refusedNow = (): string[] => {
+      const event = events.findLast(({ kind }) => kind === 'received');
+      return event?.kind === 'received' ? event.refused.map(({ name }) => name) : [];
+    };
+    await receiver.handle(response({ [hashed('a')]: { targetRef: 5 }, [hashed('b')]: { targetRef: 5 } }));
+    expect(refusedNow()).toEqual([hashed('a'), hashed('b')]);
+    await receiver.handle(response({ [hashed('a')]: {} }));
+    expect(refusedNow()).toEqual([hashed('b')]);
+    await receiver.handle(response({}, [hashed('b')]));
+    expect(refusedNow()).toEqual([]);
+  });
+});
+
+describe('a row that another writer changes meanwhile', () => {
+  const conflicts = (store: TinyStore, times: number, after?: () => WriteOutcome | undefined): void => {
+    let left = times;
+    store.beforeWrite = () => {
+      if (left === 0) return after?.();
+      left -= 1;
+      return { result: 'conflict' };
+    };
+  };
+
+  it.each([true, false])('is read and written again, up to four times in all (removed: %s)', async (isRemoved) => {
+    const store = new TinyStore();
+    await store.write({ op: 'create', key: keyOf('busy'), labels, spec: {}, owner, syncVersion: 'v' });
+    const { receiver, sent } = await receive(store, true);
+    const change = isRemoved ? response({}, ['busy']) : response({ busy: { targetRef: { kind: 'Mesh' } } });
+    conflicts(store, 4);
+    await receiver.handle(change);
+    expect(sent.at(-1)?.errorDetail?.message).toContain('another writer changes this row again and again');
+    conflicts(store, 3);
+    await receiver.handle(change);
+    expect(sent.at(-1)?.errorDetail).toBeNull();
+    expect([...store.rows.values()].map(({ spec }) => spec)).toEqual(isRemoved ? [] : [{ targetRef: { kind: 'Mesh' } }]);
+  });
+
+  it('is removed well when the other writer removes it first, at the last attempt too', async () => {
+    const store = new TinyStore();
+    await store.write({ op: 'create', key: keyOf('busy'), labels, spec: {}, owner });
+    const { receiver, sent } = await receive(store, true);
+    conflicts(store, 3, () => ({ result: 'missing' }));
+    await receiver.handle(response({}, ['busy']));
+    expect(sent.at(-1)?.errorDetail).toBeNull();
   });
 });
 
