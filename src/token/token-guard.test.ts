@@ -71,6 +71,14 @@ describe('TokenGuard', () => {
     expect(one.ended.aborted).toBe(true);
   });
 
+  it('gives no answer of a check that began before the last change', async () => {
+    const one = guard(DAY_MS);
+    const answer = one.refusal();
+    refusal = 'was revoked';
+    changed();
+    expect(await answer).toBe('was revoked');
+  });
+
   it('tells nobody anything while the store is away, and asks again', async () => {
     const one = guard(DAY_MS);
     await clock.advance(0);

@@ -32,6 +32,21 @@ describe('ZoneAuthenticator', () => {
     expect(outcome).toEqual({ ok: false, reason });
   });
 
+  it.each([
+    [[], true],
+    [['cp'], true],
+    [['ingress', 'cp'], true],
+    [['ingress'], false],
+    [['ingress', 'egress'], false],
+  ])('of a token with the scope %j says %s', async (scope, ok) => {
+    const claims = { zone: 'east', scope };
+    const scoped = { zone: async () => ({ ok: true, claims, id: 'i', expiresAt }) as const };
+    const authenticator = new ZoneAuthenticator(scoped, { type: 'zoneToken', allowWithoutToken: ['east'] });
+    const outcome = await authenticator.authenticate(['Bearer good.east.x'], 'east');
+    expect(outcome.ok).toBe(ok);
+    if (!outcome.ok) expect(outcome.reason).toContain(`has the scope ${scope.join(', ')}, and a control plane needs cp`);
+  });
+
   it('says what to run if there is no token', async () => {
     const kuma =
       'A Kuma zone sends no token; let it in by listing east in multizone.global.kds.auth.allowWithoutToken of the global';
