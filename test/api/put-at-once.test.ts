@@ -111,6 +111,15 @@ it('tells of a mesh that does not exist where the store refuses a row without it
   expect(store.rows.size).toBe(0);
 });
 
+it.each([
+  ['Dataplane', { networking: { address: '10.0.0.1', inbound: [{ port: 80 }] } }],
+  ['Secret', { data: 'YQ==' }],
+])('makes no %s in a mesh that does not exist, though no owner says that the mesh is there', async (type, spec) => {
+  service = serviceOf({ mode: 'zone', zone: 'east', federated: false });
+  expect(await failure(put(type, 'a', spec))).toContain('mesh "default" does not exist');
+  expect(store.rows.size).toBe(0);
+});
+
 it('writes nothing for a caller who may not, and tells of a missing mesh before that', async () => {
   const authorize = (): never => {
     throw new Error('may not');
@@ -134,8 +143,10 @@ it('creates without reading what the control plane computes a part of, and reads
   await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
   expect(await put('MeshService', 'other')).toMatchObject({ result: 'created' });
   expect(store.reads).toBe(0);
-  await seed(key, {}, null, { state: 'Available' });
-  expect(await put('MeshService', 'web', { ports: [] })).toMatchObject({ result: 'updated', version: 1 });
-  expect((await store.get(key))?.spec).toEqual({ ports: [], state: 'Available' });
+  const computed = { state: 'Available', identities: [{ type: 'ServiceTag', value: 'web' }], zoneIngress: { port: 10_001 } };
+  await seed(key, {}, null, computed);
+  const given = { state: 'Unavailable', identities: [], zoneIngress: { port: 1 } };
+  expect(await put('MeshService', 'web', { ports: [], ...given })).toMatchObject({ result: 'updated', version: 1 });
+  expect((await store.get(key))?.spec).toEqual({ ports: [], ...computed });
   expect(store.writes).toEqual(['create', 'update']);
 });

@@ -133,6 +133,18 @@ describe('a write', () => {
     expect((await call('DELETE', path, undefined, { 'if-match': now })).status).toBe(200);
   });
 
+  it.each(['*', '"0"'])('with If-Match %s makes no resource that does not exist', async (tag) => {
+    const answer = await call('PUT', path, timeout('t'), { 'if-match': tag });
+    expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining('the resource does not exist')]);
+    expect(store.rows.has(JSON.stringify(['MeshTimeout', 'default', 't']))).toBe(false);
+  });
+
+  it('takes a weak tag as it takes the strong one', async () => {
+    const tag = (await call('PUT', path, timeout('t'))).headers.get('etag') ?? '';
+    expect((await call('PUT', path, timeout('t', { labels: { a: '1' } }), { 'if-match': `W/${tag}` })).status).toBe(200);
+    expect((await call('PUT', path, timeout('t', { labels: { a: '2' } }), { 'if-match': `W/${tag}` })).status).toBe(409);
+  });
+
   it('of many documents stores all or nothing, whoever writes meanwhile', async () => {
     const documents = [timeout('a'), timeout('b'), timeout('c')];
     store.beforeWrite = ({ key }) => (key.name === 'c' ? { result: 'conflict' } : undefined);
