@@ -1,0 +1,18 @@
+// Which of its Dataplanes decide what a generated MeshService looks like.
+import { expect, it } from 'vitest';
+import { generateService } from './generate-service.ts';
+import type { Membership } from './service-membership.ts';
+
+it('leaves the proxies that name the service by a label out where others name it by a tag', () => {
+  const member = (by: Membership['by'], name: string, port: number, created: number): Membership => ({
+    ...{ by, service: 'web', name, created, ports: [{ port }] },
+  });
+  const members = [member('workload', 'old', 1, 1), member('tag', 'new', 2, 2)];
+  const generated = generateService({
+    ...{ mesh: 'default', zone: 'east', service: 'web', members, stored: undefined, now: new Date(0), graceMs: 1 },
+  });
+  expect(generated.want).toMatchObject({
+    spec: { ports: [{ port: 2 }], selector: { dataplaneTags: { 'kuma.io/service': 'web' } } },
+  });
+  expect(generated.conflicting).toEqual([]);
+});

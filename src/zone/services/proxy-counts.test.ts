@@ -1,0 +1,16 @@
+// Which Dataplanes a MeshService counts among its proxies.
+import { expect, it } from 'vitest';
+import type { DataplaneFacts, Inbound } from './dataplane-facts.ts';
+import { countProxies } from './proxy-counts.ts';
+
+const inbound: Inbound = { name: '', port: 80, protocol: 'http', tags: {}, state: 'Ready' };
+
+function dataplane(name: string, inbounds: readonly Inbound[]): DataplaneFacts {
+  return { name, displayName: name, created: 0, labels: {}, inbounds, ingress: null, egress: null };
+}
+
+it('leaves out a Dataplane without an inbound, such as a gateway', () => {
+  const selected = [dataplane('gateway', []), dataplane('web', [inbound])];
+  expect(countProxies({ ports: [{ port: 80 }] }, selected, () => true)).toEqual({ total: 1, connected: 1, healthy: 1 });
+  expect(countProxies({}, [dataplane('gateway', [])], () => true)).toEqual({ total: 0, connected: 0, healthy: 0 });
+});
