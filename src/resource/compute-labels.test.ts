@@ -1,0 +1,29 @@
+// The labels that a REST write stores: what the spec says of a Dataplane decides, not what the caller gives.
+import { expect, it } from 'vitest';
+import { computeLabels } from './compute-labels.ts';
+import { typeOf } from './type-registry.ts';
+import type { JsonObject, Labels } from './types.ts';
+
+const ingress = 'kuma.io/listener-zoneingress';
+const egress = 'kuma.io/listener-zoneegress';
+
+function labelsOfDataplane(networking: JsonObject, given: Labels): Labels {
+  const draft = { displayName: 'd', mesh: 'default', labels: given, spec: { networking } };
+  return computeLabels(typeOf('Dataplane'), draft, { mode: 'zone', zone: 'east', federated: true });
+}
+
+it.each<[string, JsonObject, string[]]>([
+  ['no zone section', {}, []],
+  ['a listener of type ZoneEgress', { listeners: [{ type: 'ZoneEgress' }] }, [egress]],
+  ['a zoneIngress', { zoneIngress: {} }, [ingress]],
+  ['both', { zoneIngress: {}, listeners: [{ type: 'ZoneEgress' }] }, [ingress, egress]],
+])('keep the listener labels of a Dataplane with %s to what it has', (_, networking, has) => {
+  const computed = labelsOfDataplane(networking, { [ingress]: 'enabled', [egress]: 'enabled' });
+  expect([ingress, egress].filter((key) => key in computed)).toEqual(has);
+});
+
+it('drop kuma.io/proxy-type of a Dataplane, and keep the labels of its owner', () => {
+  const computed = labelsOfDataplane({}, { 'kuma.io/proxy-type': 'ingress', team: 'a' });
+  expect(computed).toMatchObject({ team: 'a' });
+  expect(computed).not.toHaveProperty('kuma.io/proxy-type');
+});
