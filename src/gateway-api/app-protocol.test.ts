@@ -7,6 +7,8 @@ describe('appProtocolOf', () => {
     ['tcp', 'http', 'tcp'],
     [undefined, 'grpc', 'grpc'],
     ['', 'kubernetes.io/h2c', 'http2'],
+    ['HTTP', undefined, 'http'],
+    [undefined, 'gRPC', 'grpc'],
     [undefined, undefined, null],
     ['sctp', 'http', { unsupported: 'sctp' }],
     [undefined, 'constructor', { unsupported: 'constructor' }],

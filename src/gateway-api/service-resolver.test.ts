@@ -31,7 +31,10 @@ describe('serviceResolver', () => {
   const bare = service('bare', {});
 
   it('prefers the own zone, and takes any other', () => {
-    expect(found([west, east], cart({ namespace: 'shop' }))).toBe('in-east');
+    const older = { ...west, creationTime: new Date(1) };
+    const newer = { ...east, name: 'z-in-east', creationTime: new Date(2) };
+    expect(found([older, newer], cart({ namespace: 'shop' }), 'east')).toBe('in-east');
+    expect(found([east, west], cart({ namespace: 'shop' }), 'west')).toBe('in-west');
     expect(found([west], cart({ namespace: 'shop' }))).toBe('in-west');
     expect(found([west, east], cart({ namespace: 'shop' }), null)).toBe('in-east');
   });
