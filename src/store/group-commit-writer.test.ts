@@ -75,6 +75,18 @@ describe('combined writes', () => {
     expect(rows.begun).toEqual([['first'], ['a', 'b']]);
   });
 
+  it('forget the rows that were held long ago when another is found held', async () => {
+    for (const name of ['a', 'b', 'c']) {
+      rows.held.add(name);
+      await writeAll([name]);
+    }
+    expect(writer.keysAside).toBe(3);
+    now += 60_000;
+    rows.held.add('d');
+    await writeAll(['d']);
+    expect(writer.keysAside).toBe(1);
+  });
+
   it('are tried one by one where nothing is held any more', async () => {
     rows.held.add('b');
     rows.heldAmong = () => Promise.resolve(new Set());

@@ -45,6 +45,11 @@ export class GroupCommitWriter {
     this.#now = options.now ?? Date.now;
   }
 
+  /** How many keys are remembered as held by others; what was held long ago is forgotten when another key is found held. */
+  get keysAside(): number {
+    return this.#aside.size;
+  }
+
   /** Resolves when the write is committed, or was not possible. */
   async write(write: Write): Promise<WriteOutcome> {
     const { type, mesh, name } = write.key;

@@ -100,3 +100,26 @@ it.each(['create', 'put'] as const)('says that the owner of a %s is gone when it
   await psql.query('commit');
   expect(await writing).toEqual({ result: 'rejected', message: 'its owner Mesh "default" does not exist' });
 });
+
+it('commits a fenced batch before a newer fence opens, so that nothing of an older receiver is stored later', async () => {
+  const peer = 'east';
+  const held = put('held-in-batch');
+  await stores[0].write(held);
+  const epoch = await stores[0].acquireFencingToken(peer);
+  await psql.query('begin');
+  await psql.query(`update resources set spec = '{"by":"hand"}' where name = 'held-in-batch'`);
+  const batch = stores[0].writeBatch([held], { peer, epoch });
+  const waiting = async (): Promise<number> => {
+    const { rowCount } = await psql.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    );
+    return rowCount ?? 0;
+  };
+  await expect.poll(waiting).toBe(1);
+  const newer = stores[1].acquireFencingToken(peer);
+  const opened = newer.then(() => 'opened');
+  await expect.poll(async () => await Promise.race([opened, waiting()])).toBe(2);
+  await psql.query('commit');
+  expect(await batch).toMatchObject([{ result: 'updated' }]);
+  expect(await newer).toBe(epoch + 1);
+});

@@ -1,0 +1,55 @@
+// What a slow reader of the change feed finds: everything that it owes, merged, and each mark behind the changes before it.
+import { expect, it } from 'vitest';
+import { createLogger } from '../base/log.ts';
+import { ChangeFeed } from './change-feed.ts';
+import type { Database } from './database.ts';
+import type { StoreChange } from './resource-store.ts';
+
+type Slow = { readonly notify: (payload: object) => void; readonly next: () => Promise<StoreChange | undefined> };
+
+/** Runs `use` with a reader that looks when it is told to, behind the first `all`. */
+async function withReader(use: (reader: Slow) => Promise<void>): Promise<void> {
+  let publish: (payload: string) => void = () => undefined;
+  const database: Pick<Database, 'listen'> = {
+    listen: async (_channel, onListening, onPayload, signal) => {
+      publish = onPayload;
+      onListening();
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    },
+  };
+  const feed = new ChangeFeed(database as Database, createLogger('silent'));
+  const changes = feed.changes(new AbortController().signal)[Symbol.asyncIterator]();
+  const next = async (): Promise<StoreChange | undefined> => {
+    const { value } = (await changes.next()) as { value: StoreChange | undefined };
+    return value;
+  };
+  expect(await next()).toEqual({ kind: 'all' });
+  await use({ notify: (payload) => publish(JSON.stringify(payload)), next });
+  await feed.close();
+}
+
+const keys = { kind: 'keys', keys: [{ type: 'MeshTimeout', mesh: 'default', name: 'a' }] };
+
+it('tells of a mark after the changes that were committed before it', async () => {
+  await withReader(async ({ notify, next }) => {
+    notify({ type: 'MeshTimeout', keys: [['default', 'a']] });
+    notify({ type: 'MeshRetry' });
+    notify({ mark: 'm' });
+    expect([await next(), await next(), await next()]).toEqual([
+      { kind: 'type', type: 'MeshRetry' },
+      keys,
+      { kind: 'mark', id: 'm' },
+    ]);
+  });
+});
+
+it('tells a reader that owes 1,000 marks each of them, and all with one more in their place', async () => {
+  await withReader(async ({ notify, next }) => {
+    for (let mark = 0; mark < 1_000; mark += 1) notify({ mark: String(mark) });
+    for (let mark = 0; mark < 1_000; mark += 1) expect(await next()).toEqual({ kind: 'mark', id: String(mark) });
+    for (let mark = 0; mark < 1_001; mark += 1) notify({ mark: String(mark) });
+    notify({ mark: 'last' });
+    expect(await next()).toEqual({ kind: 'all' });
+    expect(await next()).toEqual({ kind: 'mark', id: 'last' });
+  });
+});

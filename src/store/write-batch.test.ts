@@ -1,0 +1,40 @@
+// What becomes of a batch in which a statement fails. What the statements do is said in test/store.
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
+import { expect, it } from 'vitest';
+import type { Tables } from './database.ts';
+import type { Write } from './resource-store.ts';
+import { runWrites } from './write-batch.ts';
+
+/** A database in which every statement fails at once. */
+function brokenDatabase(): Kysely<Tables> {
+  const driver = new DummyDriver();
+  driver.acquireConnection = async () => ({
+    executeQuery: () => Promise.reject(new Error('the connection is gone')),
+    async *streamQuery() {
+      yield* [];
+    },
+  });
+  return new Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => driver,
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
+}
+
+it('fails with the first statement while the next is made ready, and leaves no rejection unhandled', async () => {
+  const unhandled: unknown[] = [];
+  const note = (reason: unknown): void => void unhandled.push(reason);
+  process.on('unhandledRejection', note);
+  const key = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
+  const content = { labels: {}, spec: {} };
+  const writes: Write[] = [
+    { op: 'put', key, ...content },
+    { op: 'put', key: { ...key, name: 'b' }, ...content, status: {} },
+  ];
+  await expect(runWrites(brokenDatabase(), writes)).rejects.toThrow('the connection is gone');
+  process.off('unhandledRejection', note);
+  expect(unhandled).toEqual([]);
+});
