@@ -140,6 +140,62 @@ describe('the changelog', () => {
   });
 });
 
+describe('a row that waits for a taken name and is deleted', () => {
+  it('is not read again when the name is free, and is told of once more when it is made again', async () => {
+    const store = new TinyStore();
+    const source = sourceOf(store);
+    const getMany = vi.spyOn(source, 'getMany');
+    const error = vi.spyOn(log, 'error').mockClear();
+    const changelog = start(source);
+    await changelog.ready;
+    const same = { 'kuma.io/display-name': 'same' };
+    const remove = async (name: string): Promise<void> => {
+      await store.write({ op: 'delete', key: { type: 'MeshTimeout', mesh: 'default', name } });
+      await changelog.caughtUp();
+    };
+    for (const name of ['first', 'second']) await put(store, 'MeshTimeout', name, same);
+    await changelog.caughtUp();
+    await remove('second');
+    await put(store, 'MeshTimeout', 'second', same);
+    await changelog.caughtUp();
+    expect(error).toHaveBeenCalledTimes(2);
+    await remove('second');
+    getMany.mockClear();
+    await remove('first');
+    expect(getMany.mock.calls.flatMap(([keys]) => keys.map(({ name }) => name))).toEqual(['first']);
+  });
+});
+
+describe('a row whose Zone changes while its labels stay', () => {
+  const key = { type: 'MeshService', mesh: 'default', name: 'web' };
+
+  it('is of the new Zone alone: the old one can be disabled and enabled without it', async () => {
+    const store = new TinyStore();
+    const labels = { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' };
+    const write = async (zone: string): Promise<void> => {
+      await store.write({ op: 'put', key, labels, spec: {}, owner: { type: 'Zone', mesh: '', name: zone } });
+    };
+    for (const name of ['east', 'west'])
+      await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name }, labels: {}, spec: {} });
+    const changelog = start(sourceOf(store));
+    await write('east');
+    await changelog.caughtUp();
+    await write('west');
+    await changelog.caughtUp();
+    const log = changelog.logOf('MeshService');
+    expect([...(log?.since(0) ?? [])].map(({ entry }) => entry?.visibility)).toEqual([{ to: 'others', zone: 'west' }]);
+    const before = log?.position ?? 0;
+    changelog.touchZone('east');
+    expect(log?.position).toBe(before);
+    changelog.touchZone('west');
+    expect(log?.position).toBe(before + 1);
+    await store.write({ op: 'delete', key });
+    await changelog.caughtUp();
+    for (const zone of ['east', 'west']) changelog.touchZone(zone);
+    expect(namesOf(changelog, 'MeshService')).toEqual([]);
+  });
+});
+
 describe('a row that was stored without the defaults of its schema', () => {
   const spec = {
     to: [{ targetRef: { kind: 'Mesh' }, default: { http: { hostSelection: [{ predicate: 'OmitPreviousHosts' }] } } }],

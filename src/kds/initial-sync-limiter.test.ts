@@ -143,6 +143,18 @@ describe('first states', () => {
       expect(seen.slice(3)).toEqual(['east 1998']);
     });
 
+    it('come after other peers that wait when one of them has had its turn', () => {
+      const others = Array.from({ length: AT_ONCE }, (_, index) => open(`other-${String(index)}`));
+      const [, leaveNewer] = [open('east 0'), open('east 1')];
+      open('other-8');
+      others[0]?.();
+      expect(seen.slice(AT_ONCE)).toEqual(['east 1']);
+      leaveNewer();
+      expect(seen.slice(AT_ONCE + 1)).toEqual(['other-8']);
+      others[1]?.();
+      expect(seen.slice(AT_ONCE + 2)).toEqual(['east 0']);
+    });
+
     it('come after other peers that wait', () => {
       const leave = open('east 0');
       const others = Array.from({ length: AT_ONCE }, (_, index) => open(`other-${String(index)}`));
@@ -255,8 +267,10 @@ describe('first states', () => {
       vi.advanceTimersByTime(STILL_MS);
       enter(AT_ONCE + 1, 100);
       expect(admitted).toHaveLength(2 * AT_ONCE);
+      const bytes = states.messageBytes;
       const back = states.enter('0', () => void admitted.push(-1));
       expect(admitted.slice(2 * AT_ONCE)).toEqual([-1]);
+      expect(states.messageBytes).toBe(bytes);
       first?.leave();
       back.leave();
       expect(admitted).toHaveLength(2 * AT_ONCE + 1);

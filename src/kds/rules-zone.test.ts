@@ -66,6 +66,15 @@ describe('what a zone makes of a resource (kds-wire 5.4)', () => {
     expect(map(resource('MeshService', { status })).status).toEqual(status);
   });
 
+  it('gives a Dataplane without an address that of its zoneIngress, else that of its zoneEgress (D18)', () => {
+    const addressOf = (networking: JsonObject): unknown =>
+      (map(resource('Dataplane', { spec: { networking } })).spec['networking'] as JsonObject)['address'];
+    const [zoneIngress, zoneEgress] = [{ address: '10.0.0.1' }, { address: '10.0.0.2' }];
+    expect(addressOf({ zoneEgress, zoneIngress })).toBe('10.0.0.1');
+    expect(addressOf({ zoneEgress })).toBe('10.0.0.2');
+    expect(addressOf({ address: '10.0.0.3', zoneEgress, zoneIngress })).toBe('10.0.0.3');
+  });
+
   it('sends the subscriptions of an insight without their generations', () => {
     const spec = { subscriptions: [{ id: 'a', generation: 7 }, { id: 'b' }], mTLS: { issuedBackend: 'ca' } };
     expect(map(resource('DataplaneInsight', { spec })).spec).toEqual({ ...spec, subscriptions: [{ id: 'a' }, { id: 'b' }] });

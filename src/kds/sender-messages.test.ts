@@ -38,12 +38,14 @@ function sourceOf(rows: readonly Resource[]): Source {
 
 type Stream = { readonly sender: Sender; readonly sent: Buffer[]; readonly events: SyncEvent[] };
 
-async function streamsTo(zones: readonly string[]): Promise<Stream[]> {
+async function streamsTo(
+  zones: readonly string[],
+  { stored = rows, initialSyncLimiter = new InitialSyncLimiter() } = {},
+): Promise<Stream[]> {
   const log = createLogger('silent');
-  const changelog = new Changelog(sourceOf(rows), globalSendRules(), log);
+  const changelog = new Changelog(sourceOf(stored), globalSendRules(), log);
   void changelog.run(new AbortController().signal);
   await changelog.ready;
-  const initialSyncLimiter = new InitialSyncLimiter();
   const messages = new SharedMessages();
   return zones.map((peer) => {
     const [sent, events]: [Buffer[], SyncEvent[]] = [[], []];
@@ -105,5 +107,39 @@ it('takes no answer to what it sent before a new subscription to the type', asyn
   expect(sender.behind()).toEqual([TYPE]);
   sender.handle({ ...request, node: { id: 'z' }, responseNonce: after ?? '' });
   expect(sender.behind()).toEqual([]);
+  sender.close();
+});
+
+it('withholds a resource that fills a message alone, and sends the others of its type', async () => {
+  const nearly = makeRow(TYPE, 'nearly', { spec: { a: 'x'.repeat(99_400) } });
+  const small = makeRow(TYPE, 'small', { spec: { a: 'x' } });
+  const [stream] = await streamsTo(['east'], { stored: [nearly, small] });
+  if (stream === undefined) throw new Error('no stream');
+  const { sender, sent, events } = stream;
+  sender.handle(request);
+  await vi.waitFor(() => expect(sent).toHaveLength(1));
+  expect(decodeDeltaResponse(sent[0] ?? Buffer.alloc(0)).resources).toHaveLength(1);
+  const withheld = events.flatMap((event) => (event.kind === 'withheld' ? [...event.resources.values()] : []));
+  expect(withheld).toEqual([expect.stringMatching(/^it has 99\d{3} bytes; a message to this peer takes 99488$/)]);
+  sender.close();
+});
+
+it.each([
+  ['an ACK', null],
+  ['a NACK', { code: 0, message: 'no', details: [] }],
+])('tells the limiter of first states that the peer answers with %s', async (_, errorDetail) => {
+  const initialSyncLimiter = new InitialSyncLimiter();
+  const progress = vi.fn();
+  const enter = initialSyncLimiter.enter.bind(initialSyncLimiter);
+  vi.spyOn(initialSyncLimiter, 'enter').mockImplementation((peer, go) => ({ ...enter(peer, go), progress }));
+  const [stream] = await streamsTo(['east'], { initialSyncLimiter });
+  if (stream === undefined) throw new Error('no stream');
+  const { sender, sent } = stream;
+  sender.handle(request);
+  await vi.waitFor(() => expect(sent).toHaveLength(1));
+  expect(progress).not.toHaveBeenCalled();
+  const { nonce } = decodeDeltaResponse(sent[0] ?? Buffer.alloc(0));
+  sender.handle({ ...request, node: { id: 'z' }, responseNonce: nonce, errorDetail });
+  expect(progress).toHaveBeenCalledOnce();
   sender.close();
 });

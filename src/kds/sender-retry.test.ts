@@ -37,8 +37,10 @@ function growingSource(): { source: Source; add: (name: string) => void } {
   return { source, add };
 }
 
-it('asks about what was refused once an interval, with a bounded number of responses', async () => {
-  vi.useFakeTimers();
+/** A stream to a peer that refuses all while it `refuses`. */
+async function streamTo(peer: {
+  refuses: boolean;
+}): Promise<{ sender: Sender; add: (name: string) => void; sent: () => number }> {
   const { source, add } = growingSource();
   const log = createLogger('silent');
   const changelog = new Changelog(source, globalSendRules(), log);
@@ -67,22 +69,47 @@ it('asks about what was refused once an interval, with a bounded number of respo
     ...{ maxMessageBytes: 100_000, now: () => 0, fail: () => undefined, observe: () => undefined },
     send(message) {
       sent += 1;
-      const errorDetail = { code: 0, message: 'no', details: [] };
+      const errorDetail = peer.refuses ? { code: 0, message: 'no', details: [] } : null;
       const { nonce } = decodeDeltaResponse(message);
       sender.handle({ ...request, node: { id: 'z' }, responseNonce: nonce, errorDetail });
     },
   });
   sender.handle(request);
   await vi.advanceTimersByTimeAsync(1);
+  return { sender, add, sent: () => sent };
+}
+
+it('asks about what was refused once an interval, with a bounded number of responses', async () => {
+  vi.useFakeTimers();
+  const { sender, add, sent } = await streamTo({ refuses: true });
   for (let i = 0; i < 50; i += 1) {
     add(`t${String(i)}`);
     await vi.advanceTimersByTimeAsync(1);
   }
-  expect(sent).toBe(51);
+  expect(sent()).toBe(51);
   // After 5, 10, 20, 40, 80, 160 and 300 seconds, and every 300 from then on.
   await vi.advanceTimersByTimeAsync(3_600_000);
-  expect(sent - 51).toBeLessThanOrEqual(18 * MAX_PROBES);
-  expect(sent - 51).toBeGreaterThan(10);
+  expect(sent() - 51).toBeLessThanOrEqual(18 * MAX_PROBES);
+  expect(sent() - 51).toBeGreaterThan(10);
   sender.close();
   expect(vi.getTimerCount()).toBe(0);
+});
+
+it('asks after five seconds once more when the peer has accepted all that it refused', async () => {
+  vi.useFakeTimers();
+  const peer = { refuses: true };
+  const { sender, add, sent } = await streamTo(peer);
+  const sentAfter = async (ms: number): Promise<number> => {
+    await vi.advanceTimersByTimeAsync(ms);
+    return sent();
+  };
+  add('a');
+  expect([await sentAfter(1), await sentAfter(5_000), await sentAfter(10_000)]).toEqual([2, 3, 4]);
+  peer.refuses = false;
+  expect(await sentAfter(20_000)).toBe(5);
+  expect(sender.behind()).toEqual([]);
+  peer.refuses = true;
+  add('b');
+  expect([await sentAfter(1), await sentAfter(4_998), await sentAfter(2)]).toEqual([6, 6, 7]);
+  sender.close();
 });

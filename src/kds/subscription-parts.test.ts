@@ -38,6 +38,16 @@ describe('a subscription', () => {
     expect(log.size).toBe(0);
   });
 
+  it('sends a resource of the largest size that a message takes, and withholds one of a byte more', () => {
+    const log = new TypeLog('T');
+    put(log, 'name', '1');
+    put(log, 'names', '1');
+    const largestBytes = Buffer.byteLength(JSON.stringify(['name', '1']));
+    const subscription = subscribe(log, { largestBytes });
+    expect(namesOf(subscription.next())).toEqual(['name']);
+    expect([...subscription.withheld.keys()]).toEqual(['names']);
+  });
+
   it('resumes with the difference and removes what the peer has too much (D29)', () => {
     const log = new TypeLog('T');
     put(log, 'same', '1');

@@ -76,6 +76,32 @@ describe('a subscription', () => {
     expect([subscription.isBehind, log.size]).toEqual([false, 1]);
   });
 
+  it('sends what changed after its refusal once, as news and not as a retry too', () => {
+    const log = new TypeLog('T');
+    put(log, 'bad', '1');
+    const subscription = subscribe(log);
+    subscription.next();
+    subscription.reject(new Map([['bad', 'no']]), 'no');
+    put(log, 'bad', '2');
+    subscription.retry();
+    expect(namesOf(subscription.next())).toEqual(['bad']);
+    subscription.acknowledge();
+    expect(subscription.next()).toBeNull();
+    expect(subscription.isBehind).toBe(false);
+  });
+
+  it('finds a refused resource by its plain name where the peer has it under that name', () => {
+    const log = new TypeLog('T');
+    put(log, 'bad', '1');
+    put(log, 'good', '1');
+    const subscription = subscribe(log, { form: 'legacy' });
+    subscription.next();
+    subscription.reject(new Map([['plain-bad', 'no']]), 'no');
+    expect([...subscription.nacked.refused.values()]).toEqual(['no']);
+    expect(namesOfItems(subscription.nacked.refused)).toEqual(['bad']);
+    expect(namesOfItems(subscription.nacked.suspects)).toEqual([]);
+  });
+
   it('tries again what was refused once the answer that is due has come', () => {
     const log = new TypeLog('T');
     put(log, 'bad', '1');
