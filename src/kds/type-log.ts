@@ -73,10 +73,12 @@ export class TypeLog {
     this.#link(slot);
   }
 
+  /** Of a slot that is in the log. */
   hold(slot: Slot): void {
     slot.holders += 1;
   }
 
+  /** Once for each `hold`. */
   release(slot: Slot): void {
     slot.holders -= 1;
     this.#dropIfGone(slot);
@@ -117,7 +119,7 @@ export class TypeLog {
   }
 
   #dropIfGone(slot: Slot): void {
-    if (slot.entry !== null || slot.holders > 0 || this.#byKey.get(slot.key) !== slot) return;
+    if (slot.entry !== null || slot.holders > 0) return;
     this.#unlink(slot);
     this.#byKey.delete(slot.key);
     this.#free.push(slot.index);
