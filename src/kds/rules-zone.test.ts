@@ -5,7 +5,7 @@ import type { WireResource } from '../resource/codec.ts';
 import { hashName } from '../resource/hash-name.ts';
 import { label } from '../resource/labels.ts';
 import { typeOf } from '../resource/type-registry.ts';
-import type { Resource } from '../resource/types.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
 import { visibilityOf, globalConsumes, zoneSendRules, type Visibility } from './rules.ts';
 
 describe('what a zone sends to global (kds-wire 5.4)', () => {
