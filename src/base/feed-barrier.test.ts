@@ -28,7 +28,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return settled;
 }
 
-it('opens for those who asked before their mark was sent, and for nobody else', async () => {
+it('opens only for callers that asked before their mark was sent', async () => {
   const first = [barrier.wait(), barrier.wait()];
   await setImmediate();
   const second = barrier.wait();

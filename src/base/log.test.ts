@@ -45,7 +45,7 @@ describe('a line about an error', () => {
   });
 });
 
-it('keeps nobody from serving, where it can be written nowhere', () => {
+it('does not stop the server when no line can be written', () => {
   const module = join(import.meta.dirname, 'log.ts');
   const script = `import { createLogger } from ${JSON.stringify(module)};
     const log = createLogger('info');

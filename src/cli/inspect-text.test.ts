@@ -51,7 +51,7 @@ function widest(text: string): number {
 }
 
 describe('a proxy', () => {
-  it('is told in tables of 80 columns, what many outbounds share once', () => {
+  it('fits tables of 80 columns, and prints shared conf of outbounds once', () => {
     const text = describeEffective(effective(), 'default', { wide: false });
     expect(text).toMatchInlineSnapshot(`
       "Dataplane web-1.web (east)

@@ -11,7 +11,7 @@ async function collect(parts: string[], events: ServerEvent[] = []): Promise<Ser
 }
 
 describe('server-sent events', () => {
-  it('are read whatever the pieces, comments aside, and an end that nobody asked for is an error', async () => {
+  it('are parsed from pieces of any size, without comments, and an unexpected end is an error', async () => {
     const text = ': watching\n\nevent: put\nid: 3\ndata: {"name":"é"}\n\n: alive\n\nevent: synced\ndata: {}\n\n';
     for (const size of [1, 7, 1000]) {
       const raw = Buffer.from(text).toString('latin1');

@@ -20,7 +20,7 @@ describe('the warnings of a start', () => {
     expect(warningsOf({ 'apiServer.https.interface': address, 'apiServer.https.enabled': 'true' })).toHaveLength(1);
   });
 
-  it('are none where nobody may write without a token', () => {
+  it('are empty where every write needs a token', () => {
     const { config } = loadConfig({ mode: 'global', flags: { 'apiServer.http.interface': '0.0.0.0' } });
     const rule = { users: ['jo'], groups: ['mesh-system:authenticated'], types: ['*'], meshes: ['*'] };
     const closed = { ...config, access: { ...config.access, static: { ...config.access.static, resources: [rule] } } };

@@ -44,7 +44,7 @@ describe('the liveness of the streams of a zone', () => {
     );
   });
 
-  it('is never told by an instance that keeps no open stream, nor twice', () => {
+  it('is never reported by an instance without an open stream, nor twice', () => {
     fc.assert(
       fc.property(insight, (spec) => {
         const status = withQuestion({}, spec, start);

@@ -52,7 +52,7 @@ describe('the finalizer of subscriptions', () => {
     await end();
   });
 
-  it('gives way to whoever writes the row at the same time', async () => {
+  it('yields to a concurrent writer of the row', async () => {
     const { clock, store, put, spec, end } = await setUp();
     await clock.advance(4 * MINUTE);
     store.beforeWrite = async (write) => {

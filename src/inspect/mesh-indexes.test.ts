@@ -132,7 +132,7 @@ describe('the indexes of meshes', () => {
     expect((await indexes.indexOf('default')).policy('MeshTimeout', 'b')).toBeDefined();
   });
 
-  it('read anew after a read has failed', async () => {
+  it('read again after a failed read', async () => {
     const { store, indexes } = await started();
     await indexes.indexOf('default');
     store.failsOnce = true;

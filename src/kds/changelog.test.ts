@@ -75,7 +75,7 @@ describe('the changelog', () => {
     await expect(start(sourceOf(store)).caughtUp()).rejects.toThrow('gone');
   });
 
-  it('makes a removal and an addition of a Mesh that was created anew (engine 7)', async () => {
+  it('sends a recreated Mesh as a removal and an addition (engine 7)', async () => {
     const store = new TinyStore();
     const changelog = start(sourceOf(store));
     await put(store, 'Mesh', 'a');
@@ -92,7 +92,7 @@ describe('the changelog', () => {
     expect(namesOf(changelog, 'Mesh')).toContain('a.');
   });
 
-  it('does not wake anybody for a status that stays at home (engine 6)', async () => {
+  it('does not wake streams for a status that is not synced (engine 6)', async () => {
     const store = new TinyStore();
     const changelog = start(sourceOf(store));
     await store.write({ op: 'create', key: { type: 'MeshExternalService', mesh: 'default', name: 'x' }, labels: {}, spec: {} });

@@ -225,7 +225,7 @@ describe('first states', () => {
   });
 
   describe('of peers that stand still', () => {
-    it('delay the next by a moment, whoever stands still', () => {
+    it('delay the next stream only briefly, for any stalled peer', () => {
       enter(30);
       vi.advanceTimersByTime(STILL_MS - 1);
       expect(admitted).toHaveLength(AT_ONCE);
@@ -233,7 +233,7 @@ describe('first states', () => {
       expect(admitted).toHaveLength(2 * AT_ONCE);
     });
 
-    it('give their places to those who come later, and keep them where nobody comes', () => {
+    it('give their places to later peers, and keep them while no peer waits', () => {
       enter(AT_ONCE);
       vi.advanceTimersByTime(2 * STILL_MS);
       const alone = states.messageBytes;

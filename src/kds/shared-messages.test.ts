@@ -62,7 +62,7 @@ it('keeps no more than 24 MiB, and what is kept for those who ask next', () => {
   expect(again.equals(third ?? Buffer.alloc(0))).toBe(true);
 });
 
-it('keeps nothing when nobody asks any more, and nothing for more than a minute', () => {
+it('drops messages that no stream requests, and all messages after a minute', () => {
   vi.useFakeTimers();
   const messages = new SharedMessages();
   const message = messages.encode(parts);

@@ -36,7 +36,7 @@ describe('a subscription', () => {
     expect(namesOfItems(subscription.nacked.refused)).toEqual([]);
   });
 
-  it('keeps a Mesh that was made anew when a response without names is refused (engine 7, 15)', () => {
+  it('keeps a recreated Mesh when a response without names is refused (engine 7, 15)', () => {
     const log = new TypeLog('Mesh');
     const subscription = subscribe(log, { form: 'kuma' });
     put(log, 'mesh', '1', 'mesh@1');

@@ -34,7 +34,7 @@ describe('a subscription', () => {
     expect(subscription.next()).toBeNull();
   });
 
-  it('tells of a removal whoever may hold the name, and nobody else (engine 3)', () => {
+  it('sends a removal only to peers that may hold the name (engine 3)', () => {
     const log = new TypeLog('T');
     let visible = true;
     const sees = subscribe(log, { canSee: () => visible });
@@ -51,7 +51,7 @@ describe('a subscription', () => {
     expect(never.next()).toBeNull();
   });
 
-  it('drops a tombstone when nobody holds it any more (engine 4)', () => {
+  it('drops a tombstone when no subscription holds it any more (engine 4)', () => {
     const log = new TypeLog('T');
     const subscription = subscribe(log);
     put(log, 'r', '1');

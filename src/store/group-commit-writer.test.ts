@@ -55,7 +55,7 @@ describe('combined writes', () => {
     expect(rows.begun).toEqual([['first'], ['a', 'b', 'c'], ['a', 'c'], ['b']]);
   });
 
-  it('to a row that was held lately keep nobody waiting, and go with the others when that is long ago', async () => {
+  it('to a recently locked row do not delay others, and rejoin the batch later', async () => {
     rows.held.add('b');
     await writeAll(['b']);
     rows.begun.length = 0;
@@ -95,7 +95,7 @@ describe('combined writes', () => {
     expect(rows.begun.slice(2)).toEqual([['a'], ['b'], ['c']]);
   });
 
-  it('to one key are stored in the order in which they came, whoever holds it meanwhile', async () => {
+  it('to one key are stored in the order of their arrival, even if another transaction locks it', async () => {
     const step = fc.oneof(
       fc.record({ write: fc.constantFrom('a', 'b', 'c', 'd') }),
       fc.record({ hold: fc.constantFrom('a', 'b') }),

@@ -130,7 +130,7 @@ describe('ZoneInsightWriter', () => {
     expect(isOnline(await spec())).toBe(true);
   });
 
-  it('is told to forget a zone, and keeps one of which a stream is open', async () => {
+  it('forgets a zone on request, but keeps a zone with an open stream', async () => {
     const { writer } = setUp();
     writer.observe({ kind: 'healthCheck', peer: 'east' });
     writer.observe({ ...opened, peer: 'west' });

@@ -18,6 +18,6 @@ it.each([
   }
 });
 
-it('warns as early as it is told to', () => {
+it('warns as early as configured', () => {
   expect(expiryWarning('east', new Date('2026-01-02T00:00:00Z'), now, 3_600_000)).toBeNull();
 });

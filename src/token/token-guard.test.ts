@@ -79,7 +79,7 @@ describe('TokenGuard', () => {
     expect(await answer).toBe('was revoked');
   });
 
-  it('tells nobody anything while the store is away, and asks again', async () => {
+  it('gives no answer while the store is unavailable, and retries', async () => {
     const one = guard(DAY_MS);
     await clock.advance(0);
     away = true;

@@ -111,7 +111,7 @@ describe('ZoneTokenWatch', () => {
     expect(checks).toBe(1);
   });
 
-  it('puts nobody out while the store is away, and asks again', async () => {
+  it('ends no stream while the store is unavailable, and retries', async () => {
     open('east/40');
     await clock.advance(0);
     away = true;

@@ -124,7 +124,7 @@ describe.each([
     expect(acceptedPeer(await store.get(key))).toBe('ours');
   });
 
-  it('nobody may on a control plane that is read-only', async () => {
+  it('is refused on a read-only control plane', async () => {
     await known(key, 'ours', 'theirs');
     expect((await post(place, url, {}, {}, {}, { readOnly: true })).status).toBe(405);
     expect(acceptedPeer(await store.get(key))).toBe('ours');

@@ -81,7 +81,7 @@ describe.each(PLACES)('on %s', (place) => {
   });
 });
 
-it('who may not call a route is told so before its body is read', async () => {
+it('a caller without access to a route is refused before its body is read', async () => {
   for (const url of ['/tokens/user', '/zones/x/_adopt'])
     expect((await send('global', 'post', url, MAX_BODY_BYTES, '192.0.2.7')).status).toBe(403);
 });

@@ -42,7 +42,7 @@ describe('secrets', () => {
   const secret = { type: 'Secret', mesh: 'default', name: 's', data: SECRET };
   const url = '/meshes/default/secrets/s';
 
-  it('are told nowhere when writing goes well or not', async () => {
+  it('appear nowhere, after successful and failed writes', async () => {
     const answers = [
       await put(url, secret),
       await put(`${url}?token=${TOKEN}`, secret),

@@ -121,7 +121,7 @@ describe('a resource', () => {
     expect(page.json()).toMatchObject({ next: `${expected}zones?offset=1&size=1` });
   });
 
-  it('that goes from a mesh which is not there is not told to be created', async () => {
+  it('that is deleted from a missing mesh gives no advice to create the mesh', async () => {
     const answer = await global.inject({ method: 'DELETE', url: '/meshes/none/meshtimeouts/t' });
     expect([answer.statusCode, answer.json<{ title: string }>().title]).toEqual([404, 'Failed to retrieve Mesh']);
     expect(answer.body).not.toContain('create it');

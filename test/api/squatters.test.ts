@@ -35,7 +35,7 @@ async function remove(place: Place, type: string, name: string): Promise<number>
   return (await api.inject({ method: 'DELETE', url: urlOf(type, name) })).statusCode;
 }
 
-it.each(TYPES)('may be deleted on global, whoever writes a %s, and then its name is free', async (type) => {
+it.each(TYPES)('may be deleted on global for any writer of a %s, and then its name is free', async (type) => {
   const names = ['frozen', hashName({ mesh: meshOf(type), name: 'cart', zone: 'west' })];
   for (const name of names) {
     await plant(type, name, { ...ofEvil, [label.displayName]: 'cart' });

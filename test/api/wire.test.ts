@@ -145,7 +145,7 @@ describe('a write', () => {
     expect((await call('PUT', path, timeout('t', { labels: { a: '2' } }), { 'if-match': `W/${tag}` })).status).toBe(409);
   });
 
-  it('of many documents stores all or nothing, whoever writes meanwhile', async () => {
+  it('of many documents stores all or nothing, with concurrent writers', async () => {
     const documents = [timeout('a'), timeout('b'), timeout('c')];
     store.beforeWrite = ({ key }) => (key.name === 'c' ? { result: 'conflict' } : undefined);
     const refused = await call('POST', '/_apply', documents);

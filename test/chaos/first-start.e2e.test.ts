@@ -93,7 +93,7 @@ describe('two replicas of global that begin at once', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('go on when the leader dies: the other makes nothing anew, counts, and closes what the dead one left open', async () => {
+  it('go on when the leader dies: the other recreates nothing, counts, and closes the subscriptions of the dead one', async () => {
     const left = GuestZone.join('left', 'acknowledges', kdsOf(leader));
     const kept = GuestZone.join('kept', 'acknowledges', kdsOf(other));
     started.defer(async () => [left, kept].forEach((guest) => guest.leave()));

@@ -15,7 +15,7 @@ const DIFFERENCE_BYTES = 30_000;
 /** A zone subscribes to each type with its configuration: that comes on top of what it sends. */
 const SUBSCRIPTION_BYTES = 100_000;
 
-describe('a connection that is made anew', () => {
+describe('a reconnection', () => {
   const started = new AsyncDisposableStack();
   let fleet: Fleet;
   let east: ControlPlane;

@@ -46,7 +46,7 @@ async function requestTimeoutOf(name: string): Promise<unknown> {
 }
 
 describe('apply', () => {
-  it('names the file, line and column of what nobody knows, and changes nothing', async () => {
+  it('names the file, line and column of an unknown field, and changes nothing', async () => {
     await line.write(
       'bad.yaml',
       `${timeout('good', '1s')}---\n${timeout('bad', '1s').replace('requestTimeout', 'requestTimeuot')}`,
@@ -177,7 +177,7 @@ describe('edit', () => {
     expect(same).toMatchObject({ code: 0, stdout: 'MeshTimeout shop/edited unchanged\n' });
   });
 
-  it('overwrites nobody: who was slower keeps the text in a file', async () => {
+  it('overwrites no other change: the slower editor keeps the text in a file', async () => {
     await line.write('theirs.json', JSON.stringify({ type: 'MeshTimeout', mesh: 'shop', name: 'edited', spec: specOf('7s') }));
     const put = `curl -sf -X PUT -H 'content-type: application/json' -d @theirs.json ${line.address}/meshes/shop/meshtimeouts/edited`;
     await line.write('racer.sh', `#!/bin/sh\n${put} && sed -i 's/2s/3s/' "$1"\n`, 0o700);
@@ -189,7 +189,7 @@ describe('edit', () => {
     expect(readFileSync(kept, 'utf8')).toContain('requestTimeout: 3s');
   });
 
-  it('shows what was not accepted, and gives up with whoever does not mend it', async () => {
+  it('shows the refused part, and ends if the editor saves no correction', async () => {
     const env = { EDITOR: "sed -i 's/requestTimeout/requestTimeuot/'" };
     const { code, stderr } = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env });
     expect(code).toBe(1);
@@ -284,7 +284,7 @@ describe('generate', () => {
     expect((await run('generate', 'zone-token', '--zone', 'east')).code).toBe(2);
   });
 
-  it('writes a token or a key to a file for its owner, and replaces none unless told to', async () => {
+  it('writes a token or a key to a file for its owner, and replaces a file only with an option', async () => {
     const modeOf = (file: string): number => statSync(join(line.folder, file)).mode & 0o777;
     const read = (file: string): string => readFileSync(join(line.folder, file), 'utf8');
     const args = ['generate', 'zone-token', '--zone', 'east', '--valid-for', '1h', '--out', 'east.token'];
@@ -302,7 +302,7 @@ describe('generate', () => {
     expect((await run('generate', 'signing-key', '--force')).code).toBe(2);
   });
 
-  it('signs with a key from a file, and asks nobody', async () => {
+  it('signs with a key from a file, without a control plane', async () => {
     await line.write('signing.pem', (await run('generate', 'signing-key', '--format', 'pem')).stdout);
     const env = { MERIDIAN_ADDRESS: 'http://127.0.0.1:1' };
     const args = ['generate', 'user-token', '--name', 'jo', '--group', 'mesh-system:admin', '--valid-for', '1h'];

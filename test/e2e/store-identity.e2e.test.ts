@@ -82,7 +82,7 @@ describe('a zone and its store', () => {
 
   let second: ControlPlane;
 
-  it('loses nothing to a second, empty store under its name, which is told why and is seen on global', async () => {
+  it('loses nothing to a second, empty store under its name, which gets the reason and is shown on global', async () => {
     second = await anotherEast(await cloneDatabase(url));
     // It has no mesh of global, so that its API takes no Dataplane.
     const spec = JSON.stringify({ networking: { address: '192.0.2.9', inbound: [{ port: 80 }] } });
@@ -137,7 +137,7 @@ describe('a zone and its store', () => {
     expect(replica.lastWords()).not.toContain('meridian zone adopt');
   });
 
-  it('is forgotten with its Zone: whoever comes next under the name is the first', async () => {
+  it('is forgotten with its Zone: the next store under the name is accepted as the first', async () => {
     for (const other of others) await other.end('SIGTERM');
     await expect.poll(() => meridian('delete', 'zone', 'east').catch(() => ''), WAIT).toContain('deleted');
     const next = await anotherEast(await cloneDatabase(url));

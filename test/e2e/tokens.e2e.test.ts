@@ -223,7 +223,7 @@ describe('the REST API', () => {
 });
 
 describe('a zone', () => {
-  it('without a token is told what to run, and nothing of it is stored', async () => {
+  it('without a token gets the command to run, and none of its resources are stored', async () => {
     east.start();
     await expect.poll(() => east.lastWords(), WAIT).toContain('meridian generate zone-token --zone east --scope cp');
     expect(east.lastWords()).toContain('multizone.zone.kds.auth.tokenFile');
@@ -336,7 +336,7 @@ describe('an empty store that shows the name and the token of a zone', () => {
     expect(await isOnline('east')).toBe(true);
   });
 
-  it('is the zone once an admin accepts it, and nobody else may', async () => {
+  it('is the zone once an admin accepts it, and only an admin may', async () => {
     const adopt = async (token: string): Promise<string> => {
       const env = { ...process.env, MERIDIAN_ADDRESS: `http://127.0.0.1:${String(global.api)}`, MERIDIAN_TOKEN: token };
       return (await run(MERIDIAN, ['zone', 'adopt', 'east'], { env })).stdout;

@@ -54,7 +54,7 @@ describe('a zone that is not well', () => {
     for (const cp of [fleet.global, east]) await expect.poll(() => problemsOf(cp, 'east'), WAIT).toEqual([]);
   });
 
-  it('is joined anew when its Zone row is deleted while it is connected', async () => {
+  it('rejoins when its Zone row is deleted while it is connected', async () => {
     const before = await fleet.global.rows('Dataplane');
     expect(before.size).toBe(2);
     await fleet.global.psql.query(`delete from resources where type = 'Zone' and name = 'east'`);
@@ -67,7 +67,7 @@ describe('a zone that is not well', () => {
     await expect.poll(online, WAIT).toBe(true);
   });
 
-  it('obeys no global of another cluster until it is told to (engine 14)', async () => {
+  it('refuses a global of another cluster until a person accepts it (engine 14)', async () => {
     expect(await fleet.global.put('/meshes/shop', { type: 'Mesh', name: 'shop' })).toBe(201);
     await expect.poll(async () => (await east.rows('Mesh')).has('shop'), WAIT).toBe(true);
     await fleet.global.end('SIGTERM');

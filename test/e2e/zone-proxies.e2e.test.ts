@@ -85,7 +85,7 @@ describe('zone proxies of two zones', () => {
     await expect.poll(ingresses, WAIT).toEqual(everywhere('192.0.2.1'));
   });
 
-  it('are told to Kuma peers as MeshZoneAddress (D27)', async () => {
+  it('are sent to Kuma peers as MeshZoneAddress (D27)', async () => {
     const name = hashName({ mesh: 'shop', name: 'zone-ingress', zone: 'east' });
     const spec = { address: '192.0.2.1', port: 30_001 };
     for (const cp of [global, west])

@@ -62,7 +62,7 @@ describe('what is not there', () => {
 describe('policies of a proxy', () => {
   const conf = { http: { requestTimeout: '5s' } };
 
-  it('are told by where they are attached: the proxy, its inbounds, its outbounds', async () => {
+  it('are listed by their attachment: the proxy, its inbounds, its outbounds', async () => {
     await create('MeshTrace', 'trace', { default: { sampling: { overall: 80 } } });
     await create('MeshTimeout', 'in', { rules: [{ default: conf }] });
     await create('MeshTimeout', 'all', { to: [{ targetRef: { kind: 'Mesh' }, default: conf }] });

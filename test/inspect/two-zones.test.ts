@@ -105,7 +105,7 @@ describe('what the answers hold', () => {
     });
   });
 
-  it('what a zone does not have is not told its proxies on global either', async () => {
+  it('global does not show proxies of a zone policies that the zone does not have', async () => {
     const card = '_outbounds/kri_extsvc_default_west__card_443/_policies';
     const east = `/meshes/default/dataplanes/${mesh.storedOnGlobal('Dataplane', 'east', 'web-1.web')}`;
     const west = `/meshes/default/dataplanes/${mesh.storedOnGlobal('Dataplane', 'west', 'web-1.web')}`;

@@ -59,7 +59,7 @@ describe('spec.zoneIngress', () => {
     expect(ingresses()).toEqual(everywhere(null));
   });
 
-  it('is told as MeshZoneAddress too, for Kuma peers, and withdrawn (D27)', async () => {
+  it('is also published as MeshZoneAddress, for Kuma peers, and withdrawn (D27)', async () => {
     await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.1'));
     await fleet.rest();
     for (const side of sides)

@@ -53,7 +53,7 @@ describe('the generator', () => {
     expect(planServices(view, { now: new Date(), publishZoneAddress: true, graceMs: null }).writes).toEqual([]);
   });
 
-  it('keeps a service without proxies as long as it is told', () => {
+  it('keeps a service without proxies for the configured time', () => {
     const now = new Date('2026-01-01T00:00:00Z');
     const view = new ServicesView('east');
     view.put(makeRow('Mesh', 'default'));

@@ -46,7 +46,7 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
   });
 
   describe('rowVersions', () => {
-    it('are another after every change, whoever makes it, and stay as they are otherwise', async () => {
+    it('differ after every change by any writer, and stay equal otherwise', async () => {
       const rowVersionsOf = async (): Promise<[string, string][]> =>
         (await store.listVersions({ type: 'MeshTimeout', mesh: 'default' })).rowVersions.map(({ name, rowVersion }) => [
           name,
@@ -67,7 +67,7 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
   });
 
   describe('snapshots', () => {
-    it('are another after every commit, whoever makes it, and stay as they are otherwise', async () => {
+    it('differ after every commit by any writer, and stay equal otherwise', async () => {
       // A server that tidies up commits something now and then.
       await vi.waitFor(async () => expect(await store.snapshot()).toBe(await store.snapshot()));
       const seen = [await store.snapshot()];

@@ -17,7 +17,7 @@ async function smallServer(): Promise<PostgresBinaries> {
   return await PostgresBinaries.create(binaries, ['max_notify_queue_pages=64']);
 }
 
-it('is told of, is not ready and is stored in again when the session has ended', async () => {
+it('is reported, is not ready, and accepts writes again when the session has ended', async () => {
   const server = await smallServer();
   const database = await openDatabase(configOf(server.url, 'postgres'), log);
   const store = new SqlStore(database, log);

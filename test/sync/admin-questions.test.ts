@@ -79,7 +79,7 @@ describe('a question of a proxy', () => {
     expect(JSON.parse((await answer).text)).toMatchObject({ detail: 'envoy is not there' });
   });
 
-  it.each(kinds)('for %s is answered to whoever asked it, when two are answered the wrong way round', async (path, kind) => {
+  it.each(kinds)('for %s gets its own answer when two answers arrive in reverse order', async (path, kind) => {
     const call = await join(kind);
     const first = get(path);
     const one = await asked(call);
@@ -123,7 +123,7 @@ describe('a question of a proxy', () => {
     expect(statusOf(await ended)).toBe('INVALID_ARGUMENT');
   });
 
-  it.each(kinds)('for %s fails when the zone goes before it answers, and is asked of nobody after', async (path, kind) => {
+  it.each(kinds)('for %s fails when the zone disconnects before it answers, and is not sent again', async (path, kind) => {
     const call = await join(kind);
     const answer = get(path);
     await asked(call);

@@ -72,7 +72,7 @@ describe('the admin streams', () => {
     await expect(streams.ask('east', 'stats', question)).rejects.toThrow('has no stats stream');
   });
 
-  it('end with an answer that nobody waits for', async () => {
+  it('end with an answer without a pending request', async () => {
     const streams = new AdminStreams();
     const { zone, global } = connect();
     const served = streams.serve('east', 'stats', global);

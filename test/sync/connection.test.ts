@@ -173,7 +173,7 @@ describe('two stores under the name of one zone', () => {
     return reasons;
   }
 
-  it('are one too many: the second is told why, opens no stream, and changes nothing on either side', async () => {
+  it('are one too many: the second gets the reason, opens no stream, and changes nothing on either side', async () => {
     startZone(port);
     await vi.waitFor(async () => expect(await proxies()).toBe(2), WAIT);
     await vi.waitFor(async () => expect(await store.count({ type: 'MeshService' })).toBe(1), WAIT);
@@ -243,7 +243,7 @@ describe('a global that answers a health check with an error', () => {
     expect(closed()).toEqual([]);
   });
 
-  it('is asked again, and connected to anew when it turns out to be one of ours', async () => {
+  it('is asked again, and reconnected when it turns out to be Meridian', async () => {
     let asked = 0;
     const healthCheck: GlobalManners['healthCheck'] = () => {
       asked += 1;

@@ -38,7 +38,7 @@ describe('a server of peers that read nothing', () => {
       return line ?? expect.fail(`the stream of ${zone} is open`);
     });
 
-  it('makes few responses that would only wait, however often a zone asks anew', async () => {
+  it('makes few responses that would only wait, however often a zone subscribes again', async () => {
     const key = { type: 'MeshRetry', mesh: 'default', name: 'large' };
     await server.store.write({ op: 'put', key, labels: {}, spec: { a: 'x'.repeat(300_000) } });
     const stream = deaf(syncService.globalToZoneSync, 'greedy');

@@ -26,7 +26,7 @@ describe('a server of hostile peers', () => {
     expect(code).toBe(status.INVALID_ARGUMENT);
   });
 
-  it('answers a health check of a name that no zone can have with INVALID_ARGUMENT, and tells nobody of it', async () => {
+  it('answers a health check of a name that no zone can have with INVALID_ARGUMENT, and does not report it', async () => {
     const { path, requestSerialize, responseDeserialize } = globalService.healthCheck;
     const told = server.healthChecks.length;
     const answers = await Promise.all(

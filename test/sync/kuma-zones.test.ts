@@ -48,7 +48,7 @@ describe('a zone', () => {
   }
 
   describe('that does not know hashed names (D28)', () => {
-    it('gets those that the resources have here, whether their type has a status or not, and is told of removals by them', async () => {
+    it('gets those that the resources have here, whether their type has a status or not, and receives removals under them', async () => {
       await put('Zone', WEST.name, { enabled: true });
       await put('MeshService', 'backend-of-west', { ports: [{ port: 80 }] }, fromWest);
       const remove = await put('MeshMultiZoneService', 'all', { ports: [{ port: 80 }] });
@@ -149,7 +149,7 @@ describe('a zone', () => {
       await vi.waitFor(async () => expect(await problems()).toMatchObject([problem]), WAIT);
     });
 
-    it('is told that all of it comes from `global`', async () => {
+    it('receives all of it with the origin `global`', async () => {
       const zone = join(KUMA);
       zone.subscribe('MeshTimeout');
       expect((await zone.take()).controlPlane).toBe('global');

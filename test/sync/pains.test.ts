@@ -27,7 +27,7 @@ async function put(store: TinyStore, type: string, name: string, spec: JsonObjec
 const rowsOf = (store: TinyStore): unknown[] => [...store.rows.values()];
 
 describe('what hurts users of the original', () => {
-  it('9455: a zone that disconnects changes nobody’s view', async () => {
+  it('9455: a zone that disconnects does not change the state of others', async () => {
     const all = await start();
     const { stores } = all;
     await put(stores.east, 'MeshService', 'cart');
@@ -93,7 +93,7 @@ describe('what hurts users of the original', () => {
     );
   });
 
-  it('12893: secrets of one name on both sides stay what they are, and the user is told', async () => {
+  it('12893: secrets of one name on both sides stay unchanged, and the user is warned', async () => {
     const all = await start();
     const { stores } = all;
     const [ofEast, ofGlobal] = [{ data: 'b2YgZWFzdA==' }, { data: 'b2YgZ2xvYmFs' }];

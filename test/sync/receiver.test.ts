@@ -58,7 +58,7 @@ const hashed = (name: string): string => hashName({ mesh: 'default', name, zone:
 const namesIn = (store: TinyStore): string[] => [...store.rows.values()].map(({ name }) => name).sort();
 
 describe('a row of the zone that somebody’s edit took the labels from', () => {
-  it('is told of at a resume, and goes when the zone does not have it (engine 12)', async () => {
+  it('is listed at a resume, and is removed when the zone does not have it (engine 12)', async () => {
     const store = new TinyStore();
     await store.write({ op: 'create', key: keyOf('lost'), labels: {}, spec: {}, owner, syncVersion: 'v' });
     await store.write({ op: 'create', key: keyOf('of-another'), labels: {}, spec: {}, owner: { ...owner, name: 'west' } });
@@ -169,7 +169,7 @@ describe('a response', () => {
 });
 
 describe('versions that would take more than half of a message (D29)', () => {
-  it('are not told: the full state of that type is asked for, and what it lacks is pruned; other types resume', async () => {
+  it('are not sent: that type is requested in full and pruned; other types resume', async () => {
     const store = new TinyStore();
     const long = Array.from({ length: 20 }, (_, n) => `${'n'.repeat(20)}-${String(n)}`);
     for (const name of long) await store.write({ op: 'create', key: keyOf(name), labels, spec: {}, owner, syncVersion: 'v' });
@@ -191,7 +191,7 @@ describe('versions that would take more than half of a message (D29)', () => {
     expect(namesIn(store)).toEqual([kept, 'r']);
   });
 
-  it('are told up to that', async () => {
+  it('are sent up to that limit', async () => {
     const store = new TinyStore();
     for (const name of ['a', 'b'])
       await store.write({ op: 'create', key: keyOf(name), labels, spec: {}, owner, syncVersion: 'v' });

@@ -81,7 +81,7 @@ it('3545, 13624: fails a stream whose peer does not answer, and no stream whose 
   expect(good.failures).toEqual([]);
 });
 
-it('does not hold an answer against a peer that has asked anew since', async () => {
+it('does not blame a peer that has subscribed again since', async () => {
   await readStore();
   vi.useFakeTimers();
   const { sender, nonces, failures } = open();

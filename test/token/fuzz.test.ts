@@ -146,7 +146,7 @@ describe('what is built on it', () => {
     );
   });
 
-  it('answers any metadata of a zone, and lets in nobody but who the token names', async () => {
+  it('answers any metadata of a zone, and admits only the zone that the token names', async () => {
     const zones = new ZoneAuthenticator(verifier, { type: 'zoneToken', allowWithoutToken: [] });
     const value = fc.oneof(
       fc.string(),

@@ -101,7 +101,7 @@ describe('a watch with a token', () => {
     await heard.ends('is signed by key 1, which is not known here');
   });
 
-  it('tells nothing while nobody can say whether the token counts, and goes on after that', async () => {
+  it('sends nothing while the validity of the token is unknown, and continues after that', async () => {
     const heard = await Heard.of(await issuer.user(admin, HOUR_MS));
     store.beforeRead = () => Promise.reject(new Error('the database is away'));
     await revoke(store, userRealm, 'another');

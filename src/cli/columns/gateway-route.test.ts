@@ -31,7 +31,7 @@ describe('the columns of a Gateway API route', () => {
     expect(problemsOf(route([said('ResolvedRefs', 'False', 'rule 1 is left out')]))).toEqual(['rule 1 is left out']);
   });
 
-  it('are empty while nobody has looked at the route', () => {
+  it('are empty until the reconciler has checked the route', () => {
     expect(cells({ type: 'HTTPRoute', name: 'cart', status: {} })).toEqual(['-', '-', '-']);
     expect(cells({ type: 'HTTPRoute', name: 'cart' })).toEqual(['-', '-', '-']);
   });
