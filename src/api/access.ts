@@ -77,7 +77,7 @@ export class Callers {
     return request.caller?.user ?? anonymousUser;
   }
 
-  /** For an answer that goes on: what follows the caller's token until the signal aborts; null where there is none. */
+  /** For a long-lived answer: the guard of the caller's token until the signal aborts; null without a token. */
   guard(request: FastifyRequest, clock: Clock, signal: AbortSignal): TokenGuard | null {
     const token = request.caller?.token;
     return token === undefined ? null : this.#access.guard(token, clock, signal);

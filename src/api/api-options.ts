@@ -43,7 +43,7 @@ export type ApiOptions = {
   readonly corsAllowedDomains?: readonly string[] | undefined;
   /** `apiServer.allowedHosts`. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Who calls and what they may do; without it the machine itself is admin. */
+  /** Identification and rights of callers; without it the machine itself is admin. */
   readonly access?: Access | undefined;
   /** Schemas of specs; without it only the frame of a resource is checked. */
   readonly checkSpec?: CheckSpec | undefined;
@@ -78,6 +78,6 @@ export type ApiContext = {
   readonly callers: Callers;
   readonly audit: AuditLog;
   readonly clock: Clock;
-  /** Aborts when the server begins to close: what would run on ends. */
+  /** Aborts when the server begins to close: long-lived answers end. */
   readonly closing: AbortSignal;
 };

@@ -73,7 +73,7 @@ function givenNames({ hostnameGenerators, addresses }: JsonObject): Set<Json | u
 
 type Seen = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels'>;
 
-/** The service as the zone stores it: its own under origin `zone`, what came by KDS under origin `global` and a hashed name. */
+/** The service as the zone stores it: its own under origin `zone`, one that came by KDS under origin `global` and a hashed name. */
 function seenFrom(service: Resource, zone: string): Seen {
   const home = service.labels[label.zone];
   const isOwn = home === zone || (home === undefined && service.labels[label.origin] === 'zone');

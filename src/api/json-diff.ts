@@ -32,7 +32,7 @@ function diffObjects(before: JsonObject, after: JsonObject, path: string): Chang
   return [...removed, ...changed];
 }
 
-/** What is over at the end is removed from the last place on, so that the operations can be applied in order. */
+/** Surplus items are removed from the end, so that the operations can be applied in order. */
 function diffLists(before: readonly Json[], after: readonly Json[], path: string): Change[] {
   const changed = after.flatMap((value, index): Change[] => {
     const at = `${path}/${String(index)}`;

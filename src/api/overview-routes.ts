@@ -74,7 +74,7 @@ async function describe(rows: readonly Resource[], overview: Overview, context: 
   const insights = new Map(found.map((row) => [rowId(row), row]));
   return rows.map((row) => {
     const insight = insights.get(rowId(row));
-    // The status of a ZoneInsight says what of the sync does not get through.
+    // The status of a ZoneInsight lists the sync problems.
     const seen = insight === undefined ? {} : { [insightKey]: insight.spec, ...insight.status };
     const now = clock.now();
     const about = insight === undefined ? [] : [rivalWarning(insight, now), warningOf(insight, now), refusedOf(insight, now)];

@@ -1,5 +1,5 @@
-// From a valid draft and the stored row to the write (rest-api 2.4.6, 2.4.7): computed labels, what may not change, and
-// the rules of single types. Pure.
+// From a valid draft and the stored row to the write (rest-api 2.4.6, 2.4.7): computed labels, immutable fields, and the rules of
+// single types. Pure.
 import { computeLabels } from '../resource/compute-labels.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { isLocal, isNameOfZone, isOfZone, zoneOf } from '../resource/ownership.ts';

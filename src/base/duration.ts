@@ -87,7 +87,7 @@ export function formatGoNanoseconds(nanoseconds: bigint): string {
   return `${String(minutes / 60n)}h${String(minutes % 60n)}m${seconds}`;
 }
 
-/** Go multiplies fractions as floats and cuts what is less than a nanosecond. */
+/** Go multiplies fractions as floats and drops fractions of a nanosecond. */
 function fractionOf(digits: string, unit: number): bigint {
   const read = digits.slice(0, MAX_FRACTION_DIGITS);
   return BigInt(Math.trunc(Number(read) * (unit / 10 ** read.length)));

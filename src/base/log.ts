@@ -23,7 +23,7 @@ export function createLogger(
   return pino(options, destination);
 }
 
-/** Whoever cannot log must still serve. */
+/** A process that cannot log must still serve. */
 function standardError(): DestinationStream {
   const stream = pino.destination({ fd: 2, sync: true, maxLength: MAX_WAITING });
   stream.on('error', () => undefined);

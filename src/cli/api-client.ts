@@ -238,7 +238,7 @@ function itemPath(info: TypeInfo, mesh: string, name: string): string {
 
 /** A name as one step of a path. @throws UsageError for one that would lead to another place however it is encoded */
 export function pathPart(name: string): string {
-  if (['', '.', '..'].includes(name)) throw new UsageError(`${JSON.stringify(name)} is no name of a resource or mesh`);
+  if (['', '.', '..'].includes(name)) throw new UsageError(`${JSON.stringify(name)} is not a valid name of a resource or mesh`);
   return encodeURIComponent(name);
 }
 

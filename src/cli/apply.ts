@@ -28,7 +28,7 @@ type Sendable = { readonly document: ResourceDocument; readonly messages: readon
 
 export type ApplyPlan = {
   readonly parts: readonly (readonly Sendable[])[];
-  /** Whether the control plane takes transactions; otherwise every document is one by itself. */
+  /** Whether the control plane takes transactions; otherwise each document is stored separately. */
   readonly isTransactional: boolean;
   readonly isOneTransaction: boolean;
 };
@@ -56,7 +56,7 @@ export async function planApply(
  */
 export async function* sendPlan(client: ApiClient, plan: ApplyPlan, { dryRun }: { dryRun: boolean }): AsyncGenerator<Applied[]> {
   if (!plan.isTransactional) {
-    if (dryRun) throw new MeridianError('invalid', 'this control plane is no Meridian: it has no dry run');
+    if (dryRun) throw new MeridianError('invalid', 'this control plane is not Meridian: it has no dry run');
     for (const sendable of plan.parts.flat()) yield [await putOne(client, sendable)];
     return;
   }

@@ -95,7 +95,7 @@ export async function endpointOf({ address, token, skipVerify, ...files }: Contr
   };
   const fromFile = token ?? (await read('--token-file', files.tokenFile))?.trim();
   if (fromFile !== undefined && !/^[\x21-\x7e]+$/.test(fromFile))
-    throw new MeridianError('config', `${token === undefined ? '--token-file' : '--token'}: this is no token`);
+    throw new MeridianError('config', `${token === undefined ? '--token-file' : '--token'}: this is not a token`);
   return {
     address: address.replace(/(?<!\/)\/+$/, ''),
     token: fromFile,

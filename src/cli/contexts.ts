@@ -43,7 +43,7 @@ export async function readContexts(file = contextsFile()): Promise<Contexts> {
 /** @throws MeridianError `config` */
 export function parseContexts(text: string, file: string): Contexts {
   const refuse = (what: string): never => {
-    throw new MeridianError('config', `${file}: ${what}; mend it, or remove it and add the control planes again`);
+    throw new MeridianError('config', `${file}: ${what}; correct it, or remove it and add the control planes again`);
   };
   let content: unknown;
   try {

@@ -1,4 +1,4 @@
-// Which types `export` gives, in an order in which they can be applied: what others need comes first. Pure.
+// The types that `export` prints, in an order in which they can be applied: a resource comes before those that need it. Pure.
 import { label } from '../resource/labels.ts';
 import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { Item } from './api-client.ts';

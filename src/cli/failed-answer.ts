@@ -29,7 +29,10 @@ export function failedAnswer(status: number, body: unknown, text: string): Merid
   };
   const { title = '', detail = text.trim().slice(0, 500), invalid_parameters: violations = [] } = answer;
   if (title === '' && status === 404)
-    return new MeridianError('invalid', 'what answers there is no control plane; is it the port of the REST API (5681)?');
+    return new MeridianError(
+      'invalid',
+      'the server at this address is not a control plane; is it the port of the REST API (5681)?',
+    );
   const said = violations.length > 0 ? title : [title, detail].filter(Boolean).join(': ');
   const message = said === '' ? `the answer has status ${String(status)}` : said;
   const hint = status === 401 || status === 403 ? `\n${TOKEN_HINT}` : '';

@@ -32,6 +32,6 @@ describe('a resource by its name', () => {
   });
 
   it.each(['', '.', '..'])('%j is none: in a URL it would lead to something else', (name) => {
-    expect(() => pathPart(name)).toThrow('is no name');
+    expect(() => pathPart(name)).toThrow('is not a valid name');
   });
 });

@@ -17,7 +17,7 @@ export function requireType(text: string): TypeInfo {
     readableTypes().flatMap(({ name, path }) => [path, name]),
   );
   const hint = near === null ? '' : ` Did you mean ${near}?`;
-  throw new UsageError(`${JSON.stringify(text)} is no resource type.${hint}\nTypes, with their short names:\n${typeNames()}`);
+  throw new UsageError(`${JSON.stringify(text)} is not a resource type.${hint}\nTypes, with their short names:\n${typeNames()}`);
 }
 
 /** Plural names of all types, with short names, in lines of 80 columns. */

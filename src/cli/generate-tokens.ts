@@ -66,7 +66,7 @@ async function issue(kind: Kind, request: JsonObject, options: Signed): Promise<
       ? await (await connect(connection)).token(kind, request)
       : await signHere(kind, request, { signingKeyPath, kid }, connection);
   if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token))
-    throw new MeridianError('internal', 'the answer is no token; is this a control plane?');
+    throw new MeridianError('internal', 'the answer is not a token; is this a control plane?');
   // Programs that read token files may not take a line break.
   await write(out === '-' && process.stdout.isTTY ? `${token}\n` : token);
 }

@@ -59,7 +59,7 @@ export async function openStream(endpoint: Endpoint, call: Call, signal: AbortSi
 async function send(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<IncomingMessage> {
   const { address, token, ca, clientCert, clientKey, skipVerify } = endpoint;
   if (!/^https?:\/\/[^/]/.test(address) || !URL.canParse(address + call.path))
-    throw new UsageError(`${JSON.stringify(address)} is no address of a control plane; write it as http://HOST:PORT`);
+    throw new UsageError(`${JSON.stringify(address)} is not an address of a control plane; write it as http://HOST:PORT`);
   const headers = {
     accept: '*/*',
     ...call.headers,
@@ -105,7 +105,8 @@ function unreachable(address: string, error: unknown, limitMs: number): Meridian
 }
 
 function remedyFor(code: string): string {
-  if (UNTRUSTED.has(code)) return 'Nobody here trusts its certificate: give the CA that signed it with --ca-cert-file FILE.';
+  if (UNTRUSTED.has(code))
+    return 'This machine does not trust its certificate: give the CA that signed it with --ca-cert-file FILE.';
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return 'Its certificate is for other host names: use one of those in --address, or issue one for this.';
   if (code === 'EPROTO' || code.startsWith('ERR_SSL') || code.startsWith('HPE_'))

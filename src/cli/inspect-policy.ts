@@ -41,7 +41,10 @@ export function addInspectPolicy(inspect: Command): void {
 async function inspectPolicy(typeName: string, name: string, { mesh, output, ...connection }: Options): Promise<void> {
   const info = requireType(typeName);
   if (info.policy === null)
-    throw new MeridianError('invalid', `${info.name} is no policy, so it touches no proxies; name a type such as MeshTimeout`);
+    throw new MeridianError(
+      'invalid',
+      `${info.name} is not a policy, so it applies to no proxies; name a type such as MeshTimeout`,
+    );
   const client = await connect(connection);
   const found = await findOne(client, info, mesh, name, { command: `inspect policy ${info.name}` });
   const path = `/meshes/${pathPart(mesh)}/${info.path}/${pathPart(found.name)}/_reach`;

@@ -1,4 +1,4 @@
-// `meridian inspect zones`: online or not, since when, and what of their sync does not work.
+// `meridian inspect zones`: online or not, since when, and their sync problems.
 import type { Command } from 'commander';
 import type { Item } from './api-client.ts';
 import type { Column } from './columns/column.ts';

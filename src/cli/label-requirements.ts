@@ -1,5 +1,5 @@
-// Label selectors as Kubernetes spells them: text → requirements, and whether labels meet one. Pure. Invariant: whatever text comes
-// in, it is read whole or refused at one place, with what may stand there.
+// Label selectors as Kubernetes spells them: text → requirements, and whether labels meet one. Pure. Invariant: every text is
+// parsed completely, or refused at one place with the allowed syntax.
 import type { Labels } from '../resource/types.ts';
 import { UsageError } from './exit-codes.ts';
 
@@ -72,7 +72,7 @@ function parseValues(reader: TokenReader): string[] {
   return [...values];
 }
 
-/** Reads a selector token by token; what does not fit is refused where it stands. */
+/** Reads a selector token by token; an unexpected token is refused at its place. */
 class TokenReader {
   readonly #text: string;
   #next: Token;

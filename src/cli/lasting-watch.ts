@@ -1,5 +1,5 @@
-// A watch that outlives restarts of its control plane: one that breaks off is opened again. `begun` comes before each list, so
-// that a reader can tell what is gone since. Invariant: a watch that was refused, or never sent its full list, is not retried.
+// A watch that outlives restarts of its control plane: one that breaks off is opened again. `begun` comes before each list, so that
+// a reader can detect deleted items. Invariant: a watch that was refused, or never sent its full list, is not retried.
 import { systemClock, type Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { ApiClient } from './api-client.ts';
@@ -11,7 +11,7 @@ type Options = { readonly clock: Clock; readonly say: (text: string) => void };
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 10_000;
 
-/** The client, with watches that go on until their signal aborts. @param say tells a person of an outage, and of its end */
+/** The client, with watches that continue until their signal aborts. @param say tells a person of an outage, and of its end */
 export function lasting(client: Watching, { clock, say }: Options = { clock: systemClock, say: note }): Watching {
   return {
     async *watch(info, what, signal) {

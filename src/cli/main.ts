@@ -1,4 +1,4 @@
-// The `meridian` command: what people and scripts start. Whatever fails ends as a text on standard error and an exit code.
+// The `meridian` command: its entry point. Every failure ends with a text on standard error and an exit code.
 import { CommanderError } from 'commander';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { completeWords } from './complete-words.ts';
@@ -7,7 +7,7 @@ import { note, print } from './output.ts';
 import { problemText } from './problem-text.ts';
 import { createProgram } from './program.ts';
 
-// Whoever reads us may have enough: `meridian get … | head`.
+// The reader of the output may close the pipe early: `meridian get … | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(EXIT.done);
   throw error;

@@ -27,7 +27,7 @@ export type ReachLine = {
   readonly how: 'local' | 'through ingress' | 'through egress' | 'not at all' | 'not known here';
   readonly address: string;
   readonly sni: string;
-  /** What is wrong and what to do next, or what else is worth knowing; `''` for nothing. */
+  /** The problem and its remedy, or another note; `''` without either. */
   readonly why: string;
 };
 

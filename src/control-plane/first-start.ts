@@ -1,5 +1,5 @@
 // What a control plane waits for before it calls itself ready, the first time that it runs on a store: its own default resources.
-// Whoever waits for `/ready` may then write into mesh `default` and ask for tokens.
+// After `/ready` a client can write into mesh `default` and request tokens.
 import type { DefaultsConfig } from '../store/create-defaults.ts';
 import { hasClusterId } from '../store/create-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
@@ -12,8 +12,8 @@ export type FirstStartOptions = {
 };
 
 /**
- * Tells whether the first start is over: whichever process leads has created the default resources of this control plane.
- * Once true it is not asked again.
+ * Reports whether the first start is complete: the leader has created the default resources of this control plane. Once true it is
+ * not asked again.
  */
 export function firstStart({ store, createsDefaults, defaults }: FirstStartOptions): () => Promise<boolean> {
   let isOver = !createsDefaults || defaults.skipTenantResources;

@@ -46,7 +46,7 @@ export async function runGatewayRoutes(options: GatewayRoutesOptions, signal: Ab
 }
 
 /**
- * Brings the derived rows of one mesh in step with its routes and services as they stand now.
+ * Updates the derived rows of one mesh to its current routes and services.
  * @returns false when the mesh has neither
  */
 export async function deriveGatewayRoutes({ store, writer, clock, log }: GatewayRoutesOptions, mesh: string): Promise<boolean> {

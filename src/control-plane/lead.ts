@@ -1,4 +1,4 @@
-// What is done once for a control plane, by whichever of its processes leads: each task runs as long as the lease holds.
+// Runs the singleton tasks of a control plane on the leader: each task runs as long as the lease holds.
 import type { Registry } from 'prom-client';
 import { every, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';

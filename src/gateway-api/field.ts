@@ -79,7 +79,7 @@ export class Field {
     }
   }
 
-  /** The items of a list; none when nothing is given or it is no list. */
+  /** The items of a list; empty when the field is absent or not a list. */
   items(): Field[] {
     if (!this.isGiven) return [];
     if (!Array.isArray(this.#value)) {

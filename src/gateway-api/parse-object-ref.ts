@@ -3,7 +3,7 @@ import type { Field } from './field.ts';
 import type { ObjectRef } from './gateway-route.ts';
 import { textForms } from './text-forms.ts';
 
-/** The keys of a reference; what stands beside them is the caller's. */
+/** The keys of a reference; the caller handles the other keys. */
 export const REF_KEYS = ['group', 'kind', 'name', 'namespace'] as const;
 
 /**

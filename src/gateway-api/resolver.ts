@@ -20,8 +20,8 @@ export type Referent = {
 };
 
 /**
- * `found`, or why not, as a clause for people: `missing` may appear later (D24), `foreign` is of a kind that nobody
- * here resolves (GEP-718 «Support: Custom»).
+ * `found`, or the reason for people: `missing` may appear later (D24), `foreign` is of a kind that this control plane does not
+ * resolve (GEP-718 «Support: Custom»).
  */
 export type Resolution = { readonly found: Referent } | { readonly missing: string } | { readonly foreign: string };
 

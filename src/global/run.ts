@@ -1,4 +1,4 @@
-// The global control plane: what its REST API stores goes to every zone, and what zones send is kept and passed on.
+// The global control plane: it sends the resources of its REST API to every zone, and stores and forwards the resources of zones.
 import { systemClock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import { productVersion } from '../base/version.ts';

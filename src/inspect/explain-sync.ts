@@ -10,7 +10,7 @@ import { policyRole } from '../resource/policy-role.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 
-/** A zone as global knows it; `insight` is the status of its ZoneInsight, which says what does not get through. */
+/** A zone as global knows it; `insight` is the status of its ZoneInsight, which lists the sync problems. */
 export type KnownZone = { readonly name: string; readonly isEnabled: boolean; readonly insight: JsonObject };
 
 /** On global: `{resource, storedName, kri, role?, from: 'global', targets[]}` with one target a zone. */

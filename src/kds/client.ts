@@ -27,7 +27,7 @@ import { consume, serve } from './session.ts';
 const HEALTH_CHECK_MS = 300_000;
 /** A day; a timer of 25 days would end at once. */
 const MAX_CHECK_MS = 86_400_000;
-/** A call that must be answered at once, or the connection is no good. */
+/** A call with a short deadline: without an answer the connection is unusable. */
 const ANSWER_MS = 10_000;
 /** What only a person can change is not tried again all the time. */
 const FORBIDDEN_MS = 15_000;
@@ -58,7 +58,7 @@ export type KdsClientOptions = {
   readonly node: OwnNode;
   readonly changelog: Changelog;
   readonly sink: Sink;
-  /** Asked at each connection: what global must show before it is obeyed. */
+  /** Called at each connection: checks global before the zone accepts its resources. */
   readonly admission: () => Promise<Admission | null>;
   readonly validate: Validate;
   readonly observe: SyncObserver;
@@ -261,7 +261,7 @@ class Connection {
     });
   }
 
-  /** Opens the way for what this zone has when the admission is granted; without one at once. */
+  /** Lets the zone send its resources when the admission is granted; without an admission at once. */
   #admit(admission: Admission | null): Admission | null {
     const { resolve } = this.#admitted;
     if (admission === null) {

@@ -54,7 +54,7 @@ export class Connections {
     this.#server = createServer({ noDelay: true }, (socket) => {
       if (this.#admit(socket)) take(socket);
     });
-    // One that the system does not give away is the peer's loss; the server goes on.
+    // A failed accept affects only that peer: the server continues.
     this.#server.on('error', (error) => this.#warnings.warn('accept', { reason: error.message }, 'a connection failed'));
   }
 

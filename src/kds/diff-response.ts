@@ -1,5 +1,5 @@
 // What a response changes in the store: incoming resources against the rows that are there (kds-wire 6.2). Pure.
-// Invariants: a row out of scope is never touched; a row that equals what came is not written.
+// Invariants: a row out of scope is never touched; a row that equals the incoming resource is not written.
 import { isDeepStrictEqual } from 'node:util';
 import type { Steps } from '../base/steps.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';

@@ -93,8 +93,8 @@ export class WithheldEntry implements Entry {
 }
 
 /**
- * A copy with memory of its own. The encoder cuts its results from slabs that it shares with passing things, and an entry lives
- * as long as its resource: of 164 MB that 20,000 entries held in slabs, 49 are left.
+ * A copy in a buffer of its own. The encoder cuts its results from slabs that it shares with short-lived data, and an entry lives
+ * as long as its resource: 20,000 entries held 164 MB in slabs, and hold 49 MB as copies.
  */
 function owned(bytes: Uint8Array): Uint8Array {
   const copy = Buffer.allocUnsafeSlow(bytes.length);

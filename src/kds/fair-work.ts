@@ -83,7 +83,7 @@ export class FairWork {
     this.#isWorking = false;
   }
 
-  /** Others get as long as the slice took, if there are any. */
+  /** Gives other work as much time as the slice took, if any waits. */
   async #letOthersThrough(sliceMs: number): Promise<void> {
     const began = performance.now();
     await new Promise((resolve) => setImmediate(resolve));

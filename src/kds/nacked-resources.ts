@@ -91,7 +91,7 @@ export class NackedResources {
     return null;
   }
 
-  /** What found no room in the response goes in the next one, which is no further question. */
+  /** Items that did not fit into the response go into the next one, which does not count as a further probe. */
   putBack(items: Group): void {
     this.#queue.unshift(items);
     this.#probes += 1;

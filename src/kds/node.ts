@@ -1,4 +1,4 @@
-// Node metadata of the first request of each type: who speaks and what it can do (kds-wire 2.2).
+// Node metadata of the first request of each type: the identity and the capabilities of the peer (kds-wire 2.2).
 import { MeridianError } from '../base/errors.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import { nodeFeatures } from './features.ts';

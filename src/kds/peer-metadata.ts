@@ -1,4 +1,4 @@
-// Who calls global, as the headers of a call say it, and what global says of itself in the answer (kds-wire 2.1).
+// The headers that identify a caller to global, and the headers with which global identifies itself (kds-wire 2.1).
 import { Metadata } from '@grpc/grpc-js';
 import { MeridianError } from '../base/errors.ts';
 import { feature } from './features.ts';

@@ -12,7 +12,7 @@ export interface Source {
   list(type: string): Promise<Resource[]>;
   /** The rows that exist among `keys`. */
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
-  /** Hints of what may have changed; the first is `all`. */
+  /** Hints about possible changes; the first is `all`. */
   changes(signal: AbortSignal): AsyncIterable<SourceChange>;
   /** Sends a mark through `changes`. Changes that were committed earlier arrive before it. A lost mark is followed by `all`. */
   mark(id: string): Promise<void>;

@@ -48,7 +48,7 @@ export class ProblemReports {
     warnings.warn(`${type} ${refused.size > 0 ? 'refused' : 'suspected'}`, about, 'the peer refused resources');
   }
 
-  /** Reports what this peer cannot take when that has changed. */
+  /** Reports the resources that this peer cannot read when they have changed. */
   withheld({ withheld }: Pick<Subscription, 'withheld'>): void {
     const { type, held, log } = this.#options;
     const resources = held.size === 0 ? withheld : new Map([...held, ...withheld]);

@@ -198,7 +198,7 @@ export class Receiver {
     );
   }
 
-  /** @returns what of the type is refused now, up to `MAX_NAMED` resources */
+  /** @returns the refused resources of the type, up to `MAX_NAMED` */
   #remember(info: TypeInfo, seen: readonly string[], refusals: readonly Refusal[]): Refusal[] {
     const known = this.#refused.get(info.name) ?? new Map<string, Refusal>();
     for (const text of seen) known.delete(text);

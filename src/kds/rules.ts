@@ -1,5 +1,5 @@
-// The rule table: what each side sends, how it is rewritten, and what may be stored. Read this first; the sender and the
-// receiver are one mechanism for both directions, and everything by which Global and Zone differ is data here.
+// The rule table: which resources each side sends, how they are rewritten, and which may be stored. Read this first; the sender and
+// the receiver are one mechanism for both directions, and everything by which Global and Zone differ is data here.
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import { hashNameOf } from '../resource/hash-name.ts';
@@ -34,7 +34,7 @@ export type SendRules = {
   readonly types: readonly TypeInfo[];
   /** The first rule that decides wins. Without one the resource goes to no peer. */
   readonly filter: readonly FilterRule[];
-  /** What goes on the wire under the hashed name. */
+  /** Resources that go on the wire under the hashed name. */
   readonly map: (resource: Resource, info: TypeInfo) => WireResource;
 };
 
@@ -194,7 +194,7 @@ export type ReceiveRules = {
 /** Types whose rows in a zone all come from global (kds-wire 6.1). */
 const ONLY_FROM_GLOBAL = new Set(['Mesh', 'ServiceInsight', 'MeshMultiZoneService']);
 
-/** What a zone stores of what global sends. */
+/** Rules for the rows that a zone stores from global. */
 export function zoneReceiveRules(): ReceiveRules {
   return {
     by: 'zone',

@@ -75,7 +75,7 @@ export type KdsServerOptions = {
   readonly quotas?: ZoneQuotas;
   /** Left out: the defaults. */
   readonly connections?: ConnectionLimits;
-  /** Left out, silence is no reason to end a stream. */
+  /** Without it, missing health checks do not end a stream. */
   readonly health?: HealthPolicy;
   readonly node: OwnNode;
   readonly changelog: Changelog;
@@ -385,7 +385,7 @@ export class KdsServer {
   }
 }
 
-/** What is over a quota is refused a moment later, and the next response of the zone waits as long. */
+/** Refuses a response over a quota after a short delay. The next response of the zone waits for that time. */
 async function slowToRefuse(task: () => Promise<void>): Promise<void> {
   try {
     await task();

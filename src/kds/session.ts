@@ -8,7 +8,7 @@ import { atOnce, type Pace } from './pace.ts';
 import type { Receiver } from './receiver.ts';
 import type { Sender } from './sender.ts';
 
-/** Answers that may wait in this process. Whoever keeps to one response in flight per type never has more than types. */
+/** Answers that may wait in this process. A peer with one response in flight per type never exceeds the number of types. */
 const MAX_UNREAD = 100;
 
 /** Requests up to this size are read at once: an acknowledgement has some 100 bytes, and steps would cost more than it. */

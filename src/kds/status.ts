@@ -24,7 +24,7 @@ export function canceled(details: string): StatusError {
   return new StatusError(code.CANCELLED, details);
 }
 
-/** Of a peer that is over one of its quotas. */
+/** The error of a peer that exceeds one of its quotas. */
 export function exhausted(details: string): StatusError {
   return new StatusError(code.RESOURCE_EXHAUSTED, details);
 }

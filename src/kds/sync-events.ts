@@ -56,8 +56,8 @@ export type SyncEvent =
       readonly seconds: number;
     }
   /**
-   * What the peer should have and cannot take, by wire name; empty when that is over (D26). `all`: why nothing of the
-   * type is sent.
+   * Resources that the peer should have and cannot read, by wire name; empty when there are none any more (D26). `all`: why no
+   * resource of the type is sent.
    */
   | {
       readonly kind: 'withheld';
@@ -68,8 +68,8 @@ export type SyncEvent =
       readonly all: string | null;
     }
   /**
-   * What of the type the peer has refused and not accepted since, wire name → reason; both empty when that is over. `suspects`
-   * came in a response that the peer refused without a name: at least one of them is the culprit.
+   * Resources of the type that the peer has refused and not accepted since, wire name → reason; both empty when there are none any
+   * more. `suspects` came in a response that the peer refused without a name: at least one of them is the culprit.
    */
   | {
       readonly kind: 'refused';

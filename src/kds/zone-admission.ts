@@ -13,5 +13,5 @@ export type ZonePass =
 /** @param authorization all values of the metadata `authorization` @param zone of `client-id` */
 export type AdmitZone = (authorization: readonly string[], zone: string) => Promise<ZonePass>;
 
-/** Whoever comes. */
+/** Admits every caller. */
 export const admitAll: AdmitZone = async () => ({ ok: true, expiresAt: null, watch: () => () => undefined });

@@ -1,5 +1,5 @@
 // A resource as a plain Kuma peer can take it (D26; Kuma's form: policies 0 to 2, column K3).
-// Pure and idempotent: input is never changed, and what needs no change comes back as the very same object.
+// Pure and idempotent: input is never changed, and an unchanged value is returned as the same object.
 import { isUtf8 } from 'node:buffer';
 import type { WireResource } from './codec.ts';
 import { label } from './labels.ts';

@@ -4,7 +4,7 @@ import { hashNameOf } from './hash-name.ts';
 import { label } from './labels.ts';
 import type { Mode, Resource } from './types.ts';
 
-/** A stored row, or what came from a peer and may become one. */
+/** A stored row, or a resource from a peer that may become one. */
 export type OwnedRow = Pick<Resource, 'name' | 'labels'> & Partial<Pick<Resource, 'syncVersion' | 'owner'>>;
 
 /**

@@ -11,7 +11,7 @@ const WINDOW_MS = 300_000;
  * The instances that took the zone from each other within the last five minutes: one that came back after another one had spoken.
  * Replicas hand over once; they come back only if their leader changes to and fro.
  * @param insight spec of a ZoneInsight
- * @returns instance ids in the order of their coming, empty where there is no conflict
+ * @returns instance ids in the order of their arrival, empty where there is no conflict
  */
 export function rivalSpeakers(insight: JsonObject, now: Date): readonly string[] {
   const recent = subscriptionsOf(insight)

@@ -87,7 +87,10 @@ function ownerOf(text: string): Owner | null {
   return Number.isInteger(Number(pid)) && Number(pid) > 0 ? { pid: Number(pid), host } : null;
 }
 
-/** One with the number of this process is it, and gone, where it had this host: what this process holds is not looked at. */
+/**
+ * An owner with the process id and host of this process is an earlier process that has ended: this process never checks its own
+ * lock.
+ */
 function isThere({ pid, host }: Owner): boolean {
   return pid === process.pid ? host !== hostname() : isAlive(pid);
 }

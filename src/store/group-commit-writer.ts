@@ -121,7 +121,7 @@ export class GroupCommitWriter {
     this.#goAside(key, []);
   }
 
-  /** @param first what came before all that waits in the queue for the same key */
+  /** @param first writes that precede all queued writes to the same key */
   #goAside(key: string, first: readonly Waiting[]): void {
     const aside = this.#asideOf(key);
     const queued = this.#queue.filter((waiting) => waiting.key === key);

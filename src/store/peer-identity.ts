@@ -13,7 +13,7 @@ export type RefusedPeer = { readonly id: string; readonly time: Date };
 
 /** How long a refusal counts as a conflict. A refused peer tries again every few seconds. */
 const CONFLICT_MS = 60_000;
-/** A refusal that goes on is stored this often. */
+/** A repeated refusal is stored this often. */
 const RECORD_MS = 20_000;
 const ATTEMPTS = 5;
 

@@ -78,7 +78,7 @@ export function isUnavailable(error: unknown): boolean {
 /** deadlock_detected, serialization_failure, and foreign_key_violation: an owner went while the row was written. */
 const SERIALIZATION_FAILURES = new Set(['40P01', '40001', '23503']);
 
-/** Another transaction was faster: nothing was stored, and the same again finds what that one left. */
+/** Another transaction was faster. Nothing was stored; a retry sees its result. */
 export function isSerializationFailure(error: unknown): boolean {
   return SERIALIZATION_FAILURES.has(codeOf(error));
 }

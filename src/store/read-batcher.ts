@@ -12,7 +12,7 @@ type Waiting<Row> = {
   readonly reject: (error: unknown) => void;
 };
 
-/** Reads rows, or what of them is asked for. */
+/** Reads rows, or the requested columns of them. */
 export class ReadBatcher<Row extends ResourceKey> {
   readonly #read: (keys: readonly ResourceKey[]) => Promise<Row[]>;
   #queue: Waiting<Row>[] = [];

@@ -150,7 +150,7 @@ export class ZoneInsightWriter {
     entry.flushing = null;
   }
 
-  /** True when the store says that there is no such Zone; false too while it says nothing. */
+  /** True when the store has no such Zone; false also while the store is unavailable. */
   async #isGone(zone: string): Promise<boolean> {
     const find = this.#options.store.get({ type: 'Zone', mesh: '', name: zone });
     return await find.then(

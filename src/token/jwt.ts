@@ -14,7 +14,7 @@ const LAST_SECOND = 8.64e12;
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** Why a token does not count, as what follows «the token …». */
+/** Why a token is not valid, as a predicate after «the token …». */
 export type Refused = { readonly ok: false; readonly reason: string };
 
 export type SignedClaims = {

@@ -40,7 +40,10 @@ export class TokenGuard {
     return this.#ended.signal;
   }
 
-  /** Why the token no longer counts, as what follows «the user token …»; null while it does, and once the signal has aborted. */
+  /**
+   * Why the token is no longer valid, as a predicate after «the user token …»; null while it is valid, and once the signal has
+   * aborted.
+   */
   async refusal(): Promise<string | null> {
     for (;;) {
       const asked = this.#refusal;

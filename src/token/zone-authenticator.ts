@@ -1,5 +1,5 @@
-// Lets zones in to KDS, or says what they lack (D31; Kuma checks nothing here, kds-wire 8).
-// Invariant: a token for `east` admits only `east`, for any `client-id`.
+// Admits zones to KDS, or refuses them with the reason (D31; Kuma checks nothing here, kds-wire 8). Invariant: a token for `east`
+// admits only `east`, for any `client-id`.
 import { howToJoin, howToLetIn, isZoneName } from './how-to-join.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 

@@ -10,8 +10,8 @@ import { isFromGlobal } from '../resource/ownership.ts';
 import { textOf } from '../resource/read-json.ts';
 
 /**
- * What a zone thinks of the global that offers a cluster id (Config `kuma-cluster-id`).
- * `first`: none is known, remember it and go on; `same`: go on; `other`: stop, say so, store and prune nothing.
+ * The verdict of a zone on the cluster id of a global (Config `kuma-cluster-id`). `first`: no id is stored, so store it and
+ * continue; `same`: continue; `other`: stop with an error, store and prune nothing.
  * @param known the id that came from a global before, null if none did; the id a zone on its own made for itself does not count
  * @param offered the id of this global; an empty one is `other` wherever one is known
  */

@@ -133,8 +133,8 @@ describe('get', () => {
     await said(['get', 'mt', 'nosuch', '--mesh', 'shop'], 3, '`meridian get meshtimeouts -A`');
     await said(['get', 'mt', '--mesh', 'nosuch'], 3, '`meridian get meshes`');
     await said(['get', 'mt', '--mesh', 'nosuch', '-w'], 3, '`meridian get meshes`');
-    await said(['get', 'mt', '..', '--mesh', 'shop'], 2, '".." is no name');
-    await said(['delete', 'mt', '', '--mesh', 'shop'], 2, '"" is no name');
+    await said(['get', 'mt', '..', '--mesh', 'shop'], 2, '".." is not a valid name');
+    await said(['delete', 'mt', '', '--mesh', 'shop'], 2, '"" is not a valid name');
     await said(['get', 'mt', '--address', 'http://127.0.0.1:1'], 4, '`meridian global run`');
     await said(['get', 'mt', '-l', 'a>b'], 2, 'at character 2 there is ">"');
     await said(['get'], 2, "missing required argument 'type'");

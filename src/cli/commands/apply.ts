@@ -20,10 +20,10 @@ import { differenceOf } from '../show-difference.ts';
 type Options = ConnectOptions & MeshOptions & OutputOptions & { file: readonly string[]; dryRun?: boolean };
 
 const HELP = `
-All documents are checked first, also for keys that nobody knows; a fault is
-named by file, line and column, and then nothing is changed. What is good is
-stored in one transaction: all or nothing. Only more than 32 MiB go in several
-transactions, and that is said.
+All documents are checked first, also for unknown keys. An error names the file,
+line and column, and then nothing is changed. Valid documents are stored in one
+transaction: all or nothing. More than 32 MiB need several transactions, and a
+message says so.
 
 Examples:
   meridian apply -f examples/shop/global

@@ -1,4 +1,4 @@
-// `meridian completion`: a script for a shell that asks this command what may come next.
+// `meridian completion`: a script for a shell that asks this command for the possible next words.
 import { Argument, type Command } from 'commander';
 import { print } from '../output.ts';
 

@@ -55,8 +55,8 @@ async function edit(client: ApiClient, typeName: string, name: string, mesh: str
       print(`${about} unchanged`);
       return;
     }
-    // Whoever closes the editor without mending it has given up.
-    if (shown !== undefined && edited === text) throw kept(file, new MeridianError('invalid', 'nothing of that was mended'));
+    // Closing the editor without a change after an error ends the command.
+    if (shown !== undefined && edited === text) throw kept(file, new MeridianError('invalid', 'the errors were not corrected'));
     text = edited;
     try {
       // With its comments, so that places are those of the file.

@@ -12,7 +12,7 @@ const HELP = `
 The documents come in an order in which they can be applied, Meshes first,
 without what control planes compute. Copies of what was written on another
 control plane are left out: export them there. Secrets are signing keys and
-certificates: whoever has them can sign tokens, so keep such a file safe.
+certificates: their holder can sign tokens, so keep such a file safe.
 
 Examples:
   meridian export > everything.yaml

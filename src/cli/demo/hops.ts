@@ -69,5 +69,6 @@ function isThere(item: Item | undefined, { spec }: JsonObject): boolean {
 
 async function until(isTrue: () => Promise<boolean>, what: string): Promise<void> {
   const deadline = Date.now() + 30_000;
-  while (!(await isTrue())) if (Date.now() > deadline) throw new MeridianError('unavailable', `waited 30 s in vain for ${what}`);
+  while (!(await isTrue()))
+    if (Date.now() > deadline) throw new MeridianError('unavailable', `timed out after 30 s waiting for ${what}`);
 }

@@ -1,5 +1,5 @@
 // A spec as it is stored and sent: with the defaults of its schema, and durations in the one form of Go's `Duration.String`.
-// Pure and idempotent: input is never changed, and what needs no change comes back as the very same object.
+// Pure and idempotent: input is never changed, and an unchanged value is returned as the same object.
 import { printedByGo } from '../../base/duration.ts';
 import { isObject } from '../read-json.ts';
 import type { Json, JsonObject } from '../types.ts';

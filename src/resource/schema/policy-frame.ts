@@ -54,7 +54,7 @@ export const topRef = <const K extends Kinds>(...kinds: K) =>
 export const proxyRef = () => topRef(...PROXY_KINDS, 'MeshGateway');
 export const proxyOrRouteRef = () => topRef(...PROXY_KINDS, 'MeshGateway', ...ROUTE_KINDS);
 
-/** `to[]`: outbounds by what they lead to. */
+/** `to[]`: outbounds by their destination. */
 export function toItems<const K extends Kinds, C extends z.ZodType>(kinds: K, conf: C, ...rules: readonly Rule[]) {
   return z
     .array(

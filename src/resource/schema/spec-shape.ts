@@ -1,5 +1,5 @@
 // What a spec may look like, read once from its schema: keys, kinds of values, ranges and defaults, without the checks.
-// Whoever walks specs by their schema (rules, unknown keys, defaults) walks this.
+// All code that walks specs by their schema (rules, unknown keys, defaults) uses this shape.
 import { z } from 'zod';
 import type { Json } from '../types.ts';
 

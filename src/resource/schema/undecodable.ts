@@ -35,7 +35,7 @@ const NEEDED = {
  * The first value of a spec that a Go program cannot decode, or null: a wrong JSON type, a number that does not fit its field,
  * a duration that cannot be parsed. Disallowed values and unknown keys can be decoded.
  * @param type a name of the registry; a type without a schema has nothing to find
- * @returns a path from `spec`, and what the value must be
+ * @returns a path from `spec`, and the allowed values
  */
 export function undecodable(type: string, spec: JsonObject): Violation | null {
   const definition = specDefinitions.get(type);

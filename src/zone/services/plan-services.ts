@@ -1,5 +1,5 @@
-// What the services of a zone should be against what they are: the writes that make up the difference (policies 9.2 to 9.5).
-// Pure but for the view, whose marks it uses up. Invariant: when nothing is marked, or nothing differs, there is nothing to write.
+// Compares the wanted services of a zone with the stored ones, and returns the writes (policies 9.2 to 9.5). Pure but for the view,
+// whose marks it uses up. Invariant: when nothing is marked, or nothing differs, there is nothing to write.
 import type { Resource } from '../../resource/types.ts';
 import { newRow } from '../new-row.ts';
 import { generateService, LEAVE } from './generate-service.ts';
@@ -22,7 +22,7 @@ export type Plan = {
   readonly wakeAt: number | null;
   /** Generated services looked at whose Dataplanes do not agree on the ports (policies 9.4). */
   readonly conflicts: readonly Conflict[];
-  /** How many of the services looked at there is no virtual address left for. */
+  /** The number of checked services without a free virtual address. */
   readonly withoutVip: number;
 };
 

@@ -10,7 +10,7 @@ import type { HostnameStatus } from './hostname-claims.ts';
 import type { MultiZoneStatus } from './multi-zone-match.ts';
 import type { ProxyCounts } from './proxy-counts.ts';
 
-/** What every service gets, local or synced; `vip` is `''` when there is no address left. */
+/** The fields of every service, local or synced; `vip` is `''` when no address is free. */
 export type CommonParts = { readonly vip: string; readonly hostnames: HostnameStatus };
 
 /** What a zone computes for its own MeshServices alone. */
