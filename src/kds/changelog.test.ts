@@ -166,6 +166,30 @@ describe('a row that waits for a taken name and is deleted', () => {
   });
 });
 
+describe('a row that waits for a taken name and is gone when its type is read again', () => {
+  it('does not wait any more, and is reported once more when it is created again', async () => {
+    const store = new TinyStore();
+    const source = sourceOf(store);
+    const error = vi.spyOn(log, 'error').mockClear();
+    const changelog = start({
+      ...source,
+      async *changes(signal) {
+        for await (const change of source.changes(signal))
+          yield change.kind === 'keys' ? { kind: 'type' as const, type: 'MeshTimeout' } : change;
+      },
+    });
+    const same = { 'kuma.io/display-name': 'same' };
+    for (const name of ['first', 'second']) await put(store, 'MeshTimeout', name, same);
+    await changelog.caughtUp();
+    await store.write({ op: 'delete', key: { type: 'MeshTimeout', mesh: 'default', name: 'second' } });
+    await changelog.caughtUp();
+    expect(error).toHaveBeenCalledTimes(1);
+    await put(store, 'MeshTimeout', 'second', same);
+    await changelog.caughtUp();
+    expect(error).toHaveBeenCalledTimes(2);
+  });
+});
+
 describe('a row whose Zone changes while its labels stay', () => {
   const key = { type: 'MeshService', mesh: 'default', name: 'web' };
 

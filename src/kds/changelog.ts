@@ -128,10 +128,14 @@ export class Changelog {
   async #reload(type: string): Promise<void> {
     const rows = await this.#source.list(type);
     const gone = new Set(this.#slotOfRow.get(type)?.keys());
+    const present = new Set<string>();
     for (const row of rows) {
-      gone.delete(rowKey(row));
+      const key = rowKey(row);
+      present.add(key);
+      gone.delete(key);
       this.#put(row);
     }
+    this.#waiting.prune(type, (key) => present.has(rowKey(key)));
     for (const key of gone) this.#remove(type, key);
     await this.#admitWaiting();
   }

@@ -5,7 +5,7 @@ import type { ResourceKey } from '../resource/types.ts';
 export class WaitingRows {
   /** Row → the slot that it waits for. */
   readonly #slots = new Map<string, string>();
-  /** Slot → the subscriptions that wait for it. */
+  /** Slot → the rows that wait for it. */
   readonly #rows = new Map<string, Map<string, ResourceKey>>();
   #ready: ResourceKey[] = [];
 
@@ -30,6 +30,12 @@ export class WaitingRows {
     const rows = this.#rows.get(slot);
     rows?.delete(row);
     if (rows?.size === 0) this.#rows.delete(slot);
+  }
+
+  /** The type was read again: a row of it that `exists` does not know is gone. */
+  prune(type: string, exists: (key: ResourceKey) => boolean): void {
+    const waiting = [...this.#rows.values()].flatMap((rows) => [...rows.values()]);
+    for (const key of waiting) if (key.type === type && !exists(key)) this.leave(key);
   }
 
   /** The row that held the slot has left it. */
