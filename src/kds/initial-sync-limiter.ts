@@ -94,18 +94,14 @@ export class InitialSyncLimiter {
     return (Math.max(0, this.#debtOf(peer) - FREE_BYTES) / BYTES_A_SECOND) * 1_000;
   }
 
-  /** Looks again when the peer that waits least has waited enough. */
-  #lookLater(): void {
+  /** @param waitMs Infinity where no peer waits for its budget */
+  #lookLater(waitMs: number): void {
     clearTimeout(this.#later);
-    const waits = [...this.#waiting.keys()].map((peer) => this.#waitOf(peer)).filter((wait) => wait > 0);
-    if (waits.length === 0) return;
-    this.#later = setTimeout(
-      () => {
-        for (const peer of [...this.#waiting.keys()]) this.#takeOver(peer);
-        this.#admitNext();
-      },
-      Math.ceil(Math.min(...waits)),
-    ).unref();
+    if (waitMs === Infinity) return;
+    this.#later = setTimeout(() => {
+      for (const peer of [...this.#waiting.keys()]) this.#takeOver(peer);
+      this.#admitNext();
+    }, Math.ceil(waitMs)).unref();
   }
 
   #progress(peer: string, stream: Stream): void {
@@ -138,17 +134,24 @@ export class InitialSyncLimiter {
   }
 
   #admitNext(): void {
-    this.#admitAll();
-    this.#lookLater();
+    this.#lookLater(this.#admitAll());
   }
 
-  #admitAll(): void {
+  /**
+   * Ends with the first peer that finds no room: thousands may wait, and the next place that is left brings all of them here again.
+   * @returns the least wait of the passed peers in milliseconds; Infinity if none waits for its budget
+   */
+  #admitAll(): number {
+    let leastMs = Infinity;
     for (const [peer, queue] of this.#waiting) {
-      const stream = this.#places.has(peer) ? undefined : newest(queue);
-      if (stream === undefined || this.#waitOf(peer) > 0) continue;
-      if (!this.#makeRoom()) return;
+      const waitMs = this.#waitOf(peer);
+      leastMs = waitMs > 0 ? Math.min(leastMs, waitMs) : leastMs;
+      const stream = waitMs > 0 || this.#places.has(peer) ? undefined : newest(queue);
+      if (stream === undefined) continue;
+      if (!this.#makeRoom()) break;
       this.#admit(peer, stream, { mayBeTaken: true, isBeside: false });
     }
+    return leastMs;
   }
 
   /** @returns false where all places are taken and none of them is stalled */
