@@ -1,4 +1,4 @@
-// A stored Gateway API route ⇄ its document (D5, D24). The spec is kept as it was written, in whichever spelling.
+// A stored Gateway API route ⇄ its document (D5, D24). The spec keeps its original spelling.
 import type { Violation } from '../base/violations.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
