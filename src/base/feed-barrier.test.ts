@@ -65,6 +65,15 @@ it('rejects when the mark cannot be sent, and sends another for the next questio
   await next;
 });
 
+it('rejects after its limit when the store does not answer at all', async () => {
+  const mark = (): Promise<void> => new Promise(() => undefined);
+  barrier = new FeedBarrier({ mark, clock, log: createLogger('silent'), limitMs: LIMIT_MS });
+  const refused = expect(barrier.wait()).rejects.toMatchObject({ code: 'unavailable' });
+  await setImmediate();
+  await clock.advance(LIMIT_MS);
+  await refused;
+}, 5_000);
+
 it('rejects after its limit', async () => {
   const waiting = barrier.wait();
   const refused = expect(waiting).rejects.toMatchObject({ code: 'unavailable' });

@@ -59,10 +59,10 @@ export class FeedBarrier {
     const done = new AbortController();
     this.#marks.set(id, heard);
     try {
-      await mark(id);
       const until = signal === undefined ? done.signal : AbortSignal.any([done.signal, signal]);
       const late = clock.sleep(limitMs, until).then(() => this.#giveUp(done.signal));
-      await Promise.race([heard.promise, late]);
+      // The limit holds for a store that does not take the mark, too.
+      await Promise.race([mark(id).then(() => heard.promise), late]);
     } finally {
       this.#marks.delete(id);
       done.abort();
