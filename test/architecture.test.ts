@@ -5,25 +5,35 @@ import { describe, expect, it } from 'vitest';
 
 const SRC = join(import.meta.dirname, '../src');
 
+/** What a composition root puts together. */
+const ENGINE = [
+  ...['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'zone-status', 'defaults', 'peering', 'reconcile'],
+  ...['token', 'api', 'inspect'],
+];
+
 /** Folder → folders it may import besides itself. `control-plane` is what both roots share. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   base: [],
   wire: ['base'],
   resource: ['base', 'wire'],
   store: ['base', 'resource'],
-  kds: ['base', 'wire', 'resource'],
+  kds: ['base', 'wire', 'resource', 'store'],
   policy: ['base', 'resource'],
   'gateway-api': ['base', 'resource', 'policy'],
   document: ['base', 'resource', 'gateway-api'],
-  token: ['base', 'resource', 'store'],
-  api: ['base', 'resource', 'store', 'policy', 'gateway-api', 'document', 'token'],
+  'zone-status': ['base', 'resource', 'store', 'kds'],
+  defaults: ['base', 'resource', 'store'],
+  peering: ['base', 'resource', 'store', 'kds', 'zone-status', 'defaults'],
+  reconcile: ['base', 'resource', 'store', 'policy', 'gateway-api', 'zone-status'],
+  token: ['base', 'resource', 'store', 'defaults'],
+  api: ['base', 'resource', 'store', 'policy', 'gateway-api', 'document', 'zone-status', 'defaults', 'peering', 'token'],
   // What decides on sync is asked for its reasons.
   inspect: ['base', 'resource', 'store', 'kds', 'policy', 'api'],
-  'control-plane': ['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'token', 'api', 'inspect'],
-  global: ['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'token', 'api', 'control-plane'],
-  zone: ['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'token', 'api', 'control-plane'],
+  'control-plane': [...ENGINE],
+  global: [...ENGINE, 'control-plane'],
+  zone: [...ENGINE, 'control-plane'],
   // The two roots are started by a dynamic import, `migrate` opens a store, and `generate` signs with a key from a file.
-  cli: ['base', 'resource', 'gateway-api', 'document', 'global', 'zone', 'store', 'token'],
+  cli: ['base', 'resource', 'gateway-api', 'document', 'global', 'zone', 'store', 'defaults', 'token'],
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));

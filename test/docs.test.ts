@@ -12,7 +12,7 @@ import { configSchema } from '../src/base/config-schema.ts';
 import { createExpiryMetrics } from '../src/base/expiry-metrics.ts';
 import { createInfoMetric, createLeaderMetric, createRegistry, createResourcesCountMetric } from '../src/base/process-metrics.ts';
 import { createProgram } from '../src/cli/program.ts';
-import { createConflictMetric } from '../src/global/conflict-metric.ts';
+import { createConflictMetric } from '../src/peering/conflict-metric.ts';
 import { createSyncMetrics } from '../src/kds/sync-metrics.ts';
 
 const ROOT = join(import.meta.dirname, '..');

@@ -1,6 +1,6 @@
 // Whether a proxy is online, and the versions and certificate that it reports (rest-api 3). Pure.
 import type { Json, JsonObject, Resource } from '../resource/types.ts';
-import { isOnline } from '../resource/zone-insight.ts';
+import { isOnline } from '../zone-status/zone-insight.ts';
 
 export type ProxyStatus = 'online' | 'offline' | 'partiallyDegraded';
 

@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { MeridianError, Violation } from '../base/errors.ts';
 import { isObject } from '../resource/read-json.ts';
-import { acceptPeer, zoneStoreKey } from '../store/peer-identity.ts';
-import { clusterIdKey } from '../store/create-defaults.ts';
+import { acceptPeer, zoneStoreKey } from '../peering/peer-identity.ts';
+import { clusterIdKey } from '../defaults/base-defaults.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError } from './error-body.ts';
 import { SMALL_BODY_BYTES } from './http-server.ts';

@@ -1,7 +1,7 @@
 // Zones and Dataplanes together with their insights (rest-api 3). A missing insight is left out.
 import type { FastifyInstance } from 'fastify';
-import { refusedStreamsWarning } from '../resource/refused-streams.ts';
-import { rivalSpeakers } from '../resource/rival-speakers.ts';
+import { refusedStreamsWarning } from '../zone-status/refused-streams.ts';
+import { rivalSpeakers } from '../zone-status/rival-speakers.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ApiContext } from './api-options.ts';

@@ -1,7 +1,7 @@
 // What a person must know of peers that were refused: a second store for a zone, or another global for this zone.
 import type { Resource } from '../resource/types.ts';
-import { clusterIdKey } from '../store/create-defaults.ts';
-import { acceptedPeer, currentRefusal, zoneOfStoreKey, zoneStoreKey } from '../store/peer-identity.ts';
+import { clusterIdKey } from '../defaults/base-defaults.ts';
+import { acceptedPeer, currentRefusal, zoneOfStoreKey, zoneStoreKey } from '../peering/peer-identity.ts';
 import type { ApiContext } from './api-options.ts';
 
 /** One sentence for each zone that has a conflict now. @param zones rows of type Zone */

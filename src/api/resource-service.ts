@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
-import { isOnline } from '../resource/zone-insight.ts';
+import { isOnline } from '../zone-status/zone-insight.ts';
 import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 import { ApiError } from './error-body.ts';
 import { parseJsonBody } from './json-body.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { isOnline } from '../resource/zone-insight.ts';
+import { isOnline } from '../zone-status/zone-insight.ts';
 import type { ApiOptions, RowCount } from './api-options.ts';
 import { countProxy, noProxies, proxyFacts, serviceStatus, type StatusCounts } from './dataplane-status.ts';
 import type { Census } from './insight-bodies.ts';

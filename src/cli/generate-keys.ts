@@ -28,7 +28,7 @@ export function addGenerateKeys(generate: Command): void {
     .addOption(new Option('--format <format>', 'form of the key').choices(['pem-base64', 'pem']).default('pem-base64'))
     .addHelpText('after', SIGNING_HELP)
     .action(async ({ format, ...secret }: SecretOptions & { format: string }) => {
-      const { createSigningKey } = await import('../store/signing-key.ts');
+      const { createSigningKey } = await import('../defaults/signing-key.ts');
       const write = await secretOutput(secret);
       const pem = await createSigningKey();
       await write(format === 'pem' ? pem : `${Buffer.from(pem).toString('base64')}\n`);

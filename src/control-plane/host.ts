@@ -17,20 +17,20 @@ import { addPolicyInspect } from '../inspect/add-inspect-routes.ts';
 import { describedRoutes } from '../inspect/described-routes.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
-import { CLUSTER_ID_CONFIG } from '../resource/default-resources.ts';
+import { CLUSTER_ID_CONFIG } from '../defaults/default-resources.ts';
 import { textOf } from '../resource/read-json.ts';
 import { specJsonSchema } from '../resource/schema/spec-json-schema.ts';
 import { answerInTime } from '../store/answer-in-time.ts';
-import { meshDefaults } from '../store/create-defaults.ts';
+import { meshDefaults } from '../defaults/base-defaults.ts';
 import { openStore } from '../store/open-store.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { ZoneInsightWriter } from '../store/zone-insight-writer.ts';
+import { ZoneInsightWriter } from '../zone-status/zone-insight-writer.ts';
 import { checkSpec } from './check-spec.ts';
 import { exposureWarnings } from './exposure.ts';
-import { firstStart } from './first-start.ts';
+import { firstStart } from '../defaults/first-start.ts';
 import { commonTasks, lead, type LeaderTask } from './lead.ts';
 import { serveApi, serveDiagnostics } from './serve-http.ts';
-import { aborted, supervise } from './supervise.ts';
+import { aborted, supervise } from '../base/supervise.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 
 /** How long a readiness check waits for the database. */

@@ -7,8 +7,8 @@ import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { createAdminToken } from '../token/create-admin-token.ts';
-import { runGatewayRoutes } from './gateway-routes.ts';
-import { aborted, supervise } from './supervise.ts';
+import { runGatewayRoutes } from '../reconcile/gateway-routes.ts';
+import { aborted, supervise } from '../base/supervise.ts';
 
 /** How often the leader counts the rows of each type (rest-api 8). */
 const COUNT_MS = 60_000;

@@ -2,10 +2,10 @@
 import type { ProxyAdmin, ProxyAdminKind } from '../api/proxy-admin-routes.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { AdminStreams } from '../kds/admin-streams.ts';
-import { subscriptionsOf } from '../resource/kds-subscription.ts';
+import { subscriptionsOf } from '../zone-status/kds-subscription.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
-import { isOnline } from '../resource/zone-insight.ts';
+import { isOnline } from '../zone-status/zone-insight.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { textOf } from '../resource/read-json.ts';
 

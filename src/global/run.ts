@@ -4,7 +4,7 @@ import type { Config } from '../base/config.ts';
 import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
 import { serverTls } from '../control-plane/server-tls.ts';
-import { aborted } from '../control-plane/supervise.ts';
+import { aborted } from '../base/supervise.ts';
 import { sinkOf, sourceOf } from '../control-plane/store-ports.ts';
 import { AdminStreams } from '../kds/admin-streams.ts';
 import { Changelog } from '../kds/changelog.ts';
@@ -13,12 +13,12 @@ import { KdsServer } from '../kds/server.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { FenceWatch } from '../store/fence-watch.ts';
 import { admitZones } from './admit-zones.ts';
-import { createGlobalDefaults } from './create-defaults.ts';
+import { createGlobalDefaults } from '../defaults/global-defaults.ts';
 import { createProxyAdmin } from './proxy-admin.ts';
-import { RememberedStores } from './remembered-stores.ts';
-import { createConflictMetric } from './conflict-metric.ts';
-import { StoreZoneRegistry } from './store-zone-registry.ts';
-import { runSubscriptionFinalizer } from './subscription-finalizer.ts';
+import { RememberedStores } from '../peering/remembered-stores.ts';
+import { createConflictMetric } from '../peering/conflict-metric.ts';
+import { StoreZoneRegistry } from '../peering/store-zone-registry.ts';
+import { runSubscriptionFinalizer } from '../zone-status/subscription-finalizer.ts';
 
 /** Runs a global until the signal aborts. Rejects with a MeridianError if it cannot start. */
 export async function run(config: Config, context: Context): Promise<void> {

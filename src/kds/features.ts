@@ -1,8 +1,8 @@
 // Capabilities by name, never by version (kds-wire 5.6, D26, D32).
-import { HASH_SUFFIX } from '../resource/kds-subscription.ts';
 
 export const feature = {
-  hashSuffix: HASH_SUFFIX,
+  /** Hashed names: every Kuma of the 2.x and 3.x lines that has the types of Meridian has it. */
+  hashSuffix: 'hash-suffix',
   zonePingHealth: 'zone-ping-health',
   zoneToken: 'zone-token',
   hostnameGeneratorMultiZone: 'hg-mz-selector',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createRegistry } from '../base/process-metrics.ts';
-import type { InsightEvent } from '../resource/zone-insight.ts';
+import type { InsightEvent } from '../zone-status/zone-insight.ts';
 import type { SyncEvent } from './sync-events.ts';
 import { createSyncMetrics } from './sync-metrics.ts';
 

@@ -1,7 +1,7 @@
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { isStorable, isStorableJson, storablePart } from './storable-text.ts';
-import { describeProblem } from './sync-problem.ts';
+import { describeProblem } from '../zone-status/sync-problem.ts';
 
 /** Any UTF-16 units, so that pairs are cut and NUL is met. */
 const units = fc

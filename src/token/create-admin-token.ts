@@ -1,8 +1,8 @@
 // What lets the first person in: the key that signs user tokens and the token of the admin, as secrets (rest-api 5, kds-wire 9).
 // Everything is a create, so running twice changes nothing, and a key that was rotated does not come back.
-import { create, createAbsent } from '../store/create-defaults.ts';
+import { create, createAbsent } from '../defaults/base-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { createSigningKey } from '../store/signing-key.ts';
+import { createSigningKey } from '../defaults/signing-key.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import { loadRealm } from './load-realm.ts';
 import { issueUserToken, TEN_YEARS_MS } from './token-issuer.ts';

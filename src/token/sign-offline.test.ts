@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { pairOf, partOf, putKey } from '../../test/token/signing-secrets.ts';
-import { createSigningKey } from '../store/signing-key.ts';
+import { createSigningKey } from '../defaults/signing-key.ts';
 import { parseSigningKey, signOffline } from './sign-offline.ts';
 import { dataplaneRealm, userRealm, zoneRealm, type TokenKind } from './token-realm.ts';
 import { TokenSecrets } from './token-secrets.ts';

@@ -1,6 +1,6 @@
 // Where the secrets of each kind of token live: the names of its signing keys and of its revocation list (rest-api 5, kds-wire 8).
 // A key signs tokens of one realm alone.
-import { dataplaneTokenKeyPrefix, ZONE_TOKEN_KEY_PREFIX } from '../resource/default-resources.ts';
+import { dataplaneTokenKeyPrefix, ZONE_TOKEN_KEY_PREFIX } from '../defaults/default-resources.ts';
 
 export type TokenKind = 'user' | 'zone' | 'dataplane';
 

@@ -8,20 +8,20 @@ import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
 import { requireReadable } from '../control-plane/readable-files.ts';
 import { sinkOf, sourceOf } from '../control-plane/store-ports.ts';
-import { aborted, together } from '../control-plane/supervise.ts';
+import { aborted, together } from '../base/supervise.ts';
 import { Changelog } from '../kds/changelog.ts';
 import { runKdsClient, type KdsClientOptions, type KdsClientTls } from '../kds/client.ts';
 import { zoneSendRules } from '../kds/rules.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { readTokenEnd, readTokenFile } from '../token/read-token-file.ts';
-import { clusterAdmission } from './cluster-guard.ts';
+import { clusterAdmission } from '../peering/cluster-guard.ts';
 import { FenceWatch } from '../store/fence-watch.ts';
-import { ownStoreId } from '../store/peer-identity.ts';
-import { createZoneDefaults } from './create-defaults.ts';
-import { runBackendRefs } from './backend-refs/run-backend-refs.ts';
-import type { ReconcileOptions } from './reconcile.ts';
-import { runServices, type ServicesOptions } from './services/run-services.ts';
-import { runWorkloads } from './workloads/run-workloads.ts';
+import { ownStoreId } from '../peering/peer-identity.ts';
+import { createZoneDefaults } from '../defaults/zone-defaults.ts';
+import { runBackendRefs } from '../reconcile/backend-refs/run-backend-refs.ts';
+import type { ReconcileOptions } from '../reconcile/reconcile.ts';
+import { runServices, type ServicesOptions } from '../reconcile/services/run-services.ts';
+import { runWorkloads } from '../reconcile/workloads/run-workloads.ts';
 
 /** Runs a zone until the signal aborts. Rejects with a MeridianError if it cannot start. */
 export async function run(config: Config, context: Context): Promise<void> {

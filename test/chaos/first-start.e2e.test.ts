@@ -1,9 +1,9 @@
 // Two replicas of global that begin at once on an empty database: one of them makes the defaults, and when it dies the other does
 // what only one may do.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
-import { globalHostnameGenerators } from '../../src/resource/default-resources.ts';
+import { globalHostnameGenerators } from '../../src/defaults/default-resources.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
-import { isOnline } from '../../src/resource/zone-insight.ts';
+import { isOnline } from '../../src/zone-status/zone-insight.ts';
 import { globalEnv } from '../support/control-plane-env.ts';
 import { ControlPlane, WAIT } from '../support/control-plane.ts';
 import { defaultMeshRows } from '../support/default-rows.ts';

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
-import { isOnline } from '../../src/resource/zone-insight.ts';
+import { isOnline } from '../../src/zone-status/zone-insight.ts';
 import { ControlPlane, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
 import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';

@@ -6,7 +6,7 @@ import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { checkSpec } from '../../src/control-plane/check-spec.ts';
 import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
-import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
+import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
@@ -16,7 +16,7 @@ import { globalReceiveRules, globalSendRules, zoneReceiveRules, zoneSendRules } 
 import { Sender, type SenderOptions } from '../../src/kds/sender.ts';
 import { validateResource } from '../../src/resource/validate-spec.ts';
 import { decodeDeltaRequest, decodeDeltaResponse } from '../../src/wire/kds-messages.ts';
-import { createZoneDefaults } from '../../src/zone/create-defaults.ts';
+import { createZoneDefaults } from '../../src/defaults/zone-defaults.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { Traffic } from './traffic.ts';
 

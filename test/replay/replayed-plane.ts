@@ -2,7 +2,7 @@
 // recorded peers said. Invariant: whatever is awaited here is at rest when it resolves.
 import { createLogger } from '../../src/base/log.ts';
 import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
-import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
+import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
 import { Receiver } from '../../src/kds/receiver.ts';

@@ -3,7 +3,7 @@ import { fc } from '../support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { label } from '../../src/resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../src/resource/types.ts';
-import { storedVip } from '../../src/zone/services/service-row.ts';
+import { storedVip } from '../../src/reconcile/services/service-row.ts';
 import { ModelZone, type ModelRow } from './model-zone.ts';
 
 type Change =

@@ -1,10 +1,10 @@
 // A zone's table as a map, with a view that hears of every change: the pure core under random histories.
 // Invariant: `settle` leaves nothing to write; time moves far enough between two looks for zone proxies to settle.
 import type { Resource, ResourceKey } from '../../src/resource/types.ts';
-import type { PlannedWrite } from '../../src/zone/reconcile.ts';
-import { planServices } from '../../src/zone/services/plan-services.ts';
-import { rowId } from '../../src/zone/row-id.ts';
-import { ServicesView, viewedTypes } from '../../src/zone/services/services-view.ts';
+import type { PlannedWrite } from '../../src/reconcile/reconcile.ts';
+import { planServices } from '../../src/reconcile/services/plan-services.ts';
+import { rowId } from '../../src/reconcile/row-id.ts';
+import { ServicesView, viewedTypes } from '../../src/reconcile/services/services-view.ts';
 import { ZONE } from './zone-under-test.ts';
 
 const STEP_MS = 10_000;

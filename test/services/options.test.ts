@@ -1,10 +1,10 @@
 // What of the configuration a zone's services heed: networks of addresses, the generator, its grace period (rest-api 7).
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/base/config.ts';
-import { planServices } from '../../src/zone/services/plan-services.ts';
-import { ServicesView } from '../../src/zone/services/services-view.ts';
-import { storedVip } from '../../src/zone/services/service-row.ts';
-import { VipPool } from '../../src/zone/services/vip-pool.ts';
+import { planServices } from '../../src/reconcile/services/plan-services.ts';
+import { ServicesView } from '../../src/reconcile/services/services-view.ts';
+import { storedVip } from '../../src/reconcile/services/service-row.ts';
+import { VipPool } from '../../src/reconcile/services/vip-pool.ts';
 import { makeRow } from '../support/make-row.ts';
 
 describe('the configuration', () => {

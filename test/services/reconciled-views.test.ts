@@ -1,12 +1,12 @@
 // Random histories of the smaller reconcilers: what is kept up to date change by change equals what a new view makes of the rows.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, Resource, ResourceKey } from '../../src/resource/types.ts';
-import { BackendRefsView, viewedTypes as backendTypes } from '../../src/zone/backend-refs/backend-refs-view.ts';
-import { planConditions } from '../../src/zone/backend-refs/plan-conditions.ts';
-import type { PlannedWrite, ReconciledView } from '../../src/zone/reconcile.ts';
-import { rowId } from '../../src/zone/row-id.ts';
-import { planWorkloads } from '../../src/zone/workloads/plan-workloads.ts';
-import { viewedTypes as workloadTypes, WorkloadsView } from '../../src/zone/workloads/workloads-view.ts';
+import { BackendRefsView, viewedTypes as backendTypes } from '../../src/reconcile/backend-refs/backend-refs-view.ts';
+import { planConditions } from '../../src/reconcile/backend-refs/plan-conditions.ts';
+import type { PlannedWrite, ReconciledView } from '../../src/reconcile/reconcile.ts';
+import { rowId } from '../../src/reconcile/row-id.ts';
+import { planWorkloads } from '../../src/reconcile/workloads/plan-workloads.ts';
+import { viewedTypes as workloadTypes, WorkloadsView } from '../../src/reconcile/workloads/workloads-view.ts';
 import { makeRow } from '../support/make-row.ts';
 import { fc } from '../support/property.ts';
 

@@ -2,7 +2,7 @@
 // Invariant: after `rest` neither a message, nor a write, nor anything that is due within the next seconds is left.
 import { createLogger } from '../../src/base/log.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
-import { runServices } from '../../src/zone/services/run-services.ts';
+import { runServices } from '../../src/reconcile/services/run-services.ts';
 import { ControlPlanes, zones, type Side } from '../golden/control-planes.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 

@@ -3,9 +3,9 @@
 import { createLogger } from '../../src/base/log.ts';
 import { compareKeys, type Resource, type ResourceKey } from '../../src/resource/types.ts';
 import type { Write } from '../../src/store/resource-store.ts';
-import { runBackendRefs } from '../../src/zone/backend-refs/run-backend-refs.ts';
-import { runServices } from '../../src/zone/services/run-services.ts';
-import { runWorkloads } from '../../src/zone/workloads/run-workloads.ts';
+import { runBackendRefs } from '../../src/reconcile/backend-refs/run-backend-refs.ts';
+import { runServices } from '../../src/reconcile/services/run-services.ts';
+import { runWorkloads } from '../../src/reconcile/workloads/run-workloads.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 

@@ -6,7 +6,7 @@ import { sinkOf } from '../../src/control-plane/store-ports.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
 import { zoneReceiveRules } from '../../src/kds/rules.ts';
 import { decodeDeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';
-import { clusterAdmission } from '../../src/zone/cluster-guard.ts';
+import { clusterAdmission } from '../../src/peering/cluster-guard.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
 import type { Resource } from '../../src/resource/types.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';

@@ -8,7 +8,7 @@ import { encodeKumaResource } from '../../src/resource/codec.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
-import { ZoneInsightWriter } from '../../src/store/zone-insight-writer.ts';
+import { ZoneInsightWriter } from '../../src/zone-status/zone-insight-writer.ts';
 import {
   decodeDeltaRequest,
   decodeDeltaResponse,

@@ -6,7 +6,7 @@ import { createLogger } from '../../src/base/log.ts';
 import { feature } from '../../src/kds/features.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import type { JsonObject, Labels } from '../../src/resource/types.ts';
-import { ZoneInsightWriter } from '../../src/store/zone-insight-writer.ts';
+import { ZoneInsightWriter } from '../../src/zone-status/zone-insight-writer.ts';
 import { PlayedZone, resourcesIn } from './played-zone.ts';
 import { SLOW, serverUnderAttack } from './server-under-attack.ts';
 

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest';
 import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
-import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
+import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import type { SyncObserver } from '../../src/kds/sync-events.ts';

@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
-import { StoreZoneRegistry } from '../../src/global/store-zone-registry.ts';
+import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import type { SyncEvent } from '../../src/kds/sync-events.ts';

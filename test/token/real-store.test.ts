@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { createBaseDefaults } from '../../src/store/create-defaults.ts';
+import { createBaseDefaults } from '../../src/defaults/base-defaults.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 import { adminTokenKey, createAdminToken } from '../../src/token/create-admin-token.ts';

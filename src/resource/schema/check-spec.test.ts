@@ -1,6 +1,6 @@
 // The check as a whole: unknown keys, odd input, limits, JSON Schema.
 import { describe, expect, it } from 'vitest';
-import { initialPolicies } from '../default-resources.ts';
+import { initialPolicies } from '../../defaults/default-resources.ts';
 import { resourceTypes } from '../type-registry.ts';
 import type { Json, JsonObject } from '../types.ts';
 import { specJsonSchema } from './spec-json-schema.ts';

@@ -2,7 +2,7 @@
 import { fc } from '../../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { initialPolicies } from '../default-resources.ts';
+import { initialPolicies } from '../../defaults/default-resources.ts';
 import type { JsonObject } from '../types.ts';
 import { completeSpec } from './complete-spec.ts';
 import { specDefinitions } from './schemas.ts';

@@ -1,7 +1,7 @@
 // No JSON makes the check throw, and none leaves a trace outside of its findings.
 import { fc } from '../../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
-import { initialPolicies } from '../default-resources.ts';
+import { initialPolicies } from '../../defaults/default-resources.ts';
 import { typeOf } from '../type-registry.ts';
 import type { Json, JsonObject } from '../types.ts';
 import { checkSpec } from './check-spec.ts';

@@ -1,6 +1,6 @@
 // MeshService, MeshExternalService, MeshMultiZoneService, HostnameGenerator, MeshZoneAddress: good and bad specs (policies 2.7 to 2.9).
 import { describe, expect, it } from 'vitest';
-import { globalHostnameGenerators, zoneHostnameGenerators } from '../default-resources.ts';
+import { globalHostnameGenerators, zoneHostnameGenerators } from '../../defaults/default-resources.ts';
 import { find, findIn, NOTHING_FOUND } from './spec-table.fixture.ts';
 
 const SELECTOR = 'selector: { dataplaneTags: { app: redis } }';

@@ -1,6 +1,6 @@
 // The Workloads of a zone and the Dataplanes behind them, all meshes together; fed with rows, read by the planner. Pure.
 // Invariant: a change marks the Workloads that it can make look otherwise, and no others.
-import { isOnline } from '../../resource/zone-insight.ts';
+import { isOnline } from '../../zone-status/zone-insight.ts';
 import { label } from '../../resource/labels.ts';
 import type { Resource, ResourceKey } from '../../resource/types.ts';
 import { isLocal } from '../../resource/ownership.ts';

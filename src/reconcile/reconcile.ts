@@ -3,7 +3,7 @@
 // version that was read; what does not differ is not written.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { together } from '../control-plane/supervise.ts';
+import { together } from '../base/supervise.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 import { ChangeHints, type Hints } from './change-hints.ts';

@@ -2,7 +2,7 @@
 // of its subscriptions, so a constant generation means a dead instance. Only the leader runs it.
 import { every, type Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { closedAt, isOpen, subscriptionsOf } from '../resource/kds-subscription.ts';
+import { closedAt, isOpen, subscriptionsOf } from './kds-subscription.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { textOf } from '../resource/read-json.ts';

@@ -13,7 +13,7 @@ import {
 } from './kds-subscription.ts';
 import { describeProblem, dropStream, renderProblems, setNamed, setProblem, type SyncProblems } from './sync-problem.ts';
 import { countRefused, renderRefused, type RefusedStreams } from './refused-streams.ts';
-import type { JsonObject } from './types.ts';
+import type { JsonObject } from '../resource/types.ts';
 
 export type InsightStreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
 

@@ -1,7 +1,7 @@
 // One lifecycle for everything that runs as long as the process: a failure is logged and started again with backoff.
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
+import { messageOf } from './errors.ts';
+import type { Logger } from './log.ts';
 
 const FIRST_MS = 200;
 const MAX_MS = 10_000;

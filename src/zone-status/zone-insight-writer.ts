@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { every, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { SubscriptionKeeper } from '../resource/kds-subscription.ts';
+import type { SubscriptionKeeper } from './kds-subscription.ts';
 import {
   closeInsight,
   dropStored,
@@ -15,11 +15,11 @@ import {
   raiseGeneration,
   type InsightEvent,
   type InsightState,
-} from '../resource/zone-insight.ts';
-import { rivalSpeakers } from '../resource/rival-speakers.ts';
+} from './zone-insight.ts';
+import { rivalSpeakers } from './rival-speakers.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { renderStatus } from '../resource/zone-insight.ts';
-import type { ResourceStore, WriteOutcome } from './resource-store.ts';
+import { renderStatus } from './zone-insight.ts';
+import type { ResourceStore, WriteOutcome } from '../store/resource-store.ts';
 
 export type ZoneInsightWriterOptions = {
   readonly store: ResourceStore;

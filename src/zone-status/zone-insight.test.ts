@@ -14,7 +14,7 @@ import {
   type InsightEvent,
   type InsightState,
 } from './zone-insight.ts';
-import type { JsonObject } from './types.ts';
+import type { JsonObject } from '../resource/types.ts';
 
 const global = { mode: 'global', instanceId: 'global-1' } as const;
 const at = (second: number): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, second));

@@ -1,8 +1,8 @@
 // Streams of a zone that global refused because the zone is over its quota, for people. Kept in the status of the ZoneInsight row,
 // as problems of the sync are. Pure.
-import { objectOf, textOf } from './read-json.ts';
-import { storablePart } from './storable-text.ts';
-import type { JsonObject } from './types.ts';
+import { objectOf, textOf } from '../resource/read-json.ts';
+import { storablePart } from '../resource/storable-text.ts';
+import type { JsonObject } from '../resource/types.ts';
 
 export type RefusedStreams = {
   /** How many, one after the other, with less than `LATELY_MS` between two. */

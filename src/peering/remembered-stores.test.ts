@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { createLogger } from '../base/log.ts';
-import { acceptPeer, zoneStoreKey } from '../store/peer-identity.ts';
+import { acceptPeer, zoneStoreKey } from './peer-identity.ts';
 import { ANSWER_MS, VERDICT_MS } from './live-streams.ts';
 import { RememberedStores } from './remembered-stores.ts';
 

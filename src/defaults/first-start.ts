@@ -1,7 +1,7 @@
 // What a control plane waits for before it calls itself ready, the first time that it runs on a store: its own default resources.
 // After `/ready` a client can write into mesh `default` and request tokens.
-import type { DefaultsConfig } from '../store/create-defaults.ts';
-import { hasClusterId } from '../store/create-defaults.ts';
+import type { DefaultsConfig } from './base-defaults.ts';
+import { hasClusterId } from './base-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
 export type FirstStartOptions = {

@@ -1,6 +1,6 @@
 // The rows of a zone that its services depend on, all meshes together; fed with rows, read by the planner. Pure.
 // Invariant: after any puts and removes it equals a new view of the same rows.
-import { isOnline } from '../../resource/zone-insight.ts';
+import { isOnline } from '../../zone-status/zone-insight.ts';
 import type { Resource, ResourceKey } from '../../resource/types.ts';
 import { byAge } from './by-age.ts';
 import { HostnameGenerators } from './hostname-generators.ts';

@@ -1,6 +1,6 @@
 // The default resources of a zone (kds-wire 9: on a federated zone). For the leader, at its start; running again changes nothing.
 import { isFromGlobal } from '../resource/ownership.ts';
-import { zoneHostnameGenerators } from '../resource/default-resources.ts';
+import { zoneHostnameGenerators } from './default-resources.ts';
 import { label } from '../resource/labels.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import {
@@ -10,7 +10,7 @@ import {
   createBaseDefaults,
   createHostnameGenerators,
   type DefaultsConfig,
-} from '../store/create-defaults.ts';
+} from './base-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
 /**

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { isOnline } from '../resource/zone-insight.ts';
+import { isOnline } from './zone-insight.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { runSubscriptionFinalizer } from './subscription-finalizer.ts';
 

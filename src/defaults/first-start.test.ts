@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { createBaseDefaults } from '../store/create-defaults.ts';
+import { createBaseDefaults } from './base-defaults.ts';
 import { firstStart } from './first-start.ts';
 
 const defaults = { skipMeshCreation: false, skipTenantResources: false, skipHostnameGenerators: false };

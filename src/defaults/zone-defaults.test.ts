@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { createZoneDefaults } from './create-defaults.ts';
+import { createZoneDefaults } from './zone-defaults.ts';
 
 const all = { skipMeshCreation: false, skipTenantResources: false, skipHostnameGenerators: false };
 const keys = (store: TinyStore): string[] => [...store.rows.values()].map((row) => `${row.type}/${row.name}`).sort();

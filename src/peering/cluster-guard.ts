@@ -3,8 +3,8 @@
 import { systemClock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Admission } from '../kds/receiver.ts';
-import { clusterIdKey as key } from '../store/create-defaults.ts';
-import { recordRefusal } from '../store/peer-identity.ts';
+import { clusterIdKey as key } from '../defaults/base-defaults.ts';
+import { recordRefusal } from './peer-identity.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { isFromGlobal } from '../resource/ownership.ts';
 import { textOf } from '../resource/read-json.ts';

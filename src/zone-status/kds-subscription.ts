@@ -1,9 +1,7 @@
 // One KDSSubscription: the life of one stream on which this side is the xDS server (kds-wire 4), and its proto3 JSON, in which
 // zero values are left out and uint64 are strings. Pure.
-import type { Json, JsonObject } from './types.ts';
-
-/** The capability of hashed names: every Kuma of the 2.x and 3.x lines that has the types of Meridian has it. */
-export const HASH_SUFFIX = 'hash-suffix';
+import { feature } from '../kds/features.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
 
 export type SubscriptionPeer = {
   readonly version: {
@@ -70,7 +68,7 @@ export function renderSubscription(one: Subscription): JsonObject {
 
 /** Whether a peer is compatible with this control plane: its capabilities decide, not its version. */
 export function isCompatible({ features }: Pick<SubscriptionPeer, 'features'>): boolean {
-  return features.includes(HASH_SUFFIX);
+  return features.includes(feature.hashSuffix);
 }
 
 /** True for the JSON of a subscription that has a connectTime and no disconnectTime (rest-api 3). */

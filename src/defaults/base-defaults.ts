@@ -10,11 +10,11 @@ import {
   initialPolicies,
   ZONE_TOKEN_KEY_PREFIX,
   type HostnameGeneratorDefault,
-} from '../resource/default-resources.ts';
+} from './default-resources.ts';
 import { describeKey, type Labels, type Resource, type ResourceKey } from '../resource/types.ts';
 import { label } from '../resource/labels.ts';
 import { createSigningKey } from './signing-key.ts';
-import type { ResourceStore, Write } from './resource-store.ts';
+import type { ResourceStore, Write } from '../store/resource-store.ts';
 
 /** `defaults` of the configuration (rest-api 7.1). */
 export type DefaultsConfig = {
@@ -62,7 +62,7 @@ export async function meshDefaults(
   return [...key, ...policies];
 }
 
-/** HostnameGenerators of one of the tables of src/resource/default-resources.ts. */
+/** HostnameGenerators of one of the tables of src/defaults/default-resources.ts. */
 export async function createHostnameGenerators(
   store: ResourceStore,
   generators: readonly HostnameGeneratorDefault[],

@@ -2,8 +2,8 @@ import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { subscriptionsOf } from '../resource/kds-subscription.ts';
-import { isOnline, type InsightEvent } from '../resource/zone-insight.ts';
+import { subscriptionsOf } from './kds-subscription.ts';
+import { isOnline, type InsightEvent } from './zone-insight.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { ZoneInsightWriter } from './zone-insight-writer.ts';
 

@@ -1,6 +1,6 @@
-// The resources every deployment begins with, as tables (kds-wire 9). Data; src/store/create-defaults.ts writes them.
-import { label } from './labels.ts';
-import type { JsonObject, Labels } from './types.ts';
+// The resources every deployment begins with, as tables (kds-wire 9). Data; src/defaults/base-defaults.ts writes them.
+import { label } from '../resource/labels.ts';
+import type { JsonObject, Labels } from '../resource/types.ts';
 
 export const DEFAULT_MESH = 'default';
 /** Config whose `config` is the id of the whole deployment: made on the global, carried to the zones. */

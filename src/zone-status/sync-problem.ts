@@ -1,7 +1,7 @@
 // What of a zone's sync does not work, for people: which resources a peer refuses or cannot take, and why. ZoneInsight has no
 // field for it, so it is kept in the status of the row, which Kuma leaves empty (kds-wire 7). Pure.
-import { storablePart } from './storable-text.ts';
-import type { JsonObject } from './types.ts';
+import { storablePart } from '../resource/storable-text.ts';
+import type { JsonObject } from '../resource/types.ts';
 
 export type SyncProblem = {
   /** `globalToZone` or `zoneToGlobal`: the way that the resources did not go. */
