@@ -7,6 +7,7 @@ import { Registry } from 'prom-client';
 import { createApi } from '../src/api/create-api.ts';
 import { createLogger } from '../src/base/log.ts';
 import { addPolicyInspect } from '../src/inspect/add-inspect-routes.ts';
+import { globalSendRules } from '../src/kds/rules.ts';
 import type { Resource } from '../src/resource/types.ts';
 import { openStore } from '../src/store/open-store.ts';
 import type { ResourceStore, Write } from '../src/store/resource-store.ts';
@@ -75,7 +76,7 @@ async function measureInspect(folder: string): Promise<Measured[]> {
   const app = createApi({
     ...{ store, log, mode: 'global', zone: null, federated: false, readOnly: false, config: {}, metrics: new Registry() },
     ...{ product: 'Meridian', productVersion: 'bench', instanceId: 'bench', clusterId: async () => 'bench' },
-    ...{ proxyAdmin: async () => new Uint8Array(), meshDefaults: async () => [], addRoutes: addPolicyInspect },
+    ...{ proxyAdmin: async () => new Uint8Array(), meshDefaults: async () => [], addRoutes: addPolicyInspect(globalSendRules()) },
   });
   try {
     await load(store, meshRows());

@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../test/policy/make-resource.ts';
 import { effectiveHead, effectiveOutboundView } from '../inspect/effective-view.ts';
+import { globalSendRules } from '../kds/rules.ts';
 import { explainOnGlobal } from '../inspect/explain-sync.ts';
 import { reachHead, touchedView } from '../inspect/reach-view.ts';
 import { buildRules } from '../policy/build-rules.ts';
@@ -178,7 +179,7 @@ describe('sync', () => {
       { name: 'east', isEnabled: true, insight: {} },
       { name: 'west', isEnabled: true, insight },
     ];
-    expect(describeSync(explainOnGlobal(resource, zones) as unknown as Sync)).toMatchInlineSnapshot(`
+    expect(describeSync(explainOnGlobal(globalSendRules(), resource, zones) as unknown as Sync)).toMatchInlineSnapshot(`
       "MeshTimeout mine (stored as mine.web.east), as global sees it
       role consumer by its label, workload-owner by its spec
 
@@ -190,7 +191,7 @@ describe('sync', () => {
       west: only producer policies cross zones"
     `);
     const mesh = make('Mesh', 'default', {});
-    expect(describeSync(explainOnGlobal(mesh, zones) as unknown as Sync)).toMatchInlineSnapshot(`
+    expect(describeSync(explainOnGlobal(globalSendRules(), mesh, zones) as unknown as Sync)).toMatchInlineSnapshot(`
       "Mesh default, as global sees it
 
       TO     SENT   NAME THERE
@@ -201,7 +202,7 @@ describe('sync', () => {
       west: written on global
         refused: no such"
     `);
-    expect(describeSync(explainOnGlobal(mesh, []) as unknown as Sync)).toContain('no zone has joined yet');
+    expect(describeSync(explainOnGlobal(globalSendRules(), mesh, []) as unknown as Sync)).toContain('no zone has joined yet');
   });
 });
 

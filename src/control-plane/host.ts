@@ -15,6 +15,7 @@ import { createInfoMetric, createLeaderMetric, createRegistry } from '../base/pr
 import { productName, productVersion } from '../base/version.ts';
 import { addPolicyInspect } from '../inspect/add-inspect-routes.ts';
 import { describedRoutes } from '../inspect/described-routes.ts';
+import { globalSendRules, zoneSendRules, type SendRules } from '../kds/rules.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { CLUSTER_ID_CONFIG } from '../defaults/default-resources.ts';
@@ -44,6 +45,8 @@ export type Context = { readonly log: Logger; readonly signal: AbortSignal };
 export type Host = {
   readonly config: Config;
   readonly store: ResourceStore;
+  /** Which rows are sent to the other side, and how. */
+  readonly rules: SendRules;
   readonly instanceId: string;
   readonly registry: Registry;
   readonly metrics: SyncMetrics;
@@ -95,11 +98,12 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     const tokens = await createTokens(answering, config, writerOf(side).federated);
     component('token secrets', (secretsSignal) => tokens.secrets.run(secretsSignal));
 
+    const rules = sendRulesOf(side, config);
     const createsDefaults = !writerOf(side).federated;
     const isFirstStartOver = firstStart({ store, createsDefaults, defaults: config.defaults });
     const ready = async (): Promise<boolean> => isStarted && (await answers(store)) && (await isFirstStartOver());
     servers.push(await serveDiagnostics(config, { ready, metrics: registry }));
-    const options = apiOptions({ side, config, store: answering, tokens, registry, instanceId, log });
+    const options = apiOptions({ side, config, store: answering, rules, tokens, registry, instanceId, log });
     for (const warning of exposureWarnings(config)) log.warn(warning);
     const api = await serveApi({ ...options, proxyAdmin: proxyAdmin(answering) }, config);
     servers.push(api.server);
@@ -113,7 +117,21 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     const expiries = createExpiryMetrics(registry);
     expiries.certificate('api', api.certificateEndsAt);
     const onLeader = (task: LeaderTask): void => void tasks.push(task);
-    await start({ config, store, instanceId, registry, metrics, expiries, insights, tokens, log, signal, component, onLeader });
+    await start({
+      config,
+      store,
+      rules,
+      instanceId,
+      registry,
+      metrics,
+      expiries,
+      insights,
+      tokens,
+      log,
+      signal,
+      component,
+      onLeader,
+    });
     const { bootstrapAdminToken } = config.apiServer.authn.tokens;
     tasks.push(...commonTasks({ store, writer: writerOf(side), registry, log, bootstrapAdminToken }));
     const setLeader = createLeaderMetric(registry);
@@ -134,10 +152,10 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
   }
 }
 
-type ApiParts = Pick<Host, 'config' | 'store' | 'tokens' | 'registry' | 'instanceId' | 'log'> & { readonly side: Side };
+type ApiParts = Pick<Host, 'config' | 'store' | 'rules' | 'tokens' | 'registry' | 'instanceId' | 'log'> & { readonly side: Side };
 
 /** What the REST API needs of the side, the configuration and the other folders. */
-function apiOptions({ side, config, store, tokens, registry, instanceId, log }: ApiParts): Omit<ApiOptions, 'proxyAdmin'> {
+function apiOptions({ side, config, store, rules, tokens, registry, instanceId, log }: ApiParts): Omit<ApiOptions, 'proxyAdmin'> {
   const { apiServer } = config;
   return {
     store,
@@ -161,10 +179,15 @@ function apiOptions({ side, config, store, tokens, registry, instanceId, log }: 
     writeAll: (writes) => store.writeAll(writes),
     countRows: () => store.countAll(),
     specSchema: specJsonSchema,
-    addRoutes: addPolicyInspect,
+    addRoutes: addPolicyInspect(rules),
     describedRoutes,
     checkSpec,
   };
+}
+
+function sendRulesOf(side: Side, { multizone }: Config): SendRules {
+  if (side.mode === 'global') return globalSendRules(multizone.global.kds.labels);
+  return zoneSendRules({ zone: side.zone, ...multizone.zone.kds.labels });
 }
 
 function writerOf(side: Side): ControlPlaneIdentity {

@@ -8,7 +8,6 @@ import { aborted } from '../base/supervise.ts';
 import { sinkOf, sourceOf } from '../control-plane/store-ports.ts';
 import { AdminStreams } from '../kds/admin-streams.ts';
 import { Changelog } from '../kds/changelog.ts';
-import { globalSendRules } from '../kds/rules.ts';
 import { KdsServer } from '../kds/server.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { FenceWatch } from '../store/fence-watch.ts';
@@ -35,7 +34,7 @@ export async function run(config: Config, context: Context): Promise<void> {
 async function start(host: Host, admin: AdminStreams): Promise<void> {
   const { config, store, log, component, onLeader } = host;
   const zones = new StoreZoneRegistry(store);
-  const changelog = new Changelog(sourceOf(store), globalSendRules(config.multizone.global.kds.labels), log);
+  const changelog = new Changelog(sourceOf(store), host.rules, log);
   zones.onChange((zone) => {
     changelog.touchZone(zone);
     if (zones.names().includes(zone)) return;

@@ -1,7 +1,8 @@
 // Whether a resource goes to each zone, under which name, and the rule that decided: the sender's own rules, asked out loud.
 // Invariant: nothing is decided here that the sender decides otherwise; the answer holds while a zone is cut off too. Pure.
+import { messageOf } from '../base/errors.ts';
 import { feature } from '../kds/features.ts';
-import { visibilityOf, globalSendRules, zoneSendRules, type Decision, type SendRules } from '../kds/rules.ts';
+import { visibilityOf, globalSendRules, type Decision, type SendRules } from '../kds/rules.ts';
 import { metaOf } from '../policy/inspect-meta.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import { kriOf } from '../resource/kri.ts';
@@ -14,51 +15,54 @@ import type { JsonObject, Resource } from '../resource/types.ts';
 export type KnownZone = { readonly name: string; readonly isEnabled: boolean; readonly insight: JsonObject };
 
 /** On global: `{resource, storedName, kri, role?, from: 'global', targets[]}` with one target a zone. */
-export function explainOnGlobal(resource: Resource, zones: readonly KnownZone[]): JsonObject {
+export function explainOnGlobal(rules: SendRules, resource: Resource, zones: readonly KnownZone[]): JsonObject {
   const info = typeOf(resource.type);
-  const rules = globalSendRules();
   const decision = decisionOf(rules, info, resource);
-  const name = decision.visibility.to === 'nobody' ? null : wireNameOf(rules, info, resource);
   const targets = zones.map((zone) => {
     const verdict = verdictFor(zone.name, decision, zones);
-    const problem = verdict.isSent ? problemOf(zone, info, name) : null;
-    return { ...targetOf(zone.name, verdict, decision, name), ...(problem !== null && { problem }) };
+    const problem = verdict.isSent ? problemOf(zone, info, decision.name) : null;
+    return { ...targetOf(zone.name, verdict, decision), ...(problem !== null && { problem }) };
   });
   return { ...headOf(resource, info), from: 'global', targets };
 }
 
-/** In a zone: the same with `from: <zone>` and two targets: global, and what global then does for the other zones. */
-export function explainInZone(resource: Resource, zone: string): JsonObject {
+/**
+ * In a zone: the same with `from: <zone>` and two targets: global, and what global then does for the other zones. The zone does not
+ * know the `labels.skipPrefixes` of global: the second target is what a global without them does.
+ */
+export function explainInZone(rules: SendRules, resource: Resource, zone: string): JsonObject {
   const info = typeOf(resource.type);
-  const up = zoneSendRules({ zone });
-  const decision = decisionOf(up, info, resource);
-  const name = decision.visibility.to === 'nobody' ? null : wireNameOf(up, info, resource);
-  const toGlobal = targetOf('global', { isSent: name !== null, reason: decision.because }, decision, name);
-  if (name === null) return { ...headOf(resource, info), from: zone, targets: [toGlobal] };
-  const down = globalSendRules();
-  const received = {
-    ...resource,
-    ...up.map(resource, info),
-    status: resource.status,
-    owner: { type: 'Zone', mesh: '', name: zone },
-  };
-  const onward = decisionOf(down, info, received);
-  const isSent = onward.visibility.to !== 'nobody';
-  const onwardName = isSent ? wireNameOf(down, info, received) : null;
-  const onwardTarget = targetOf('other zones', { isSent, reason: onward.because }, onward, onwardName);
-  return { ...headOf(resource, info), from: zone, targets: [toGlobal, onwardTarget] };
+  const up = decisionOf(rules, info, resource);
+  const head = { ...headOf(resource, info), from: zone };
+  const toGlobal = targetOf('global', { isSent: up.name !== null, reason: up.because }, up);
+  if (up.name === null) return { ...head, targets: [toGlobal] };
+  const owner = { type: 'Zone', mesh: '', name: zone };
+  const received = { ...resource, ...rules.map(resource, info), status: resource.status, owner };
+  const onward = decisionOf(globalSendRules(), info, received);
+  const toOthers = targetOf('other zones', { isSent: onward.name !== null, reason: onward.because }, onward);
+  return { ...head, targets: [toGlobal, toOthers] };
 }
+
+/** A decision of the sender, with the wire name of what it sends; null for what it sends to nobody. */
+type Named = Decision & { readonly name: string | null };
 
 type Verdict = { readonly isSent: boolean; readonly reason: string };
 
-/** Types that never travel (kds-wire 3) are no business of the filter. */
-function decisionOf(rules: SendRules, info: TypeInfo, resource: Resource): Decision {
-  if (rules.types.includes(info)) return visibilityOf(rules, resource);
-  const way = rules.from === 'global' ? 'to zones' : 'to global';
-  return { visibility: { to: 'nobody' }, because: `the type ${info.name} is not synced ${way}` };
+function decisionOf(rules: SendRules, info: TypeInfo, resource: Resource): Named {
+  const refused = (because: string): Named => ({ visibility: { to: 'nobody' }, because, name: null });
+  // Types that never travel (kds-wire 3) are no business of the filter.
+  if (!rules.types.includes(info))
+    return refused(`the type ${info.name} is not synced ${rules.from === 'global' ? 'to zones' : 'to global'}`);
+  const decision = visibilityOf(rules, resource);
+  if (decision.visibility.to === 'nobody') return { ...decision, name: null };
+  try {
+    return { ...decision, name: rules.map(resource, info).name };
+  } catch (error) {
+    return refused(messageOf(error));
+  }
 }
 
-function verdictFor(zone: string, { visibility, because }: Decision, zones: readonly KnownZone[]): Verdict {
+function verdictFor(zone: string, { visibility, because }: Named, zones: readonly KnownZone[]): Verdict {
   if (visibility.to !== 'others') return { isSent: visibility.to === 'all', reason: because };
   if (visibility.zone === zone) return { isSent: false, reason: 'it comes from this zone, which has the original' };
   const home = zones.find(({ name }) => name === visibility.zone);
@@ -67,7 +71,7 @@ function verdictFor(zone: string, { visibility, because }: Decision, zones: read
   return { isSent: true, reason: because };
 }
 
-function targetOf(to: string, { isSent, reason }: Verdict, { visibility }: Decision, name: string | null): JsonObject {
+function targetOf(to: string, { isSent, reason }: Verdict, { visibility, name }: Named): JsonObject {
   const needs = isSent && visibility.to !== 'nobody' ? visibility.feature : undefined;
   return { to, isSent, name: isSent ? name : null, reason, ...(needs !== undefined && { needs: needsOf(needs) }) };
 }
@@ -77,15 +81,6 @@ function needsOf(name: string): string {
   return name === feature.producerPolicyFlow || name === feature.hostnameGeneratorMultiZone
     ? `a zone with the capability ${name}; one without it is not sent this`
     : `the capability ${name}`;
-}
-
-/** The wire name. A resource that cannot be encoded is reported by its own name. */
-function wireNameOf(rules: SendRules, info: TypeInfo, resource: Resource): string {
-  try {
-    return rules.map(resource, info).name;
-  } catch {
-    return resource.name;
-  }
 }
 
 /** What of the last responses this zone refused, or could not be given. */

@@ -1,11 +1,12 @@
 // `GET …/{name}/_sync`: why a resource is or is not in a zone (issue: explain-sync).
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
+import type { SendRules } from '../kds/rules.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { explainInZone, explainOnGlobal, type KnownZone } from './explain-sync.ts';
 
-export function addSyncRoutes(app: FastifyInstance, { options, store, service, callers }: ApiContext): void {
+export function addSyncRoutes(app: FastifyInstance, { options, store, service, callers }: ApiContext, rules: SendRules): void {
   for (const info of resourceTypes) {
     const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
     for (const path of [info.path, ...info.aliases]) {
@@ -14,7 +15,9 @@ export function addSyncRoutes(app: FastifyInstance, { options, store, service, c
         const { mesh = '', name } = request.params;
         callers.requireMay(info, request);
         const row = await service.get(info, mesh, name);
-        return options.zone === null ? explainOnGlobal(row, await zonesOf(store)) : explainInZone(row, options.zone);
+        return options.zone === null
+          ? explainOnGlobal(rules, row, await zonesOf(store))
+          : explainInZone(rules, row, options.zone);
       });
     }
   }

@@ -11,7 +11,6 @@ import { sinkOf, sourceOf } from '../control-plane/store-ports.ts';
 import { aborted, together } from '../base/supervise.ts';
 import { Changelog } from '../kds/changelog.ts';
 import { runKdsClient, type KdsClientOptions, type KdsClientTls } from '../kds/client.ts';
-import { zoneSendRules } from '../kds/rules.ts';
 import { validateResource } from '../resource/validate-spec.ts';
 import { readTokenEnd, readTokenFile } from '../token/read-token-file.ts';
 import { clusterAdmission } from '../peering/cluster-guard.ts';
@@ -84,7 +83,7 @@ function servicesOptions(host: Host): ServicesOptions {
 async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
   const { config, store, log, metrics, insights } = host;
   const { name, globalAddress, acceptNewCluster, kds } = config.multizone.zone;
-  const changelog = new Changelog(sourceOf(store), zoneSendRules({ zone: name, ...kds.labels }), log);
+  const changelog = new Changelog(sourceOf(store), host.rules, log);
   const fences = new FenceWatch(store);
   const address = new URL(globalAddress);
   const options: KdsClientOptions = {

@@ -5,6 +5,7 @@ import { tokenRoutes } from '../../src/token/token-routes.ts';
 import { MAX_APPLY_BYTES } from '../../src/api/apply-routes.ts';
 import { MAX_BODY_BYTES, SMALL_BODY_BYTES } from '../../src/api/http-server.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
+import { globalSendRules } from '../../src/kds/rules.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi, type Place } from './test-api.ts';
 
@@ -15,7 +16,9 @@ const METHODS = ['put', 'post', 'delete'];
 
 let apis: Map<Place, FastifyInstance>;
 beforeAll(() => {
-  apis = new Map(PLACES.map((place) => [place, testApi(new TinyStore(), place, { addRoutes: addPolicyInspect, tokens })]));
+  apis = new Map(
+    PLACES.map((place) => [place, testApi(new TinyStore(), place, { addRoutes: addPolicyInspect(globalSendRules()), tokens })]),
+  );
 });
 afterAll(async () => {
   for (const api of apis.values()) await api.close();

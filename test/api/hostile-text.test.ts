@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
+import { globalSendRules } from '../../src/kds/rules.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 import { TokenIssuer } from '../../src/token/token-issuer.ts';
@@ -22,7 +23,7 @@ beforeAll(async () => {
   store = await openStore({ type: 'embedded', path: join(folder, 'pg') }, { log: createLogger('silent') });
   const issuer = new TokenIssuer(new TokenSecrets({ store, federated: false }), () => new Date());
   const tokens = tokenRoutes(issuer, { user: true, zone: true, dataplane: true });
-  app = testApi(store, 'global', { addRoutes: addPolicyInspect, tokens });
+  app = testApi(store, 'global', { addRoutes: addPolicyInspect(globalSendRules()), tokens });
   await app.inject({ method: 'PUT', url: '/meshes/default', payload: { type: 'Mesh', name: 'default' } });
 }, 120_000);
 

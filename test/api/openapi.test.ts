@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
+import { globalSendRules } from '../../src/kds/rules.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { specJsonSchema } from '../../src/resource/schema/spec-json-schema.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -42,7 +43,7 @@ beforeAll(async () => {
   const issuer = new TokenIssuer(new TokenSecrets({ store, federated: false }), () => new Date());
   const tokens = tokenRoutes(issuer, { user: true, zone: true, dataplane: true });
   for (const place of PLACES) {
-    const app = testApi(store, place, { specSchema: specJsonSchema, addRoutes: addPolicyInspect, tokens });
+    const app = testApi(store, place, { specSchema: specJsonSchema, addRoutes: addPolicyInspect(globalSendRules()), tokens });
     await app.ready();
     apis.set(place, app);
   }

@@ -12,7 +12,7 @@ import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
 import type { SyncEvent } from '../../src/kds/sync-events.ts';
 import { Receiver, type ReceiverOptions } from '../../src/kds/receiver.ts';
-import { globalReceiveRules, globalSendRules, zoneReceiveRules, zoneSendRules } from '../../src/kds/rules.ts';
+import { globalReceiveRules, globalSendRules, zoneReceiveRules, zoneSendRules, type SendRules } from '../../src/kds/rules.ts';
 import { Sender, type SenderOptions } from '../../src/kds/sender.ts';
 import { validateResource } from '../../src/resource/validate-spec.ts';
 import { decodeDeltaRequest, decodeDeltaResponse } from '../../src/wire/kds-messages.ts';
@@ -57,8 +57,7 @@ export class ControlPlanes {
       west: apiOf(this.stores.west, 'west'),
     };
     this.#registry = new StoreZoneRegistry(this.stores.global);
-    const changelogOf = (side: Side): Changelog =>
-      new Changelog(sourceOf(this.stores[side]), side === 'global' ? globalSendRules() : zoneSendRules({ zone: side }), log);
+    const changelogOf = (side: Side): Changelog => new Changelog(sourceOf(this.stores[side]), rulesOf(side), log);
     this.#changelogs = { global: changelogOf('global'), east: changelogOf('east'), west: changelogOf('west') };
   }
 
@@ -198,6 +197,10 @@ export class ControlPlanes {
   }
 }
 
+function rulesOf(side: Side): SendRules {
+  return side === 'global' ? globalSendRules() : zoneSendRules({ zone: side });
+}
+
 function apiOf(store: TinyStore, zone: Zone | null): FastifyInstance {
   return createApi({
     store,
@@ -215,6 +218,6 @@ function apiOf(store: TinyStore, zone: Zone | null): FastifyInstance {
     proxyAdmin: async () => new Uint8Array(),
     meshDefaults: async () => [],
     checkSpec,
-    addRoutes: addPolicyInspect,
+    addRoutes: addPolicyInspect(rulesOf(zone ?? 'global')),
   });
 }

@@ -7,6 +7,7 @@ import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { checkSpec } from '../../src/control-plane/check-spec.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
+import { globalSendRules } from '../../src/kds/rules.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
 const store = new TinyStore();
@@ -18,7 +19,7 @@ beforeAll(async () => {
     ...{ product: 'Meridian', productVersion: '0-preview', instanceId: 'i', clusterId: async () => 'c' },
     ...{ log: createLogger('silent'), proxyAdmin: async () => new Uint8Array(), meshDefaults: async () => [] },
     checkSpec,
-    addRoutes: addPolicyInspect,
+    addRoutes: addPolicyInspect(globalSendRules()),
   });
   const dataplane = { networking: { address: '10.0.0.1', inbound: [{ port: 8080, name: 'http' }] } };
   await store.write({ op: 'put', key: { type: 'Mesh', mesh: '', name: 'default' }, labels: {}, spec: {} });

@@ -5,6 +5,7 @@ import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { describedRoutes } from '../../src/inspect/described-routes.ts';
+import { globalSendRules } from '../../src/kds/rules.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
 it('describes the routes that are registered', async () => {
@@ -18,7 +19,7 @@ it('describes the routes that are registered', async () => {
       server.addHook('onRoute', ({ method, url }) => {
         if (isOurs && method === 'GET') registered.push(url.replaceAll(/:(\w+)/g, '{$1}'));
       });
-      addPolicyInspect(server, context);
+      addPolicyInspect(globalSendRules())(server, context);
       isOurs = false;
     },
     describedRoutes,

@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
+import { globalSendRules } from '../../src/kds/rules.ts';
 import { testApi, type Place } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
@@ -28,7 +29,7 @@ beforeEach(async () => {
 afterEach(async () => app.close());
 
 function open(place: Place): void {
-  app = testApi(store, place, { addRoutes: addPolicyInspect });
+  app = testApi(store, place, { addRoutes: addPolicyInspect(globalSendRules()) });
 }
 
 async function ask(path: string): Promise<{ status: number; body: Record<string, unknown>; allow: unknown }> {

@@ -1,0 +1,69 @@
+// What explain-sync says against what the sender has in its log, for random rows under random `labels.skipPrefixes`.
+import { expect, it } from 'vitest';
+import { createLogger } from '../base/log.ts';
+import { sourceOf } from '../control-plane/store-ports.ts';
+import { Changelog } from '../kds/changelog.ts';
+import { globalSendRules, zoneSendRules, type SendRules } from '../kds/rules.ts';
+import { label } from '../resource/labels.ts';
+import type { Resource } from '../resource/types.ts';
+import { makeRow } from '../../test/support/make-row.ts';
+import { fc } from '../../test/support/property.ts';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import { explainInZone, explainOnGlobal } from './explain-sync.ts';
+
+const labels = fc.record(
+  {
+    [label.origin]: fc.constantFrom('global', 'zone'),
+    [label.zone]: fc.constantFrom('east', 'west'),
+    [label.namespace]: fc.constantFrom('shop', 'web'),
+    [label.displayName]: fc.constant('shown'),
+    [label.kdsSync]: fc.constantFrom('enabled', 'disabled'),
+    [label.policyRole]: fc.constantFrom('producer', 'system'),
+    team: fc.constant('a'),
+  },
+  { requiredKeys: [] },
+);
+const TYPES = ['Mesh', 'MeshTimeout', 'MeshService', 'Config', 'GlobalSecret', 'Zone', 'Dataplane'];
+/** A signing key without PEM cannot be sent. */
+const name = fc.constantFrom('thing', 'zone-token-signing-key-1');
+const row = fc
+  .record({ type: fc.constantFrom(...TYPES), name, labels })
+  .map(({ type, name: called, labels: given }) => makeRow(type, called, { labels: given }));
+const skipPrefixes = fc.subarray(['kuma.io/', 'k8s.kuma.io/', 'kuma.io/display-name', 'team', 'nothing/']);
+
+/** The names on the wire, without the mesh. */
+async function namesInLog(rules: SendRules, { type, mesh, name, labels: given, spec }: Resource): Promise<string[]> {
+  const store = new TinyStore();
+  await store.write({ op: 'create', key: { type, mesh, name }, labels: given, spec });
+  const stop = new AbortController();
+  const changelog = new Changelog(sourceOf(store), rules, createLogger('silent'));
+  const running = changelog.run(stop.signal);
+  await changelog.ready;
+  stop.abort();
+  await running;
+  return [...(changelog.logOf(type)?.since(0) ?? [])].map(({ wireName }) => wireName.slice(0, wireName.lastIndexOf('.')));
+}
+
+function namesTold(explained: object, to: string): string[] {
+  const { targets } = explained as { targets: { to: string; isSent: boolean; name: string | null }[] };
+  return targets.flatMap((target) => (target.to === to && target.isSent && target.name !== null ? [target.name] : []));
+}
+
+it('names a resource as the log of global has it, whatever labels stay at home', async () => {
+  await fc.assert(
+    fc.asyncProperty(row, skipPrefixes, async (resource, prefixes) => {
+      const rules = globalSendRules({ skipPrefixes: prefixes });
+      const explained = explainOnGlobal(rules, resource, [{ name: 'north', isEnabled: true, insight: {} }]);
+      expect(namesTold(explained, 'north')).toEqual(await namesInLog(rules, resource));
+    }),
+  );
+});
+
+it('names a resource as the log of a zone has it, whatever labels stay at home', async () => {
+  await fc.assert(
+    fc.asyncProperty(row, skipPrefixes, async (resource, prefixes) => {
+      const rules = zoneSendRules({ zone: 'east', skipPrefixes: prefixes });
+      expect(namesTold(explainInZone(rules, resource, 'east'), 'global')).toEqual(await namesInLog(rules, resource));
+    }),
+  );
+});
