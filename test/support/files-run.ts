@@ -1,0 +1,38 @@
+// The files of src in which a function runs during a piece of work, by V8's precise coverage. Tests hold the lists of docs/flow.md
+// to it.
+import type { Profiler } from 'node:inspector';
+import { Session } from 'node:inspector/promises';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const SRC = join(import.meta.dirname, '../../src');
+
+/**
+ * @param work calls `end` where the way ends before the work does
+ * @returns paths relative to src, sorted. The top level of a module does not count: it runs once, at the import. Call the work
+ *   several times before: the first call of a lazy step would count.
+ */
+export async function filesRun(work: (end: () => void) => Promise<unknown>): Promise<string[]> {
+  const session = new Session();
+  session.connect();
+  try {
+    await session.post('Profiler.enable');
+    await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+    const take = (): Promise<Profiler.TakePreciseCoverageReturnType> => session.post('Profiler.takePreciseCoverage');
+    // Taking the counts resets them, at the moment of the call.
+    await take();
+    const taken: Promise<Profiler.TakePreciseCoverageReturnType>[] = [];
+    await work(() => void taken.push(take()));
+    const { result } = await (taken[0] ?? take());
+    const run = result.filter(({ functions }) => functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0));
+    return [...new Set(run.flatMap(({ url }) => pathsIn(url)))].sort();
+  } finally {
+    session.disconnect();
+  }
+}
+
+function pathsIn(url: string): string[] {
+  if (!url.startsWith('file:')) return [];
+  const path = relative(SRC, fileURLToPath(url));
+  return path.startsWith('..') ? [] : [path];
+}
