@@ -1,7 +1,6 @@
 // What every write of a spec goes through: Gateway API routes are checked by their own reader, all other types by their schema.
 import type { CheckSpec } from '../api/resource-draft.ts';
-import { checkRoute } from '../gateway-api/check-route.ts';
-import { GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
+import { checkRoute, GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
 import { checkSpec as checkBySchema } from '../resource/schema/check-spec.ts';
 
 /** The plug of `ApiOptions.checkSpec`. A Gateway API route is as strict on PUT as on apply: nothing of it may be dropped (D24). */

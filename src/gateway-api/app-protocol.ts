@@ -1,7 +1,7 @@
 // Which protocol a service's port speaks (GEP-718 «API», D25): its appProtocol; only where that is unset the annotation.
 import { isObject } from '../resource/read-json.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
-import type { Referent, ServicePort } from './resolver.ts';
+import type { Referent, ServicePort } from './service-resolver.ts';
 
 export const PROTOCOL_ANNOTATION = 'gateway.networking.k8s.io/app-protocol';
 

@@ -8,7 +8,7 @@ import { formatGatewayDuration, parseGoDuration } from './durations.ts';
 import { Field } from './field.ts';
 import { type InverseContext, toBackendRef, toParentRef } from './from-target-ref.ts';
 import { parseRoute } from './parse-route.ts';
-import type { Resolver } from './resolver.ts';
+import type { Resolver } from './service-resolver.ts';
 import { gatewayVersionOf } from './stored-document.ts';
 import { COMPUTED_LABELS } from './to-mesh-routes.ts';
 

@@ -3,7 +3,7 @@ import { label } from '../resource/labels.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { Field } from './field.ts';
 import { MESH_GROUP } from './gateway-route.ts';
-import type { Resolver } from './resolver.ts';
+import type { Resolver } from './service-resolver.ts';
 import { textOf } from '../resource/read-json.ts';
 
 const KINDS = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'] as const;

@@ -3,7 +3,7 @@
 // MeshMultiZoneService too (policies 1.4).
 import type { Field } from './field.ts';
 import { type Backend, isService, MESH_GROUP, type ObjectRef } from './gateway-route.ts';
-import { parseObjectRef, REF_KEYS } from './parse-object-ref.ts';
+import { parseObjectRef, REF_KEYS } from './parse-references.ts';
 
 const MAX_WEIGHT = 1_000_000;
 const NO_FILTERS = 'has no home in a MeshHTTPRoute, whose backends share the filters of their rule: write filters beside matches';

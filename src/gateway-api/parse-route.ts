@@ -4,7 +4,7 @@ import { collectViolations, type Refuse, type Violation } from '../base/violatio
 import { label } from '../resource/labels.ts';
 import { Field } from './field.ts';
 import { GATEWAY_GROUP, type GatewayRoute, type ParentRef } from './gateway-route.ts';
-import { parseParents } from './parse-parents.ts';
+import { parseParents } from './parse-references.ts';
 import { parseHttpRules, parseTcpRules } from './parse-rules.ts';
 import { textForms } from './text-forms.ts';
 

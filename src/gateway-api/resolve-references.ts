@@ -3,7 +3,7 @@
 import type { JsonObject } from '../resource/types.ts';
 import { appProtocolOf } from './app-protocol.ts';
 import { type Backend, describeRef, type GatewayRoute, type ParentRef, type RouteRule } from './gateway-route.ts';
-import { describePorts, type Referent, type Resolver, sectionOf, type ServicePort } from './resolver.ts';
+import { describePorts, type Referent, type Resolver, sectionOf, type ServicePort } from './service-resolver.ts';
 
 /** Why a rule is left out: one reference of it, with the reason that Gateway API has for that case. */
 export type BrokenReference = {

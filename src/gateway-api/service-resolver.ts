@@ -1,9 +1,46 @@
-// The resolver over stored resources: Service means MeshService, group `kuma.io` the mesh kind of that name (D8, D24).
-import { displayNameOf, label } from '../resource/labels.ts';
+// Resolves a reference of a route to a service of the mesh, from stored resources: Service means MeshService, and group `kuma.io` the
+// mesh kind of that name (D8, D24).
 import type { Json, JsonObject, Labels } from '../resource/types.ts';
 import { isService, MESH_GROUP, type ObjectRef } from './gateway-route.ts';
-import type { Referent, Resolver, ServicePort } from './resolver.ts';
+import { compareText } from '../base/compare-text.ts';
+import { displayNameOf, label } from '../resource/labels.ts';
 import { isObject } from '../resource/read-json.ts';
+
+export type ServicePort = {
+  readonly port: number;
+  /** The section; a port without a name is called by its number. */
+  readonly name?: string | undefined;
+  readonly appProtocol?: string | undefined;
+};
+
+/** A service of the mesh that a reference was found to name. */
+export type Referent = {
+  readonly kind: 'MeshService' | 'MeshExternalService' | 'MeshMultiZoneService';
+  /** The display name. */
+  readonly name: string;
+  readonly namespace?: string | undefined;
+  readonly ports: readonly ServicePort[];
+  readonly annotations?: Labels | undefined;
+};
+
+/**
+ * `found`, or the reason for people: `missing` may appear later (D24), `foreign` is of a kind that this control plane does not
+ * resolve (GEP-718 «Support: Custom»).
+ */
+export type Resolution = { readonly found: Referent } | { readonly missing: string } | { readonly foreign: string };
+
+export type Resolver = (ref: ObjectRef) => Resolution;
+
+/** The section of a port: its name, else its number as text (policies 1.4). */
+export function sectionOf(port: ServicePort): string {
+  return port.name === undefined || port.name === '' ? String(port.port) : port.name;
+}
+
+/** `80 (http), 9090`: for messages to people. */
+export function describePorts(referent: Referent): string {
+  const ports = referent.ports.map((port) => (port.name ? `${String(port.port)} (${port.name})` : String(port.port)));
+  return ports.length === 0 ? 'none' : ports.join(', ');
+}
 
 /** The part of a stored resource that is asked for; a `Resource` fits. */
 export type StoredService = {
@@ -80,7 +117,7 @@ function missingReason(named: readonly StoredService[]): string {
 }
 
 function compareAge(a: StoredService, b: StoredService): number {
-  return (a.creationTime?.getTime() ?? 0) - (b.creationTime?.getTime() ?? 0) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+  return (a.creationTime?.getTime() ?? 0) - (b.creationTime?.getTime() ?? 0) || compareText(a.name, b.name);
 }
 
 function keyOf(kind: string, name: string): string {

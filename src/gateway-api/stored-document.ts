@@ -1,4 +1,5 @@
-// A stored Gateway API route ⇄ its document (D5, D24). The spec keeps its original spelling.
+// A stored Gateway API route ⇄ its document, and the check before it is stored (D5, D24, D25). The spec keeps its original spelling.
+// Invariant: the reconciler can convert every row that passes the check, whatever its references resolve to.
 import type { Violation } from '../base/violations.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
@@ -60,4 +61,28 @@ export function universalOf(document: JsonObject): { readonly body: JsonObject }
       spec: document['spec'] ?? null,
     },
   };
+}
+
+/**
+ * Everything that is wrong with a route in Universal form, each with its path in that form: `name`, `labels["…"]`, `spec.rules[0]…`.
+ * Unknown keys are refused too, also by a plain PUT: traffic that an author described is never dropped silently.
+ * @param row.type HTTPRoute or TCPRoute
+ * @param row.name the display name
+ */
+export function checkRoute(row: {
+  readonly type: string;
+  readonly mesh: string;
+  readonly name: string;
+  readonly labels: Labels;
+  readonly spec: JsonObject;
+}): readonly Violation[] {
+  // The write computes the display name: ignore the one of the caller.
+  const { [label.displayName]: _given, ...labels } = row.labels;
+  const parsed = parseRoute(documentOf({ ...row, labels }));
+  return 'route' in parsed ? [] : parsed.violations.map(({ field, reason }) => ({ field: universalField(field), reason }));
+}
+
+function universalField(field: string): string {
+  if (field === 'metadata.namespace') return `labels[${JSON.stringify(label.namespace)}]`;
+  return field.replace(/^metadata\.(?=name$|labels)/, '');
 }

@@ -1,14 +1,16 @@
 // A Gateway API route → MeshHTTPRoutes (or MeshTCPRoutes) and MeshTimeouts in Universal form (policies 2.1, 2.5; D24).
 // Invariant: one parent makes one route with one `to[]`, as MADR 063 wants it, and rules with unequal timeouts stand in routes of
 // their own, because a MeshTimeout applies to a whole route. Pure: the same model and the same referents give the same result.
+import { fnv1a64 } from '../resource/hash-name.ts';
+import type { Backend, GatewayRoute, ParentRef, RouteFilter, RouteRule } from './gateway-route.ts';
 import { label } from '../resource/labels.ts';
 import type { Json, JsonObject, Labels } from '../resource/types.ts';
-import { derivedName } from './derived-name.ts';
 import { formatGoDuration } from './durations.ts';
-import type { Backend, GatewayRoute, RouteFilter, RouteRule } from './gateway-route.ts';
 import { filterKey } from './parse-filters.ts';
 import { type ResolvedRoute, resolveReferences } from './resolve-references.ts';
-import type { Resolver } from './resolver.ts';
+import type { Resolver } from './service-resolver.ts';
+
+const MAX_NAME = 253;
 
 /** Universal form, as the REST API takes it; the control plane computes the other labels. */
 export type DerivedResource = {
@@ -57,6 +59,26 @@ export function toMeshRoutes(route: GatewayRoute, resolve: Resolver): Conversion
     });
   });
   return { resources: byParent.flat(), resolved, byParent };
+}
+
+/**
+ * The name of a derived resource. It depends on the document alone, not on what its references resolve to. The first parent gets
+ * the route's own name, which a policy can then use in `to[].targetRef`; each other parent adds a hash of 8 characters. The first
+ * group of rules adds nothing, the next ones `-t02`, `-t03`. A smaller name is stronger (policies 1.8), so of two rules that match
+ * equally well the first in the document still wins.
+ */
+export function derivedName(
+  route: { readonly name: string; readonly namespace: string | undefined },
+  parent: ParentRef,
+  place: { readonly parent: number; readonly group: number },
+): string {
+  const { group, kind, namespace, name, port, sectionName } = parent;
+  const identity = JSON.stringify([group, kind, namespace ?? null, name, port ?? null, sectionName ?? null]);
+  const hash = place.parent === 0 ? '' : `-${fnv1a64(identity).toString(36).padStart(13, '0').slice(-8)}`;
+  const suffix = place.group === 0 ? hash : `${hash}-t${String(place.group + 1).padStart(2, '0')}`;
+  // It is stored with its namespace behind it (D2).
+  const behind = route.namespace === undefined ? 0 : route.namespace.length + 1;
+  return `${route.name.slice(0, MAX_NAME - behind - suffix.length)}${suffix}`;
 }
 
 /** The rules by timeout, each group in the order of its first rule. What does not resolve keeps its place. */

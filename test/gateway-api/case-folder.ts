@@ -5,9 +5,8 @@ import { join } from 'node:path';
 import { parse, parseAllDocuments, stringify } from 'yaml';
 import type { GatewayRoute } from '../../src/gateway-api/gateway-route.ts';
 import { parseRoute } from '../../src/gateway-api/parse-route.ts';
-import type { Resolver } from '../../src/gateway-api/resolver.ts';
+import { type Resolver, serviceResolver, type StoredService } from '../../src/gateway-api/service-resolver.ts';
 import { routeStatus } from '../../src/gateway-api/route-status.ts';
-import { serviceResolver, type StoredService } from '../../src/gateway-api/service-resolver.ts';
 import { type Conversion, toMeshRoutes } from '../../src/gateway-api/to-mesh-routes.ts';
 
 const casesFolder = join(import.meta.dirname, 'cases');

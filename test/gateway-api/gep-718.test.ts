@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { parseRoute } from '../../src/gateway-api/parse-route.ts';
-import type { Resolver } from '../../src/gateway-api/resolver.ts';
+import type { Resolver } from '../../src/gateway-api/service-resolver.ts';
 import { routeStatus } from '../../src/gateway-api/route-status.ts';
 import { toMeshRoutes } from '../../src/gateway-api/to-mesh-routes.ts';
 import type { JsonObject } from '../../src/resource/types.ts';

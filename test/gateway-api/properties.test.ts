@@ -1,13 +1,12 @@
 // What holds for every document: nothing throws, conversion and inverse agree, and a referent that comes back brings its rule.
 import { fc } from '../support/property.ts';
 import { describe, expect, it } from 'vitest';
-import { checkRoute } from '../../src/gateway-api/check-route.ts';
+import { checkRoute, documentOf, universalOf } from '../../src/gateway-api/stored-document.ts';
 import { fromMeshRoute } from '../../src/gateway-api/from-mesh-route.ts';
 import type { GatewayRoute } from '../../src/gateway-api/gateway-route.ts';
 import { parseRoute } from '../../src/gateway-api/parse-route.ts';
-import type { Resolver } from '../../src/gateway-api/resolver.ts';
+import type { Resolver } from '../../src/gateway-api/service-resolver.ts';
 import { routeStatus } from '../../src/gateway-api/route-status.ts';
-import { documentOf, universalOf } from '../../src/gateway-api/stored-document.ts';
 import { toMeshRoutes } from '../../src/gateway-api/to-mesh-routes.ts';
 import { policyRole } from '../../src/resource/policy-role.ts';
 import { checkSpec } from '../../src/resource/schema/check-spec.ts';

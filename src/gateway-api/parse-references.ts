@@ -1,9 +1,34 @@
-// `spec.parentRefs`: the services whose clients take the route. They decide `to[].targetRef` (issue: mesh use), so that a route
-// in the service's namespace is a producer route and one elsewhere a consumer route (MADR 063).
+// References of a route: the four fields by which Gateway API names an object, with the defaults of GEP-718, and `spec.parentRefs`.
+// The parents become `to[].targetRef`: a route in the service's namespace is a producer route, one elsewhere a consumer route
+// (MADR 063).
 import type { Field } from './field.ts';
-import { GATEWAY_GROUP, isService, MESH_GROUP, type ParentRef } from './gateway-route.ts';
-import { parseObjectRef, REF_KEYS } from './parse-object-ref.ts';
+import { GATEWAY_GROUP, isService, MESH_GROUP, type ObjectRef, type ParentRef } from './gateway-route.ts';
 import { textForms } from './text-forms.ts';
+
+/** The keys of a reference; the caller handles the other keys. */
+export const REF_KEYS = ['group', 'kind', 'name', 'namespace'] as const;
+
+/**
+ * Reads a reference to a backend or a parent.
+ * `kind` is Service where it is left out (GEP-718 «Proposal»), `service` means the same, and group `core` is `''` (D25).
+ * @returns undefined when name, kind, group or namespace were refused
+ */
+export function parseObjectRef(field: Field, routeNamespace: string | undefined, defaultKind = 'Service'): ObjectRef | undefined {
+  const name = field.at('name').requiredText(textForms.name);
+  const kind = field.at('kind').isGiven ? field.at('kind').requiredText(textForms.kind) : defaultKind;
+  const group = field.at('group').isGiven ? field.at('group').text(textForms.group) : '';
+  const namespace = field.at('namespace').isGiven
+    ? field.at('namespace').requiredText(textForms.namespace)
+    : (routeNamespace ?? null);
+  if (name === undefined || kind === undefined || group === undefined || namespace === undefined) return undefined;
+  const isCore = group === '' || group === 'core';
+  return {
+    group: isCore ? '' : group,
+    kind: isCore && kind === 'service' ? 'Service' : kind,
+    name,
+    namespace: namespace ?? undefined,
+  };
+}
 
 /** The mesh's own kinds that a route can be attached to, in group `kuma.io`. */
 const MESH_KINDS = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];

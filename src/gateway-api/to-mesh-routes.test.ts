@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { derivedName } from './derived-name.ts';
+import { derivedName } from './to-mesh-routes.ts';
 import type { ParentRef } from './gateway-route.ts';
 
 const cart: ParentRef = {
