@@ -2,10 +2,10 @@
 // (rest-api 4). Invariant: they are those that `_policies`, `_inbounds/…/_policies` and `_outbounds/…/_policies` have as origins.
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { effectiveOutbound } from '../policy/effective-conf.ts';
-import { metaOf } from '../policy/inspect-meta.ts';
+import { metaOf } from '../policy/inspect-view.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundsOf } from '../policy/outbounds.ts';
-import type { Contribution } from '../policy/resource-rule.ts';
+import type { Contribution } from '../policy/resource-rules.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import type { JsonObject } from '../resource/types.ts';
 

@@ -3,10 +3,10 @@
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { effectiveOutbound, type EffectivePolicy } from '../policy/effective-conf.ts';
 import { catchAllConf } from '../policy/inbound-rules.ts';
-import { metaOf } from '../policy/inspect-meta.ts';
+import { metaOf } from '../policy/inspect-view.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
-import type { Contribution } from '../policy/resource-rule.ts';
+import type { Contribution } from '../policy/resource-rules.ts';
 import type { JsonObject } from '../resource/types.ts';
 
 /** `{dataplane, kri, warnings[], policies[], inbounds[]}`: all but the outbounds. */

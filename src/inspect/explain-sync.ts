@@ -3,7 +3,7 @@
 import { messageOf } from '../base/errors.ts';
 import { feature } from '../kds/features.ts';
 import { visibilityOf, globalSendRules, type Decision, type SendRules } from '../kds/rules.ts';
-import { metaOf } from '../policy/inspect-meta.ts';
+import { metaOf } from '../policy/inspect-view.ts';
 import { objectsOf, textOf } from '../resource/read-json.ts';
 import { kriOf } from '../resource/kri.ts';
 import { label } from '../resource/labels.ts';

@@ -6,7 +6,7 @@ import { meshType } from '../api/route-types.ts';
 import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
-import { parseKri } from '../policy/parse-kri.ts';
+import { parseKri } from '../resource/kri.ts';
 import { describeKey, type ResourceKey } from '../resource/types.ts';
 import type { MeshIndexes } from './mesh-indexes.ts';
 

@@ -1,5 +1,5 @@
 // The answer of `_reach`: which proxies a policy touches, and where it touches none, why.
-import { metaOf } from '../policy/inspect-meta.ts';
+import { metaOf } from '../policy/inspect-view.ts';
 import type { PolicyReach, TouchedProxy } from '../policy/policy-reach.ts';
 import type { JsonObject } from '../resource/types.ts';
 

@@ -1,16 +1,26 @@
 // All rules of one proxy: the way in for inspect and, later, for configuring proxies (policies 1.7, 3, 6).
 // Invariant: the result depends only on the content of the index. Results that proxies share are cached until their inputs change.
+import type { JsonObject } from '../resource/types.ts';
+import { isGuest } from './guest-policy.ts';
+import { mergeConfs } from './merge-conf.ts';
+import type { Policy } from './parse-policy.ts';
+import type { Contribution, ResourceRules } from './resource-rules.ts';
+import { ruleOrder } from './precedence.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import { inboundRulesOf, sectionRules, type SectionRules, type SharedInbound } from './inbound-rules.ts';
 import type { MeshIndex, ProxyMatches } from './mesh-index.ts';
-import { oldRouteRules, type OldRouteRule } from './old-route-rules.ts';
-import type { Policy } from './parse-policy.ts';
-import { proxyWideRule, type ProxyWideRule } from './proxy-wide-rule.ts';
-import type { ResourceRules } from './resource-rules.ts';
+import { type OldRouteRule, oldRouteRules } from './old-route-rules.ts';
 import { hasRouteFields } from './route-fields.ts';
 import { describeRef } from './target-ref.ts';
 import { ToRulesOfType } from './to-rules.ts';
+
+/** Policies about a whole proxy (MeshTrace, MeshMetric, MeshProxyPatch, MeshPassthrough): one conf, merged (policies 3.3, 8). */
+type ProxyWideRule = {
+  readonly conf: JsonObject;
+  /** Weakest first. */
+  readonly contributions: readonly Contribution[];
+};
 
 export type TypeRules = {
   readonly type: string;
@@ -88,6 +98,15 @@ function typeRules(
       ),
     ].sort(),
   };
+}
+
+/** The merged `spec.default` of the matched policies; null when none has one. */
+function proxyWideRule(policies: Iterable<Policy>, zone: string): ProxyWideRule | null {
+  const contributions = [...policies]
+    .flatMap((policy) => (policy.conf === null || isGuest(policy, zone) ? [] : [{ policy, index: 0, conf: policy.conf }]))
+    .sort(ruleOrder(zone));
+  if (contributions.length === 0) return null;
+  return { conf: mergeConfs(contributions.map(({ conf }) => conf)), contributions };
 }
 
 function sharedOf(index: MeshIndex, type: string, { zone, origin }: DataplaneProxy): Shared {

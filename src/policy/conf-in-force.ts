@@ -2,7 +2,7 @@
 // Invariant: the first key that has conf is used alone; nothing is merged here.
 import type { JsonObject } from '../resource/types.ts';
 import type { TypeRules } from './build-rules.ts';
-import type { Contribution } from './resource-rule.ts';
+import type { Contribution } from './resource-rules.ts';
 import { hasRouteFields } from './route-fields.ts';
 
 /** Whose key a conf stands under; `old route` is a policy with the route at its top (D14). */

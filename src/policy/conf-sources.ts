@@ -2,7 +2,7 @@
 import type { Json } from '../resource/types.ts';
 import { isAppended } from './merge-conf.ts';
 import { isObject } from '../resource/read-json.ts';
-import type { Contribution } from './resource-rule.ts';
+import type { Contribution } from './resource-rules.ts';
 
 /** A value that is no object, with its path (`http.requestTimeout`) and who set it; of a list that grew, all who did. */
 export type ConfValue = { readonly path: string; readonly value: Json; readonly from: readonly Contribution[] };

@@ -4,7 +4,7 @@ import type { Json } from '../resource/types.ts';
 import type { ProxyRules, TypeRules } from './build-rules.ts';
 import { confInForce, type ConfInForce, type Destination } from './conf-in-force.ts';
 import { confSources, type ConfValue } from './conf-sources.ts';
-import { hashPoliciesOf } from './hash-policies.ts';
+import { hashPoliciesOf } from './load-balancing.ts';
 import { catchAllConf, type SectionRules } from './inbound-rules.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { outboundRoutes, type RouteRule } from './outbound-routes.ts';

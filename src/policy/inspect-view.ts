@@ -1,21 +1,20 @@
 // The answers of the inspect API about one proxy, from its rules (policies 8). Null means 404: no such outbound, inbound, route.
-import type { JsonObject } from '../resource/types.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ProxyRules } from './build-rules.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { ConfInForce, Destination } from './conf-in-force.ts';
 import { destinationOf, policiesInForce } from './effective-conf.ts';
 import type { MeshIndex } from './mesh-index.ts';
-import { metaOf, originKris } from './inspect-meta.ts';
 import { outboundRoutes } from './outbound-routes.ts';
 import { outboundsOf, outboundsTo } from './outbounds.ts';
 import { isRouteKind, type Policy } from './parse-policy.ts';
-import { proxySpiffeId } from './proxy-identity.ts';
-import { parseKri } from './parse-kri.ts';
+import { parseKri } from '../resource/kri.ts';
 import { matchDataplane } from './match-dataplane.ts';
-import { selectedDataplanes } from './selected-dataplanes.ts';
-import { isServiceType } from './service-ports.ts';
+import { isServiceType, selectedDataplanes } from './services.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
-import type { Resource } from '../resource/types.ts';
+import type { Contribution } from './resource-rules.ts';
+import { label } from '../resource/labels.ts';
+import { parseMeshIdentity, selectsProxy, spiffeIdOf } from '../resource/mesh-identity.ts';
 
 /** `_policies`: what holds for the whole proxy. */
 export function policiesView({ types }: ProxyRules): JsonObject {
@@ -132,4 +131,40 @@ function outboundOf(index: MeshIndex, { proxy }: ProxyRules, kri: string): Desti
   const { base, section } = parsed;
   if (section !== '' && !outboundsTo(index, service).some((outbound) => outbound.section === section)) return null;
   return destinationOf(index, base, section);
+}
+
+/** `{type, mesh, name, labels}`. The name is the stored one, with which the next question can be asked; labels have the display name. */
+export function metaOf(resource: Resource): JsonObject {
+  let meta = known.get(resource);
+  if (meta === undefined) {
+    const { type, mesh, name, labels } = resource;
+    known.set(resource, (meta = { type, mesh, name, labels: { ...labels } }));
+  }
+  return meta;
+}
+
+const known = new WeakMap<Resource, JsonObject>();
+
+/** Contributors in merge order, as `{resourceMeta, ruleIndex}`. */
+export function originsOf(contributions: readonly Contribution[]): JsonObject[] {
+  return contributions.map(({ policy, index }) => ({ resourceMeta: metaOf(policy.resource), ruleIndex: index }));
+}
+
+/** Contributors in merge order, as `{kri}`, each policy once. */
+export function originKris(contributions: readonly Pick<Contribution, 'policy'>[]): JsonObject[] {
+  return [...new Set(contributions.map(({ policy }) => policy.kri))].map((kri) => ({ kri }));
+}
+
+/**
+ * The SPIFFE ID of a proxy, from one MeshIdentity, as in Kuma: among those of its zone that are ready and select the proxy, the one
+ * with the most labels, then the first by name. Null without an identity, or if its templates need a value that the proxy lacks.
+ */
+function proxySpiffeId(index: MeshIndex, { labels, zone }: DataplaneProxy): string | null {
+  const [chosen] = [...index.resources('MeshIdentity')]
+    .filter((row) => (row.labels[label.zone] ?? zone) === zone)
+    .map((row) => ({ name: row.name, identity: parseMeshIdentity(row) }))
+    .filter(({ identity }) => selectsProxy(identity, labels))
+    .map(({ name, identity }) => ({ name, identity, size: Object.keys(identity.matchLabels ?? {}).length }))
+    .toSorted((a, b) => b.size - a.size || compareText(a.name, b.name));
+  return chosen === undefined ? null : spiffeIdOf(chosen.identity, labels, index.mesh, zone);
 }

@@ -6,7 +6,7 @@ import { destinationsOf, sectionOf } from './group-items.ts';
 import { mergeConfs } from './merge-conf.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
-import type { Contribution } from './resource-rule.ts';
+import type { Contribution } from './resource-rules.ts';
 import { routeFields } from './route-fields.ts';
 import { mergeOrdered, toOrder } from './precedence.ts';
 

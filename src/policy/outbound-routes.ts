@@ -2,7 +2,7 @@
 import type { Json, JsonObject } from '../resource/types.ts';
 import type { ProxyRules } from './build-rules.ts';
 import { confInForce, type ConfInForce, type Destination } from './conf-in-force.ts';
-import { canonicalMatches, matchesHash } from './matches-hash.ts';
+import { canonicalMatches, matchesHash } from './route-rules.ts';
 import type { Policy } from './parse-policy.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 

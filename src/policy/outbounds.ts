@@ -4,7 +4,7 @@ import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { isObject, numberOf, objectOf, objectsOf } from '../resource/read-json.ts';
-import { isServiceType, servicePorts } from './service-ports.ts';
+import { isServiceType, servicePorts } from './services.ts';
 import { targetRefOf } from './target-ref.ts';
 
 export type Outbound = {

@@ -1,6 +1,5 @@
-// Which proxies a policy touches, and where it touches none, why (`inspect policy`): a policy that cannot
-// work gives a hint. Decided by the same matching that builds rules.
-import { backendWarnings } from './backend-warnings.ts';
+// The proxies that a policy affects, the reasons why it does not affect the others, and warnings about references that do not
+// resolve (`inspect policy`). The matching is the one that builds rules.
 import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy, Section } from './dataplane-proxy.ts';
 import { isGuest, whyForeign } from './guest-policy.ts';
@@ -8,7 +7,10 @@ import { destinationsOf, sectionOf } from './group-items.ts';
 import { matchDataplane } from './match-dataplane.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
-import { describeRef } from './target-ref.ts';
+import { describeRef, targetRefOf } from './target-ref.ts';
+import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { servicePorts } from './services.ts';
 
 export type TouchedProxy = {
   readonly proxy: DataplaneProxy;
@@ -111,4 +113,41 @@ function reachableBy(index: MeshIndex, { policy, targetRef }: ToItem, zone: stri
     route: isRouteKind(resource.type) ? (index.policyOf(resource) ?? null) : null,
     label: describeRef(targetRef),
   }));
+}
+
+/** A sentence for each, with its field: `spec.to[0].rules[0].default.backendRefs[0]: MeshService cart does not exist`. */
+export function backendWarnings(index: MeshIndex, policy: Policy): string[] {
+  if (!isRouteKind(policy.type)) return [];
+  return policy.to.flatMap(({ index: place, conf }) =>
+    objectsOf(conf['rules']).flatMap((rule, at) =>
+      backendsOf(objectOf(rule['default'])).flatMap(([field, ref]) => {
+        const found = whyNone(index, policy, ref);
+        return found === null ? [] : [`spec.to[${String(place)}].rules[${String(at)}].default.${field}: ${found}`];
+      }),
+    ),
+  );
+}
+
+function backendsOf({ backendRefs, filters }: JsonObject): [field: string, ref: JsonObject][] {
+  return [
+    ...objectsOf(backendRefs).map((ref, at): [string, JsonObject] => [`backendRefs[${String(at)}]`, ref]),
+    ...objectsOf(filters).flatMap(({ requestMirror }, at): [string, JsonObject][] => {
+      const { backendRef } = objectOf(requestMirror);
+      return isObject(backendRef) ? [[`filters[${String(at)}].requestMirror.backendRef`, backendRef]] : [];
+    }),
+  ];
+}
+
+/** Without a port a MeshService is the value of a `kuma.io/service` tag, and no resource. */
+function whyNone(index: MeshIndex, policy: Policy, given: JsonObject): string | null {
+  const ref = targetRefOf(given);
+  const { port } = given;
+  const isOfPort = typeof port === 'number' || ref.sectionName !== '';
+  if (ref.kind === 'MeshService' && !isOfPort) return null;
+  const found = index.resolve(ref, policy, '');
+  if (found.length === 0) return `${describeRef(ref)} does not exist`;
+  const ports = found.flatMap(servicePorts);
+  if (!isOfPort || ports.some((one) => (ref.sectionName === '' ? one.port === port : one.section === ref.sectionName)))
+    return null;
+  return `${describeRef({ ...ref, sectionName: '' })} has no port ${ref.sectionName === '' ? String(port) : ref.sectionName}`;
 }

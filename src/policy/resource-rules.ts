@@ -1,5 +1,133 @@
-// The resource rules of a proxy by key, in two layers: what only it has over what all have. Nothing is copied per proxy.
-import type { ResourceKeyItems, ResourceRule, ResourceRuleBuilder } from './resource-rule.ts';
+// The resource rules of a proxy: a merged conf for each service, port, route and the mesh (policies 3.2 to 3.4). They come in two
+// layers, the proxy's own rules over those that all proxies share, so nothing is copied per proxy.
+import type { JsonObject, Resource } from '../resource/types.ts';
+import { type Group, type GroupedItems, sectionOf } from './group-items.ts';
+import { mergeConf } from './merge-conf.ts';
+import { mergeRouteRules } from './route-rules.ts';
+import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
+import { routeFields } from './route-fields.ts';
+import { consumersLast, mergeOrdered, type Order } from './precedence.ts';
+
+/** What one item gave: `index` is its place in the section (`ruleIndex` in answers). */
+export type Contribution = { readonly policy: Policy; readonly index: number; readonly conf: JsonObject };
+
+type Key = {
+  /** With section. */
+  readonly kri: string;
+  readonly resource: Resource;
+  readonly section: string;
+};
+export type ResourceRule = Key & {
+  /** One conf; of MeshHTTPRoute one for each group of hostnames. Read-only: it shares parts with the policies. */
+  readonly conf: readonly JsonObject[];
+  /** Weakest first. */
+  readonly contributions: readonly Contribution[];
+};
+/** A key with the items on it, in order; the Mesh's own key has none, for its items are in every key. */
+export type ResourceKeyItems = Key & { readonly items: readonly ToItem[] };
+
+/** The keys of a resource: the whole where an item means it, and every port that an item names (policies 3.2.4). */
+export function keysOf(kri: string, { resource, items }: Group): ResourceKeyItems[] {
+  const sections = new Set(items.map(({ targetRef }) => sectionOf(targetRef)));
+  return [...sections].map((section) => ({
+    kri: kri + section,
+    resource,
+    section,
+    items: items.filter(({ targetRef }) => sectionOf(targetRef) === '' || sectionOf(targetRef) === section),
+  }));
+}
+
+/** Builds the rules of one policy type, from the Mesh's items, once, and items on resources, key by key. */
+export class ResourceRuleBuilder {
+  readonly #type: string;
+  readonly #order: Order<ToItem>;
+  readonly #mesh: readonly ToItem[];
+  /** #prefixes[n] = the first n Mesh items merged. */
+  readonly #prefixes: JsonObject[] = [{}];
+  readonly #routeDefaults = new Map<string, readonly Contribution[]>();
+
+  /** @param mesh items on kind Mesh, in `order` */
+  constructor(type: string, order: Order<ToItem>, mesh: GroupedItems['mesh']) {
+    this.#type = type;
+    this.#order = order;
+    this.#mesh = mesh;
+  }
+
+  /** The rule of a key; it is merged when its conf is first asked for, since a proxy looks at few of its keys. */
+  build(key: ResourceKeyItems): ResourceRule {
+    return new LazyRule(key, this);
+  }
+
+  /** What counts for a key, weakest first: on services by order alone, on routes the route's items over the Mesh's (D12). */
+  contributions({ resource, items }: ResourceKeyItems): readonly Contribution[] {
+    if (!isRouteKind(resource.type)) return consumersLast(mergeOrdered(this.#mesh, items, this.#order));
+    return [...this.#defaultsOf(resource.type), ...this.#routePart(resource.type, items)];
+  }
+
+  merge(contributions: readonly Contribution[]): readonly JsonObject[] {
+    if (this.#type === 'MeshHTTPRoute') return mergeRouteRules(contributions.map(({ conf }) => conf));
+    let shared = 0;
+    while (shared < this.#mesh.length && contributions[shared] === this.#mesh[shared]) shared += 1;
+    let conf = this.#prefix(shared);
+    for (let at = shared; at < contributions.length; at += 1) conf = mergeConf(conf, contributions[at]?.conf ?? {});
+    return [conf];
+  }
+
+  /** From the items of the Mesh, take only fields that a route can have. An item without such fields is not an origin. */
+  #defaultsOf(kind: string): readonly Contribution[] {
+    let defaults = this.#routeDefaults.get(kind);
+    if (defaults === undefined) {
+      defaults = this.#routePart(kind, this.#mesh).filter(({ conf }) => Object.keys(conf).length > 0);
+      this.#routeDefaults.set(kind, defaults);
+    }
+    return defaults;
+  }
+
+  #routePart(kind: string, items: readonly ToItem[]): Contribution[] {
+    return consumersLast(items).map(({ policy, index, conf }) => ({ policy, index, conf: routeFields(this.#type, kind, conf) }));
+  }
+
+  #prefix(length: number): JsonObject {
+    let last: JsonObject = this.#prefixes.at(-1) ?? {};
+    for (let known = this.#prefixes.length; known <= length; known += 1) {
+      last = mergeConf(last, this.#mesh[known - 1]?.conf ?? {});
+      this.#prefixes.push(last);
+    }
+    return this.#prefixes[length] ?? last;
+  }
+}
+
+class LazyRule implements ResourceRule {
+  readonly #key: ResourceKeyItems;
+  readonly #builder: ResourceRuleBuilder;
+  #contributions: readonly Contribution[] | null = null;
+  #conf: readonly JsonObject[] | null = null;
+
+  constructor(key: ResourceKeyItems, builder: ResourceRuleBuilder) {
+    this.#key = key;
+    this.#builder = builder;
+  }
+
+  get kri(): string {
+    return this.#key.kri;
+  }
+
+  get resource(): Resource {
+    return this.#key.resource;
+  }
+
+  get section(): string {
+    return this.#key.section;
+  }
+
+  get contributions(): readonly Contribution[] {
+    return (this.#contributions ??= this.#builder.contributions(this.#key));
+  }
+
+  get conf(): readonly JsonObject[] {
+    return (this.#conf ??= this.#builder.merge(this.contributions));
+  }
+}
 
 /** Keys are KRIs with section. A Map is one. */
 export type ResourceRules = {

@@ -5,11 +5,11 @@ import type { ProxyRules, TypeRules } from './build-rules.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { Section } from './dataplane-proxy.ts';
 import type { SectionRules } from './inbound-rules.ts';
-import { metaOf, originsOf } from './inspect-meta.ts';
-import { canonicalMatches, matchesHash } from './matches-hash.ts';
+import { metaOf, originsOf } from './inspect-view.ts';
+import { canonicalMatches, matchesHash } from './route-rules.ts';
 import type { OldRouteRule } from './old-route-rules.ts';
 import { objectsOf } from '../resource/read-json.ts';
-import type { ResourceRule } from './resource-rule.ts';
+import type { ResourceRule } from './resource-rules.ts';
 
 /**
  * `{resource, httpMatches, rules[]}`. Types in the order in which they apply; new resource rules (`toResourceRules`) before the

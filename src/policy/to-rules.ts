@@ -3,9 +3,16 @@
 import { groupItems, type Group, type GroupedItems } from './group-items.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
-import { keysOf, ResourceRuleBuilder, type ResourceKeyItems, type ResourceRule } from './resource-rule.ts';
-import { LayeredRules, RulesOnDemand, type ResourceRules } from './resource-rules.ts';
-import { withRouteLoadBalancers } from './route-load-balancer.ts';
+import {
+  keysOf,
+  LayeredRules,
+  type ResourceKeyItems,
+  type ResourceRule,
+  ResourceRuleBuilder,
+  type ResourceRules,
+  RulesOnDemand,
+} from './resource-rules.ts';
+import { withRouteLoadBalancers } from './load-balancing.ts';
 import { mergeOrdered, toOrder, type Order } from './precedence.ts';
 
 export type ToRules = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { kriOf } from './kri.ts';
+import { kriOf, parseKri } from './kri.ts';
 
 describe('kriOf', () => {
   const labels = { 'kuma.io/zone': 'zone-1', 'k8s.kuma.io/namespace': 'backend-ns', 'kuma.io/display-name': 'backend' };
@@ -26,4 +26,33 @@ describe('kriOf', () => {
   it('is null for a type without a short name', () => {
     expect(kriOf({ type: 'Secret', mesh: 'default', name: 'key', labels: {} })).toBeNull();
   });
+});
+
+it.each([
+  ['kri_msvc_default_east_shop_cart_http', 'default', 'MeshService', 'kri_msvc_default_east_shop_cart_', 'http'],
+  ['kri_extsvc_default___payments_443', 'default', 'MeshExternalService', 'kri_extsvc_default___payments_', '443'],
+  [
+    'kri_mhttpr_default_east_shop_cart-route_rule_0',
+    'default',
+    'MeshHTTPRoute',
+    'kri_mhttpr_default_east_shop_cart-route_',
+    'rule_0',
+  ],
+  ['kri_dp_default_east__web-1_', 'default', 'Dataplane', 'kri_dp_default_east__web-1_', ''],
+  ['kri_msvc_my_mesh_east_shop_cart_', 'my_mesh', 'MeshService', 'kri_msvc_my_mesh_east_shop_cart_', ''],
+  ['kri_m____default_', 'default', 'Mesh', 'kri_m____default_', ''],
+])('%s', (kri, mesh, type, base, section) => {
+  expect(parseKri(kri, mesh)).toEqual({ type, base, section });
+});
+
+it.each([
+  '',
+  'kri',
+  'kri_msvc',
+  'kri_nope_default___a_',
+  'kri_msvc_default_a_b_c',
+  'kri_msvc_other___a_',
+  'kri_meshservices_default___a_',
+])('refuses %j', (kri) => {
+  expect(parseKri(kri, 'default')).toBeNull();
 });

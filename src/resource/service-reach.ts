@@ -1,5 +1,6 @@
 // How another zone reaches a MeshService: the address and SNI that its zone has published (MADR 095, D20, D27). Pure. Invariant:
 // what `spec.zoneIngress` says wins; MeshZoneAddress speaks for zones that cannot say it there.
+import { compareText } from '../base/compare-text.ts';
 import { at, items } from './schema/json-access.ts';
 import { isObject } from './read-json.ts';
 import { label } from './labels.ts';
@@ -25,7 +26,7 @@ export function reachOf(service: Row, addresses: readonly Row[]): Reach | null {
   if (zone === undefined) return null;
   const [first] = addresses
     .filter(({ mesh, labels }) => mesh === service.mesh && labels[label.zone] === zone)
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+    .sort((a, b) => compareText(a.name, b.name));
   const firstPlace = placeOf(first?.spec);
   const firstSni = firstPortSni(service);
   return firstPlace === null || firstSni === null ? null : { ...firstPlace, sni: firstSni };

@@ -1,7 +1,8 @@
-// The name of a route rule's matches: a hash of their canonical JSON (policies 3.4).
+// The rules of MeshHTTPRoutes: the hash that identifies the matches of a rule, and the merge rule by rule, in which the rules of
+// the strongest policy come first, in the order of its document (policies 3.3, 3.4).
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../resource/types.ts';
-import { isObject, objectsOf } from '../resource/read-json.ts';
+import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 
 const known = new WeakMap<Json[], string>();
 
@@ -41,5 +42,35 @@ function goJson(value: Json): string {
   return JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/**
+ * The rules of several MeshHTTPRoutes on one destination.
+ * @param confs weakest first, each `{rules, hostnames?}`
+ * @returns one conf for each group of hostnames
+ */
+export function mergeRouteRules(confs: readonly JsonObject[]): JsonObject[] {
+  const groups = new Map<string, { hostnames: Json | undefined; rules: Map<string, JsonObject> }>();
+  for (const { rules, hostnames } of confs) {
+    const key = JSON.stringify(hostnames ?? []);
+    let group = groups.get(key);
+    if (group === undefined) groups.set(key, (group = { hostnames, rules: new Map<string, JsonObject>() }));
+    for (const rule of objectsOf(rules).toReversed()) fold(group.rules, rule);
+  }
+  return [...groups.values()].map(({ hostnames, rules }) => ({
+    rules: [...rules.values()].toReversed(),
+    ...(hostnames !== undefined && { hostnames }),
+  }));
+}
+
+/** Equal matches fold into the later place; filters and backendRefs replace, each for itself. */
+function fold(rules: Map<string, JsonObject>, rule: JsonObject): void {
+  const key = matchesHash(rule['matches']);
+  const weaker = rules.get(key);
+  rules.delete(key);
+  rules.set(
+    key,
+    weaker === undefined ? rule : { ...rule, default: { ...objectOf(weaker['default']), ...objectOf(rule['default']) } },
   );
 }

@@ -1,11 +1,26 @@
-// A route's key of MeshLoadBalancingStrategy also shows the loadBalancer of the service that the route is on: MADR 075 prints
-// it so, for the reader. Invariant: it is never used; the cluster is configured from the service's key (D12).
+// The two special rules of MeshLoadBalancingStrategy (MADR 075, policies 5). The new `hashPolicies` field wins over the nested old
+// lists, whatever the priority of their policies (D16). A route's key also shows the loadBalancer of the route's service, for the
+// reader. Invariant: that value is never used; the cluster is configured from the service's key (D12).
 import type { Json, JsonObject } from '../resource/types.ts';
+import { objectOf } from '../resource/read-json.ts';
 import { destinationsOf, sectionOf } from './group-items.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { isRouteKind } from './parse-policy.ts';
-import type { Contribution, ResourceRule } from './resource-rule.ts';
-import type { ResourceRules } from './resource-rules.ts';
+import type { Contribution, ResourceRule, ResourceRules } from './resource-rules.ts';
+
+const NESTED: ReadonlyMap<Json | undefined, string> = new Map([
+  ['RingHash', 'ringHash'],
+  ['Maglev', 'maglev'],
+]);
+
+/** The list in force, `[]` when hashing is turned off, null when there is none: the balancer's type decides about old lists. */
+export function hashPoliciesOf(conf: JsonObject): Json[] | null {
+  const root = conf['hashPolicies'];
+  if (Array.isArray(root)) return root;
+  const loadBalancer = objectOf(conf['loadBalancer']);
+  const nested = objectOf(loadBalancer[NESTED.get(loadBalancer['type']) ?? ''])['hashPolicies'];
+  return Array.isArray(nested) ? nested : null;
+}
 
 /**
  * Own rules with their route keys completed; a route on services that differ in their loadBalancer shows none.

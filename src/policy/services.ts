@@ -1,11 +1,34 @@
-// The proxies behind a service, by its selector (policies 2.7, 2.9, D15). An external service has none.
-import { displayNameOf } from '../resource/labels.ts';
+// What policies ask of a service: its ports, as sections of its KRI, and the proxies that its selector selects (policies 2.7 to 2.9,
+// 3.1, D15).
 import type { Labels, Resource } from '../resource/types.ts';
+import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
+import { displayNameOf } from '../resource/labels.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { placeOf } from './parse-policy.ts';
-import { isObject, objectOf, textMapOf, textOf } from '../resource/read-json.ts';
+
+export type ServicePort = { readonly section: string; readonly port: number; readonly protocol: string };
+
+const SERVICE_TYPES: ReadonlySet<string> = new Set(['MeshService', 'MeshExternalService', 'MeshMultiZoneService']);
+
+export function isServiceType(type: string): boolean {
+  return SERVICE_TYPES.has(type);
+}
+
+/** Ports of a MeshService, MeshMultiZoneService or MeshExternalService; empty for every other type. */
+export function servicePorts({ type, spec }: Resource): ServicePort[] {
+  if (type === 'MeshExternalService') {
+    const match = objectOf(spec['match']);
+    const port = numberOf(match['port']);
+    return port === 0 ? [] : [{ section: String(port), port, protocol: textOf(match['protocol']) || 'tcp' }];
+  }
+  if (!isServiceType(type)) return [];
+  return objectsOf(spec['ports']).map((given) => {
+    const port = numberOf(given['port']);
+    return { section: textOf(given['name']) || String(port), port, protocol: textOf(given['appProtocol']) || 'tcp' };
+  });
+}
 
 /**
  * By display name. Of a MeshService: proxies of its own zone, and of its namespace where it has one; no selector selects none.

@@ -1,7 +1,30 @@
-// How rules of several routes become one list (policies 3.3).
 import { expect, it } from 'vitest';
+import { canonicalMatches, matchesHash, mergeRouteRules } from './route-rules.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { mergeRouteRules } from './merge-route-rules.ts';
+
+it('hashes the canonical JSON', () => {
+  expect(matchesHash([{ path: { value: '/', type: 'Exact' } }])).toBe('JNNc6//C3P17nUsOJm5f4kqG+U3v8pXhS0od9C3+oss=');
+  expect(matchesHash([{ path: { type: 'Exact', value: '/' } }])).toBe('JNNc6//C3P17nUsOJm5f4kqG+U3v8pXhS0od9C3+oss=');
+});
+
+it('puts keys in the order of the hash', () => {
+  const match = {
+    headers: [{ value: 'v', name: 'n', type: 'Exact' }],
+    method: 'GET',
+    queryParams: [{ name: 'q', type: 'Exact', value: '1' }],
+    path: { type: 'Exact', value: '/' },
+  };
+  expect(JSON.stringify(canonicalMatches([match]))).toBe(
+    '[{"path":{"value":"/","type":"Exact"},"method":"GET","queryParams":[{"type":"Exact","name":"q","value":"1"}],"headers":[{"type":"Exact","name":"n","value":"v"}]}]',
+  );
+});
+
+it('tells matches apart and reads anything', () => {
+  expect(matchesHash([{ path: { type: 'Exact', value: '/<a>' } }])).not.toBe(
+    matchesHash([{ path: { type: 'Exact', value: '/a' } }]),
+  );
+  expect(matchesHash(undefined)).toBe(matchesHash('nonsense'));
+});
 
 const rule = (path: string, conf: JsonObject = {}): JsonObject => ({
   matches: [{ path: { type: 'Exact', value: path } }],
