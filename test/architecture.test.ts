@@ -36,6 +36,17 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cli: ['base', 'resource', 'gateway-api', 'document', 'global', 'zone', 'store', 'defaults', 'token'],
 };
 
+/** The same for the rooms of the command line. Options, output and exit codes at its top are for all of them. */
+const CLI_MAY_IMPORT: Record<string, readonly string[]> = {
+  // Answers become lines; nothing is asked, read or written.
+  views: [],
+  client: [],
+  documents: ['views', 'client'],
+  secrets: [],
+  demo: ['views', 'client', 'documents'],
+  commands: ['views', 'client', 'documents', 'secrets', 'demo'],
+};
+
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
 const sources = files.filter((file) => !file.endsWith('.test.ts'));
 
@@ -65,6 +76,26 @@ describe('the architecture', () => {
         .map((target) => `${file} imports ${target}: move what is shared down, or let the root pass it in`);
     });
     expect(wrong).toEqual([]);
+  });
+
+  it('lets a room of the command line import only what its table allows', () => {
+    const rooms = Object.keys(CLI_MAY_IMPORT);
+    const wrong = sources.flatMap((file) => {
+      const [folder, room = '', inRoom] = file.split('/');
+      if (folder !== 'cli' || inRoom === undefined) return [];
+      const allowed = CLI_MAY_IMPORT[room];
+      if (allowed === undefined) return [`${file}: room ${room} is not in the table of test/architecture.test.ts`];
+      return importsOf(file, { types: false })
+        .flatMap((target) => (target.startsWith('cli/') ? [target.split('/')[1] ?? ''] : []))
+        .filter((target) => rooms.includes(target) && target !== room && !allowed.includes(target))
+        .map((target) => `${file} imports ${target}: pass it in, or move what is shared to the top of src/cli`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('gives no two files of the command line one name', () => {
+    const names = sources.filter((file) => file.startsWith('cli/')).map((file) => file.split('/').at(-1) ?? '');
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 
   it('has no import cycle', () => {

@@ -6,12 +6,12 @@ import { label } from '../resource/labels.ts';
 import { nearestKey } from '../resource/schema/nearest-key.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { readSources, shownName, type SourceText } from './document-sources.ts';
+import { readSources, shownName, type SourceText } from './documents/sources.ts';
 import { fromKubernetes } from '../document/kubernetes-form.ts';
-import { readableTypes } from './find.ts';
-import { problemText } from './problem-text.ts';
-import { pathSteps, SourceFile } from './position.ts';
-import { TOO_DEEP, unfitPart } from './unfit-part.ts';
+import { readableTypes } from './client/find.ts';
+import { problemText } from './views/problem-text.ts';
+import { pathSteps, SourceFile } from './documents/position.ts';
+import { TOO_DEEP, unfitPart } from './documents/unfit-part.ts';
 import { isObject } from '../resource/read-json.ts';
 
 export type ResourceDocument = {

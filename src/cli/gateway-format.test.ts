@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
-import type { Item } from './api-client.ts';
+import type { Item } from './client/api-client.ts';
 import { gatewayForm, gatewayFormatOf } from './gateway-format.ts';
 
 const LABELS = { 'k8s.kuma.io/namespace': 'shop', 'kuma.io/display-name': 'cart', 'kuma.io/zone': 'east' };

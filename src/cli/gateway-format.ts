@@ -7,7 +7,7 @@ import { documentOf, GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
-import type { Item } from './api-client.ts';
+import type { Item } from './client/api-client.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 import { note } from './output.ts';
 import { objectOf } from '../resource/read-json.ts';

@@ -2,7 +2,7 @@
 // Invariant: no character of a resource or a peer is obeyed by the terminal; colours are added after that.
 import { Document, visit } from 'yaml';
 import { isUnsafe, visibleText } from '../base/visible-text.ts';
-import { TableLayout } from './table-layout.ts';
+import { TableLayout } from './views/table-layout.ts';
 
 export type Format = 'table' | 'wide' | 'json' | 'yaml';
 

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { productName, productVersion } from '../base/version.ts';
 import { addApplyCommand } from './commands/apply.ts';
 import { addCompletionCommand } from './commands/completion.ts';
-import { addConfigCommand } from './commands/config.ts';
+import { addConfigCommand } from './commands/config-control-planes.ts';
 import { addDeleteCommand } from './commands/delete.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addDiffCommand } from './commands/diff.ts';
@@ -16,8 +16,8 @@ import { addHelpCommand } from './commands/help.ts';
 import { addInspectCommand } from './commands/inspect.ts';
 import { addVersionCommand } from './commands/version.ts';
 import { EXIT_HELP } from './exit-codes.ts';
-import { addExplainSync } from './explain-sync.ts';
-import { addRunCommands } from './run-commands.ts';
+import { addExplainSync } from './commands/explain-sync.ts';
+import { addRunCommands } from './commands/run-commands.ts';
 
 const HELP = `
 First steps:

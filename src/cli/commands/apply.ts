@@ -1,9 +1,9 @@
 // `meridian apply`: documents are checked here, then stored together.
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
-import type { ApiClient } from '../api-client.ts';
-import { planApply, sendPlan, type Applied, type ApplyPlan } from '../apply.ts';
-import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
+import type { ApiClient } from '../client/api-client.ts';
+import { planApply, sendPlan, type Applied, type ApplyPlan } from '../documents/apply-plan.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { readDocuments } from '../documents.ts';
 import {
   addFileOption,
@@ -14,8 +14,8 @@ import {
   type OutputOptions,
 } from '../options.ts';
 import { note, print, printPainted, serialize } from '../output.ts';
-import { describeDocument } from '../problem-text.ts';
-import { differenceOf } from '../show-difference.ts';
+import { describeDocument } from '../views/problem-text.ts';
+import { differenceOf } from '../documents/show-difference.ts';
 
 type Options = ConnectOptions & MeshOptions & OutputOptions & { file: readonly string[]; dryRun?: boolean };
 
@@ -46,7 +46,7 @@ export function addApplyCommand(program: Command): void {
 
 async function apply({ file, mesh, output, dryRun = false, ...connection }: Options): Promise<void> {
   const documents = await readDocuments(file, mesh);
-  const { checkDocuments, unansweredWarnings } = await import('../check-documents.ts');
+  const { checkDocuments, unansweredWarnings } = await import('../documents/check-documents.ts');
   const warnings = checkDocuments(documents);
   const client = await connect(connection);
   const plan = await planApply(client, documents);

@@ -1,13 +1,13 @@
 // `meridian delete`: one resource by name, or all that files name.
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
-import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { readDocuments } from '../documents.ts';
 import { UsageError } from '../exit-codes.ts';
-import { findOne, requireType } from '../find.ts';
+import { findOne, requireType } from '../client/find.ts';
 import { addFileOption, addMeshOption, type FileOptions, type MeshOptions } from '../options.ts';
 import { note, print } from '../output.ts';
-import { describeDocument } from '../problem-text.ts';
+import { describeDocument } from '../views/problem-text.ts';
 import { storedNameOf } from '../stored-document-name.ts';
 
 type Options = ConnectOptions & MeshOptions & FileOptions & { readonly ignoreNotFound?: boolean };

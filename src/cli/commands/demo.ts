@@ -13,7 +13,7 @@ export function addDemoCommand(program: Command): void {
       '\nExamples:\n  meridian demo           stays up until Ctrl-C\n  meridian demo --once    verifies, on free ports, and stops',
     )
     .action(async ({ once = false }: { once?: boolean }) => {
-      const { demo } = await import('../demo.ts');
+      const { demo } = await import('../demo/run-demo.ts');
       process.exitCode = await demo({ once });
     });
 }

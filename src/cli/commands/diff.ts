@@ -1,13 +1,13 @@
 // `meridian diff`: what `apply` would change.
 import type { Command } from 'commander';
-import { planApply, sendPlan } from '../apply.ts';
-import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
+import { planApply, sendPlan } from '../documents/apply-plan.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { readDocuments } from '../documents.ts';
 import { EXIT } from '../exit-codes.ts';
 import { addFileOption, addMeshOption, type MeshOptions } from '../options.ts';
 import { note, print, printPainted } from '../output.ts';
-import { describeDocument } from '../problem-text.ts';
-import { differenceOf } from '../show-difference.ts';
+import { describeDocument } from '../views/problem-text.ts';
+import { differenceOf } from '../documents/show-difference.ts';
 
 const HELP = `
 Lines that begin with + would be added, lines with - removed. The exit code is
@@ -24,7 +24,7 @@ export function addDiffCommand(program: Command): void {
       const { file, mesh, ...connection } = options;
       if (file === undefined) self.error("error: required option '-f, --file <source>' not specified");
       const documents = await readDocuments(file, mesh);
-      const { checkDocuments } = await import('../check-documents.ts');
+      const { checkDocuments } = await import('../documents/check-documents.ts');
       checkDocuments(documents);
       const client = await connect(connection);
       let differing = 0;

@@ -2,15 +2,15 @@
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { MeridianError } from '../../base/errors.ts';
-import type { ApiClient } from '../api-client.ts';
-import { editable } from '../applyable.ts';
-import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
+import type { ApiClient } from '../client/api-client.ts';
+import { editable } from '../documents/applyable.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { parseDocuments, type ResourceDocument } from '../documents.ts';
-import { EditedFile, withComments, withoutComments } from '../edit-text.ts';
-import { findOne, requireType } from '../find.ts';
+import { EditedFile, withComments, withoutComments } from '../documents/edit-text.ts';
+import { findOne, requireType } from '../client/find.ts';
 import { addMeshOption, type MeshOptions } from '../options.ts';
 import { note, print } from '../output.ts';
-import { problemText } from '../problem-text.ts';
+import { problemText } from '../views/problem-text.ts';
 
 const HELP = `
 The editor is that of VISUAL or EDITOR, else vi. If somebody else writes the
@@ -85,7 +85,7 @@ function readOne(text: string, path: string, wanted: Wanted): ResourceDocument {
 }
 
 async function store(client: ApiClient, document: ResourceDocument, etag: string | undefined): Promise<string[]> {
-  const { checkDocuments } = await import('../check-documents.ts');
+  const { checkDocuments } = await import('../documents/check-documents.ts');
   checkDocuments([document]);
   const { info, mesh, name, body } = document;
   try {

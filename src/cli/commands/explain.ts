@@ -2,8 +2,8 @@
 import { Option, type Command } from 'commander';
 import { specJsonSchema } from '../../resource/schema/spec-json-schema.ts';
 import { UsageError } from '../exit-codes.ts';
-import { explainText, fieldSchema } from '../explain-view.ts';
-import { requireType } from '../find.ts';
+import { explainText, fieldSchema } from '../views/explain-text.ts';
+import { requireType } from '../client/find.ts';
 import { print, serialize } from '../output.ts';
 
 type Options = { readonly recursive?: boolean; readonly output: 'text' | 'json' | 'yaml' };

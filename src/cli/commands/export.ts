@@ -1,9 +1,9 @@
 // `meridian export`: all that was written on a control plane, as documents that `apply` takes.
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
-import { applyable } from '../applyable.ts';
-import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
-import { exportedTypes, isCopy, isDerived } from '../export-order.ts';
+import { applyable } from '../documents/applyable.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
+import { exportedTypes, isCopy, isDerived } from '../documents/export-order.ts';
 import { note, print } from '../output.ts';
 
 type Options = ConnectOptions & { readonly mesh?: string; readonly includeSecrets?: boolean };

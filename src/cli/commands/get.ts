@@ -1,18 +1,18 @@
 // `meridian get`: the resources of a type, or one of them, once or as they change.
 import { Option, type Command } from 'commander';
 import type { TypeInfo } from '../../resource/type-registry.ts';
-import type { ApiClient, Item } from '../api-client.ts';
-import { columnsOf } from '../columns.ts';
-import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
+import type { ApiClient, Item } from '../client/api-client.ts';
+import { columnsOf } from '../views/columns.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { UsageError } from '../exit-codes.ts';
-import { findOne, requireType, typeNames } from '../find.ts';
-import { SELECTOR_HELP } from '../label-requirements.ts';
-import { itemTable } from '../item-table.ts';
+import { findOne, requireType, typeNames } from '../client/find.ts';
+import { SELECTOR_HELP } from '../client/label-requirements.ts';
+import { itemTable } from '../views/item-table.ts';
 import { addMeshOption, addOutputOption, collect, isForPrograms, type MeshOptions, type OutputOptions } from '../options.ts';
 import { note, print, serialize } from '../output.ts';
 import { resourceForms } from '../resource-form.ts';
-import { selectionOf } from '../selector.ts';
-import { watchResources } from '../watch-resources.ts';
+import { selectionOf } from '../client/selector.ts';
+import { watchResources } from './watch-resources.ts';
 
 type Options = ConnectOptions &
   MeshOptions &

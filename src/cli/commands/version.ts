@@ -1,7 +1,7 @@
 // `meridian version`: of this command, and of the control plane it talks to.
 import { Option, type Command } from 'commander';
 import { productName, productVersion } from '../../base/version.ts';
-import { addConnectOptions, connect, type ConnectOptions } from '../connect.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { print, serialize } from '../output.ts';
 
 type Options = ConnectOptions & { readonly all?: boolean; readonly output: 'text' | 'json' | 'yaml' };

@@ -4,7 +4,7 @@ import { MeridianError } from '../../base/errors.ts';
 import { hashName } from '../../resource/hash-name.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import type { JsonObject } from '../../resource/types.ts';
-import { ApiClient, type Item } from '../api-client.ts';
+import { ApiClient, type Item } from '../client/api-client.ts';
 
 const ROUNDS = 5;
 const MESH = 'shop';

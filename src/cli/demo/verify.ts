@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MeridianError } from '../../base/errors.ts';
 import { label } from '../../resource/labels.ts';
-import { ApiClient, type Item } from '../api-client.ts';
+import { ApiClient, type Item } from '../client/api-client.ts';
 import { placements, type AppliedResource, type Holding } from './placement.ts';
 
 const IN_STEP_MS = 60_000;

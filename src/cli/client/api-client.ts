@@ -1,0 +1,255 @@
+// The REST API as the command line uses it. Failures become MeridianErrors that say what to do next.
+import { text as textOf } from 'node:stream/consumers';
+import { MeridianError } from '../../base/errors.ts';
+import type { TypeInfo } from '../../resource/type-registry.ts';
+import type { Json, JsonObject } from '../../resource/types.ts';
+import { UsageError } from '../exit-codes.ts';
+import { failedAnswer } from './failed-answer.ts';
+import { exchange, openStream, type Endpoint } from './http-call.ts';
+import { readEvents, type ServerEvent } from './server-events.ts';
+
+export type Item = JsonObject & {
+  readonly type: string;
+  readonly name: string;
+  readonly mesh?: string;
+  readonly labels?: Record<string, string>;
+};
+
+/** What `GET /` says of the control plane; `mode` and `zone` are said by Meridian alone. */
+export type Index = {
+  readonly product: string;
+  readonly version: string;
+  readonly instanceId?: string;
+  readonly mode?: string;
+  readonly zone?: string;
+};
+
+/** An operation of a JSON Patch, as a dry run answers them. */
+export type Change = { readonly op: 'add' | 'replace' | 'remove'; readonly path: string; readonly value?: Json };
+
+/** What became, or with a dry run would become, of one document of `POST /_apply`. */
+export type ApplyItem = {
+  readonly type: string;
+  readonly mesh?: string;
+  readonly name: string;
+  readonly result: 'created' | 'updated' | 'unchanged';
+  readonly version: number;
+  readonly warnings?: readonly string[];
+  readonly diff?: readonly Change[];
+};
+
+const PAGE = 1000;
+/** Items by which a page begins earlier that does not join on to the one before. */
+const STEP_BACK = 100;
+/** A transaction of 32 MiB on a busy machine. */
+const APPLY_MS = 600_000;
+
+export class ApiClient {
+  readonly #endpoint: Endpoint;
+
+  constructor(endpoint: string | Endpoint) {
+    const { address, ...rest } = typeof endpoint === 'string' ? { address: endpoint } : endpoint;
+    this.#endpoint = { address: address.replace(/(?<!\/)\/+$/, ''), ...rest };
+  }
+
+  get address(): string {
+    return this.#endpoint.address;
+  }
+
+  async index(): Promise<Index> {
+    return (await this.read('/')) as Index;
+  }
+
+  /** The JSON body of a GET. @throws MeridianError `not_found` among others */
+  async read(path: string): Promise<unknown> {
+    return (await this.#call('GET', path)).body;
+  }
+
+  /** The item of that stored name, or undefined. */
+  async get(info: TypeInfo, mesh: string, name: string): Promise<Item | undefined> {
+    return (await this.getTagged(info, mesh, name))?.item;
+  }
+
+  /** The item and its ETag, which an update of exactly this version gives back as `ifMatch`. */
+  async getTagged(info: TypeInfo, mesh: string, name: string): Promise<{ item: Item; etag: string | undefined } | undefined> {
+    const { status, body, etag } = await this.#call('GET', itemPath(info, mesh, name), { expected: [404] });
+    return status === 404 ? undefined : { item: body as Item, etag };
+  }
+
+  /** The item as a Kubernetes object. */
+  async getKubernetes(info: TypeInfo, mesh: string, name: string): Promise<JsonObject> {
+    return (await this.read(`${itemPath(info, mesh, name)}?format=k8s`)) as JsonObject;
+  }
+
+  /** All items, page after page; of all meshes if none is named. @param keeps as of `pages` */
+  async list(
+    info: TypeInfo,
+    mesh: string | undefined,
+    filter: Record<string, string> = {},
+    keeps?: (item: Item) => boolean,
+  ): Promise<Item[]> {
+    try {
+      return await this.pages(listPath(info, mesh), filter, keeps);
+    } catch (error) {
+      throw listFailure(error, info, mesh);
+    }
+  }
+
+  /** The pages of a list as they arrive. @throws MeridianError as `list` */
+  async *listPages(
+    info: TypeInfo,
+    mesh: string | undefined,
+    filter: Record<string, string> = {},
+  ): AsyncGenerator<readonly Item[]> {
+    try {
+      yield* this.eachPage(listPath(info, mesh), filter);
+    } catch (error) {
+      throw listFailure(error, info, mesh);
+    }
+  }
+
+  async zoneOverviews(): Promise<Item[]> {
+    return await this.pages('/zones/_overview');
+  }
+
+  /**
+   * All items of a list. Items that exist during the whole call come exactly once. Each page begins with the last item of the page
+   * before, which proves that nothing is missing between the two.
+   * @param keeps which of them to keep, asked as pages arrive, so that the rest is never held
+   */
+  async pages(path: string, filter: Record<string, string> = {}, keeps: (item: Item) => boolean = () => true): Promise<Item[]> {
+    const items = new Map<string, Item>();
+    for await (const page of this.eachPage(path, filter)) for (const item of page) if (keeps(item)) items.set(idOf(item), item);
+    return [...items.values()];
+  }
+
+  /** The pages of `pages`, each as it arrives; the next is asked for when it is wanted. An item may come twice. */
+  async *eachPage(path: string, filter: Record<string, string> = {}): AsyncGenerator<readonly Item[]> {
+    let before: ReadonlySet<string> | null = null;
+    for (let offset = 0; ;) {
+      const query = new URLSearchParams({ ...filter, size: String(PAGE), offset: String(offset) });
+      const page = (await this.read(`${path}?${query.toString()}`)) as { items: Item[]; next: string | null };
+      const ids = page.items.map(idOf);
+      if (before !== null && offset > 0 && !ids.some((id) => before?.has(id))) {
+        // Rows went meanwhile: those behind them moved up, and some of them would be passed over.
+        offset = Math.max(0, offset - STEP_BACK);
+        continue;
+      }
+      yield page.items;
+      if (page.next === null || page.items.length === 0) return;
+      const overlaps = page.items.length > 1;
+      before = overlaps ? new Set(ids) : null;
+      offset += page.items.length - Number(overlaps);
+    }
+  }
+
+  /** The list, or with a stored name the one item, and then its changes, until the signal aborts or the server ends it. */
+  async *watch(
+    info: TypeInfo,
+    { mesh, name, filter = {} }: { mesh?: string | undefined; name?: string | undefined; filter?: Record<string, string> },
+    signal: AbortSignal,
+  ): AsyncGenerator<ServerEvent> {
+    const base = name === undefined ? listPath(info, mesh) : itemPath(info, mesh ?? '', name);
+    const path = `${base}?${new URLSearchParams({ ...filter, watch: 'true' }).toString()}`;
+    const response = await openStream(this.#endpoint, { method: 'GET', path, headers: { accept: 'text/event-stream' } }, signal);
+    if (response.statusCode !== 200) {
+      const refusal = await textOf(response);
+      const failure = failedAnswer(response.statusCode ?? 0, parse(refusal), refusal);
+      throw name === undefined ? listFailure(failure, info, mesh) : failure;
+    }
+    if (!(response.headers['content-type'] ?? '').startsWith('text/event-stream')) {
+      response.destroy();
+      throw new MeridianError('invalid', `the control plane at ${this.address} cannot be watched: it answers a list at once`);
+    }
+    yield* readEvents(response, signal);
+  }
+
+  async put(
+    info: TypeInfo,
+    mesh: string,
+    name: string,
+    body: JsonObject,
+    { ifMatch }: { ifMatch?: string | undefined } = {},
+  ): Promise<{ created: boolean; warnings: string[] }> {
+    const headers = ifMatch === undefined ? {} : { 'if-match': ifMatch };
+    const { status, body: answer } = await this.#call('PUT', itemPath(info, mesh, name), { body, headers });
+    const { warnings = [] } = answer as { warnings?: string[] };
+    return { created: status === 201, warnings };
+  }
+
+  async delete(info: TypeInfo, mesh: string, name: string): Promise<void> {
+    await this.#call('DELETE', itemPath(info, mesh, name));
+  }
+
+  /** All documents in one transaction, or none. @param documents the body, a JSON list of resources */
+  async applyAll(documents: string, { dryRun }: { dryRun: boolean }): Promise<ApplyItem[]> {
+    const path = dryRun ? '/_apply?dryRun=true' : '/_apply';
+    const { body } = await this.#call('POST', path, { text: documents, limitMs: APPLY_MS });
+    return (body as { items: ApplyItem[] }).items;
+  }
+
+  /** The JSON answer of an action, as `POST /zones/east/_adopt`. @throws MeridianError `not_found`, `conflict` among others */
+  async act(path: string, body: JsonObject): Promise<JsonObject> {
+    return (await this.#call('POST', path, { body })).body as JsonObject;
+  }
+
+  /** @returns the token, as `POST /tokens/<kind>` answers it */
+  async token(kind: 'zone' | 'user' | 'dataplane', request: JsonObject): Promise<string> {
+    const { text } = await this.#call('POST', `/tokens/${kind}`, { body: request });
+    return text.trim();
+  }
+
+  async #call(
+    method: string,
+    path: string,
+    options: {
+      body?: JsonObject;
+      text?: string;
+      headers?: Record<string, string>;
+      expected?: readonly number[];
+      limitMs?: number;
+    } = {},
+  ): Promise<{ status: number; body: unknown; text: string; etag: string | undefined }> {
+    const { body, text: sent = body === undefined ? undefined : JSON.stringify(body), headers, expected = [], limitMs } = options;
+    const answer = await exchange(this.#endpoint, { method, path, body: sent, headers, limitMs });
+    const { status, text } = answer;
+    if ((status >= 200 && status < 300) || expected.includes(status))
+      return { status, body: parse(text), text, etag: answer.headers.etag };
+    throw failedAnswer(status, parse(text), text);
+  }
+}
+
+function listPath(info: TypeInfo, mesh: string | undefined): string {
+  return info.scope === 'Mesh' && mesh !== undefined ? `/meshes/${pathPart(mesh)}/${info.path}` : `/${info.path}`;
+}
+
+/** A 404 for a list means a missing mesh. */
+function listFailure(error: unknown, info: TypeInfo, mesh: string | undefined): unknown {
+  if (!(error instanceof MeridianError) || error.code !== 'not_found' || info.scope === 'Global' || mesh === undefined)
+    return error;
+  const text = `there is no mesh ${JSON.stringify(mesh)}; \`meridian get meshes\` lists what there is`;
+  return new MeridianError('not_found', text, { cause: error });
+}
+
+function itemPath(info: TypeInfo, mesh: string, name: string): string {
+  const prefix = info.scope === 'Mesh' ? `/meshes/${pathPart(mesh)}` : '';
+  return `${prefix}/${info.path}/${pathPart(name)}`;
+}
+
+/** A name as one step of a path. @throws UsageError for one that would lead to another place however it is encoded */
+export function pathPart(name: string): string {
+  if (['', '.', '..'].includes(name)) throw new UsageError(`${JSON.stringify(name)} is not a valid name of a resource or mesh`);
+  return encodeURIComponent(name);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function idOf({ type, mesh = '', name }: Item): string {
+  return `${type}/${mesh}/${name}`;
+}

@@ -1,0 +1,107 @@
+// From options, environment and contexts to a control plane. Flags win over the environment, that over the current context.
+// Invariant: a token that a context holds is sent to the address of that context alone.
+import { readFile } from 'node:fs/promises';
+import type { Command } from 'commander';
+import { MeridianError, messageOf } from '../../base/errors.ts';
+import { ApiClient } from './api-client.ts';
+import { readContexts, requireControlPlane, type Contexts, type ControlPlane } from './contexts.ts';
+import { UsageError } from '../exit-codes.ts';
+import type { Endpoint } from './http-call.ts';
+
+export const DEFAULT_ADDRESS = 'http://127.0.0.1:5681';
+
+export type ConnectOptions = {
+  readonly address?: string;
+  readonly context?: string;
+  readonly token?: string;
+  readonly tokenFile?: string;
+  readonly caCertFile?: string;
+  readonly clientCertFile?: string;
+  readonly clientKeyFile?: string;
+  readonly skipVerify?: boolean;
+};
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** The options of every command that talks to a control plane. */
+export function addConnectOptions(command: Command): Command {
+  command
+    .optionsGroup('Control plane:')
+    .option('--address <url>', `control plane (MERIDIAN_ADDRESS; ${DEFAULT_ADDRESS})`)
+    .option('--context <name>', 'one of `meridian config control-planes list`');
+  return addCredentialOptions(command).optionsGroup('Options:');
+}
+
+/** Credentials for the control plane, and the CA to trust. */
+export function addCredentialOptions(command: Command): Command {
+  return command
+    .option('--token-file <file>', 'user token to send')
+    .option('--token <token>', 'the same as text; others may see it (MERIDIAN_TOKEN)')
+    .option('--ca-cert-file <file>', 'CA that signed the certificate of the server')
+    .option('--client-cert-file <file>', 'certificate to show to the server')
+    .option('--client-key-file <file>', 'its key')
+    .option('--skip-verify', 'do not check the certificate; for trying things out');
+}
+
+export async function connect(options: ConnectOptions): Promise<ApiClient> {
+  return new ApiClient(await endpointOf(chooseControlPlane(options, process.env, await readContexts())));
+}
+
+/** @throws UsageError for options that exclude each other, and for an unknown context */
+export function chooseControlPlane(options: ConnectOptions, env: Env, contexts: Contexts): ControlPlane {
+  if (options.address !== undefined && options.context !== undefined)
+    throw new UsageError('give --address or --context, not both');
+  const { token: keptToken, tokenFile: keptFile, ...base } = baseOf(options, env, contexts);
+  const kept = { ...(keptToken !== undefined && { token: keptToken }), ...(keptFile !== undefined && { tokenFile: keptFile }) };
+  const { token, tokenFile, ...rest } = credentialsOf(options);
+  if (token !== undefined || tokenFile !== undefined)
+    return { ...base, ...rest, ...(token !== undefined && { token }), ...(tokenFile !== undefined && { tokenFile }) };
+  const fromEnv = env['MERIDIAN_TOKEN'] ?? '';
+  return { ...base, ...rest, ...(fromEnv === '' ? kept : { token: fromEnv }) };
+}
+
+function baseOf({ address, context }: ConnectOptions, env: Env, contexts: Contexts): ControlPlane {
+  if (address !== undefined) return { name: '', address };
+  if (context !== undefined) return requireControlPlane(contexts, context);
+  const fromEnv = env['MERIDIAN_ADDRESS'] ?? '';
+  if (fromEnv !== '') return { name: '', address: fromEnv };
+  if (contexts.current !== null) return requireControlPlane(contexts, contexts.current);
+  return { name: '', address: DEFAULT_ADDRESS };
+}
+
+/** What was given as options. @throws UsageError for options that exclude or need each other */
+export function credentialsOf(options: ConnectOptions): Omit<ControlPlane, 'name' | 'address'> {
+  const { token, tokenFile, caCertFile, clientCertFile, clientKeyFile, skipVerify } = options;
+  if (token !== undefined && tokenFile !== undefined) throw new UsageError('give --token or --token-file, not both');
+  if ((clientCertFile === undefined) !== (clientKeyFile === undefined))
+    throw new UsageError('give --client-cert-file and --client-key-file together');
+  return {
+    ...(token !== undefined && { token }),
+    ...(tokenFile !== undefined && { tokenFile }),
+    ...(caCertFile !== undefined && { caCertFile }),
+    ...(clientCertFile !== undefined && { clientCertFile }),
+    ...(clientKeyFile !== undefined && { clientKeyFile }),
+    ...(skipVerify === true && { skipVerify }),
+  };
+}
+
+/** Reads the files that a control plane names. @throws MeridianError `config` with the option and the file */
+export async function endpointOf({ address, token, skipVerify, ...files }: ControlPlane): Promise<Endpoint> {
+  const read = async (option: string, file: string | undefined): Promise<string | undefined> => {
+    if (file === undefined) return undefined;
+    return await readFile(file, 'utf8').catch((cause: unknown) => {
+      throw new MeridianError('config', `${option}: cannot read ${file}: ${messageOf(cause)}`, { cause });
+    });
+  };
+  const fromFile = token ?? (await read('--token-file', files.tokenFile))?.trim();
+  if (fromFile !== undefined && !/^[\x21-\x7e]+$/.test(fromFile))
+    throw new MeridianError('config', `${token === undefined ? '--token-file' : '--token'}: this is not a token`);
+  return {
+    address: address.replace(/(?<!\/)\/+$/, ''),
+    token: fromFile,
+    ca: await read('--ca-cert-file', files.caCertFile),
+    clientCert: await read('--client-cert-file', files.clientCertFile),
+    clientKey: await read('--client-key-file', files.clientKeyFile),
+    skipVerify,
+  };
+}

@@ -1,0 +1,40 @@
+// What a control plane says when it refuses, by request or at the end of a watch → a MeridianError that says what to do next.
+import { MeridianError, type ErrorCode, type MissingResource, type Violation } from '../../base/errors.ts';
+
+const CODES: Record<number, ErrorCode> = {
+  400: 'invalid',
+  401: 'forbidden',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'read_only',
+  409: 'conflict',
+  413: 'too_large',
+  429: 'unavailable',
+  503: 'unavailable',
+};
+
+const TOKEN_HINT =
+  'Send a token with --token-file FILE, keep one in `meridian config control-planes add`, or call from the machine of the control plane.';
+
+/**
+ * @param body as JSON (rest-api 2.6), or undefined when it is none
+ * @param text the body as it came
+ */
+export function failedAnswer(status: number, body: unknown, text: string): MeridianError {
+  const answer = (body ?? {}) as {
+    title?: string;
+    detail?: string;
+    invalid_parameters?: Violation[];
+    missing?: MissingResource;
+  };
+  const { title = '', detail = text.trim().slice(0, 500), invalid_parameters: violations = [] } = answer;
+  if (title === '' && status === 404)
+    return new MeridianError(
+      'invalid',
+      'the server at this address is not a control plane; is it the port of the REST API (5681)?',
+    );
+  const said = violations.length > 0 ? title : [title, detail].filter(Boolean).join(': ');
+  const message = said === '' ? `the answer has status ${String(status)}` : said;
+  const hint = status === 401 || status === 403 ? `\n${TOKEN_HINT}` : '';
+  return new MeridianError(CODES[status] ?? 'internal', message + hint, { violations, missing: answer.missing });
+}

@@ -1,0 +1,77 @@
+// Finds the resource for the arguments of a command: a type by any of its names, an object by stored or display name (D3).
+import { MeridianError } from '../../base/errors.ts';
+import { label } from '../../resource/labels.ts';
+import { nearestKey } from '../../resource/schema/nearest-key.ts';
+import { findTypeByAnyName, resourceTypes, type TypeInfo } from '../../resource/type-registry.ts';
+import type { ApiClient, Item } from './api-client.ts';
+import { UsageError } from '../exit-codes.ts';
+
+const WIDTH = 78;
+
+/** @throws UsageError that lists the types */
+export function requireType(text: string): TypeInfo {
+  const info = findTypeByAnyName(text);
+  if (info !== undefined && info.path !== '') return info;
+  const near = nearestKey(
+    text,
+    readableTypes().flatMap(({ name, path }) => [path, name]),
+  );
+  const hint = near === null ? '' : ` Did you mean ${near}?`;
+  throw new UsageError(`${JSON.stringify(text)} is not a resource type.${hint}\nTypes, with their short names:\n${typeNames()}`);
+}
+
+/** Plural names of all types, with short names, in lines of 80 columns. */
+export function typeNames(): string {
+  const lines: string[] = [];
+  for (const { path, shortName } of readableTypes()) {
+    const name = shortName === null ? path : `${path} (${shortName})`;
+    const last = lines.at(-1);
+    if (last === undefined || last.length + name.length + 2 > WIDTH) lines.push(`  ${name}`);
+    else lines[lines.length - 1] = `${last}, ${name}`;
+  }
+  return lines.join(',\n');
+}
+
+/**
+ * The one object of that stored name, else of that display name.
+ * @param command that asks, without the name: `inspect dataplane`
+ * @param filter of a list, to choose among several of one display name: `filter[labels.kuma.io/zone]`
+ * @throws MeridianError `not_found`, or UsageError with a command for each when several have the display name
+ */
+export async function findOne(
+  client: Pick<ApiClient, 'get' | 'list'>,
+  info: TypeInfo,
+  mesh: string,
+  name: string,
+  { command, filter = {} }: { command: string; filter?: Record<string, string> },
+): Promise<Item> {
+  const inMesh = info.scope === 'Mesh' ? mesh : '';
+  const stored = Object.keys(filter).length === 0 ? await client.get(info, inMesh, name) : undefined;
+  if (stored !== undefined) return stored;
+  const byName = { ...filter, [`filter[labels.${label.displayName}]`]: name };
+  const named = await client.list(info, info.scope === 'Mesh' ? mesh : undefined, byName);
+  const [only, ...others] = named;
+  if (only !== undefined && others.length === 0) return only;
+  if (only === undefined) throw notFound(info, mesh, name);
+  const choices = named.map(({ name: stored, labels = {} }) => {
+    const { [label.zone]: zone = '-', [label.namespace]: namespace } = labels;
+    const where = `zone ${zone}${namespace === undefined ? '' : `, namespace ${namespace}`}`;
+    return `  meridian ${command} ${stored}${inMesh === '' ? '' : ` --mesh ${inMesh}`}   # ${where}`;
+  });
+  const said = `${String(named.length)} ${info.plural} have the display name ${JSON.stringify(name)}; use one of the stored names:`;
+  throw new UsageError([said, ...choices].join('\n'));
+}
+
+function notFound(info: TypeInfo, mesh: string, name: string): MeridianError {
+  const where = info.scope === 'Mesh' ? ` in mesh ${JSON.stringify(mesh)}` : '';
+  const list = info.scope === 'Mesh' ? `meridian get ${info.path} -A` : `meridian get ${info.path}`;
+  return new MeridianError(
+    'not_found',
+    `there is no ${info.name} ${JSON.stringify(name)}${where}; \`${list}\` lists what there is`,
+  );
+}
+
+/** Those that have a path in the REST API. */
+export function readableTypes(): readonly TypeInfo[] {
+  return resourceTypes.filter(({ path }) => path !== '');
+}

@@ -1,0 +1,115 @@
+// One HTTP exchange with a control plane: a bearer token, TLS by the caller's CA, a time limit. Invariant: what cannot be reached
+// ends as `unavailable` with a sentence that says what to try, and no error repeats the token.
+import { request as requestPlain, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { request as requestSecure } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { MeridianError, messageOf } from '../../base/errors.ts';
+import { UsageError } from '../exit-codes.ts';
+
+/** A control plane: its address, credentials and CA. */
+export type Endpoint = {
+  /** `http://` or `https://`, without a slash at the end. */
+  readonly address: string;
+  readonly token?: string | undefined;
+  /** PEM texts. */
+  readonly ca?: string | undefined;
+  readonly clientCert?: string | undefined;
+  readonly clientKey?: string | undefined;
+  readonly skipVerify?: boolean | undefined;
+};
+
+export type Call = {
+  readonly method: string;
+  /** With its query. */
+  readonly path: string;
+  readonly body?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Milliseconds for the whole exchange; one minute if left out. */
+  readonly limitMs?: number | undefined;
+};
+
+export type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string };
+
+const LIMIT_MS = 60_000;
+/** A control plane sends a heartbeat every 15 s. */
+const SILENCE_MS = 60_000;
+
+/** @throws MeridianError `unavailable`, or UsageError for an address that is no URL */
+export async function exchange(endpoint: Endpoint, call: Call): Promise<Answer> {
+  const limitMs = call.limitMs ?? LIMIT_MS;
+  try {
+    const response = await send(endpoint, call, AbortSignal.timeout(limitMs));
+    return { status: response.statusCode ?? 0, headers: response.headers, text: await text(response) };
+  } catch (error) {
+    throw unreachable(endpoint.address, error, limitMs);
+  }
+}
+
+/** An answer whose body is read as it comes; it ends with the signal. @throws as `exchange` */
+export async function openStream(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<IncomingMessage> {
+  try {
+    const response = await send(endpoint, call, signal);
+    response.setTimeout(SILENCE_MS, () => response.destroy(new Error('nothing was heard for a minute')));
+    return response;
+  } catch (error) {
+    throw unreachable(endpoint.address, error, LIMIT_MS);
+  }
+}
+
+async function send(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<IncomingMessage> {
+  const { address, token, ca, clientCert, clientKey, skipVerify } = endpoint;
+  if (!/^https?:\/\/[^/]/.test(address) || !URL.canParse(address + call.path))
+    throw new UsageError(`${JSON.stringify(address)} is not an address of a control plane; write it as http://HOST:PORT`);
+  const headers = {
+    accept: '*/*',
+    ...call.headers,
+    ...(call.body !== undefined && {
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(call.body)),
+    }),
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+  };
+  const request = address.startsWith('https:')
+    ? requestSecure(address + call.path, {
+        method: call.method,
+        headers,
+        signal,
+        ca,
+        cert: clientCert,
+        key: clientKey,
+        rejectUnauthorized: skipVerify !== true,
+      })
+    : requestPlain(address + call.path, { method: call.method, headers, signal });
+  return await new Promise((resolve, reject) => {
+    request.once('response', resolve);
+    request.once('error', reject);
+    request.end(call.body);
+  });
+}
+
+const UNTRUSTED = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+]);
+
+function unreachable(address: string, error: unknown, limitMs: number): MeridianError {
+  if (error instanceof MeridianError) return error;
+  const { code = '', name } = error as { code?: string; name?: string };
+  const about = `cannot reach a control plane at ${address}`;
+  const reason = name === 'TimeoutError' || code === 'ABORT_ERR' ? `no answer within ${String(limitMs / 1000)} s` : code;
+  return new MeridianError('unavailable', `${about} (${reason === '' ? messageOf(error) : reason}).\n${remedyFor(code)}`, {
+    cause: error,
+  });
+}
+
+function remedyFor(code: string): string {
+  if (UNTRUSTED.has(code))
+    return 'This machine does not trust its certificate: give the CA that signed it with --ca-cert-file FILE.';
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return 'Its certificate is for other host names: use one of those in --address, or issue one for this.';
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL') || code.startsWith('HPE_'))
+    return 'What answers there speaks another protocol: try http:// in place of https://, or the other way round.';
+  return 'Start one with `meridian global run`, or name another with --address or --context.';
+}

@@ -1,0 +1,39 @@
+// `-l team=a,tier!=db` and `--zone east` → what the server filters (rest-api 2.2: exact labels, one value a key) and what is left to
+// filter here. Pure. Invariant: both together are the whole selector.
+import { label } from '../../resource/labels.ts';
+import type { Labels } from '../../resource/types.ts';
+import { meets, parseRequirements, type LabelRequirement } from './label-requirements.ts';
+
+type Chosen = {
+  /** One text for each `-l`; all must hold. */
+  readonly selector?: readonly string[] | undefined;
+  readonly zone?: string | undefined;
+};
+
+export type Selection = {
+  /** The query of a list: `filter[labels.<key>]=<value>`. */
+  readonly filter: Record<string, string>;
+  /** What the server has no filter for, of the labels of a resource; null when it filters all. */
+  readonly matches: ((labels: Labels) => boolean) | null;
+};
+
+/** @throws UsageError that shows the invalid place of a selector and the allowed syntax */
+export function selectionOf(chosen: Chosen): Selection {
+  const { filter, rest } = divide(chosen);
+  return { filter, matches: rest.length === 0 ? null : (labels) => rest.every((requirement) => meets(labels, requirement)) };
+}
+
+/** The first equality of each key is for the server. */
+function divide({ selector = [], zone }: Chosen): { filter: Record<string, string>; rest: LabelRequirement[] } {
+  const ofZone: LabelRequirement[] = zone === undefined ? [] : [{ key: label.zone, operator: 'in', values: [zone] }];
+  const filter: Record<string, string> = {};
+  const rest: LabelRequirement[] = [];
+  for (const requirement of [...ofZone, ...selector.flatMap(parseRequirements)]) {
+    const name = `filter[labels.${requirement.key}]`;
+    const [value, ...others] = requirement.operator === 'in' ? requirement.values : [];
+    if (value === undefined || others.length > 0) rest.push(requirement);
+    else if (filter[name] === undefined) filter[name] = value;
+    else if (filter[name] !== value) rest.push(requirement);
+  }
+  return { filter, rest };
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { completeWords } from './complete-words.ts';
+import { createProgram } from '../program.ts';
+
+describe('completion', () => {
+  const program = createProgram();
+
+  it.each([
+    [['ge'], ['get', 'generate']],
+    [['get', 'meshti'], ['meshtimeouts']],
+    [['get', 'meshtimeouts', 'x'], []],
+    [['get', '-o', 'w'], ['wide']],
+    [
+      ['get', '--mesh', 'get', 'zon'],
+      ['zones', 'zone-insights'],
+    ],
+    [['delete', '--ig'], ['--ignore-not-found']],
+    [['config', 'control-planes', 'u'], ['use']],
+    [
+      ['generate', 'tls-certificate', '--type', ''],
+      ['server', 'client'],
+    ],
+    [
+      ['completion', ''],
+      ['bash', 'zsh', 'fish'],
+    ],
+    [['nonsense', 'x'], []],
+  ])('of %j is %j', (words, expected) => {
+    expect(completeWords(program, words)).toEqual(expected);
+  });
+
+  it('begins with every command', () => {
+    expect(completeWords(program, [''])).toEqual(
+      expect.arrayContaining(['get', 'apply', 'diff', 'edit', 'delete', 'export', 'inspect', 'generate', 'config', 'demo']),
+    );
+  });
+});

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { MeridianError } from '../../base/errors.ts';
+import { exitCodeOf } from '../exit-codes.ts';
+import { explainDatabase } from './explain-database.ts';
+
+const store = {
+  ...{ type: 'postgres', host: 'db.example', port: 5432, user: 'u', password: 'hush', dbName: 'd' },
+  ...{ maxOpenConnections: 1, connectionTimeout: 5 },
+} as Parameters<typeof explainDatabase>[1];
+
+it.each([
+  [Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
+  [Object.assign(new Error('getaddrinfo ENOTFOUND db.example'), { code: 'ENOTFOUND' }), 'getaddrinfo ENOTFOUND db.example'],
+  [new MeridianError('unavailable', 'x', { cause: new Error('Connection terminated') }), 'Connection terminated'],
+])('says where the database was looked for, and ends with 4: %s', async (error, why) => {
+  const told: unknown = await explainDatabase(error, store).catch((thrown: unknown) => thrown);
+  expect(told).toMatchObject({
+    message: `cannot reach PostgreSQL at db.example:5432 (store.postgres.host, .port): ${why}; is it running?`,
+  });
+  expect(exitCodeOf(told)).toBe(4);
+});
+
+it('leaves other failures as they are', async () => {
+  const error = Object.assign(new Error('password authentication failed'), { code: '28P01' });
+  await expect(explainDatabase(error, store)).rejects.toBe(error);
+  await expect(explainDatabase(undefined, { type: 'embedded', path: 'x' } as typeof store)).rejects.toBe(undefined);
+});

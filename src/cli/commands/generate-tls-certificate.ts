@@ -1,0 +1,55 @@
+// `meridian generate tls-certificate`: a key and a certificate that signs itself, in files that only this user can read.
+import { Option, type Command } from 'commander';
+import { UsageError } from '../exit-codes.ts';
+import { collect } from '../options.ts';
+import { note } from '../output.ts';
+import { writePrivateFile } from '../secrets/private-file.ts';
+
+type Options = {
+  readonly type: 'server' | 'client';
+  readonly hostname?: readonly string[];
+  readonly certFile: string;
+  readonly keyFile: string;
+  readonly force?: boolean;
+  /** As kumactl calls it. */
+  readonly overwrite?: boolean;
+};
+
+const HELP = `
+It is a CA of its own: give the certificate, never the key, to those who are to
+trust it (--ca-cert-file, multizone.zone.kds.rootCaFile).
+
+Examples:
+  meridian generate tls-certificate --type server --hostname global.example
+  meridian generate tls-certificate --type client --hostname jo \\
+    --cert-file jo.pem --key-file jo.key`;
+
+export function addGenerateTlsCertificate(generate: Command): void {
+  generate
+    .command('tls-certificate')
+    .description('a key and a certificate for a server or a client')
+    .addOption(new Option('--type <type>', 'the side that presents it').choices(['server', 'client']).makeOptionMandatory())
+    .option('--hostname <host>', 'DNS name or IP address it is for; may be given again', collect)
+    .option('--cert-file <file>', 'where the certificate goes, - for standard output', 'cert.pem')
+    .option('--key-file <file>', 'where the key goes, - for standard output', 'key.pem')
+    .option('--force', 'replace files that are there')
+    .addOption(new Option('--overwrite', 'the same, as kumactl calls it').hideHelp())
+    .addHelpText('after', HELP)
+    .action(generateCertificate);
+}
+
+async function generateCertificate({ type, hostname = [], certFile, keyFile, ...replacing }: Options): Promise<void> {
+  const replace = replacing.force === true || replacing.overwrite === true;
+  const hosts = hostname.flatMap((host) => host.split(',')).filter((host) => host !== '');
+  if (hosts.length === 0) throw new UsageError('--hostname: give at least one name or address that the certificate is for');
+  const { createSelfSigned } = await import('../../base/self-signed.ts');
+  const { certPem, keyPem } = await createSelfSigned(type, hosts);
+  await put('--key-file', keyFile, keyPem, replace);
+  await put('--cert-file', certFile, certPem, replace);
+  note(`certificate of ${hosts.join(', ')} in ${certFile}, its key in ${keyFile}; it is good for ten years`);
+}
+
+async function put(option: string, path: string, text: string, replace: boolean): Promise<void> {
+  if (path === '-') process.stdout.write(text);
+  else await writePrivateFile({ option, path, replace }, text);
+}

@@ -1,0 +1,81 @@
+// `meridian inspect service NAME`: from each zone, is the service reached locally, through which ingress and SNI, or why not.
+import type { Command } from 'commander';
+import { MeridianError } from '../../base/errors.ts';
+import { at } from '../../resource/schema/json-access.ts';
+import { typeOf } from '../../resource/type-registry.ts';
+import type { ApiClient, Item } from '../client/api-client.ts';
+import { displayName } from '../views/columns.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
+import { addMeshOption, addOutputOption, isForPrograms, type MeshOptions, type OutputOptions } from '../options.ts';
+import { print, serialize, table } from '../output.ts';
+import {
+  externalServiceReach,
+  meshServiceReach,
+  servicesBehind,
+  type ReachFacts,
+  type ReachLine,
+  type ZoneFacts,
+} from '../views/service-reach.ts';
+
+const HELP = `
+Ask a global for the view from every zone; a zone knows its own alone.
+
+Examples:
+  meridian inspect service cart --mesh shop
+  meridian inspect service card-network --mesh payments --context east`;
+
+type Options = ConnectOptions & MeshOptions & OutputOptions;
+
+export function addInspectService(inspect: Command): void {
+  const command = inspect
+    .command('service')
+    .description('from which zone a service is reached how, or why it is not')
+    .argument('<name>', 'display name or stored name of a MeshService, MeshExternalService or MeshMultiZoneService');
+  addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
+    .addHelpText('after', HELP)
+    .action(inspectService);
+}
+
+/** @throws MeridianError `not_found` */
+async function inspectService(name: string, { mesh, output, ...connection }: Options): Promise<void> {
+  const lines = await reachLines(await connect(connection), mesh, name);
+  if (lines === null) {
+    const hint = `\`meridian get meshservices --mesh ${mesh}\` lists what there is`;
+    throw new MeridianError('not_found', `there is no service ${JSON.stringify(name)} in mesh ${JSON.stringify(mesh)}; ${hint}`);
+  }
+  if (isForPrograms(output)) print(serialize({ total: lines.length, items: lines }, output));
+  else if (lines.length === 0) print('no zone has joined yet, so no proxy could reach it');
+  else print(table(['SERVICE', 'HOME', 'FROM', 'REACHED', 'ADDRESS', 'SNI', 'WHY'], lines.map(cellsOf)));
+}
+
+function cellsOf({ service, home, from, how, address, sni, why }: ReachLine): string[] {
+  return [service, home, from, how, address || '-', sni || '-', why || '-'];
+}
+
+/** Null when no service has the name. */
+export async function reachLines(client: ApiClient, mesh: string, name: string): Promise<ReachLine[] | null> {
+  const listOf = (type: string): Promise<Item[]> => client.list(typeOf(type), mesh);
+  const services = await listOf('MeshService');
+  const [externals, multiZones] = [await listOf('MeshExternalService'), await listOf('MeshMultiZoneService')];
+  const isMeant = (item: Item): boolean => item.name === name || displayName(item) === name;
+  const own = services.filter(isMeant);
+  const external = externals.filter(isMeant);
+  const multiZone = multiZones.filter(isMeant);
+  if (own.length + external.length + multiZone.length === 0) return null;
+  const facts = await reachFacts(client, await listOf('MeshZoneAddress'));
+  const all = new Set([...own, ...multiZone.flatMap((item) => servicesBehind(item, services))]);
+  return [
+    ...[...all].flatMap((item) => meshServiceReach(item, facts)),
+    ...external.flatMap((item) => externalServiceReach(item, facts)),
+  ];
+}
+
+async function reachFacts(client: ApiClient, addresses: readonly Item[]): Promise<ReachFacts> {
+  const { zone } = await client.index();
+  const zones = (await client.list(typeOf('Zone'), undefined)).map(zoneFacts);
+  return { zones, asked: zone ?? null, addresses };
+}
+
+function zoneFacts(item: Item): ZoneFacts {
+  return { name: item.name, isEnabled: at(item, 'enabled') !== false };
+}

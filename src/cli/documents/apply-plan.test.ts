@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { MeridianError } from '../../base/errors.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import { ApiClient, type ApplyItem } from '../client/api-client.ts';
+import { planApply, sendPlan, type Applied } from './apply-plan.ts';
+import { parseDocuments } from '../documents.ts';
+import { failedAnswer } from '../client/failed-answer.ts';
+
+/** A control plane that takes documents, remembers what it was sent, and refuses those named `bad`. */
+class Receiver extends ApiClient {
+  readonly requests: JsonObject[][] = [];
+  readonly #about: { product: string; mode: string };
+
+  constructor(about: { product: string; mode: string } = { product: 'Meridian', mode: 'global' }) {
+    super('http://127.0.0.1:1');
+    this.#about = about;
+  }
+
+  override async index(): Promise<{ product: string; version: string; mode: string }> {
+    return { ...this.#about, version: '0' };
+  }
+
+  override async applyAll(text: string): Promise<ApplyItem[]> {
+    const documents = JSON.parse(text) as JsonObject[];
+    const at = documents.findIndex(({ name }) => name === 'bad');
+    if (at >= 0)
+      throw new MeridianError('invalid', 'Could not process a resource', {
+        violations: [{ field: `documents[${String(at)}].spec.to[0].default`, reason: 'must be better' }],
+      });
+    this.requests.push(documents);
+    return documents.map(({ type, name }) => ({ type: String(type), name: String(name), result: 'created', version: 0 }));
+  }
+
+  override async put(): Promise<{ created: boolean; warnings: string[] }> {
+    return { created: true, warnings: ['old'] };
+  }
+}
+
+function documentsOf(...names: string[]): ReturnType<typeof parseDocuments> {
+  const timeout = (name: string): string => `type: MeshTimeout\nname: ${name}\nmesh: shop\nspec:\n  to:\n    - default: {}\n`;
+  return parseDocuments(
+    [{ name: 'all.yaml', text: ['type: Mesh\nname: shop\n', ...names.map(timeout)].join('---\n') }],
+    'default',
+  );
+}
+
+async function send(
+  client: ApiClient,
+  limits?: { whole: number; part: number },
+  dryRun = false,
+  ...names: string[]
+): Promise<Applied[]> {
+  const all: Applied[] = [];
+  const plan = await planApply(client, documentsOf(...names), limits);
+  for await (const part of sendPlan(client, plan, { dryRun })) all.push(...part);
+  return all;
+}
+
+describe('documents', () => {
+  it('go in one transaction where they fit', async () => {
+    const client = new Receiver();
+    expect(await send(client, undefined, false, 'a', 'b')).toHaveLength(3);
+    expect(client.requests).toHaveLength(1);
+  });
+
+  it('go in parts of bounded size where they do not, in order', async () => {
+    const client = new Receiver();
+    const names = Array.from({ length: 20 }, (_, index) => `t${String(index)}`);
+    const applied = await send(client, { whole: 500, part: 300 }, false, ...names);
+    expect(applied.map(({ document }) => document.name)).toEqual(['shop', ...names]);
+    expect(client.requests.length).toBeGreaterThan(3);
+    for (const request of client.requests) expect(JSON.stringify(request).length).toBeLessThanOrEqual(302);
+    const plan = await planApply(client, documentsOf(...names), { whole: 500, part: 300 });
+    expect(plan.isOneTransaction).toBe(false);
+  });
+
+  it('of a dry run in parts bring their Meshes along, and tell of each once', async () => {
+    const client = new Receiver();
+    const applied = await send(client, { whole: 200, part: 150 }, true, 'a', 'b', 'c');
+    expect(applied.map(({ document }) => document.name)).toEqual(['shop', 'a', 'b', 'c']);
+    for (const request of client.requests) expect(request[0]?.['name']).toBe('shop');
+  });
+
+  it('that are refused are named by file, line and column', async () => {
+    await expect(send(new Receiver(), undefined, false, 'a', 'bad')).rejects.toThrow(
+      'all.yaml:16:7: spec.to[0].default: must be better',
+    );
+  });
+
+  it('that do not fit with another name the place of that one', async () => {
+    const client = new Receiver();
+    const violation = { field: 'documents[2]', reason: 'is the same resource as documents[1]', related: 'documents[1]' };
+    client.applyAll = async () => Promise.reject(failedAnswer(400, { title: 'No', invalid_parameters: [violation] }, ''));
+    await expect(send(client, undefined, false, 'a', 'a2')).rejects.toThrow(
+      'No:\n  all.yaml:11: is the same resource as all.yaml:4',
+    );
+  });
+
+  it('in a mesh that does not exist are named where they name it, by the field of the answer and not by its text', async () => {
+    const answer = { status: 404, title: 'Failed to retrieve Mesh', detail: 'no', missing: { type: 'Mesh', name: 'shop' } };
+    const client = new Receiver();
+    client.applyAll = async () => Promise.reject(failedAnswer(404, answer, ''));
+    await expect(send(client, undefined, false, 'a')).rejects.toMatchObject({
+      code: 'not_found',
+      message: 'there is no mesh "shop"; give its Mesh in the same call. It is named at\n  all.yaml:6:1: mesh',
+    });
+    const prose = { ...answer, detail: 'mesh "shop" does not exist', missing: undefined };
+    client.applyAll = async () => Promise.reject(failedAnswer(404, prose, ''));
+    await expect(send(client, undefined, false, 'a')).rejects.toThrow('Failed to retrieve Mesh: mesh "shop" does not exist');
+  });
+
+  it('go one by one to a control plane without transactions, which has no dry run', async () => {
+    const client = new Receiver({ product: 'Kuma', mode: 'global' });
+    expect((await send(client, undefined, false, 'a')).map(({ messages }) => messages)).toEqual([['old'], ['old']]);
+    await expect(send(client, undefined, true, 'a')).rejects.toThrow('no dry run');
+  });
+
+  it('for a zone get the origin that they lack, and it is said (D6)', async () => {
+    const client = new Receiver({ product: 'Meridian', mode: 'zone' });
+    const [mesh, timeout] = await send(client, undefined, false, 'a');
+    expect(mesh?.messages).toEqual([]);
+    expect(timeout?.messages).toEqual(['label kuma.io/origin: zone was added']);
+    expect(client.requests[0]?.[1]?.['labels']).toEqual({ 'kuma.io/origin': 'zone' });
+  });
+});

@@ -1,0 +1,152 @@
+// How documents reach a control plane: all in one transaction where they fit one request, else in several that are each one;
+// one by one where the control plane knows no transactions.
+import { MeridianError, type Violation } from '../../base/errors.ts';
+import { label } from '../../resource/labels.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import type { ApiClient, Change, Index } from '../client/api-client.ts';
+import type { ResourceDocument } from '../documents.ts';
+import { problemText } from '../views/problem-text.ts';
+import { objectOf } from '../../resource/read-json.ts';
+
+export type Applied = {
+  readonly document: ResourceDocument;
+  readonly result: 'created' | 'updated' | 'unchanged' | 'failed';
+  readonly messages: readonly string[];
+  /** What changes, of a dry run. */
+  readonly diff?: readonly Change[] | undefined;
+};
+
+/** Bytes that one `POST /_apply` takes (D32), with room for brackets. */
+const MAX_BYTES = 32 * 1024 * 1024 - 1024;
+/** Bytes of a part, where the whole does not fit. */
+const PART_BYTES = 8 * 1024 * 1024;
+
+/** Places that are named of a fault that many documents have. */
+const MAX_PLACES = 10;
+
+type Sendable = { readonly document: ResourceDocument; readonly messages: readonly string[]; readonly json: string };
+
+export type ApplyPlan = {
+  readonly parts: readonly (readonly Sendable[])[];
+  /** Whether the control plane takes transactions; otherwise each document is stored separately. */
+  readonly isTransactional: boolean;
+  readonly isOneTransaction: boolean;
+};
+
+/** How these documents will be sent. */
+export async function planApply(
+  client: Pick<ApiClient, 'index'>,
+  documents: readonly ResourceDocument[],
+  limits: { readonly whole: number; readonly part: number } = { whole: MAX_BYTES, part: PART_BYTES },
+): Promise<ApplyPlan> {
+  const index = await client.index();
+  const sendable = documents.map((document): Sendable => {
+    const messages: string[] = [];
+    return { document, messages, json: JSON.stringify(bodyFor(index, document, messages)) };
+  });
+  const isTransactional = index.product === 'Meridian';
+  const parts = partsOf(sendable, limits);
+  return { parts, isTransactional, isOneTransaction: isTransactional && parts.length <= 1 };
+}
+
+/**
+ * Sends the parts in order, the next when the one before is answered. Of a control plane without transactions the documents
+ * that it refuses come as `failed`, and the others go on.
+ * @throws MeridianError that names every fault by file, line and column; then nothing of this part was stored
+ */
+export async function* sendPlan(client: ApiClient, plan: ApplyPlan, { dryRun }: { dryRun: boolean }): AsyncGenerator<Applied[]> {
+  if (!plan.isTransactional) {
+    if (dryRun) throw new MeridianError('invalid', 'this control plane is not Meridian: it has no dry run');
+    for (const sendable of plan.parts.flat()) yield [await putOne(client, sendable)];
+    return;
+  }
+  const meshes = dryRun ? (plan.parts[0] ?? []).filter(({ document }) => document.info.name === 'Mesh') : [];
+  for (const [number, part] of plan.parts.entries()) {
+    // Nothing of an earlier part is there in a dry run, and a mesh must be.
+    const ahead = number === 0 ? [] : meshes;
+    const sent = [...ahead, ...part];
+    try {
+      const items = await client.applyAll(`[${sent.map(({ json }) => json).join(',')}]`, { dryRun });
+      yield items.slice(ahead.length).flatMap(({ result, warnings = [], diff }, index) => {
+        const sendable = part[index];
+        if (sendable === undefined) return [];
+        return [{ document: sendable.document, result, messages: [...sendable.messages, ...warnings], diff }];
+      });
+    } catch (error) {
+      throw explained(error, sent);
+    }
+  }
+}
+
+/**
+ * Applies documents one after the other; a failure is reported and the others go on.
+ * Against a zone that has a global, a missing `kuma.io/origin` is added and said (D6).
+ */
+export async function* applyDocuments(client: ApiClient, documents: readonly ResourceDocument[]): AsyncGenerator<Applied> {
+  const { parts } = await planApply(client, documents);
+  for (const sendable of parts.flat()) yield await putOne(client, sendable);
+}
+
+async function putOne(client: ApiClient, { document, messages, json }: Sendable): Promise<Applied> {
+  try {
+    const { created, warnings } = await client.put(document.info, document.mesh, document.name, JSON.parse(json) as JsonObject);
+    return { document, result: created ? 'created' : 'updated', messages: [...messages, ...warnings] };
+  } catch (error) {
+    if (!(error instanceof MeridianError) || error.code === 'unavailable') throw error;
+    const reasons = error.violations.map(({ field, reason }) => `${document.placeOf(field)}: ${field}: ${reason}`);
+    return { document, result: 'failed', messages: reasons.length > 0 ? reasons : [`${document.place}: ${error.message}`] };
+  }
+}
+
+function partsOf(sendable: readonly Sendable[], { whole, part }: { whole: number; part: number }): Sendable[][] {
+  const sizes = sendable.map(({ json }) => Buffer.byteLength(json) + 1);
+  if (sizes.reduce((sum, size) => sum + size, 0) <= whole) return [[...sendable]];
+  const parts: Sendable[][] = [];
+  let room = 0;
+  for (const [index, one] of sendable.entries()) {
+    const size = sizes[index] ?? 0;
+    if (parts.length === 0 || size > room) {
+      parts.push([]);
+      room = part;
+    }
+    parts.at(-1)?.push(one);
+    room -= size;
+  }
+  return parts;
+}
+
+/** Faults by the place of the document's field instead of by its number in the request. */
+function explained(error: unknown, sent: readonly Sendable[]): unknown {
+  if (!(error instanceof MeridianError)) return error;
+  if (error.code === 'not_found' && error.missing?.type === 'Mesh') {
+    const mesh = error.missing.name;
+    const places = sent.flatMap(({ document }) => (document.mesh === mesh ? [`  ${document.placeOf('mesh')}: mesh`] : []));
+    const said = `there is no mesh ${JSON.stringify(mesh)}; give its Mesh in the same call. It is named at`;
+    return new MeridianError('not_found', `${said}\n${places.slice(0, MAX_PLACES).join('\n')}`, { cause: error });
+  }
+  if (error.violations.length === 0) return error;
+  const problems = error.violations.map((violation) => problemOf(sent, violation));
+  return new MeridianError(error.code, `${error.message}:\n${problems.join('\n')}`, { cause: error });
+}
+
+function problemOf(sent: readonly Sendable[], { field, reason, related = '' }: Violation): string {
+  const own = placeIn(sent, field);
+  if (own === undefined) return `  ${field}: ${reason}`;
+  const other = placeIn(sent, related);
+  return problemText(own.place, own.rest, other === undefined ? reason : reason.replaceAll(related, () => other.place));
+}
+
+/** The place in the files of a field of the request, `documents[3].name`; `rest` is the field inside of its document. */
+function placeIn(sent: readonly Sendable[], field: string): { place: string; rest: string } | undefined {
+  const [, number, rest = ''] = /^documents\[(\d+)\]\.?(.*)$/s.exec(field) ?? [];
+  const document = number === undefined ? undefined : sent[Number(number)]?.document;
+  return document && { place: rest === '' ? document.place : document.placeOf(rest), rest };
+}
+
+/** Against a zone that has a global, a missing `kuma.io/origin` is added and said (D6). */
+function bodyFor({ mode }: Index, { info, body }: ResourceDocument, messages: string[]): JsonObject {
+  const labels = objectOf(body['labels']);
+  if (mode !== 'zone' || info.codec.kind !== 'json' || labels[label.origin] !== undefined) return body;
+  messages.push(`label ${label.origin}: zone was added`);
+  return { ...body, labels: { ...labels, [label.origin]: 'zone' } };
+}

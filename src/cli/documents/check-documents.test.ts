@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { unansweredWarnings } from './check-documents.ts';
+import { parseDocuments } from '../documents.ts';
+
+it('of a document is left out only when the control plane answered it for the same document', () => {
+  const [a, b] = parseDocuments([{ name: 'all.yaml', text: 'type: Mesh\nname: a\n---\ntype: Mesh\nname: b\n' }], 'default');
+  if (a === undefined || b === undefined) throw new Error('two documents');
+  const warnings = [
+    { document: a, text: 'spec.x: is old' },
+    { document: b, text: 'spec.x: is old' },
+  ];
+  const ofA = { document: a, result: 'created', messages: ['spec.x: is old'] } as const;
+  expect(unansweredWarnings(warnings, [ofA])).toEqual([warnings[1]]);
+  expect(unansweredWarnings(warnings, [{ ...ofA, messages: ['', 'is old'] }])).toEqual(warnings);
+});

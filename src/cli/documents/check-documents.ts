@@ -1,0 +1,82 @@
+// Checks documents before anything is sent: unknown keys and values that schemas refuse, each with its place (D7).
+import { messageOf, MeridianError, type Violation } from '../../base/errors.ts';
+import type { Applied } from './apply-plan.ts';
+import { checkRoute, GATEWAY_TYPES } from '../../gateway-api/stored-document.ts';
+import { normalizeSpec } from '../../resource/codec.ts';
+import { checkSpec } from '../../resource/schema/check-spec.ts';
+import { droppedKeys } from './dropped-keys.ts';
+import type { ResourceDocument } from '../documents.ts';
+import { problemText } from '../views/problem-text.ts';
+import { isObject } from '../../resource/read-json.ts';
+
+const PROTO_META = new Set([
+  'type',
+  'mesh',
+  'name',
+  'labels',
+  'kri',
+  'snis',
+  'creationTime',
+  'modificationTime',
+  'status',
+  'spec',
+]);
+
+/** What is valid, and may not be what its author means. */
+export type DocumentWarning = { readonly document: ResourceDocument; readonly text: string };
+
+/**
+ * @returns warnings, in the order of the documents
+ * @throws MeridianError `invalid` that lists every fault of every document
+ */
+export function checkDocuments(documents: readonly ResourceDocument[]): DocumentWarning[] {
+  const warnings: DocumentWarning[] = [];
+  const problems: string[] = [];
+  for (const document of documents) {
+    const checked = checkDocument(document);
+    const placed = checked.violations.map((violation) => ({ place: document.placeOf(violation.field), ...violation }));
+    placed.sort((a, b) => a.place.localeCompare(b.place, 'en', { numeric: true }));
+    for (const { place, field, reason } of placed) problems.push(problemText(place, field, reason));
+    for (const text of checked.warnings) warnings.push({ document, text });
+  }
+  if (problems.length > 0) throw new MeridianError('invalid', `nothing was done:\n${problems.join('\n')}`);
+  return warnings;
+}
+
+/** The warnings that the control plane did not answer for the same document. Both sides have the same schemas. */
+export function unansweredWarnings(warnings: readonly DocumentWarning[], applied: readonly Applied[]): DocumentWarning[] {
+  const answered = new Map(applied.map(({ document, messages }) => [document, messages]));
+  return warnings.filter(({ document, text }) => answered.get(document)?.includes(text) !== true);
+}
+
+function checkDocument({ info, mesh, name, body }: ResourceDocument): {
+  violations: readonly Violation[];
+  warnings: readonly string[];
+} {
+  const labels = body['labels'] ?? {};
+  const violations = labelViolations(labels);
+  if (violations.length > 0) return { violations, warnings: [] };
+  const { spec } = body;
+  if (info.codec.kind === 'json') {
+    if (!isObject(spec)) return { violations: [{ field: 'spec', reason: 'must be an object' }], warnings: [] };
+    const resource = { labels: labels as Record<string, string>, mesh, name, spec };
+    if (GATEWAY_TYPES.has(info.name)) return { violations: checkRoute({ type: info.name, ...resource }), warnings: [] };
+    return checkSpec(info, resource, { strict: true });
+  }
+  const flat = Object.fromEntries(Object.entries(body).filter(([key]) => !PROTO_META.has(key)));
+  const written = isObject(spec) ? { ...spec, ...flat } : flat;
+  try {
+    const dropped = droppedKeys(written, normalizeSpec(info, written));
+    return { violations: dropped.map((field) => ({ field, reason: `is not a known key of ${info.name}` })), warnings: [] };
+  } catch (error) {
+    const found = error instanceof MeridianError ? error.violations : [];
+    return { violations: found.length > 0 ? found : [{ field: '', reason: messageOf(error) }], warnings: [] };
+  }
+}
+
+function labelViolations(labels: unknown): Violation[] {
+  if (!isObject(labels)) return [{ field: 'labels', reason: 'must be an object of texts' }];
+  return Object.entries(labels)
+    .filter(([, value]) => typeof value !== 'string')
+    .map(([key]) => ({ field: `labels[${JSON.stringify(key)}]`, reason: 'must be a text; quote it' }));
+}

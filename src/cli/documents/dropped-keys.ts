@@ -1,0 +1,35 @@
+// Keys of a protobuf spec that its message does not have: decoding drops them silently, and the CLI warns about them (D7). Compares
+// the written document with the decoded one. Pure.
+import type { Json } from '../../resource/types.ts';
+import { isObject, objectOf } from '../../resource/read-json.ts';
+
+/** Paths of keys that are gone although they hold something; proto3 JSON leaves out zero values and renames snake_case. */
+export function droppedKeys(written: Json, read: Json, path = ''): string[] {
+  if (Array.isArray(written))
+    return written.flatMap((item, index) => {
+      const kept = Array.isArray(read) ? (read[index] ?? null) : null;
+      return kept === null ? [] : droppedKeys(item, kept, `${path}[${String(index)}]`);
+    });
+  if (!isObject(written) || !isObject(read)) return [];
+  return Object.entries(written).flatMap(([key, value]) => {
+    const at = /^[A-Za-z_$][\w$-]*$/.test(key) ? `${path === '' ? '' : `${path}.`}${key}` : `${path}[${JSON.stringify(key)}]`;
+    const kept = objectOf(read)[key] ?? objectOf(read)[camelCase(key)];
+    if (kept === undefined) return isZero(value) ? [] : [at];
+    return droppedKeys(value, kept, at);
+  });
+}
+
+function camelCase(key: string): string {
+  return key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** First values of the enums of Dataplanes and zones. */
+const ENUM_ZEROS = new Set(['Ready', 'DELEGATED', 'UnSpecified', 'Unspecified']);
+
+/** What proto3 JSON may leave out. */
+function isZero(value: Json): boolean {
+  if (typeof value === 'string' && ENUM_ZEROS.has(value)) return true;
+  if (Array.isArray(value)) return value.length === 0;
+  if (isObject(value)) return Object.values(value).every(isZero);
+  return value === null || value === false || value === 0 || value === '' || value === '0';
+}

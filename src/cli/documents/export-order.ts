@@ -1,0 +1,34 @@
+// The types that `export` prints, in an order in which they can be applied: a resource comes before those that need it. Pure.
+import { label } from '../../resource/labels.ts';
+import { resourceTypes, type TypeInfo } from '../../resource/type-registry.ts';
+import type { Item } from '../client/api-client.ts';
+
+/**
+ * Meshes, then resources outside of meshes, then resources in meshes: secrets, services, the rest in the order of the registry.
+ * @param mode of the control plane: a zone creates its own Zone row, and needs no other
+ */
+export function exportedTypes({ secrets, mode }: { secrets: boolean; mode: string | undefined }): TypeInfo[] {
+  return resourceTypes
+    .filter(
+      ({ path, isInsight, adminOnly, writers }) => path !== '' && !isInsight && writers !== 'none' && (secrets || !adminOnly),
+    )
+    .filter(({ name }) => mode !== 'zone' || name !== 'Zone')
+    .toSorted((a, b) => rank(a) - rank(b));
+}
+
+function rank({ name, scope, adminOnly, policy }: TypeInfo): number {
+  if (name === 'Mesh') return 0;
+  if (scope === 'Global') return 1;
+  return adminOnly ? 2 : policy === null ? 3 : 4;
+}
+
+/** Whether the resource belongs to another control plane: there it is exported, here it cannot be applied. */
+export function isCopy({ labels }: Item, mode: string | undefined): boolean {
+  const origin = labels?.[label.origin];
+  return mode !== undefined && origin !== undefined && origin !== mode;
+}
+
+/** Whether a control plane has made it of another resource, which is exported: it will be made again where that is applied. */
+export function isDerived({ labels }: Item): boolean {
+  return labels?.[label.managedBy] === 'gateway-api';
+}

@@ -1,0 +1,46 @@
+// The difference that a write makes, as lines of YAML for people.
+import type { Json } from '../../resource/types.ts';
+import { stringify } from 'yaml';
+import { styleText } from 'node:util';
+import type { ApiClient } from '../client/api-client.ts';
+import { applyPatch } from './apply-patch.ts';
+import type { Applied } from './apply-plan.ts';
+import { visibleText } from '../../base/visible-text.ts';
+import { usesColour } from '../output.ts';
+import { storedNameOf } from '../stored-document-name.ts';
+import { diffLines } from '../views/text-diff.ts';
+import { objectOf } from '../../resource/read-json.ts';
+
+/** Lines of `- `, `+ ` and their context; empty without changes. Reads the stored resource. */
+export async function differenceOf(client: ApiClient, { document, result, diff = [] }: Applied): Promise<string[]> {
+  if (diff.length === 0) return [];
+  const { info, mesh } = document;
+  const stored = result === 'created' ? undefined : await client.get(info, mesh, storedNameOf(document));
+  const before: Json = stored ?? null;
+  const after = applyPatch(before, diff);
+  if (!info.adminOnly) return paint(diffLines(textOf(before), textOf(after)));
+  const isChanged = objectOf(before)['data'] !== objectOf(after)['data'];
+  return paint(
+    diffLines(textOf(hidden(before, '(hidden)')), textOf(hidden(after, isChanged ? '(hidden, changed)' : '(hidden)'))),
+  );
+}
+
+/** The value of a secret is never printed. */
+export function hidden(resource: Json, shown: string): Json {
+  const object = objectOf(resource);
+  return object['data'] === undefined ? resource : { ...object, data: shown };
+}
+
+function textOf(resource: Json): string {
+  if (resource === null) return '';
+  const { creationTime: _created, modificationTime: _modified, ...rest } = objectOf(resource);
+  return stringify(rest);
+}
+
+function paint(given: readonly string[]): string[] {
+  const lines = given.map(visibleText);
+  if (!usesColour(process.stdout)) return lines;
+  return lines.map((line) =>
+    line.startsWith('-') ? styleText('red', line) : line.startsWith('+') ? styleText('green', line) : line,
+  );
+}

@@ -1,0 +1,59 @@
+// Files for secrets that this program prints otherwise: only their owner can read them, and they are written as a whole or not at all.
+import { chown, link, lstat, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { MeridianError, messageOf } from '../../base/errors.ts';
+
+export type PrivateFile = {
+  /** The option that named the file, as the errors say it. */
+  readonly option: string;
+  readonly path: string;
+  /** Whether a file that exists is replaced. */
+  readonly replace: boolean;
+};
+
+/**
+ * Asked before the secret is made: a token that is issued and then cannot be written is lost.
+ * @throws MeridianError `invalid` that names the option, if the file must not be written
+ */
+export async function requireWritable({ option, path, replace }: PrivateFile): Promise<void> {
+  const found = await lstat(await targetOf(path)).catch(() => null);
+  if (found === null) return;
+  if (!found.isFile()) throw refusal(option, path, 'it is not a file');
+  if (!replace) throw refusal(option, path, 'it is there already; --force replaces it');
+}
+
+/**
+ * Writes the text with mode 0600. A reader sees the old file or the new one, never a part. A file that is replaced keeps its owner, who
+ * may be the user of a control plane. A symbolic link stays, and its target is written.
+ * @throws MeridianError `invalid` that names the option, if the file cannot or must not be written
+ */
+export async function writePrivateFile(file: PrivateFile, text: string): Promise<void> {
+  await requireWritable(file);
+  const target = await targetOf(file.path);
+  const draft = `${target}.${randomUUID()}`;
+  try {
+    await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
+    await keepOwner(draft, target);
+    // A link fails where another process has made the file since.
+    await (file.replace ? rename(draft, target) : link(draft, target));
+  } catch (cause) {
+    const { code } = cause as { code?: string };
+    const why = code === 'EEXIST' ? 'it is there already; --force replaces it' : messageOf(cause);
+    throw refusal(file.option, file.path, why, cause);
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+async function keepOwner(draft: string, target: string): Promise<void> {
+  const [now, before] = await Promise.all([lstat(draft), lstat(target).catch(() => null)]);
+  if (before !== null && (before.uid !== now.uid || before.gid !== now.gid)) await chown(draft, before.uid, before.gid);
+}
+
+async function targetOf(path: string): Promise<string> {
+  return await realpath(path).catch(() => path);
+}
+
+function refusal(option: string, path: string, why: string, cause?: unknown): MeridianError {
+  return new MeridianError('invalid', `${option}: cannot write ${path}: ${why}`, { cause });
+}

@@ -1,0 +1,47 @@
+// What tables of resources show: columns that every type has, and those of single types. Columns that are `wide` come with -o wide.
+// Invariant: the others of a type fit 80 columns for names of usual length.
+import { label } from '../../resource/labels.ts';
+import type { TypeInfo } from '../../resource/type-registry.ts';
+import type { Item } from '../client/api-client.ts';
+import type { Column } from './column.ts';
+import { gatewayRouteColumns } from './gateway-route-columns.ts';
+import { meshServiceColumns } from './mesh-service-columns.ts';
+import { ageOf } from '../output.ts';
+import { objectOf } from '../../resource/read-json.ts';
+
+const ZONE: Column = { head: 'ZONE', of: ({ labels }) => labels?.[label.zone] ?? '-' };
+const ORIGIN: Column = { head: 'ORIGIN', of: ({ labels }) => labels?.[label.origin] ?? '-' };
+
+/** Between NAME and AGE, where they are not ZONE and ORIGIN alone. */
+const OF_TYPE: Readonly<Record<string, readonly Column[]>> = {
+  Mesh: [],
+  Zone: [{ head: 'ENABLED', of: ({ enabled }) => (enabled === false ? 'no' : 'yes') }],
+  Dataplane: [ZONE, { head: 'ADDRESS', of: ({ networking }) => String(objectOf(networking)['address'] ?? '-') }],
+  HTTPRoute: [ZONE, ...gatewayRouteColumns],
+  TCPRoute: [ZONE, ...gatewayRouteColumns],
+  MeshService: [ZONE, ...meshServiceColumns],
+};
+
+export function columnsOf(info: TypeInfo, { wide }: { wide: boolean }): readonly Column[] {
+  const own = OF_TYPE[info.name];
+  const all: Column[] = [
+    ...(info.scope === 'Mesh' ? [{ head: 'MESH', of: ({ mesh = '' }: Item) => mesh }] : []),
+    { head: 'NAME', of: displayName },
+    ...(own ?? [ZONE]),
+    { ...ORIGIN, wide: own !== undefined },
+    { head: 'STORED NAME', wide: true, of: ({ name }) => name },
+    { head: 'AGE', of: ({ modificationTime }) => ageOf(modificationTime) },
+    { head: 'LABELS', wide: true, of: labelsOf },
+  ];
+  return all.filter((column) => wide || column.wide !== true);
+}
+
+export function displayName({ name, labels }: Item): string {
+  return labels?.[label.displayName] ?? name;
+}
+
+function labelsOf({ labels = {} }: Item): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+}

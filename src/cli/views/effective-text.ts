@@ -1,0 +1,189 @@
+// The effective conf as text, within 80 columns where names allow. Equal conf of many outbounds is printed once.
+import { visibleLine } from '../../base/visible-text.ts';
+import type { Json, JsonObject } from '../../resource/types.ts';
+import { longName, shortName } from './kri-text.ts';
+import { table } from '../output.ts';
+
+type Origin = { readonly kri: string; readonly ruleIndex: number };
+type Value = { readonly path: string; readonly value: Json; readonly origins: readonly Origin[] };
+type Policy = { readonly kind: string; readonly level: string; readonly kri: string; readonly values: readonly Value[] };
+type Route = {
+  readonly kind: string;
+  readonly kri: string;
+  readonly matches: readonly JsonObject[] | null;
+  readonly note?: string;
+  readonly policies: readonly Policy[];
+};
+type Outbound = {
+  readonly kri: string;
+  readonly port: number;
+  readonly protocol: string;
+  readonly policies: readonly Policy[];
+  readonly routes: readonly Route[];
+};
+type InboundRule = { readonly match?: JsonObject; readonly conf: JsonObject; readonly origin: Origin };
+type Inbound = {
+  readonly kri: string;
+  readonly type: string;
+  readonly port: number;
+  readonly protocol: string;
+  readonly policies: readonly { readonly kind: string; readonly rules: readonly InboundRule[] }[];
+};
+
+/** The answer of `GET …/dataplanes/{name}/_effective`. */
+export type Effective = {
+  readonly kri: string;
+  readonly warnings: readonly string[];
+  readonly policies: readonly { readonly kind: string; readonly conf: JsonObject; readonly origins: readonly Origin[] }[];
+  readonly inbounds: readonly Inbound[];
+  readonly outbounds: readonly Outbound[];
+};
+
+type Style = { readonly wide: boolean };
+
+/** Longest value, and longest list of outbounds, that is not wide. */
+const VALUE_WIDTH = 28;
+const MAX_NAMES = 3;
+
+export function describeEffective(
+  { kri, warnings, policies, inbounds, outbounds }: Effective,
+  mesh: string,
+  style: Style,
+): string {
+  const lines = [longName(kri, mesh), kri];
+  for (const warning of warnings) lines.push('', ...wrap(visibleLine(`warning: ${warning}`), 80));
+  if (policies.length > 0) {
+    const rows = policies.map(({ kind, conf, origins }) => [kind, short(conf, style), names(origins, mesh)]);
+    lines.push('', 'WHOLE PROXY', ...indent(1, table(['POLICY', 'CONF', 'FROM'], rows)));
+  }
+  for (const inbound of inbounds) lines.push('', ...inboundLines(inbound, mesh, style));
+  for (const group of grouped(outbounds)) lines.push('', ...outboundLines(group, mesh, style));
+  if (outbounds.length === 0) lines.push('', 'no outbounds');
+  return lines.join('\n');
+}
+
+function inboundLines({ kri, type, port, protocol, policies }: Inbound, mesh: string, style: Style): string[] {
+  const section = kri.slice(kri.lastIndexOf('_') + 1);
+  const head = `${type.toUpperCase()} ${section}: port ${String(port)}${protocol === '' ? '' : `, ${protocol}`}`;
+  if (policies.length === 0) return [`${head}: no policies`];
+  return [
+    head,
+    ...policies.flatMap(({ kind, rules }) =>
+      rules.flatMap(({ match, conf, origin }) => {
+        const clients =
+          match === undefined
+            ? 'all requests'
+            : leaves(match)
+                .map(([, value]) => plain(value))
+                .join(' ');
+        const rows = leaves(conf).map(([path, value]) => [path, short(value, style)]);
+        return [
+          ...indent(1, `${kind}, for ${visibleLine(clients)}, from ${names([origin], mesh)}`),
+          ...indent(2, table(['FIELD', 'VALUE'], rows)),
+        ];
+      }),
+    ),
+  ];
+}
+
+/** The values of an object that are none themselves, with their paths. */
+function leaves(object: JsonObject, prefix = ''): [path: string, value: Json][] {
+  return Object.entries(object).flatMap(([key, value]): [string, Json][] =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
+      ? leaves(value, `${prefix}${key}.`)
+      : [[prefix + key, value]],
+  );
+}
+
+/** Outbounds with equal conf. */
+function grouped(outbounds: readonly Outbound[]): Outbound[][] {
+  const groups = new Map<string, Outbound[]>();
+  for (const outbound of outbounds) {
+    const { policies, routes, protocol } = outbound;
+    // Compare the conf of a rule, not its key: the key differs for each outbound.
+    const told = [policies.map(({ kind, level, values }) => [kind, level, values]), routes, protocol];
+    const key = JSON.stringify(told);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [outbound]);
+    else group.push(outbound);
+  }
+  return [...groups.values()];
+}
+
+function outboundLines(group: readonly Outbound[], mesh: string, style: Style): string[] {
+  const [first] = group;
+  if (first === undefined) return [];
+  const shown = style.wide ? group : group.slice(0, MAX_NAMES);
+  const lines = shown.map(({ kri, port }, at) => {
+    const head = at === 0 ? 'OUTBOUND' : '        ';
+    return `${head} ${longName(kri, mesh)}: port ${String(port)}, ${first.protocol}`;
+  });
+  const more = group.length - shown.length;
+  if (more > 0) lines.push(`         and ${String(more)} more with the same conf (-o wide names them)`);
+  if (first.policies.length === 0) lines.push('  no policies');
+  for (const policy of first.policies) lines.push(...policyLines(policy, 1, mesh, style));
+  for (const route of first.routes) lines.push(...routeLines(route, mesh, style));
+  return lines;
+}
+
+/** A route shows only its own conf. The outbound's conf applies to the rest (the first key with conf is used alone). */
+function routeLines({ kri, matches, note, policies }: Route, mesh: string, style: Style): string[] {
+  const lines = [
+    `  ROUTE ${longName(kri, mesh)}: ${matches === null ? 'tcp' : matches.map(describeMatch).join(' or ') || 'all'}`,
+  ];
+  if (note !== undefined) return [...lines, ...wrap(visibleLine(`no effect: ${note}`), 76).map((line) => `    ${line}`)];
+  const own = policies.filter(({ level }) => level === 'route' || level === 'old route');
+  for (const policy of own) lines.push(...policyLines(policy, 2, mesh, style));
+  const others = policies.filter((policy) => !own.includes(policy)).map(({ kind }) => kind);
+  if (others.length > 0) lines.push(...wrap(`as on the outbound: ${others.join(', ')}`, 76).map((line) => `    ${line}`));
+  return lines;
+}
+
+function policyLines({ kind, level, values }: Policy, depth: number, mesh: string, style: Style): string[] {
+  const rows = values.map(({ path, value, origins }) => [path, short(value, style), names(origins, mesh)]);
+  const drawn = table(['FIELD', 'VALUE', 'FROM'], rows);
+  return [...indent(depth, `${kind}, key of the ${level}`), ...indent(depth + 1, drawn)];
+}
+
+/** `PathPrefix /slow GET x-test=1`. */
+function describeMatch({ path, method, headers, queryParams }: JsonObject): string {
+  const given = path as { type: string; value: string } | undefined;
+  const pairs = (list: Json | undefined): string[] =>
+    Array.isArray(list)
+      ? list.map((item) => `${String((item as JsonObject)['name'])}=${String((item as JsonObject)['value'] ?? '')}`)
+      : [];
+  const texts = [
+    ...(given === undefined ? [] : [`${given.type} ${given.value}`]),
+    ...(typeof method === 'string' ? [method] : []),
+    ...pairs(headers),
+    ...pairs(queryParams).map((pair) => `?${pair}`),
+  ];
+  return visibleLine(texts.join(' '));
+}
+
+function names(origins: readonly Origin[], mesh: string): string {
+  return origins.map(({ kri, ruleIndex }) => shortName(kri, mesh) + (ruleIndex > 0 ? ` #${String(ruleIndex)}` : '')).join(', ');
+}
+
+function short(value: Json, { wide }: Style): string {
+  const text = plain(value);
+  return wide || text.length <= VALUE_WIDTH ? text : `${text.slice(0, VALUE_WIDTH - 1)}…`;
+}
+
+function plain(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function indent(depth: number, text: string): string[] {
+  return text.split('\n').map((line) => `${'  '.repeat(depth)}${line}`);
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import type { Item } from '../client/api-client.ts';
+import type { Column } from './column.ts';
+import { DATAPLANE_COLUMNS, statusOf } from '../commands/inspect-dataplanes.ts';
+import { ZONE_COLUMNS } from '../commands/inspect-zones.ts';
+import { table } from '../output.ts';
+
+const ago = new Date(Date.now() - 59_000).toISOString();
+const open = {
+  connectTime: ago,
+  status: { lastUpdateTime: ago, total: { responsesSent: '120', responsesRejected: '3' } },
+  version: { kumaCp: { version: '0.1.0-preview' } },
+  config: '{"store":{"type":"postgres"}}',
+};
+const closed = { ...open, disconnectTime: ago };
+
+function zone(subscriptions: object[], enabled?: boolean): Item {
+  return {
+    type: 'ZoneOverview',
+    name: 'us-east-1',
+    zone: { ...(enabled !== undefined && { enabled }) },
+    zoneInsight: { subscriptions },
+  } as unknown as Item;
+}
+
+function proxy(subscriptions: object[], networking: object): Item {
+  const item = {
+    type: 'DataplaneOverview',
+    mesh: 'shop',
+    name: 'cart-7d9f',
+    dataplane: { networking },
+    dataplaneInsight: { subscriptions },
+  };
+  return item as unknown as Item;
+}
+
+function rowsOf(columns: readonly Column[], item: Item): string[] {
+  const shown = columns.filter(({ wide }) => wide !== true);
+  return table(
+    shown.map(({ head }) => head),
+    [shown.map(({ of }) => of(item))],
+  ).split('\n');
+}
+
+describe('tables of what is connected', () => {
+  it('show a zone in 80 columns: last times, summed counts', () => {
+    const [head, row] = rowsOf(ZONE_COLUMNS, zone([closed, open]));
+    expect(head).toMatch(/^NAME +STATUS +CONNECTED +UPDATED +UPDATES +ERRORS +VERSION$/);
+    expect(row).toMatch(/^us-east-1 +Online +\d+\w +\d+\w +240 +6 +0\.1\.0-preview$/);
+    expect(row?.length).toBeLessThanOrEqual(80);
+    expect(rowsOf(ZONE_COLUMNS, zone([closed]))[1]).toContain('Offline');
+    expect(rowsOf(ZONE_COLUMNS, zone([open], false))[1]).toContain('Disabled');
+    expect(rowsOf(ZONE_COLUMNS, { type: 'ZoneOverview', name: 'new' })[1]).toMatch(/^new +Offline +never +never +0 +0 +-$/);
+  });
+
+  it('show a proxy in 80 columns', () => {
+    const degraded = proxy([open], { inbound: [{ port: 80 }, { port: 81, state: 'NotReady' }] });
+    const [, row] = rowsOf(DATAPLANE_COLUMNS, degraded);
+    expect(row).toMatch(/^shop +cart-7d9f +- +Partially degraded/);
+    expect(row?.length).toBeLessThanOrEqual(80);
+  });
+
+  it.each([
+    ['Offline', [closed], {}],
+    ['Online', [open], { inbound: [{ port: 80 }, { port: 81, state: 'Ignored' }] }],
+    ['Offline', [open], { inbound: [{ port: 80, state: 'NotReady' }] }],
+    ['Online', [open], { gateway: {} }],
+    ['Online', [open], {}],
+  ])('%s is the status of %j with %j (rest-api 3)', (status, subscriptions, networking) => {
+    expect(statusOf(proxy(subscriptions, networking))).toBe(status);
+  });
+});

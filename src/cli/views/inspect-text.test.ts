@@ -1,0 +1,217 @@
+// What `inspect dataplane`, `inspect policy` and `explain-sync` print for people: within 80 columns, every value with its origin.
+import { describe, expect, it } from 'vitest';
+import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../../test/policy/make-resource.ts';
+import { effectiveHead, effectiveOutboundView } from '../../inspect/effective-view.ts';
+import { globalSendRules } from '../../kds/rules.ts';
+import { explainOnGlobal } from '../../inspect/explain-sync.ts';
+import { reachHead, touchedView } from '../../inspect/reach-view.ts';
+import { buildRules } from '../../policy/build-rules.ts';
+import { MeshIndex } from '../../policy/mesh-index.ts';
+import { outboundsOf } from '../../policy/outbounds.ts';
+import { policyReach } from '../../policy/policy-reach.ts';
+import { describeEffective, type Effective } from './effective-text.ts';
+import { describeSync, type Sync } from '../commands/explain-sync.ts';
+import { describeReach, type Reach } from '../commands/inspect-policy.ts';
+import { longName, shortName } from './kri-text.ts';
+
+const HASH = [{ type: 'Header', header: { name: 'x-a-rather-long-header-name-of-a-shop' } }];
+const index = new MeshIndex('default', [
+  makeDataplane('web-1', { zone: 'east', namespace: 'web' }),
+  ...['cart', 'pay', 'ship', 'stock', 'user'].map((name) => makeService(name, { zone: 'east', namespace: 'shop' })),
+  makeRoute('slow', { labels: { 'kuma.io/display-name': 'cart' } }, '/slow'),
+  makeTo('MeshTimeout', 'all', { kind: 'Mesh' }, { connectionTimeout: '5s', http: { requestTimeout: '15s' } }),
+  makeTo('MeshTimeout', 'slow', { kind: 'MeshHTTPRoute', name: 'slow' }, { http: { requestTimeout: '30s' } }),
+  makeTo('MeshLoadBalancingStrategy', 'hash', { kind: 'Mesh' }, { hashPolicies: HASH, loadBalancer: { type: 'RingHash' } }),
+  makeTo('MeshTimeout', 'lost', { kind: 'MeshService', name: 'gone' }, { connectionTimeout: '1s' }),
+  make('MeshTimeout', 'in', {
+    rules: [
+      { matches: [{ spiffeID: { type: 'Prefix', value: 'spiffe://default' } }], default: { http: { requestTimeout: '2s' } } },
+      { default: { idleTimeout: '7s' } },
+    ],
+  }),
+  make('MeshTrace', 'base', { default: { sampling: { overall: 80 } } }),
+]);
+
+function effective(): Effective {
+  const proxy = [...index.proxies()][0];
+  if (proxy === undefined) throw new Error('no proxy');
+  const rules = buildRules(index, proxy);
+  const outbounds = outboundsOf(index, proxy).map((outbound) => effectiveOutboundView(index, rules, outbound));
+  return { ...effectiveHead(rules), outbounds } as unknown as Effective;
+}
+
+function reachOf(name: string): Reach {
+  const policy = index.policy('MeshTimeout', name);
+  if (policy === undefined) throw new Error(`no policy ${name}`);
+  const reach = policyReach(index, policy);
+  return { ...reachHead(reach), touched: reach.touched.map(touchedView) } as unknown as Reach;
+}
+
+function widest(text: string): number {
+  return Math.max(...text.split('\n').map((line) => line.length));
+}
+
+describe('a proxy', () => {
+  it('fits tables of 80 columns, and prints shared conf of outbounds once', () => {
+    const text = describeEffective(effective(), 'default', { wide: false });
+    expect(text).toMatchInlineSnapshot(`
+      "Dataplane web-1.web (east)
+      kri_dp_default_east_web_web-1_
+
+      warning: MeshTimeout lost: spec.to[0].targetRef: MeshService gone does not exist
+
+      WHOLE PROXY
+        POLICY      CONF                          FROM
+        MeshTrace   {"sampling":{"overall":80}}   base
+
+      INBOUND http: port 8080, http
+        MeshTimeout, for Prefix spiffe://default, from in
+          FIELD                 VALUE
+          http.requestTimeout   2s
+        MeshTimeout, for all requests, from in #1
+          FIELD         VALUE
+          idleTimeout   7s
+
+      OUTBOUND MeshService cart.shop (east) 80: port 80, http
+        MeshLoadBalancingStrategy, key of the mesh
+          FIELD               VALUE                          FROM
+          hashPolicies        [{"type":"Header","header":…   hash
+          loadBalancer.type   RingHash                       hash
+        MeshTimeout, key of the mesh
+          FIELD                 VALUE   FROM
+          connectionTimeout     5s      all
+          http.requestTimeout   15s     all
+        ROUTE MeshHTTPRoute slow: PathPrefix /slow
+          MeshTimeout, key of the route
+            FIELD                 VALUE   FROM
+            http.requestTimeout   30s     slow
+          as on the outbound: MeshLoadBalancingStrategy
+
+      OUTBOUND MeshService cart.shop (east) admin: port 90, tcp
+        MeshLoadBalancingStrategy, key of the mesh
+          FIELD               VALUE                          FROM
+          hashPolicies        [{"type":"Header","header":…   hash
+          loadBalancer.type   RingHash                       hash
+        MeshTimeout, key of the mesh
+          FIELD                 VALUE   FROM
+          connectionTimeout     5s      all
+          http.requestTimeout   15s     all
+        ROUTE MeshHTTPRoute slow: PathPrefix /slow
+          no effect: the port's protocol is tcp: HTTP routes need http, http2 or grpc
+
+      OUTBOUND MeshService pay.shop (east) 80: port 80, http
+               MeshService ship.shop (east) 80: port 80, http
+               MeshService stock.shop (east) 80: port 80, http
+               and 1 more with the same conf (-o wide names them)
+        MeshLoadBalancingStrategy, key of the mesh
+          FIELD               VALUE                          FROM
+          hashPolicies        [{"type":"Header","header":…   hash
+          loadBalancer.type   RingHash                       hash
+        MeshTimeout, key of the mesh
+          FIELD                 VALUE   FROM
+          connectionTimeout     5s      all
+          http.requestTimeout   15s     all
+
+      OUTBOUND MeshService pay.shop (east) admin: port 90, tcp
+               MeshService ship.shop (east) admin: port 90, tcp
+               MeshService stock.shop (east) admin: port 90, tcp
+               and 1 more with the same conf (-o wide names them)
+        MeshLoadBalancingStrategy, key of the mesh
+          FIELD               VALUE                          FROM
+          hashPolicies        [{"type":"Header","header":…   hash
+          loadBalancer.type   RingHash                       hash
+        MeshTimeout, key of the mesh
+          FIELD                 VALUE   FROM
+          connectionTimeout     5s      all
+          http.requestTimeout   15s     all"
+    `);
+    expect(widest(text)).toBeLessThanOrEqual(80);
+  });
+
+  it('shows everything when wide', () => {
+    const text = describeEffective(effective(), 'default', { wide: true });
+    expect(text).toContain(JSON.stringify(HASH));
+    expect(text).toContain('MeshService user.shop (east) admin');
+  });
+
+  it('without outbounds says so', () => {
+    expect(describeEffective({ ...effective(), outbounds: [] }, 'default', { wide: false })).toContain('no outbounds');
+  });
+});
+
+describe('a policy', () => {
+  it('names the proxies that it touches', () => {
+    const text = describeReach(reachOf('all'), 'default', { wide: false });
+    expect(text).toMatchInlineSnapshot(`
+      "MeshTimeout all, a system policy
+      kri_mt_default___all_
+
+      touches 1 proxy
+
+      PROXY              INBOUNDS   TO
+      web-1.web (east)   http       Mesh default"
+    `);
+    expect(widest(text)).toBeLessThanOrEqual(80);
+  });
+
+  it('that touches none says why', () => {
+    expect(describeReach(reachOf('lost'), 'default', { wide: false })).toMatchInlineSnapshot(`
+      "MeshTimeout lost, a system policy
+      kri_mt_default___lost_
+
+      warning: spec.to[0].targetRef: MeshService gone does not exist
+
+      touches no proxy
+
+      it leaves out
+        1 proxy: it matches, but has no effect: MeshService gone does not exist"
+    `);
+  });
+});
+
+describe('sync', () => {
+  it('says for each zone whether, as what, and why', () => {
+    const resource = make('MeshTimeout', 'mine', { to: [] }, { zone: 'east', namespace: 'web', role: 'consumer' });
+    const insight = {
+      syncProblems: [{ stream: 'globalToZone', type: 'Mesh', kind: 'refused', resources: [], message: 'no such' }],
+    };
+    const zones = [
+      { name: 'east', isEnabled: true, insight: {} },
+      { name: 'west', isEnabled: true, insight },
+    ];
+    expect(describeSync(explainOnGlobal(globalSendRules(), resource, zones) as unknown as Sync)).toMatchInlineSnapshot(`
+      "MeshTimeout mine (stored as mine.web.east), as global sees it
+      role consumer by its label, workload-owner by its spec
+
+      TO     SENT   NAME THERE
+      east   no     -
+      west   no     -
+
+      east: only producer policies cross zones
+      west: only producer policies cross zones"
+    `);
+    const mesh = make('Mesh', 'default', {});
+    expect(describeSync(explainOnGlobal(globalSendRules(), mesh, zones) as unknown as Sync)).toMatchInlineSnapshot(`
+      "Mesh default, as global sees it
+
+      TO     SENT   NAME THERE
+      east   yes    default
+      west   yes    default
+
+      east: written on global
+      west: written on global
+        refused: no such"
+    `);
+    expect(describeSync(explainOnGlobal(globalSendRules(), mesh, []) as unknown as Sync)).toContain('no zone has joined yet');
+  });
+});
+
+it.each([
+  ['kri_msvc_default_east_shop_cart_http', 'cart.shop (east)', 'MeshService cart.shop (east) http'],
+  ['kri_mt_default___all_', 'all', 'MeshTimeout all'],
+  ['kri_m____my_mesh_', 'my_mesh', 'Mesh my_mesh'],
+  ['kri_mt_other___all_', 'kri_mt_other___all_', 'kri_mt_other___all_'],
+  ['nonsense', 'nonsense', 'nonsense'],
+])('%s is read as %s', (kri, short, long) => {
+  expect([shortName(kri, 'default'), longName(kri, 'default')]).toEqual([short, long]);
+});

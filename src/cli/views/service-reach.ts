@@ -1,0 +1,108 @@
+// From which zone a service is reached how, or why it is not: what `meridian inspect service` says. Pure.
+// Invariant: every zone has exactly one line a service, or one a port where there is a way from outside.
+import { displayNameOf, label } from '../../resource/labels.ts';
+import { at, items } from '../../resource/schema/json-access.ts';
+import { reachOf } from '../../resource/service-reach.ts';
+import { serviceSni } from '../../resource/sni.ts';
+import type { Json, JsonObject } from '../../resource/types.ts';
+import type { Item } from '../client/api-client.ts';
+import { placeText } from './mesh-service-columns.ts';
+
+export type ZoneFacts = { readonly name: string; readonly isEnabled: boolean };
+
+export type ReachFacts = {
+  /** The zones from which is looked; a zone knows of itself alone. */
+  readonly zones: readonly ZoneFacts[];
+  /** Name of the zone that was asked, null for a global. */
+  readonly asked: string | null;
+  /** The MeshZoneAddresses of the mesh. */
+  readonly addresses: readonly Item[];
+};
+
+export type ReachLine = {
+  readonly service: string;
+  /** Zone of the service, `-` for one that belongs to none. */
+  readonly home: string;
+  readonly from: string;
+  readonly how: 'local' | 'through ingress' | 'through egress' | 'not at all' | 'not known here';
+  readonly address: string;
+  readonly sni: string;
+  /** The problem and its remedy, or another note; `''` without either. */
+  readonly why: string;
+};
+
+type Answer = Pick<ReachLine, 'how' | 'why'> & Partial<Pick<ReachLine, 'address' | 'sni'>>;
+
+/** The lines of a MeshService. */
+export function meshServiceReach(service: Item, facts: ReachFacts): ReachLine[] {
+  const home = service.labels?.[label.zone] ?? facts.asked ?? '-';
+  return facts.zones.flatMap(({ name: from }) => {
+    const answers = from === home ? [locally(service)] : fromOutside(service, home, facts);
+    return answers.map((answer) => lineOf(service, home, from, answer));
+  });
+}
+
+/** The lines of a MeshExternalService: each zone uses its own egress, and does not publish it (D22). */
+export function externalServiceReach(service: Item, { zones, asked }: ReachFacts): ReachLine[] {
+  return zones.map(({ name: from }) =>
+    lineOf(service, service.labels?.[label.zone] ?? '-', from, throughEgress(service, from, asked)),
+  );
+}
+
+/** The MeshServices of the mesh that a MeshMultiZoneService stands for. */
+export function servicesBehind(service: Item, candidates: readonly Item[]): Item[] {
+  const wanted = Object.entries((at(service['spec'], 'selector.meshService.matchLabels') ?? {}) as JsonObject);
+  return candidates.filter(({ labels = {} }) => wanted.every(([key, value]) => labels[key] === value));
+}
+
+function locally({ spec, status }: Item): Answer {
+  const [healthy, total] = ['healthy', 'total'].map((key) => Number(at(status, `dataplaneProxies.${key}`) ?? 0));
+  if (items(at(spec, 'ports')).length === 0) return { how: 'not at all', why: NO_PORTS };
+  if (total === 0) return { how: 'not at all', why: 'its selector finds no Dataplane with inbounds' };
+  if (healthy === 0) return { how: 'not at all', why: `all of its ${String(total)} proxies are unhealthy` };
+  return { how: 'local', why: `${String(healthy)} of ${String(total)} proxies healthy` };
+}
+
+function fromOutside(service: Item, home: string, { zones, addresses }: ReachFacts): Answer[] {
+  const ports = items(at(service['spec'], 'ports')).flatMap((port) => portOf(port));
+  if (ports.length === 0) return [{ how: 'not at all', why: NO_PORTS }];
+  if (service.labels?.[label.kdsSync] === 'disabled')
+    return [{ how: 'not at all', why: `it stays in zone ${home}: its label ${label.kdsSync} is disabled` }];
+  if (zones.some(({ name, isEnabled }) => name === home && !isEnabled))
+    return [{ how: 'not at all', why: `zone ${home} is disabled, and so its services are taken out of the others` }];
+  const reach = reachOf(rowOf(service), addresses.map(rowOf));
+  if (reach === null)
+    return [
+      { how: 'not at all', why: `zone ${home} has no ready ingress: give a Dataplane of its mesh there networking.zoneIngress` },
+    ];
+  if (at(service['spec'], 'state') !== 'Available')
+    return [{ how: 'not at all', why: `no proxy in zone ${home} is healthy`, address: placeText(reach) }];
+  return ports.map((port, index) => {
+    const sni = index === 0 ? reach.sni : (serviceSni(rowOf(service), port) ?? '');
+    return { how: 'through ingress', why: '', address: placeText(reach), sni };
+  });
+}
+
+function throughEgress({ status }: Item, from: string, asked: string | null): Answer {
+  const egress = at(status, 'zoneEgress');
+  if (asked === null)
+    return { how: 'not known here', why: `a zone does not publish its egress: ask the control plane of ${from}` };
+  if (egress !== undefined)
+    return { how: 'through egress', why: '', address: placeText(egress), sni: String(at(egress, 'sni') ?? '') };
+  return { how: 'not at all', why: `zone ${from} has no ready egress: give a Dataplane of its mesh networking.zoneEgress` };
+}
+
+const NO_PORTS = 'it has no ports';
+
+function lineOf(service: Item, home: string, from: string, { how, why, address = '', sni = '' }: Answer): ReachLine {
+  return { service: displayNameOf(rowOf(service)), home, from, how, address, sni, why };
+}
+
+function rowOf({ type, mesh = '', name, labels = {}, spec }: Item): Parameters<typeof reachOf>[0] {
+  return { type, mesh, name, labels, spec: (spec ?? {}) as JsonObject };
+}
+
+function portOf(port: Json): number[] {
+  const found = at(port, 'port');
+  return typeof found === 'number' ? [found] : [];
+}
