@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { FeedBarrier } from '../base/feed-barrier.ts';
+import { FeedBarrier } from '../store/feed-barrier.ts';
 import type { Logger } from '../base/log.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { resourceTypes } from '../resource/type-registry.ts';

@@ -2,13 +2,13 @@
 // Invariant: a log moves only when the wire form or the visibility of a row has changed (engine 6).
 import { systemClock, type Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { FeedBarrier } from '../base/feed-barrier.ts';
 import type { Logger } from '../base/log.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
+import { FeedFollower, type Hints } from '../store/follow-feed.ts';
 import { EncodedEntry, WithheldEntry, type Entry } from './entry.ts';
-import type { Source, SourceChange } from './ports.ts';
+import type { Source } from './ports.ts';
 import { visibilityOf, type Visibility, type SendRules } from './rules.ts';
 import { TypeLog, type Slot, type SlotNames } from './type-log.ts';
 import { WaitingRows } from './waiting-rows.ts';
@@ -31,16 +31,15 @@ export class Changelog {
   readonly #byZone = new Map<string, Map<Slot, TypeLog>>();
   readonly #listeners = new Set<ChangelogListener>();
   readonly #ready = Promise.withResolvers<undefined>();
-  readonly #barrier: FeedBarrier;
-  readonly #clock: Clock;
+  readonly #follower: FeedFollower;
 
   constructor(source: Source, rules: SendRules, log: Logger, clock: Clock = systemClock) {
     this.#source = source;
     this.rules = rules;
     this.#log = log;
-    this.#clock = clock;
-    this.#barrier = new FeedBarrier({ mark: (id) => source.mark(id), clock, log, limitMs: MAX_LAG_MS });
-    for (const { name } of rules.types) {
+    const types = rules.types.map(({ name }) => name);
+    this.#follower = new FeedFollower({ store: source, types, clock, log, maxLagMs: MAX_LAG_MS });
+    for (const name of types) {
       this.#logs.set(name, new TypeLog(name));
       this.#slotOfRow.set(name, new Map());
       this.#rowOfSlot.set(name, new Map());
@@ -58,7 +57,7 @@ export class Changelog {
    */
   async caughtUp(): Promise<void> {
     await this.ready;
-    await this.#barrier.wait();
+    await this.#follower.caughtUp();
   }
 
   /** The log of a type that this side provides. */
@@ -88,20 +87,9 @@ export class Changelog {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Follows the source until the signal. After a failed read it retries and reads the whole table. */
+  /** Follows the source until the signal. */
   async run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        for await (const change of this.#source.changes(signal)) {
-          await this.#take(change);
-          if (change.kind === 'all') this.#ready.resolve(undefined);
-        }
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#log.warn({ err: messageOf(error) }, 'cannot read the store; trying again');
-        await this.#clock.sleep(200 + Math.random() * 800, signal);
-      }
-    }
+    await this.#follower.run((hints) => this.#apply(hints), signal);
   }
 
   /** A zone was disabled, enabled, created or deleted: every stream decides again about its resources (engine 8). */
@@ -114,15 +102,10 @@ export class Changelog {
     for (const type of touched) this.#notify(type);
   }
 
-  async #take(change: SourceChange): Promise<void> {
-    if (change.kind === 'mark') this.#barrier.pass(change.id);
-    else if (change.kind === 'all') {
-      const release = this.#barrier.lost();
-      for (const type of this.#logs.keys()) await this.#reload(type);
-      release();
-    } else if (change.kind === 'type') {
-      if (this.#logs.has(change.type)) await this.#reload(change.type);
-    } else await this.#reread(change.keys.filter(({ type }) => this.#logs.has(type)));
+  async #apply({ types, keys }: Hints): Promise<void> {
+    for (const type of types) await this.#reload(type);
+    await this.#reread(keys);
+    this.#ready.resolve(undefined);
   }
 
   async #reload(type: string): Promise<void> {

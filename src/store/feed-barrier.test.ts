@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { beforeEach, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { FeedBarrier } from './feed-barrier.ts';
-import { createLogger } from './log.ts';
+import { createLogger } from '../base/log.ts';
 
 const LIMIT_MS = 1_000;
 

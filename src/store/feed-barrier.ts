@@ -1,9 +1,9 @@
 // Waits until a follower of the change feed has taken everything that was committed before (engine 10): a mark is sent through the
 // feed, and comes after it. Invariants: a caller that asks while a mark is being sent shares the next one. Every wait has a limit.
 import { randomUUID } from 'node:crypto';
-import type { Clock } from './clock.ts';
-import { MeridianError } from './errors.ts';
-import type { Logger } from './log.ts';
+import type { Clock } from '../base/clock.ts';
+import { MeridianError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
 
 export type FeedBarrierOptions = {
   /** Sends a mark through the feed. Rejects when the store does not answer. */
@@ -33,6 +33,11 @@ export class FeedBarrier {
   async wait(): Promise<void> {
     this.#next ??= Promise.resolve().then(() => this.#send());
     await this.#next;
+  }
+
+  /** True while a caller waits for this mark. */
+  isOwn(id: string): boolean {
+    return this.#marks.has(id);
   }
 
   /** The follower has taken everything before this mark. */

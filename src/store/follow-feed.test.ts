@@ -1,0 +1,194 @@
+// The follower on a feed that loses hints, a store whose reads fail, and a clock that the test moves.
+import { setImmediate } from 'node:timers/promises';
+import { expect, it, vi } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { fc } from '../../test/support/property.ts';
+import { createLogger } from '../base/log.ts';
+import type { ResourceKey } from '../resource/types.ts';
+import { FeedFollower, type Hints } from './follow-feed.ts';
+import type { StoreChange } from './resource-store.ts';
+
+const TYPES = ['Mesh', 'Zone', 'Secret'];
+const FOLLOWED = ['Mesh', 'Zone'];
+const keyOf = (type: string, name: string): ResourceKey => ({ type, mesh: '', name });
+
+const idOf = ({ type, name }: ResourceKey): string => `${type}/${name}`;
+
+type Change = { readonly key: ResourceKey; readonly isDelete: boolean; readonly hint: StoreChange['kind'] };
+
+/** A table with a feed whose notifications the test may lose, and a copy of it that a follower keeps. */
+class Bench {
+  readonly clock = new ManualClock();
+  readonly stop = new AbortController();
+  readonly applied: Hints[] = [];
+  /** `type/name` → version. */
+  readonly table = new Map<string, number>();
+  readonly copy = new Map<string, number>();
+  failures = 0;
+  /** `apply` ends after it. */
+  held: Promise<void> = Promise.resolve();
+  readonly #queue: StoreChange[] = [];
+  #wake = (): void => undefined;
+  #isBroken = false;
+  #running: Promise<void> | undefined;
+  readonly follower = new FeedFollower({
+    store: { changes: (signal) => this.#changes(signal), mark: async (id) => this.push({ kind: 'mark', id }) },
+    ...{ types: FOLLOWED, clock: this.clock, log: createLogger('silent'), maxLagMs: 1e9 },
+  });
+
+  start(): void {
+    this.#running = this.follower.run((hints) => this.#apply(hints), this.stop.signal);
+  }
+
+  /** Writes or deletes a row; a hint of another kind than `keys` names more than the row. */
+  change({ key, isDelete, hint }: Change, version: number): void {
+    if (isDelete) this.table.delete(idOf(key));
+    else this.table.set(idOf(key), version);
+    if (hint === 'keys') this.push({ kind: 'keys', keys: [key] });
+    else this.push(hint === 'type' ? { kind: 'type', type: key.type } : { kind: 'all' });
+  }
+
+  push(change: StoreChange): void {
+    this.#queue.push(change);
+    this.#wake();
+  }
+
+  /** The feed fails, and what it had not delivered is lost. */
+  break(): void {
+    this.#isBroken = true;
+    this.#queue.length = 0;
+    this.#wake();
+  }
+
+  /** Lets everything run, pauses after errors included, until `done` has settled. */
+  async settle(done: Promise<unknown>): Promise<void> {
+    let isDone = false;
+    void done.finally(() => (isDone = true));
+    while (!isDone) await this.clock.advance(1_000);
+  }
+
+  async end(): Promise<void> {
+    this.stop.abort();
+    await this.#running;
+  }
+
+  async *#changes(signal: AbortSignal): AsyncGenerator<StoreChange> {
+    this.#isBroken = false;
+    signal.addEventListener('abort', () => this.#wake());
+    yield { kind: 'all' };
+    while (!signal.aborted) {
+      const change = this.#queue.shift();
+      if (change !== undefined) yield change;
+      else if (this.#isBroken) throw new Error('the connection ended');
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  async #apply(hints: Hints): Promise<void> {
+    this.applied.push(hints);
+    await setImmediate();
+    await this.held;
+    if (this.failures > 0) {
+      this.failures -= 1;
+      throw new Error('the database does not answer');
+    }
+    for (const type of hints.types) {
+      for (const id of this.copy.keys()) if (id.startsWith(type)) this.copy.delete(id);
+      for (const [id, version] of this.table) if (id.startsWith(type)) this.copy.set(id, version);
+    }
+    for (const key of hints.keys) {
+      const version = this.table.get(idOf(key));
+      if (version === undefined) this.copy.delete(idOf(key));
+      else this.copy.set(idOf(key), version);
+    }
+  }
+}
+
+type Step = ({ readonly kind: 'change' } & Change) | { readonly kind: 'break' | 'fail' | 'turn' | 'wait' };
+
+const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    kind: fc.constant('change' as const),
+    key: fc.tuple(fc.constantFrom(...TYPES), fc.constantFrom('a', 'b', 'c')).map(([type, name]) => keyOf(type, name)),
+    isDelete: fc.boolean(),
+    hint: fc.constantFrom('keys' as const, 'keys' as const, 'type' as const, 'all' as const),
+  }),
+  fc.record({ kind: fc.constantFrom('break' as const, 'fail' as const, 'turn' as const, 'wait' as const) }),
+);
+
+/** The followed rows of one moment. */
+const followed = (rows: ReadonlyMap<string, number>): Map<string, number> =>
+  new Map([...rows].filter(([id]) => !id.startsWith('Secret')));
+
+it('ends with the rows of the table, and opens a barrier after every earlier change, whatever changes and fails', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(stepArbitrary, { maxLength: 40 }), async (steps) => {
+      const bench = new Bench();
+      bench.start();
+      const states = [followed(bench.table)];
+      const checks: Promise<void>[] = [];
+      for (const [version, step] of steps.entries()) {
+        if (step.kind === 'turn') await setImmediate();
+        else if (step.kind === 'fail') bench.failures = Math.min(bench.failures + 1, 3);
+        else if (step.kind === 'break') bench.break();
+        else if (step.kind === 'wait') {
+          const first = states.length - 1;
+          const check = (): void => {
+            for (const id of new Set([...bench.copy.keys(), ...states.slice(first).flatMap((state) => [...state.keys()])]))
+              expect(states.slice(first).map((state) => state.get(id))).toContain(bench.copy.get(id));
+          };
+          checks.push(bench.follower.caughtUp().then(check));
+        } else if (step.kind === 'change') {
+          bench.change(step, version);
+          states.push(followed(bench.table));
+        }
+      }
+      await bench.settle(Promise.allSettled([...checks, bench.follower.caughtUp()]));
+      await Promise.all(checks);
+      expect(bench.copy).toEqual(followed(bench.table));
+      await bench.end();
+    }),
+    { numRuns: 200 },
+  );
+});
+
+it('merges the hints that arrive while it is busy, and passes over other types', async () => {
+  const bench = new Bench();
+  bench.start();
+  await bench.settle(bench.follower.caughtUp());
+  const keys = [keyOf('Mesh', 'a'), keyOf('Mesh', 'b'), keyOf('Zone', 'a'), keyOf('Secret', 'a')];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  bench.held = promise;
+  bench.push({ kind: 'keys', keys: [keyOf('Mesh', 'first')] });
+  await vi.waitFor(() => expect(bench.applied).toHaveLength(2));
+  for (const key of [...keys, ...keys]) bench.push({ kind: 'keys', keys: [key] });
+  bench.push({ kind: 'type', type: 'Zone' });
+  bench.push({ kind: 'type', type: 'Secret' });
+  await setImmediate();
+  resolve();
+  await bench.settle(bench.follower.caughtUp());
+  expect(bench.applied).toEqual([
+    { all: true, types: FOLLOWED, keys: [] },
+    { all: false, types: [], keys: [keyOf('Mesh', 'first')] },
+    { all: false, types: ['Zone'], keys: [keyOf('Mesh', 'a'), keyOf('Mesh', 'b')] },
+  ]);
+  await bench.end();
+});
+
+it('names the type instead of more keys than it keeps', async () => {
+  const bench = new Bench();
+  bench.start();
+  await bench.settle(bench.follower.caughtUp());
+  const keys = Array.from({ length: 10_001 }, (_, index) => keyOf('Mesh', String(index)));
+  bench.push({ kind: 'keys', keys: [...keys, keyOf('Zone', 'a')] });
+  await bench.settle(bench.follower.caughtUp());
+  expect(bench.applied.at(-1)).toEqual({ all: false, types: ['Mesh'], keys: [keyOf('Zone', 'a')] });
+  await bench.end();
+});
+
+it('ends a wait for hints when its time is up', async () => {
+  const { follower, clock, stop } = new Bench();
+  const next = follower.next(stop.signal, 100);
+  await clock.advance(100);
+  expect(await next).toBeNull();
+});

@@ -1,0 +1,192 @@
+// Follows the change feed for one part of the process. The table is the truth, and a hint names only what to read again. Invariants:
+// hints that arrive while the last ones are applied are merged, in bounded memory. After an error everything is read again. A
+// barrier opens only when every change that was committed before it has been applied.
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { aborted, together } from '../base/supervise.ts';
+import type { ResourceKey } from '../resource/types.ts';
+import { FeedBarrier } from './feed-barrier.ts';
+import type { ResourceStore } from './resource-store.ts';
+
+/** Keys of one type after which the hint names the type instead. */
+const MAX_KEYS = 10_000;
+/** Pending marks after which everything is read again instead. */
+const MAX_MARKS = 1_000;
+/** Milliseconds from an error to the next attempt: at least, and a random part. */
+const MIN_PAUSE_MS = 200;
+const PAUSE_SPREAD_MS = 800;
+
+/** What may have changed since the last hints. */
+export type Hints = {
+  /** Everything may have changed: `types` names all followed types. True at first, and after the feed was lost. */
+  readonly all: boolean;
+  /** Types whose rows may all have changed. */
+  readonly types: readonly string[];
+  /** Rows of the other types. */
+  readonly keys: readonly ResourceKey[];
+};
+
+/** Hints that add up until they are taken. Changes of types that are not followed add nothing. */
+class MergedHints {
+  readonly #followed: ReadonlySet<string>;
+  #all = false;
+  readonly #types = new Set<string>();
+  readonly #keys = new Map<string, Map<string, ResourceKey>>();
+
+  constructor(followed: Iterable<string>) {
+    this.#followed = new Set(followed);
+  }
+
+  get isEmpty(): boolean {
+    return !this.#all && this.#types.size === 0 && this.#keys.size === 0;
+  }
+
+  addAll(): void {
+    this.#all = true;
+  }
+
+  addType(type: string): void {
+    if (!this.#followed.has(type)) return;
+    this.#types.add(type);
+    this.#keys.delete(type);
+  }
+
+  addKey(key: ResourceKey): void {
+    if (!this.#followed.has(key.type) || this.#types.has(key.type)) return;
+    const keys = this.#keys.get(key.type) ?? new Map<string, ResourceKey>();
+    this.#keys.set(key.type, keys.set(JSON.stringify([key.mesh, key.name]), key));
+    if (keys.size > MAX_KEYS) this.addType(key.type);
+  }
+
+  take(): Hints {
+    const all = this.#all;
+    const types = [...(all ? this.#followed : this.#types)];
+    const keys = all ? [] : [...this.#keys.values()].flatMap((byName) => [...byName.values()]);
+    this.#all = false;
+    this.#types.clear();
+    this.#keys.clear();
+    return { all, types, keys };
+  }
+}
+
+export type FeedFollowerOptions = {
+  readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
+  readonly types: Iterable<string>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Milliseconds that `caughtUp` may take. */
+  readonly maxLagMs: number;
+  /** Ends every `caughtUp`. */
+  readonly signal?: AbortSignal;
+};
+
+export class FeedFollower {
+  readonly #options: FeedFollowerOptions;
+  readonly #hints: MergedHints;
+  readonly #barrier: FeedBarrier;
+  /** Marks of the barrier that came through the feed after the last hints. */
+  #marks: string[] = [];
+  /** Opens the barriers that wait for the last hints. */
+  #release = (): void => undefined;
+  #wake = (): void => undefined;
+
+  constructor(options: FeedFollowerOptions) {
+    this.#options = options;
+    this.#hints = new MergedHints(options.types);
+    const { store, clock, log, maxLagMs: limitMs, signal } = options;
+    this.#barrier = new FeedBarrier({ mark: (id) => store.mark(id), clock, log, limitMs, ...(signal && { signal }) });
+  }
+
+  /**
+   * Settles when everything that is committed now has been applied.
+   * @throws MeridianError `unavailable` when the store or its feed does not answer in time
+   */
+  async caughtUp(): Promise<void> {
+    await this.#barrier.wait();
+  }
+
+  /**
+   * Applies hints until the signal aborts, one call of `apply` at a time. The first hints name everything, as do those after an
+   * error of the store, of its feed or of `apply`.
+   */
+  async run(apply: (hints: Hints) => void | Promise<void>, signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await together(
+          signal,
+          (either) => this.follow(either),
+          async (either) => {
+            for (let hints = await this.next(either); hints !== null; hints = await this.next(either)) await apply(hints);
+          },
+        );
+      } catch (error) {
+        if (signal.aborted) return;
+        log.warn({ err: messageOf(error) }, 'cannot read the store; trying again');
+      }
+      this.#discard();
+      await clock.sleep(MIN_PAUSE_MS + Math.random() * PAUSE_SPREAD_MS, signal);
+    }
+  }
+
+  /** Collects hints for `next` until the signal aborts. Throws when the feed fails. */
+  async follow(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.#wake(), { once: true });
+    for await (const change of this.#options.store.changes(signal)) {
+      if (change.kind === 'mark') this.#addMark(change.id);
+      else if (change.kind === 'all') this.#hints.addAll();
+      else if (change.kind === 'type') this.#hints.addType(change.type);
+      else for (const key of change.keys) this.#hints.addKey(key);
+      if (this.#hasNews()) this.#wake();
+    }
+  }
+
+  /**
+   * The hints since the last call, as soon as there are any; the caller has applied the last ones.
+   * @param withinMs milliseconds to wait for hints
+   * @returns null when none came in time, or when the signal has aborted
+   */
+  async next(signal: AbortSignal, withinMs = Infinity): Promise<Hints | null> {
+    const { clock } = this.#options;
+    this.#release();
+    for (;;) {
+      const arrived = new AbortController();
+      this.#wake = () => arrived.abort();
+      if (!this.#hasNews() && !signal.aborted)
+        await (withinMs === Infinity ? aborted(arrived.signal) : clock.sleep(withinMs, arrived.signal));
+      if (signal.aborted || !this.#hasNews()) return null;
+      const hints = this.#hints.take();
+      this.#release = this.#barrierAfter(hints);
+      if (hints.all || hints.types.length > 0 || hints.keys.length > 0) return hints;
+      this.#release();
+    }
+  }
+
+  #hasNews(): boolean {
+    return this.#marks.length > 0 || !this.#hints.isEmpty;
+  }
+
+  #addMark(id: string): void {
+    if (!this.#barrier.isOwn(id)) return;
+    if (this.#marks.length < MAX_MARKS) this.#marks.push(id);
+    else this.#hints.addAll();
+  }
+
+  /** The hints of a failed run. The feed names everything first when it is followed again. */
+  #discard(): void {
+    this.#hints.take();
+    this.#marks = [];
+    this.#release = () => undefined;
+  }
+
+  /** A reader of everything sees every commit before the waits of this moment, and their marks may be lost. */
+  #barrierAfter({ all }: Hints): () => void {
+    const marks = this.#marks;
+    this.#marks = [];
+    if (all) return this.#barrier.lost();
+    return () => {
+      for (const id of marks) this.#barrier.pass(id);
+    };
+  }
+}
