@@ -1,6 +1,6 @@
 // From a Dataplane in one zone over the global to the service in the other zone's table.
 import { setTimeout as delay } from 'node:timers/promises';
-import { QUIET_MS } from '../src/reconcile/services/settled-value.ts';
+import { QUIET_MS } from '../src/reconcile/services/debounced-value.ts';
 import type { Context, Sections } from './context.ts';
 import { percentile } from './measure.ts';
 import { budgets, type Metric } from './metric.ts';

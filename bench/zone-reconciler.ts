@@ -4,7 +4,8 @@ import { createLogger } from '../src/base/log.ts';
 import { openStore } from '../src/store/open-store.ts';
 import type { ResourceStore } from '../src/store/resource-store.ts';
 import type { Pass } from '../src/reconcile/reconcile.ts';
-import { runServices } from '../src/reconcile/services/run-services.ts';
+import { reconcile } from '../src/reconcile/reconcile.ts';
+import { servicesReconciler } from '../src/reconcile/services/services-reconciler.ts';
 import { cpuMs, nowMs, percentile } from './measure.ts';
 import type { Postgres } from './postgres.ts';
 import { dataplaneWrite, seedWrites, ZONE } from './zone-rows.ts';
@@ -89,8 +90,10 @@ async function withServices<T>(store: ResourceStore, safetyMs: number | undefine
   const stop = new AbortController();
   const waiting = new Set<(pass: Pass) => void>();
   const onPass = (pass: Pass): void => waiting.forEach((tell) => tell(pass));
-  const running = runServices(
-    { store, zone: ZONE, log: createLogger('warn'), clock: systemClock, onPass, ...(safetyMs !== undefined && { safetyMs }) },
+  const log = createLogger('warn');
+  const running = reconcile(
+    servicesReconciler({ zone: ZONE, log }),
+    { store, log, clock: systemClock, onPass, ...(safetyMs !== undefined && { safetyMs }) },
     stop.signal,
   );
   const next: Next = (isMeant) =>

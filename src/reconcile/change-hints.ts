@@ -1,7 +1,6 @@
 // What has changed since the last look, merged: hints of the feed add up until they are taken, in memory bounded by the keys.
-import type { ResourceKey } from '../resource/types.ts';
+import { keyText, type ResourceKey } from '../resource/types.ts';
 import type { StoreChange } from '../store/resource-store.ts';
-import { rowId } from './row-id.ts';
 
 export type Hints = {
   /** Types whose rows may all have changed. */
@@ -24,7 +23,7 @@ export class ChangeHints {
     if (change.kind === 'all') for (const type of this.#known) this.#types.add(type);
     else if (change.kind === 'type' && this.#known.has(change.type)) this.#types.add(change.type);
     else if (change.kind === 'keys')
-      for (const key of change.keys) if (this.#known.has(key.type)) this.#keys.set(rowId(key), key);
+      for (const key of change.keys) if (this.#known.has(key.type)) this.#keys.set(keyText(key), key);
     if (!this.isEmpty()) this.#wake();
   }
 

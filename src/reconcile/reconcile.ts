@@ -4,10 +4,9 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { together } from '../base/supervise.ts';
-import type { Resource, ResourceKey } from '../resource/types.ts';
+import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 import { ChangeHints, type Hints } from './change-hints.ts';
-import { rowId } from './row-id.ts';
 
 /** Hints that arrive within this time are one look, in milliseconds. */
 const GATHER_MS = 5;
@@ -25,8 +24,8 @@ export type ReconciledView = {
   put(row: Resource): void;
   /** The store has no such row. */
   remove(key: ResourceKey): void;
-  /** Takes the complete list of a type in: rows that are known and not among them are gone. */
-  putAll(type: string, rows: readonly Resource[]): void;
+  /** The known rows of a type. They may be removed meanwhile. */
+  keysOf(type: string): Iterable<ResourceKey>;
   /** Takes a row in as it was just written, so that its echo marks nothing. */
   accept(row: Resource): void;
   /** Marks a row to be looked at again though it did not change: it could not be written. */
@@ -120,10 +119,10 @@ class Loop {
   async #read({ types, keys }: Hints): Promise<void> {
     const { store } = this.#options;
     const { view } = this.#reconciler;
-    for (const type of types) view.putAll(type, await store.list({ type }));
-    const rows = new Map((await store.getMany(keys)).map((row) => [rowId(row), row]));
+    for (const type of types) putAll(view, type, await store.list({ type }));
+    const rows = new Map((await store.getMany(keys)).map((row) => [keyText(row), row]));
     for (const key of keys) {
-      const row = rows.get(rowId(key));
+      const row = rows.get(keyText(key));
       if (row === undefined) view.remove(key);
       else view.put(row);
     }
@@ -152,6 +151,13 @@ class Loop {
     }
     log.debug({ writes: planned.length }, 'computed rows were brought up to date');
   }
+}
+
+/** Takes the complete list of a type in: rows that are known and not among them are gone. */
+export function putAll(view: ReconciledView, type: string, rows: readonly Resource[]): void {
+  const present = new Set(rows.map(keyText));
+  for (const row of rows) view.put(row);
+  for (const key of [...view.keysOf(type)]) if (!present.has(keyText(key))) view.remove(key);
 }
 
 function writeOf(planned: PlannedWrite): Write {

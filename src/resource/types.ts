@@ -1,4 +1,4 @@
-// The vocabulary of the domain: resources and their keys. Pure types, no transport, no storage.
+// The vocabulary of the domain: resources and their keys. No transport, no storage.
 import { compareText } from '../base/compare-text.ts';
 
 /** A JSON value as it stands in a spec, a status or a REST body. */
@@ -30,6 +30,16 @@ export type Resource = ResourceKey & {
 
 /** Whose control plane a process is: a value of label `kuma.io/origin` too. */
 export type Mode = 'global' | 'zone';
+
+/** The key of a row, without its other fields. */
+export function keyOf({ type, mesh, name }: ResourceKey): ResourceKey {
+  return { type, mesh, name };
+}
+
+/** A key as one text, for maps; it is never taken apart. */
+export function keyText({ type, mesh, name }: ResourceKey): string {
+  return JSON.stringify([type, mesh, name]);
+}
 
 /** Orders keys as Kuma lists them: by name, then mesh, then type. */
 export function compareKeys(a: ResourceKey, b: ResourceKey): number {

@@ -4,6 +4,7 @@ import type { ProxyAdmin } from '../api/proxy-admin-routes.ts';
 import { systemClock } from '../base/clock.ts';
 import { sanitizedConfig, type Config } from '../base/config.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
 import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
 import { requireReadable } from '../control-plane/readable-files.ts';
@@ -17,10 +18,10 @@ import { clusterAdmission } from '../peering/cluster-guard.ts';
 import { FenceWatch } from '../store/fence-watch.ts';
 import { ownStoreId } from '../peering/peer-identity.ts';
 import { createZoneDefaults } from '../defaults/zone-defaults.ts';
-import { runBackendRefs } from '../reconcile/backend-refs/run-backend-refs.ts';
-import type { ReconcileOptions } from '../reconcile/reconcile.ts';
-import { runServices, type ServicesOptions } from '../reconcile/services/run-services.ts';
-import { runWorkloads } from '../reconcile/workloads/run-workloads.ts';
+import { backendRefsReconciler } from '../reconcile/backend-refs/plan-conditions.ts';
+import { reconcile, type Reconciler } from '../reconcile/reconcile.ts';
+import { servicesReconciler, type ServicesOptions } from '../reconcile/services/services-reconciler.ts';
+import { workloadsReconciler } from '../reconcile/workloads/plan-workloads.ts';
 
 /** Runs a zone until the signal aborts. Rejects with a MeridianError if it cannot start. */
 export async function run(config: Config, context: Context): Promise<void> {
@@ -55,20 +56,18 @@ async function start(host: Host): Promise<void> {
     if (hasGlobal) await joinGlobal(host, signal);
     else await aborted(signal);
   });
-  onLeader((signal) => runServices(servicesOptions(host), signal));
-  onLeader((signal) => runWorkloads({ ...reconcileOptions(host, 'workloads'), zone: name }, signal));
-  onLeader((signal) => runBackendRefs(reconcileOptions(host, 'backend-refs'), signal));
+  // The leader alone computes rows, whether or not there is a global (policies 9.3: all on the zone, nothing on global).
+  const run = (component: string, make: (log: Logger) => Reconciler): void => {
+    const log = host.log.child({ component });
+    onLeader((signal) => reconcile(make(log), { store, log, clock: systemClock }, signal));
+  };
+  run('services', (log) => servicesReconciler({ ...servicesOptions(config), log }));
+  run('workloads', () => workloadsReconciler(name));
+  run('backend-refs', backendRefsReconciler);
 }
 
-function reconcileOptions({ store, log }: Host, component: string): ReconcileOptions {
-  return { store, log: log.child({ component }), clock: systemClock };
-}
-
-/** The leader alone keeps the services, whether or not there is a global (policies 9.3: all on the zone, nothing on global). */
-function servicesOptions(host: Host): ServicesOptions {
-  const { meshService, ipam, multizone } = host.config;
+function servicesOptions({ meshService, ipam, multizone }: Config): Omit<ServicesOptions, 'log'> {
   return {
-    ...reconcileOptions(host, 'services'),
     zone: multizone.zone.name,
     graceMs: meshService.generationInterval === 0 ? null : meshService.deletionGracePeriod,
     vipNetworks: {

@@ -1,9 +1,8 @@
 // A zone's table as a map, with a view that hears of every change: the pure core under random histories.
 // Invariant: `settle` leaves nothing to write; time moves far enough between two looks for zone proxies to settle.
-import type { Resource, ResourceKey } from '../../src/resource/types.ts';
-import type { PlannedWrite } from '../../src/reconcile/reconcile.ts';
+import { keyText, type Resource, type ResourceKey } from '../../src/resource/types.ts';
+import { putAll, type PlannedWrite } from '../../src/reconcile/reconcile.ts';
 import { planServices } from '../../src/reconcile/services/plan-services.ts';
-import { rowId } from '../../src/reconcile/row-id.ts';
 import { ServicesView, viewedTypes } from '../../src/reconcile/services/services-view.ts';
 import { ZONE } from './zone-under-test.ts';
 
@@ -19,7 +18,7 @@ export class ModelZone {
   #now = CREATED.getTime();
 
   put({ age = 0, ...given }: ModelRow): void {
-    const before = this.rows.get(rowId(given));
+    const before = this.rows.get(keyText(given));
     const row: Resource = {
       labels: {},
       spec: {},
@@ -31,12 +30,12 @@ export class ModelZone {
       syncVersion: null,
       ...given,
     };
-    this.rows.set(rowId(row), row);
+    this.rows.set(keyText(row), row);
     this.#view.put(row);
   }
 
   delete(key: ResourceKey): void {
-    if (this.rows.delete(rowId(key))) this.#view.remove(key);
+    if (this.rows.delete(keyText(key))) this.#view.remove(key);
   }
 
   /** Plans and writes until there is nothing left. @returns the number of writes */
@@ -44,7 +43,7 @@ export class ModelZone {
     let written = 0;
     for (let pass = 0; ; pass += 1) {
       this.#now += STEP_MS;
-      const { writes } = planServices(this.#view, { now: new Date(this.#now), publishZoneAddress: true, graceMs: 3_600_000 });
+      const { writes } = planServices(this.#view, { now: new Date(this.#now), graceMs: 3_600_000 });
       if (writes.length === 0) return written;
       if (pass > 2) throw new Error(`no rest: ${JSON.stringify(writes)}`);
       for (const write of writes) this.#apply(write);
@@ -56,7 +55,8 @@ export class ModelZone {
   restart(): void {
     this.#view = new ServicesView(ZONE);
     for (const type of viewedTypes)
-      this.#view.putAll(
+      putAll(
+        this.#view,
         type,
         [...this.rows.values()].filter((row) => row.type === type),
       );
@@ -64,15 +64,15 @@ export class ModelZone {
 
   #apply(write: PlannedWrite): void {
     const key = write.op === 'put' ? write.row : write.before;
-    const stored = this.rows.get(rowId(key));
-    if (stored?.version !== write.before?.version) throw new Error(`planned on another version of ${rowId(key)}`);
+    const stored = this.rows.get(keyText(key));
+    if (stored?.version !== write.before?.version) throw new Error(`planned on another version of ${keyText(key)}`);
     if (write.op === 'delete') {
-      this.rows.delete(rowId(key));
+      this.rows.delete(keyText(key));
       this.#view.remove(key);
       return;
     }
     const row = { ...write.row, version: (stored?.version ?? -1) + 1, creationTime: stored?.creationTime ?? CREATED };
-    this.rows.set(rowId(row), row);
+    this.rows.set(keyText(row), row);
     this.#view.accept(row);
     this.#view.put(row);
   }

@@ -1,10 +1,9 @@
 // Random histories of the smaller reconcilers: what is kept up to date change by change equals what a new view makes of the rows.
 import { describe, expect, it } from 'vitest';
-import type { JsonObject, Resource, ResourceKey } from '../../src/resource/types.ts';
+import { keyText, type JsonObject, type Resource, type ResourceKey } from '../../src/resource/types.ts';
 import { BackendRefsView, viewedTypes as backendTypes } from '../../src/reconcile/backend-refs/backend-refs-view.ts';
 import { planConditions } from '../../src/reconcile/backend-refs/plan-conditions.ts';
-import type { PlannedWrite, ReconciledView } from '../../src/reconcile/reconcile.ts';
-import { rowId } from '../../src/reconcile/row-id.ts';
+import { putAll, type PlannedWrite, type ReconciledView } from '../../src/reconcile/reconcile.ts';
 import { planWorkloads } from '../../src/reconcile/workloads/plan-workloads.ts';
 import { viewedTypes as workloadTypes, WorkloadsView } from '../../src/reconcile/workloads/workloads-view.ts';
 import { makeRow } from '../support/make-row.ts';
@@ -30,7 +29,7 @@ class Table<View extends ReconciledView> {
   }
 
   apply({ do: what, row }: Change): void {
-    const before = this.rows.get(rowId(row));
+    const before = this.rows.get(keyText(row));
     if (what === 'settle') this.settle();
     else if (what === 'delete') this.#delete(row);
     else if (what === 'put') this.#put({ ...row, status: before?.status ?? {} });
@@ -41,7 +40,7 @@ class Table<View extends ReconciledView> {
     for (const write of this.#machine.plan(this.#view)) {
       if (write.op === 'delete') this.#delete(write.before);
       else {
-        this.rows.set(rowId(write.row), write.row);
+        this.rows.set(keyText(write.row), write.row);
         this.#view.accept(write.row);
       }
     }
@@ -51,7 +50,8 @@ class Table<View extends ReconciledView> {
   leftover(): PlannedWrite[] {
     const view = this.#machine.create();
     for (const type of this.#machine.types)
-      view.putAll(
+      putAll(
+        view,
         type,
         [...this.rows.values()].filter((row) => row.type === type),
       );
@@ -59,12 +59,12 @@ class Table<View extends ReconciledView> {
   }
 
   #put(row: Resource): void {
-    this.rows.set(rowId(row), row);
+    this.rows.set(keyText(row), row);
     this.#view.put(row);
   }
 
   #delete({ type, mesh, name }: ResourceKey): void {
-    this.rows.delete(rowId({ type, mesh, name }));
+    this.rows.delete(keyText({ type, mesh, name }));
     this.#view.remove({ type, mesh, name });
   }
 }

@@ -2,7 +2,8 @@
 // Invariant: after `rest` neither a message, nor a write, nor anything that is due within the next seconds is left.
 import { createLogger } from '../../src/base/log.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
-import { runServices } from '../../src/reconcile/services/run-services.ts';
+import { reconcile } from '../../src/reconcile/reconcile.ts';
+import { servicesReconciler } from '../../src/reconcile/services/services-reconciler.ts';
 import { ControlPlanes, zones, type Side } from '../golden/control-planes.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
@@ -18,9 +19,11 @@ export class ServicesFleet {
   async start(): Promise<void> {
     await this.put('global', 'Mesh', 'default', {});
     await this.planes.start();
-    this.#running = zones.map((zone) =>
-      runServices({ store: this.planes.stores[zone], zone, log: createLogger('silent'), clock: this.clock }, this.#stop.signal),
-    );
+    const log = createLogger('silent');
+    this.#running = zones.map((zone) => {
+      const options = { store: this.planes.stores[zone], log, clock: this.clock };
+      return reconcile(servicesReconciler({ zone, log }), options, this.#stop.signal);
+    });
     await this.rest();
   }
 

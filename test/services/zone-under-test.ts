@@ -3,9 +3,10 @@
 import { createLogger } from '../../src/base/log.ts';
 import { compareKeys, type Resource, type ResourceKey } from '../../src/resource/types.ts';
 import type { Write } from '../../src/store/resource-store.ts';
-import { runBackendRefs } from '../../src/reconcile/backend-refs/run-backend-refs.ts';
-import { runServices } from '../../src/reconcile/services/run-services.ts';
-import { runWorkloads } from '../../src/reconcile/workloads/run-workloads.ts';
+import { reconcile } from '../../src/reconcile/reconcile.ts';
+import { backendRefsReconciler } from '../../src/reconcile/backend-refs/plan-conditions.ts';
+import { servicesReconciler } from '../../src/reconcile/services/services-reconciler.ts';
+import { workloadsReconciler } from '../../src/reconcile/workloads/plan-workloads.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
@@ -46,9 +47,11 @@ export class ZoneUnderTest {
 
   async start(): Promise<void> {
     this.#stop = new AbortController();
-    const options = { store: this.store, zone: ZONE, log: createLogger('silent'), clock: this.clock };
+    const log = createLogger('silent');
+    const options = { store: this.store, log, clock: this.clock };
+    const reconcilers = [servicesReconciler({ zone: ZONE, log }), workloadsReconciler(ZONE), backendRefsReconciler()];
     const { signal } = this.#stop;
-    this.#running = Promise.all([runServices(options, signal), runWorkloads(options, signal), runBackendRefs(options, signal)]);
+    this.#running = Promise.all(reconcilers.map((one) => reconcile(one, options, signal)));
     await this.rest();
   }
 

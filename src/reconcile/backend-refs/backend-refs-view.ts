@@ -1,12 +1,40 @@
-// The MeshOpenTelemetryBackends of a zone and the policies that refer to them; fed with rows, read by the planner. Pure.
-// Invariants: a policy that changes resolves its own references alone; a backend that appears, goes or changes its labels
-// resolves those of its mesh; a row is marked only when its conditions can be others.
+// The MeshOpenTelemetryBackends of a zone and the policies that refer to them (policies 2.4: MeshAccessLog; also MeshTrace,
+// MeshMetric); fed with rows, read by the planner. Pure. Invariants: a policy that changes resolves its own references alone; a
+// backend that appears, goes or changes its labels resolves those of its mesh; a row is marked only when its conditions can differ.
 import { isDeepStrictEqual } from 'node:util';
-import type { Labels, Resource, ResourceKey } from '../../resource/types.ts';
+import { objectOf, objectsOf, textMapOf, textOf } from '../../resource/read-json.ts';
+import { label } from '../../resource/labels.ts';
+import { keyText, type JsonObject, type Labels, type Resource, type ResourceKey } from '../../resource/types.ts';
 import type { ReconciledView } from '../reconcile.ts';
-import { rowId } from '../row-id.ts';
-import { byAge } from '../services/by-age.ts';
-import { readBackendRefs, type BackendRef } from './read-backend-refs.ts';
+import { byAge } from '../computed-row.ts';
+
+export type BackendRef = {
+  /** Labels that the backend must carry. */
+  readonly labels: Labels;
+  /** The reference as a message shows it: `labels:a=b,c=d` or `name:otel`. */
+  readonly text: string;
+};
+
+/** The references in the order in which they stand in the spec. */
+export function readBackendRefs(spec: JsonObject): BackendRef[] {
+  const confs = [
+    spec['default'],
+    ...['to', 'from', 'rules'].flatMap((key) => objectsOf(spec[key]).map((item) => item['default'])),
+  ];
+  return confs
+    .flatMap((conf) => objectsOf(objectOf(conf)['backends']))
+    .map((backend) => objectOf(objectOf(backend['openTelemetry'])['backendRef']))
+    .filter(({ kind }) => kind === 'MeshOpenTelemetryBackend')
+    .flatMap(refOf);
+}
+
+function refOf(ref: JsonObject): BackendRef[] {
+  const name = textOf(ref['name']);
+  if (name !== '') return [{ labels: { [label.displayName]: name }, text: `name:${name}` }];
+  const labels = textMapOf(ref['labels']);
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  return pairs.length === 0 ? [] : [{ labels, text: `labels:${pairs.sort().join(',')}` }];
+}
 
 export const BACKEND = 'MeshOpenTelemetryBackend';
 /** The types that a view is fed with: backends first, so that references resolve once. */
@@ -28,7 +56,7 @@ export class BackendRefsView implements ReconciledView {
   }
 
   remove(key: ResourceKey): void {
-    const id = rowId(key);
+    const id = keyText(key);
     this.#marked.delete(id);
     if (key.type === BACKEND) {
       if (this.#backends.delete(id)) this.#resolveMesh(key.mesh);
@@ -38,15 +66,13 @@ export class BackendRefsView implements ReconciledView {
     }
   }
 
-  putAll(type: string, rows: readonly Resource[]): void {
-    const present = new Set(rows.map((row) => rowId(row)));
-    for (const row of rows) this.put(row);
+  keysOf(type: string): ResourceKey[] {
     const known = type === BACKEND ? this.#backends : this.#policies;
-    for (const { row } of [...known.values()]) if (row.type === type && !present.has(rowId(row))) this.remove(row);
+    return [...known.values()].map(({ row }) => row).filter((row) => row.type === type);
   }
 
   accept(row: Resource): void {
-    const id = rowId(row);
+    const id = keyText(row);
     const backend = this.#backends.get(id);
     const policy = this.#policies.get(id);
     if (backend !== undefined) backend.row = row;
@@ -54,7 +80,7 @@ export class BackendRefsView implements ReconciledView {
   }
 
   touch(key: ResourceKey): void {
-    this.#marked.add(rowId(key));
+    this.#marked.add(keyText(key));
   }
 
   touchAll(): void {
@@ -72,7 +98,7 @@ export class BackendRefsView implements ReconciledView {
   }
 
   #putBackend(row: Resource): void {
-    const id = rowId(row);
+    const id = keyText(row);
     const before = this.#backends.get(id);
     this.#backends.set(id, { row, references: before?.references ?? 0 });
     if (!isDeepStrictEqual(before?.row.status, row.status)) this.#marked.add(id);
@@ -80,7 +106,7 @@ export class BackendRefsView implements ReconciledView {
   }
 
   #putPolicy(row: Resource): void {
-    const id = rowId(row);
+    const id = keyText(row);
     const before = this.#policies.get(id);
     const refs = readBackendRefs(row.spec);
     if (before !== undefined && isDeepStrictEqual(before.refs, refs)) this.#policies.set(id, { ...before, row });
@@ -99,7 +125,7 @@ export class BackendRefsView implements ReconciledView {
     for (const ref of refs) {
       const backend = this.#backendWith(row.mesh, ref.labels);
       if (backend === undefined) unresolved.add(ref.text);
-      else resolved.push(rowId(backend));
+      else resolved.push(keyText(backend));
     }
     this.#policies.set(id, { row, refs, resolved, unresolved: [...unresolved].sort() });
     this.#marked.add(id);

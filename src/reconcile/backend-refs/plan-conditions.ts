@@ -3,8 +3,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { objectsOf } from '../../resource/read-json.ts';
 import type { JsonObject, Resource } from '../../resource/types.ts';
-import type { PlannedWrite } from '../reconcile.ts';
-import type { BackendRefsView, PolicyRefs } from './backend-refs-view.ts';
+import type { PlannedWrite, Reconciler } from '../reconcile.ts';
+import { BackendRefsView, viewedTypes, type PolicyRefs } from './backend-refs-view.ts';
 
 export function planConditions(view: BackendRefsView): PlannedWrite[] {
   const { policies, backends } = view.takeMarked();
@@ -48,4 +48,10 @@ function withCondition(row: Resource, condition: JsonObject): PlannedWrite | nul
   const conditions = at === -1 ? [...before, condition] : before.with(at, condition);
   if (isDeepStrictEqual(before, conditions)) return null;
   return { op: 'put', row: { ...row, status: { ...row.status, conditions } }, before: row };
+}
+
+/** The reconciler of the conditions of observability policies and their backends in a zone. */
+export function backendRefsReconciler(): Reconciler {
+  const view = new BackendRefsView();
+  return { types: viewedTypes, view, plan: () => ({ writes: planConditions(view), wakeAt: null }) };
 }

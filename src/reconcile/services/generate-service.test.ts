@@ -1,7 +1,7 @@
 // Which of its Dataplanes decide what a generated MeshService looks like.
 import { expect, it } from 'vitest';
 import { generateService } from './generate-service.ts';
-import type { Membership } from './service-membership.ts';
+import type { Membership } from './service-groups.ts';
 
 it('leaves the proxies that name the service by a label out where others name it by a tag', () => {
   const member = (by: Membership['by'], name: string, port: number, created: number): Membership => ({

@@ -2,9 +2,9 @@
 // Invariant: only local rows that it made itself are touched; labels that others put on them stay.
 import { label } from '../../resource/labels.ts';
 import type { Json, JsonObject, Labels, Resource } from '../../resource/types.ts';
-import { byAge } from './by-age.ts';
+import { byAge } from '../computed-row.ts';
 import { isLocal } from '../../resource/ownership.ts';
-import { selectorOf, type Membership } from './service-membership.ts';
+import { selectorOf, type Membership } from './service-groups.ts';
 
 const MANAGER = 'meshservice-generator';
 export type GeneratorInput = {

@@ -1,20 +1,22 @@
 // The rows of one mesh in a zone, indexed: Dataplanes, their insights, services of all types. Pure. Invariant: a change marks
 // exactly the services that it can affect, before it returns.
 import { isDeepStrictEqual } from 'node:util';
-import type { Resource } from '../../resource/types.ts';
+import { keyText, type Resource } from '../../resource/types.ts';
 import { dataplaneFacts, type Address, type DataplaneFacts } from './dataplane-facts.ts';
-import { HostnameClaims } from './hostname-claims.ts';
-import type { HostnameGenerators } from './hostname-generators.ts';
-import { ItemIndex } from './item-index.ts';
+import { HostnameClaims, type HostnameGenerators } from './hostnames.ts';
+import {
+  ItemIndex,
+  dataplanePairs,
+  isSelected,
+  labelPairs,
+  serviceSelector,
+  SelectorIndex,
+  multiZoneSelector,
+} from './selector-index.ts';
 import { MeshIdentities } from './mesh-identities.ts';
-import { multiZoneSelector } from './multi-zone-match.ts';
-import { dataplanePairs, isSelected, labelPairs, serviceSelector } from './pairs.ts';
-import { rowId } from '../row-id.ts';
-import { SelectorIndex } from './selector-index.ts';
-import { ServiceGroups } from './service-groups.ts';
-import { membershipsOf } from './service-membership.ts';
-import { DebouncedValue } from './settled-value.ts';
-import { chooseZoneProxy } from './zone-proxy.ts';
+import { ServiceGroups, membershipsOf } from './service-groups.ts';
+import { DebouncedValue } from './debounced-value.ts';
+import { chooseZoneProxy } from './zone-proxies.ts';
 
 /** A service: the row of the store, and the row that is to be completed, which the generator may have changed or made. */
 export type ServiceEntry = { readonly id: string; readonly stored: Resource | undefined; readonly base: Resource };
@@ -175,7 +177,7 @@ export class MeshView {
   }
 
   serviceNamed(name: string): ServiceEntry | undefined {
-    return this.services.get(rowId({ type: 'MeshService', mesh: this.mesh, name }));
+    return this.services.get(keyText({ type: 'MeshService', mesh: this.mesh, name }));
   }
 
   #offer(proxy: Proxy, now: number): boolean {

@@ -1,18 +1,15 @@
 // Compares the wanted services of a zone with the stored ones, and returns the writes (policies 9.2 to 9.5). Pure but for the view,
 // whose marks it uses up. Invariant: when nothing is marked, or nothing differs, there is nothing to write.
-import type { Resource } from '../../resource/types.ts';
-import { newRow } from '../new-row.ts';
+import { keyText, type Resource } from '../../resource/types.ts';
+import { newRow, sameContent } from '../computed-row.ts';
 import { generateService, LEAVE } from './generate-service.ts';
 import { isLocal } from '../../resource/ownership.ts';
 import { earliest, type MeshView, type ServiceEntry } from './mesh-view.ts';
-import { multiZoneStatus } from './multi-zone-match.ts';
-import { countProxies } from './proxy-counts.ts';
+import { multiZoneStatus, countProxies, externalServiceRow, meshServiceRow, multiZoneServiceRow } from './service-row.ts';
 import type { PlannedWrite } from '../reconcile.ts';
-import { rowId } from '../row-id.ts';
-import { serviceTagsOf } from './service-membership.ts';
-import { externalServiceRow, meshServiceRow, multiZoneServiceRow, sameContent } from './service-row.ts';
+import { serviceTagsOf } from './service-groups.ts';
 import type { ServicesView } from './services-view.ts';
-import { publishedAddress, ZONE_ADDRESS } from './zone-address.ts';
+import { publishedAddress, ZONE_ADDRESS } from './zone-proxies.ts';
 
 export type Conflict = { readonly mesh: string; readonly service: string; readonly dataplanes: readonly string[] };
 
@@ -28,13 +25,11 @@ export type Plan = {
 
 export type PlanOptions = {
   readonly now: Date;
-  /** Whether the own ingress is also published as a MeshZoneAddress (D27). */
-  readonly publishZoneAddress: boolean;
   /** How long a generated service without proxies stays, in milliseconds; null makes no services (policies 9.4). */
   readonly graceMs: number | null;
 };
 
-export function planServices(view: ServicesView, { now, publishZoneAddress, graceMs }: PlanOptions): Plan {
+export function planServices(view: ServicesView, { now, graceMs }: PlanOptions): Plan {
   const writes: PlannedWrite[] = [];
   const conflicts: Conflict[] = [];
   const meshes = [...view.meshes.values()].filter(({ isThere }) => isThere);
@@ -50,7 +45,7 @@ export function planServices(view: ServicesView, { now, publishZoneAddress, grac
       if (entry.stored === undefined || !sameContent(entry.stored, row)) writes.push({ op: 'put', row, before: entry.stored });
     }
     mesh.dirty.clear();
-    if (publishZoneAddress) publish(view, mesh, now, writes);
+    publish(view, mesh, now, writes);
   }
   const graces = meshes.map(({ wakes }) => earliest(wakes.values()));
   return { writes, wakeAt: earliest([...settles, ...graces]), conflicts, withoutVip };
@@ -60,7 +55,7 @@ export function planServices(view: ServicesView, { now, publishZoneAddress, grac
 function generate(
   view: ServicesView,
   mesh: MeshView,
-  { now, graceMs }: Pick<PlanOptions, 'now' | 'graceMs'>,
+  { now, graceMs }: PlanOptions,
   { writes, conflicts }: { writes: PlannedWrite[]; conflicts: Conflict[] },
 ): void {
   for (const [service, at] of mesh.wakes) if (at <= now.getTime()) mesh.dirtyGroups.add(service);
@@ -88,7 +83,7 @@ function generate(
 
 function rebase(mesh: MeshView, entry: ServiceEntry | undefined, base: Resource): void {
   if (entry !== undefined && sameContent(entry.base, base)) mesh.dirty.add(entry.id);
-  else mesh.putService({ id: rowId(base), stored: entry?.stored, base });
+  else mesh.putService({ id: keyText(base), stored: entry?.stored, base });
 }
 
 function wantedRow(view: ServicesView, mesh: MeshView, entry: ServiceEntry): Resource {

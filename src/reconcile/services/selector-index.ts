@@ -1,13 +1,89 @@
-// An index of selectors by their pairs. Invariant: a selector is stored under one of its pairs, the one with the fewest other
-// selectors. A lookup then visits few selectors that do not match.
+// Selectors and the items that they select, both as pairs of strings: a selector selects the items that have all of its pairs.
+// Invariants: pairs of different sorts (label, inbound tag, name) never meet, because their keys differ; a lookup costs the rarest
+// pair, not all items or selectors.
+import { isObject, objectOf, textMapOf, textOf } from '../../resource/read-json.ts';
+import type { JsonObject, Labels } from '../../resource/types.ts';
+import type { DataplaneFacts } from './dataplane-facts.ts';
 import { PairIndex } from '../../policy/pair-index.ts';
-import type { Pair } from './pairs.ts';
 
-type Entry = { readonly pairs: readonly Pair[]; readonly at: Pair };
+export type Pair = readonly [key: string, value: string];
 
+/** A selector carries it too, so that one without labels finds everything (policies 2.9). */
+const EVERY: Pair = ['every', ''];
+
+/** The pairs of a resource are its labels. The pairs of a `matchLabels` are its required labels. */
+export function labelPairs(labels: Labels): Pair[] {
+  return [...pairsOf('label', labels), EVERY];
+}
+
+/** Everything by which a MeshService may select this Dataplane (policies 2.7). */
+export function dataplanePairs({ name, displayName, labels, inbounds }: DataplaneFacts): Pair[] {
+  return [
+    ...labelPairs(labels),
+    ...inbounds.flatMap(({ tags }) => pairsOf('tag', tags)),
+    ['name', name],
+    ...(displayName === name ? [] : [['name', displayName] as const]),
+  ];
+}
+
+/** What `spec.selector` of a MeshService asks for, null if it selects nothing. Of two selectors the first counts. */
+export function serviceSelector(spec: JsonObject): readonly Pair[] | null {
+  const { dataplaneRef, dataplaneLabels, dataplaneTags } = objectOf(spec['selector']);
+  const name = textOf(objectOf(dataplaneRef)['name']);
+  if (name !== '') return [['name', name]];
+  if (isObject(dataplaneLabels)) return labelPairs(textMapOf(dataplaneLabels['matchLabels']));
+  const tags = pairsOf('tag', textMapOf(dataplaneTags));
+  return tags.length === 0 ? null : tags;
+}
+
+/** What `spec.selector` of a MeshMultiZoneService asks of the MeshServices of its mesh, null if it selects nothing. */
+export function multiZoneSelector(spec: JsonObject): readonly Pair[] | null {
+  const { meshService } = objectOf(spec['selector']);
+  return isObject(meshService) ? labelPairs(textMapOf(meshService['matchLabels'])) : null;
+}
+
+/** Whether a Dataplane that carries all pairs is really selected: tags must stand on one inbound together (D15). */
+export function isSelected({ inbounds }: DataplaneFacts, spec: JsonObject): boolean {
+  const { dataplaneRef, dataplaneLabels, dataplaneTags } = objectOf(spec['selector']);
+  if (textOf(objectOf(dataplaneRef)['name']) !== '' || isObject(dataplaneLabels)) return true;
+  const wanted = Object.entries(textMapOf(dataplaneTags));
+  return wanted.length < 2 || inbounds.some(({ tags }) => wanted.every(([key, value]) => tags[key] === value));
+}
+
+function pairsOf(sort: string, labels: Labels): Pair[] {
+  return Object.entries(labels).map(([key, value]) => [`${sort} ${key}`, value]);
+}
+
+/** Items by the pairs that they carry. A question costs the rarest of its pairs. */
+export class ItemIndex<T> {
+  readonly #items = new PairIndex<T>();
+  readonly #pairs = new Map<T, readonly Pair[]>();
+
+  put(item: T, pairs: readonly Pair[]): void {
+    this.remove(item);
+    this.#pairs.set(item, pairs);
+    for (const [key, value] of pairs) this.#items.add(key, value, item);
+  }
+
+  remove(item: T): void {
+    for (const [key, value] of this.#pairs.get(item) ?? []) this.#items.delete(key, value, item);
+    this.#pairs.delete(item);
+  }
+
+  /** The items that carry all of `pairs`; none for an empty question. */
+  withAll(pairs: readonly Pair[]): T[] {
+    const sets = pairs.map(([key, value]) => this.#items.get(key, value)).sort((a, b) => a.size - b.size);
+    const [rarest, ...others] = sets;
+    return rarest === undefined ? [] : [...rarest].filter((item) => others.every((set) => set.has(item)));
+  }
+}
+
+type Indexed = { readonly pairs: readonly Pair[]; readonly at: Pair };
+
+/** Selectors, each under the one of its pairs that the fewest others have. A lookup visits few that do not match. */
 export class SelectorIndex {
   readonly #ids = new PairIndex<string>();
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, Indexed>();
 
   /** `null` selects nothing. */
   put(id: string, pairs: readonly Pair[] | null): void {

@@ -1,6 +1,59 @@
-// The Dataplanes behind each generated service of a mesh. Invariant: a Dataplane that changes touches only its own groups.
-import type { Membership } from './service-membership.ts';
+// Which generated MeshServices a Dataplane belongs to, the ports that it says they have, and the Dataplanes behind each of them
+// (policies 9.4). Invariant: a Dataplane that changes touches only its own groups.
+import { label } from '../../resource/labels.ts';
+import type { JsonObject, Labels } from '../../resource/types.ts';
+import type { DataplaneFacts, Inbound } from './dataplane-facts.ts';
 
+const SERVICE_TAG = 'kuma.io/service';
+const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
+const PROTOCOLS = new Set(['tcp', 'http', 'http2', 'grpc']);
+
+/** What a Dataplane says of one service. */
+export type Membership = {
+  /** By inbound tag `kuma.io/service`, or by label `kuma.io/workload` where no inbound has that tag. */
+  readonly by: 'tag' | 'workload';
+  readonly service: string;
+  /** Name of the Dataplane. */
+  readonly name: string;
+  readonly created: number;
+  readonly ports: readonly JsonObject[];
+};
+
+/** Memberships with at least one port, of services whose name is an RFC 1035 label; the others are left out. */
+export function membershipsOf({ name, created, labels, inbounds }: DataplaneFacts): Membership[] {
+  const tagged = Map.groupBy(inbounds, ({ tags }) => tags[SERVICE_TAG] ?? '');
+  const byTag = inbounds.some(({ tags }) => tags[SERVICE_TAG] !== undefined);
+  const groups = byTag ? tagged : new Map([[labels[label.workload] ?? '', inbounds]]);
+  return [...groups].flatMap(([service, own]) => {
+    const ports = portsOf(own);
+    if (!RFC_1035_LABEL.test(service) || ports.length === 0) return [];
+    return [{ by: byTag ? ('tag' as const) : ('workload' as const), service, name, created, ports }];
+  });
+}
+
+/** The selector of the service that such a member belongs to. */
+export function selectorOf(by: Membership['by'], service: string): JsonObject {
+  const pair = (key: string): Labels => ({ [key]: service });
+  return by === 'tag' ? { dataplaneTags: pair(SERVICE_TAG) } : { dataplaneLabels: { matchLabels: pair(label.workload) } };
+}
+
+/** Values of `kuma.io/service` on the inbounds (policies 9.3, identities of type ServiceTag). */
+export function serviceTagsOf({ inbounds }: DataplaneFacts): string[] {
+  return inbounds.flatMap(({ tags }) => tags[SERVICE_TAG] ?? []);
+}
+
+/** One port a port number: inbounds on several addresses may share it, and the first counts. */
+function portsOf(inbounds: readonly Inbound[]): JsonObject[] {
+  const ports = new Map<number, JsonObject>();
+  for (const { name, port, protocol } of inbounds) {
+    if (port === 0 || ports.has(port)) continue;
+    const appProtocol = PROTOCOLS.has(protocol) ? protocol : 'tcp';
+    ports.set(port, { name: name === '' ? String(port) : name, port, targetPort: port, appProtocol });
+  }
+  return [...ports.values()];
+}
+
+/** Generated service → its Dataplanes, of one mesh. */
 export class ServiceGroups {
   readonly #members = new Map<string, Map<string, Membership>>();
   readonly #groupsOf = new Map<string, readonly string[]>();

@@ -1,14 +1,72 @@
-// Builds the row of a service from the results of the other files (policies 2.7 to 2.9, 9.3, D20, D22). Invariants: it never
+// Builds the row of a service (policies 2.7 to 2.9, 9.3, D20, D22): status and the computed fields of its spec. Invariants: it never
 // changes the spec of a service that came by KDS, and never changes labels. It changes only the status fields named here.
-import { isDeepStrictEqual } from 'node:util';
-import { objectOf, objectsOf } from '../../resource/read-json.ts';
+import { objectsOf, objectOf } from '../../resource/read-json.ts';
+import type { JsonObject, Json, Resource } from '../../resource/types.ts';
+import type { DataplaneFacts, Address } from './dataplane-facts.ts';
+import { compareText } from '../../base/compare-text.ts';
+import { displayNameOf, label } from '../../resource/labels.ts';
 import { firstPortSni } from '../../resource/service-reach.ts';
 import { serviceSni } from '../../resource/sni.ts';
-import type { Json, JsonObject, Resource } from '../../resource/types.ts';
-import type { Address } from './dataplane-facts.ts';
-import type { HostnameStatus } from './hostname-claims.ts';
-import type { MultiZoneStatus } from './multi-zone-match.ts';
-import type { ProxyCounts } from './proxy-counts.ts';
+import type { HostnameStatus } from './hostnames.ts';
+
+export type ProxyCounts = {
+  /** Selected Dataplanes that have inbounds. */
+  readonly total: number;
+  /** Of these, those with an online insight. */
+  readonly connected: number;
+  /** Of these, those with a Ready inbound for every port: its port or name equals targetPort. */
+  readonly healthy: number;
+};
+
+/**
+ * @param spec of the MeshService
+ * @param selected the Dataplanes that it selects
+ */
+export function countProxies(
+  spec: JsonObject,
+  selected: readonly DataplaneFacts[],
+  isOnline: (dataplane: string) => boolean,
+): ProxyCounts {
+  const targets = objectsOf(spec['ports']).map(({ port, targetPort }) => targetPort ?? port);
+  const counts = { total: 0, connected: 0, healthy: 0 };
+  for (const { name, inbounds } of selected) {
+    if (inbounds.length === 0) continue;
+    counts.total += 1;
+    if (isOnline(name)) counts.connected += 1;
+    const isServed = (target: unknown): boolean =>
+      inbounds.some((inbound) => inbound.state === 'Ready' && (inbound.port === target || inbound.name === target));
+    if (targets.every(isServed)) counts.healthy += 1;
+  }
+  return counts;
+}
+
+export type MultiZoneStatus = { readonly meshServices: Json[]; readonly conditions: Json[] };
+
+/**
+ * @param services the MeshServices that carry its labels
+ * @param zone the own zone, for services without a zone label
+ */
+export function multiZoneStatus(services: readonly Pick<Resource, 'name' | 'mesh' | 'labels'>[], zone: string): MultiZoneStatus {
+  const meshServices = services
+    .map((service) => ({
+      name: displayNameOf(service),
+      namespace: service.labels[label.namespace] ?? '',
+      zone: service.labels[label.zone] ?? zone,
+      mesh: service.mesh,
+    }))
+    .sort(
+      (a, b) =>
+        compareText(a.name, b.name) ||
+        compareText(a.namespace, b.namespace) ||
+        compareText(a.zone, b.zone) ||
+        compareText(a.mesh, b.mesh),
+    );
+  const condition =
+    meshServices.length > 0
+      ? { status: 'True', reason: 'MatchesFound', message: '' }
+      : { status: 'False', reason: 'NoMatchesFound', message: 'no MeshService carries the labels of the selector' };
+  return { meshServices, conditions: [{ type: 'MeshServicesMatched', ...condition }] };
+}
 
 /** The fields of every service, local or synced; `vip` is `''` when no address is free. */
 export type CommonParts = { readonly vip: string; readonly hostnames: HostnameStatus };
@@ -62,14 +120,6 @@ export function multiZoneServiceRow(base: Resource, { vip, hostnames }: CommonPa
 export function storedVip({ type, status }: Pick<Resource, 'type' | 'status'>): string {
   const vip = type === 'MeshExternalService' ? objectOf(status['vip']) : objectsOf(status['vips'])[0];
   return typeof vip?.['ip'] === 'string' ? vip['ip'] : '';
-}
-
-/** Whether a write would change nothing. */
-export function sameContent(
-  a: Pick<Resource, 'labels' | 'spec' | 'status'>,
-  b: Pick<Resource, 'labels' | 'spec' | 'status'>,
-): boolean {
-  return isDeepStrictEqual(a.status, b.status) && isDeepStrictEqual(a.spec, b.spec) && isDeepStrictEqual(a.labels, b.labels);
 }
 
 type Fields = { readonly [key: string]: Json | undefined };

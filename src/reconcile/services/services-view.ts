@@ -1,15 +1,14 @@
 // The rows of a zone that its services depend on, all meshes together; fed with rows, read by the planner. Pure.
 // Invariant: after any puts and removes it equals a new view of the same rows.
 import { isOnline } from '../../zone-status/zone-insight.ts';
-import type { Resource, ResourceKey } from '../../resource/types.ts';
-import { byAge } from './by-age.ts';
-import { HostnameGenerators } from './hostname-generators.ts';
+import { keyText, type Resource, type ResourceKey } from '../../resource/types.ts';
+import { byAge, sameContent } from '../computed-row.ts';
+import { HostnameGenerators } from './hostnames.ts';
 import { MeshView, type ServiceEntry } from './mesh-view.ts';
 import type { ReconciledView } from '../reconcile.ts';
-import { rowId } from '../row-id.ts';
-import { sameContent, storedVip } from './service-row.ts';
+import { storedVip } from './service-row.ts';
 import { defaultVipNetworks, VipPool, type VipNetworks } from './vip-pool.ts';
-import { ZONE_ADDRESS } from './zone-address.ts';
+import { ZONE_ADDRESS } from './zone-proxies.ts';
 
 /** The types that a view is fed with, in the order in which a first read costs least. */
 export const viewedTypes = [
@@ -43,7 +42,6 @@ export class ServicesView implements ReconciledView {
     };
   }
 
-  /** Takes a row of the store in, new or changed; a row that is known marks nothing. */
   put(row: Resource): void {
     if (row.type === 'Mesh') this.#mesh(row.name).setThere(true);
     else if (row.type === 'HostnameGenerator') this.#putGenerator(row);
@@ -54,7 +52,6 @@ export class ServicesView implements ReconciledView {
     else if (isOwnAddress(row)) this.#mesh(row.mesh).zoneAddress = row;
   }
 
-  /** Takes note that the store has no such row. */
   remove(key: ResourceKey): void {
     const mesh = this.#mesh(key.type === 'Mesh' ? key.name : key.mesh);
     if (key.type === 'Mesh') mesh.setThere(false);
@@ -66,34 +63,24 @@ export class ServicesView implements ReconciledView {
     else if (isOwnAddress(key)) mesh.zoneAddress = undefined;
   }
 
-  /** Takes the complete list of a type in: rows that are known and not among them are gone. */
-  putAll(type: string, rows: readonly Resource[]): void {
-    const present = new Set(rows.map((row) => rowId(row)));
-    for (const row of rows) this.put(row);
-    for (const key of [...this.#keysOf(type)]) if (!present.has(rowId(key))) this.remove(key);
-  }
-
-  /** Takes a row in as it was just written, so that its echo marks nothing. */
   accept(row: Resource): void {
     const mesh = this.#mesh(row.mesh);
     if (isOwnAddress(row)) mesh.zoneAddress = row;
     if (!isServiceType(row.type)) return;
-    const entry = { id: rowId(row), stored: row, base: row };
+    const entry = { id: keyText(row), stored: row, base: row };
     const before = mesh.services.get(entry.id);
     mesh.services.set(entry.id, entry);
     // The store may have given it another age than the plan did, and hostnames go by age.
     if (before !== undefined && !sameAge(before.base, row)) mesh.claimHostnames(entry);
   }
 
-  /** Marks a service to be looked at again though its row did not change: it could not be written. */
   touch(key: ResourceKey): void {
     const mesh = this.#mesh(key.mesh);
-    const id = rowId(key);
+    const id = keyText(key);
     if (mesh.services.has(id)) mesh.dirty.add(id);
     if (key.type === 'MeshService') mesh.dirtyGroups.add(key.name);
   }
 
-  /** Marks everything. */
   touchAll(): void {
     for (const mesh of this.meshes.values()) mesh.touchAll();
   }
@@ -147,7 +134,7 @@ export class ServicesView implements ReconciledView {
 
   #putService(row: Resource): void {
     const mesh = this.#mesh(row.mesh);
-    const id = rowId(row);
+    const id = keyText(row);
     const before = mesh.services.get(id);
     const { stored } = before ?? {};
     if (before !== undefined && stored !== undefined && sameContent(stored, row) && sameAge(stored, row)) {
@@ -162,7 +149,7 @@ export class ServicesView implements ReconciledView {
   }
 
   #removeService(type: ServiceType, mesh: MeshView, key: ResourceKey): void {
-    const id = rowId(key);
+    const id = keyText(key);
     mesh.removeService(id);
     this.#vips[type].release(id);
     if (type === 'MeshService') mesh.dirtyGroups.add(key.name);
@@ -190,7 +177,7 @@ export class ServicesView implements ReconciledView {
     return undefined;
   }
 
-  *#keysOf(type: string): Generator<ResourceKey> {
+  *keysOf(type: string): Generator<ResourceKey> {
     if (type === 'HostnameGenerator') for (const row of this.#generatorRows.values()) yield row;
     for (const [name, mesh] of this.meshes) {
       if (type === 'Mesh') yield { type, mesh: '', name };

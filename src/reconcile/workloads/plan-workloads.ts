@@ -2,10 +2,9 @@
 // on its Dataplanes, and deletes it with the last of them. One that a person wrote gets its status alone. Pure.
 import { label } from '../../resource/labels.ts';
 import type { Resource } from '../../resource/types.ts';
-import { newRow } from '../new-row.ts';
-import type { PlannedWrite } from '../reconcile.ts';
-import { sameContent } from '../services/service-row.ts';
-import type { WorkloadsView } from './workloads-view.ts';
+import { newRow, sameContent } from '../computed-row.ts';
+import type { PlannedWrite, Reconciler } from '../reconcile.ts';
+import { WorkloadsView, viewedTypes } from './workloads-view.ts';
 
 const MANAGER = 'workload-generator';
 
@@ -28,4 +27,10 @@ export function planWorkloads(view: WorkloadsView, { zone, now }: { zone: string
     const row: Resource = { ...base, labels, status: { ...base.status, dataplaneProxies: { ...counts } } };
     return stored !== undefined && sameContent(stored, row) ? [] : [{ op: 'put', row, before: stored }];
   });
+}
+
+/** The reconciler of the Workloads of a zone. */
+export function workloadsReconciler(zone: string): Reconciler {
+  const view = new WorkloadsView();
+  return { types: viewedTypes, view, plan: (now) => ({ writes: planWorkloads(view, { zone, now }), wakeAt: null }) };
 }

@@ -2,12 +2,11 @@
 // Invariant: a change marks the Workloads that it can make look otherwise, and no others.
 import { isOnline } from '../../zone-status/zone-insight.ts';
 import { label } from '../../resource/labels.ts';
-import type { Resource, ResourceKey } from '../../resource/types.ts';
+import { keyText, type Resource, type ResourceKey } from '../../resource/types.ts';
 import { isLocal } from '../../resource/ownership.ts';
 import type { ReconciledView } from '../reconcile.ts';
-import { rowId } from '../row-id.ts';
 import { dataplaneFacts } from '../services/dataplane-facts.ts';
-import { sameContent } from '../services/service-row.ts';
+import { sameContent } from '../computed-row.ts';
 
 /** The types that a view is fed with. */
 export const viewedTypes = ['Mesh', 'Dataplane', 'DataplaneInsight', 'Workload'] as const;
@@ -52,18 +51,12 @@ export class WorkloadsView implements ReconciledView {
     else if (key.type === 'Workload') this.#removeWorkload(key);
   }
 
-  putAll(type: string, rows: readonly Resource[]): void {
-    const present = new Set(rows.map((row) => rowId(row)));
-    for (const row of rows) this.put(row);
-    for (const key of this.#keysOf(type)) if (!present.has(rowId(key))) this.remove(key);
-  }
-
   accept(row: Resource): void {
     this.#entryOf(row).stored = row;
   }
 
   touch(key: ResourceKey): void {
-    this.#marked.add(rowId(key));
+    this.#marked.add(keyText(key));
   }
 
   touchAll(): void {
@@ -96,14 +89,14 @@ export class WorkloadsView implements ReconciledView {
 
   #putWorkload(row: Resource): void {
     const entry = this.#entryOf(row);
-    if (entry.stored === undefined || !sameContent(entry.stored, row)) this.#marked.add(rowId(entry.key));
+    if (entry.stored === undefined || !sameContent(entry.stored, row)) this.#marked.add(keyText(entry.key));
     entry.stored = row;
   }
 
   #removeWorkload(key: ResourceKey): void {
     const entry = this.#entryOf(key);
     entry.stored = undefined;
-    this.#marked.add(rowId(entry.key));
+    this.#marked.add(keyText(entry.key));
     this.#dropIfEmpty(entry);
   }
 
@@ -116,13 +109,13 @@ export class WorkloadsView implements ReconciledView {
     if (before !== undefined) {
       const entry = this.#entryOf(workloadKey(before));
       entry.proxies.delete(id);
-      this.#marked.add(rowId(entry.key));
+      this.#marked.add(keyText(entry.key));
       this.#dropIfEmpty(entry);
     }
     if (proxy === undefined) return;
     const entry = this.#entryOf(workloadKey(proxy));
     entry.proxies.add(id);
-    this.#marked.add(rowId(entry.key));
+    this.#marked.add(keyText(entry.key));
   }
 
   #setOnline(key: ResourceKey, online: boolean): void {
@@ -131,22 +124,22 @@ export class WorkloadsView implements ReconciledView {
     if (online) this.#online.set(id, key);
     else this.#online.delete(id);
     const proxy = this.#proxies.get(id);
-    if (proxy !== undefined) this.#marked.add(rowId(workloadKey(proxy)));
+    if (proxy !== undefined) this.#marked.add(keyText(workloadKey(proxy)));
   }
 
   #entryOf({ mesh, name }: ResourceKey): Entry {
     const key = { type: 'Workload', mesh, name };
-    const id = rowId(key);
+    const id = keyText(key);
     let entry = this.#entries.get(id);
     if (entry === undefined) this.#entries.set(id, (entry = { key, stored: undefined, proxies: new Set() }));
     return entry;
   }
 
   #dropIfEmpty(entry: Entry): void {
-    if (entry.stored === undefined && entry.proxies.size === 0) this.#entries.delete(rowId(entry.key));
+    if (entry.stored === undefined && entry.proxies.size === 0) this.#entries.delete(keyText(entry.key));
   }
 
-  #keysOf(type: string): ResourceKey[] {
+  keysOf(type: string): ResourceKey[] {
     if (type === 'Mesh') return [...this.#meshes].map((name) => ({ type, mesh: '', name }));
     if (type === 'Dataplane') return [...this.#proxies.values()].map(({ key }) => key);
     if (type === 'DataplaneInsight') return [...this.#online.values()].map(({ mesh, name }) => ({ type, mesh, name }));
@@ -168,5 +161,5 @@ function workloadKey({ key, workload }: Proxy): ResourceKey {
 }
 
 function dataplaneId({ mesh, name }: ResourceKey): string {
-  return rowId({ type: 'Dataplane', mesh, name });
+  return keyText({ type: 'Dataplane', mesh, name });
 }

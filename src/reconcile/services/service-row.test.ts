@@ -1,7 +1,7 @@
-// Which Dataplanes a MeshService counts among its proxies.
+// What the row of a service says of the proxies and services behind it.
 import { expect, it } from 'vitest';
 import type { DataplaneFacts, Inbound } from './dataplane-facts.ts';
-import { countProxies } from './proxy-counts.ts';
+import { countProxies, multiZoneStatus } from './service-row.ts';
 
 const inbound: Inbound = { name: '', port: 80, protocol: 'http', tags: {}, state: 'Ready' };
 
@@ -13,4 +13,15 @@ it('leaves out a Dataplane without an inbound, such as a gateway', () => {
   const selected = [dataplane('gateway', []), dataplane('web', [inbound])];
   expect(countProxies({ ports: [{ port: 80 }] }, selected, () => true)).toEqual({ total: 1, connected: 1, healthy: 1 });
   expect(countProxies({}, [dataplane('gateway', [])], () => true)).toEqual({ total: 0, connected: 0, healthy: 0 });
+});
+
+it('counts a service without a zone label to the own zone, in the order of names and zones', () => {
+  const services = [
+    { name: 'web', mesh: 'default', labels: { 'kuma.io/zone': 'west' } },
+    { name: 'web', mesh: 'default', labels: {} },
+  ];
+  expect(multiZoneStatus(services, 'east').meshServices).toMatchObject([
+    { name: 'web', zone: 'east' },
+    { name: 'web', zone: 'west' },
+  ]);
 });

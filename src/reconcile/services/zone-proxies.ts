@@ -1,15 +1,30 @@
-// MeshZoneAddress, the way in which Kuma control planes tell where a zone's ingress is (policies 2.9, D27): published
-// for the own ingress. What other zones publish is read by src/resource/service-reach.ts. Invariant: a person's row stays.
+// The zone proxy of a mesh that carries the traffic (D20), and its published address: the MeshZoneAddress from which Kuma control
+// planes learn the ingress of a zone (policies 2.9, D27). src/resource/service-reach.ts reads those of other zones.
+import { compareText } from '../../base/compare-text.ts';
+import type { Address } from './dataplane-facts.ts';
 import { label } from '../../resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
-import type { Address } from './dataplane-facts.ts';
 import { isLocal } from '../../resource/ownership.ts';
+
+export type ZoneProxy = {
+  /** Stored name of the Dataplane. */
+  readonly name: string;
+  readonly address: Address;
+  /** Of its DataplaneInsight; undefined without one, which counts as ready (D20). */
+  readonly isOnline: boolean | undefined;
+};
+
+/** Where traffic goes, or null if no zone proxy is ready. */
+export function chooseZoneProxy(proxies: readonly ZoneProxy[]): Address | null {
+  const [first] = proxies.filter(({ isOnline }) => isOnline !== false).sort((a, b) => compareText(a.name, b.name));
+  return first?.address ?? null;
+}
 
 /** Stored name of the row that a zone publishes, one a mesh. */
 export const ZONE_ADDRESS = 'zone-ingress';
 const MANAGER = 'zone-ingress-publisher';
 
-/** The row that a mesh should have; `gone` without a ready ingress; null where a person has taken the name. */
+/** The MeshZoneAddress that a mesh should have; `gone` without a ready ingress; null where a person has taken the name. */
 export function publishedAddress(
   stored: Pick<Resource, 'labels' | 'syncVersion'> | undefined,
   ingress: Address | null,

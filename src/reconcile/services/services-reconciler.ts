@@ -1,38 +1,31 @@
-// Keeps the services of a zone as its Dataplanes, generators and zone proxies want them (policies 9, MADR 095); leader only.
+// The reconciler of a zone's services: as its Dataplanes, generators and zone proxies want them (policies 9, MADR 095).
 import type { Logger } from '../../base/log.ts';
-import { reconcile, type ReconcileOptions, type Reconciler } from '../reconcile.ts';
-import { rowId } from '../row-id.ts';
+import { keyText } from '../../resource/types.ts';
+import type { Reconciler } from '../reconcile.ts';
 import { planServices, type Conflict } from './plan-services.ts';
 import { ServicesView, viewedTypes } from './services-view.ts';
 import type { VipNetworks } from './vip-pool.ts';
 
 const HOUR_MS = 3_600_000;
 
-export type ServicesOptions = ReconcileOptions & {
+export type ServicesOptions = {
+  readonly log: Logger;
   /** Name of the own zone. */
   readonly zone: string;
-  /** Whether the own ingress is published as MeshZoneAddress too, for Kuma peers (D27); true if left out. */
-  readonly publishZoneAddress?: boolean;
   /** How long a generated service without proxies stays, in milliseconds; null makes no services; an hour if left out. */
   readonly graceMs?: number | null;
   /** Where virtual addresses come from. */
   readonly vipNetworks?: VipNetworks;
 };
 
-/** Runs until the signal aborts. Rejects when the store does not answer. The next start reads the table again. */
-export async function runServices(options: ServicesOptions, signal: AbortSignal): Promise<void> {
-  await reconcile(servicesReconciler(options), options, signal);
-}
-
-function servicesReconciler(options: ServicesOptions): Reconciler {
-  const { zone, vipNetworks, log, publishZoneAddress = true, graceMs = HOUR_MS } = options;
+export function servicesReconciler({ zone, vipNetworks, log, graceMs = HOUR_MS }: ServicesOptions): Reconciler {
   const view = new ServicesView(zone, vipNetworks);
   const warn = conflictLog(log);
   return {
     types: viewedTypes,
     view,
     plan(now) {
-      const { writes, wakeAt, conflicts, withoutVip } = planServices(view, { now, publishZoneAddress, graceMs });
+      const { writes, wakeAt, conflicts, withoutVip } = planServices(view, { now, graceMs });
       for (const conflict of conflicts) warn(conflict);
       if (withoutVip > 0)
         log.error({ services: withoutVip }, 'all virtual addresses are held; give the zone a larger network with ipam.*.cidr');
@@ -45,7 +38,7 @@ function servicesReconciler(options: ServicesOptions): Reconciler {
 function conflictLog(log: Logger): (conflict: Conflict) => void {
   const last = new Map<string, string>();
   return ({ mesh, service, dataplanes }) => {
-    const key = rowId({ type: 'MeshService', mesh, name: service });
+    const key = keyText({ type: 'MeshService', mesh, name: service });
     const text = dataplanes.join();
     if (last.get(key) === text) return;
     last.set(key, text);
