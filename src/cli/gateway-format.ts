@@ -5,7 +5,7 @@ import { fromMeshRoute } from '../gateway-api/from-mesh-route.ts';
 import { serviceResolver } from '../gateway-api/service-resolver.ts';
 import { documentOf, GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
-import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
+import { SERVICE_TYPES, type TypeInfo, typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
 import type { Item } from './client/api-client.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
@@ -14,7 +14,6 @@ import { objectOf } from '../resource/read-json.ts';
 
 /** What `--format gateway-api` takes. */
 const CONVERTIBLE = ['MeshHTTPRoute', 'MeshTCPRoute', ...GATEWAY_TYPES];
-const SERVICES = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
 
 /** All items of a type in one mesh, as `ApiClient.list` gives them. */
 type List = (info: TypeInfo, mesh: string) => Promise<readonly Item[]>;
@@ -87,7 +86,7 @@ type Row = {
 
 /** What a conversion asks of a mesh, read once: services, and by stored name the MeshTimeouts that belong to a route of that name. */
 async function surroundings(mesh: string, list: List): Promise<{ services: Row[]; timeouts: Map<string, Row> }> {
-  const services = (await Promise.all(SERVICES.map((type) => list(typeOf(type), mesh)))).flat().map(rowOf);
+  const services = (await Promise.all(SERVICE_TYPES.map((type) => list(typeOf(type), mesh)))).flat().map(rowOf);
   const timeouts = (await list(typeOf('MeshTimeout'), mesh)).map(rowOf);
   // One that a person wrote is a policy of its own and stays one.
   const made = timeouts.filter(({ labels }) => labels[label.managedBy] === 'gateway-api');

@@ -5,8 +5,7 @@ import type { Field } from './field.ts';
 import { MESH_GROUP } from './gateway-route.ts';
 import type { Resolver } from './service-resolver.ts';
 import { textOf } from '../resource/read-json.ts';
-
-const KINDS = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'] as const;
+import { SERVICE_TYPES } from '../resource/type-registry.ts';
 
 export type InverseContext = {
   /** Of the route. */
@@ -38,7 +37,7 @@ function toObjectRef(ref: Field, { namespace }: InverseContext, others: readonly
   if (!ref.isGiven) return ref.refuse('must be given: Gateway API has no reference to nothing');
   if (!ref.isObject()) return undefined;
   ref.allowKeys(['kind', 'name', 'namespace', 'labels', ...others]);
-  const kind = ref.at('kind').choice(KINDS);
+  const kind = ref.at('kind').choice(SERVICE_TYPES);
   const name = ref.at('name').isGiven ? identity(ref, 'name', namespace) : identityByLabels(ref, namespace);
   if (kind === undefined || name === undefined) return undefined;
   return kind === 'MeshService' ? { kind: 'Service', ...name } : { group: MESH_GROUP, kind, ...name };

@@ -4,6 +4,7 @@
 import type { Field } from './field.ts';
 import { GATEWAY_GROUP, isService, MESH_GROUP, type ObjectRef, type ParentRef } from './gateway-route.ts';
 import { textForms } from './text-forms.ts';
+import { isServiceType } from '../resource/type-registry.ts';
 
 /** The keys of a reference; the caller handles the other keys. */
 export const REF_KEYS = ['group', 'kind', 'name', 'namespace'] as const;
@@ -31,7 +32,6 @@ export function parseObjectRef(field: Field, routeNamespace: string | undefined,
 }
 
 /** The mesh's own kinds that a route can be attached to, in group `kuma.io`. */
-const MESH_KINDS = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
 const INSTEAD = 'write kind: Service (group left out) with the name of the service whose clients take the route';
 
 /** All parents: at least one, without duplicates. */
@@ -64,7 +64,7 @@ function parseParent(item: Field, namespace: string | undefined): ParentRef | un
   const port = item.at('port').integer(1, 65_535);
   const sectionName = item.at('sectionName').text(textForms.section);
   if (object === undefined) return undefined;
-  const isMeshKind = object.group === MESH_GROUP && MESH_KINDS.includes(object.kind);
+  const isMeshKind = object.group === MESH_GROUP && isServiceType(object.kind);
   if (!isService(object) && !isMeshKind) {
     if (object.group === GATEWAY_GROUP && object.kind !== 'Service')
       return item.at('kind').refuse(`${object.kind} has no home in a mesh: ${INSTEAD}`);

@@ -5,6 +5,7 @@ import { isService, MESH_GROUP, type ObjectRef } from './gateway-route.ts';
 import { compareText } from '../base/compare-text.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { isObject } from '../resource/read-json.ts';
+import { SERVICE_TYPES } from '../resource/type-registry.ts';
 
 export type ServicePort = {
   readonly port: number;
@@ -52,8 +53,6 @@ export type StoredService = {
   readonly creationTime?: Date;
 };
 
-const KINDS = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'] as const;
-
 /**
  * Resolves within one mesh: first among the services of the own zone, then among all; the oldest wins, then the smallest name.
  * A namespace must be equal; a reference without one, from a route without one, means any.
@@ -81,7 +80,7 @@ export function serviceResolver(services: readonly StoredService[], mesh: string
 
 function kindOf(ref: ObjectRef): Referent['kind'] | undefined {
   if (isService(ref)) return 'MeshService';
-  return ref.group === MESH_GROUP ? KINDS.find((kind) => kind === ref.kind) : undefined;
+  return ref.group === MESH_GROUP ? SERVICE_TYPES.find((kind) => kind === ref.kind) : undefined;
 }
 
 /** A resource has labels where Kubernetes has annotations too, so the annotation is read there. */

@@ -1,6 +1,6 @@
 // The inspect endpoints for the OpenAPI document. Invariant: these are the routes that are registered; a test compares them.
 import type { DescribedRoute } from '../api/api-options.ts';
-import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
+import { isServiceType, resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 
 const PROXY: readonly (readonly [path: string, summary: string, isPaged?: boolean])[] = [
   ['_rules', 'All rules of a proxy, by type and resource'],
@@ -13,9 +13,6 @@ const PROXY: readonly (readonly [path: string, summary: string, isPaged?: boolea
   ['_outbounds/{kri}/_routes', 'The routes of an outbound'],
   ['_outbounds/{kri}/_routes/{route}/_policies', 'What is in force on a route of an outbound'],
 ];
-
-/** Types whose proxies can be asked for. */
-export const SERVICE_TYPES: ReadonlySet<string> = new Set(['MeshService', 'MeshExternalService', 'MeshMultiZoneService']);
 
 export const describedRoutes: readonly DescribedRoute[] = [
   ...PROXY.map(([path, summary, isPaged = false]) => ({ path: `/meshes/{mesh}/dataplanes/{name}/${path}`, summary, isPaged })),
@@ -35,7 +32,7 @@ function routesOf(info: TypeInfo): DescribedRoute[] {
   return [
     ...paths.map((path) => ({ path, summary: 'Which zones it goes to, and the rule that decided', isPaged: false })),
     ...(info.policy === null ? [] : policy),
-    ...(SERVICE_TYPES.has(info.name)
+    ...(isServiceType(info.name)
       ? [{ path: `${item}/_dataplanes`, summary: 'The proxies behind a service', isPaged: true }]
       : []),
   ];

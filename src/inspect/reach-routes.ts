@@ -3,9 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import { policyDataplanesView, serviceDataplanesView } from '../policy/inspect-view.ts';
 import { policyReach } from '../policy/policy-reach.ts';
 import { textOf } from '../resource/read-json.ts';
-import { resourceTypes } from '../resource/type-registry.ts';
+import { isServiceType, resourceTypes } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject } from '../resource/types.ts';
-import { SERVICE_TYPES } from './described-routes.ts';
 import { indexOf, required, type InspectContext } from './inspect-context.ts';
 import { pageOf } from './paging.ts';
 import { attachedView, reachHead, touchedView } from './reach-view.ts';
@@ -18,7 +17,7 @@ type Named = { Params: { mesh: string; name: string } };
 export function addReachRoutes(app: FastifyInstance, context: InspectContext): void {
   for (const { name: type, path, policy } of resourceTypes) {
     if (policy !== null) addPolicy(app, context, type, path);
-    if (SERVICE_TYPES.has(type)) addService(app, context, type, path);
+    if (isServiceType(type)) addService(app, context, type, path);
   }
 }
 

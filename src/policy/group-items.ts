@@ -4,7 +4,8 @@ import { isGuest, ownDestinations, whyForeign } from './guest-policy.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
 import { hasRouteFields } from './route-fields.ts';
-import { isServiceType, servicePorts } from './services.ts';
+import { isServiceType } from '../resource/type-registry.ts';
+import { servicePorts } from './services.ts';
 import { describeRef, type TargetRef } from './target-ref.ts';
 
 /** Items that mean one resource or one of its ports, in the order in which they were given. */

@@ -4,8 +4,9 @@ import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { isObject, numberOf, objectOf, objectsOf } from '../resource/read-json.ts';
-import { isServiceType, servicePorts } from './services.ts';
+import { servicePorts } from './services.ts';
 import { targetRefOf } from './target-ref.ts';
+import { isServiceType, SERVICE_TYPES } from '../resource/type-registry.ts';
 
 export type Outbound = {
   /** Of the service with the port's section. */
@@ -17,8 +18,6 @@ export type Outbound = {
   readonly port: number;
   readonly protocol: string;
 };
-
-const KINDS = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
 
 /**
  * The outbounds of a proxy, by KRI: those of `networking.outbound`; without any, every port of every service of the mesh, or
@@ -33,7 +32,7 @@ export function outboundsOf(index: MeshIndex, proxy: DataplaneProxy): Outbound[]
   const refs = listed.length > 0 ? listed : isObject(reachable) ? objectsOf(reachable['refs']) : null;
   const found =
     refs === null
-      ? KINDS.flatMap((kind) => [...index.visible(kind, proxy.zone)]).flatMap((service) => outboundsTo(index, service))
+      ? SERVICE_TYPES.flatMap((kind) => [...index.visible(kind, proxy.zone)]).flatMap((service) => outboundsTo(index, service))
       : refs.flatMap((ref) => outboundsOfRef(index, proxy, ref));
   const unique = new Map(found.map((outbound) => [outbound.kri, outbound]));
   return [...unique.values()].sort((a, b) => compareText(a.kri, b.kri));

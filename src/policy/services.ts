@@ -3,18 +3,13 @@
 import type { Labels, Resource } from '../resource/types.ts';
 import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
 import { displayNameOf } from '../resource/labels.ts';
+import { isServiceType } from '../resource/type-registry.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { placeOf } from './parse-policy.ts';
 
 export type ServicePort = { readonly section: string; readonly port: number; readonly protocol: string };
-
-const SERVICE_TYPES: ReadonlySet<string> = new Set(['MeshService', 'MeshExternalService', 'MeshMultiZoneService']);
-
-export function isServiceType(type: string): boolean {
-  return SERVICE_TYPES.has(type);
-}
 
 /** Ports of a MeshService, MeshMultiZoneService or MeshExternalService; empty for every other type. */
 export function servicePorts({ type, spec }: Resource): ServicePort[] {

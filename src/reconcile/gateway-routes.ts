@@ -13,7 +13,7 @@ import { computeLabels, type ControlPlaneIdentity } from '../resource/compute-la
 import { label } from '../resource/labels.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { namesOf } from '../resource/stored-name.ts';
-import { typeOf } from '../resource/type-registry.ts';
+import { isServiceType, SERVICE_TYPES, typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
 import type { ResourceStore, StoreChange, Write } from '../store/resource-store.ts';
 
@@ -27,7 +27,6 @@ export type GatewayRoutesOptions = {
 /** Label `kuma.io/managed-by` of derived rows. */
 export const MANAGED_BY = 'gateway-api';
 
-const SERVICES = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
 const DERIVED = ['MeshHTTPRoute', 'MeshTCPRoute', 'MeshTimeout'];
 /** A row that somebody else writes at the same time is looked at again at once; this often. */
 const ATTEMPTS = 5;
@@ -53,7 +52,7 @@ export async function deriveGatewayRoutes({ store, writer, clock, log }: Gateway
     const routes = await listAll(store, [...GATEWAY_TYPES], mesh);
     const derived = (await listAll(store, DERIVED, mesh, { [label.managedBy]: MANAGED_BY })).filter(isDerived);
     if (routes.length === 0 && derived.length === 0) return false;
-    const resolve = serviceResolver(await listAll(store, SERVICES, mesh), mesh, writer.zone);
+    const resolve = serviceResolver(await listAll(store, SERVICE_TYPES, mesh), mesh, writer.zone);
     const made = routes.map((route) => derive(route, resolve, writer, clock.now()));
     const wanted = new Map(made.flatMap(({ rows }) => rows).map((row) => [keyText(row.key), row]));
     const found = await store.getMany([...wanted.values()].map(({ key }) => key));
@@ -159,7 +158,7 @@ async function meshesInUse(store: ResourceStore): Promise<Set<string>> {
 
 /** The meshes in use that a change may concern. */
 function meshesOf(change: StoreChange, active: ReadonlySet<string>): string[] {
-  const concerns = (type: string): boolean => GATEWAY_TYPES.has(type) || SERVICES.includes(type) || DERIVED.includes(type);
+  const concerns = (type: string): boolean => GATEWAY_TYPES.has(type) || isServiceType(type) || DERIVED.includes(type);
   if (active.size === 0 || change.kind === 'mark') return [];
   if (change.kind === 'all') return [...active];
   if (change.kind === 'type') return concerns(change.type) ? [...active] : [];

@@ -7,6 +7,7 @@ import { decodableStatus, undecodable } from './schema/undecodable.ts';
 import type { TypeInfo } from './type-registry.ts';
 import type { Json, JsonObject, Labels } from './types.ts';
 import { isObject } from './read-json.ts';
+import { SERVICE_TYPES } from './type-registry.ts';
 
 /**
  * What a plain Kuma peer can take of a resource: the same object where it can take all of it, a translated copy, or why it
@@ -18,17 +19,16 @@ export type KumaForm = { readonly resource: WireResource } | { readonly withheld
 type Path = readonly string[];
 type Found = { readonly name: string; readonly value: Json };
 
-const SERVICES = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
-const SERVICES_AND_MESH = ['Mesh', ...SERVICES];
+const SERVICES_AND_MESH = ['Mesh', ...SERVICE_TYPES];
 const ROUTE_TOO = [...SERVICES_AND_MESH, 'MeshHTTPRoute'];
 
 /** Kinds of the top-level targetRef (policies 1.2). */
 const TOP_KINDS = ['Mesh', 'Dataplane'];
 
 /** Kinds of `to[].targetRef` by policy (policies 1.2). */
-const TO_KINDS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['MeshHTTPRoute', SERVICES],
-  ['MeshTCPRoute', SERVICES],
+const TO_KINDS = new Map<string, readonly string[]>([
+  ['MeshHTTPRoute', SERVICE_TYPES],
+  ['MeshTCPRoute', SERVICE_TYPES],
   ['MeshLoadBalancingStrategy', ROUTE_TOO],
   ['MeshAccessLog', ROUTE_TOO],
   ['MeshTimeout', ROUTE_TOO],
@@ -40,7 +40,7 @@ const TO_KINDS: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** Kinds that are named by labels alone (policies 1.1, 2.4). */
-const LABEL_KINDS = new Set([...SERVICES, 'MeshHTTPRoute', 'Dataplane', 'MeshOpenTelemetryBackend']);
+const LABEL_KINDS = new Set([...SERVICE_TYPES, 'MeshHTTPRoute', 'Dataplane', 'MeshOpenTelemetryBackend']);
 
 const TOP_REF = path('targetRef');
 const TO_REF = path('to.*.targetRef');
@@ -126,7 +126,7 @@ function* policyReasons(info: TypeInfo, spec: JsonObject): Generator<string> {
 
 /** Kinds and ports of backendRefs (policies 1.4). */
 function* backendReasons(spec: JsonObject, at: Path): Generator<string> {
-  yield* refusedKinds(spec, at, SERVICES, 'as a backend');
+  yield* refusedKinds(spec, at, SERVICE_TYPES, 'as a backend');
   for (const { name, value } of find(spec, at)) {
     if (isObject(value) && value['kind'] === 'MeshMultiZoneService' && !isGiven(value['port']))
       yield `${name}.port: Kuma takes no MeshMultiZoneService as a backend without a port`;

@@ -39,6 +39,13 @@ export type TypeInfo = {
   readonly policy: { readonly to: boolean; readonly rules: boolean; readonly order: number } | null;
 };
 
+/** The types that stand for a service. */
+export const SERVICE_TYPES = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'] as const;
+
+export function isServiceType(type: string): boolean {
+  return SERVICE_TYPES.some((service) => service === type);
+}
+
 type Row = {
   path?: string;
   aliases?: string[];

@@ -7,10 +7,10 @@ import { isObject, objectOf, textOf } from './read-json.ts';
 import { SECTION_NAME, SECTION_NAME_FORM } from './schema/spec-fields.ts';
 import type { Json, JsonObject } from './types.ts';
 import { sectionsOf, SECTIONS, type Section } from './validate-dataplane.ts';
+import { isServiceType, SERVICE_TYPES } from './type-registry.ts';
 
 const PORT = 'must be a port number from 1 to 65535';
 const PROTOCOLS = ['tcp', 'http', 'http2', 'grpc'];
-const SERVICE_KINDS = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
 const SERVICE_TAG = 'kuma.io/service';
 const PROTOCOL_TAG = 'kuma.io/protocol';
 const TAG_NAME = /^[a-zA-Z0-9.\-_:/]+$/;
@@ -116,8 +116,7 @@ function placeOf({ address, port }: JsonObject, networking: JsonObject): string 
 }
 
 function* kindViolation(ref: JsonObject, path: string): Iterable<Violation> {
-  if (!SERVICE_KINDS.includes(textOf(ref['kind'])))
-    yield { field: `${path}.kind`, reason: `must be one of ${SERVICE_KINDS.join(', ')}` };
+  if (!isServiceType(textOf(ref['kind']))) yield { field: `${path}.kind`, reason: `must be one of ${SERVICE_TYPES.join(', ')}` };
 }
 
 function* ipViolation(value: Json | undefined, field: string): Iterable<Violation> {

@@ -1,6 +1,6 @@
 // `meridian inspect meshes`: how many proxies of each mesh are online, and the resources in it.
 import type { Command } from 'commander';
-import { resourceTypes } from '../../resource/type-registry.ts';
+import { resourceTypes, SERVICE_TYPES } from '../../resource/type-registry.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import type { Item } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
@@ -8,7 +8,6 @@ import { addOutputOption, isForPrograms, type OutputOptions } from '../options.t
 import { note, print, serialize, table } from '../output.ts';
 import { objectOf } from '../../resource/read-json.ts';
 
-const SERVICES = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
 const POLICIES = resourceTypes.filter(({ policy }) => policy !== null).map(({ name }) => name);
 
 export function addInspectMeshes(inspect: Command): void {
@@ -39,7 +38,7 @@ function rowOf(item: Item, wide: boolean): string[] {
   return [
     item.name,
     `${count(dataplanes['online'])}/${count(dataplanes['total'])}`,
-    String(totalOf(resources, SERVICES)),
+    String(totalOf(resources, SERVICE_TYPES)),
     String(totalOf(resources, POLICIES)),
     ...(wide ? [count(dataplanes['partiallyDegraded']), String(totalOf(resources, Object.keys(resources)))] : []),
   ];

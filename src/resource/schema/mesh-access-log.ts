@@ -7,7 +7,8 @@ import { collectorShape, oneCollector } from './open-telemetry-ref.ts';
 import { checkFrame, ROUTE_ADVICE, fromItems, proxyOrRouteRef, ruleItems, toItems, type PolicyDocument } from './policy-frame.ts';
 import { absolutePath, choice, flag, hostAndPort, must, text } from './spec-fields.ts';
 import { needsObjectOfType, withRules } from './spec-rules.ts';
-import { ROUTE_KINDS, SERVICE_KINDS } from './target-ref.ts';
+import { ROUTE_KINDS } from './target-ref.ts';
+import { SERVICE_TYPES } from '../type-registry.ts';
 
 const ATTRIBUTE_KEY = /^[a-z](?:[a-z0-9]|[._][a-z0-9])*$/;
 const attributeSentence = must(
@@ -59,7 +60,7 @@ const conf = z.object({ backends: z.array(backend).describe('An empty list switc
 
 export const meshAccessLogSpec = z.object({
   targetRef: proxyOrRouteRef(),
-  to: toItems(['Mesh', ...SERVICE_KINDS, ...ROUTE_KINDS], conf),
+  to: toItems(['Mesh', ...SERVICE_TYPES, ...ROUTE_KINDS], conf),
   from: fromItems(['Mesh'], conf),
   rules: ruleItems(inboundMatch, conf),
 });

@@ -8,7 +8,7 @@ import { at, items } from './json-access.ts';
 import { checkFrame, fromItems, proxyRef, toItems, type PolicyDocument } from './policy-frame.ts';
 import { count, disabled, flag, integer, intOrDecimal, percentage, positiveDuration } from './spec-fields.ts';
 import { atLeastOne, withRules } from './spec-rules.ts';
-import { SERVICE_KINDS } from './target-ref.ts';
+import { SERVICE_TYPES } from '../type-registry.ts';
 
 const limit = () => count(1).optional();
 
@@ -58,7 +58,7 @@ const conf = withRules(
 
 export const meshCircuitBreakerSpec = z.object({
   targetRef: proxyRef(),
-  to: toItems(['Mesh', ...SERVICE_KINDS], conf),
+  to: toItems(['Mesh', ...SERVICE_TYPES], conf),
   from: fromItems(['Mesh'], conf),
   rules: z
     .array(

@@ -7,7 +7,7 @@ import { checkFrame, proxyRef, toItems, type PolicyDocument } from './policy-fra
 import { absolutePath, count, disabled, flag, integer, must, percentage, positiveDuration, text } from './spec-fields.ts';
 import { atLeastOne, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
-import { SERVICE_KINDS } from './target-ref.ts';
+import { SERVICE_TYPES } from '../type-registry.ts';
 
 const anyText = () => z.string(must('text'));
 
@@ -47,7 +47,7 @@ const conf = withRules(
   },
 );
 
-export const meshHealthCheckSpec = z.object({ targetRef: proxyRef(), to: toItems(['Mesh', ...SERVICE_KINDS], conf) });
+export const meshHealthCheckSpec = z.object({ targetRef: proxyRef(), to: toItems(['Mesh', ...SERVICE_TYPES], conf) });
 
 export type MeshHealthCheckSpec = z.infer<typeof meshHealthCheckSpec>;
 

@@ -8,7 +8,8 @@ import { checkFrame, ROUTE_ADVICE, proxyOrRouteRef, routeLimits, toItems, type P
 import { choice, count, duration, flag, integer, intOrDecimal, pattern, text } from './spec-fields.ts';
 import { needsObjectOfType, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
-import { ROUTE_KINDS, SERVICE_KINDS } from './target-ref.ts';
+import { ROUTE_KINDS } from './target-ref.ts';
+import { SERVICE_TYPES } from '../type-registry.ts';
 
 const hashPolicy = withRules(
   z.object({
@@ -101,7 +102,7 @@ const onRoutes = routeLimits({
 
 export const meshLoadBalancingStrategySpec = z.object({
   targetRef: proxyOrRouteRef(),
-  to: toItems(['Mesh', ...SERVICE_KINDS, ...ROUTE_KINDS], conf.optional(), onRoutes, connectionOnTcp, wholeServiceForCrossZone),
+  to: toItems(['Mesh', ...SERVICE_TYPES, ...ROUTE_KINDS], conf.optional(), onRoutes, connectionOnTcp, wholeServiceForCrossZone),
 });
 
 export type MeshLoadBalancingStrategySpec = z.infer<typeof meshLoadBalancingStrategySpec>;

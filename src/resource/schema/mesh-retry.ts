@@ -10,7 +10,8 @@ import { checkFrame, ROUTE_ADVICE, proxyOrRouteRef, routeLimits, toItems, type P
 import { bigCount, choice, count, duration, must, positiveDuration, textMap } from './spec-fields.ts';
 import { atLeastOne, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
-import { ROUTE_KINDS, SERVICE_KINDS } from './target-ref.ts';
+import { ROUTE_KINDS } from './target-ref.ts';
+import { SERVICE_TYPES } from '../type-registry.ts';
 
 const METHODS = ['Connect', 'Delete', 'Get', 'Head', 'Options', 'Patch', 'Post', 'Put', 'Trace'].map(
   (name) => `HttpMethod${name}`,
@@ -90,7 +91,7 @@ const onRoutes = routeLimits({
 
 export const meshRetrySpec = z.object({
   targetRef: proxyOrRouteRef(),
-  to: toItems(['Mesh', ...SERVICE_KINDS, ...ROUTE_KINDS], conf, onRoutes),
+  to: toItems(['Mesh', ...SERVICE_TYPES, ...ROUTE_KINDS], conf, onRoutes),
 });
 
 export type MeshRetrySpec = z.infer<typeof meshRetrySpec>;

@@ -17,7 +17,8 @@ import {
 } from './policy-frame.ts';
 import { duration, positiveDuration } from './spec-fields.ts';
 import { atLeastOne, refuses, withRules } from './spec-rules.ts';
-import { ROUTE_KINDS, SERVICE_KINDS } from './target-ref.ts';
+import { ROUTE_KINDS } from './target-ref.ts';
+import { SERVICE_TYPES } from '../type-registry.ts';
 
 const http = withRules(
   z.object({
@@ -52,7 +53,7 @@ const onRoutes = routeLimits({
 
 export const meshTimeoutSpec = z.object({
   targetRef: proxyOrRouteRef(),
-  to: toItems(['Mesh', ...SERVICE_KINDS, ...ROUTE_KINDS], conf, onRoutes),
+  to: toItems(['Mesh', ...SERVICE_TYPES, ...ROUTE_KINDS], conf, onRoutes),
   from: fromItems(['Mesh'], conf),
   rules: ruleItems(narrowingMatch, conf, refusedWithSpiffe([...CONNECTION, 'http.requestHeadersTimeout'])),
 });

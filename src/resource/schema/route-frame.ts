@@ -3,10 +3,10 @@ import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { at, items } from './json-access.ts';
 import { checkFrame, type PolicyDocument } from './policy-frame.ts';
-import { SERVICE_KINDS } from './target-ref.ts';
+import { SERVICE_TYPES } from '../type-registry.ts';
 
 /** `Mesh` is there for routes of a MeshGateway alone. */
-export const ROUTE_TO_KINDS = [...SERVICE_KINDS, 'Mesh'] as const;
+export const ROUTE_TO_KINDS = [...SERVICE_TYPES, 'Mesh'] as const;
 
 /** Checks the sections of a route: one entry in `to[]`, which routes of the whole mesh only should keep to. */
 export function checkRouteFrame(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
@@ -21,7 +21,7 @@ export function checkRouteFrame(spec: JsonObject, document: PolicyDocument, find
   if (at(spec, 'targetRef.kind') === 'MeshGateway') return;
   for (const [index, item] of to.entries()) {
     if (at(item, 'targetRef.kind') === 'Mesh')
-      findings.violation(`spec.to[${index}].targetRef.kind`, `must be one of ${SERVICE_KINDS.join(', ')}, not "Mesh"`);
+      findings.violation(`spec.to[${index}].targetRef.kind`, `must be one of ${SERVICE_TYPES.join(', ')}, not "Mesh"`);
   }
 }
 

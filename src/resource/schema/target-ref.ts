@@ -7,10 +7,10 @@ import { isObject } from '../read-json.ts';
 import { choice, integer, pattern, port, sectionName, textMap, UINT32_MAX } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
+import { SERVICE_TYPES } from '../type-registry.ts';
 
 export type Kinds = readonly [string, ...string[]];
 
-export const SERVICE_KINDS = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'] as const;
 export const ROUTE_KINDS = ['MeshHTTPRoute', 'MeshTCPRoute'] as const;
 /** What every policy may select proxies by; MeshGateway matches nothing (D14). */
 export const PROXY_KINDS = ['Mesh', 'Dataplane', 'MeshSubset', 'MeshService', 'MeshServiceSubset'] as const;
@@ -32,7 +32,7 @@ const FIELDS_OF: ReadonlyMap<string, readonly string[]> = new Map([
   ['MeshTCPRoute', BY_NAME_OR_LABELS],
 ]);
 const NEEDS_NAME = new Set(['MeshServiceSubset', 'MeshGateway']);
-const NEEDS_NAME_OR_LABELS = new Set<string>([...SERVICE_KINDS, ...ROUTE_KINDS]);
+const NEEDS_NAME_OR_LABELS = new Set<string>([...SERVICE_TYPES, ...ROUTE_KINDS]);
 
 const TAG_KEY = /^[a-zA-Z0-9.\-_:/]+$/;
 const TAG_VALUE = /^[a-zA-Z0-9.\-_:]+$/;
@@ -65,7 +65,7 @@ export function targetRef<const K extends Kinds>(...kinds: K) {
 export function backendRef() {
   return withRules(
     z.object({
-      ...shape([...SERVICE_KINDS, 'MeshServiceSubset']),
+      ...shape([...SERVICE_TYPES, 'MeshServiceSubset']),
       weight: integer(0, UINT32_MAX, 'uint32').describe('Share of the requests: weight by the sum of all weights.').default(1),
       port: port('uint32').describe('Port of the service. A MeshMultiZoneService needs it.').optional(),
     }),
