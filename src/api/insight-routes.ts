@@ -6,7 +6,7 @@ import type { ApiContext } from './api-options.ts';
 import { globalInsight, globalTotals, meshInsight, type Census } from './insight-bodies.ts';
 import { nextPage, parsePage, queryOf, routePathOf } from './list-query.ts';
 import { listRows, rowFilterOf } from './list-rows.ts';
-import { timeOf } from './resource-body.ts';
+import { timeOf } from '../document/universal-form.ts';
 import { meshType } from './route-types.ts';
 import { shareCensus } from './take-census.ts';
 

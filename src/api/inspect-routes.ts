@@ -1,13 +1,12 @@
 // What can be asked about a resource beyond its body (rest-api 4): host names of services and what proxies say of themselves.
 // Endpoints that need the policy engine register through the option `addRoutes`.
 import type { FastifyInstance } from 'fastify';
-import { resourceTypes } from '../resource/type-registry.ts';
+import { isServiceType, resourceTypes } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError } from './error-body.ts';
 import { hostnamesOf } from './hostnames.ts';
 import { addProxyAdminRoutes } from './proxy-admin-routes.ts';
 import { dataplaneType } from './route-types.ts';
-import { hasSnis } from './service-snis.ts';
 
 export function addInspectRoutes(app: FastifyInstance, context: ApiContext): void {
   const { service, options, callers } = context;
@@ -24,7 +23,7 @@ export function addInspectRoutes(app: FastifyInstance, context: ApiContext): voi
 
 /** `_hostnames` of services. Of another type, known or not, it is refused. */
 function addHostnameRoutes(app: FastifyInstance, { options, service, store }: ApiContext): void {
-  const services = resourceTypes.filter(({ name }) => hasSnis(name));
+  const services = resourceTypes.filter(({ name }) => isServiceType(name));
   for (const info of services) {
     app.get<{ Params: { mesh: string; name: string } }>(`/meshes/:mesh/${info.path}/:name/_hostnames`, async (request) => {
       const { mesh, name } = request.params;

@@ -12,7 +12,7 @@ import { ApiError } from './error-body.ts';
 import { toKubernetes } from '../document/kubernetes-form.ts';
 import { queryOf, wantsKubernetes } from './list-query.ts';
 import { setVersion } from './precondition.ts';
-import { bodyOf } from './resource-body.ts';
+import { toUniversal } from '../document/universal-form.ts';
 
 export type ParsedKri = {
   readonly info: TypeInfo;
@@ -33,7 +33,7 @@ export function addKriRoutes(app: FastifyInstance, { store, callers }: ApiContex
     const row = await findByKri(store, kri);
     if (row === undefined) throw new ApiError('not_found', 'Could not retrieve a resource', `Not found: ${request.params.kri}`);
     setVersion(reply, row.version);
-    return inKubernetesForm ? toKubernetes(kri.info, row) : bodyOf(kri.info, row);
+    return inKubernetesForm ? toKubernetes(kri.info, row) : toUniversal(kri.info, row);
   });
 }
 

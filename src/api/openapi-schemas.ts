@@ -1,8 +1,7 @@
 // The schemas of the OpenAPI document: one of each resource type, made from the registry, and those of fixed answers.
-import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
+import { isServiceType, resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { Json, JsonObject } from '../resource/types.ts';
 import type { ApiOptions } from './api-options.ts';
-import { hasSnis } from './service-snis.ts';
 
 const text: JsonObject = { type: 'string' };
 const time: JsonObject = { type: 'string', format: 'date-time' };
@@ -62,7 +61,7 @@ function resourceSchema(info: TypeInfo, specSchema: ApiOptions['specSchema']): J
     creationTime: { ...time, readOnly: true },
     modificationTime: { ...time, readOnly: true },
     ...(info.shortName !== null && { kri: { ...text, readOnly: true } }),
-    ...(hasSnis(info.name) && { snis: { type: 'array', readOnly: true, items: object } }),
+    ...(isServiceType(info.name) && { snis: { type: 'array', readOnly: true, items: object } }),
   };
   return {
     type: 'object',

@@ -1,12 +1,11 @@
 // The OpenAPI 3.1 document of this API, made from the type registry: a new type appears in the document by itself. Invariant: every
 // route of the server is in it and nothing else; test/api/openapi.test.ts compares them.
-import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
+import { isServiceType, resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ApiOptions } from './api-options.ts';
 import { operation, pageParameters, pathParameters, query, responses, type Operation } from './openapi-operations.ts';
 import { listOf, openApiSchemas, schemaRef, tokenRequests } from './openapi-schemas.ts';
 import { COMPUTED } from './resource-routes.ts';
-import { hasSnis } from './service-snis.ts';
 import { EVENT_STREAM } from './watch-routes.ts';
 
 type Paths = Record<string, JsonObject>;
@@ -157,7 +156,7 @@ function addType(paths: Paths, info: TypeInfo, path: string): void {
   });
   const remove = { summary: `Delete a ${info.singular}`, tag, parameters: [query.ifMatch], answers: { 200: object } };
   add(paths, 'delete', item, { ...remove, errors: WRITE_ERRORS });
-  if (!hasSnis(info.name)) return;
+  if (!isServiceType(info.name)) return;
   const summary = 'Host names of the service, by zone';
   add(paths, 'get', `${item}/_hostnames`, { summary, tag, answers: { 200: object }, errors: [404] });
 }

@@ -5,7 +5,7 @@ import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import type { ListQuery, ResourceStore, RowVersion, VersionedRow } from '../store/resource-store.ts';
 import { SingleFlight } from '../store/single-flight.ts';
-import { bodyOf } from './resource-body.ts';
+import { toUniversal } from '../document/universal-form.ts';
 
 /** Characters of all texts together, keys included. */
 const MAX_CHARACTERS = 16_000_000;
@@ -61,7 +61,7 @@ export class RenderedRows {
   }
 
   #render(info: TypeInfo, { row, rowVersion }: VersionedRow): string {
-    const text = JSON.stringify(bodyOf(info, row), null, 1).replaceAll('\n', '\n  ');
+    const text = JSON.stringify(toUniversal(info, row), null, 1).replaceAll('\n', '\n  ');
     // Secrets are not kept anywhere longer than they are needed.
     if (!info.adminOnly) this.#rendered.set(idOf(row), { rowVersion, text });
     return text;

@@ -6,6 +6,7 @@ import { withAnnotatedProtocol } from '../gateway-api/app-protocol.ts';
 import { hashName, MAX_VISIBLE_BYTES } from '../resource/hash-name.ts';
 import { label } from '../resource/labels.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
+import { isObject } from '../resource/read-json.ts';
 import { isClusterWide, namesOf } from '../resource/stored-name.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, ResourceKey } from '../resource/types.ts';
@@ -15,7 +16,7 @@ import { validateResource } from '../resource/validate-spec.ts';
 import { peerDataplaneViolations } from '../resource/validate-written-dataplane.ts';
 import { ApiError } from './error-body.ts';
 import { refusedLabels, type LabelRules } from './label-rules.ts';
-import { parseBody } from './resource-body.ts';
+import { readUniversal } from '../document/universal-form.ts';
 
 export const INVALID = 'Could not process a resource';
 const RFC_1123_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/;
@@ -62,7 +63,9 @@ export function draftOf(
   rules: DraftRules,
   { strict }: { readonly strict: boolean },
 ): Draft {
-  const body = parseBody(info, given);
+  if (!isObject(given)) throw new ApiError('bad_request', 'Bad Request', 'the body must be a JSON object');
+  const body = readUniversal(info, given);
+  if ('violations' in body) throw refusal(body.violations);
   const { labels } = body;
   const { mesh } = at;
   if (info.name === 'Dataplane') refuseAll(writtenDataplaneViolations(body.spec));
@@ -87,9 +90,12 @@ export function draftOf(
 
 /** @throws ApiError with the violations, if there are any */
 export function refuseAll(violations: readonly Violation[], title = INVALID): void {
-  if (violations.length === 0) return;
+  if (violations.length > 0) throw refusal(violations, title);
+}
+
+function refusal(violations: readonly Violation[], title = INVALID): ApiError {
   const listed = boundViolations(violations);
-  throw new ApiError('invalid', title, listed.map(({ field, reason }) => `${field}: ${reason}`).join('; '), listed);
+  return new ApiError('invalid', title, listed.map(({ field, reason }) => `${field}: ${reason}`).join('; '), listed);
 }
 
 /** Type, name and mesh of the body equal those of the URL. */

@@ -10,7 +10,7 @@ import { nextPage, parseFlag, parsePage, queryOf, routePathOf, wantsKubernetes }
 import { ListPages } from './list-pages.ts';
 import { isShown, listRows, rowFilterOf } from './list-rows.ts';
 import { preconditionOf, setVersion } from './precondition.ts';
-import { bodyOf } from './resource-body.ts';
+import { toUniversal } from '../document/universal-form.ts';
 import type { WriteCall } from './resource-service.ts';
 import { meshType } from './route-types.ts';
 import { EVENT_STREAM, type Watches } from './watch-routes.ts';
@@ -59,7 +59,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
       await requireMesh();
       if (parseFlag(query, 'watch')) return watches.follow(request, reply, info, filter);
       const { rows, total } = await listRows(store, filter, page);
-      return { total, items: rows.map((row) => bodyOf(info, row)), next: nextPage(request, page, total) };
+      return { total, items: rows.map((row) => toUniversal(info, row)), next: nextPage(request, page, total) };
     });
   }
   app.get<ItemRoute>(`${prefix}/${path}/:name`, route, async (request, reply) => {
@@ -72,7 +72,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
     }
     const row = await service.get(info, mesh, name);
     setVersion(reply, row.version);
-    return inKubernetesForm ? toKubernetes(info, row) : bodyOf(info, row);
+    return inKubernetesForm ? toKubernetes(info, row) : toUniversal(info, row);
   });
 }
 

@@ -11,7 +11,7 @@ import { parseJsonBody } from './json-body.ts';
 import { diffJson, type Change } from './json-diff.ts';
 import { isShown } from './list-rows.ts';
 import { requireMatch, type Precondition } from './precondition.ts';
-import { bodyOf } from './resource-body.ts';
+import { toUniversal } from '../document/universal-form.ts';
 import { draftOf, refuseAll, type Draft, type DraftRules } from './resource-draft.ts';
 import {
   conflict,
@@ -255,11 +255,11 @@ function putResult({ key, warnings }: Draft, outcome: WriteOutcome): PutResult |
 /** What a planned write would do. Nothing where labels and spec are given as they are stored: labels that are computed can wait. */
 export function describeWrite(draft: Draft, write: ContentWrite, stored: Resource | undefined): DryRun {
   if (stored !== undefined && isDeepStrictEqual([draft.labels, write.spec], [stored.labels, stored.spec])) {
-    const resource = withoutTimes(bodyOf(draft.info, stored));
+    const resource = withoutTimes(toUniversal(draft.info, stored));
     return { key: draft.key, result: 'unchanged', version: stored.version, warnings: draft.warnings, diff: [], resource };
   }
-  const resource = withoutTimes(bodyOf(draft.info, resultOf(write, stored)));
-  const before = stored === undefined ? null : withoutTimes(bodyOf(draft.info, stored));
+  const resource = withoutTimes(toUniversal(draft.info, resultOf(write, stored)));
+  const before = stored === undefined ? null : withoutTimes(toUniversal(draft.info, stored));
   const diff: Change[] = before === null ? [{ op: 'add', path: '', value: resource }] : diffJson(before, resource);
   const result = before === null ? 'created' : diff.length > 0 ? 'updated' : 'unchanged';
   const version = stored === undefined ? 0 : stored.version + (diff.length > 0 ? 1 : 0);

@@ -10,7 +10,7 @@ import type { TokenGuard } from '../token/token-guard.ts';
 import { anonymousUser } from '../token/user.ts';
 import { ApiError, errorBody, unauthenticated } from './error-body.ts';
 import type { RowFilter } from './list-rows.ts';
-import { bodyOf } from './resource-body.ts';
+import { toUniversal } from '../document/universal-form.ts';
 import { WatchPermits } from './watch-permits.ts';
 import { watchEvents, type WatchEvent } from './watch-events.ts';
 
@@ -73,7 +73,7 @@ type Watch = { readonly guard: TokenGuard | null; readonly signal: AbortSignal; 
 function textOf(info: TypeInfo, event: WatchEvent): string {
   if (event.kind === 'heartbeat') return ': alive\n\n';
   if (event.kind === 'synced') return eventText('synced', {});
-  if (event.kind === 'put') return eventText('put', bodyOf(info, event.row), String(event.row.version));
+  if (event.kind === 'put') return eventText('put', toUniversal(info, event.row), String(event.row.version));
   const { type, mesh, name } = event.key;
   return eventText('delete', { type, ...(info.scope === 'Mesh' && { mesh }), name });
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bodyOf } from '../../src/api/resource-body.ts';
+import { toUniversal } from '../../src/document/universal-form.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -49,7 +49,7 @@ describe('a list', () => {
               remove ? { op: 'delete', key: key(row) } : { op: 'put', key: key(row), labels: { v: 'x' }, spec: { value } },
             );
           const rows = await store.list({ type: 'MeshTimeout' });
-          const items = rows.slice(offset, offset + size).map((row) => bodyOf(info, row));
+          const items = rows.slice(offset, offset + size).map((row) => toUniversal(info, row));
           const path = `/meshes/m/meshtimeouts?size=${String(size)}&offset=${String(offset)}`;
           const next =
             offset + size < rows.length

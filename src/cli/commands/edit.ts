@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { MeridianError } from '../../base/errors.ts';
 import type { ApiClient } from '../client/api-client.ts';
-import { editable } from '../documents/applyable.ts';
+import { editable } from '../../document/universal-form.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { parseDocuments, type ResourceDocument } from '../documents.ts';
 import { EditedFile, withComments, withoutComments } from '../documents/edit-text.ts';

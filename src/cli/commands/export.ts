@@ -1,7 +1,7 @@
 // `meridian export`: all that was written on a control plane, as documents that `apply` takes.
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
-import { applyable } from '../documents/applyable.ts';
+import { applyable } from '../../document/universal-form.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { exportedTypes, isCopy, isDerived } from '../documents/export-order.ts';
 import { note, print } from '../output.ts';

@@ -7,20 +7,7 @@ import { checkSpec } from '../../resource/schema/check-spec.ts';
 import { droppedKeys } from './dropped-keys.ts';
 import type { ResourceDocument } from '../documents.ts';
 import { problemText } from '../views/problem-text.ts';
-import { isObject } from '../../resource/read-json.ts';
-
-const PROTO_META = new Set([
-  'type',
-  'mesh',
-  'name',
-  'labels',
-  'kri',
-  'snis',
-  'creationTime',
-  'modificationTime',
-  'status',
-  'spec',
-]);
+import { readUniversal } from '../../document/universal-form.ts';
 
 /** What is valid, and may not be what its author means. */
 export type DocumentWarning = { readonly document: ResourceDocument; readonly text: string };
@@ -53,30 +40,17 @@ function checkDocument({ info, mesh, name, body }: ResourceDocument): {
   violations: readonly Violation[];
   warnings: readonly string[];
 } {
-  const labels = body['labels'] ?? {};
-  const violations = labelViolations(labels);
-  if (violations.length > 0) return { violations, warnings: [] };
-  const { spec } = body;
-  if (info.codec.kind === 'json') {
-    if (!isObject(spec)) return { violations: [{ field: 'spec', reason: 'must be an object' }], warnings: [] };
-    const resource = { labels: labels as Record<string, string>, mesh, name, spec };
-    if (GATEWAY_TYPES.has(info.name)) return { violations: checkRoute({ type: info.name, ...resource }), warnings: [] };
-    return checkSpec(info, resource, { strict: true });
-  }
-  const flat = Object.fromEntries(Object.entries(body).filter(([key]) => !PROTO_META.has(key)));
-  const written = isObject(spec) ? { ...spec, ...flat } : flat;
+  const read = readUniversal(info, body);
+  if ('violations' in read) return { violations: read.violations, warnings: [] };
+  const { labels, spec } = read;
+  const resource = { labels, mesh, name, spec };
+  if (GATEWAY_TYPES.has(info.name)) return { violations: checkRoute({ type: info.name, ...resource }), warnings: [] };
+  if (info.codec.kind === 'json') return checkSpec(info, resource, { strict: true });
   try {
-    const dropped = droppedKeys(written, normalizeSpec(info, written));
+    const dropped = droppedKeys(spec, normalizeSpec(info, spec));
     return { violations: dropped.map((field) => ({ field, reason: `is not a known key of ${info.name}` })), warnings: [] };
   } catch (error) {
     const found = error instanceof MeridianError ? error.violations : [];
     return { violations: found.length > 0 ? found : [{ field: '', reason: messageOf(error) }], warnings: [] };
   }
-}
-
-function labelViolations(labels: unknown): Violation[] {
-  if (!isObject(labels)) return [{ field: 'labels', reason: 'must be an object of texts' }];
-  return Object.entries(labels)
-    .filter(([, value]) => typeof value !== 'string')
-    .map(([key]) => ({ field: `labels[${JSON.stringify(key)}]`, reason: 'must be a text; quote it' }));
 }

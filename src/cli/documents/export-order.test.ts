@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { typeOf } from '../../resource/type-registry.ts';
-import { applyable } from './applyable.ts';
+import { applyable } from '../../document/universal-form.ts';
 import { exportedTypes, isCopy } from './export-order.ts';
 
 describe('an export', () => {
