@@ -5,7 +5,6 @@ import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
 import { serverTls } from '../control-plane/server-tls.ts';
 import { aborted } from '../base/supervise.ts';
-import { sinkOf, sourceOf } from '../control-plane/store-ports.ts';
 import { AdminStreams } from '../kds/admin-streams.ts';
 import { Changelog } from '../kds/changelog.ts';
 import { KdsServer } from '../kds/server.ts';
@@ -34,7 +33,7 @@ export async function run(config: Config, context: Context): Promise<void> {
 async function start(host: Host, admin: AdminStreams): Promise<void> {
   const { config, store, log, component, onLeader } = host;
   const zones = new StoreZoneRegistry(store);
-  const changelog = new Changelog(sourceOf(store), host.rules, log);
+  const changelog = new Changelog(store, host.rules, log);
   zones.onChange((zone) => {
     changelog.touchZone(zone);
     if (zones.names().includes(zone)) return;
@@ -75,7 +74,8 @@ async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegi
     zones,
     stores,
     admin,
-    sinkOf: (zone) => sinkOf(store, zone, fences),
+    store,
+    fences,
     validate: validateResource,
     observe: (event) => {
       metrics.observe(event);

@@ -1,7 +1,6 @@
 // What explain-sync says against what the sender has in its log, for random rows under random `labels.skipPrefixes`.
 import { expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
-import { sourceOf } from '../control-plane/store-ports.ts';
 import { Changelog } from '../kds/changelog.ts';
 import { globalSendRules, zoneSendRules, type SendRules } from '../kds/rules.ts';
 import { label } from '../resource/labels.ts';
@@ -36,7 +35,7 @@ async function namesInLog(rules: SendRules, { type, mesh, name, labels: given, s
   const store = new TinyStore();
   await store.write({ op: 'create', key: { type, mesh, name }, labels: given, spec });
   const stop = new AbortController();
-  const changelog = new Changelog(sourceOf(store), rules, createLogger('silent'));
+  const changelog = new Changelog(store, rules, createLogger('silent'));
   const running = changelog.run(stop.signal);
   await changelog.ready;
   stop.abort();

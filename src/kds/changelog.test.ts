@@ -1,13 +1,11 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../base/log.ts';
-import { sourceOf } from '../control-plane/store-ports.ts';
 import { decodeKumaResource } from '../resource/codec.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import { decodeDeltaResponse } from '../wire/kds-messages.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { Changelog } from './changelog.ts';
-import type { Source } from './ports.ts';
+import { Changelog, type Source } from './changelog.ts';
 import { globalSendRules } from './rules.ts';
 
 const log = createLogger('silent');
@@ -33,7 +31,7 @@ afterEach(() => stop.abort());
 describe('the changelog', () => {
   it('knows after a mark all that was committed before it, by whatever replica (engine 10)', async () => {
     const store = new TinyStore();
-    const changelog = start(sourceOf(store));
+    const changelog = start(store);
     await put(store, 'Mesh', 'a');
     await changelog.caughtUp();
     expect(namesOf(changelog, 'Mesh')).toEqual(['a.']);
@@ -45,7 +43,7 @@ describe('the changelog', () => {
   it('sends one mark for all who ask in the same turn', async () => {
     const store = new TinyStore();
     const mark = vi.spyOn(store, 'mark');
-    const changelog = start(sourceOf(store));
+    const changelog = start(store);
     await changelog.ready;
     await Promise.all(Array.from({ length: 50 }, () => changelog.caughtUp()));
     expect(mark).toHaveBeenCalledTimes(1);
@@ -53,18 +51,15 @@ describe('the changelog', () => {
 
   it('takes a fresh read of all for a mark that got lost with the connection', async () => {
     const store = new TinyStore();
-    const source = sourceOf(store);
     const again = Promise.withResolvers<undefined>();
-    const changelog = start({
-      ...source,
-      mark: () => Promise.resolve(again.resolve(undefined)),
-      async *changes() {
-        yield { kind: 'all' };
-        await again.promise;
-        await put(store, 'Mesh', 'late');
-        yield { kind: 'all' };
-      },
-    });
+    store.mark = () => Promise.resolve(again.resolve(undefined));
+    store.changes = async function* () {
+      yield { kind: 'all' };
+      await again.promise;
+      await put(store, 'Mesh', 'late');
+      yield { kind: 'all' };
+    };
+    const changelog = start(store);
     await changelog.caughtUp();
     expect(namesOf(changelog, 'Mesh')).toEqual(['late.']);
   });
@@ -72,12 +67,12 @@ describe('the changelog', () => {
   it('says that the store does not answer', async () => {
     const store = new TinyStore();
     store.mark = () => Promise.reject(new Error('gone'));
-    await expect(start(sourceOf(store)).caughtUp()).rejects.toThrow('gone');
+    await expect(start(store).caughtUp()).rejects.toThrow('gone');
   });
 
   it('sends a recreated Mesh as a removal and an addition (engine 7)', async () => {
     const store = new TinyStore();
-    const changelog = start(sourceOf(store));
+    const changelog = start(store);
     await put(store, 'Mesh', 'a');
     await changelog.caughtUp();
     const [slot] = [...(changelog.logOf('Mesh')?.since(0) ?? [])];
@@ -94,7 +89,7 @@ describe('the changelog', () => {
 
   it('does not wake streams for a status that is not synced (engine 6)', async () => {
     const store = new TinyStore();
-    const changelog = start(sourceOf(store));
+    const changelog = start(store);
     await store.write({ op: 'create', key: { type: 'MeshExternalService', mesh: 'default', name: 'x' }, labels: {}, spec: {} });
     await changelog.caughtUp();
     const before = changelog.logOf('MeshExternalService')?.position;
@@ -112,10 +107,9 @@ describe('the changelog', () => {
 
   it('reads a row that waits for a taken name again only when that name is free, and tells of it once (engine 5)', async () => {
     const store = new TinyStore();
-    const source = sourceOf(store);
-    const getMany = vi.spyOn(source, 'getMany');
+    const getMany = vi.spyOn(store, 'getMany');
     const error = vi.spyOn(log, 'error');
-    const changelog = start(source);
+    const changelog = start(store);
     await changelog.ready;
     const same = { 'kuma.io/display-name': 'same' };
     await put(store, 'MeshTimeout', 'first', same);
@@ -143,10 +137,9 @@ describe('the changelog', () => {
 describe('a row that waits for a taken name and is deleted', () => {
   it('is not read again when the name is free, and is told of once more when it is made again', async () => {
     const store = new TinyStore();
-    const source = sourceOf(store);
-    const getMany = vi.spyOn(source, 'getMany');
+    const getMany = vi.spyOn(store, 'getMany');
     const error = vi.spyOn(log, 'error').mockClear();
-    const changelog = start(source);
+    const changelog = start(store);
     await changelog.ready;
     const same = { 'kuma.io/display-name': 'same' };
     const remove = async (name: string): Promise<void> => {
@@ -169,15 +162,13 @@ describe('a row that waits for a taken name and is deleted', () => {
 describe('a row that waits for a taken name and is gone when its type is read again', () => {
   it('does not wait any more, and is reported once more when it is created again', async () => {
     const store = new TinyStore();
-    const source = sourceOf(store);
     const error = vi.spyOn(log, 'error').mockClear();
-    const changelog = start({
-      ...source,
-      async *changes(signal) {
-        for await (const change of source.changes(signal))
-          yield change.kind === 'keys' ? { kind: 'type' as const, type: 'MeshTimeout' } : change;
-      },
-    });
+    const changes = store.changes.bind(store);
+    store.changes = async function* (signal) {
+      for await (const change of changes(signal))
+        yield change.kind === 'keys' ? { kind: 'type' as const, type: 'MeshTimeout' } : change;
+    };
+    const changelog = start(store);
     const same = { 'kuma.io/display-name': 'same' };
     for (const name of ['first', 'second']) await put(store, 'MeshTimeout', name, same);
     await changelog.caughtUp();
@@ -201,7 +192,7 @@ describe('a row whose Zone changes while its labels stay', () => {
     };
     for (const name of ['east', 'west'])
       await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name }, labels: {}, spec: {} });
-    const changelog = start(sourceOf(store));
+    const changelog = start(store);
     await write('east');
     await changelog.caughtUp();
     await write('west');
@@ -237,7 +228,7 @@ describe('a row that was stored without the defaults of its schema', () => {
   it('goes out with them, and stands still when they are stored', async () => {
     const store = new TinyStore();
     await store.write({ op: 'put', key, labels: {}, spec });
-    const changelog = start(sourceOf(store));
+    const changelog = start(store);
     await changelog.caughtUp();
     const complete = completeSpec('MeshRetry', spec);
     expect(complete).not.toEqual(spec);

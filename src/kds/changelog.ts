@@ -7,14 +7,17 @@ import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Hints } from '../store/follow-feed.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
 import { EncodedEntry, WithheldEntry, type Entry } from './entry.ts';
-import type { Source } from './ports.ts';
 import { visibilityOf, type Visibility, type SendRules } from './rules.ts';
 import { TypeLog, type Slot, type SlotNames } from './type-log.ts';
 import { WaitingRows } from './waiting-rows.ts';
 
 /** A stream waits this long for the feed, in milliseconds: a database may restart, and a large table be read again meanwhile. */
 const MAX_LAG_MS = 60_000;
+
+/** The store whose rows go to the peers. */
+export type Source = Pick<ResourceStore, 'list' | 'getMany' | 'changes' | 'mark' | 'deletedMeshes'>;
 
 export type ChangelogListener = (type: string) => void;
 
@@ -109,7 +112,7 @@ export class Changelog {
   }
 
   async #reload(type: string): Promise<void> {
-    const rows = await this.#source.list(type);
+    const rows = await this.#source.list({ type });
     const gone = new Set(this.#slotOfRow.get(type)?.keys());
     const present = new Set<string>();
     for (const row of rows) {

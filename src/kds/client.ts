@@ -14,9 +14,8 @@ import { feature, zoneHeaderFeatures } from './features.ts';
 import { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import type { OwnNode } from './node.ts';
 import type { StreamKind, SyncObserver } from './sync-events.ts';
-import type { Sink } from './ports.ts';
 import type { Validate } from './incoming.ts';
-import { Receiver, type Admission } from './receiver.ts';
+import { Receiver, type Admission, type ReceiverOptions } from './receiver.ts';
 import { reconnectPauseMs } from './reconnect.ts';
 import { zoneReceiveRules } from './rules.ts';
 import { Sender } from './sender.ts';
@@ -57,7 +56,8 @@ export type KdsClientOptions = {
   readonly maxMessageBytes: number;
   readonly node: OwnNode;
   readonly changelog: Changelog;
-  readonly sink: Sink;
+  readonly store: ReceiverOptions['store'];
+  readonly fences?: ReceiverOptions['fences'];
   /** Called at each connection: checks global before the zone accepts its resources. */
   readonly admission: () => Promise<Admission | null>;
   readonly validate: Validate;
@@ -232,7 +232,7 @@ class Connection {
   }
 
   async receive(resume: boolean): Promise<void> {
-    const { zone, sink, node, maxMessageBytes, validate, observe } = this.#options;
+    const { zone, store, fences, node, maxMessageBytes, validate, observe } = this.#options;
     await this.#open('globalToZone', syncService.globalToZoneSync.path, async (call, streamId, log) => {
       const rules = zoneReceiveRules();
       const admission = this.#admit(await this.#options.admission());
@@ -245,7 +245,8 @@ class Connection {
           peer: 'global',
           streamId,
           rules,
-          sink,
+          store,
+          fences,
           node,
           resume,
           admission,

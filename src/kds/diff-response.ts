@@ -4,10 +4,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Steps } from '../base/steps.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
+import type { ResourceMeta, Write } from '../store/resource-store.ts';
 import { keyText, type Incoming } from './incoming.ts';
-import type { ResourceMeta, SinkWrite } from './ports.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
 import type { ReceiveRules } from './rules.ts';
+
+/** A write whose row was read before: no `put`. */
+export type SyncWrite = Exclude<Write, { readonly op: 'put' }>;
 
 /** What of a response is still to be stored; everything by `keyText`. */
 export type Work = {
@@ -33,9 +36,9 @@ export type PlanInput = Pick<Work, 'incoming'> & {
  * the name of a new row. An existing row keeps its name even if its labels change: peers lose labels for one update. One step
  * handles one row.
  */
-export function* planWrites(input: PlanInput): Steps<{ writes: SinkWrite[]; refusals: Refusal[] }> {
+export function* planWrites(input: PlanInput): Steps<{ writes: SyncWrite[]; refusals: Refusal[] }> {
   const { info, rules, incoming, stored, gone } = input;
-  const writes: SinkWrite[] = [];
+  const writes: SyncWrite[] = [];
   const refusals: Refusal[] = [];
   for (const [text, resource] of incoming) {
     yield;

@@ -1,5 +1,5 @@
 // Limits what one zone may use of a global. Defaults are far above real use. The error names the exceeded quota and its setting.
-import type { SinkOutcome, SinkWrite } from './ports.ts';
+import type { Write, WriteOutcome } from '../store/resource-store.ts';
 import { refusalOf, type Refusal } from './refusal.ts';
 
 export type ZoneQuotas = {
@@ -31,7 +31,7 @@ export class RowQuota {
   }
 
   /** The writes that fit, in their order, and refusals of the others. What the same writes delete makes room for the next ones. */
-  async admit(writes: readonly SinkWrite[]): Promise<{ admitted: readonly SinkWrite[]; refused: Refusal[] }> {
+  async admit<W extends Write>(writes: readonly W[]): Promise<{ admitted: readonly W[]; refused: Refusal[] }> {
     const created = writes.filter(({ op }) => op === 'create').length;
     if (created === 0) return { admitted: writes, refused: [] };
     this.#rows ??= await this.#count();
@@ -48,7 +48,7 @@ export class RowQuota {
   }
 
   /** Takes what became of the writes. */
-  stored(outcomes: readonly SinkOutcome[]): void {
+  stored(outcomes: readonly WriteOutcome[]): void {
     if (this.#rows === null) return;
     for (const { result } of outcomes) {
       if (result === 'created') this.#rows += 1;

@@ -5,18 +5,19 @@ import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
+import type { FenceWatch } from '../store/fence-watch.ts';
+import type { ResourceMeta, ResourceStore, WriteOutcome } from '../store/resource-store.ts';
 import { countNamedInSteps, decodeDeltaResponseInSteps, encodeDeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts';
 import { keyText, readResponse, type Incoming, type ReadResponse, type Validate } from './incoming.ts';
 import { nodeMetadata, type OwnNode } from './node.ts';
 import type { SyncObserver } from './sync-events.ts';
 import { atOnce, batchesOf, type Pace } from './pace.ts';
-import type { ResourceMeta, Sink, SinkOutcome, SinkWrite } from './ports.ts';
 import { RowQuota, type ZoneQuotas } from './quotas.ts';
 import { describeRefusals, MAX_NAMED, refusalOf, writeRefusals, type Refusal } from './refusal.ts';
 import type { ReceiveRules } from './rules.ts';
 import { RateLimitedLogger } from './rate-limited-logger.ts';
 import { exhausted } from './status.ts';
-import { planWrites, type Work } from './diff-response.ts';
+import { planWrites, type SyncWrite, type Work } from './diff-response.ts';
 
 /** Conflicts with other writers are re-read and tried again this often (kds-wire 6.2.5). */
 const ATTEMPTS = 4;
@@ -34,7 +35,9 @@ export type ReceiverOptions = {
   readonly peer: string;
   readonly streamId: string;
   readonly rules: ReceiveRules;
-  readonly sink: Sink;
+  readonly store: Pick<ResourceStore, 'getMany' | 'listMeta' | 'writeBatch' | 'acquireFencingToken'>;
+  /** Reports a newer receiver of the peer. Left out, the fence holds at the next write. */
+  readonly fences?: Pick<FenceWatch, 'watch'> | undefined;
   readonly node: OwnNode;
   /** The peer is Meridian: send versions, take differences, prune nothing (D29). */
   readonly resume: boolean;
@@ -47,7 +50,7 @@ export type ReceiverOptions = {
   readonly quotas?: Pick<ZoneQuotas, 'rows' | 'resourceBytes'>;
   readonly validate: Validate;
   readonly send: (message: Buffer) => void;
-  /** Ends the stream: a newer receiver of the peer has opened. Left out, the fence holds at the next write. */
+  /** Ends the stream: a newer receiver of the peer has opened. */
   readonly fail?: (error: Error) => void;
   readonly observe: SyncObserver;
   readonly log: Logger;
@@ -87,10 +90,11 @@ export class Receiver {
 
   /** Opens the fence and sends one request per type, without waiting (kds-wire 2.2), unless one type goes before the others. */
   async start(): Promise<void> {
-    const { peer, sink, fail } = this.#options;
-    this.#epoch = await sink.acquireFencingToken();
+    const { peer, store, fences, fail } = this.#options;
+    this.#epoch = await store.acquireFencingToken(peer);
     const text = `another stream of ${peer} has opened later and taken over; this one ends`;
-    this.#stopWatching = sink.watchEpoch(this.#epoch, () => fail?.(new MeridianError('conflict', text)));
+    const lost = (): void => fail?.(new MeridianError('conflict', text));
+    this.#stopWatching = fences?.watch({ peer, epoch: this.#epoch }, lost) ?? this.#stopWatching;
     const first = this.#types.get(this.#admission?.type ?? '');
     if (first === undefined) await this.#subscribeAll([...this.#types.values()]);
     else this.#subscribe(first, null);
@@ -219,11 +223,8 @@ export class Receiver {
   }
 
   async #inScope(types: readonly TypeInfo[]): Promise<ResourceMeta[]> {
-    const { rules, sink } = this.#options;
-    const rows = await sink.listMeta(
-      types.map(({ name }) => name),
-      rules.scope,
-    );
+    const { rules, store } = this.#options;
+    const rows = await store.listMeta({ types: types.map(({ name }) => name), ...rules.scope });
     return rows.filter((row) => rules.inScope(row, this.#types.get(row.type) as TypeInfo));
   }
 
@@ -246,7 +247,7 @@ export class Receiver {
         ...{ incoming: new Map(), removed: new Map(), prune: null },
       };
       for (const [index, outcome] of outcomes.entries()) {
-        const { op, key } = writes[index] as SinkWrite;
+        const { op, key } = writes[index] as SyncWrite;
         const resource = work.incoming.get(keyText(key));
         if ('version' in outcome) written += 1;
         else if (outcome.result === 'rejected') refusals.push(refusalOf(info.name, key, outcome.message));
@@ -266,12 +267,12 @@ export class Receiver {
     const rows: Resource[] = [];
     for (const part of batchesOf(keys, this.#pace, () => 0)) {
       await this.#pace.beforeBatch(part.length);
-      for (const row of await this.#options.sink.getMany(part)) rows.push(row);
+      for (const row of await this.#options.store.getMany(part)) rows.push(row);
     }
     return rows;
   }
 
-  async #withinQuota(writes: readonly SinkWrite[]): Promise<{ admitted: readonly SinkWrite[]; refused: Refusal[] }> {
+  async #withinQuota(writes: readonly SyncWrite[]): Promise<{ admitted: readonly SyncWrite[]; refused: Refusal[] }> {
     if (this.#rowQuota === null) return { admitted: writes, refused: [] };
     const result = await this.#rowQuota.admit(writes);
     const { peer, observe } = this.#options;
@@ -281,12 +282,13 @@ export class Receiver {
   }
 
   /** Writes in transactions of the size that the pace allows, each behind the fence; the outcomes of all. */
-  async #write(writes: readonly SinkWrite[], incoming: Work['incoming']): Promise<SinkOutcome[]> {
-    const outcomes: SinkOutcome[] = [];
-    const bytesOf = ({ key }: SinkWrite): number => incoming.get(keyText(key))?.bytes ?? 0;
+  async #write(writes: readonly SyncWrite[], incoming: Work['incoming']): Promise<WriteOutcome[]> {
+    const { peer, store } = this.#options;
+    const outcomes: WriteOutcome[] = [];
+    const bytesOf = ({ key }: SyncWrite): number => incoming.get(keyText(key))?.bytes ?? 0;
     for (const part of batchesOf(writes, this.#pace, bytesOf)) {
       await this.#pace.beforeBatch(part.length);
-      const stored = await this.#options.sink.write(part, this.#epoch);
+      const stored = await store.writeBatch(part, { peer, epoch: this.#epoch });
       this.#rowQuota?.stored(stored);
       for (const outcome of stored) outcomes.push(outcome);
     }

@@ -9,8 +9,8 @@ import { policyRole } from '../resource/policy-role.ts';
 import { resourceTypes, typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Mode, Resource, ResourceKey } from '../resource/types.ts';
 import type { WireResource } from '../resource/codec.ts';
+import type { MetaQuery } from '../store/resource-store.ts';
 import { feature } from './features.ts';
-import type { Scope } from './ports.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 
 /** Who may see an entry. `others`: every zone but the one it comes from, and only while that one is enabled. */
@@ -187,7 +187,7 @@ export type ReceiveRules = {
   /** Only rows in scope, stored or incoming, are seen; the others are invisible (kds-wire 6.1). */
   readonly inScope: (resource: OwnedRow, info: TypeInfo) => boolean;
   /** What finds every row in scope; null = all rows of the type. */
-  readonly scope: Scope | null;
+  readonly scope: Omit<MetaQuery, 'types'> | null;
   readonly ownerOnCreate: ResourceKey | null;
 };
 

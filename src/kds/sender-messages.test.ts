@@ -5,10 +5,9 @@ import { createLogger } from '../base/log.ts';
 import type { Resource } from '../resource/types.ts';
 import { decodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
 import { encodeStruct } from '../wire/struct.ts';
-import { Changelog } from './changelog.ts';
+import { Changelog, type Source } from './changelog.ts';
 import { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import type { SyncEvent } from './sync-events.ts';
-import type { Source } from './ports.ts';
 import { globalSendRules } from './rules.ts';
 import { Sender } from './sender.ts';
 import { SharedMessages } from './shared-messages.ts';
@@ -25,7 +24,7 @@ const rows = ['one', 'two'].map((name) => makeRow(TYPE, name, { spec: { a: 'x'.r
 /** A source that never changes. */
 function sourceOf(rows: readonly Resource[]): Source {
   return {
-    list: (type) => Promise.resolve(rows.filter((row) => row.type === type)),
+    list: ({ type }) => Promise.resolve(rows.filter((row) => row.type === type)),
     getMany: () => Promise.resolve([]),
     async *changes() {
       yield { kind: 'all' };

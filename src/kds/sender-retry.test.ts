@@ -4,13 +4,12 @@ import { makeRow } from '../../test/support/make-row.ts';
 import { createLogger } from '../base/log.ts';
 import { decodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
 import { encodeStruct } from '../wire/struct.ts';
-import { Changelog } from './changelog.ts';
+import { Changelog, type Source } from './changelog.ts';
 import { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import { MAX_PROBES } from './nacked-resources.ts';
 import { globalSendRules } from './rules.ts';
 import { Sender } from './sender.ts';
 import type { Resource } from '../resource/types.ts';
-import type { Source } from './ports.ts';
 
 afterEach(() => vi.useRealTimers());
 
@@ -19,7 +18,7 @@ function growingSource(): { source: Source; add: (name: string) => void } {
   const rows = new Map<string, Resource>();
   let wake = Promise.withResolvers<string>();
   const source: Source = {
-    list: (type) => Promise.resolve([...rows.values()].filter((row) => row.type === type)),
+    list: ({ type }) => Promise.resolve([...rows.values()].filter((row) => row.type === type)),
     getMany: (keys) => Promise.resolve(keys.map(({ name }) => rows.get(name)).filter((row) => row !== undefined)),
     async *changes() {
       yield { kind: 'all' };

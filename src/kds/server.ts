@@ -29,7 +29,6 @@ import type { OwnNode } from './node.ts';
 import type { StreamKind, SyncObserver } from './sync-events.ts';
 import { OpenStreams } from './open-streams.ts';
 import { Openings, opensTooOften } from './openings.ts';
-import type { Sink } from './ports.ts';
 import { DEFAULT_QUOTAS, tooManyStreams, type ZoneQuotas } from './quotas.ts';
 import { Receiver, type ReceiverOptions } from './receiver.ts';
 import { globalReceiveRules } from './rules.ts';
@@ -83,7 +82,8 @@ export type KdsServerOptions = {
   /** Left out, every store may speak for every zone. */
   readonly stores?: ZoneStores;
   readonly admin: AdminStreams;
-  readonly sinkOf: (zone: string) => Sink;
+  readonly store: ReceiverOptions['store'];
+  readonly fences?: ReceiverOptions['fences'];
   readonly validate: ReceiverOptions['validate'];
   readonly observe: SyncObserver;
   readonly log: Logger;
@@ -362,13 +362,14 @@ export class KdsServer {
   }
 
   async #receive({ call, zone, features, streamId, log, end }: Stream): Promise<void> {
-    const { sinkOf, node, maxMessageBytes, validate, observe } = this.#options;
+    const { store, fences, node, maxMessageBytes, validate, observe } = this.#options;
     const receiver = new Receiver({
       zone,
       peer: zone,
       streamId,
       rules: globalReceiveRules(zone, { hashedNames: features.includes(feature.hashSuffix) }),
-      sink: sinkOf(zone),
+      store,
+      fences,
       node,
       resume: features.includes(feature.meridian),
       maxMessageBytes,

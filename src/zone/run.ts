@@ -8,7 +8,6 @@ import type { Logger } from '../base/log.ts';
 import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
 import { requireReadable } from '../control-plane/readable-files.ts';
-import { sinkOf, sourceOf } from '../control-plane/store-ports.ts';
 import { aborted, together } from '../base/supervise.ts';
 import { Changelog } from '../kds/changelog.ts';
 import { runKdsClient, type KdsClientOptions, type KdsClientTls } from '../kds/client.ts';
@@ -82,7 +81,7 @@ function servicesOptions({ meshService, ipam, multizone }: Config): Omit<Service
 async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
   const { config, store, log, metrics, insights } = host;
   const { name, globalAddress, acceptNewCluster, kds } = config.multizone.zone;
-  const changelog = new Changelog(sourceOf(store), host.rules, log);
+  const changelog = new Changelog(store, host.rules, log);
   const fences = new FenceWatch(store);
   const address = new URL(globalAddress);
   const options: KdsClientOptions = {
@@ -101,7 +100,8 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
     maxMessageBytes: kds.maxMsgSize,
     node: { version: productVersion, instanceId: host.instanceId, config: JSON.stringify(sanitizedConfig(config)) },
     changelog,
-    sink: sinkOf(store, 'global', fences),
+    store,
+    fences,
     admission: async () => (acceptNewCluster ? null : await clusterAdmission(store, globalAddress)),
     validate: validateResource,
     observe: (event) => {

@@ -5,7 +5,6 @@ import { Registry } from 'prom-client';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { checkSpec } from '../../src/control-plane/check-spec.ts';
-import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
@@ -57,7 +56,7 @@ export class ControlPlanes {
       west: apiOf(this.stores.west, 'west'),
     };
     this.#registry = new StoreZoneRegistry(this.stores.global);
-    const changelogOf = (side: Side): Changelog => new Changelog(sourceOf(this.stores[side]), rulesOf(side), log);
+    const changelogOf = (side: Side): Changelog => new Changelog(this.stores[side], rulesOf(side), log);
     this.#changelogs = { global: changelogOf('global'), east: changelogOf('east'), west: changelogOf('west') };
   }
 
@@ -131,7 +130,7 @@ export class ControlPlanes {
     return this.#stream(
       zone,
       { by: 'global', changelog: this.#changelogs.global, initialSyncLimiter: this.#initialSyncLimiter, zones: this.#registry },
-      { by: zone, peer: 'global', rules: zoneReceiveRules(), sink: sinkOf(this.stores[zone], 'global') },
+      { by: zone, peer: 'global', rules: zoneReceiveRules(), store: this.stores[zone] },
     );
   }
 
@@ -141,14 +140,14 @@ export class ControlPlanes {
     return this.#stream(
       zone,
       { by: zone, changelog: this.#changelogs[zone], initialSyncLimiter: new InitialSyncLimiter(), zones: null },
-      { by: 'global', peer: zone, rules, sink: sinkOf(this.stores.global, zone) },
+      { by: 'global', peer: zone, rules, store: this.stores.global },
     );
   }
 
   #stream(
     zone: Zone,
     from: Pick<SenderOptions, 'changelog' | 'initialSyncLimiter' | 'zones'> & { by: Side },
-    to: Pick<ReceiverOptions, 'rules' | 'sink' | 'peer'> & { by: Side },
+    to: Pick<ReceiverOptions, 'rules' | 'store' | 'peer'> & { by: Side },
   ): Stream {
     let isCut = false;
     const toReceiver = this.#traffic.queue();

@@ -1,7 +1,6 @@
 // One control plane of ours in the place of a recorded one: its store, changelog, senders and receivers, fed with what the
 // recorded peers said. Invariant: whatever is awaited here is at rest when it resolves.
 import { createLogger } from '../../src/base/log.ts';
-import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
@@ -41,7 +40,7 @@ export class ReplayedPlane {
     this.#traffic.watch(this.store);
     this.#registry = new StoreZoneRegistry(this.store);
     const rules = side === 'global' ? globalSendRules() : zoneSendRules({ zone: side });
-    this.#changelog = new Changelog(sourceOf(this.store), rules, log);
+    this.#changelog = new Changelog(this.store, rules, log);
     this.#registry.onChange((zone) => this.#changelog.touchZone(zone));
   }
 
@@ -144,7 +143,7 @@ export class ReplayedPlane {
       zone,
       peer: isGlobal ? zone : 'global',
       rules: isGlobal ? globalReceiveRules(zone, { hashedNames: true }) : zoneReceiveRules(),
-      sink: sinkOf(this.store, isGlobal ? zone : 'global'),
+      store: this.store,
       node: { version: '0-preview', instanceId: this.#side, config: '' },
       // A Kuma peer has no such capability.
       resume: false,

@@ -2,7 +2,6 @@
 import { expect, it } from 'vitest';
 import { MeridianError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { sinkOf } from '../../src/control-plane/store-ports.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
 import { zoneReceiveRules } from '../../src/kds/rules.ts';
 import { decodeDeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';
@@ -21,7 +20,7 @@ async function zoneOf(cluster: string): Promise<{ store: TinyStore; receiver: Re
   await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'm' }, labels, spec: {}, syncVersion: 'old' });
   const asked: string[] = [];
   const receiver = new Receiver({
-    ...{ zone: 'east', peer: 'global', streamId: 's', rules: zoneReceiveRules(), sink: sinkOf(store, 'global'), resume: false },
+    ...{ zone: 'east', peer: 'global', streamId: 's', rules: zoneReceiveRules(), store, resume: false },
     node: { version: '0', instanceId: 'i', config: '' },
     admission: await clusterAdmission(store, 'grpc://g:1'),
     maxMessageBytes: 10_485_760,

@@ -1,6 +1,5 @@
 // The zone end of KDS over a store of a test, as the zone `east`.
 import { createLogger } from '../../src/base/log.ts';
-import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { runKdsClient, type KdsClientOptions } from '../../src/kds/client.ts';
 import { zoneSendRules } from '../../src/kds/rules.ts';
@@ -19,7 +18,7 @@ export function connectZone(
   signal: AbortSignal,
   options: Partial<KdsClientOptions> = {},
 ): Promise<unknown> {
-  const changelog = new Changelog(sourceOf(store), zoneSendRules({ zone: 'east' }), log);
+  const changelog = new Changelog(store, zoneSendRules({ zone: 'east' }), log);
   const client = runKdsClient(
     {
       ...{
@@ -32,7 +31,7 @@ export function connectZone(
         log,
       },
       node: { version: '0', instanceId: 'zone-1', config: '{}' },
-      sink: sinkOf(store, 'global'),
+      store,
       admission: async () => null,
       validate: validateResource,
       observe: () => undefined,

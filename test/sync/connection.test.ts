@@ -3,7 +3,6 @@ import { status } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { RememberedStores } from '../../src/peering/remembered-stores.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
@@ -58,14 +57,15 @@ async function startGlobal(
   stores: ZoneStores = anyStore,
 ): Promise<{ server: KdsServer; port: number }> {
   const zones = new StoreZoneRegistry(store);
-  const changelog = new Changelog(sourceOf(store), globalSendRules(), log);
+  const changelog = new Changelog(store, globalSendRules(), log);
   const fences = new FenceWatch(store);
   running.push(zones.run(stop.signal), changelog.run(stop.signal), fences.run(stop.signal));
   await Promise.all([zones.loaded, changelog.ready]);
   const server = new KdsServer({
     ...{ host: '127.0.0.1', port: 0, tls: null, ...limit, changelog, zones, stores, admin: new AdminStreams() },
     node: { version: '0', instanceId: 'global-1', config: '' },
-    sinkOf: (name) => sinkOf(store, name, fences),
+    store,
+    fences,
     validate: validateResource,
     observe: () => undefined,
     log,

@@ -2,7 +2,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { sourceOf } from '../../src/control-plane/store-ports.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
@@ -29,7 +28,7 @@ beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const store = new TinyStore();
   await store.write({ op: 'put', key: { type: TYPE, mesh: 'default', name: 'slow' }, labels: {}, spec: {} });
-  changelog = new Changelog(sourceOf(store), globalSendRules(), log);
+  changelog = new Changelog(store, globalSendRules(), log);
   initialSyncLimiter = new InitialSyncLimiter();
   stop = new AbortController();
   running = changelog.run(stop.signal);

@@ -1,7 +1,6 @@
 // A zone that tries to take names of others on global: whatever it sends, every new row has a name that is that zone's alone.
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { sinkOf } from '../../src/control-plane/store-ports.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
 import { globalConsumes, globalReceiveRules } from '../../src/kds/rules.ts';
 import { encodeKumaResource } from '../../src/resource/codec.ts';
@@ -30,7 +29,7 @@ async function send(
   const answers: (string | null)[] = [];
   const receiver = new Receiver({
     ...{ zone, peer: zone, streamId: 's', resume: true, maxMessageBytes: 100_000, log: createLogger('silent') },
-    ...{ rules: { ...globalReceiveRules(zone, { hashedNames }), types: [info] }, sink: sinkOf(store, zone) },
+    ...{ rules: { ...globalReceiveRules(zone, { hashedNames }), types: [info] }, store },
     ...{ node: { version: '0', instanceId: 'i', config: '' }, validate: () => [], observe: () => undefined, now: () => 0 },
     send: (message) => void answers.push(decodeDeltaRequest(message).errorDetail?.message ?? null),
   });

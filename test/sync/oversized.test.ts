@@ -1,7 +1,6 @@
 // A full state over the message limit must never be followed by a smaller response: a Kuma peer would prune by it.
 import { expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
@@ -22,7 +21,7 @@ it('stands still for a type whose full state is too large, and says so', async (
   };
   for (let i = 0; i < 4; i += 1) await put(`large-${String(i)}`, { a: 'x'.repeat(1_000) });
   const stop = new AbortController();
-  const changelog = new Changelog(sourceOf(store), globalSendRules(), log);
+  const changelog = new Changelog(store, globalSendRules(), log);
   const running = changelog.run(stop.signal);
   const sent: Buffer[] = [];
   const reasons: (string | null)[] = [];
@@ -80,7 +79,7 @@ it('sends a full state over the limit in parts to a peer of ours, which prunes a
     });
   const stale = { type: 'MeshTimeout', mesh: 'default', name: 'stale' };
   await zone.write({ op: 'put', key: stale, labels: { 'kuma.io/origin': 'global' }, spec: {}, syncVersion: 'old' });
-  const changelog = new Changelog(sourceOf(global), globalSendRules(), log);
+  const changelog = new Changelog(global, globalSendRules(), log);
   const running = changelog.run(stop.signal);
   await changelog.ready;
   const common = { peer: 'east', streamId: 's', maxMessageBytes: 4_096, observe: () => undefined, log, now: () => 0 };
@@ -103,7 +102,7 @@ it('sends a full state over the limit in parts to a peer of ours, which prunes a
   const timeouts = zoneReceiveRules().types.filter(({ name }) => name === 'MeshTimeout');
   const receiver: Receiver = new Receiver({
     ...common,
-    ...{ zone: 'east', rules: { ...zoneReceiveRules(), types: timeouts }, sink: sinkOf(zone, 'global'), resume: false },
+    ...{ zone: 'east', rules: { ...zoneReceiveRules(), types: timeouts }, store: zone, resume: false },
     node: { version: '0', instanceId: 'i', config: '' },
     validate: () => [],
     send: (message) => sender.handle(decodeDeltaRequest(message)),

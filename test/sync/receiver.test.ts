@@ -2,7 +2,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { sinkOf } from '../../src/control-plane/store-ports.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
 import { readNodeMetadata } from '../../src/kds/node.ts';
 import { globalReceiveRules } from '../../src/kds/rules.ts';
@@ -30,7 +29,7 @@ async function receive(
   const rules = globalReceiveRules('east', { hashedNames: true });
   const receiver = new Receiver({
     ...{ zone: 'east', peer: 'east', streamId: 's', resume, maxMessageBytes, log: createLogger('silent') },
-    ...{ rules: { ...rules, types: types.map((type) => typeOf(type)) }, sink: sinkOf(store, 'east') },
+    ...{ rules: { ...rules, types: types.map((type) => typeOf(type)) }, store },
     node: { version: '0', instanceId: 'i', config: '' },
     validate: validateResource,
     send: (message) => void sent.push(decodeDeltaRequest(message)),

@@ -4,7 +4,6 @@ import { Client, credentials, Metadata, status, type ClientDuplexStream, type St
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest';
-import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
@@ -75,7 +74,7 @@ export class ServerUnderAttack {
     await store.write({ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name: 'slow' }, labels: {}, spec: {} });
     const metrics = createSyncMetrics({ registry: this.registry, side: { mode: 'global' } });
     const zones = new StoreZoneRegistry(store);
-    const changelog = new Changelog(sourceOf(store), globalSendRules(), log);
+    const changelog = new Changelog(store, globalSendRules(), log);
     this.#running.push(zones.run(this.#stop.signal), changelog.run(this.#stop.signal));
     await Promise.all([changelog.ready, zones.loaded]);
     this.#server = new KdsServer({
@@ -89,7 +88,7 @@ export class ServerUnderAttack {
       changelog,
       zones,
       admin: this.admin,
-      sinkOf: (zone) => sinkOf(store, zone),
+      store,
       validate: validateResource,
       observe(event) {
         metrics.observe(event);

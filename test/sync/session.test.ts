@@ -3,7 +3,6 @@
 import { fc } from '../support/property.ts';
 import { expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
@@ -45,7 +44,7 @@ function connect(changelog: Changelog, rules: ReceiveRules, into: TinyStore, pee
     ...common,
     zone: ZONE,
     rules,
-    sink: sinkOf(into, peer),
+    store: into,
     node: { version: '0', instanceId: 'i', config: '' },
     resume,
     // A name that is refused, so that a NACK is part of every run.
@@ -88,8 +87,8 @@ it('ends with equal stores after random writes, refusals, cuts and resumes', asy
     fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 40 }), async (commands) => {
       const stop = new AbortController();
       const stores = { global: new TinyStore(), zone: new TinyStore() };
-      const down = new Changelog(sourceOf(stores.global), globalSendRules(), log);
-      const up = new Changelog(sourceOf(stores.zone), zoneSendRules({ zone: ZONE }), log);
+      const down = new Changelog(stores.global, globalSendRules(), log);
+      const up = new Changelog(stores.zone, zoneSendRules({ zone: ZONE }), log);
       const running = [down.run(stop.signal), up.run(stop.signal)];
       const open = (resume: boolean): (() => void)[] => [
         connect(down, zoneReceiveRules(), stores.zone, ZONE, resume),

@@ -1,7 +1,6 @@
 // A large response of a zone on global: it is stored in parts, answered after the last, and what the zone may not have is refused.
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { sinkOf } from '../../src/control-plane/store-ports.ts';
 import { FairWork } from '../../src/kds/fair-work.ts';
 import type { SyncEvent } from '../../src/kds/sync-events.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
@@ -39,7 +38,7 @@ async function receive(store: TinyStore, { rows = 100_000, resourceBytes = 2 ** 
   const rules = globalReceiveRules('east', { hashedNames: false });
   const receiver = new Receiver({
     ...{ zone: 'east', peer: 'east', streamId: 's', resume, maxMessageBytes: 10_000_000, log: createLogger('silent') },
-    ...{ rules: { ...rules, types: [typeOf(TYPE)] }, sink: sinkOf(store, 'east') },
+    ...{ rules: { ...rules, types: [typeOf(TYPE)] }, store },
     pace: new FairWork().of('east'),
     quotas: { rows, resourceBytes },
     node: { version: '0', instanceId: 'i', config: '' },

@@ -1,7 +1,6 @@
 // A stream whose peer never answers is found and ended, so that the peer makes it anew (pain 13624 of Kuma's users).
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { sourceOf } from '../../src/control-plane/store-ports.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
@@ -20,7 +19,7 @@ let senders: Sender[];
 
 beforeEach(() => {
   store = new TinyStore();
-  changelog = new Changelog(sourceOf(store), globalSendRules(), log);
+  changelog = new Changelog(store, globalSendRules(), log);
   stop = new AbortController();
   running = Promise.resolve();
   senders = [];

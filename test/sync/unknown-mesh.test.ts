@@ -2,7 +2,6 @@
 // has decided on global. A Mesh that was deleted on global while the zone was away goes at once.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
-import { sinkOf, sourceOf } from '../../src/control-plane/store-ports.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
@@ -48,13 +47,13 @@ afterEach(async () => {
 
 async function connect(): Promise<void> {
   const zones = new StoreZoneRegistry(global);
-  const changelog = new Changelog(sourceOf(global), globalSendRules(), log);
+  const changelog = new Changelog(global, globalSendRules(), log);
   running.push(zones.run(stop.signal), changelog.run(stop.signal));
   await Promise.all([zones.loaded, changelog.ready]);
   const server = new KdsServer({
     ...{ host: '127.0.0.1', port: 0, tls: null, maxMessageBytes: 10_485_760, changelog, zones, admin: new AdminStreams(), log },
     node: { version: '0', instanceId: 'global-1', config: '' },
-    sinkOf: (name) => sinkOf(global, name),
+    store: global,
     validate: validateResource,
     observe: (event) => void events.push(event),
   });
