@@ -5,12 +5,17 @@ import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { defaultAccess, requireAccess, requireWrite, type AccessRules, type Action } from '../token/access-rules.ts';
-import { authenticateRequest, type Authentication, type AuthenticationConfig } from '../token/authenticate-request.ts';
+import {
+  authenticateRequest,
+  anonymousUser,
+  type Authentication,
+  type AuthenticationConfig,
+  type User,
+} from '../token/authenticate-request.ts';
 import type { RequestFacts } from '../token/request-facts.ts';
 import { TokenGuard, type UserToken } from '../token/token-guard.ts';
 import type { TokenSecrets } from '../token/token-secrets.ts';
 import type { TokenVerifier } from '../token/token-verifier.ts';
-import { anonymousUser, type User } from '../token/user.ts';
 import { ApiError, unauthenticated } from './error-body.ts';
 
 export type Access = {

@@ -7,7 +7,7 @@ import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ApiContext } from './api-options.ts';
 import { nextPage, parsePage, queryOf, routePathOf } from './list-query.ts';
 import { listRows, rowFilterOf } from './list-rows.ts';
-import { expiryWarning } from '../token/expiry-warning.ts';
+import { expiryWarning } from '../token/zone-token-advice.ts';
 import { metaOf } from '../document/universal-form.ts';
 import { peerConflicts } from './peer-conflicts.ts';
 import { dataplaneType, meshType, zoneType } from './route-types.ts';

@@ -3,7 +3,7 @@
 // and localhost are always accepted, because a page of another site cannot have them as its name.
 import { isIP } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { parseAuthority } from '../token/is-local-admin.ts';
+import { parseAuthority } from '../token/request-facts.ts';
 import { shown } from '../resource/schema/spec-path.ts';
 import { ApiError } from './error-body.ts';
 

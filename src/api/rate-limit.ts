@@ -1,7 +1,7 @@
 // Limits the requests of one address: a token bucket. Invariants: requests from the machine itself are never limited. The number of
 // stored addresses is bounded.
 import type { FastifyInstance } from 'fastify';
-import { isLoopback } from '../token/is-local-admin.ts';
+import { isLoopback } from '../token/request-facts.ts';
 import { ApiError } from './error-body.ts';
 
 export type RateLimit = {

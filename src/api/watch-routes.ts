@@ -7,7 +7,7 @@ import { MeridianError } from '../base/errors.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
 import type { TokenGuard } from '../token/token-guard.ts';
-import { anonymousUser } from '../token/user.ts';
+import { anonymousUser } from '../token/authenticate-request.ts';
 import { ApiError, errorBody, unauthenticated } from './error-body.ts';
 import type { RowFilter } from './list-rows.ts';
 import { toUniversal } from '../document/universal-form.ts';

@@ -1,9 +1,9 @@
 // What the configuration opens to others than this machine and its users, in sentences for the log of each start.
 import { isIP } from 'node:net';
 import type { Config } from '../base/config.ts';
-import { isLoopback } from '../token/is-local-admin.ts';
+import { isLoopback } from '../token/request-facts.ts';
 import { mayWrite, type WriteRule } from '../token/access-rules.ts';
-import { anonymousUser } from '../token/user.ts';
+import { anonymousUser } from '../token/authenticate-request.ts';
 
 type Exposed = {
   readonly apiServer: Pick<Config['apiServer'], 'readOnly' | 'http' | 'https'>;

@@ -2,7 +2,7 @@
 import { systemClock } from '../base/clock.ts';
 import type { Host } from '../control-plane/host.ts';
 import { admitAll, type AdmitZone } from '../kds/zone-admission.ts';
-import { expiryWarning } from '../token/expiry-warning.ts';
+import { expiryWarning } from '../token/zone-token-advice.ts';
 import { ZoneAuthenticator } from '../token/zone-authenticator.ts';
 import { ZoneTokenWatch } from '../token/zone-token-watch.ts';
 

@@ -1,6 +1,6 @@
 // Who may do what over REST, as data: `access.static` of the configuration (rest-api 5). What no rule guards everybody may do.
 import { MeridianError } from '../base/errors.ts';
-import { ADMIN_NAME, type User } from './user.ts';
+import { ADMIN_NAME, type User } from './authenticate-request.ts';
 
 /** A user may if its name or one of its groups is listed. */
 export type AccessRule = { readonly users: readonly string[]; readonly groups: readonly string[] };

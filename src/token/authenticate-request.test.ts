@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { authenticateRequest, type AuthenticationConfig } from './authenticate-request.ts';
+import { authenticateRequest, adminUser, anonymousUser, type AuthenticationConfig } from './authenticate-request.ts';
 import type { RequestFacts } from './request-facts.ts';
-import { adminUser, anonymousUser } from './user.ts';
 
 const config: AuthenticationConfig = { type: 'tokens', localhostIsAdmin: true };
 const remote: RequestFacts = {

@@ -1,9 +1,27 @@
 // Who a REST request comes from: the machine itself, the bearer of a user token, or anybody (rest-api 5).
+import type { UserClaims } from './token-claims.ts';
 import type { TokenVerifier } from './token-verifier.ts';
-import { isLocalAdmin } from './is-local-admin.ts';
-import { headerOf, type RequestFacts } from './request-facts.ts';
+import { isLocalAdmin, headerOf, type RequestFacts } from './request-facts.ts';
 import type { UserToken } from './token-guard.ts';
-import { adminUser, anonymousUser, userOf, type User } from './user.ts';
+
+export type User = { readonly name: string; readonly groups: readonly string[] };
+
+export const ADMIN_NAME = 'mesh-system:admin';
+const AUTHENTICATED = 'mesh-system:authenticated';
+
+/** What the admin token says. */
+export const adminClaims: UserClaims = { name: ADMIN_NAME, groups: [ADMIN_NAME] };
+
+/** Who calls from the machine of the control plane. */
+export const adminUser: User = { name: ADMIN_NAME, groups: [ADMIN_NAME, AUTHENTICATED] };
+
+/** Who shows nothing. */
+export const anonymousUser: User = { name: 'mesh-system:anonymous', groups: ['mesh-system:unauthenticated'] };
+
+/** The bearer of a user token. */
+export function userOf({ name, groups }: UserClaims): User {
+  return { name, groups: [...new Set([...groups, AUTHENTICATED])] };
+}
 
 export type AuthenticationConfig = {
   /** `apiServer.authn.localhostIsAdmin`, true unless somebody says otherwise; wins over a token. */

@@ -6,7 +6,7 @@ import { mayAccess } from './access-rules.ts';
 import { userRealm } from './token-realm.ts';
 import { TokenSecrets } from './token-secrets.ts';
 import { TokenVerifier } from './token-verifier.ts';
-import { userOf } from './user.ts';
+import { userOf } from './authenticate-request.ts';
 
 const now = (): Date => new Date('2026-01-01T00:00:00Z');
 const options = { bootstrapAdminToken: true, now };

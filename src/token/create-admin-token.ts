@@ -4,10 +4,10 @@ import { create, createAbsent } from '../defaults/base-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { createSigningKey } from '../defaults/signing-key.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import { loadRealm } from './load-realm.ts';
+import { loadRealm } from './token-secrets.ts';
 import { issueUserToken, TEN_YEARS_MS } from './token-issuer.ts';
 import { userRealm } from './token-realm.ts';
-import { adminClaims } from './user.ts';
+import { adminClaims } from './authenticate-request.ts';
 
 /** The GlobalSecret with the admin's token in base64; read it from the machine of the control plane. It is never synced. */
 export const adminTokenKey: ResourceKey = { type: 'GlobalSecret', mesh: '', name: 'admin-user-token' };

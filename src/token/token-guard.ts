@@ -1,9 +1,30 @@
 // Follows one user token during a long-lived answer: the answer ends when the token is revoked, expires or loses its key
 // (rest-api 5). Invariant: a token counts as valid only if it was checked after the last change that could affect it.
 import type { Clock } from '../base/clock.ts';
-import { hasExpired, RETRY_MS, sleepBeforeLookMs } from './token-expiry.ts';
+import { LEEWAY_S } from './jwt.ts';
 import type { TokenSecrets } from './token-secrets.ts';
 import type { TokenVerifier } from './token-verifier.ts';
+
+type Expiring = { readonly expiresAt: Date };
+
+/** Sleeps are cut in pieces, because a timer holds less than a month. */
+export const MAX_SLEEP_MS = 3_600_000;
+/** While the store cannot be read it is asked again this often. */
+export const RETRY_MS = 2_000;
+
+/** The verifier refuses a token from `LEEWAY_S` after its end (rest-api 5). */
+export function hasExpired(token: Expiring, clock: Clock): boolean {
+  return leftMs(token, clock) <= 0;
+}
+
+/** Milliseconds to sleep until the clock alone is a reason to look at the token; where it was one already, until the next try. */
+export function sleepBeforeLookMs(token: Expiring, clock: Clock): number {
+  return hasExpired(token, clock) ? RETRY_MS : Math.min(MAX_SLEEP_MS, leftMs(token, clock));
+}
+
+function leftMs({ expiresAt }: Expiring, clock: Clock): number {
+  return expiresAt.getTime() + LEEWAY_S * 1000 - clock.now().getTime();
+}
 
 /** A token that was let in; `text` is a secret. */
 export type UserToken = { readonly text: string; readonly expiresAt: Date };

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseGoDuration } from '../base/duration.ts';
 import type { Violation } from '../base/errors.ts';
 import { isStorable } from '../resource/storable-text.ts';
-import { isZoneName } from './how-to-join.ts';
+import { isZoneName } from './zone-token-advice.ts';
 import { TEN_YEARS_MS } from './token-issuer.ts';
 
 /** What a Go duration holds: some 292 years. */

@@ -1,10 +1,34 @@
 // The secrets of all realms in memory, in step with the change feed: no request reads the store for a realm that is known.
 // Invariant: the cache is empty while the feed is not followed. Otherwise a revocation in that time would go unnoticed.
+import { LRUCache } from 'lru-cache';
 import type { ResourceStore, StoreChange } from '../store/resource-store.ts';
+import { KeySet, type StaticKey } from './key-set.ts';
+import { dataplaneRealm, federatedZoneRealm, userRealm, zoneRealm, type TokenRealm, type TokenKind } from './token-realm.ts';
 import type { ResourceKey } from '../resource/types.ts';
-import type { StaticKey } from './key-set.ts';
-import { loadRealm, type RealmSecrets } from './load-realm.ts';
-import { dataplaneRealm, federatedZoneRealm, userRealm, zoneRealm, type TokenKind, type TokenRealm } from './token-realm.ts';
+
+/** The signing keys of a realm, and the identifiers that were revoked. */
+export type RealmSecrets = { readonly keys: KeySet; readonly revoked: ReadonlySet<string> };
+
+/** All that a realm keeps in the store. Two reads, side by side. Rejects as the store does. */
+export async function loadRealm(
+  store: Pick<ResourceStore, 'get' | 'list'>,
+  realm: TokenRealm,
+  extra: readonly StaticKey[] = [],
+): Promise<RealmSecrets> {
+  const { secretType: type, mesh, keyName, revocations } = realm;
+  const [rows, list] = await Promise.all([
+    store.list({ type, ...(mesh !== '' && { mesh }), nameContains: keyName }),
+    store.get({ type, mesh, name: revocations }),
+  ]);
+  return { keys: new KeySet(realm, rows, extra), revoked: parseRevocations(list?.spec['data']) };
+}
+
+/** `jti`s in base64, separated by commas; spaces and line ends around them do not count. */
+function parseRevocations(data: unknown): ReadonlySet<string> {
+  if (typeof data !== 'string') return new Set();
+  const ids = Buffer.from(data, 'base64').toString('utf8').split(',');
+  return new Set(ids.map((id) => id.trim()).filter((id) => id !== ''));
+}
 
 export type TokenSecretsOptions = {
   readonly store: Pick<ResourceStore, 'get' | 'list' | 'changes'>;
@@ -14,13 +38,12 @@ export type TokenSecretsOptions = {
   readonly publicKeys?: Readonly<Partial<Record<TokenKind, readonly StaticKey[]>>>;
 };
 
-/** Meshes whose keys are held at once; the one asked for longest ago goes first. */
+/** Realms whose keys are held at once. */
 const MAX_REALMS = 256;
 
 export class TokenSecrets {
   readonly #options: TokenSecretsOptions;
-  /** In the order of their last use. */
-  readonly #known = new Map<string, Promise<RealmSecrets>>();
+  readonly #known = new LRUCache<string, Promise<RealmSecrets>>({ max: MAX_REALMS });
   readonly #followers = new Map<() => void, TokenKind>();
   #isFollowing = false;
 
@@ -38,15 +61,11 @@ export class TokenSecrets {
     const { store, publicKeys } = this.#options;
     const id = idOf(realm);
     const known = this.#known.get(id);
-    this.#known.delete(id);
-    const secrets = known ?? loadRealm(store, realm, publicKeys?.[realm.kind]);
+    if (known !== undefined) return known;
+    const secrets = loadRealm(store, realm, publicKeys?.[realm.kind]);
     if (!this.#isFollowing) return secrets;
     this.#known.set(id, secrets);
-    if (known === undefined) secrets.catch(() => this.#known.get(id) === secrets && this.#known.delete(id));
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= MAX_REALMS) break;
-      this.#known.delete(oldest);
-    }
+    secrets.catch(() => this.#known.peek(id) === secrets && this.#known.delete(id));
     return secrets;
   }
 
@@ -79,17 +98,17 @@ export class TokenSecrets {
 
   #forgetAll(kinds: readonly TokenKind[]): void {
     for (const kind of kinds) {
-      for (const id of this.#known.keys()) if (id.startsWith(kind)) this.#known.delete(id);
-      this.#tell(kind);
+      for (const id of [...this.#known.keys()]) if (id.startsWith(kind)) this.#known.delete(id);
+      this.#notify(kind);
     }
   }
 
   #forgetOne(realm: TokenRealm): void {
     this.#known.delete(idOf(realm));
-    this.#tell(realm.kind);
+    this.#notify(realm.kind);
   }
 
-  #tell(changed: TokenKind): void {
+  #notify(changed: TokenKind): void {
     for (const [follower, kind] of [...this.#followers]) if (kind === changed) follower();
   }
 }

@@ -1,6 +1,6 @@
 // Admits zones to KDS, or refuses them with the reason (D31; Kuma checks nothing here, kds-wire 8). Invariant: a token for `east`
 // admits only `east`, for any `client-id`.
-import { howToJoin, howToLetIn, isZoneName } from './how-to-join.ts';
+import { howToJoin, howToLetIn, isZoneName } from './zone-token-advice.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 
 /** `multizone.global.kds.auth`. */

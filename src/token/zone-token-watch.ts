@@ -1,7 +1,7 @@
 // Watches the tokens of open streams: when one is revoked, expires or loses its key, its streams are notified and can be closed
 // (D31). Invariant: every change after the admission of a token is noticed, even between the check and `watch`.
 import type { Clock } from '../base/clock.ts';
-import { hasExpired, MAX_SLEEP_MS, RETRY_MS, sleepBeforeLookMs } from './token-expiry.ts';
+import { hasExpired, MAX_SLEEP_MS, RETRY_MS, sleepBeforeLookMs } from './token-guard.ts';
 import type { TokenSecrets } from './token-secrets.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 import { tokenRefusal, type ZoneToken } from './zone-authenticator.ts';

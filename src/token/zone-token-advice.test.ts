@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { expiryWarning } from './expiry-warning.ts';
+import { expiryWarning } from './zone-token-advice.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isLocalAdmin } from './is-local-admin.ts';
-import type { RequestFacts } from './request-facts.ts';
+import { isLocalAdmin, type RequestFacts } from './request-facts.ts';
 
 const local: RequestFacts = {
   method: 'GET',

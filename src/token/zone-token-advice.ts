@@ -1,0 +1,42 @@
+// What a person must do about the token of a zone: the sentence that ends every refusal of a zone (D31), and the warning before a
+// token ends, for `inspect zones` and the log.
+
+/** Names that can stand in a shell command as they are; others are no zones' names anyway (kds-wire 2.6). */
+const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
+
+export function isZoneName(name: string): boolean {
+  return RFC_1035_LABEL.test(name);
+}
+
+/** @param zone an RFC 1035 label; check it with `isZoneName` */
+export function howToJoin(zone: string): string {
+  return (
+    `Where the admin of the global is, run: meridian generate zone-token --zone ${zone} --scope cp --valid-for 8760h --out ${zone}.token; ` +
+    `then give the zone that file: multizone.zone.kds.auth.tokenFile or ` +
+    `MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE=${zone}.token`
+  );
+}
+
+/** What a zone that can send no token needs: the other way in. */
+export function howToLetIn(zone: string): string {
+  return `A Kuma zone sends no token; let it in by listing ${zone} in multizone.global.kds.auth.allowWithoutToken of the global`;
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+/** How long before its end a token is worth a warning, in milliseconds. */
+export const WARN_BEFORE_MS = 30 * DAY_MS;
+
+/** A sentence for people while the token ends within `withinMs`, else null. */
+export function expiryWarning(zone: string, expiresAt: Date, now: Date, withinMs = WARN_BEFORE_MS): string | null {
+  const leftMs = expiresAt.getTime() - now.getTime();
+  if (leftMs >= withinMs) return null;
+  const when = leftMs <= 0 ? 'has expired' : `expires in ${days(leftMs)}`;
+  return `the token of zone "${zone}" ${when} (${expiresAt.toISOString()}). ${howToJoin(zone)}`;
+}
+
+function days(ms: number): string {
+  const count = Math.floor(ms / DAY_MS);
+  if (count === 0) return 'less than a day';
+  return count === 1 ? '1 day' : `${String(count)} days`;
+}
