@@ -1,6 +1,6 @@
 // What a run found, for people (tables) and for programs (JSON), with the machine it was found on.
 import { cpus, loadavg, totalmem } from 'node:os';
-import { table } from '../src/cli/output.ts';
+import { table } from '../src/cli/views/table.ts';
 import type { Table } from './context.ts';
 import { isWithin, type Budget, type Metric } from './metric.ts';
 import type { Postgres } from './postgres.ts';

@@ -22,7 +22,3 @@ export function addFileOption(command: Command): Command {
 export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }
-
-export function isForPrograms(output: Format): output is 'json' | 'yaml' {
-  return output === 'json' || output === 'yaml';
-}

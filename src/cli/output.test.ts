@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ageOf, table, usesColour } from './output.ts';
+import { ageOf, usesColour } from './output.ts';
 
 describe('output', () => {
   it('has colour for a person at a terminal who did not refuse it', () => {
@@ -7,10 +7,6 @@ describe('output', () => {
     expect(usesColour({ isTTY: true }, { NO_COLOR: '1' })).toBe(false);
     expect(usesColour({ isTTY: true }, { TERM: 'dumb' })).toBe(false);
     expect(usesColour({}, {})).toBe(false);
-  });
-
-  it('puts three spaces between columns', () => {
-    expect(table(['A', 'LONG'], [['value', 'x']])).toBe('A       LONG\nvalue   x');
   });
 
   it.each([

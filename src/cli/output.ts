@@ -2,14 +2,8 @@
 // Invariant: no character of a resource or a peer is obeyed by the terminal; colours are added after that.
 import { Document, visit } from 'yaml';
 import { isUnsafe, visibleText } from '../base/visible-text.ts';
-import { TableLayout } from './views/table-layout.ts';
 
 export type Format = 'table' | 'wide' | 'json' | 'yaml';
-
-/** A table without borders, three spaces between columns, as kubectl and kumactl print. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  return new TableLayout(head).lines([head, ...rows]).join('\n');
-}
 
 /** Without the line feed at the end, which `print` adds: in YAML it can be part of the last value. */
 export function serialize(value: unknown, format: 'json' | 'yaml'): string {
@@ -25,6 +19,21 @@ function yamlOf(value: unknown): string {
     },
   });
   return document.toString({ lineWidth: 80 });
+}
+
+export function isForPrograms(output: Format): output is 'json' | 'yaml' {
+  return output === 'json' || output === 'yaml';
+}
+
+/** The items for programs, or for people a text of them. @param nothing the message for an empty list */
+export function printList<T>(
+  items: readonly T[],
+  output: Format,
+  { nothing, text }: { readonly nothing: string; readonly text: (items: readonly T[]) => string },
+): void {
+  if (isForPrograms(output)) print(serialize({ total: items.length, items }, output));
+  else if (items.length === 0) note(nothing);
+  else print(text(items));
 }
 
 /** `59s`, `5m`, `2h`, `1d`, `1y`; `never` without a time (rest-api 6). */

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { fc } from '../../test/support/property.ts';
 import { isUnsafe } from '../base/visible-text.ts';
-import { serialize, table } from './output.ts';
+import { serialize } from './output.ts';
+import { table } from './views/table.ts';
 
 const text = fc
   .array(

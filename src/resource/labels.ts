@@ -20,6 +20,6 @@ export const label = {
 } as const;
 
 /** The name a person gave: the display-name label, else the stored name. */
-export function displayNameOf(resource: { name: string; labels: Labels }): string {
-  return resource.labels[label.displayName] ?? resource.name;
+export function displayNameOf({ name, labels }: { name: string; labels?: Labels }): string {
+  return labels?.[label.displayName] ?? name;
 }

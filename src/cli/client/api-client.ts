@@ -108,10 +108,6 @@ export class ApiClient {
     }
   }
 
-  async zoneOverviews(): Promise<Item[]> {
-    return await this.pages('/zones/_overview');
-  }
-
   /**
    * All items of a list. Items that exist during the whole call come exactly once. Each page begins with the last item of the page
    * before, which proves that nothing is missing between the two.

@@ -13,7 +13,8 @@ import {
   type ControlPlane,
 } from '../client/contexts.ts';
 import { UsageError } from '../exit-codes.ts';
-import { print, serialize, table } from '../output.ts';
+import { print, serialize } from '../output.ts';
+import { table } from '../views/table.ts';
 
 type AddOptions = ConnectOptions & { name?: string; address: string; overwrite?: boolean; skipCheck?: boolean };
 

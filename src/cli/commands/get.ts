@@ -7,9 +7,9 @@ import { addConnectOptions, connect, type ConnectOptions } from '../client/conne
 import { UsageError } from '../exit-codes.ts';
 import { findOne, requireType, typeNames } from '../client/find.ts';
 import { SELECTOR_HELP } from '../client/label-requirements.ts';
-import { itemTable } from '../views/item-table.ts';
-import { addMeshOption, addOutputOption, collect, isForPrograms, type MeshOptions, type OutputOptions } from '../options.ts';
-import { note, print, serialize } from '../output.ts';
+import { pagedTable } from '../views/table.ts';
+import { addMeshOption, addOutputOption, collect, type MeshOptions, type OutputOptions } from '../options.ts';
+import { isForPrograms, note, print, serialize } from '../output.ts';
 import { resourceForms } from '../resource-form.ts';
 import { selectionOf } from '../client/selector.ts';
 import { watchResources } from './watch-resources.ts';
@@ -124,7 +124,7 @@ async function printTable(
   { wide, nothing = '' }: { readonly wide: boolean; readonly nothing?: string },
 ): Promise<void> {
   let isEmpty = true;
-  for await (const text of itemTable(columnsOf(info, { wide }), pages)) {
+  for await (const text of pagedTable(columnsOf(info, { wide }), pages)) {
     isEmpty = false;
     print(text);
   }

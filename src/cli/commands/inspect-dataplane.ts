@@ -5,8 +5,8 @@ import { pathPart } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { describeEffective, type Effective } from '../views/effective-text.ts';
 import { findOne } from '../client/find.ts';
-import { addMeshOption, addOutputOption, isForPrograms, type MeshOptions, type OutputOptions } from '../options.ts';
-import { print, serialize } from '../output.ts';
+import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
+import { isForPrograms, print, serialize } from '../output.ts';
 import { readPages } from '../client/read-pages.ts';
 
 const HELP = `

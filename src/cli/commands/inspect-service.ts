@@ -1,13 +1,14 @@
 // `meridian inspect service NAME`: from each zone, is the service reached locally, through which ingress and SNI, or why not.
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
+import { displayNameOf } from '../../resource/labels.ts';
 import { at } from '../../resource/schema/json-access.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import type { ApiClient, Item } from '../client/api-client.ts';
-import { displayName } from '../views/columns.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
-import { addMeshOption, addOutputOption, isForPrograms, type MeshOptions, type OutputOptions } from '../options.ts';
-import { print, serialize, table } from '../output.ts';
+import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
+import { isForPrograms, print, serialize } from '../output.ts';
+import { table } from '../views/table.ts';
 import {
   externalServiceReach,
   meshServiceReach,
@@ -57,7 +58,7 @@ export async function reachLines(client: ApiClient, mesh: string, name: string):
   const listOf = (type: string): Promise<Item[]> => client.list(typeOf(type), mesh);
   const services = await listOf('MeshService');
   const [externals, multiZones] = [await listOf('MeshExternalService'), await listOf('MeshMultiZoneService')];
-  const isMeant = (item: Item): boolean => item.name === name || displayName(item) === name;
+  const isMeant = (item: Item): boolean => item.name === name || displayNameOf(item) === name;
   const own = services.filter(isMeant);
   const external = externals.filter(isMeant);
   const multiZone = multiZones.filter(isMeant);

@@ -4,7 +4,8 @@ import type { Config } from '../../base/config.ts';
 import type { Logger } from '../../base/log.ts';
 import { addAcceptPeers } from './zone-accept.ts';
 import { explainDatabase } from './explain-database.ts';
-import { print, table } from '../output.ts';
+import { print } from '../output.ts';
+import { table } from '../views/table.ts';
 
 /** Frequent keys as flags of their own; `--set` reaches every other. */
 const FLAGS: Record<string, readonly [flag: string, about: string]> = {

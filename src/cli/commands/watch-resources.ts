@@ -5,9 +5,8 @@ import type { Labels } from '../../resource/types.ts';
 import type { ApiClient, Item } from '../client/api-client.ts';
 import { columnsOf } from '../views/columns.ts';
 import { lasting } from '../client/lasting-watch.ts';
-import { isForPrograms } from '../options.ts';
-import { note, print, serialize, type Format } from '../output.ts';
-import { TableLayout } from '../views/table-layout.ts';
+import { isForPrograms, note, print, serialize, type Format } from '../output.ts';
+import { TableLayout } from '../views/table.ts';
 
 type Watched = {
   readonly mesh?: string | undefined;

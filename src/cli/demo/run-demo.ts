@@ -12,7 +12,8 @@ import { measureHops, type Hop } from './hops.ts';
 import type { AppliedResource } from './placement.ts';
 import { ingressOf, verifyInStep, type Verified } from './verify.ts';
 import { readDocuments } from '../documents.ts';
-import { print, table } from '../output.ts';
+import { print } from '../output.ts';
+import { table } from '../views/table.ts';
 
 const SHOP = join(import.meta.dirname, '../../../examples/shop');
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { resourceTypes } from '../../resource/type-registry.ts';
 import type { Item } from '../client/api-client.ts';
 import { columnsOf } from './columns.ts';
-import { table } from '../output.ts';
+import { table } from './table.ts';
 
 /** Names as long as those of the examples. */
 function itemOf(type: string): Item {

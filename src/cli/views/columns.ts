@@ -1,10 +1,10 @@
 // What tables of resources show: columns that every type has, and those of single types. Columns that are `wide` come with -o wide.
 // Invariant: the others of a type fit 80 columns for names of usual length.
-import { label } from '../../resource/labels.ts';
+import { displayNameOf, label } from '../../resource/labels.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { Item } from '../client/api-client.ts';
-import type { Column } from './column.ts';
-import { gatewayRouteColumns } from './gateway-route-columns.ts';
+import type { Column } from './table.ts';
+import { gatewayRouteColumns } from './gateway-route.ts';
 import { meshServiceColumns } from './mesh-service-columns.ts';
 import { ageOf } from '../output.ts';
 import { objectOf } from '../../resource/read-json.ts';
@@ -26,7 +26,7 @@ export function columnsOf(info: TypeInfo, { wide }: { wide: boolean }): readonly
   const own = OF_TYPE[info.name];
   const all: Column[] = [
     ...(info.scope === 'Mesh' ? [{ head: 'MESH', of: ({ mesh = '' }: Item) => mesh }] : []),
-    { head: 'NAME', of: displayName },
+    { head: 'NAME', of: displayNameOf },
     ...(own ?? [ZONE]),
     { ...ORIGIN, wide: own !== undefined },
     { head: 'STORED NAME', wide: true, of: ({ name }) => name },
@@ -34,10 +34,6 @@ export function columnsOf(info: TypeInfo, { wide }: { wide: boolean }): readonly
     { head: 'LABELS', wide: true, of: labelsOf },
   ];
   return all.filter((column) => wide || column.wide !== true);
-}
-
-export function displayName({ name, labels }: Item): string {
-  return labels?.[label.displayName] ?? name;
 }
 
 function labelsOf({ labels = {} }: Item): string {

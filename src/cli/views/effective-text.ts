@@ -2,7 +2,7 @@
 import { visibleLine } from '../../base/visible-text.ts';
 import type { Json, JsonObject } from '../../resource/types.ts';
 import { longName, shortName } from './kri-text.ts';
-import { table } from '../output.ts';
+import { table } from './table.ts';
 
 type Origin = { readonly kri: string; readonly ruleIndex: number };
 type Value = { readonly path: string; readonly value: Json; readonly origins: readonly Origin[] };

@@ -1,9 +1,9 @@
 // What a peer says never looks like a line that this program wrote about another zone.
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../../test/support/property.ts';
-import { describeSync } from '../commands/explain-sync.ts';
-import { problemLines } from '../commands/inspect-zones.ts';
-import { table } from '../output.ts';
+import { describeSync } from './sync-text.ts';
+import { problemLines } from './overview-columns.ts';
+import { table } from './table.ts';
 
 const FORGED = 'west → global: Mesh refused: all';
 const text = fc

@@ -10,8 +10,8 @@ import { MeshIndex } from '../../policy/mesh-index.ts';
 import { outboundsOf } from '../../policy/outbounds.ts';
 import { policyReach } from '../../policy/policy-reach.ts';
 import { describeEffective, type Effective } from './effective-text.ts';
-import { describeSync, type Sync } from '../commands/explain-sync.ts';
-import { describeReach, type Reach } from '../commands/inspect-policy.ts';
+import { describeSync, type Sync } from './sync-text.ts';
+import { describeReach, type Reach } from './policy-reach-text.ts';
 import { longName, shortName } from './kri-text.ts';
 
 const HASH = [{ type: 'Header', header: { name: 'x-a-rather-long-header-name-of-a-shop' } }];

@@ -1,7 +1,7 @@
 // What `meridian get meshservices` shows of a service: where it lives, its names, and its way in from outside.
-import { at, items } from '../../resource/schema/json-access.ts';
+import { at, items, textAt } from '../../resource/schema/json-access.ts';
 import type { Json } from '../../resource/types.ts';
-import type { Column } from './column.ts';
+import type { Column } from './table.ts';
 
 /** Beside those that every type has. Hostnames are those of the zone that is asked, on global those of the service's own zone. */
 export const meshServiceColumns: readonly Column[] = [
@@ -35,9 +35,4 @@ function firstOf(names: readonly string[]): string {
   const [first, ...others] = names.filter((name) => name !== '');
   if (first === undefined) return '-';
   return others.length === 0 ? first : `${first} +${String(others.length)}`;
-}
-
-function textAt(value: Json | undefined, path: string): string {
-  const found = at(value, path);
-  return typeof found === 'string' || typeof found === 'number' ? String(found) : '';
 }

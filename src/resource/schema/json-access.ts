@@ -9,6 +9,12 @@ export function at(value: Json | undefined, path: string): Json | undefined {
   return found;
 }
 
+/** The text or number behind a dotted path, as text; of anything else `''`. */
+export function textAt(value: Json | undefined, path: string): string {
+  const found = at(value, path);
+  return typeof found === 'string' || typeof found === 'number' ? String(found) : '';
+}
+
 /** The items of a list; of anything else none. */
 export function items(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : [];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeSync } from './explain-sync.ts';
+import { describeSync } from './sync-text.ts';
 
 it('shows the display name, and the stored name beside it', () => {
   const resource = { type: 'MeshTimeout', name: 'slow-x', labels: { 'kuma.io/display-name': 'slow' } };

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Item } from '../client/api-client.ts';
-import type { Column } from './column.ts';
-import { DATAPLANE_COLUMNS, statusOf } from '../commands/inspect-dataplanes.ts';
-import { ZONE_COLUMNS } from '../commands/inspect-zones.ts';
-import { table } from '../output.ts';
+import { DATAPLANE_COLUMNS, dataplaneStatus, ZONE_COLUMNS } from './overview-columns.ts';
+import { itemTable, type Column } from './table.ts';
 
 const ago = new Date(Date.now() - 59_000).toISOString();
 const open = {
@@ -34,13 +32,7 @@ function proxy(subscriptions: object[], networking: object): Item {
   return item as unknown as Item;
 }
 
-function rowsOf(columns: readonly Column[], item: Item): string[] {
-  const shown = columns.filter(({ wide }) => wide !== true);
-  return table(
-    shown.map(({ head }) => head),
-    [shown.map(({ of }) => of(item))],
-  ).split('\n');
-}
+const rowsOf = (columns: readonly Column[], item: Item): string[] => itemTable(columns, [item], { wide: false }).split('\n');
 
 describe('tables of what is connected', () => {
   it('show a zone in 80 columns: last times, summed counts', () => {
@@ -67,6 +59,6 @@ describe('tables of what is connected', () => {
     ['Online', [open], { gateway: {} }],
     ['Online', [open], {}],
   ])('%s is the status of %j with %j (rest-api 3)', (status, subscriptions, networking) => {
-    expect(statusOf(proxy(subscriptions, networking))).toBe(status);
+    expect(dataplaneStatus(proxy(subscriptions, networking))).toBe(status);
   });
 });

@@ -1,0 +1,140 @@
+// What `inspect zones`, `inspect dataplanes` and `inspect meshes` show of overviews and insights (rest-api 3 and 6). Pure.
+// Invariant: the columns that are not wide fit 80 columns.
+import { visibleLine } from '../../base/visible-text.ts';
+import { displayNameOf, label } from '../../resource/labels.ts';
+import { objectOf, objectsOf, textOf } from '../../resource/read-json.ts';
+import { resourceTypes, SERVICE_TYPES } from '../../resource/type-registry.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import type { Item } from '../client/api-client.ts';
+import { ageOf } from '../output.ts';
+import type { Column } from './table.ts';
+
+type Subscription = {
+  readonly connectTime?: string;
+  readonly disconnectTime?: string;
+  readonly status?: {
+    readonly lastUpdateTime?: string;
+    readonly total?: { readonly responsesSent?: string; readonly responsesRejected?: string };
+  };
+  readonly version?: {
+    readonly kumaCp?: { readonly version?: string };
+    readonly kumaDp?: { readonly version?: string };
+    readonly envoy?: { readonly version?: string };
+  };
+  readonly config?: string;
+};
+
+export const ZONE_COLUMNS: readonly Column[] = [
+  { head: 'NAME', of: ({ name }) => name },
+  { head: 'STATUS', of: zoneStatus },
+  { head: 'CONNECTED', of: (item) => ageOf(lastOf(item).connectTime) },
+  { head: 'UPDATED', of: (item) => ageOf(lastOf(item).status?.lastUpdateTime) },
+  { head: 'UPDATES', of: (item) => sumOf(item, 'responsesSent') },
+  { head: 'ERRORS', of: (item) => sumOf(item, 'responsesRejected') },
+  { head: 'VERSION', of: (item) => lastOf(item).version?.kumaCp?.version ?? '-' },
+  { head: 'STORE', wide: true, of: (item) => storeOf(lastOf(item).config) },
+];
+
+export const DATAPLANE_COLUMNS: readonly Column[] = [
+  { head: 'MESH', of: ({ mesh = '' }) => mesh },
+  { head: 'NAME', of: displayNameOf },
+  { head: 'ZONE', of: ({ labels }) => labels?.[label.zone] ?? '-' },
+  { head: 'STATUS', of: dataplaneStatus },
+  { head: 'CONNECTED', of: (item) => ageOf(lastOf(item).connectTime) },
+  { head: 'UPDATES', wide: true, of: (item) => sumOf(item, 'responsesSent') },
+  { head: 'ERRORS', of: (item) => sumOf(item, 'responsesRejected') },
+  { head: 'UPDATED', wide: true, of: (item) => ageOf(lastOf(item).status?.lastUpdateTime) },
+  { head: 'ADDRESS', wide: true, of: (item) => textOf(networkingOf(item)['address']) || '-' },
+  { head: 'CERT EXPIRES', wide: true, of: (item) => textOf(certificateOf(item)['certificateExpirationTime']) || '-' },
+  { head: 'CERT BACKEND', wide: true, of: (item) => textOf(certificateOf(item)['issuedBackend']) || '-' },
+  { head: 'KUMA-DP', wide: true, of: (item) => lastOf(item).version?.kumaDp?.version ?? '-' },
+  { head: 'ENVOY', wide: true, of: (item) => lastOf(item).version?.envoy?.version ?? '-' },
+  { head: 'STORED NAME', wide: true, of: ({ name }) => name },
+];
+
+const POLICIES = resourceTypes.filter(({ policy }) => policy !== null).map(({ name }) => name);
+
+export const MESH_COLUMNS: readonly Column[] = [
+  { head: 'MESH', of: ({ name }) => name },
+  { head: 'DATAPLANES', of: (item) => `${proxiesOf(item, 'online')}/${proxiesOf(item, 'total')}` },
+  { head: 'SERVICES', of: (item) => totalOf(item, SERVICE_TYPES) },
+  { head: 'POLICIES', of: (item) => totalOf(item, POLICIES) },
+  { head: 'DEGRADED', wide: true, of: (item) => proxiesOf(item, 'partiallyDegraded') },
+  { head: 'RESOURCES', wide: true, of: (item) => totalOf(item, Object.keys(objectOf(item['resources']))) },
+];
+
+type Problem = { stream: string; type: string; kind: string; resources: string[]; count: number; message: string };
+
+/** Sync problems and warnings of a zone. A text of a peer stays on its line, or in the indented lines of its message. */
+export function problemLines(item: Item): string[] {
+  const { syncProblems = [], warnings = [] } = item as unknown as { syncProblems?: Problem[]; warnings?: string[] };
+  const problems = syncProblems.flatMap(({ stream, type, kind, resources, count, message }) => {
+    const names = resources.length === 0 ? 'all' : visibleLine(resources.join(', '));
+    const more = count > resources.length ? ` and ${String(count - resources.length)} more` : '';
+    const way = stream === 'globalToZone' ? `global → ${item.name}` : `${item.name} → global`;
+    const what = kind === 'suspected' ? `refused: at least one of ${String(count)}` : kind;
+    return ['', `${way}: ${visibleLine(type)} ${what}: ${names}${more}`, ...message.split('\n').map((line) => `  ${line}`)];
+  });
+  return [...problems, ...warnings.flatMap((warning) => ['', visibleLine(warning)])];
+}
+
+function zoneStatus(item: Item): string {
+  if (objectOf(item['zone'])['enabled'] === false) return 'Disabled';
+  return isOnline(item) ? 'Online' : 'Offline';
+}
+
+/** A connected gateway is online. Other proxies are offline too if no inbound is ready, degraded if some are not (rest-api 3). */
+export function dataplaneStatus(item: Item): string {
+  if (!isOnline(item)) return 'Offline';
+  const { gateway, inbound, listeners } = networkingOf(item);
+  if (gateway !== undefined) return 'Online';
+  const states = [...objectsOf(inbound), ...objectsOf(listeners)].map(({ state = 'Ready' }) => state);
+  const counted = states.filter((state) => state !== 'Ignored');
+  const ready = counted.filter((state) => state === 'Ready');
+  if (counted.length > 0 && ready.length === 0) return 'Offline';
+  return ready.length < counted.length ? 'Partially degraded' : 'Online';
+}
+
+function isOnline(item: Item): boolean {
+  return subscriptionsOf(item).some(
+    ({ connectTime, disconnectTime }) => connectTime !== undefined && disconnectTime === undefined,
+  );
+}
+
+function lastOf(item: Item): Subscription {
+  return subscriptionsOf(item).at(-1) ?? {};
+}
+
+/** 64-bit counts are texts in proto3 JSON. */
+function sumOf(item: Item, key: 'responsesSent' | 'responsesRejected'): string {
+  return String(subscriptionsOf(item).reduce((total, { status }) => total + Number(status?.total?.[key] ?? 0), 0));
+}
+
+function subscriptionsOf({ zoneInsight, dataplaneInsight }: Item): Subscription[] {
+  const { subscriptions = [] } = objectOf(zoneInsight ?? dataplaneInsight) as { subscriptions?: Subscription[] };
+  return subscriptions;
+}
+
+function networkingOf({ dataplane }: Item): JsonObject {
+  return objectOf(objectOf(dataplane)['networking']);
+}
+
+function certificateOf({ dataplaneInsight }: Item): JsonObject {
+  return objectOf(objectOf(dataplaneInsight)['mTLS']);
+}
+
+function storeOf(config: string | undefined): string {
+  try {
+    return (JSON.parse(config ?? '') as { store?: { type?: string } }).store?.type ?? '-';
+  } catch {
+    return '-';
+  }
+}
+
+function proxiesOf({ dataplanes }: Item, key: 'online' | 'total' | 'partiallyDegraded'): string {
+  return String(Number(objectOf(dataplanes)[key] ?? 0));
+}
+
+function totalOf({ resources }: Item, types: readonly string[]): string {
+  return String(types.reduce((sum, type) => sum + Number(objectOf(objectOf(resources)[type])['total'] ?? 0), 0));
+}

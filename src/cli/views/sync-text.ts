@@ -1,0 +1,43 @@
+// For each zone whether a resource goes there, under which name, and the rule that decides, as text. Pure.
+import { visibleLine } from '../../base/visible-text.ts';
+import { displayNameOf } from '../../resource/labels.ts';
+import type { Labels } from '../../resource/types.ts';
+import { table } from './table.ts';
+
+type Target = {
+  readonly to: string;
+  readonly isSent: boolean;
+  readonly name: string | null;
+  readonly reason: string;
+  readonly needs?: string;
+  readonly problem?: { readonly kind: string; readonly message: string };
+};
+/** The answer of `GET …/{name}/_sync`. */
+export type Sync = {
+  readonly resource: { readonly type: string; readonly name: string; readonly labels: Labels };
+  readonly storedName: string;
+  readonly from: string;
+  readonly role?: { readonly label: string; readonly computed: string | null };
+  readonly targets: readonly Target[];
+};
+
+export function describeSync({ resource, storedName, from, role, targets }: Sync): string {
+  const name = displayNameOf(resource);
+  const stored = storedName === name ? '' : ` (stored as ${storedName})`;
+  const lines = [`${resource.type} ${name}${stored}, as ${from === 'global' ? 'global' : `zone ${from}`} sees it`];
+  if (role !== undefined) lines.push(roleText(role));
+  if (targets.length === 0) return [...lines, '', 'no zone has joined yet'].join('\n');
+  const rows = targets.map(({ to, isSent, name }) => [to, isSent ? 'yes' : 'no', name ?? '-']);
+  lines.push('', table(['TO', 'SENT', 'NAME THERE'], rows), '');
+  for (const { to, reason, needs, problem } of targets) {
+    lines.push(visibleLine(`${to}: ${reason}`));
+    if (needs !== undefined) lines.push(visibleLine(`  needs ${needs}`));
+    if (problem !== undefined) lines.push(`  ${problem.kind}: ${problem.message.replaceAll('\n', '\n    ')}`);
+  }
+  return lines.join('\n');
+}
+
+function roleText({ label, computed }: NonNullable<Sync['role']>): string {
+  if (label === computed) return `role ${label}`;
+  return `role ${label} by its label, ${computed ?? 'none (its to[] mixes roles)'} by its spec`;
+}

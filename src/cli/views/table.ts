@@ -1,0 +1,72 @@
+// Tables without borders, three spaces between columns, as kubectl and kumactl print them. Rows may come in pages.
+// Invariants: the work is linear in the rows; a printed page is not read again; a row is always one line.
+import { visibleLine } from '../../base/visible-text.ts';
+import type { Item } from '../client/api-client.ts';
+
+const GAP = '   ';
+
+/** @property wide shown with `-o wide` alone */
+export type Column = { readonly head: string; readonly wide?: boolean; readonly of: (item: Item) => string };
+
+/** Columns are as wide as the widest cell so far, so that later pages keep to those of the first as far as their cells fit. */
+export class TableLayout {
+  readonly #widths: number[];
+
+  constructor(head: readonly string[]) {
+    this.#widths = head.map(widthOf);
+  }
+
+  /** A line for each of these rows, without trailing spaces. A line feed in a cell is shown as `\\n`: no cell looks like a row. */
+  lines(rows: readonly (readonly string[])[]): string[] {
+    const cells = rows.map((row) => row.map(visibleLine));
+    for (const row of cells)
+      for (const [column, text] of row.entries()) this.#widths[column] = Math.max(this.#widths[column] ?? 0, widthOf(text));
+    return cells.map((row) =>
+      row
+        .map((text, column) => text + ' '.repeat((this.#widths[column] ?? 0) - widthOf(text)))
+        .join(GAP)
+        .trimEnd(),
+    );
+  }
+}
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return new TableLayout(head).lines([head, ...rows]).join('\n');
+}
+
+/** A row for each item. */
+export function itemTable(columns: readonly Column[], items: readonly Item[], { wide }: { wide: boolean }): string {
+  const shown = columns.filter((column) => wide || column.wide !== true);
+  return table(
+    shown.map(({ head }) => head),
+    items.map((item) => shown.map((column) => column.of(item))),
+  );
+}
+
+/**
+ * The text of each page as soon as the page is there, the head before the first row; nothing for no rows.
+ * @param pages may name an item again, which is then left out
+ */
+export async function* pagedTable(
+  columns: readonly Column[],
+  pages: AsyncIterable<readonly Item[]> | Iterable<readonly Item[]>,
+): AsyncGenerator<string> {
+  const head = columns.map((column) => column.head);
+  const layout = new TableLayout(head);
+  const drawn = new Set<string>();
+  for await (const page of pages) {
+    const rows: string[][] = drawn.size === 0 ? [head] : [];
+    for (const item of page) {
+      const id = JSON.stringify([item.mesh ?? '', item.name]);
+      if (drawn.has(id)) continue;
+      drawn.add(id);
+      rows.push(columns.map((column) => column.of(item)));
+    }
+    if (drawn.size > 0 && rows.length > 0) yield layout.lines(rows).join('\n');
+  }
+}
+
+/** Characters, not UTF-16 units. */
+function widthOf(text: string): number {
+  return Array.from(text).length;
+}
