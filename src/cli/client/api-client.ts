@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../resource/types.ts';
 import { UsageError } from '../exit-codes.ts';
 import { failedAnswer } from './failed-answer.ts';
 import { exchange, openStream, type Endpoint } from './http-call.ts';
-import { readEvents, type ServerEvent } from './server-events.ts';
+import type { ServerEvent } from './server-events.ts';
 
 export type Item = JsonObject & {
   readonly type: string;
@@ -157,6 +157,7 @@ export class ApiClient {
       response.destroy();
       throw new MeridianError('invalid', `the control plane at ${this.address} cannot be watched: it answers a list at once`);
     }
+    const { readEvents } = await import('./server-events.ts');
     yield* readEvents(response, signal);
   }
 

@@ -36,4 +36,9 @@ describe('server-sent events', () => {
       'Payload too large: narrow the list',
     );
   });
+
+  it('are refused when one has no end', async () => {
+    const piece = `data: ${'x'.repeat(1024 * 1024)}`;
+    await expect(collect(Array.from({ length: 40 }, () => piece))).rejects.toThrow('the watch broke off');
+  });
 });

@@ -1,8 +1,12 @@
 // Server-sent events of a watch: bytes → events. Ends quietly when the caller stops; a stream that breaks off is an error.
+import { createParser } from 'eventsource-parser';
 import { MeridianError, messageOf } from '../../base/errors.ts';
 import { failedAnswer } from './failed-answer.ts';
 
 export type ServerEvent = { readonly event: string; readonly data: unknown };
+
+/** Characters of one event: a resource has at most a mebibyte. */
+const MAX_EVENT = 8 * 1024 * 1024;
 
 /**
  * Events with data, in order; comments are passed over.
@@ -10,16 +14,19 @@ export type ServerEvent = { readonly event: string; readonly data: unknown };
  */
 export async function* readEvents(stream: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder();
-  let buffered = '';
+  let parsed: ServerEvent[] = [];
+  const parser = createParser({
+    onEvent: ({ event = 'message', data }) => parsed.push({ event, data: JSON.parse(data) as unknown }),
+    maxBufferSize: MAX_EVENT,
+  });
   try {
     for await (const part of stream) {
-      buffered += decoder.decode(part, { stream: true });
-      const blocks = buffered.split('\n\n');
-      buffered = blocks.pop() ?? '';
-      for (const block of blocks) {
-        const event = parseEvent(block);
-        if (event?.event === 'error') throw failedAnswer((event.data as { status?: number }).status ?? 0, event.data, '');
-        if (event !== null) yield event;
+      parser.feed(decoder.decode(part, { stream: true }));
+      const events = parsed;
+      parsed = [];
+      for (const event of events) {
+        if (event.event === 'error') throw failedAnswer((event.data as { status?: number }).status ?? 0, event.data, '');
+        yield event;
       }
     }
   } catch (error) {
@@ -28,16 +35,4 @@ export async function* readEvents(stream: AsyncIterable<Buffer>, signal: AbortSi
     throw new MeridianError('unavailable', `the watch broke off (${messageOf(error)})`, { cause: error });
   }
   if (!signal.aborted) throw new MeridianError('unavailable', 'the control plane ended the watch');
-}
-
-/** One block of lines; null when it is a comment. */
-export function parseEvent(block: string): ServerEvent | null {
-  let event = 'message';
-  const data: string[] = [];
-  for (const line of block.split('\n')) {
-    const [, field = '', value = ''] = /^(\w+):\s?(.*)$/s.exec(line) ?? [];
-    if (field === 'event') event = value;
-    else if (field === 'data') data.push(value);
-  }
-  return data.length === 0 ? null : { event, data: JSON.parse(data.join('\n')) as unknown };
 }

@@ -8,7 +8,6 @@ import type { Applied } from './apply-plan.ts';
 import { visibleText } from '../../base/visible-text.ts';
 import { usesColour } from '../output.ts';
 import { storedNameOf } from '../stored-document-name.ts';
-import { diffLines } from '../views/text-diff.ts';
 import { objectOf } from '../../resource/read-json.ts';
 
 /** Lines of `- `, `+ ` and their context; empty without changes. Reads the stored resource. */
@@ -18,6 +17,7 @@ export async function differenceOf(client: ApiClient, { document, result, diff =
   const stored = result === 'created' ? undefined : await client.get(info, mesh, storedNameOf(document));
   const before: Json = stored ?? null;
   const after = applyPatch(before, diff);
+  const { diffLines } = await import('../views/text-diff.ts');
   if (!info.adminOnly) return paint(diffLines(textOf(before), textOf(after)));
   const isChanged = objectOf(before)['data'] !== objectOf(after)['data'];
   return paint(

@@ -29,6 +29,15 @@ describe('the difference of two texts', () => {
     expect(diffLines('', 'a\nb\n')).toEqual(['+ a', '+ b']);
   });
 
+  it('takes texts with too many differences for replaced', () => {
+    const lines = (sign: string): string[] => Array.from({ length: 1_500 }, (_, index) => `${sign} ${String(index)}`);
+    const text = (sign: string): string => `${lines(sign).join('\n')}\n`;
+    expect(diffLines(text('a'), text('b'))).toEqual([
+      ...lines('a').map((line) => `- ${line}`),
+      ...lines('b').map((line) => `+ ${line}`),
+    ]);
+  });
+
   it('never loses or invents a line', () => {
     const text = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 12 });
     fc.assert(
