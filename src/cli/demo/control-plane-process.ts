@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { MeridianError } from '../../base/errors.ts';
 
-const MAIN = join(import.meta.dirname, '../main.ts');
+export const MAIN = join(import.meta.dirname, '../main.ts');
 const START_MS = 60_000;
 const STOP_MS = 10_000;
 
@@ -32,15 +32,13 @@ export class ControlPlaneProcess {
     this.#diagnostics = `http://127.0.0.1:${String(options.diagnosticsPort)}`;
     this.#logFile = join(options.folder, `${options.name}.log`);
     const log = openSync(this.#logFile, 'w');
-    // Settings of the caller's own control planes are not the demo's.
-    const inherited = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('MERIDIAN_')));
     const [command, args] = withoutCoreDumps(process.execPath, [MAIN, options.command, 'run']);
     this.#child = spawn(command, args, {
       stdio: ['ignore', log, log],
       // Ctrl-C reaches the demo alone, which then stops its children in order.
       detached: true,
       env: {
-        ...inherited,
+        ...inheritedEnv(),
         MERIDIAN_GENERAL_WORK_DIR: options.folder,
         MERIDIAN_API_SERVER_HTTP_PORT: String(options.apiPort),
         MERIDIAN_API_SERVER_HTTP_INTERFACE: '127.0.0.1',
@@ -90,6 +88,11 @@ export class ControlPlaneProcess {
       `${this.name} ${what}. The end of its log:\n${log.trimEnd().split('\n').slice(-8).join('\n')}`,
     );
   }
+}
+
+/** Settings of the caller's own control planes are not the demo's. */
+export function inheritedEnv(): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('MERIDIAN_')));
 }
 
 /** A process that crashes must leave no file with keys and tokens behind. */

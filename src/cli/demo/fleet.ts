@@ -1,11 +1,13 @@
 // The control planes of the demo: a global and two zones with a CA of their own, in a folder that goes with them.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { MeridianError } from '../../base/errors.ts';
 import { createAuthority } from '../../base/self-signed.ts';
-import { ControlPlaneProcess } from './control-plane-process.ts';
+import { ControlPlaneProcess, inheritedEnv, MAIN } from './control-plane-process.ts';
 import { fetchZoneToken } from './zone-token.ts';
 
 export const ZONES = ['east', 'west'] as const;
@@ -31,7 +33,7 @@ export async function startFleet({ freePorts, signal }: { freePorts: boolean; si
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    const files = await writeCertificates(folder);
+    const [files] = await Promise.all([writeCertificates(folder), makeStores(folder)]);
     const [apiPort = 0, diagnosticsPort = 0, kdsPort = 0] = ports['global'] ?? [];
     const globalEnv = {
       MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: String(kdsPort),
@@ -66,6 +68,13 @@ export async function startFleet({ freePorts, signal }: { freePorts: boolean; si
     await stop();
     throw error;
   }
+}
+
+/** A new PostgreSQL takes seconds of processor time: one is made, and the others are copies of it. */
+async function makeStores(folder: string): Promise<void> {
+  const [first, ...others] = ['global', ...ZONES].map((name) => join(folder, name, 'pg')) as [string, ...string[]];
+  await promisify(execFile)(process.execPath, [MAIN, 'migrate', 'up', '--store-path', first], { env: inheritedEnv() });
+  for (const other of others) await cp(first, other, { recursive: true });
 }
 
 /** Zones wait until their files hold a token. */
