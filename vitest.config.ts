@@ -29,9 +29,10 @@ const peers = {
   },
 };
 
-// Modules are loaded once a worker, not once a file: no test of these changes what a module holds.
+// Modules are loaded once a worker, not once a file: no test changes what a module holds.
 const shared = { isolate: false, setupFiles };
-const postgres = { globalSetup: ['test/support/postgres-global-setup.ts'], setupFiles };
+const embedded = 'test/support/embedded-global-setup.ts';
+const postgres = { globalSetup: [embedded, 'test/support/postgres-global-setup.ts'], ...shared };
 
 export default defineConfig({
   test: {
@@ -56,6 +57,7 @@ export default defineConfig({
           ],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          globalSetup: [embedded],
           ...shared,
         },
       },

@@ -4,19 +4,17 @@
 //   request: «GET /path» or «PUT /path», headers, body
 //   response: status, headers, text (exact), body (exact; times are «TIME»), like (a part of the body), fields (of the violations)
 // The wording of `detail` and `reason` is ours; status, title and fields are Kuma's.
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
-import { createLogger } from '../../src/base/log.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { JsonObject, Labels } from '../../src/resource/types.ts';
-import { openStore } from '../../src/store/open-store.ts';
 import type { ResourceStore, Write } from '../../src/store/resource-store.ts';
 import { testApi, type Place } from './test-api.ts';
+import { openEmbeddedStore } from '../support/embedded-store.ts';
 
 const FOLDER = join(import.meta.dirname, 'golden');
 
@@ -58,20 +56,17 @@ for (const file of files) {
 let seconds = Date.parse('2026-01-01T00:00:00Z') / 1000;
 const clock: Clock = { ...systemClock, now: () => new Date((seconds += 2) * 1000) };
 
-let folder: string;
 let store: ResourceStore;
 const apis = new Map<Place, FastifyInstance>();
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'meridian-golden-'));
-  store = await openStore({ type: 'embedded', path: join(folder, 'pg') }, { log: createLogger('silent') });
+  store = await openEmbeddedStore();
   for (const place of ['global', 'zone', 'alone'] as const) apis.set(place, testApi(store, place, { clock }));
 }, 120_000);
 
 afterAll(async () => {
   for (const app of apis.values()) await app.close();
   await store.close();
-  await rm(folder, { recursive: true });
 });
 
 async function clear(): Promise<void> {

@@ -1,26 +1,20 @@
 // Text that no database can hold (U+0000, halves of surrogate pairs) is the caller's fault, wherever it stands: never a 500.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createLogger } from '../../src/base/log.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
-import { openStore } from '../../src/store/open-store.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 import { TokenIssuer } from '../../src/token/token-issuer.ts';
 import { tokenRoutes } from '../../src/token/token-routes.ts';
 import { TokenSecrets } from '../../src/token/token-secrets.ts';
 import { testApi } from './test-api.ts';
+import { openEmbeddedStore } from '../support/embedded-store.ts';
 
-let folder: string;
 let store: ResourceStore;
 let app: FastifyInstance;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'meridian-hostile-'));
-  store = await openStore({ type: 'embedded', path: join(folder, 'pg') }, { log: createLogger('silent') });
+  store = await openEmbeddedStore();
   const issuer = new TokenIssuer(new TokenSecrets({ store, federated: false }), () => new Date());
   const tokens = tokenRoutes(issuer, { user: true, zone: true, dataplane: true });
   app = testApi(store, 'global', { addRoutes: addPolicyInspect(globalSendRules()), tokens });
@@ -30,7 +24,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.close();
   await store.close();
-  await rm(folder, { recursive: true });
 });
 
 type Answer = { status: number; body: { title?: string; invalid_parameters?: { field: string }[] } };

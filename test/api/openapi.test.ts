@@ -1,21 +1,17 @@
 // The OpenAPI document beside the running server: the same routes, schemas that hold for real answers, and a surface that gives
 // nothing but what is documented, whatever is asked.
 import { fc } from '../support/property.ts';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
-import { createLogger } from '../../src/base/log.ts';
 import { specJsonSchema } from '../../src/resource/schema/spec-json-schema.ts';
-import { openStore } from '../../src/store/open-store.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 import { TokenIssuer } from '../../src/token/token-issuer.ts';
 import { tokenRoutes } from '../../src/token/token-routes.ts';
 import { TokenSecrets } from '../../src/token/token-secrets.ts';
 import { testApi, type Place } from './test-api.ts';
+import { openEmbeddedStore } from '../support/embedded-store.ts';
 
 type Parameter = { name: string; in: 'path' | 'query' | 'header'; schema: { enum?: string[] } };
 type Operation = {
@@ -31,15 +27,13 @@ type Document = {
 };
 
 const PLACES = ['global', 'zone', 'alone'] as const;
-let folder: string;
 let store: ResourceStore;
 const apis = new Map<Place, FastifyInstance>();
 let document: Document;
 let operations: { readonly method: string; readonly path: string; readonly operation: Operation }[];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'meridian-openapi-'));
-  store = await openStore({ type: 'embedded', path: join(folder, 'pg') }, { log: createLogger('silent') });
+  store = await openEmbeddedStore();
   const issuer = new TokenIssuer(new TokenSecrets({ store, federated: false }), () => new Date());
   const tokens = tokenRoutes(issuer, { user: true, zone: true, dataplane: true });
   for (const place of PLACES) {
@@ -61,7 +55,6 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const app of apis.values()) await app.close();
   await store.close();
-  await rm(folder, { recursive: true });
 });
 
 function apiOf(place: Place): FastifyInstance {

@@ -1,24 +1,18 @@
 // Lists from kept texts say what the rows say, whoever writes, with any page and filter; the layout is that of every answer.
 import { fc } from '../support/property.ts';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toUniversal } from '../../src/document/universal-form.ts';
-import { createLogger } from '../../src/base/log.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
-import { openStore } from '../../src/store/open-store.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 import { testApi } from './test-api.ts';
+import { openEmbeddedStore } from '../support/embedded-store.ts';
 
-let folder: string;
 let store: ResourceStore;
 let app: FastifyInstance;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'meridian-lists-'));
-  store = await openStore({ type: 'embedded', path: join(folder, 'pg') }, { log: createLogger('silent') });
+  store = await openEmbeddedStore();
   app = testApi(store, 'global');
   await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'm' }, labels: {}, spec: {} });
 }, 120_000);
@@ -26,7 +20,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.close();
   await store.close();
-  await rm(folder, { recursive: true });
 });
 
 const info = typeOf('MeshTimeout');

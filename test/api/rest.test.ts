@@ -1,7 +1,4 @@
 // The REST API over a real store: bodies, statuses, labels, and bad input that names its field and changes nothing.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,21 +6,19 @@ import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { checkSpec } from '../../src/control-plane/check-spec.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
-import { openStore } from '../../src/store/open-store.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
+import { openEmbeddedStore } from '../support/embedded-store.ts';
 
 const log = createLogger('silent');
 const targetRef = { kind: 'Mesh' };
 const NAMESPACE = { 'k8s.kuma.io/namespace': 'a' };
 
 let store: ResourceStore;
-let folder: string;
 let global: FastifyInstance;
 let zone: FastifyInstance;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'meridian-rest-'));
-  store = await openStore({ type: 'embedded', path: join(folder, 'pg') }, { log });
+  store = await openEmbeddedStore();
   const common = {
     store,
     product: 'Meridian',
@@ -53,7 +48,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all([global.close(), zone.close()]);
   await store.close();
-  await rm(folder, { recursive: true });
 });
 
 type Answer = Awaited<ReturnType<FastifyInstance['inject']>>;

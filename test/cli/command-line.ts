@@ -5,6 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { embeddedFolder } from '../support/embedded-store.ts';
 import { endWithTest } from '../support/children.ts';
 import { WAIT } from '../support/control-plane.ts';
 import { freePort } from '../support/free-port.ts';
@@ -32,7 +33,8 @@ export class CommandLine {
     const [api, kds, diagnostics] = [await freePort(), await freePort(), await freePort()];
     const folder = await mkdtemp(join(tmpdir(), 'meridian-cli-'));
     const line = new CommandLine(folder, `http://127.0.0.1:${String(api)}`);
-    const flags = ['--api-port', String(api), '--kds-port', String(kds), '--diagnostics-port', String(diagnostics)];
+    const ports = ['--api-port', String(api), '--kds-port', String(kds), '--diagnostics-port', String(diagnostics)];
+    const flags = [...ports, '--store-path', await embeddedFolder()];
     const child = endWithTest(
       spawn(MERIDIAN, ['global', 'run', ...flags, '--log-level', 'warn'], {
         env: line.#env,

@@ -4,26 +4,17 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
-import { migrate } from '../../src/store/migrate.ts';
 import { SqlStore } from '../../src/store/sql-store.ts';
+import { embeddedFolder } from '../support/embedded-store.ts';
 import { storeContract } from './contract.ts';
 
 const log = createLogger('silent');
 
 describe('the store on PGlite', () => {
   storeContract(async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'meridian-pglite-'));
-    const database = await openDatabase({ type: 'embedded', path: join(folder, 'pg') }, log);
-    await migrate(database, { log });
+    const database = await openDatabase({ type: 'embedded', path: await embeddedFolder() }, log);
     const store = new SqlStore(database, log);
-    return {
-      store,
-      db: database.db,
-      async close() {
-        await store.close();
-        await rm(folder, { recursive: true });
-      },
-    };
+    return { store, db: database.db, close: () => store.close() };
   });
 
   it('refuses a folder that another process has, and takes over what a dead one left (engine 24)', async () => {

@@ -1,12 +1,7 @@
 // The same over a real database and its change feed: boot, and a revocation that reaches an open stream.
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { createLogger } from '../../src/base/log.ts';
 import { createBaseDefaults } from '../../src/defaults/base-defaults.ts';
-import { openStore } from '../../src/store/open-store.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 import { adminTokenKey, createAdminToken } from '../../src/token/create-admin-token.ts';
 import { TokenIssuer } from '../../src/token/token-issuer.ts';
@@ -16,20 +11,18 @@ import { TokenVerifier } from '../../src/token/token-verifier.ts';
 import { ZoneAuthenticator } from '../../src/token/zone-authenticator.ts';
 import { ZoneTokenWatch } from '../../src/token/zone-token-watch.ts';
 import { base64, partOf } from './signing-secrets.ts';
+import { openEmbeddedStore } from '../support/embedded-store.ts';
 
 const stop = new AbortController();
-let folder: string;
 let store: ResourceStore;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'meridian-token-'));
-  store = await openStore({ type: 'embedded', path: join(folder, 'pg') }, { log: createLogger('silent') });
+  store = await openEmbeddedStore();
 });
 
 afterAll(async () => {
   stop.abort();
   await store.close();
-  await rm(folder, { recursive: true });
 });
 
 it('boots, lets the admin and a zone in, and puts the zone out when its token is revoked', async () => {
