@@ -11,7 +11,7 @@ import type { Timeouts } from './http-server.ts';
 import type { TokenRoute } from '../token/token-routes.ts';
 import type { RateLimit } from './rate-limit.ts';
 import type { ProxyAdmin } from './proxy-admin-routes.ts';
-import type { CheckSpec, DraftRules } from './resource-draft.ts';
+import type { WriteRules } from './write-checks.ts';
 import type { ResourceService, ServiceOptions } from './resource-service.ts';
 
 export type ApiOptions = {
@@ -45,8 +45,6 @@ export type ApiOptions = {
   readonly allowedHosts?: readonly string[] | undefined;
   /** Identification and rights of callers; without it the machine itself is admin. */
   readonly access?: Access | undefined;
-  /** Schemas of specs; without it only the frame of a resource is checked. */
-  readonly checkSpec?: CheckSpec | undefined;
   /** JSON Schema of a type's spec, for the OpenAPI document; null where there is none. */
   readonly specSchema?: ((type: string) => JsonObject | null) | undefined;
   /** Writes all rows in one transaction, or none: it rolls back unless every outcome is a success. */
@@ -74,7 +72,7 @@ export type ApiContext = {
   readonly options: ApiOptions;
   readonly store: ResourceStore;
   readonly service: ResourceService;
-  readonly rules: DraftRules;
+  readonly rules: WriteRules;
   readonly callers: Callers;
   readonly audit: AuditLog;
   readonly clock: Clock;

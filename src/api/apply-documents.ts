@@ -7,7 +7,7 @@ import type { Json, JsonObject } from '../resource/types.ts';
 import { ApiError } from './error-body.ts';
 import { MAX_BODY_BYTES } from './http-server.ts';
 import { fromKubernetes } from '../document/kubernetes-form.ts';
-import { MESH_NAME, MESH_NAME_REASON, refuseAll } from './resource-draft.ts';
+import { MESH_NAME, MESH_NAME_REASON, refuseAll } from './write-checks.ts';
 
 /** Documents of one request. */
 const MAX_DOCUMENTS = 100_000;

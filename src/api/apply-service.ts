@@ -3,13 +3,14 @@
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { MeridianError } from '../base/errors.ts';
 import { MAX_VIOLATIONS, type Violation } from '../base/violations.ts';
+import { label } from '../resource/labels.ts';
 import { describeKey, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 import type { ApplyDocument } from './apply-documents.ts';
 import { ApiError } from './error-body.ts';
-import { draftOf, refuseAll, type Draft, type DraftRules } from './resource-draft.ts';
 import { ATTEMPTS, describeWrite, type DryRun, type ResourceService, type ServiceOptions } from './resource-service.ts';
-import { planWrite, type ContentWrite } from './write-plan.ts';
+import { draftOf, refuseAll, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
+import { planWrite } from './write-plan.ts';
 
 /** Milliseconds for which documents are checked before others get their turn. */
 const MAX_SLICE_MS = 10;
@@ -17,7 +18,7 @@ const MAX_SLICE_MS = 10;
 type Options = {
   readonly store: ResourceStore;
   readonly service: ResourceService;
-  readonly rules: DraftRules;
+  readonly rules: WriteRules;
   readonly meshDefaults: ServiceOptions['meshDefaults'];
   /** Rolls back unless every outcome is a success. */
   readonly writeAll: (writes: readonly Write[]) => Promise<readonly WriteOutcome[]>;
@@ -120,9 +121,10 @@ function violationsOf(error: unknown, { place }: ApplyDocument): Violation[] {
 
 /** One row in two documents has no order in one transaction. Names of two namespaces are two rows; two spellings may be one. */
 function requireDistinct(documents: readonly ApplyDocument[], drafts: readonly Draft[]): void {
-  const first = new Map<string, { place: string; displayName: string }>();
+  const first = new Map<string, { place: string; displayName: string | undefined }>();
   refuseAll(
-    drafts.flatMap(({ key, displayName }, index) => {
+    drafts.flatMap(({ key, labels }, index) => {
+      const displayName = labels[label.displayName];
       const place = documents[index]?.place ?? '';
       const before = first.get(describeKey(key));
       if (before === undefined) first.set(describeKey(key), { place, displayName });

@@ -56,9 +56,9 @@ export function createApi(options: ApiOptions): FastifyInstance {
 }
 
 function contextOf(app: FastifyInstance, options: ApiOptions, callers: Callers): ApiContext {
-  const { store, mode, zone, federated, readOnly, meshDefaults, unsafeDelete = false, checkSpec } = options;
+  const { store, mode, zone, federated, readOnly, meshDefaults, unsafeDelete = false } = options;
   const checksOrigin = options.disableOriginLabelValidation !== true;
-  const rules = { writer: { mode, zone, federated }, checksOrigin, checkSpec };
+  const rules = { writer: { mode, zone, federated }, checksOrigin };
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
   return {

@@ -11,7 +11,7 @@ import type { ApiContext } from './api-options.ts';
 import { ApiError } from './error-body.ts';
 import { toKubernetes } from '../document/kubernetes-form.ts';
 import { queryOf, wantsKubernetes } from './list-query.ts';
-import { setVersion } from './precondition.ts';
+import { setVersion } from './http-conventions.ts';
 import { toUniversal } from '../document/universal-form.ts';
 
 export type ParsedKri = {

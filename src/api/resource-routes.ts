@@ -3,16 +3,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
-import type { RouteConfig } from './http-conventions.ts';
+import { badQuery } from './error-body.ts';
+import { setVersion, type RouteConfig } from './http-conventions.ts';
 import { SMALL_BODY_BYTES } from './http-server.ts';
 import { toKubernetes } from '../document/kubernetes-form.ts';
 import { nextPage, parseFlag, parsePage, queryOf, routePathOf, wantsKubernetes } from './list-query.ts';
 import { ListPages } from './list-pages.ts';
 import { isShown, listRows, rowFilterOf } from './list-rows.ts';
-import { preconditionOf, setVersion } from './precondition.ts';
 import { toUniversal } from '../document/universal-form.ts';
 import type { WriteCall } from './resource-service.ts';
 import { meshType } from './route-types.ts';
+import type { Precondition } from './write-plan.ts';
 import { EVENT_STREAM, type Watches } from './watch-routes.ts';
 
 type Params = { readonly mesh?: string; readonly name: string };
@@ -87,12 +88,12 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service
   const written: RouteConfig = { rawBody: true };
   app.put<ItemRoute>(url, { ...route, config: written }, async (request, reply) => {
     const { mesh = '', name } = request.params;
+    const text = typeof request.body === 'string' ? request.body : '';
     if (parseFlag(queryOf(request), 'dryRun')) {
-      const { key: _key, ...answer } = await service.dryRun(info, mesh, name, textOf(request), callOf(request));
+      const { key: _key, ...answer } = await service.dryRun(info, { mesh, name }, text, callOf(request));
       return { dryRun: true, ...answer };
     }
-    const done = await service.put(info, mesh, name, textOf(request), callOf(request));
-    const { key, result, version, warnings } = done;
+    const { key, result, version, warnings } = await service.put(info, { mesh, name }, text, callOf(request));
     if (result !== 'unchanged') audit.write(request, { key, result, version });
     setVersion(reply.code(result === 'created' ? 201 : 200), version);
     return warnings.length > 0 ? { warnings } : {};
@@ -105,6 +106,14 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service
   });
 }
 
-function textOf({ body }: FastifyRequest): string {
-  return typeof body === 'string' ? body : '';
+/** `If-Match` (D33); weak and strong tags mean the same. @throws ApiError 400 when the header is no list of versions */
+function preconditionOf({ headers }: FastifyRequest): Precondition {
+  const header = headers['if-match']?.trim();
+  if (header === undefined) return null;
+  if (header === '*') return 'any';
+  return header.split(',').map((tag) => {
+    const version = /^(?:W\/)?"?(\d{1,10})"?$/.exec(tag.trim())?.[1];
+    if (version === undefined) throw badQuery('If-Match', 'must be the ETag of an earlier answer, such as "3"');
+    return Number(version);
+  });
 }

@@ -10,18 +10,16 @@ import { ApiError } from './error-body.ts';
 import { parseJsonBody } from './json-body.ts';
 import { diffJson, type Change } from './json-diff.ts';
 import { isShown } from './list-rows.ts';
-import { requireMatch, type Precondition } from './precondition.ts';
 import { toUniversal } from '../document/universal-form.ts';
-import { draftOf, refuseAll, type Draft, type DraftRules } from './resource-draft.ts';
+import { draftOf, hasComputed, refuseAll, unreadWrite, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
 import {
   conflict,
-  hasComputed,
   isSquatter,
-  planPut,
   planWrite,
+  requireMatch,
   requireOwn,
   resultOf,
-  type ContentWrite,
+  type Precondition,
   type StoredRow,
 } from './write-plan.ts';
 
@@ -31,7 +29,7 @@ const NO_DELETE = 'Could not delete a resource';
 
 export type ServiceOptions = {
   readonly store: ResourceStore;
-  readonly rules: DraftRules;
+  readonly rules: WriteRules;
   readonly readOnly: boolean;
   /** `store.unsafeDelete`: Meshes with Dataplanes and zones that are online can be deleted. */
   readonly unsafeDelete: boolean;
@@ -39,10 +37,12 @@ export type ServiceOptions = {
   readonly meshDefaults: (mesh: Pick<Resource, 'name' | 'spec'>) => Promise<Write[]>;
 };
 
+type At = { readonly mesh: string; readonly name: string };
+
 export type WriteCall = {
   readonly precondition: Precondition;
   /** @throws ApiError 403; called after the body was checked (rest-api 2.4.5) */
-  readonly authorize: (info: TypeInfo, at: { readonly mesh: string; readonly name: string }) => void;
+  readonly authorize: (info: TypeInfo, at: At) => void;
 };
 
 export type PutResult = {
@@ -52,9 +52,6 @@ export type PutResult = {
   readonly warnings: readonly string[];
 };
 export type DryRun = PutResult & { readonly diff: readonly Change[]; readonly resource: JsonObject };
-
-/** A checked body: the requested write, or its errors. */
-type Checked = { readonly draft: Draft } | { readonly draft: null; readonly failure: unknown };
 
 export class ResourceService {
   readonly #options: ServiceOptions;
@@ -75,24 +72,20 @@ export class ResourceService {
   }
 
   /** Creates or replaces. @throws ApiError that names each field at fault; then nothing has changed */
-  async put(info: TypeInfo, mesh: string, name: string, text: string, call: WriteCall): Promise<PutResult> {
-    const checked = this.#check(info, mesh, name, text);
-    const done = await this.#putAtOnce(checked, call);
-    if (done !== null) return done;
-    // What reads first would be overtaken by others on the way, and has to begin again.
-    return await this.#inTurn.run(describeKey({ type: info.name, mesh, name }), () =>
-      this.#putByReading(info, mesh, checked, call),
-    );
+  async put(info: TypeInfo, at: At, text: string, call: WriteCall): Promise<PutResult> {
+    const draft = await this.#check(info, at, text, call);
+    const unread = call.precondition === null ? unreadWrite(draft) : null;
+    const done = unread === null ? null : putResult(draft, await this.#options.store.write(unread));
+    // A write that reads first would be overtaken by others in this process, and would have to begin again.
+    return done ?? (await this.#inTurn.run(describeKey(draft.key), () => this.#putByReading(draft, call)));
   }
 
-  async #putByReading(info: TypeInfo, mesh: string, checked: Checked, call: WriteCall): Promise<PutResult> {
-    const { store } = this.#options;
-    const read = async (key: ResourceKey): Promise<StoredRow | undefined> =>
-      hasComputed(info) ? await store.get(key) : await store.getMeta(key);
-    const { draft, stored: found } = await this.#find(info, mesh, checked, read);
+  async #putByReading(draft: Draft, call: WriteCall): Promise<PutResult> {
+    const { store, rules } = this.#options;
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const stored = attempt === 0 ? found : await read(draft.key);
-      const write = this.#plan(draft, stored, call);
+      const stored = await this.#find<StoredRow>(draft, (key) => (hasComputed(draft.info) ? store.get(key) : store.getMeta(key)));
+      requireMatch(draft.key, stored, call.precondition);
+      const write = planWrite(draft, stored, rules);
       const outcome = write.op === 'create' ? await this.#create(write) : await store.write(write);
       if (outcome.result === 'rejected') refuseAll([{ field: 'name', reason: outcome.message }]);
       const put = putResult(draft, outcome);
@@ -102,11 +95,11 @@ export class ResourceService {
   }
 
   /** What `put` would do, and the difference it would make; stores nothing. @throws ApiError as `put` */
-  async dryRun(info: TypeInfo, mesh: string, name: string, text: string, call: WriteCall): Promise<DryRun> {
-    const checked = this.#check(info, mesh, name, text);
-    const { draft, stored } = await this.#find(info, mesh, checked, (key) => this.#options.store.get(key));
-    const write = this.#plan(draft, stored, call);
-    return describeWrite(draft, write, stored);
+  async dryRun(info: TypeInfo, at: At, text: string, call: WriteCall): Promise<DryRun> {
+    const draft = await this.#check(info, at, text, call);
+    const stored = await this.#find(draft, (key) => this.#options.store.get(key));
+    requireMatch(draft.key, stored, call.precondition);
+    return describeWrite(draft, planWrite(draft, stored, this.#options.rules), stored);
   }
 
   /** @throws ApiError: 403, 404, 405, 409, 400 where something still needs it */
@@ -182,48 +175,22 @@ export class ResourceService {
     throw new ApiError('not_found', 'Failed to retrieve Mesh', reason, [], { missing: { type: 'Mesh', name: mesh } });
   }
 
-  /** The text is checked before any read. A missing mesh is reported before body errors. */
-  #check(info: TypeInfo, mesh: string, name: string, text: string): Checked {
-    this.requireWritable(info);
+  /** Every check that needs no row. A missing mesh is reported before the others. */
+  async #check(info: TypeInfo, at: At, text: string, call: WriteCall): Promise<Draft> {
     try {
-      return { draft: draftOf(info, { mesh, name }, parseJsonBody(text), this.#options.rules, { strict: false }) };
+      const draft = draftOf(info, at, parseJsonBody(text), this.#options.rules, { strict: false });
+      call.authorize(info, draft.key);
+      return draft;
     } catch (failure) {
-      return { draft: null, failure };
+      await this.requireMesh(info, at.mesh);
+      throw failure;
     }
   }
 
-  /** The usual case in one statement, null where that did not do it: why not is found by the way that reads first. */
-  async #putAtOnce({ draft }: Checked, call: WriteCall): Promise<PutResult | null> {
-    if (draft === null || call.precondition !== null) return null;
-    let write: Write | null;
-    try {
-      call.authorize(draft.info, draft.key);
-      write = planPut(draft, this.#options.rules);
-    } catch {
-      return null;
-    }
-    return write === null ? null : putResult(draft, await this.#options.store.write(write));
-  }
-
-  /** Mesh and row in one round trip. */
-  async #find<Row>(
-    info: TypeInfo,
-    mesh: string,
-    checked: Checked,
-    read: (key: ResourceKey) => Promise<Row | undefined>,
-  ): Promise<{ readonly draft: Draft; readonly stored: Row | undefined }> {
-    const row = checked.draft === null ? undefined : read(checked.draft.key);
-    // Of two failures, report the first.
-    row?.catch(() => undefined);
-    await this.requireMesh(info, mesh);
-    if (checked.draft === null) throw checked.failure;
-    return { draft: checked.draft, stored: await row };
-  }
-
-  #plan(draft: Draft, stored: StoredRow | undefined, call: WriteCall): ContentWrite {
-    call.authorize(draft.info, draft.key);
-    requireMatch(draft.key, stored, call.precondition);
-    return planWrite(draft, stored, this.#options.rules);
+  /** The stored row. It is read with its mesh in one round trip. @throws ApiError 404 without the mesh */
+  async #find<Row>({ info, key }: Draft, read: (key: ResourceKey) => Promise<Row | undefined>): Promise<Row | undefined> {
+    const [stored] = await Promise.all([read(key), this.requireMesh(info, key.mesh)]);
+    return stored;
   }
 
   /** A Mesh comes with its defaults or not at all. */
@@ -254,7 +221,7 @@ function putResult({ key, warnings }: Draft, outcome: WriteOutcome): PutResult |
 
 /** What a planned write would do. Nothing where labels and spec are given as they are stored: labels that are computed can wait. */
 export function describeWrite(draft: Draft, write: ContentWrite, stored: Resource | undefined): DryRun {
-  if (stored !== undefined && isDeepStrictEqual([draft.labels, write.spec], [stored.labels, stored.spec])) {
+  if (stored !== undefined && isDeepStrictEqual([draft.given, write.spec], [stored.labels, stored.spec])) {
     const resource = withoutTimes(toUniversal(draft.info, stored));
     return { key: draft.key, result: 'unchanged', version: stored.version, warnings: draft.warnings, diff: [], resource };
   }

@@ -1,84 +1,62 @@
-// From a valid draft and the stored row to the write (rest-api 2.4.6, 2.4.7): computed labels, immutable fields, and the rules of
+// From a valid draft and the stored row to the write (rest-api 2.4.6, 2.4.7): ownership, versions, immutable fields, and the rules of
 // single types. Pure.
-import { computeLabels } from '../resource/compute-labels.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
-import { isLocal, isNameOfZone, isOfZone, zoneOf } from '../resource/ownership.ts';
-import { isClusterWide } from '../resource/stored-name.ts';
+import { fixedZoneOf, isLocal, isNameOfZone, isOfZone, sourceZoneOf } from '../resource/ownership.ts';
+import { isClusterWide, RFC_1035_LABEL, RFC_1035_REASON } from '../resource/stored-name.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
-import { describeKey, type JsonObject, type Labels, type Resource, type ResourceKey } from '../resource/types.ts';
-import type { ResourceMeta, Write } from '../store/resource-store.ts';
+import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
+import type { ResourceMeta } from '../store/resource-store.ts';
 import { ApiError } from './error-body.ts';
-import { labelField, type LabelRules } from './label-rules.ts';
-import { INVALID, refuseAll, type Draft } from './resource-draft.ts';
-
-const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
-
-export type ContentWrite = Extract<Write, { op: 'create' | 'update' }>;
+import { hasComputed, INVALID, labelField, refuseAll, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
 
 /** What a write has to know of the row that is there: its spec only where the control plane computes a part of that. */
 export type StoredRow = ResourceMeta & { readonly spec?: JsonObject };
+
+/** The versions a caller takes (`If-Match`); `any` wants that the resource exists; null wants nothing. */
+export type Precondition = readonly number[] | 'any' | null;
 
 /**
  * A create, or an update of exactly this stored row.
  * @throws ApiError 400 that names the field
  */
-export function planWrite(
-  { info, key, displayName, labels: given, spec }: Draft,
-  stored: StoredRow | undefined,
-  rules: LabelRules,
-): ContentWrite {
-  if (stored !== undefined) {
-    requireOwn(info, stored, 'update', rules);
-    requireSameNamespace({ info, key, labels: given }, stored);
+export function planWrite(draft: Draft, stored: StoredRow | undefined, rules: WriteRules): ContentWrite {
+  const { info, key, labels, spec, owner } = draft;
+  if (stored === undefined) {
+    refuseAll(draft.nameFaults, 'Failed to create a resource');
+    if (info.name === 'Dataplane' && rules.writer.mode === 'zone') requireWorkloadLabel(labels[label.workload]);
+    return { op: 'create', key, labels, spec, status: {}, owner };
   }
-  const labels = computeLabels(info, { displayName, mesh: key.mesh, labels: given, spec }, rules.writer);
-  const zone = stored?.labels[label.zone];
-  // On global its own resources belong to no zone: the label is theirs to change.
-  const isFree = rules.writer.mode === 'global' && stored?.labels[label.origin] === 'global';
-  if (zone !== undefined && labels[label.zone] !== zone && !isFree)
+  requireOwn(info, stored, 'update', rules);
+  requireSameNamespace(draft, stored);
+  const zone = fixedZoneOf(stored, rules.writer.mode);
+  if (zone !== undefined && labels[label.zone] !== zone)
     refuseAll([{ field: labelField(label.zone), reason: `must stay ${zone}, the zone of the stored resource` }]);
-  if (info.labelName && !RFC_1035_LABEL.test(displayName)) {
-    const reason = 'must be an RFC 1035 label: lower-case letters, digits and hyphens, a letter first, at most 63 characters';
-    refuseAll([{ field: 'name', reason }], stored === undefined ? 'Failed to create a resource' : 'Failed to update a resource');
-  }
-  if (stored !== undefined)
-    return { op: 'update', key, labels, spec: withComputed(info, spec, stored), expectVersion: stored.version };
-  if (info.name === 'Dataplane' && rules.writer.mode === 'zone') requireWorkloadLabel(labels);
-  return { op: 'create', key, labels, spec, status: {}, owner: ownerOf(info, key.mesh) };
+  refuseAll(draft.nameFaults, 'Failed to update a resource');
+  return { op: 'update', key, labels, spec: withComputed(info, spec, stored), expectVersion: stored.version };
 }
 
-/**
- * A write that needs no stored row: it creates the row, or replaces a row that this control plane owns. If it writes nothing,
- * `planWrite` decides with the stored row whether that is an error. Null where the mesh has to be read.
- * @throws ApiError 400 as `planWrite`
- */
-export function planPut(draft: Draft, rules: LabelRules): Write | null {
-  const { info, key } = draft;
-  // A new Mesh comes with its defaults.
-  if (info.name === 'Mesh') return null;
-  const create = planWrite(draft, undefined, rules);
-  // Where no owner is the mesh, nothing else says that there is one.
-  if (info.scope === 'Mesh' && (create.owner ?? null) === null) return null;
-  // What is computed is kept, and has to be read for that.
-  if (hasComputed(info)) return create;
-  const { labels, spec, owner } = create;
-  return { op: 'put', key, labels, spec, owner, ownOnly: true };
+/** @throws ApiError 409 when the stored row is not the version that the caller has read */
+export function requireMatch(key: ResourceKey, stored: Pick<Resource, 'version'> | undefined, wanted: Precondition): void {
+  if (wanted === null) return;
+  if (stored === undefined) throw conflict(key, 'If-Match is given and the resource does not exist');
+  if (wanted === 'any' || wanted.includes(stored.version)) return;
+  throw conflict(key, `its version is ${String(stored.version)}, not the one of If-Match; read it again`);
 }
 
 /**
  * What came from the other side by KDS is written there alone. A zone without a global has no other side.
  * @throws ApiError 400
  */
-export function requireOwn(info: TypeInfo, stored: ResourceMeta, verb: 'update' | 'delete', rules: LabelRules): void {
+export function requireOwn(info: TypeInfo, stored: ResourceMeta, verb: 'update' | 'delete', rules: WriteRules): void {
   const { mode, federated } = rules.writer;
   if (!rules.checksOrigin || (mode === 'zone' && !federated)) return;
   if (isLocal(stored, mode)) return;
   if (isSquatter(info, stored, rules)) {
     if (verb === 'delete') return;
-    const reason = `zone ${zoneOf(stored)} has a resource under this name, which no zone may take: delete it first`;
+    const reason = `zone ${sourceZoneOf(stored, mode) ?? ''} has a resource under this name, which no zone may take: delete it first`;
     throw new ApiError('invalid', INVALID, reason, [{ field: 'name', reason }]);
   }
-  const zone = mode === 'global' ? zoneOf(stored) : stored.labels[label.zone];
+  const zone = sourceZoneOf(stored, mode);
   const home = zone === undefined ? 'global' : `zone ${zone}`;
   const reason = `this is a copy of a resource of ${home}: ${verb} it there`;
   const field = verb === 'delete' ? `[${JSON.stringify(label.origin)}]` : labelField(label.origin);
@@ -89,7 +67,7 @@ export function requireOwn(info: TypeInfo, stored: ResourceMeta, verb: 'update' 
  * Whether a row on global belongs to a zone and has a name that the zone may not take. No zone can create such a row; it may be
  * older than that rule, or come from another program. Global may delete it, and the zone does not bring it back.
  */
-export function isSquatter(info: TypeInfo, stored: ResourceMeta, { writer }: LabelRules): boolean {
+export function isSquatter(info: TypeInfo, stored: ResourceMeta, { writer }: WriteRules): boolean {
   if (writer.mode !== 'global' || info.kds.skipHash || !isOfZone(stored)) return false;
   return !isNameOfZone(stored);
 }
@@ -98,9 +76,9 @@ export function isSquatter(info: TypeInfo, stored: ResourceMeta, { writer }: Lab
  * The resource `x` of namespace `y` and the resource `x.y` without one have one stored name: neither replaces the other.
  * @throws ApiError 400
  */
-function requireSameNamespace({ info, key, labels }: Pick<Draft, 'info' | 'key' | 'labels'>, stored: ResourceMeta): void {
+function requireSameNamespace({ info, key, given }: Draft, stored: ResourceMeta): void {
   const held = stored.labels[label.namespace] ?? '';
-  if (isClusterWide(info) || held === (labels[label.namespace] ?? '')) return;
+  if (isClusterWide(info) || held === (given[label.namespace] ?? '')) return;
   const holder =
     held === ''
       ? 'a resource without a namespace'
@@ -125,22 +103,9 @@ export function conflict(key: ResourceKey, reason: string): ApiError {
   return new ApiError('conflict', 'Conflict', `resource conflict: ${describeKey(key)}${reason === '' ? '' : `: ${reason}`}`);
 }
 
-function requireWorkloadLabel(labels: Labels): void {
-  const workload = labels[label.workload];
+function requireWorkloadLabel(workload: string | undefined): void {
   if (workload === undefined || RFC_1035_LABEL.test(workload)) return;
-  const reason = 'must be an RFC 1035 label: lower-case letters, digits and hyphens, a letter first, at most 63 characters';
-  throw new ApiError('bad_request', 'Bad Request', `${labelField(label.workload)}: ${reason}`);
-}
-
-/** kds-wire 7: mesh-scoped rows go with their Mesh, except Dataplane and Secret. */
-function ownerOf(info: TypeInfo, mesh: string): ResourceKey | null {
-  if (info.scope === 'Global' || info.name === 'Dataplane' || info.name === 'Secret') return null;
-  return { type: 'Mesh', mesh: '', name: mesh };
-}
-
-/** True for a type whose spec the control plane computes in part. */
-export function hasComputed(info: TypeInfo): boolean {
-  return info.name === 'MeshService';
+  throw new ApiError('bad_request', 'Bad Request', `${labelField(label.workload)}: ${RFC_1035_REASON}`);
 }
 
 /** Computed fields stay unchanged (D21). A caller may set a first value where there is none. */

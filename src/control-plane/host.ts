@@ -26,7 +26,6 @@ import { meshDefaults } from '../defaults/base-defaults.ts';
 import { openStore } from '../store/open-store.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { ZoneInsightWriter } from '../zone-status/zone-insight-writer.ts';
-import { checkSpec } from './check-spec.ts';
 import { exposureWarnings } from './exposure.ts';
 import { firstStart } from '../defaults/first-start.ts';
 import { commonTasks, lead, type LeaderTask } from './lead.ts';
@@ -181,7 +180,6 @@ function apiOptions({ side, config, store, rules, tokens, registry, instanceId, 
     specSchema: specJsonSchema,
     addRoutes: addPolicyInspect(rules),
     describedRoutes,
-    checkSpec,
   };
 }
 

@@ -3,11 +3,10 @@
 // row was deleted and created again between two reads.
 import { MeridianError } from '../base/errors.ts';
 import type { ZoneRegistry } from '../kds/zone-registry.ts';
+import { RFC_1035_LABEL } from '../resource/stored-name.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { followRows } from '../store/follow-rows.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-
-const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 type Listener = (zone: string) => void;
 

@@ -19,6 +19,11 @@ export const label = {
   deletionGracePeriodStartedAt: 'kuma.io/deletion-grace-period-started-at',
 } as const;
 
+const QUALIFIED_NAME = '[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?';
+/** A key as Kubernetes has it: an optional DNS prefix and «/», then a name. */
+export const LABEL_KEY = new RegExp(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?${QUALIFIED_NAME}$`);
+export const LABEL_VALUE = new RegExp(`^(${QUALIFIED_NAME})?$`);
+
 /** The name a person gave: the display-name label, else the stored name. */
 export function displayNameOf({ name, labels }: { name: string; labels?: Labels }): string {
   return labels?.[label.displayName] ?? name;

@@ -1,8 +1,10 @@
 // The ownership of rows: the control plane that wrote a row, its origin zone, and who may change it. Pure. Invariant: nothing else
 // decides this. `mayReplace` is repeated in SQL (store/write-batch), and a test holds the two together.
+import type { ControlPlaneIdentity } from './compute-labels.ts';
 import { hashNameOf } from './hash-name.ts';
 import { label } from './labels.ts';
-import type { Mode, Resource } from './types.ts';
+import type { TypeInfo } from './type-registry.ts';
+import type { Labels, Mode, Resource } from './types.ts';
 
 /** A stored row, or a resource from a peer that may become one. */
 export type OwnedRow = Pick<Resource, 'name' | 'labels'> & Partial<Pick<Resource, 'syncVersion' | 'owner'>>;
@@ -36,6 +38,16 @@ export function belongsToZone({ name, labels, owner }: OwnedRow, zone: string): 
   return labels[label.zone] === zone || (labels[label.zone] === undefined && name.startsWith(`${zone}.`));
 }
 
+/** The zone whose control plane wrote a row, as a control plane of this mode sees it; undefined: global. */
+export function sourceZoneOf(row: OwnedRow, mode: Mode): string | undefined {
+  return mode === 'global' ? zoneOf(row) : row.labels[label.zone];
+}
+
+/** The zone label that an update must keep. Undefined: it may change, as global's own resources belong to no zone. */
+export function fixedZoneOf({ labels }: Pick<OwnedRow, 'labels'>, mode: Mode): string | undefined {
+  return mode === 'global' && labels[label.origin] === 'global' ? undefined : labels[label.zone];
+}
+
 /** Whether a row in a zone came from global (kds-wire 6.1). A row that a Kuma zone stored has no version of the wire. */
 export function isFromGlobal({ labels, syncVersion }: Pick<OwnedRow, 'labels' | 'syncVersion'>): boolean {
   const origin = labels[label.origin];
@@ -63,4 +75,44 @@ export function mayReplace(stored: Omit<OwnedRow, 'name'>, { labels: written }: 
  */
 export function isNameOfZone(row: Pick<Resource, 'mesh' | 'name' | 'labels'>): boolean {
   return row.name === hashNameOf(row) || row.name.startsWith(`${row.labels[label.zone] ?? ''}.`);
+}
+
+/** The origin that the labels name: `global`, `zone`, or undefined where they name none. */
+export function originOf(labels: Labels): string | undefined {
+  return labels[label.origin];
+}
+
+/**
+ * Why the origin and zone that a caller gives do not allow this control plane to write (rest-api 2.5, D6).
+ * @param rules without `checksOrigin` every known origin may be given
+ * @returns the label and the allowed value, for each of the two that is at fault
+ */
+export function ownerLabelFaults(
+  info: Pick<TypeInfo, 'codec'>,
+  labels: Labels,
+  { writer, checksOrigin }: { readonly writer: ControlPlaneIdentity; readonly checksOrigin: boolean },
+): (readonly [key: string, reason: string])[] {
+  const { mode, zone } = writer;
+  const [origin, given] = [labels[label.origin], labels[label.zone]];
+  const originReason = originFault(info, origin, writer, checksOrigin);
+  const isOtherZone = mode === 'zone' && origin !== 'global' && given !== undefined && given !== zone;
+  return [
+    ...(originReason === null ? [] : [[label.origin, originReason] as const]),
+    ...(isOtherZone ? [[label.zone, `must be ${zone ?? ''}, the name of this zone`] as const] : []),
+  ];
+}
+
+function originFault(
+  info: Pick<TypeInfo, 'codec'>,
+  origin: string | undefined,
+  { mode, federated }: ControlPlaneIdentity,
+  checksOrigin: boolean,
+): string | null {
+  if (origin !== undefined && origin !== 'global' && origin !== 'zone') return `must be ${mode} here`;
+  if (!checksOrigin) return null;
+  if (mode === 'global') return origin === undefined || origin === 'global' ? null : 'must be global here';
+  if (!federated || info.codec.kind !== 'json' || origin === 'zone') return null;
+  return origin === undefined
+    ? 'must be zone: a zone that has a global says so with every resource it writes'
+    : 'must be zone here';
 }

@@ -1,6 +1,11 @@
 // A resource with a namespace is stored as `name.namespace`, with display name `name` (D2).
 import type { TypeInfo } from './type-registry.ts';
 
+/** The names of types that become host names, of zones and of services (`TypeInfo.labelName`). */
+export const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
+export const RFC_1035_REASON =
+  'must be an RFC 1035 label: lower-case letters, digits and hyphens, a letter first, at most 63 characters';
+
 /** Kubernetes gives these no namespace (Mesh, Zone, insights): a label that names one is a label like any other. */
 export function isClusterWide({ scope, codec, adminOnly }: TypeInfo): boolean {
   return scope === 'Global' && codec.kind === 'proto' && !adminOnly;

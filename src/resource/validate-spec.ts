@@ -2,12 +2,11 @@
 // Refuses only specs that no peer may send: a new rule must not lose the resource of an old peer.
 import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
 import { displayNameOf } from './labels.ts';
+import { RFC_1035_LABEL, RFC_1035_REASON } from './stored-name.ts';
 import type { TypeInfo } from './type-registry.ts';
 import type { Json, JsonObject, Labels } from './types.ts';
 import { dataplaneViolations } from './validate-dataplane.ts';
 import { isObject } from './read-json.ts';
-
-const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** The violations of a resource, up to a bound; empty when it is valid. Paths start at `name` or `spec` (protobuf types: at their field). */
 export function validateResource(
@@ -15,8 +14,7 @@ export function validateResource(
   resource: { name: string; mesh: string; labels: Labels; spec: JsonObject },
 ): Violation[] {
   return collectViolations((refuse) => {
-    if (info.labelName && !RFC_1035_LABEL.test(displayNameOf(resource)))
-      refuse('name', 'must be an RFC 1035 label: lower-case letters, digits and hyphens, a letter first, at most 63 characters');
+    if (info.labelName && !RFC_1035_LABEL.test(displayNameOf(resource))) refuse('name', RFC_1035_REASON);
     if (info.name === 'Dataplane') for (const { field, reason } of dataplaneViolations(resource.spec)) refuse(field, reason);
     if (info.policy !== null) validatePolicy(resource.spec, refuse);
   });

@@ -1,9 +1,8 @@
 // What a person must do about the token of a zone: the sentence that ends every refusal of a zone (D31), and the warning before a
 // token ends, for `inspect zones` and the log.
+import { RFC_1035_LABEL } from '../resource/stored-name.ts';
 
-/** Names that can stand in a shell command as they are; others are no zones' names anyway (kds-wire 2.6). */
-const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
-
+/** Whether it can stand in a shell command as it is. Another name is no zone's (kds-wire 2.6). */
 export function isZoneName(name: string): boolean {
   return RFC_1035_LABEL.test(name);
 }

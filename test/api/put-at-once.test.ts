@@ -29,7 +29,7 @@ const call: WriteCall = { precondition: null, authorize: () => undefined };
 const timeout = { type: 'MeshTimeout', mesh: 'default', name: 'slow' };
 
 function serviceOf(writer: ControlPlaneIdentity): ResourceService {
-  const rules = { writer, checksOrigin: true, checkSpec: undefined };
+  const rules = { writer, checksOrigin: true };
   return new ResourceService({ store, rules, readOnly: false, unsafeDelete: false, meshDefaults: async () => [] });
 }
 
@@ -38,10 +38,22 @@ beforeEach(() => {
   service = serviceOf({ mode: 'global', zone: null, federated: false });
 });
 
-async function put(type: string, name: string, spec: object = {}, more: Partial<WriteCall> = {}): Promise<PutResult> {
+const valid: Record<string, object> = {
+  MeshTimeout: { to: [{ targetRef: { kind: 'Mesh' }, default: { connectionTimeout: '1s' } }] },
+  MeshService: { selector: { dataplaneTags: { app: 'web' } }, ports: [{ port: 80 }] },
+  Dataplane: { networking: { address: '10.0.0.1', inbound: [{ port: 80 }] } },
+  Secret: { data: 'YQ==' },
+};
+
+async function put(
+  type: string,
+  name: string,
+  spec: object = valid[type] ?? {},
+  more: Partial<WriteCall> = {},
+): Promise<PutResult> {
   const info = typeOf(type);
   const mesh = info.scope === 'Mesh' ? 'default' : '';
-  return await service.put(info, mesh, name, JSON.stringify({ type, ...(mesh !== '' && { mesh }), name, spec }), {
+  return await service.put(info, { mesh, name }, JSON.stringify({ type, ...(mesh !== '' && { mesh }), name, spec }), {
     ...call,
     ...more,
   });
@@ -71,13 +83,7 @@ it.each(['MeshTimeout', 'MeshService', 'Dataplane', 'Secret', 'Mesh'])(
   async (type) => {
     service = serviceOf({ mode: 'zone', zone: 'east', federated: false });
     await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
-    const spec =
-      type === 'Dataplane'
-        ? { networking: { address: '10.0.0.1', inbound: [{ port: 80 }] } }
-        : type === 'Secret'
-          ? { data: 'YQ==' }
-          : {};
-    const results = await Promise.all(Array.from({ length: 30 }, () => put(type, 'hot', spec)));
+    const results = await Promise.all(Array.from({ length: 30 }, () => put(type, 'hot')));
     expect(results.map(({ version }) => version).toSorted((a, b) => a - b)).toEqual(
       Array.from({ length: 30 }, (_, index) => index),
     );
@@ -111,29 +117,29 @@ it('tells of a mesh that does not exist where the store refuses a row without it
   expect(store.rows.size).toBe(0);
 });
 
-it.each([
-  ['Dataplane', { networking: { address: '10.0.0.1', inbound: [{ port: 80 }] } }],
-  ['Secret', { data: 'YQ==' }],
-])('makes no %s in a mesh that does not exist, though no owner says that the mesh is there', async (type, spec) => {
-  service = serviceOf({ mode: 'zone', zone: 'east', federated: false });
-  expect(await failure(put(type, 'a', spec))).toContain('mesh "default" does not exist');
-  expect(store.rows.size).toBe(0);
-});
+it.each(['Dataplane', 'Secret'])(
+  'makes no %s in a mesh that does not exist, though no owner says that the mesh is there',
+  async (type) => {
+    service = serviceOf({ mode: 'zone', zone: 'east', federated: false });
+    expect(await failure(put(type, 'a'))).toContain('mesh "default" does not exist');
+    expect(store.rows.size).toBe(0);
+  },
+);
 
 it('writes nothing for a caller who may not, and tells of a missing mesh before that', async () => {
   const authorize = (): never => {
     throw new Error('may not');
   };
-  expect(await failure(put('MeshTimeout', 'slow', {}, { authorize }))).toContain('mesh "default" does not exist');
+  expect(await failure(put('MeshTimeout', 'slow', undefined, { authorize }))).toContain('mesh "default" does not exist');
   await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
-  expect(await failure(put('MeshTimeout', 'slow', {}, { authorize }))).toBe('may not');
+  expect(await failure(put('MeshTimeout', 'slow', undefined, { authorize }))).toBe('may not');
   expect(store.writes).toEqual([]);
 });
 
 it('reads the row first where the caller asks for its version', async () => {
   await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
   await seed(timeout, {});
-  expect(await put('MeshTimeout', 'slow', {}, { precondition: [0] })).toMatchObject({ result: 'updated', version: 1 });
+  expect(await put('MeshTimeout', 'slow', undefined, { precondition: [0] })).toMatchObject({ result: 'updated', version: 1 });
   expect(store.writes).toEqual(['update']);
 });
 
@@ -145,8 +151,8 @@ it('creates without reading what the control plane computes a part of, and reads
   expect(store.reads).toBe(0);
   const computed = { state: 'Available', identities: [{ type: 'ServiceTag', value: 'web' }], zoneIngress: { port: 10_001 } };
   await seed(key, {}, null, computed);
-  const given = { state: 'Unavailable', identities: [], zoneIngress: { port: 1 } };
-  expect(await put('MeshService', 'web', { ports: [], ...given })).toMatchObject({ result: 'updated', version: 1 });
-  expect((await store.get(key))?.spec).toEqual({ ports: [], ...computed });
+  const given = { state: 'Unavailable', identities: [], zoneIngress: { address: '10.0.0.1', port: 1, sni: 'other' } };
+  expect(await put('MeshService', 'web', { ...valid['MeshService'], ...given })).toMatchObject({ result: 'updated', version: 1 });
+  expect((await store.get(key))?.spec).toMatchObject({ ports: [{ port: 80 }], ...computed });
   expect(store.writes).toEqual(['create', 'update']);
 });

@@ -4,7 +4,6 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { checkSpec } from '../../src/control-plane/check-spec.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 import { openEmbeddedStore } from '../support/embedded-store.ts';
@@ -28,7 +27,6 @@ beforeAll(async () => {
     readOnly: false,
     config: {},
     log,
-    checkSpec,
   };
   const meshDefaults = async (): Promise<[]> => [];
   const proxyAdmin = async (): Promise<Uint8Array> => new Uint8Array();

@@ -5,7 +5,6 @@ import type { ApiOptions } from '../../src/api/api-options.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { MeridianError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { checkSpec } from '../../src/control-plane/check-spec.ts';
 import { meshDefaults } from '../../src/defaults/base-defaults.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 
@@ -29,7 +28,6 @@ export function testApi(store: ResourceStore, place: Place, more: Partial<ApiOpt
     log: createLogger('silent'),
     proxyAdmin: () => Promise.reject(new MeridianError('unavailable', 'zone "east" is offline')),
     meshDefaults: (mesh) => meshDefaults(store, mesh, mode === 'zone' ? { mode, zone: 'east' } : { mode }),
-    checkSpec,
     allowedHosts: ['cp', 'cp.example'],
     writeAll: (writes) => store.writeAll(writes),
     countRows: () => store.countAll(),

@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { checkSpec } from '../../src/control-plane/check-spec.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
@@ -216,7 +215,6 @@ function apiOf(store: TinyStore, zone: Zone | null): FastifyInstance {
     log,
     proxyAdmin: async () => new Uint8Array(),
     meshDefaults: async () => [],
-    checkSpec,
     addRoutes: addPolicyInspect(rulesOf(zone ?? 'global')),
   });
 }

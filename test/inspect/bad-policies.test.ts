@@ -5,7 +5,6 @@ import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { checkSpec } from '../../src/control-plane/check-spec.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { TinyStore } from '../support/tiny-store.ts';
@@ -18,7 +17,6 @@ beforeAll(async () => {
     ...{ store, mode: 'global', zone: null, federated: false, readOnly: false, config: {}, metrics: new Registry() },
     ...{ product: 'Meridian', productVersion: '0-preview', instanceId: 'i', clusterId: async () => 'c' },
     ...{ log: createLogger('silent'), proxyAdmin: async () => new Uint8Array(), meshDefaults: async () => [] },
-    checkSpec,
     addRoutes: addPolicyInspect(globalSendRules()),
   });
   const dataplane = { networking: { address: '10.0.0.1', inbound: [{ port: 8080, name: 'http' }] } };

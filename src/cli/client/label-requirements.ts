@@ -1,5 +1,6 @@
 // Label selectors as Kubernetes spells them: text → requirements, and whether labels meet one. Pure. Invariant: every text is
 // parsed completely, or refused at one place with the allowed syntax.
+import { LABEL_KEY } from '../../resource/labels.ts';
 import type { Labels } from '../../resource/types.ts';
 import { UsageError } from '../exit-codes.ts';
 
@@ -10,8 +11,6 @@ export type LabelRequirement =
 
 type Token = { readonly kind: 'word' | 'sign' | 'end'; readonly text: string; readonly at: number };
 
-const NAME = '[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?';
-const KEY = new RegExp(`^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?${NAME}$`);
 /** More than a label may hold, since copies of other control planes are looked for too; quotes and wildcards are mistakes. */
 const VALUE = /^[\w.:/-]*$/;
 const TOKEN = /\s*(?:(==|!=|[=!,()<>])|([^\s=!,()<>]+))/y;
@@ -103,7 +102,8 @@ class TokenReader {
   key(): string {
     const { kind, text } = this.#next;
     if (kind !== 'word') this.refuse('the key of a label');
-    if (!KEY.test(text)) this.refuse('the key of a label: an optional DNS name and /, then at most 63 letters, digits, -, _, .');
+    if (!LABEL_KEY.test(text))
+      this.refuse('the key of a label: an optional DNS name and /, then at most 63 letters, digits, -, _, .');
     return this.#take();
   }
 

@@ -1,11 +1,11 @@
 // Which generated MeshServices a Dataplane belongs to, the ports that it says they have, and the Dataplanes behind each of them
 // (policies 9.4). Invariant: a Dataplane that changes touches only its own groups.
 import { label } from '../../resource/labels.ts';
+import { RFC_1035_LABEL } from '../../resource/stored-name.ts';
 import type { JsonObject, Labels } from '../../resource/types.ts';
 import type { DataplaneFacts, Inbound } from './dataplane-facts.ts';
 
 const SERVICE_TAG = 'kuma.io/service';
-const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const PROTOCOLS = new Set(['tcp', 'http', 'http2', 'grpc']);
 
 /** What a Dataplane says of one service. */

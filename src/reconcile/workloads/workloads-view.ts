@@ -4,14 +4,13 @@ import { isOnline } from '../../zone-status/zone-insight.ts';
 import { label } from '../../resource/labels.ts';
 import { keyText, type Resource, type ResourceKey } from '../../resource/types.ts';
 import { isLocal } from '../../resource/ownership.ts';
+import { RFC_1035_LABEL } from '../../resource/stored-name.ts';
 import type { ReconciledView } from '../reconcile.ts';
 import { dataplaneFacts } from '../services/dataplane-facts.ts';
 import { sameContent } from '../computed-row.ts';
 
 /** The types that a view is fed with. */
 export const viewedTypes = ['Mesh', 'Dataplane', 'DataplaneInsight', 'Workload'] as const;
-
-const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** How many proxies a Workload has and how they are. */
 export type ProxyCounts = {

@@ -20,6 +20,13 @@ export type SpecCheck = {
   readonly spec?: JsonObject;
 };
 
+export type CheckedResource = {
+  readonly labels: Labels;
+  readonly mesh: string;
+  readonly name: string;
+  readonly spec: JsonObject;
+};
+
 const NOTHING: SpecCheck = { violations: [], warnings: [] };
 
 /**
@@ -28,11 +35,7 @@ const NOTHING: SpecCheck = { violations: [], warnings: [] };
  * @param options with `strict` unknown keys are violations, else warnings (D7); both name the nearest known key
  * @returns violations with paths from `spec`, in document order, and warnings of the form `path: sentence`
  */
-export function checkSpec(
-  info: TypeInfo,
-  resource: { readonly labels: Labels; readonly mesh: string; readonly name: string; readonly spec: JsonObject },
-  options: { readonly strict: boolean },
-): SpecCheck {
+export function checkSpec(info: TypeInfo, resource: CheckedResource, options: { readonly strict: boolean }): SpecCheck {
   const definition = specDefinitions.get(info.name);
   if (definition === undefined) return NOTHING;
   const { schema, counts, reported } = definition;
