@@ -9,7 +9,7 @@ const SRC = join(import.meta.dirname, '../src');
 /** File → whose text has no code. */
 const ALLOWED: Readonly<Record<string, string>> = {
   'api/json-body.ts': 'the place of a fault in JSON, from V8',
-  'kds/nack-fault.ts': 'a NACK of a Kuma peer',
+  'kds/nack.ts': 'a NACK of a Kuma peer',
   'store/pg-errors.ts': 'an error of the driver pg',
 };
 

@@ -1,7 +1,7 @@
 // `multizone.global.kds.auth` at work: the check of src/token as the protocol asks for it, and a word in the log in time.
 import { systemClock } from '../base/clock.ts';
 import type { Host } from '../control-plane/host.ts';
-import { admitAll, type AdmitZone } from '../kds/zone-admission.ts';
+import { admitAll, type AdmitZone } from '../kds/zone-access.ts';
 import { expiryWarning } from '../token/zone-token-advice.ts';
 import { ZoneAuthenticator } from '../token/zone-authenticator.ts';
 import { ZoneTokenWatch } from '../token/zone-token-watch.ts';

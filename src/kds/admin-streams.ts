@@ -1,9 +1,15 @@
-// The global end of the admin streams, a call in reverse: the zone opens the stream and stays silent, global asks on it and the
-// zone answers in any order (kds-wire 2.7). One newest stream per zone and kind.
+// Both ends of the admin streams, a call in reverse: the zone opens the stream, global asks on it for the configuration, statistics
+// or clusters of a proxy, and the zone answers in any order (kds-wire 2.7). Only the newest stream of a zone and kind counts.
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { MeridianError } from '../base/errors.ts';
-import { decodeAdminResponse, encodeAdminRequest, type AdminRequest } from '../wire/kds-messages.ts';
+import {
+  decodeAdminRequest,
+  decodeAdminResponse,
+  encodeAdminRequest,
+  encodeAdminResponse,
+  type AdminRequest,
+} from '../wire/kds-messages.ts';
 import { messagesOf } from './session.ts';
 
 export type AdminKind = 'configDump' | 'stats' | 'clusters';
@@ -75,4 +81,17 @@ export class AdminStreams {
 
 function keyOf(zone: string, kind: AdminKind): string {
   return `${kind} ${zone}`;
+}
+
+/** The end of a zone. Answers every request at once and once only: no proxy is connected to this control plane. */
+export async function answerAdminRequests(call: Duplex): Promise<void> {
+  for await (const bytes of messagesOf(call)) {
+    const { requestId, resourceName } = decodeAdminRequest(bytes);
+    call.write(
+      encodeAdminResponse({
+        requestId,
+        error: `no proxy of Dataplane ${JSON.stringify(resourceName)} is connected to this zone`,
+      }),
+    );
+  }
 }

@@ -7,7 +7,7 @@ import { Client, Metadata, credentials, status, type ChannelCredentials, type Cl
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeHealthCheckRequest, decodeHealthCheckResponse } from '../wire/kds-messages.ts';
-import { answerAdminRequests } from './admin.ts';
+import { answerAdminRequests } from './admin-streams.ts';
 import { STORE_ID_HEADER } from './peer-metadata.ts';
 import type { Changelog } from './changelog.ts';
 import { feature, zoneHeaderFeatures } from './features.ts';
@@ -16,12 +16,17 @@ import type { OwnNode } from './node.ts';
 import type { StreamKind, SyncObserver } from './sync-events.ts';
 import type { Validate } from './incoming.ts';
 import { Receiver, type Admission, type ReceiverOptions } from './receiver.ts';
-import { reconnectPauseMs } from './reconnect.ts';
 import { zoneReceiveRules } from './rules.ts';
 import { Sender } from './sender.ts';
 import { globalService, syncService } from './services.ts';
 import { consume, serve } from './session.ts';
 
+/**
+ * Milliseconds from a lost connection to the next attempt: at least, and below. The pause does not grow with the attempts: after
+ * global is back, a policy waits only for this pause and a connection (engine 22).
+ */
+const MIN_PAUSE_MS = 100;
+const MAX_PAUSE_MS = 800;
 /** Kuma's period until the global answers with another (kds-wire 2.5). */
 const HEALTH_CHECK_MS = 300_000;
 /** A day; a timer of 25 days would end at once. */
@@ -111,6 +116,11 @@ function endingOf(error: unknown): Ending {
   const waitMs = code === 'config' ? FILE_MS : REFUSALS.includes(code) ? REFUSED_MS : code === 'forbidden' ? FORBIDDEN_MS : null;
   const reason = REFUSALS.includes(code) && typeof details === 'string' ? `global refuses: ${details}` : messageOf(error);
   return { reason, isForbidden: waitMs !== null, waitMs: waitMs ?? reconnectPauseMs() };
+}
+
+/** The pause is random, so that the zones of a global that came back do not dial all at once. @param random in [0, 1) */
+export function reconnectPauseMs(random: () => number = Math.random): number {
+  return MIN_PAUSE_MS + random() * (MAX_PAUSE_MS - MIN_PAUSE_MS);
 }
 
 /** What a connection is made with. Rejects with `config` when a file cannot be used. */

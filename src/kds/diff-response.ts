@@ -6,7 +6,7 @@ import type { TypeInfo } from '../resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import type { ResourceMeta, Write } from '../store/resource-store.ts';
 import { keyText, type Incoming } from './incoming.ts';
-import { refusalOf, type Refusal } from './refusal.ts';
+import { nackedResource, type NackedResource } from './nack.ts';
 import type { ReceiveRules } from './rules.ts';
 
 /** A write whose row was read before: no `put`. */
@@ -36,10 +36,10 @@ export type PlanInput = Pick<Work, 'incoming'> & {
  * the name of a new row. An existing row keeps its name even if its labels change: peers lose labels for one update. One step
  * handles one row.
  */
-export function* planWrites(input: PlanInput): Steps<{ writes: SyncWrite[]; refusals: Refusal[] }> {
+export function* planWrites(input: PlanInput): Steps<{ writes: SyncWrite[]; refusals: NackedResource[] }> {
   const { info, rules, incoming, stored, gone } = input;
   const writes: SyncWrite[] = [];
-  const refusals: Refusal[] = [];
+  const refusals: NackedResource[] = [];
   for (const [text, resource] of incoming) {
     yield;
     const { name, mesh, labels, spec, status, version } = resource;
@@ -49,9 +49,9 @@ export function* planWrites(input: PlanInput): Steps<{ writes: SyncWrite[]; refu
     if (row === undefined) {
       const required = rules.requiredName(resource, info);
       if (required === null || required === name) writes.push({ op: 'create', ...content, owner: rules.ownerOnCreate });
-      else refusals.push(refusalOf(info.name, key, misnamed(required)));
+      else refusals.push(nackedResource(info.name, key, misnamed(required)));
     } else if (!rules.inScope(row, info))
-      refusals.push(refusalOf(info.name, key, `resource already exists, it belongs to ${rules.holderOf(row)}`));
+      refusals.push(nackedResource(info.name, key, `resource already exists, it belongs to ${rules.holderOf(row)}`));
     else if (!isEqual(row, resource, input)) writes.push({ op: 'update', ...content, expectVersion: row.version });
   }
   for (const { type, mesh, name, version, ...row } of gone) {

@@ -6,7 +6,7 @@ import { validateResource } from '../resource/validate-spec.ts';
 import { encodeResourceEntry, decodeDeltaResponse, encodeDeltaResponse } from '../wire/kds-messages.ts';
 import { runSteps } from '../base/steps.ts';
 import { readResponse, type ReadResponse } from './incoming.ts';
-import { describeRefusals, writeRefusals } from './refusal.ts';
+import { nackMessage, writeNackDetails } from './nack.ts';
 import { globalReceiveRules } from './rules.ts';
 
 const rules = globalReceiveRules('east', { hashedNames: true });
@@ -79,10 +79,10 @@ describe('what is wrong with a large response', () => {
     const many = Array.from({ length: 1_000 }, (_, index) => ({ name: `t${String(index)}`, spec: { to: list(500) } }));
     const { refusals } = read('MeshTimeout', [{ name: 'n'.repeat(3_000_000) }, ...many.slice(1)]);
     expect(refusals).toHaveLength(1_000);
-    const details = writeRefusals(refusals);
+    const details = writeNackDetails(refusals);
     expect(details).toHaveLength(1_000);
     expect(details.reduce((bytes, { value }) => bytes + value.length, 0)).toBeLessThan(300_000);
-    expect(describeRefusals(refusals).length).toBeLessThan(200_000);
-    expect(describeRefusals(refusals).split('\n').at(-1)).toBe('and 900 more');
+    expect(nackMessage(refusals).length).toBeLessThan(200_000);
+    expect(nackMessage(refusals).split('\n').at(-1)).toBe('and 900 more');
   });
 });

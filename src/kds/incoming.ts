@@ -9,7 +9,7 @@ import type { ResourceKey } from '../resource/types.ts';
 import type { Steps } from '../base/steps.ts';
 import type { DeltaResponse } from '../wire/kds-messages.ts';
 import { peerNameViolations } from './peer-names.ts';
-import { refusalOf, type Refusal } from './refusal.ts';
+import { nackedResource, type NackedResource } from './nack.ts';
 import type { ReceiveRules } from './rules.ts';
 
 /** A resource in its stored form, with the version and the size in bytes of its wire form. */
@@ -28,7 +28,7 @@ export type ReadResponse = {
   readonly resources: ReadonlyMap<string, Incoming>;
   /** The rows that are gone, by `keyText`; a name that no row can have, or that is refused, is not among them. */
   readonly removed: ReadonlyMap<string, ResourceKey>;
-  readonly refusals: readonly Refusal[];
+  readonly refusals: readonly NackedResource[];
 };
 
 /**
@@ -45,7 +45,7 @@ export function* readResponse(
   maxBytes = Infinity,
 ): Steps<ReadResponse> {
   const resources = new Map<string, Incoming>();
-  const refusals: Refusal[] = [];
+  const refusals: NackedResource[] = [];
   for (const { name: wireName, resource: bytes } of response.resources) {
     yield;
     try {
@@ -59,10 +59,10 @@ export function* readResponse(
         resources.set(keyText(resource), { ...resource, version: wireVersion(bytes), bytes: bytes.length });
       else {
         const reason = violations.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
-        refusals.push(refusalOf(info.name, storedKey(info, wireName, rules), reason));
+        refusals.push(nackedResource(info.name, storedKey(info, wireName, rules), reason));
       }
     } catch (error) {
-      refusals.push(refusalOf(info.name, storedKey(info, wireName, rules), messageOf(error)));
+      refusals.push(nackedResource(info.name, storedKey(info, wireName, rules), messageOf(error)));
     }
   }
   const removed = new Map<string, ResourceKey>();

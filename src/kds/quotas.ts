@@ -1,6 +1,6 @@
 // Limits what one zone may use of a global. Defaults are far above real use. The error names the exceeded quota and its setting.
 import type { Write, WriteOutcome } from '../store/resource-store.ts';
-import { refusalOf, type Refusal } from './refusal.ts';
+import { nackedResource, type NackedResource } from './nack.ts';
 
 export type ZoneQuotas = {
   /** Open streams of one kind; a zone needs one of each, and two for a moment when it connects again. */
@@ -12,11 +12,6 @@ export type ZoneQuotas = {
 };
 
 export const DEFAULT_QUOTAS: ZoneQuotas = { streams: 8, rows: 100_000, resourceBytes: 2 * 1024 * 1024 };
-
-/** Of a stream that is one too many. */
-export function tooManyStreams(kind: string, limit: number): string {
-  return `the zone has ${String(limit)} open streams of ${kind}, which is the limit; end some, or raise multizone.global.kds.quotas.streams on global`;
-}
 
 /** Counts the rows of one zone, from the first that is to be created. */
 export class RowQuota {
@@ -31,17 +26,17 @@ export class RowQuota {
   }
 
   /** The writes that fit, in their order, and refusals of the others. What the same writes delete makes room for the next ones. */
-  async admit<W extends Write>(writes: readonly W[]): Promise<{ admitted: readonly W[]; refused: Refusal[] }> {
+  async admit<W extends Write>(writes: readonly W[]): Promise<{ admitted: readonly W[]; refused: NackedResource[] }> {
     const created = writes.filter(({ op }) => op === 'create').length;
     if (created === 0) return { admitted: writes, refused: [] };
     this.#rows ??= await this.#count();
     let room = this.#limit - this.#rows;
     if (created <= room) return { admitted: writes, refused: [] };
     const reason = `the zone has ${String(this.#rows)} resources on global, which takes ${String(this.#limit)}; delete some, or raise multizone.global.kds.quotas.rows on global`;
-    const refused: Refusal[] = [];
+    const refused: NackedResource[] = [];
     const admitted = writes.filter(({ op, key }) => {
       if (op !== 'create' || room-- > 0) return true;
-      refused.push(refusalOf(key.type, key, reason));
+      refused.push(nackedResource(key.type, key, reason));
       return false;
     });
     return { admitted, refused };

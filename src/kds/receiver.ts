@@ -13,7 +13,7 @@ import { nodeMetadata, type OwnNode } from './node.ts';
 import type { SyncObserver } from './sync-events.ts';
 import { atOnce, batchesOf, type Pace } from './pace.ts';
 import { RowQuota, type ZoneQuotas } from './quotas.ts';
-import { describeRefusals, MAX_NAMED, refusalOf, writeRefusals, type Refusal } from './refusal.ts';
+import { nackMessage, MAX_NAMED, nackedResource, writeNackDetails, type NackedResource } from './nack.ts';
 import type { ReceiveRules } from './rules.ts';
 import { RateLimitedLogger } from './rate-limited-logger.ts';
 import { exhausted } from './status.ts';
@@ -68,7 +68,7 @@ export class Receiver {
    */
   readonly #fullState = new Map<string, Set<string>>();
   /** What was refused and has not been accepted since, per type and stored name; at most `MAX_NAMED` of a type. */
-  readonly #refused = new Map<string, Map<string, Refusal>>();
+  readonly #refused = new Map<string, Map<string, NackedResource>>();
   readonly #warnings: RateLimitedLogger;
   readonly #pace: Pace;
   readonly #rowQuota: RowQuota | null;
@@ -182,7 +182,7 @@ export class Receiver {
     );
   }
 
-  #answer(info: TypeInfo, responseNonce: string, refusals: readonly Refusal[]): void {
+  #answer(info: TypeInfo, responseNonce: string, refusals: readonly NackedResource[]): void {
     const { zone, send } = this.#options;
     const isNack = refusals.length > 0;
     if (isNack) {
@@ -197,14 +197,14 @@ export class Receiver {
         unsubscribe: [],
         initialResourceVersions: new Map(),
         responseNonce,
-        errorDetail: isNack ? { code: 0, message: describeRefusals(refusals), details: writeRefusals(refusals) } : null,
+        errorDetail: isNack ? { code: 0, message: nackMessage(refusals), details: writeNackDetails(refusals) } : null,
       }),
     );
   }
 
   /** @returns the refused resources of the type, up to `MAX_NAMED` */
-  #remember(info: TypeInfo, seen: readonly string[], refusals: readonly Refusal[]): Refusal[] {
-    const known = this.#refused.get(info.name) ?? new Map<string, Refusal>();
+  #remember(info: TypeInfo, seen: readonly string[], refusals: readonly NackedResource[]): NackedResource[] {
+    const known = this.#refused.get(info.name) ?? new Map<string, NackedResource>();
     for (const text of seen) known.delete(text);
     for (const refusal of refusals) {
       const text = keyText(refusal);
@@ -229,7 +229,11 @@ export class Receiver {
   }
 
   /** Writes what differs; a row that another writer changes meanwhile is read and decided again. */
-  async #store(info: TypeInfo, all: Work, refusedBefore: readonly Refusal[]): Promise<{ written: number; refusals: Refusal[] }> {
+  async #store(
+    info: TypeInfo,
+    all: Work,
+    refusedBefore: readonly NackedResource[],
+  ): Promise<{ written: number; refusals: NackedResource[] }> {
     const { rules, resume } = this.#options;
     const refusals = [...refusedBefore];
     let written = 0;
@@ -250,10 +254,10 @@ export class Receiver {
         const { op, key } = writes[index] as SyncWrite;
         const resource = work.incoming.get(keyText(key));
         if ('version' in outcome) written += 1;
-        else if (outcome.result === 'rejected') refusals.push(refusalOf(info.name, key, outcome.message));
+        else if (outcome.result === 'rejected') refusals.push(nackedResource(info.name, key, outcome.message));
         else if (op === 'delete' && outcome.result === 'missing') continue;
         else if (attempt === ATTEMPTS)
-          refusals.push(refusalOf(info.name, key, 'another writer changes this row again and again'));
+          refusals.push(nackedResource(info.name, key, 'another writer changes this row again and again'));
         else if (op === 'delete') again.removed.set(keyText(key), key);
         else if (resource !== undefined) again.incoming.set(keyText(key), resource);
       }
@@ -272,7 +276,7 @@ export class Receiver {
     return rows;
   }
 
-  async #withinQuota(writes: readonly SyncWrite[]): Promise<{ admitted: readonly SyncWrite[]; refused: Refusal[] }> {
+  async #withinQuota(writes: readonly SyncWrite[]): Promise<{ admitted: readonly SyncWrite[]; refused: NackedResource[] }> {
     if (this.#rowQuota === null) return { admitted: writes, refused: [] };
     const result = await this.#rowQuota.admit(writes);
     const { peer, observe } = this.#options;

@@ -11,13 +11,12 @@ import { feature } from './features.ts';
 import type { InitialSyncLimiter, Permit } from './initial-sync-limiter.ts';
 import { readNodeMetadata } from './node.ts';
 import type { SyncObserver } from './sync-events.ts';
-import { nackFaultOf } from './nack-fault.ts';
+import { nackFaultOf, readNackDetails, type NackedResource } from './nack.ts';
 import { ProblemReports } from './problem-reports.ts';
-import { readRefusals, type Refusal } from './refusal.ts';
 import { RateLimitedLogger } from './rate-limited-logger.ts';
 import { Subscription, type PeerView } from './subscription.ts';
 import { holdUnknown, meshesIn } from './unknown-meshes.ts';
-import type { ZoneRegistry } from './zone-registry.ts';
+import type { ZoneRegistry } from './zone-access.ts';
 
 /** A peer of another version may ask for types that are not known here. */
 const MAX_UNKNOWN_TYPES = 100;
@@ -245,7 +244,7 @@ export class Sender {
       observe({ kind: 'acknowledged', peer, streamId, type: typeUrl, seconds: (now() - active.sentAt) / 1000 });
     } else {
       const { message, details } = errorDetail;
-      const named = readRefusals(details);
+      const named = readNackDetails(details);
       subscription.reject(reasonsByName(named), message.slice(0, MAX_REASON));
       active.reports.refused(subscription);
       observe({ kind: 'rejected', peer, streamId, type: typeUrl, fault: nackFaultOf(named, message), message });
@@ -361,6 +360,6 @@ function nextDraft({ subscription, sentAt }: Active): Draft | null {
   return sentAt === 0 ? { entries: [], removed: [], bytes: 0, isPartial: false, upTo: 0 } : null;
 }
 
-function reasonsByName(refusals: readonly Refusal[]): Map<string, string> {
+function reasonsByName(refusals: readonly NackedResource[]): Map<string, string> {
   return new Map(refusals.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
 }

@@ -27,9 +27,8 @@ import { feature } from './features.ts';
 import { InitialSyncLimiter } from './initial-sync-limiter.ts';
 import type { OwnNode } from './node.ts';
 import type { StreamKind, SyncObserver } from './sync-events.ts';
-import { OpenStreams } from './open-streams.ts';
-import { Openings, opensTooOften } from './openings.ts';
-import { DEFAULT_QUOTAS, tooManyStreams, type ZoneQuotas } from './quotas.ts';
+import { OpenStreams, Openings, opensTooOften, tooManyStreams } from './stream-limits.ts';
+import { DEFAULT_QUOTAS, type ZoneQuotas } from './quotas.ts';
 import { Receiver, type ReceiverOptions } from './receiver.ts';
 import { globalReceiveRules } from './rules.ts';
 import { Sender } from './sender.ts';
@@ -40,9 +39,7 @@ import { SharedMessages } from './shared-messages.ts';
 import { RateLimitedLogger } from './rate-limited-logger.ts';
 import { NO_HEALTH_POLICY, StaleStreams, type HealthPolicy } from './stale-streams.ts';
 import { canceled, exhausted, foreignStore, missingName, noZone, StatusError, statusOf } from './status.ts';
-import { admitAll, type AdmitZone } from './zone-admission.ts';
-import type { ZoneRegistry } from './zone-registry.ts';
-import { anyStore, type ZoneStores } from './zone-stores.ts';
+import { admitAll, type AdmitZone, type ZoneRegistry, anyStore, type ZoneStores } from './zone-access.ts';
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 

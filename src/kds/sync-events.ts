@@ -1,7 +1,6 @@
 // The events that a session reports to its host: the source of ZoneInsight, metrics and lag. Calls must not throw or wait.
 
-import type { NackFault } from './nack-fault.ts';
-import type { Refusal } from './refusal.ts';
+import type { NackFault, NackedResource } from './nack.ts';
 
 export type StreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
 
@@ -96,7 +95,7 @@ export type SyncEvent =
       readonly streamId: string;
       readonly type: string;
       readonly written: number;
-      readonly refused: readonly Refusal[];
+      readonly refused: readonly NackedResource[];
       readonly seconds: number;
     }
   | { readonly kind: 'healthCheck'; readonly peer: string }

@@ -3,7 +3,7 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { ZoneStores } from '../kds/zone-stores.ts';
+import type { ZoneStores } from '../kds/zone-access.ts';
 import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
 import { create } from '../defaults/base-defaults.ts';
 import { acceptedPeer, currentRefusal, recordRefusal, zoneOfStoreKey, zoneStoreKey } from './peer-identity.ts';

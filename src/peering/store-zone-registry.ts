@@ -2,7 +2,7 @@
 // a listener sees the new state. Reads are serialised, so an older one never overwrites a newer. The time of creation shows that a
 // row was deleted and created again between two reads.
 import { MeridianError } from '../base/errors.ts';
-import type { ZoneRegistry } from '../kds/zone-registry.ts';
+import type { ZoneRegistry } from '../kds/zone-access.ts';
 import { RFC_1035_LABEL } from '../resource/stored-name.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { followRows } from '../store/follow-rows.ts';

@@ -2,8 +2,7 @@
 import { duplexPair, type Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { createProxyAdmin } from '../../src/global/proxy-admin.ts';
-import { answerAdminRequests } from '../../src/kds/admin.ts';
-import { AdminStreams } from '../../src/kds/admin-streams.ts';
+import { answerAdminRequests, AdminStreams } from '../../src/kds/admin-streams.ts';
 import type { Resource } from '../../src/resource/types.ts';
 import { decodeAdminRequest, encodeAdminResponse, type AdminRequest } from '../../src/wire/kds-messages.ts';
 import { TinyStore } from '../support/tiny-store.ts';

@@ -13,7 +13,7 @@ import type { Admission } from '../../src/kds/receiver.ts';
 import { readNodeMetadata } from '../../src/kds/node.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { KdsServer } from '../../src/kds/server.ts';
-import { anyStore, type ZoneStores } from '../../src/kds/zone-stores.ts';
+import { anyStore, type ZoneStores } from '../../src/kds/zone-access.ts';
 import type { JsonObject, ResourceKey } from '../../src/resource/types.ts';
 import { FenceWatch } from '../../src/store/fence-watch.ts';
 import { acceptPeer, zoneStoreKey } from '../../src/peering/peer-identity.ts';

@@ -6,7 +6,7 @@ import { status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, it } from 'vitest';
 import { syncService } from '../../src/kds/services.ts';
 import { NO_HEALTH_POLICY } from '../../src/kds/stale-streams.ts';
-import { admitAll } from '../../src/kds/zone-admission.ts';
+import { admitAll } from '../../src/kds/zone-access.ts';
 import { SLOW, ending, open, serverUnderAttack, takenIn } from './server-under-attack.ts';
 
 const PER_ADDRESS = 12;

@@ -1,6 +1,6 @@
 import { fc } from '../../test/support/property.ts';
 import { expect, it } from 'vitest';
-import { reconnectPauseMs } from './reconnect.ts';
+import { reconnectPauseMs } from './client.ts';
 
 it('a zone dials again within 0.8 s, however often it failed, and not all zones at once (engine 22)', () => {
   fc.assert(

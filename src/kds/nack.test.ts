@@ -3,34 +3,42 @@ import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { decodeDeltaRequest, encodeDeltaRequest } from '../wire/kds-messages.ts';
 import { isStorable } from '../resource/storable-text.ts';
-import { describeRefusals, readRefusals, refusalOf, writeRefusals, type Refusal } from './refusal.ts';
+import {
+  nackMessage,
+  MAX_NAMED,
+  nackFaultOf,
+  readNackDetails,
+  nackedResource,
+  writeNackDetails,
+  type NackedResource,
+} from './nack.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 40 });
 const refusal = fc.record({ type: text, name: text, mesh: text, reason: text });
 
-const SLOW: Refusal = { type: 'MeshTimeout', name: 'slow', mesh: 'default', reason: 'spec.to: must be a list' };
-const TYPE_URL = writeRefusals([SLOW])[0]?.typeUrl ?? '';
+const SLOW: NackedResource = { type: 'MeshTimeout', name: 'slow', mesh: 'default', reason: 'spec.to: must be a list' };
+const TYPE_URL = writeNackDetails([SLOW])[0]?.typeUrl ?? '';
 const json = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
 /** The details as the peer reads them out of a request. */
-function overTheWire(refusals: readonly Refusal[]): Refusal[] {
-  const errorDetail = { code: 0, message: describeRefusals(refusals), details: writeRefusals(refusals) };
+function overTheWire(refusals: readonly NackedResource[]): NackedResource[] {
+  const errorDetail = { code: 0, message: nackMessage(refusals), details: writeNackDetails(refusals) };
   const bytes = encodeDeltaRequest({
     ...{ node: { id: 'east' }, typeUrl: 'MeshTimeout', subscribe: ['*'], unsubscribe: [] },
     ...{ initialResourceVersions: new Map<string, string>(), responseNonce: '1', errorDetail },
   });
-  return readRefusals(decodeDeltaRequest(bytes).errorDetail?.details ?? []);
+  return readNackDetails(decodeDeltaRequest(bytes).errorDetail?.details ?? []);
 }
 
 describe('refusals', () => {
   it.each([`${'x'.repeat(999)}😀`, 'a\0b', 'half \ud83d'])('give a reason that can be stored', (text) => {
-    expect(isStorable(refusalOf('MeshTimeout', SLOW, text).reason)).toBe(true);
+    expect(isStorable(nackedResource('MeshTimeout', SLOW, text).reason)).toBe(true);
   });
 
   it('come back as they were written', () => {
     fc.assert(
       fc.property(fc.array(refusal, { maxLength: 10 }), (refusals) => {
-        expect(readRefusals(writeRefusals(refusals))).toEqual(refusals);
+        expect(readNackDetails(writeNackDetails(refusals))).toEqual(refusals);
         expect(overTheWire(refusals)).toEqual(refusals);
       }),
     );
@@ -48,23 +56,47 @@ describe('refusals', () => {
     ['a missing field', { typeUrl: TYPE_URL, value: json({ ...SLOW, reason: undefined }) }],
     ['a field of another type', { typeUrl: TYPE_URL, value: json({ ...SLOW, mesh: null }) }],
   ])('pass over details with %s and keep the others', (_, foreign) => {
-    expect(readRefusals([foreign, ...writeRefusals([SLOW]), foreign])).toEqual([SLOW]);
+    expect(readNackDetails([foreign, ...writeNackDetails([SLOW]), foreign])).toEqual([SLOW]);
   });
 
   it('are not read from what JSON inherits', () => {
     const value = Buffer.from('{"__proto__":{"type":"a","name":"b","mesh":"c","reason":"d"}}');
-    expect(readRefusals([{ typeUrl: TYPE_URL, value }])).toEqual([]);
+    expect(readNackDetails([{ typeUrl: TYPE_URL, value }])).toEqual([]);
   });
 
   it('make a text that begins as Kuma expects and has a line a resource (kds-wire 6.2)', () => {
-    expect(describeRefusals([{ type: 'Secret', name: 'x', mesh: 'm', reason: 'resource already exists' }])).toBe(
+    expect(nackMessage([{ type: 'Secret', name: 'x', mesh: 'm', reason: 'resource already exists' }])).toBe(
       'user error\nresource already exists: type="Secret" name="x" mesh="m"',
     );
-    expect(describeRefusals([SLOW, SLOW]).split('\n')).toHaveLength(3);
+    expect(nackMessage([SLOW, SLOW]).split('\n')).toHaveLength(3);
   });
 
   it('quote names, so that none can pass for another line', () => {
-    const [first, ...lines] = describeRefusals([{ ...SLOW, name: 'a"\nuser error\nb' }]).split('\n');
+    const [first, ...lines] = nackMessage([{ ...SLOW, name: 'a"\nuser error\nb' }]).split('\n');
     expect([first, lines.length]).toEqual(['user error', 1]);
+  });
+});
+
+describe('the fault that a NACK reports', () => {
+  const refusals = (count: number) =>
+    Array.from({ length: count }, (_, index) => nackedResource('MeshTimeout', { name: `t${String(index)}`, mesh: 'shop' }, 'no'));
+
+  it('is the fault of a user when the details name a resource, whatever the text says', () => {
+    expect(nackFaultOf(readNackDetails(writeNackDetails(refusals(1))), '')).toBe('user');
+    expect(nackFaultOf(readNackDetails(writeNackDetails(refusals(1))), 'spec.to[0]: must be given')).toBe('user');
+  });
+
+  it.each([
+    ['user error\nresource already exists: type="Secret" name="x" mesh="m"', 'user'],
+    ['spec.to[0]: must be given', 'other'],
+    ['the text of a user error', 'other'],
+    ['', 'other'],
+  ])('of a peer that sends text alone: %j is %s', (message, fault) => {
+    expect(nackFaultOf([], message)).toBe(fault);
+  });
+
+  it('is the fault of a user in a NACK of this side with more resources than it names', () => {
+    const many = refusals(MAX_NAMED + 1);
+    expect(nackFaultOf(readNackDetails(writeNackDetails(many)), nackMessage(many))).toBe('user');
   });
 });

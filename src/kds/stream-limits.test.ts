@@ -1,7 +1,7 @@
 // How often a zone may open streams.
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
-import { Openings } from './openings.ts';
+import { Openings } from './stream-limits.ts';
 
 const east = { zone: 'east', kind: 'globalToZone' } as const;
 

@@ -1,0 +1,48 @@
+// What global asks its host about zones: who may open streams as which zone (D31), from which store, and which zones are enabled.
+// The protocol knows no tokens and no rows.
+
+export type ZonePass =
+  | {
+      readonly ok: true;
+      /** When the zone's credentials expire; null if it sent none. */
+      readonly expiresAt: Date | null;
+      /** Calls `end` once, with a reason for people, when the zone may no longer. Returns what ends the watch. */
+      readonly watch: (end: (reason: string) => void) => () => void;
+    }
+  | { readonly ok: false; readonly reason: string };
+
+/** @param authorization all values of the metadata `authorization` @param zone of `client-id` */
+export type AdmitZone = (authorization: readonly string[], zone: string) => Promise<ZonePass>;
+
+/** Admits every caller. */
+export const admitAll: AdmitZone = async () => ({ ok: true, expiresAt: null, watch: () => () => undefined });
+
+/** Decides which store speaks for a zone. A store is a database: replicas share its id. */
+export interface ZoneStores {
+  /**
+   * Admits a caller that speaks for the zone from this store; the first store that comes is remembered.
+   * @param storeId null for a peer that shows none, as a Kuma zone
+   * @returns null, or why this store may not speak for the zone, with what to do
+   */
+  admit(zone: string, storeId: string | null): Promise<string | null>;
+  /** Calls back with the reason for all others when another store was accepted for the zone. Returns the way to stop. */
+  onAccepted(listener: (zone: string, storeId: string, reason: string) => void): () => void;
+}
+
+/** Every store may speak for every zone. */
+export const anyStore: ZoneStores = { admit: async () => null, onAccepted: () => () => undefined };
+
+/** The zones of this global: which exist and which are disabled (kds-wire 5.2.5c). */
+export interface ZoneRegistry {
+  /** Creates `Zone/<name>` if absent. Throws MeridianError `invalid` if the name is no RFC 1035 label (kds-wire 2.6). */
+  ensure(zone: string): Promise<void>;
+  /** True unless the Zone says otherwise; true too while it is unknown. */
+  isEnabled(zone: string): boolean;
+  /** Calls back when a zone was disabled, enabled, created or deleted. Returns the way to stop. */
+  onChange(listener: (zone: string) => void): () => void;
+  /**
+   * Calls back when the row of a zone went, and all it owns with it, even if one of its name is there again. Returns the way to
+   * stop.
+   */
+  onGone(listener: (zone: string) => void): () => void;
+}
