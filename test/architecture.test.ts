@@ -47,6 +47,24 @@ const CLI_MAY_IMPORT: Record<string, readonly string[]> = {
   commands: ['views', 'client', 'documents', 'secrets', 'demo'],
 };
 
+/** Packages that take longer to load than a short command runs, and those that a control plane may not need. */
+const LOADED_WHEN_NEEDED: Record<string, readonly string[]> = {
+  'cli/main.ts': [
+    'zod',
+    'protobufjs',
+    'kysely',
+    'pg',
+    'fastify',
+    '@grpc/grpc-js',
+    'jose',
+    'prom-client',
+    '@peculiar/x509',
+    'listr2',
+  ],
+  'global/run.ts': ['@peculiar/x509', '@electric-sql/pglite', 'listr2'],
+  'zone/run.ts': ['@peculiar/x509', '@electric-sql/pglite', 'listr2'],
+};
+
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
 const sources = files.filter((file) => !file.endsWith('.test.ts'));
 
@@ -58,6 +76,18 @@ function importsOf(file: string, options: { types: boolean }): string[] {
     if (isType !== undefined && !options.types) return [];
     return [relative(SRC, join(SRC, dirname(file), from ?? dynamic ?? ''))];
   });
+}
+
+/** What loading a file loads with it: files of src, and packages with the file that imports them. Dynamic imports are left out. */
+function loadedWith(file: string, loaded = new Map<string, string>()): Map<string, string> {
+  const text = readFileSync(join(SRC, file), 'utf8');
+  for (const [, from = ''] of text.matchAll(/^(?:import|export)(?!\s+type\s)(?:[^;]*?from)?\s+'([^']+)'/gm)) {
+    const target = from.startsWith('.') ? relative(SRC, join(SRC, dirname(file), from)) : from;
+    if (loaded.has(target)) continue;
+    loaded.set(target, file);
+    if (sources.includes(target)) loadedWith(target, loaded);
+  }
+  return loaded;
 }
 
 describe('the architecture', () => {
@@ -110,6 +140,14 @@ describe('the architecture', () => {
       done.add(file);
     };
     for (const file of sources) visit(file, []);
+  });
+
+  it.each(Object.entries(LOADED_WHEN_NEEDED))('loads %s without the packages that it may not need', (file, packages) => {
+    const loaded = loadedWith(file);
+    expect(loaded.size).toBeGreaterThan(100);
+    expect(
+      packages.flatMap((name) => (loaded.has(name) ? [`${loaded.get(name) ?? ''} imports ${name}: use import()`] : [])),
+    ).toEqual([]);
   });
 
   it('has no room too large, no barrel and no lumber-room', () => {

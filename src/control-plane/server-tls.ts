@@ -5,7 +5,6 @@ import { hostname } from 'node:os';
 import { systemClock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/log.ts';
-import { createAuthority } from '../base/self-signed.ts';
 import { endOfCertificate, followTlsFiles, readTlsFiles, type TlsFiles, type TlsMaterial } from '../base/tls-material.ts';
 
 /** The keys that the KDS server and the HTTPS API have in common. */
@@ -70,6 +69,7 @@ export async function serverTls(section: string, keys: TlsKeys, general: Config[
 }
 
 async function selfSigned(caFile: string): Promise<TlsMaterial> {
+  const { createAuthority } = await import('../base/self-signed.ts');
   const authority = await createAuthority('meridian');
   const { certPem, keyPem } = await authority.issue({ hosts: [...new Set(['localhost', '127.0.0.1', '::1', hostname()])] });
   const pair = { cert: Buffer.from(certPem), key: Buffer.from(keyPem), ca: null };

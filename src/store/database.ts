@@ -1,6 +1,5 @@
 // The two databases behind one kysely: PostgreSQL through pg, and PGlite, a PostgreSQL in this process with a folder on disk.
 import { setTimeout as delay } from 'node:timers/promises';
-import { PGlite } from '@electric-sql/pglite';
 import { Kysely, PGliteDialect, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { readFileSync } from 'node:fs';
@@ -70,6 +69,7 @@ async function openEmbedded(path: string): Promise<Database> {
   await makePrivateFolder(path);
   const unlock = await lockFolder(path);
   try {
+    const { PGlite } = await import('@electric-sql/pglite');
     const pglite = await PGlite.create(path);
     const db = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) });
     return {
