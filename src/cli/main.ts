@@ -1,7 +1,7 @@
 // The `meridian` command: its entry point. Every failure ends with a text on standard error and an exit code.
 import { CommanderError } from 'commander';
 import { MeridianError, messageOf } from '../base/errors.ts';
-import { completeWords } from './commands/complete-words.ts';
+import { completeWords } from './commands/completion.ts';
 import { EXIT, exitCodeOf } from './exit-codes.ts';
 import { note, print } from './output.ts';
 import { problemText } from './views/problem-text.ts';

@@ -4,7 +4,6 @@ import type { Format } from './output.ts';
 
 export type OutputOptions = { readonly output: Format };
 export type MeshOptions = { readonly mesh: string };
-export type FileOptions = { readonly file?: readonly string[] };
 
 export function addMeshOption(command: Command): Command {
   return command.addOption(new Option('-m, --mesh <mesh>', 'mesh of the resources').default('default').env('MERIDIAN_MESH'));
@@ -14,8 +13,9 @@ export function addOutputOption(command: Command, formats: readonly Format[] = [
   return command.addOption(new Option('-o, --output <format>', 'form of the answer').choices(formats).default('table'));
 }
 
-export function addFileOption(command: Command): Command {
-  return command.option('-f, --file <source>', 'file, folder, URL, or - for standard input; may be given again', collect);
+export function addFileOption(command: Command, { required }: { required: boolean }): Command {
+  const option = new Option('-f, --file <source>', 'file, folder, URL, or - for standard input; may be given again');
+  return command.addOption(option.argParser(collect).makeOptionMandatory(required));
 }
 
 /** For options that may be given again. */

@@ -36,16 +36,20 @@ export function printList<T>(
   else print(text(items));
 }
 
+const AGE_UNITS = [
+  ['y', 31_536_000],
+  ['d', 86_400],
+  ['h', 3_600],
+  ['m', 60],
+] as const;
+
 /** `59s`, `5m`, `2h`, `1d`, `1y`; `never` without a time (rest-api 6). */
 export function ageOf(time: unknown, now: number = Date.now()): string {
   const then = typeof time === 'string' ? Date.parse(time) : NaN;
   if (Number.isNaN(then)) return 'never';
   const seconds = Math.max(0, Math.floor((now - then) / 1000));
-  if (seconds < 60) return `${String(seconds)}s`;
-  if (seconds < 3_600) return `${String(Math.floor(seconds / 60))}m`;
-  if (seconds < 86_400) return `${String(Math.floor(seconds / 3_600))}h`;
-  if (seconds < 31_536_000) return `${String(Math.floor(seconds / 86_400))}d`;
-  return `${String(Math.floor(seconds / 31_536_000))}y`;
+  const [unit, size] = AGE_UNITS.find(([, size]) => seconds >= size) ?? ['s', 1];
+  return `${String(Math.floor(seconds / size))}${unit}`;
 }
 
 export function print(text: string): void {

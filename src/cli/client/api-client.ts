@@ -65,6 +65,17 @@ export class ApiClient {
     return (await this.#call('GET', path)).body;
   }
 
+  /** A head with a long list `key` in pages, as one answer; without `total` and `next`, which are about one page. */
+  async readWhole(path: string, key: string): Promise<JsonObject> {
+    const all: Json[] = [];
+    for (;;) {
+      const answer = (await this.read(`${path}?size=${String(PAGE)}&offset=${String(all.length)}`)) as JsonObject;
+      const { next, total: _total, [key]: items, ...head } = answer;
+      all.push(...(items as Json[]));
+      if (next === undefined || (items as Json[]).length === 0) return { ...head, [key]: all };
+    }
+  }
+
   /** The item of that stored name, or undefined. */
   async get(info: TypeInfo, mesh: string, name: string): Promise<Item | undefined> {
     return (await this.getTagged(info, mesh, name))?.item;

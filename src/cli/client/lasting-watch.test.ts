@@ -4,7 +4,7 @@ import { typeOf } from '../../resource/type-registry.ts';
 import type { Clock } from '../../base/clock.ts';
 import { lasting } from './lasting-watch.ts';
 import type { ServerEvent } from './server-events.ts';
-import { rowsOf } from '../commands/watch-resources.ts';
+import { rowsOf } from './watched-rows.ts';
 
 const synced: ServerEvent = { event: 'synced', data: {} };
 

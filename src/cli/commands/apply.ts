@@ -24,17 +24,11 @@ Examples:
   cat timeout.yaml | meridian apply -f -`;
 
 export function addApplyCommand(program: Command): void {
-  const command = addFileOption(program.command('apply').description('create or change resources from files')).option(
-    '--dry-run',
-    'show what would change; change nothing',
-  );
+  const command = program.command('apply').description('create or change resources from files');
+  addFileOption(command, { required: true }).option('--dry-run', 'show what would change; change nothing');
   addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
     .addHelpText('after', HELP)
-    .action(async (options: Partial<Options> & MeshOptions & OutputOptions, self: Command) => {
-      const { file } = options;
-      if (file === undefined) self.error("error: required option '-f, --file <source>' not specified");
-      await apply({ ...options, file });
-    });
+    .action(apply);
 }
 
 async function apply({ file, mesh, output, dryRun = false, ...connection }: Options): Promise<void> {

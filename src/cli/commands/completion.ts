@@ -1,5 +1,6 @@
-// `meridian completion`: a script for a shell that asks this command for the possible next words.
-import { Argument, type Command } from 'commander';
+// `meridian completion`: a script for a shell, which asks `meridian __complete` for the possible next words.
+import { Argument, type Command, type Option } from 'commander';
+import { resourceTypes } from '../../resource/type-registry.ts';
 import { print } from '../output.ts';
 
 const SCRIPTS: Readonly<Record<string, string>> = {
@@ -36,4 +37,64 @@ export function addCompletionCommand(program: Command): void {
     .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(SCRIPTS)))
     .addHelpText('after', HELP)
     .action((shell: string) => print(SCRIPTS[shell] ?? ''));
+}
+
+/**
+ * The words that may come next, from the tree of commands itself: subcommands, options, their choices, resource types.
+ * @param words after `meridian`; the last is the one being typed, `''` when it has not begun
+ */
+export function completeWords(program: Command, words: readonly string[]): string[] {
+  const typed = words.at(-1) ?? '';
+  const { command, positionals, pending } = readWords(program, words.slice(0, -1));
+  const candidates =
+    pending !== undefined
+      ? (pending.argChoices ?? [])
+      : typed.startsWith('-')
+        ? optionNames(command)
+        : [...subcommandNames(command), ...argumentValues(command, positionals)];
+  return [...new Set(candidates)].filter((candidate) => candidate.startsWith(typed));
+}
+
+/** Where the words lead: the command, how many arguments it has, and the option that waits for its value. */
+function readWords(
+  program: Command,
+  words: readonly string[],
+): { command: Command; positionals: number; pending: Option | undefined } {
+  let command = program;
+  let positionals = 0;
+  let pending: Option | undefined;
+  for (const word of words) {
+    if (pending !== undefined) pending = undefined;
+    else if (word.startsWith('-')) {
+      const option = command.options.find(({ long, short }) => long === word || short === word);
+      pending = option?.required === true ? option : undefined;
+    } else {
+      const below = command.commands.find((one) => one.name() === word || one.aliases().includes(word));
+      if (below === undefined) positionals += 1;
+      else [command, positionals] = [below, 0];
+    }
+  }
+  return { command, positionals, pending };
+}
+
+function optionNames(command: Command): string[] {
+  return command
+    .createHelp()
+    .visibleOptions(command)
+    .flatMap(({ long }) => long ?? []);
+}
+
+function subcommandNames(command: Command): string[] {
+  return command
+    .createHelp()
+    .visibleCommands(command)
+    .map((one) => one.name());
+}
+
+/** Plural names of types where a type is wanted. */
+function argumentValues(command: Command, positionals: number): readonly string[] {
+  const argument = command.registeredArguments[positionals];
+  if (argument === undefined) return [];
+  if (argument.name() === 'type') return resourceTypes.map(({ path }) => path).filter((path) => path !== '');
+  return argument.argChoices ?? [];
 }

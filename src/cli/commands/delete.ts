@@ -5,12 +5,12 @@ import { addConnectOptions, connect, type ConnectOptions } from '../client/conne
 import { readDocuments } from '../documents.ts';
 import { UsageError } from '../exit-codes.ts';
 import { findOne, requireType } from '../client/find.ts';
-import { addFileOption, addMeshOption, type FileOptions, type MeshOptions } from '../options.ts';
+import { addFileOption, addMeshOption, type MeshOptions } from '../options.ts';
 import { note, print } from '../output.ts';
 import { describeDocument } from '../views/problem-text.ts';
 import { storedNameOf } from '../stored-document-name.ts';
 
-type Options = ConnectOptions & MeshOptions & FileOptions & { readonly ignoreNotFound?: boolean };
+type Options = ConnectOptions & MeshOptions & { readonly file?: readonly string[]; readonly ignoreNotFound?: boolean };
 
 const HELP = `
 A Mesh takes what is in it along; one with Dataplanes is refused. With -f the
@@ -26,7 +26,12 @@ export function addDeleteCommand(program: Command): void {
     .description('delete a resource, or those that files name')
     .argument('[type]', 'type, plural or short name')
     .argument('[name]', 'display name or stored name');
-  addConnectOptions(addMeshOption(addFileOption(command)).option('--ignore-not-found', 'what does not exist counts as deleted'))
+  addConnectOptions(
+    addMeshOption(addFileOption(command, { required: false })).option(
+      '--ignore-not-found',
+      'what does not exist counts as deleted',
+    ),
+  )
     .addHelpText('after', HELP)
     .action(async (type: string | undefined, name: string | undefined, options: Options) => {
       if (options.file !== undefined && type === undefined) await deleteFiles(options.file, options);
@@ -41,7 +46,7 @@ async function deleteOne(type: string, name: string, { mesh, ignoreNotFound = fa
   try {
     const found = await findOne(client, info, mesh, name, { command: `delete ${info.name}` });
     await client.delete(info, found.mesh ?? '', found.name);
-    print(`deleted ${info.name} ${found.mesh === undefined ? '' : `${found.mesh}/`}${found.name}`);
+    print(`deleted ${describeDocument({ info, mesh: found.mesh ?? '', name: found.name })}`);
   } catch (error) {
     if (!ignoreNotFound || !isNotFound(error)) throw error;
     print(`${info.name} ${name} does not exist`);

@@ -18,11 +18,14 @@ Examples:
   meridian export | meridian diff -f - --context other`;
 
 export function addDiffCommand(program: Command): void {
-  addConnectOptions(addMeshOption(addFileOption(program.command('diff').description('show what apply would change'))))
+  addConnectOptions(
+    addMeshOption(
+      addFileOption(program.command('diff').description('show the changes that apply would make'), { required: true }),
+    ),
+  )
     .addHelpText('after', HELP)
-    .action(async (options: ConnectOptions & MeshOptions & { file?: readonly string[] }, self: Command) => {
+    .action(async (options: ConnectOptions & MeshOptions & { file: readonly string[] }) => {
       const { file, mesh, ...connection } = options;
-      if (file === undefined) self.error("error: required option '-f, --file <source>' not specified");
       const documents = await readDocuments(file, mesh);
       const { checkDocuments } = await import('../documents/check-documents.ts');
       checkDocuments(documents);

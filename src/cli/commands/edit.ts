@@ -10,7 +10,7 @@ import { EditedFile, withComments, withoutComments } from '../documents/edit-tex
 import { findOne, requireType } from '../client/find.ts';
 import { addMeshOption, type MeshOptions } from '../options.ts';
 import { note, print } from '../output.ts';
-import { problemText } from '../views/problem-text.ts';
+import { describeDocument, problemText } from '../views/problem-text.ts';
 
 const HELP = `
 The editor is that of VISUAL or EDITOR, else vi. If somebody else writes the
@@ -38,7 +38,7 @@ async function edit(client: ApiClient, typeName: string, name: string, mesh: str
   const { name: storedName, mesh: inMesh = '' } = await findOne(client, info, mesh, name, { command: `edit ${info.name}` });
   const found = await client.getTagged(info, inMesh, storedName);
   if (found === undefined) throw new MeridianError('not_found', `${info.name} ${name} was deleted just now`);
-  const about = `${info.name} ${inMesh === '' ? '' : `${inMesh}/`}${storedName}`;
+  const about = describeDocument({ info, mesh: inMesh, name: storedName });
   const original = stringify(editable(found.item));
   const file = await EditedFile.create(`${storedName.slice(0, 100)}.yaml`);
   let text = original;

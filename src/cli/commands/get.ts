@@ -7,12 +7,13 @@ import { addConnectOptions, connect, type ConnectOptions } from '../client/conne
 import { UsageError } from '../exit-codes.ts';
 import { findOne, requireType, typeNames } from '../client/find.ts';
 import { SELECTOR_HELP } from '../client/label-requirements.ts';
-import { pagedTable } from '../views/table.ts';
+import { pagedTable, TableLayout } from '../views/table.ts';
 import { addMeshOption, addOutputOption, collect, type MeshOptions, type OutputOptions } from '../options.ts';
-import { isForPrograms, note, print, serialize } from '../output.ts';
+import { isForPrograms, note, print, serialize, type Format } from '../output.ts';
 import { resourceForms } from '../resource-form.ts';
+import { lasting } from '../client/lasting-watch.ts';
 import { selectionOf } from '../client/selector.ts';
-import { watchResources } from './watch-resources.ts';
+import { rowsOf, type Row, type Watched } from '../client/watched-rows.ts';
 
 type Options = ConnectOptions &
   MeshOptions &
@@ -129,4 +130,38 @@ async function printTable(
     print(text);
   }
   if (isEmpty) note(nothing);
+}
+
+/** Until Ctrl-C, through restarts of the control plane. @throws MeridianError when it cannot be watched, or refuses */
+async function watchResources(client: ApiClient, info: TypeInfo, what: Watched, output: Format): Promise<void> {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  const show = isForPrograms(output) ? printerForPrograms(output) : printerOfTable(info, output === 'wide');
+  for await (const rows of rowsOf(lasting(client), info, what, stop.signal)) show(rows);
+}
+
+function printerForPrograms(output: 'json' | 'yaml'): (rows: readonly Row[]) => void {
+  return (rows) => {
+    for (const { event, item } of rows)
+      print(
+        output === 'json' ? JSON.stringify({ event, resource: item }) : `---\n${serialize({ event, resource: item }, output)}`,
+      );
+  };
+}
+
+/** Rows of later events keep to the columns of the first ones, as far as their cells fit. */
+function printerOfTable(info: TypeInfo, wide: boolean): (rows: readonly Row[]) => void {
+  const columns = [
+    { head: 'EVENT', of: ({ event }: Row) => event },
+    ...columnsOf(info, { wide }).map(({ head, of }) => ({ head, of: ({ item }: Row) => of(item) })),
+  ];
+  const layout = new TableLayout(columns.map(({ head }) => (head === 'EVENT' ? 'deleted' : head)));
+  let isFirst = true;
+  return (rows) => {
+    const cells = rows.map((row) => columns.map(({ of }) => of(row)));
+    const lines = layout.lines(isFirst ? [columns.map(({ head }) => head), ...cells] : cells);
+    if (isFirst && rows.length === 0) note(`no ${info.plural.toLowerCase()} yet; waiting for changes`);
+    for (const line of lines) print(line);
+    isFirst = false;
+  };
 }

@@ -7,7 +7,6 @@ import { describeEffective, type Effective } from '../views/effective-text.ts';
 import { findOne } from '../client/find.ts';
 import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
 import { isForPrograms, print, serialize } from '../output.ts';
-import { readPages } from '../client/read-pages.ts';
 
 const HELP = `
 Global and the zone of the proxy answer the same. Outbounds with one conf stand
@@ -35,7 +34,7 @@ async function inspectDataplane(name: string, { mesh, output, outbound = '', ...
   const client = await connect(connection);
   const found = await findOne(client, typeOf('Dataplane'), mesh, name, { command: 'inspect dataplane' });
   const path = `/meshes/${pathPart(mesh)}/dataplanes/${pathPart(found.name)}/_effective`;
-  const answer = (await readPages(client, path, 'outbounds')) as unknown as Effective;
+  const answer = (await client.readWhole(path, 'outbounds')) as unknown as Effective;
   const outbounds = answer.outbounds.filter(({ kri }) => kri.includes(outbound));
   const asked = { ...answer, outbounds };
   print(isForPrograms(output) ? serialize(asked, output) : describeEffective(asked, mesh, { wide: output === 'wide' }));

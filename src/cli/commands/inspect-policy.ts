@@ -7,7 +7,6 @@ import { findOne, requireType } from '../client/find.ts';
 import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
 import { isForPrograms, print, serialize } from '../output.ts';
 import { describeReach, type Reach } from '../views/policy-reach-text.ts';
-import { readPages } from '../client/read-pages.ts';
 
 const HELP = `
 Examples:
@@ -37,6 +36,6 @@ async function inspectPolicy(typeName: string, name: string, { mesh, output, ...
   const client = await connect(connection);
   const found = await findOne(client, info, mesh, name, { command: `inspect policy ${info.name}` });
   const path = `/meshes/${pathPart(mesh)}/${info.path}/${pathPart(found.name)}/_reach`;
-  const reach = (await readPages(client, path, 'touched')) as unknown as Reach;
+  const reach = (await client.readWhole(path, 'touched')) as unknown as Reach;
   print(isForPrograms(output) ? serialize(reach, output) : describeReach(reach, mesh, { wide: output === 'wide' }));
 }

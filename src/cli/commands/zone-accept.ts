@@ -28,7 +28,7 @@ Examples:
   meridian zone accept-global --address http://zone-east.example:5681
   meridian zone accept-global --cluster-id 0b6f2c1e-7f0a-4d0b-8d0e-5d4f8d1c9a55`;
 
-export function addAcceptPeers(zone: Command): void {
+export function addZoneAdopt(zone: Command): void {
   addConnectOptions(
     zone
       .command('adopt')
@@ -39,6 +39,9 @@ export function addAcceptPeers(zone: Command): void {
   )
     .addHelpText('after', ADOPT_HELP)
     .action(adopt);
+}
+
+export function addZoneAcceptGlobal(zone: Command): void {
   addConnectOptions(
     zone
       .command('accept-global')

@@ -13,6 +13,7 @@ import type { AppliedResource } from './placement.ts';
 import { ingressOf, verifyInStep, type Verified } from './verify.ts';
 import { readDocuments } from '../documents.ts';
 import { print } from '../output.ts';
+import { describeDocument } from '../views/problem-text.ts';
 import { table } from '../views/table.ts';
 
 const SHOP = join(import.meta.dirname, '../../../examples/shop');
@@ -99,7 +100,7 @@ async function applyShop(addresses: ReadonlyMap<string, string>, at: string, app
 function show({ verified, hops }: Result, fleet: Fleet | undefined): void {
   const rows = verified.flatMap(({ resource, holdings }) =>
     holdings.map(({ place, storedName, item }, index) => [
-      index === 0 ? `${resource.info.name} ${resource.mesh === '' ? '' : `${resource.mesh}/`}${resource.name}` : '',
+      index === 0 ? describeDocument(resource) : '',
       place,
       storedName,
       [label.origin, label.zone]

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { findTypeByAnyName } from '../../resource/type-registry.ts';
-import { selectionOf } from '../client/selector.ts';
-import type { ServerEvent } from '../client/server-events.ts';
-import { rowsOf } from './watch-resources.ts';
+import { selectionOf } from './selector.ts';
+import type { ServerEvent } from './server-events.ts';
+import { rowsOf } from './watched-rows.ts';
 
 const info = findTypeByAnyName('MeshTimeout');
 if (info === undefined) throw new Error('no type');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { MeridianError } from '../../base/errors.ts';
-import { exitCodeOf } from '../exit-codes.ts';
-import { explainDatabase } from './explain-database.ts';
+import { MeridianError } from '../base/errors.ts';
+import { exitCodeOf } from './exit-codes.ts';
+import { explainDatabase } from './control-plane.ts';
 
 const store = {
   ...{ type: 'postgres', host: 'db.example', port: 5432, user: 'u', password: 'hush', dbName: 'd' },

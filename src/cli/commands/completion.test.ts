@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { completeWords } from './complete-words.ts';
+import { completeWords } from './completion.ts';
 import { createProgram } from '../program.ts';
 
 describe('completion', () => {

@@ -1,0 +1,58 @@
+// A watch as rows: the items that exist, then each change.
+import { isDeepStrictEqual } from 'node:util';
+import type { TypeInfo } from '../../resource/type-registry.ts';
+import type { Labels } from '../../resource/types.ts';
+import type { ApiClient, Item } from './api-client.ts';
+
+export type Watched = {
+  readonly mesh?: string | undefined;
+  readonly name?: string | undefined;
+  readonly filter: Record<string, string>;
+  /** What the server has no filter for; null when it filters all. */
+  readonly matches: ((labels: Labels) => boolean) | null;
+};
+
+export type Row = { readonly event: 'there' | 'added' | 'changed' | 'deleted'; readonly item: Item };
+
+/**
+ * First all existing items together, then each change by itself. A deletion shows the last known item. An item that no longer
+ * matches the filter counts as deleted, as with the filters of the server. Only matching items are kept.
+ */
+export async function* rowsOf(
+  client: Pick<ApiClient, 'watch'>,
+  info: TypeInfo,
+  what: Watched,
+  signal: AbortSignal,
+): AsyncGenerator<Row[]> {
+  const known = new Map<string, Item>();
+  // Items known before the list was sent again, and not in it so far.
+  let missing = new Map<string, Item>();
+  let isSynced = false;
+  for await (const { event, data } of client.watch(info, what, signal)) {
+    if (event === 'begun') {
+      missing = new Map(known);
+      continue;
+    }
+    if (event === 'synced') {
+      if (!isSynced) yield [...known.values()].map((item) => ({ event: 'there', item }));
+      for (const [id, item] of missing) {
+        known.delete(id);
+        yield [{ event: 'deleted', item }];
+      }
+      missing.clear();
+      isSynced = true;
+      continue;
+    }
+    const item = data as Item;
+    const id = JSON.stringify([item.mesh ?? '', item.name]);
+    const before = known.get(id);
+    missing.delete(id);
+    if (event === 'delete' || what.matches?.(item.labels ?? {}) === false) {
+      known.delete(id);
+      if (isSynced && before !== undefined) yield [{ event: 'deleted', item: before }];
+    } else if (!isDeepStrictEqual(before, item)) {
+      known.set(id, item);
+      if (isSynced) yield [{ event: before === undefined ? 'added' : 'changed', item }];
+    }
+  }
+}

@@ -1,0 +1,89 @@
+// Processes with a store, `global run`, `zone run` and `migrate`: their configuration from flags, and a control plane until it is stopped.
+// Modules of a control plane are loaded when they run: other commands are short.
+import { Option, type Command } from 'commander';
+import type { Config } from '../base/config.ts';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import { collect } from './options.ts';
+
+/** Frequent keys as flags of their own; `--set` reaches every other. */
+const FLAGS = {
+  'apiServer.http.port': ['--api-port <port>', 'port of the REST API (5681)'],
+  'diagnostics.serverPort': ['--diagnostics-port <port>', 'port of /healthy, /ready and /metrics (5680)'],
+  'store.type': ['--store <type>', 'embedded or postgres (embedded)'],
+  'store.embedded.path': ['--store-path <folder>', 'folder of the embedded store'],
+  'log.level': ['--log-level <level>', 'silent, error, warn, info or debug (info)'],
+} as const;
+const FLAGS_OF: Record<Mode, Readonly<Record<string, readonly [flag: string, about: string]>>> = {
+  global: { ...FLAGS, 'multizone.global.kds.grpcPort': ['--kds-port <port>', 'port that zones connect to (5685)'] },
+  zone: {
+    ...FLAGS,
+    'multizone.zone.name': ['--name <zone>', 'name of the zone (default)'],
+    'multizone.zone.globalAddress': [
+      '--global-address <url>',
+      'grpcs://HOST:PORT of global; without it the zone runs on its own',
+    ],
+    'multizone.zone.kds.auth.tokenFile': ['--token-file <file>', 'what `meridian generate zone-token` printed; shown to global'],
+  },
+};
+
+type Mode = 'global' | 'zone';
+export type ConfigOptions = Readonly<Record<string, unknown>> & { readonly config?: string; readonly set?: readonly string[] };
+
+/** The options of a command that reads the configuration of a control plane. */
+export function addConfigOptions(command: Command, mode: Mode): Command {
+  command.option('--config <file>', 'YAML file with the configuration');
+  for (const [flag, about] of Object.values(FLAGS_OF[mode])) command.option(flag, about);
+  return command.option('--set <key=value>', 'any key of the configuration; may be given again', collect);
+}
+
+/** The configuration of these options, over that of the environment and of the file. */
+export async function configOf(mode: Mode, options: ConfigOptions): Promise<{ config: Config; warnings: string[] }> {
+  const flags: Record<string, string> = {};
+  for (const [path, [flag]] of Object.entries(FLAGS_OF[mode])) {
+    const given = options[new Option(flag).attributeName()];
+    if (typeof given === 'string') flags[path] = given;
+  }
+  for (const pair of options.set ?? []) {
+    const [key = '', ...value] = pair.split('=');
+    flags[key] = value.join('=');
+  }
+  const { loadConfig } = await import('../base/config.ts');
+  return loadConfig({ mode, env: process.env, flags, file: options.config ?? process.env['MERIDIAN_CONFIG'] });
+}
+
+/** Runs a control plane until SIGINT or SIGTERM; a second signal ends the process at once. */
+export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promise<void> {
+  const { config, warnings } = await configOf(mode, options);
+  writeForOwnerAlone();
+  const { createLogger } = await import('../base/log.ts');
+  const log = createLogger(config.log.level, { mode, ...(mode === 'zone' && { zone: config.multizone.zone.name }) });
+  for (const warning of warnings) log.warn(warning);
+  const stop = new AbortController();
+  let signals = 0;
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(name, () => {
+      signals += 1;
+      if (signals > 1) process.exit(1);
+      log.info({ signal: name }, 'stopping; a second signal stops at once');
+      stop.abort();
+    });
+  }
+  const { run } = mode === 'global' ? await import('../global/run.ts') : await import('../zone/run.ts');
+  await run(config, { log, signal: stop.signal }).catch((error: unknown) => explainDatabase(error, config.store));
+}
+
+/** What a process with a store writes, the embedded one above all, no other user of the machine can read. */
+export function writeForOwnerAlone(): void {
+  process.umask(0o077);
+}
+
+/** @throws MeridianError `unavailable` (exit code 4) when the database does not answer, else the original error */
+export async function explainDatabase(error: unknown, store: Config['store']): Promise<never> {
+  const { isNoAnswer } = await import('../store/pg-errors.ts');
+  const cause = [error, (error as { cause?: unknown } | undefined)?.cause].find((one) => isNoAnswer(one));
+  if (store.type !== 'postgres' || cause === undefined) throw error;
+  const where = `${store.host}:${String(store.port)} (store.postgres.host, .port)`;
+  // Several addresses refused at once make an error without a text.
+  const why = messageOf(cause) || String((cause as { code?: unknown }).code);
+  throw new MeridianError('unavailable', `cannot reach PostgreSQL at ${where}: ${why}; is it running?`, { cause });
+}
