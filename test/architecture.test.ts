@@ -150,6 +150,13 @@ describe('the architecture', () => {
     ).toEqual([]);
   });
 
+  it('follows the change feed in one place', () => {
+    /** The feed itself, and what hands it on. */
+    const feeds = ['store/follow-feed.ts', 'store/sql-store.ts', 'store/answer-in-time.ts', 'control-plane/store-ports.ts'];
+    const wrong = sources.filter((file) => !feeds.includes(file) && /\.changes\(/.test(readFileSync(join(SRC, file), 'utf8')));
+    expect(wrong.map((file) => `${file}: follow the feed with store/follow-feed.ts`)).toEqual([]);
+  });
+
   it('has no room too large, no barrel and no lumber-room', () => {
     const wrong = files.flatMap((file) => {
       const lines = readFileSync(join(SRC, file), 'utf8').split('\n').length;

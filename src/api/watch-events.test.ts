@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { following } from '../../test/support/following.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { MAX_ROWS, watchEvents } from './watch-events.ts';
@@ -13,7 +14,7 @@ describe('a watch', () => {
     await store.writeBatch(writes);
     const last = writes.at(-1)?.key.name;
     const filter = { where: { type: 'Dataplane', mesh: 'shop' }, matches: ({ name }: { name: string }) => name === last };
-    const options = { store, clock: new ManualClock(), heartbeatMs: 1_000 };
+    const options = { store, clock: new ManualClock(), log: following.log, heartbeatMs: 1_000 };
     const events = watchEvents(filter, options, new AbortController().signal);
     await expect(events.next()).rejects.toMatchObject({ code: 'too_large' });
   });

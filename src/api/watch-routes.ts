@@ -55,7 +55,7 @@ export class Watches {
       // So that headers go out before the feed says its first word.
       yield ': watching\n\n';
       const living = guard === null ? signal : AbortSignal.any([signal, guard.ended]);
-      for await (const event of watchEvents(filter, { store, clock, heartbeatMs: HEARTBEAT_MS }, living)) {
+      for await (const event of watchEvents(filter, { store, clock, log: options.log, heartbeatMs: HEARTBEAT_MS }, living)) {
         if (guard !== null && (await guard.refusal()) !== null) break;
         yield textOf(info, event);
       }

@@ -95,7 +95,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     running.push(insights.run(signal));
     const answering = answerInTime(store);
     const tokens = await createTokens(answering, config, writerOf(side).federated);
-    component('token secrets', (secretsSignal) => tokens.secrets.run(secretsSignal));
+    component('token secrets', (secretsSignal) => tokens.secrets.run({ clock: systemClock, log }, secretsSignal));
 
     const rules = sendRulesOf(side, config);
     const createsDefaults = !writerOf(side).federated;

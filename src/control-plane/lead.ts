@@ -7,7 +7,7 @@ import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { createAdminToken } from '../token/create-admin-token.ts';
-import { runGatewayRoutes } from '../reconcile/gateway-routes.ts';
+import { runGatewayRoutes } from '../reconcile/gateway-routes/run-gateway-routes.ts';
 import { aborted, supervise } from '../base/supervise.ts';
 
 /** How often the leader counts the rows of each type (rest-api 8). */

@@ -32,7 +32,7 @@ export async function run(config: Config, context: Context): Promise<void> {
 
 async function start(host: Host, admin: AdminStreams): Promise<void> {
   const { config, store, log, component, onLeader } = host;
-  const zones = new StoreZoneRegistry(store);
+  const zones = new StoreZoneRegistry(store, { clock: systemClock, log });
   const changelog = new Changelog(store, host.rules, log);
   zones.onChange((zone) => {
     changelog.touchZone(zone);
@@ -54,7 +54,7 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
 async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegistry, admin: AdminStreams): Promise<void> {
   const { config, store, log, signal, metrics, insights, instanceId } = host;
   const stores = new RememberedStores({ store, instanceId, log });
-  const fences = new FenceWatch(store);
+  const fences = new FenceWatch(store, { clock: systemClock, log });
   host.component('fences', (fencesSignal) => fences.run(fencesSignal));
   host.component('zone stores', (storesSignal) => stores.run(storesSignal));
   createConflictMetric(host.registry, () => [...stores.conflicts(), ...insights.contended()]);

@@ -2,13 +2,12 @@
 // Invariants: an answer contains everything that was committed before the request. No request lists the rows of a mesh.
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
-import { FeedBarrier } from '../store/feed-barrier.ts';
 import type { Logger } from '../base/log.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
-import type { Resource, ResourceKey } from '../resource/types.ts';
-import type { ResourceStore, StoreChange } from '../store/resource-store.ts';
+import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
+import { FeedFollower, type Hints } from '../store/follow-feed.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
 
 export type MeshIndexesOptions = {
   readonly store: ResourceStore;
@@ -35,15 +34,14 @@ export class MeshIndexes {
   readonly #indexes = new Map<string, MeshIndex>();
   /** Of all meshes. A zone knows of none. */
   #disabledZones: ReadonlySet<string> = new Set();
-  readonly #barrier: FeedBarrier;
+  readonly #follower: FeedFollower;
   /** Reads of the store one after the other: an older one never overwrites a newer (engine 9). */
   #reads: Promise<unknown> = Promise.resolve();
   #following: Promise<void> | null = null;
 
   constructor(options: MeshIndexesOptions) {
     this.#options = options;
-    const { store, clock, log, signal } = options;
-    this.#barrier = new FeedBarrier({ mark: (id) => store.mark(id), clock, log, signal, limitMs: MAX_WAIT_MS });
+    this.#follower = new FeedFollower({ ...options, types: ['Mesh', 'Zone', ...TYPES], maxLagMs: MAX_WAIT_MS });
   }
 
   /**
@@ -51,8 +49,8 @@ export class MeshIndexes {
    * @throws MeridianError `unavailable` when the store does not answer
    */
   async indexOf(mesh: string): Promise<MeshIndex> {
-    this.#following ??= this.#follow();
-    await this.#barrier.wait();
+    this.#following ??= this.#follower.run((hints) => this.#inTurn(() => this.#apply(hints)), this.#options.signal);
+    await this.#follower.caughtUp();
     return this.#indexes.get(mesh) ?? (await this.#inTurn(async () => this.#indexes.get(mesh) ?? (await this.#read(mesh))));
   }
 
@@ -62,37 +60,13 @@ export class MeshIndexes {
     await this.#reads;
   }
 
-  async #follow(): Promise<void> {
-    const { store, signal, log, clock } = this.#options;
-    while (!signal.aborted) {
-      try {
-        for await (const change of store.changes(signal)) await this.#inTurn(async () => this.#take(change));
-      } catch (error) {
-        // What was missed is read with the next question.
-        this.#indexes.clear();
-        if (signal.aborted) return;
-        log.warn({ reason: messageOf(error) }, 'cannot follow the store for inspect; trying again');
-        await clock.sleep(500, signal);
-      }
+  async #apply({ types, keys }: Hints): Promise<void> {
+    for (const type of types) {
+      if (type === 'Zone') await this.#readZones();
+      else if (type === 'Mesh') await this.#reread([...this.#indexes.keys()].map((name) => ({ type, mesh: '', name })));
+      else for (const index of this.#indexes.values()) await this.#reload(index, type);
     }
-  }
-
-  async #take(change: StoreChange): Promise<void> {
-    if (change.kind === 'mark') this.#barrier.pass(change.id);
-    else if (change.kind === 'all') {
-      const release = this.#barrier.lost();
-      await this.#rereadMeshes();
-      await this.#readZones();
-      for (const index of this.#indexes.values()) for (const type of TYPES) await this.#reload(index, type);
-      release();
-    } else if (change.kind === 'keys') await this.#reread(change.keys);
-    else if (change.type === 'Mesh') await this.#rereadMeshes();
-    else if (change.type === 'Zone') await this.#readZones();
-    else if (TYPES.has(change.type)) for (const index of this.#indexes.values()) await this.#reload(index, change.type);
-  }
-
-  async #rereadMeshes(): Promise<void> {
-    await this.#reread([...this.#indexes.keys()].map((name) => ({ type: 'Mesh', mesh: '', name })));
+    await this.#reread(keys);
   }
 
   async #readZones(): Promise<void> {
@@ -105,10 +79,10 @@ export class MeshIndexes {
     if (changed.some(({ type }) => type === 'Zone')) await this.#readZones();
     const keys = changed.filter((key) => this.#indexFor(key) !== undefined);
     if (keys.length === 0) return;
-    const rows = new Map((await this.#options.store.getMany(keys)).map((row) => [idOf(row), row]));
+    const rows = new Map((await this.#options.store.getMany(keys)).map((row) => [keyText(row), row]));
     for (const key of keys) {
       const index = this.#indexFor(key);
-      const row = rows.get(idOf(key));
+      const row = rows.get(keyText(key));
       if (row !== undefined) putIfNew(index, row);
       else if (key.type === 'Mesh') this.#indexes.delete(key.name);
       else index?.remove(key);
@@ -150,8 +124,4 @@ function putIfNew(index: MeshIndex | undefined, row: Resource): void {
   const held = index?.get(row.type, row.name);
   if (held !== undefined && isDeepStrictEqual(held.labels, row.labels) && isDeepStrictEqual(held.spec, row.spec)) return;
   index?.put(row);
-}
-
-function idOf({ type, mesh, name }: ResourceKey): string {
-  return JSON.stringify([type, mesh, name]);
 }

@@ -81,11 +81,12 @@ export class RememberedStores implements ZoneStores {
     return [...this.#rows].filter(([, row]) => currentRefusal(row, now) !== null).map(([zone]) => zone);
   }
 
-  /** Follows the rows until the signal aborts. Throws when the store fails; run again, it reads everything again. */
+  /** Follows the rows until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const take = (rows: readonly Resource[], keys: readonly ResourceKey[] | null): Promise<void> =>
       this.#apply(keys === null ? [...this.#rows.keys()] : keys.map(zoneOfStoreKey), rows);
-    await followRows(this.#store, { type: 'Config', isWanted: (key) => zoneOfStoreKey(key) !== null, take }, signal);
+    const followed = { type: 'Config', isWanted: (key: ResourceKey) => zoneOfStoreKey(key) !== null, take };
+    await followRows(this.#store, followed, { clock: this.#clock, log: this.#log }, signal);
   }
 
   /** @param zones the requested zones; one without a row does not exist */

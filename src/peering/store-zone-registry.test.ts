@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { following } from '../../test/support/following.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { StoreZoneRegistry } from './store-zone-registry.ts';
 
@@ -9,7 +10,7 @@ async function setUp(flags: Record<string, boolean | undefined> = {}) {
   const put = (name: string, enabled?: boolean) =>
     store.write({ op: 'put', key: zone(name), labels: {}, spec: enabled === undefined ? {} : { enabled } });
   for (const [name, enabled] of Object.entries(flags)) await put(name, enabled);
-  const registry = new StoreZoneRegistry(store);
+  const registry = new StoreZoneRegistry(store, following);
   const heard: string[] = [];
   const silence = registry.onChange((name) => heard.push(`${name} ${registry.isEnabled(name)}`));
   const stop = new AbortController();

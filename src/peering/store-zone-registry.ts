@@ -5,6 +5,7 @@ import { MeridianError } from '../base/errors.ts';
 import type { ZoneRegistry } from '../kds/zone-access.ts';
 import { RFC_1035_LABEL } from '../resource/stored-name.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
+import type { Following } from '../store/follow-feed.ts';
 import { followRows } from '../store/follow-rows.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
@@ -15,14 +16,16 @@ type KnownZone = { readonly isEnabled: boolean; readonly created: number };
 
 export class StoreZoneRegistry implements ZoneRegistry {
   readonly #store: ResourceStore;
+  readonly #following: Following;
   readonly #zones = new Map<string, KnownZone>();
   readonly #listeners = new Set<Listener>();
   readonly #goneListeners = new Set<Listener>();
   readonly #loaded = Promise.withResolvers<void>();
   #isLoaded = false;
 
-  constructor(store: ResourceStore) {
+  constructor(store: ResourceStore, following: Following) {
     this.#store = store;
+    this.#following = following;
   }
 
   /** Resolves once all Zone rows are known; before it every zone passes for enabled. */
@@ -30,9 +33,9 @@ export class StoreZoneRegistry implements ZoneRegistry {
     return this.#loaded.promise;
   }
 
-  /** Follows the Zone rows until the signal aborts. Throws when the store fails. The next run reads all rows again. */
+  /** Follows the Zone rows until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await followRows(this.#store, { type: 'Zone', take: (rows, keys) => this.#take(rows, keys) }, signal);
+    await followRows(this.#store, { type: 'Zone', take: (rows, keys) => this.#take(rows, keys) }, this.#following, signal);
   }
 
   async ensure(zone: string): Promise<void> {

@@ -5,8 +5,8 @@ import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { together } from '../base/supervise.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
+import { FeedFollower, type Hints } from '../store/follow-feed.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
-import { ChangeHints, type Hints } from './change-hints.ts';
 
 /** Hints that arrive within this time are one look, in milliseconds. */
 const GATHER_MS = 5;
@@ -73,16 +73,16 @@ export async function reconcile(reconciler: Reconciler, options: ReconcileOption
 class Loop {
   readonly #reconciler: Reconciler;
   readonly #options: ReconcileOptions;
-  readonly #hints: ChangeHints;
+  readonly #follower: FeedFollower;
 
   constructor(reconciler: Reconciler, options: ReconcileOptions) {
     this.#reconciler = reconciler;
     this.#options = options;
-    this.#hints = new ChangeHints(reconciler.types);
+    this.#follower = new FeedFollower({ ...options, types: reconciler.types, gatherMs: GATHER_MS });
   }
 
   async follow(signal: AbortSignal): Promise<void> {
-    for await (const change of this.#options.store.changes(signal)) this.#hints.add(change);
+    await this.#follower.follow(signal);
   }
 
   async work(signal: AbortSignal): Promise<void> {
@@ -91,23 +91,21 @@ class Loop {
     let wakeAt: number | null = null;
     while (!signal.aborted) {
       const wait = Math.min(safetyAt, wakeAt ?? Infinity) - clock.now().getTime();
-      await clock.sleep(Math.max(wait, 0), AbortSignal.any([signal, this.#hints.arrival()]));
-      if (!this.#hints.isEmpty()) await clock.sleep(GATHER_MS, signal);
+      const hints = await this.#follower.next(signal, Math.max(wait, 0));
       if (signal.aborted) return;
-      if (clock.now().getTime() >= safetyAt) {
+      const isSafety = clock.now().getTime() >= safetyAt;
+      if (isSafety) {
         safetyAt = clock.now().getTime() + safetyMs;
-        this.#hints.add({ kind: 'all' });
         this.#reconciler.view.touchAll();
       }
-      wakeAt = await this.#pass();
+      wakeAt = await this.#pass(isSafety ? { types: this.#reconciler.types, keys: [] } : (hints ?? { types: [], keys: [] }));
     }
   }
 
   /** One pass: reads the rows that the hints name, plans, writes. @returns when to run again without a hint */
-  async #pass(): Promise<number | null> {
+  async #pass(hints: Pick<Hints, 'types' | 'keys'>): Promise<number | null> {
     const began = performance.now();
     const { types, plan } = this.#reconciler;
-    const hints = this.#hints.take();
     await this.#read(hints);
     const { writes, wakeAt } = plan(this.#options.clock.now());
     await this.#write(writes);
@@ -116,7 +114,7 @@ class Loop {
     return wakeAt;
   }
 
-  async #read({ types, keys }: Hints): Promise<void> {
+  async #read({ types, keys }: Pick<Hints, 'types' | 'keys'>): Promise<void> {
     const { store } = this.#options;
     const { view } = this.#reconciler;
     for (const type of types) putAll(view, type, await store.list({ type }));
@@ -146,7 +144,7 @@ class Loop {
       } else {
         // Another writer changed it since it was read: read it again and decide again.
         view.touch(key);
-        this.#hints.add({ kind: 'keys', keys: [key] });
+        this.#follower.add({ kind: 'keys', keys: [key] });
       }
     }
     log.debug({ writes: planned.length }, 'computed rows were brought up to date');

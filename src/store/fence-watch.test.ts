@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { following } from '../../test/support/following.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { FenceWatch } from './fence-watch.ts';
 
@@ -10,7 +11,7 @@ let lost: string[];
 
 beforeEach(() => {
   store = new TinyStore();
-  fences = new FenceWatch(store);
+  fences = new FenceWatch(store, following);
   stop = new AbortController();
   running = fences.run(stop.signal);
   lost = [];

@@ -1,6 +1,7 @@
 // Notifies a receiver when a newer one of its peer opens, in any process: `acquireFencingToken` sends a mark through the feed. The
 // fence of `writeBatch` does not depend on it. It ends the stream before the next write, so that the peer compares again.
-import type { Fence, ResourceStore, StoreChange } from './resource-store.ts';
+import { FeedFollower, type Following, type Hints } from './follow-feed.ts';
+import type { Fence, ResourceStore } from './resource-store.ts';
 
 const MARK = /^epoch (\d+) ([^]*)$/;
 
@@ -9,21 +10,24 @@ export function fenceMark({ peer, epoch }: Fence): string {
   return `epoch ${String(epoch)} ${peer}`;
 }
 
+type Store = Pick<ResourceStore, 'changes' | 'mark' | 'epochs'>;
 type Watched = { readonly epoch: number; readonly lost: () => void };
 
 export class FenceWatch {
-  readonly #store: ResourceStore;
+  readonly #store: Store;
+  readonly #follower: FeedFollower;
   readonly #watched = new Map<string, Set<Watched>>();
   /** The newest epoch that was heard of each peer, watched or not: a mark may come before its loser watches. */
   readonly #newest = new Map<string, number>();
 
-  constructor(store: ResourceStore) {
+  constructor(store: Store, following: Following) {
     this.#store = store;
+    this.#follower = new FeedFollower({ ...following, store, types: [], isMark: (id) => MARK.test(id) });
   }
 
-  /** Follows the feed until the signal aborts. Throws when the store fails. The next run reads the missed changes. */
+  /** Follows the feed until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    for await (const change of this.#store.changes(signal)) await this.#follow(change);
+    await this.#follower.run((hints) => this.#apply(hints), signal);
   }
 
   /** Calls `lost` once when a newer epoch than this one is open. Returns the way to stop. */
@@ -34,15 +38,15 @@ export class FenceWatch {
     return () => this.#drop(peer, watched);
   }
 
-  async #follow(change: StoreChange): Promise<void> {
-    if (change.kind === 'mark') {
-      const [, epoch, peer = ''] = MARK.exec(change.id) ?? [];
-      if (epoch !== undefined) this.#hear(peer, Number(epoch));
-    } else if (change.kind === 'all') {
+  async #apply({ all, marks }: Hints): Promise<void> {
+    if (all) {
       // Marks of before may be lost, and the database may be another one.
       this.#newest.clear();
-      if (this.#watched.size === 0) return;
       for (const { peer, epoch } of await this.#store.epochs([...this.#watched.keys()])) this.#hear(peer, epoch);
+    }
+    for (const mark of marks) {
+      const [, epoch, peer = ''] = MARK.exec(mark) ?? [];
+      this.#hear(peer, Number(epoch));
     }
   }
 

@@ -33,7 +33,13 @@ class Bench {
   #running: Promise<void> | undefined;
   readonly follower = new FeedFollower({
     store: { changes: (signal) => this.#changes(signal), mark: async (id) => this.push({ kind: 'mark', id }) },
-    ...{ types: FOLLOWED, clock: this.clock, log: createLogger('silent'), maxLagMs: 1e9 },
+    ...{
+      types: FOLLOWED,
+      isMark: (id: string) => id.startsWith('followed '),
+      clock: this.clock,
+      log: createLogger('silent'),
+      maxLagMs: 1e9,
+    },
   });
 
   start(): void {
@@ -168,9 +174,9 @@ it('merges the hints that arrive while it is busy, and passes over other types',
   resolve();
   await bench.settle(bench.follower.caughtUp());
   expect(bench.applied).toEqual([
-    { all: true, types: FOLLOWED, keys: [] },
-    { all: false, types: [], keys: [keyOf('Mesh', 'first')] },
-    { all: false, types: ['Zone'], keys: [keyOf('Mesh', 'a'), keyOf('Mesh', 'b')] },
+    { all: true, types: FOLLOWED, keys: [], marks: [] },
+    { all: false, types: [], keys: [keyOf('Mesh', 'first')], marks: [] },
+    { all: false, types: ['Zone'], keys: [keyOf('Mesh', 'a'), keyOf('Mesh', 'b')], marks: [] },
   ]);
   await bench.end();
 });
@@ -182,7 +188,7 @@ it('names the type instead of more keys than it keeps', async () => {
   const keys = Array.from({ length: 10_001 }, (_, index) => keyOf('Mesh', String(index)));
   bench.push({ kind: 'keys', keys: [...keys, keyOf('Zone', 'a')] });
   await bench.settle(bench.follower.caughtUp());
-  expect(bench.applied.at(-1)).toEqual({ all: false, types: ['Mesh'], keys: [keyOf('Zone', 'a')] });
+  expect(bench.applied.at(-1)).toEqual({ all: false, types: ['Mesh'], keys: [keyOf('Zone', 'a')], marks: [] });
   await bench.end();
 });
 
@@ -191,4 +197,54 @@ it('ends a wait for hints when its time is up', async () => {
   const next = follower.next(stop.signal, 100);
   await clock.advance(100);
   expect(await next).toBeNull();
+});
+
+it('gives the followed marks in their order, and none from before a loss of the feed', async () => {
+  const bench = new Bench();
+  bench.start();
+  await bench.settle(bench.follower.caughtUp());
+  const { promise, resolve } = Promise.withResolvers<void>();
+  bench.held = promise;
+  bench.push({ kind: 'keys', keys: [keyOf('Mesh', 'first')] });
+  await vi.waitFor(() => expect(bench.applied).toHaveLength(2));
+  for (const id of ['followed 1', 'another']) bench.push({ kind: 'mark', id });
+  bench.push({ kind: 'all' });
+  for (const id of ['followed 2', 'another', 'followed 3']) bench.push({ kind: 'mark', id });
+  await setImmediate();
+  resolve();
+  await bench.settle(bench.follower.caughtUp());
+  expect(bench.applied.at(-1)).toEqual({ all: true, types: FOLLOWED, keys: [], marks: ['followed 2', 'followed 3'] });
+  await bench.end();
+});
+
+it('is current from the first read on, and not from an error until everything has been read again', async () => {
+  const bench = new Bench();
+  bench.start();
+  expect(bench.follower.isCurrent).toBe(false);
+  await bench.settle(bench.follower.caughtUp());
+  expect(bench.follower.isCurrent).toBe(true);
+  bench.break();
+  await vi.waitFor(() => expect(bench.follower.isCurrent).toBe(false));
+  await bench.settle(bench.follower.caughtUp());
+  expect(bench.follower.isCurrent).toBe(true);
+  await bench.end();
+  expect(bench.follower.isCurrent).toBe(false);
+});
+
+it('gathers the hints of a burst', async () => {
+  const { clock, stop, log } = { clock: new ManualClock(), stop: new AbortController(), log: createLogger('silent') };
+  const changes = async function* (): AsyncGenerator<StoreChange> {
+    for (const name of ['a', 'b']) {
+      yield { kind: 'keys', keys: [keyOf('Mesh', name)] };
+      await clock.sleep(3, stop.signal);
+    }
+  };
+  const store = { changes, mark: () => Promise.resolve() };
+  const follower = new FeedFollower({ store, types: FOLLOWED, clock, log, gatherMs: 5 });
+  const following = follower.follow(stop.signal);
+  const next = follower.next(stop.signal);
+  await clock.advance(5);
+  expect((await next)?.keys).toEqual([keyOf('Mesh', 'a'), keyOf('Mesh', 'b')]);
+  stop.abort();
+  await following;
 });

@@ -7,12 +7,14 @@ import type { Logger } from '../base/log.ts';
 import { aborted, together } from '../base/supervise.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import { FeedBarrier } from './feed-barrier.ts';
-import type { ResourceStore } from './resource-store.ts';
+import type { ResourceStore, StoreChange } from './resource-store.ts';
 
 /** Keys of one type after which the hint names the type instead. */
 const MAX_KEYS = 10_000;
 /** Pending marks after which everything is read again instead. */
 const MAX_MARKS = 1_000;
+/** Milliseconds that `caughtUp` may take where the follower sets no other limit. */
+const MAX_LAG_MS = 10_000;
 /** Milliseconds from an error to the next attempt: at least, and a random part. */
 const MIN_PAUSE_MS = 200;
 const PAUSE_SPREAD_MS = 800;
@@ -25,6 +27,8 @@ export type Hints = {
   readonly types: readonly string[];
   /** Rows of the other types. */
   readonly keys: readonly ResourceKey[];
+  /** Followed marks since the feed named everything, in their order. */
+  readonly marks: readonly string[];
 };
 
 /** Hints that add up until they are taken. Changes of types that are not followed add nothing. */
@@ -59,7 +63,7 @@ class MergedHints {
     if (keys.size > MAX_KEYS) this.addType(key.type);
   }
 
-  take(): Hints {
+  take(): Omit<Hints, 'marks'> {
     const all = this.#all;
     const types = [...(all ? this.#followed : this.#types)];
     const keys = all ? [] : [...this.#keys.values()].flatMap((byName) => [...byName.values()]);
@@ -70,13 +74,18 @@ class MergedHints {
   }
 }
 
-export type FeedFollowerOptions = {
+/** What every follower waits and logs with. */
+export type Following = { readonly clock: Clock; readonly log: Logger };
+
+export type FeedFollowerOptions = Following & {
   readonly store: Pick<ResourceStore, 'changes' | 'mark'>;
   readonly types: Iterable<string>;
-  readonly clock: Clock;
-  readonly log: Logger;
+  /** Which marks are followed, besides those of `caughtUp`; none if left out. */
+  readonly isMark?: (id: string) => boolean;
+  /** Milliseconds from the first hint to the end of `next`, so that a burst is one call; 0 if left out. */
+  readonly gatherMs?: number;
   /** Milliseconds that `caughtUp` may take. */
-  readonly maxLagMs: number;
+  readonly maxLagMs?: number;
   /** Ends every `caughtUp`. */
   readonly signal?: AbortSignal;
 };
@@ -85,8 +94,9 @@ export class FeedFollower {
   readonly #options: FeedFollowerOptions;
   readonly #hints: MergedHints;
   readonly #barrier: FeedBarrier;
-  /** Marks of the barrier that came through the feed after the last hints. */
+  /** Marks that came through the feed after the last hints. */
   #marks: string[] = [];
+  #isCurrent = false;
   /** Opens the barriers that wait for the last hints. */
   #release = (): void => undefined;
   #wake = (): void => undefined;
@@ -94,7 +104,7 @@ export class FeedFollower {
   constructor(options: FeedFollowerOptions) {
     this.#options = options;
     this.#hints = new MergedHints(options.types);
-    const { store, clock, log, maxLagMs: limitMs, signal } = options;
+    const { store, clock, log, maxLagMs: limitMs = MAX_LAG_MS, signal } = options;
     this.#barrier = new FeedBarrier({ mark: (id) => store.mark(id), clock, log, limitMs, ...(signal && { signal }) });
   }
 
@@ -104,6 +114,11 @@ export class FeedFollower {
    */
   async caughtUp(): Promise<void> {
     await this.#barrier.wait();
+  }
+
+  /** True while every change that the feed has reported is applied or waits to be; false from an error until all is read again. */
+  get isCurrent(): boolean {
+    return this.#isCurrent;
   }
 
   /**
@@ -122,8 +137,7 @@ export class FeedFollower {
           },
         );
       } catch (error) {
-        if (signal.aborted) return;
-        log.warn({ err: messageOf(error) }, 'cannot read the store; trying again');
+        if (!signal.aborted) log.warn({ err: messageOf(error) }, 'cannot read the store; trying again');
       }
       this.#discard();
       await clock.sleep(MIN_PAUSE_MS + Math.random() * PAUSE_SPREAD_MS, signal);
@@ -133,13 +147,16 @@ export class FeedFollower {
   /** Collects hints for `next` until the signal aborts. Throws when the feed fails. */
   async follow(signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => this.#wake(), { once: true });
-    for await (const change of this.#options.store.changes(signal)) {
-      if (change.kind === 'mark') this.#addMark(change.id);
-      else if (change.kind === 'all') this.#hints.addAll();
-      else if (change.kind === 'type') this.#hints.addType(change.type);
-      else for (const key of change.keys) this.#hints.addKey(key);
-      if (this.#hasNews()) this.#wake();
-    }
+    for await (const change of this.#options.store.changes(signal)) this.add(change);
+  }
+
+  /** Adds a hint, as the feed does. */
+  add(change: StoreChange): void {
+    if (change.kind === 'mark') this.#addMark(change.id);
+    else if (change.kind === 'all') this.#addAll();
+    else if (change.kind === 'type') this.#hints.addType(change.type);
+    else for (const key of change.keys) this.#hints.addKey(key);
+    if (this.#hasNews()) this.#wake();
   }
 
   /**
@@ -148,17 +165,19 @@ export class FeedFollower {
    * @returns null when none came in time, or when the signal has aborted
    */
   async next(signal: AbortSignal, withinMs = Infinity): Promise<Hints | null> {
-    const { clock } = this.#options;
+    const { clock, isMark, gatherMs = 0 } = this.#options;
     this.#release();
     for (;;) {
       const arrived = new AbortController();
       this.#wake = () => arrived.abort();
       if (!this.#hasNews() && !signal.aborted)
         await (withinMs === Infinity ? aborted(arrived.signal) : clock.sleep(withinMs, arrived.signal));
+      if (gatherMs > 0 && this.#hasNews()) await clock.sleep(gatherMs, signal);
       if (signal.aborted || !this.#hasNews()) return null;
-      const hints = this.#hints.take();
+      const marks = this.#marks.filter((id) => isMark?.(id));
+      const hints = { ...this.#hints.take(), marks };
       this.#release = this.#barrierAfter(hints);
-      if (hints.all || hints.types.length > 0 || hints.keys.length > 0) return hints;
+      if (hints.all || hints.types.length > 0 || hints.keys.length > 0 || marks.length > 0) return hints;
       this.#release();
     }
   }
@@ -168,15 +187,21 @@ export class FeedFollower {
   }
 
   #addMark(id: string): void {
-    if (!this.#barrier.isOwn(id)) return;
+    if (!this.#barrier.isOwn(id) && this.#options.isMark?.(id) !== true) return;
     if (this.#marks.length < MAX_MARKS) this.#marks.push(id);
-    else this.#hints.addAll();
+    else this.#addAll();
+  }
+
+  #addAll(): void {
+    this.#hints.addAll();
+    this.#marks = [];
   }
 
   /** The hints of a failed run. The feed names everything first when it is followed again. */
   #discard(): void {
     this.#hints.take();
     this.#marks = [];
+    this.#isCurrent = false;
     this.#release = () => undefined;
   }
 
@@ -184,9 +209,10 @@ export class FeedFollower {
   #barrierAfter({ all }: Hints): () => void {
     const marks = this.#marks;
     this.#marks = [];
-    if (all) return this.#barrier.lost();
+    const release = all ? this.#barrier.lost() : (): void => marks.forEach((id) => this.#barrier.pass(id));
     return () => {
-      for (const id of marks) this.#barrier.pass(id);
+      this.#isCurrent = true;
+      release();
     };
   }
 }

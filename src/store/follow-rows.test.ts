@@ -1,5 +1,7 @@
 // What a follower reads of which change, on a store that counts its reads.
+import { setImmediate } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
+import { following } from '../../test/support/following.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { makeRow } from '../../test/support/make-row.ts';
 import { followRows } from './follow-rows.ts';
@@ -14,17 +16,23 @@ async function readsAfter(...changes: StoreChange[]): Promise<unknown[]> {
     rows.filter((row) => keys.some(({ type, name }) => type === row.type && name === row.name)),
   );
   const taken: unknown[] = [];
+  const stop = new AbortController();
   const take = (read: readonly Resource[], keys: readonly ResourceKey[] | null): void =>
     void taken.push([read.map(({ name }) => name), keys?.map(({ name }) => name) ?? null]);
   const isWanted = ({ name }: ResourceKey): boolean => name !== 'west';
   const store = {
     list,
     getMany,
+    mark: () => Promise.resolve(),
     async *changes(): AsyncGenerator<StoreChange> {
-      yield* changes;
+      for (const change of changes) {
+        yield change;
+        await setImmediate();
+      }
+      stop.abort();
     },
   };
-  await followRows(store, { type: 'Zone', isWanted, take }, new AbortController().signal);
+  await followRows(store, { type: 'Zone', isWanted, take }, following, stop.signal);
   expect(list.mock.calls.length + getMany.mock.calls.length).toBe(taken.length);
   return taken;
 }

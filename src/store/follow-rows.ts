@@ -1,6 +1,7 @@
 // Keeps rows of one type in memory in step with the table: what the feed names is read again. The table is the truth, the feed a hint.
 import type { Resource, ResourceKey } from '../resource/types.ts';
-import type { ResourceStore, StoreChange } from './resource-store.ts';
+import { FeedFollower, type Following } from './follow-feed.ts';
+import type { ResourceStore } from './resource-store.ts';
 
 export type FollowedRows = {
   readonly type: string;
@@ -14,17 +15,19 @@ export type FollowedRows = {
   readonly take: (rows: readonly Resource[], keys: readonly ResourceKey[] | null) => void | Promise<void>;
 };
 
-type Store = Pick<ResourceStore, 'changes' | 'getMany' | 'list'>;
+type Store = Pick<ResourceStore, 'changes' | 'mark' | 'getMany' | 'list'>;
 
-/** Follows until the signal aborts; the first read is of all rows. Throws when the store fails: run it again, it reads all again. */
-export async function followRows(store: Store, followed: FollowedRows, signal: AbortSignal): Promise<void> {
-  for await (const change of store.changes(signal)) await read(store, followed, change);
-}
-
-async function read(store: Store, { type, isWanted = () => true, take }: FollowedRows, change: StoreChange): Promise<void> {
-  if (change.kind === 'keys') {
-    const keys = change.keys.filter((key) => key.type === type && isWanted(key));
-    if (keys.length > 0) await take(await store.getMany(keys), keys);
-  } else if (change.kind === 'all' || (change.kind === 'type' && change.type === type))
-    await take((await store.list({ type })).filter(isWanted), null);
+/** Follows until the signal aborts; the first read is of all rows, as is the first after an error. */
+export async function followRows(
+  store: Store,
+  { type, isWanted = () => true, take }: FollowedRows,
+  following: Following,
+  signal: AbortSignal,
+): Promise<void> {
+  const follower = new FeedFollower({ ...following, store, types: [type] });
+  await follower.run(async ({ types, keys }) => {
+    if (types.length > 0) return await take((await store.list({ type })).filter(isWanted), null);
+    const wanted = keys.filter(isWanted);
+    if (wanted.length > 0) await take(await store.getMany(wanted), wanted);
+  }, signal);
 }

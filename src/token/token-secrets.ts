@@ -1,7 +1,8 @@
 // The secrets of all realms in memory, in step with the change feed: no request reads the store for a realm that is known.
-// Invariant: the cache is empty while the feed is not followed. Otherwise a revocation in that time would go unnoticed.
+// Invariant: the cache is not asked while the feed is not followed. Otherwise a revocation in that time would go unnoticed.
 import { LRUCache } from 'lru-cache';
-import type { ResourceStore, StoreChange } from '../store/resource-store.ts';
+import { FeedFollower, type Following, type Hints } from '../store/follow-feed.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
 import { KeySet, type StaticKey } from './key-set.ts';
 import { dataplaneRealm, federatedZoneRealm, userRealm, zoneRealm, type TokenRealm, type TokenKind } from './token-realm.ts';
 import type { ResourceKey } from '../resource/types.ts';
@@ -31,7 +32,7 @@ function parseRevocations(data: unknown): ReadonlySet<string> {
 }
 
 export type TokenSecretsOptions = {
-  readonly store: Pick<ResourceStore, 'get' | 'list' | 'changes'>;
+  readonly store: Pick<ResourceStore, 'get' | 'list' | 'changes' | 'mark'>;
   /** A zone that has a global: it gets the public halves of the zone keys alone. */
   readonly federated: boolean;
   /** `validator.publicKeys` of the configuration: keys whose private half is kept elsewhere. */
@@ -45,7 +46,7 @@ export class TokenSecrets {
   readonly #options: TokenSecretsOptions;
   readonly #known = new LRUCache<string, Promise<RealmSecrets>>({ max: MAX_REALMS });
   readonly #followers = new Map<() => void, TokenKind>();
-  #isFollowing = false;
+  #follower: FeedFollower | null = null;
 
   constructor(options: TokenSecretsOptions) {
     this.#options = options;
@@ -60,10 +61,11 @@ export class TokenSecrets {
   of(realm: TokenRealm): Promise<RealmSecrets> {
     const { store, publicKeys } = this.#options;
     const id = idOf(realm);
-    const known = this.#known.get(id);
+    const isCurrent = this.#follower?.isCurrent === true;
+    const known = isCurrent ? this.#known.get(id) : undefined;
     if (known !== undefined) return known;
     const secrets = loadRealm(store, realm, publicKeys?.[realm.kind]);
-    if (!this.#isFollowing) return secrets;
+    if (!isCurrent) return secrets;
     this.#known.set(id, secrets);
     secrets.catch(() => this.#known.peek(id) === secrets && this.#known.delete(id));
     return secrets;
@@ -77,23 +79,15 @@ export class TokenSecrets {
   }
 
   /** Follows the change feed until the signal aborts; run one, from the start of the process. */
-  async run(signal: AbortSignal): Promise<void> {
-    try {
-      for await (const change of this.#options.store.changes(signal)) {
-        this.#isFollowing = true;
-        this.#forget(change);
-      }
-    } finally {
-      this.#isFollowing = false;
-      this.#known.clear();
-    }
+  async run(following: Following, signal: AbortSignal): Promise<void> {
+    this.#follower = new FeedFollower({ ...following, store: this.#options.store, types: ['GlobalSecret', 'Secret'] });
+    await this.#follower.run((hints) => this.#forget(hints), signal);
   }
 
-  #forget(change: StoreChange): void {
-    if (change.kind === 'all') this.#forgetAll(['user', 'zone', 'dataplane']);
-    else if (change.kind === 'type' && change.type === 'GlobalSecret') this.#forgetAll(['user', 'zone']);
-    else if (change.kind === 'type' && change.type === 'Secret') this.#forgetAll(['dataplane']);
-    else if (change.kind === 'keys') for (const realm of realmsOf(change.keys, this.zoneRealm)) this.#forgetOne(realm);
+  #forget({ types, keys }: Hints): void {
+    if (types.includes('GlobalSecret')) this.#forgetAll(['user', 'zone']);
+    if (types.includes('Secret')) this.#forgetAll(['dataplane']);
+    for (const realm of realmsOf(keys, this.zoneRealm)) this.#forgetOne(realm);
   }
 
   #forgetAll(kinds: readonly TokenKind[]): void {

@@ -82,7 +82,7 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
   const { config, store, log, metrics, insights } = host;
   const { name, globalAddress, acceptNewCluster, kds } = config.multizone.zone;
   const changelog = new Changelog(store, host.rules, log);
-  const fences = new FenceWatch(store);
+  const fences = new FenceWatch(store, { clock: systemClock, log });
   const address = new URL(globalAddress);
   const options: KdsClientOptions = {
     zone: name,

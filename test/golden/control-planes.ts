@@ -2,6 +2,7 @@
 // exchange encoded messages. Invariant: whatever is awaited here is at rest when it resolves.
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
+import { following } from '../support/following.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
@@ -54,7 +55,7 @@ export class ControlPlanes {
       east: apiOf(this.stores.east, 'east'),
       west: apiOf(this.stores.west, 'west'),
     };
-    this.#registry = new StoreZoneRegistry(this.stores.global);
+    this.#registry = new StoreZoneRegistry(this.stores.global, following);
     const changelogOf = (side: Side): Changelog => new Changelog(this.stores[side], rulesOf(side), log);
     this.#changelogs = { global: changelogOf('global'), east: changelogOf('east'), west: changelogOf('west') };
   }

@@ -1,5 +1,6 @@
 // One control plane of ours in the place of a recorded one: its store, changelog, senders and receivers, fed with what the
 // recorded peers said. Invariant: whatever is awaited here is at rest when it resolves.
+import { following } from '../support/following.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
@@ -38,7 +39,7 @@ export class ReplayedPlane {
   private constructor(side: Side) {
     this.#side = side;
     this.#traffic.watch(this.store);
-    this.#registry = new StoreZoneRegistry(this.store);
+    this.#registry = new StoreZoneRegistry(this.store, following);
     const rules = side === 'global' ? globalSendRules() : zoneSendRules({ zone: side });
     this.#changelog = new Changelog(this.store, rules, log);
     this.#registry.onChange((zone) => this.#changelog.touchZone(zone));

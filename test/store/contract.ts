@@ -1,5 +1,6 @@
 // What every store must do, whatever database is behind it. Run by pglite.test.ts and postgres.pg.test.ts.
 import { sql, type Kysely } from 'kysely';
+import { following } from '../support/following.ts';
 import { fc } from '../support/property.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { mayReplace } from '../../src/resource/ownership.ts';
@@ -328,7 +329,7 @@ export function storeContract(open: () => Promise<ContractSubject>): void {
     });
 
     it('of an older epoch are announced: its receiver hears of the newer one without a write', async () => {
-      const fences = new FenceWatch(store);
+      const fences = new FenceWatch(store, following);
       const stop = new AbortController();
       const running = fences.run(stop.signal);
       const peer = 'a "strange"\n name';

@@ -2,6 +2,7 @@
 import { status } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { following } from '../support/following.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { RememberedStores } from '../../src/peering/remembered-stores.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
@@ -56,9 +57,9 @@ async function startGlobal(
   log = silent,
   stores: ZoneStores = anyStore,
 ): Promise<{ server: KdsServer; port: number }> {
-  const zones = new StoreZoneRegistry(store);
+  const zones = new StoreZoneRegistry(store, following);
   const changelog = new Changelog(store, globalSendRules(), log);
-  const fences = new FenceWatch(store);
+  const fences = new FenceWatch(store, following);
   running.push(zones.run(stop.signal), changelog.run(stop.signal), fences.run(stop.signal));
   await Promise.all([zones.loaded, changelog.ready]);
   const server = new KdsServer({

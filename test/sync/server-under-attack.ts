@@ -4,6 +4,7 @@ import { Client, credentials, Metadata, status, type ClientDuplexStream, type St
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest';
+import { following } from '../support/following.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
@@ -73,7 +74,7 @@ export class ServerUnderAttack {
     const log = pino({ level: 'info' }, { write: (line: string) => void this.logged.push(line) });
     await store.write({ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name: 'slow' }, labels: {}, spec: {} });
     const metrics = createSyncMetrics({ registry: this.registry, side: { mode: 'global' } });
-    const zones = new StoreZoneRegistry(store);
+    const zones = new StoreZoneRegistry(store, following);
     const changelog = new Changelog(store, globalSendRules(), log);
     this.#running.push(zones.run(this.#stop.signal), changelog.run(this.#stop.signal));
     await Promise.all([changelog.ready, zones.loaded]);

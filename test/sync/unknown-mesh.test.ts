@@ -1,6 +1,7 @@
 // A zone has a Mesh that its global has never had, as after the restore of an old backup of global: it keeps the Mesh until a person
 // has decided on global. A Mesh that was deleted on global while the zone was away goes at once.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { following } from '../support/following.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
@@ -46,7 +47,7 @@ afterEach(async () => {
 });
 
 async function connect(): Promise<void> {
-  const zones = new StoreZoneRegistry(global);
+  const zones = new StoreZoneRegistry(global, following);
   const changelog = new Changelog(global, globalSendRules(), log);
   running.push(zones.run(stop.signal), changelog.run(stop.signal));
   await Promise.all([zones.loaded, changelog.ready]);

@@ -1,5 +1,6 @@
 // The same over a real database and its change feed: boot, and a revocation that reaches an open stream.
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { following } from '../support/following.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { createBaseDefaults } from '../../src/defaults/base-defaults.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
@@ -35,7 +36,7 @@ it('boots, lets the admin and a zone in, and puts the zone out when its token is
   const issuer = new TokenIssuer(secrets, now);
   const verifier = new TokenVerifier(secrets, now);
   const watch = new ZoneTokenWatch({ secrets, verifier, clock: systemClock });
-  const running = Promise.all([secrets.run(stop.signal), watch.run(stop.signal)]);
+  const running = Promise.all([secrets.run(following, stop.signal), watch.run(stop.signal)]);
 
   const row = await store.get(adminTokenKey);
   const admin = await verifier.user(Buffer.from(String(row?.spec['data']), 'base64').toString('utf8'));

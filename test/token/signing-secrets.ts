@@ -1,5 +1,6 @@
 // Secrets for tests of tokens: RSA keys made once a process, written to a store as the control plane keeps them.
 import { createPublicKey, generateKeyPairSync, randomUUID, type KeyObject } from 'node:crypto';
+import { following } from '../support/following.ts';
 import type { TokenRealm } from '../../src/token/token-realm.ts';
 import { TokenSecrets } from '../../src/token/token-secrets.ts';
 import { TinyStore } from '../support/tiny-store.ts';
@@ -70,8 +71,9 @@ export class CountingStore extends TinyStore {
 export async function followedSecrets(store: TinyStore, signal: AbortSignal, federated = false): Promise<TokenSecrets> {
   const secrets = new TokenSecrets({ store, federated });
   const ready = new Promise<void>((resolve) => secrets.follow('user', resolve));
-  void secrets.run(signal);
+  void secrets.run(following, signal);
   await ready;
+  await settled();
   return secrets;
 }
 

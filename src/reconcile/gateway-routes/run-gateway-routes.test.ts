@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ManualClock } from '../../test/support/manual-clock.ts';
-import { TinyStore } from '../../test/support/tiny-store.ts';
-import { createLogger } from '../base/log.ts';
-import type { JsonObject, Resource } from '../resource/types.ts';
-import type { Write } from '../store/resource-store.ts';
-import { deriveGatewayRoutes } from './gateway-routes.ts';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { TinyStore } from '../../../test/support/tiny-store.ts';
+import { createLogger } from '../../base/log.ts';
+import type { JsonObject, Resource } from '../../resource/types.ts';
+import type { Write } from '../../store/resource-store.ts';
+import { deriveGatewayRoutes } from './run-gateway-routes.ts';
 
 const route = {
   parentRefs: [{ kind: 'Service', name: 'cart' }],

@@ -1,0 +1,119 @@
+// Plans the mesh routes that Gateway API routes derive (D24): rows that the route owns, and its status. Pure.
+// Invariant: only what differs is written, and a row that was not derived is never touched.
+import { isDeepStrictEqual } from 'node:util';
+import { parseRoute, readableParents } from '../../gateway-api/parse-route.ts';
+import { type Resolver, serviceResolver } from '../../gateway-api/service-resolver.ts';
+import { invalidStatus, routeStatus } from '../../gateway-api/route-status.ts';
+import { documentOf, GATEWAY_TYPES } from '../../gateway-api/stored-document.ts';
+import { type DerivedResource, toMeshRoutes } from '../../gateway-api/to-mesh-routes.ts';
+import { computeLabels, type ControlPlaneIdentity } from '../../resource/compute-labels.ts';
+import { label } from '../../resource/labels.ts';
+import { completeSpec } from '../../resource/schema/complete-spec.ts';
+import { namesOf } from '../../resource/stored-name.ts';
+import { typeOf } from '../../resource/type-registry.ts';
+import { keyOf, keyText, type JsonObject, type Resource, type ResourceKey } from '../../resource/types.ts';
+import type { Write } from '../../store/resource-store.ts';
+
+/** Label `kuma.io/managed-by` of derived rows. */
+export const MANAGED_BY = 'gateway-api';
+
+export const DERIVED = ['MeshHTTPRoute', 'MeshTCPRoute', 'MeshTimeout'];
+
+/** The rows of one mesh, read at one time. */
+export type GatewayRows = {
+  readonly mesh: string;
+  /** Of the types `GATEWAY_TYPES`. */
+  readonly routes: readonly Resource[];
+  /** Of the types `SERVICE_TYPES`. */
+  readonly services: readonly Resource[];
+  /** Of the types `DERIVED`, with the label `MANAGED_BY`. */
+  readonly derived: readonly Resource[];
+};
+
+/** The rows and the status that each route of a mesh produces. */
+export function deriveRoutes({ mesh, routes, services }: GatewayRows, writer: ControlPlaneIdentity, now: Date): Derived[] {
+  const resolve = serviceResolver(services, mesh, writer.zone);
+  return routes.map((route) => derive(route, resolve, writer, now));
+}
+
+/** The writes that make the table hold what was derived. @param stored the rows that exist among the keys of `made` */
+export function planGatewayRoutes(made: readonly Derived[], { derived }: GatewayRows, stored: readonly Resource[]): Write[] {
+  const byKey = new Map(stored.map((row) => [keyText(row), row]));
+  const wanted = new Set(made.flatMap(({ rows }) => rows.map(({ key }) => keyText(key))));
+  const gone = derived.filter((row) => isDerived(row) && !wanted.has(keyText(row)));
+  return [
+    ...made.flatMap((one) => writesOf(one, byKey)),
+    ...gone.map((row): Write => ({ op: 'delete', key: keyOf(row), expectVersion: row.version })),
+  ];
+}
+
+type DerivedRow = Write & { readonly op: 'create' };
+
+/** The rows and the status that one route produces. */
+export type Derived = { readonly route: Resource; readonly rows: readonly DerivedRow[]; readonly status: JsonObject };
+
+function derive(route: Resource, resolve: Resolver, writer: ControlPlaneIdentity, now: Date): Derived {
+  const document = documentOf(route);
+  const parsed = parseRoute(document, { mesh: route.mesh });
+  const context = { former: route.status, now };
+  if ('violations' in parsed)
+    return { route, rows: [], status: invalidStatus(readableParents(document), parsed.violations, context) };
+  const conversion = toMeshRoutes(parsed.route, resolve);
+  const rows = conversion.resources.map((resource) => rowOf(resource, route, writer));
+  return { route, rows, status: routeStatus(conversion, context) };
+}
+
+/**
+ * The writes for rows and status that differ. A name that another row holds stays with that row, and the status of the route
+ * reports it.
+ */
+function writesOf({ route, rows, status }: Derived, stored: ReadonlyMap<string, Resource>): Write[] {
+  const isTaken = ({ key }: DerivedRow): boolean => {
+    const row = stored.get(keyText(key));
+    return row !== undefined && !isDeepStrictEqual(row.owner, keyOf(route));
+  };
+  const taken = rows.find(isTaken);
+  const newStatus = taken === undefined ? status : refused(status, taken.key, route.status);
+  const writes = rows.filter((row) => !isTaken(row)).flatMap((row) => differing(row, stored.get(keyText(row.key))));
+  if (isDeepStrictEqual(newStatus, route.status)) return writes;
+  const { labels, spec, version } = route;
+  return [...writes, { op: 'update', key: keyOf(route), labels, spec, status: newStatus, expectVersion: version }];
+}
+
+export function isDerived({ owner }: Resource): boolean {
+  return owner !== null && GATEWAY_TYPES.has(owner.type);
+}
+
+function rowOf({ type, mesh, name, labels, spec }: DerivedResource, route: Resource, writer: ControlPlaneIdentity): DerivedRow {
+  const info = typeOf(type);
+  const { storedName, displayName } = namesOf(name, labels[label.namespace] ?? '');
+  const completed = completeSpec(type, spec);
+  const draft = { displayName, mesh, labels: { ...labels, [label.managedBy]: MANAGED_BY }, spec: completed };
+  const key: ResourceKey = { type, mesh, name: storedName };
+  return { op: 'create', key, labels: computeLabels(info, draft, writer), spec: completed, status: {}, owner: keyOf(route) };
+}
+
+function differing(row: DerivedRow, stored: Resource | undefined): Write[] {
+  if (stored === undefined) return [row];
+  const { key, labels, spec } = row;
+  if (isDeepStrictEqual(stored.labels, labels) && isDeepStrictEqual(stored.spec, spec)) return [];
+  return [{ op: 'update', key, labels, spec, expectVersion: stored.version }];
+}
+
+/** The route is not accepted while another row has the name. */
+function refused(status: JsonObject, { type, name }: ResourceKey, former: JsonObject): JsonObject {
+  const message = `${type} ${JSON.stringify(name)} exists and was not made from this route: rename one of them`;
+  const parents = (status['parents'] as JsonObject[]).map((parent) => ({
+    ...parent,
+    conditions: (parent['conditions'] as JsonObject[]).map((condition) =>
+      condition['type'] === 'Accepted' ? { ...condition, status: 'False', reason: 'NameConflict', message } : condition,
+    ),
+  }));
+  const made: JsonObject = { ...status, parents: parents };
+  // A reported transition keeps its time. Otherwise each pass would change the status.
+  return isDeepStrictEqual(withoutTimes(made), withoutTimes(former)) ? former : made;
+}
+
+function withoutTimes(status: JsonObject): unknown {
+  return JSON.parse(JSON.stringify(status, (key, value: unknown) => (key === 'lastTransitionTime' ? undefined : value)));
+}
