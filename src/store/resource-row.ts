@@ -1,5 +1,6 @@
 // A row of the `resources` table as statements return it, and the Resource that it is.
 import { sql } from 'kysely';
+import { isStorable } from '../resource/storable-text.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
 import type { ResourceMeta } from './resource-store.ts';
 
@@ -65,4 +66,9 @@ function parseObject(text: string | null): JsonObject {
 /** A `timestamp` without zone is UTC here (kds-wire 7). */
 function utc(text: string): Date {
   return new Date(`${text.replace(' ', 'T')}Z`);
+}
+
+/** No row can have another key, and to look for one fails the statement. */
+export function canExist({ type, mesh, name }: ResourceKey): boolean {
+  return isStorable(type) && isStorable(mesh) && isStorable(name);
 }

@@ -11,6 +11,7 @@ import { GroupCommitWriter } from './group-commit-writer.ts';
 import { answerOf, pingUntilLost, type Database } from './database.ts';
 import { SingleFlight } from './single-flight.ts';
 import {
+  canExist,
   columns,
   keyColumns,
   metaColumns,
@@ -36,7 +37,7 @@ import type {
 import { currentSnapshot, serverRun } from './snapshot.ts';
 import { StoreHealth } from './store-health.ts';
 import { isSerializationFailure, isStalePlan, isUnavailable } from './pg-errors.ts';
-import { canExist, isOneStatement, requireFence, runWrites } from './write-batch.ts';
+import { isOneStatement, requireFence, runWrites } from './write-batch.ts';
 
 /** Time between two attempts to become the leader. */
 const LEAD_AGAIN_MS = 1_000;

@@ -7,6 +7,7 @@ import { label } from '../resource/labels.ts';
 import { isStorable, isStorableJson } from '../resource/storable-text.ts';
 import { compareKeys, describeKey, type ResourceKey } from '../resource/types.ts';
 import type { Tables } from './database.ts';
+import { canExist } from './resource-row.ts';
 import type { Fence, Write, WriteOutcome } from './resource-store.ts';
 
 type Tx = Kysely<Tables>;
@@ -264,11 +265,6 @@ function unstorable({ key, labels, status }: Content): string | null {
   if (!isStorableJson(labels)) return 'labels: must be valid text';
   if (!isStorableJson(status)) return 'status: must be valid text';
   return null;
-}
-
-/** No row can have another key, and to look for one fails the statement. */
-export function canExist({ type, mesh, name }: ResourceKey): boolean {
-  return isStorable(type) && isStorable(mesh) && isStorable(name);
 }
 
 /** What is undefined is left out of the JSON, and read as NULL. */
