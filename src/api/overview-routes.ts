@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { refusedStreamsWarning } from '../zone-status/refused-streams.ts';
 import { rivalSpeakers } from '../zone-status/rival-speakers.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
-import type { JsonObject, Resource } from '../resource/types.ts';
+import { nameText, type JsonObject, type Resource } from '../resource/types.ts';
 import type { ApiContext } from './api-options.ts';
 import { nextPage, parsePage, queryOf, routePathOf } from './list-query.ts';
 import { listRows, rowFilterOf } from './list-rows.ts';
@@ -71,9 +71,9 @@ async function describe(rows: readonly Resource[], overview: Overview, context: 
   const { info, type, insightType, key, insightKey } = overview;
   const found = await store.getMany(rows.map(({ mesh, name }) => ({ type: insightType, mesh, name })));
   const conflicts = info === zoneType ? await peerConflicts(rows, context) : new Map<string, string>();
-  const insights = new Map(found.map((row) => [rowId(row), row]));
+  const insights = new Map(found.map((row) => [nameText(row), row]));
   return rows.map((row) => {
-    const insight = insights.get(rowId(row));
+    const insight = insights.get(nameText(row));
     // The status of a ZoneInsight lists the sync problems.
     const seen = insight === undefined ? {} : { [insightKey]: insight.spec, ...insight.status };
     const now = clock.now();
@@ -102,8 +102,4 @@ function warningOf({ type, name, status }: Resource, now: Date): string | undefi
 
 function refusedOf({ type, name, status }: Resource, now: Date): string | undefined {
   return type === 'ZoneInsight' ? (refusedStreamsWarning(name, status, now) ?? undefined) : undefined;
-}
-
-function rowId({ mesh, name }: Resource): string {
-  return JSON.stringify([mesh, name]);
 }

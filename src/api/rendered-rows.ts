@@ -2,7 +2,7 @@
 // text is the rowVersion of its row. The cache is bounded.
 import { LRUCache } from 'lru-cache';
 import type { TypeInfo } from '../resource/type-registry.ts';
-import type { ResourceKey } from '../resource/types.ts';
+import { keyText } from '../resource/types.ts';
 import type { ListQuery, ResourceStore, RowVersion, VersionedRow } from '../store/resource-store.ts';
 import { SingleFlight } from '../store/single-flight.ts';
 import { toUniversal } from '../document/universal-form.ts';
@@ -50,25 +50,25 @@ export class RenderedRows {
     const known = rowVersions.map((rowVersion) => this.#take(rowVersion));
     const missing = rowVersions.filter((_, index) => known[index] === undefined);
     if (missing.length === 0) return { texts: known.filter((text) => text !== undefined), isExact: true };
-    const found = new Map((await this.#store.getVersioned(missing)).map((versioned) => [idOf(versioned.row), versioned]));
+    const found = new Map((await this.#store.getVersioned(missing)).map((versioned) => [keyText(versioned.row), versioned]));
     const texts = rowVersions.flatMap((key, index) => {
       const text = known[index];
       if (text !== undefined) return [text];
-      const versioned = found.get(idOf(key));
+      const versioned = found.get(keyText(key));
       return versioned === undefined ? [] : [this.#render(info, versioned)];
     });
-    return { texts, isExact: missing.every((key) => found.get(idOf(key))?.rowVersion === key.rowVersion) };
+    return { texts, isExact: missing.every((key) => found.get(keyText(key))?.rowVersion === key.rowVersion) };
   }
 
   #render(info: TypeInfo, { row, rowVersion }: VersionedRow): string {
     const text = JSON.stringify(toUniversal(info, row), null, 1).replaceAll('\n', '\n  ');
     // Secrets are not kept anywhere longer than they are needed.
-    if (!info.adminOnly) this.#rendered.set(idOf(row), { rowVersion, text });
+    if (!info.adminOnly) this.#rendered.set(keyText(row), { rowVersion, text });
     return text;
   }
 
   #take(key: RowVersion): string | undefined {
-    const known = this.#rendered.get(idOf(key));
+    const known = this.#rendered.get(keyText(key));
     return known?.rowVersion === key.rowVersion ? known.text : undefined;
   }
 }
@@ -79,8 +79,4 @@ function wrapper(items: string): RenderedPage['between'] {
     if (last?.head !== head || last.tail !== tail) last = { head, tail, bytes: Buffer.from(head + items + tail) };
     return last.bytes;
   };
-}
-
-function idOf({ type, mesh, name }: ResourceKey): string {
-  return `${type}\n${mesh}\n${name}`;
 }

@@ -1,7 +1,7 @@
 // Counts rows and proxies for the summaries. Expensive, so that callers share one for a second (rest-api 3).
 import type { Clock } from '../base/clock.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
-import type { Resource } from '../resource/types.ts';
+import { nameText, type Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { isOnline } from '../zone-status/zone-insight.ts';
 import type { ApiOptions, RowCount } from './api-options.ts';
@@ -33,10 +33,10 @@ async function takeCensus({ store, countRows }: Pick<ApiOptions, 'store' | 'coun
     store.list({ type: 'ZoneInsight' }),
     store.list({ type: 'MeshService' }),
   ]);
-  const byId = new Map(insights.map((row) => [JSON.stringify([row.mesh, row.name]), row]));
+  const byId = new Map(insights.map((row) => [nameText(row), row]));
   return {
     counts,
-    proxies: dataplanes.map((row) => proxyFacts(row, byId.get(JSON.stringify([row.mesh, row.name])))),
+    proxies: dataplanes.map((row) => proxyFacts(row, byId.get(nameText(row)))),
     zonesOnline: zoneInsights.filter(({ spec }) => isOnline(spec)).length,
     services: countServices(services),
   };

@@ -5,7 +5,7 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
-import type { Resource, ResourceKey } from '../resource/types.ts';
+import { nameText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Hints } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { EncodedEntry, WithheldEntry, type Entry } from './entry.ts';
@@ -70,7 +70,7 @@ export class Changelog {
 
   /** True while there is a Mesh of this name. */
   hasMesh(name: string): boolean {
-    return this.#slotOfRow.get('Mesh')?.has(rowKey({ mesh: '', name })) === true;
+    return this.#slotOfRow.get('Mesh')?.has(nameText({ mesh: '', name })) === true;
   }
 
   /** Those of these meshes that are not here and were never deleted here. Rejects when the store does not answer. */
@@ -116,33 +116,33 @@ export class Changelog {
     const gone = new Set(this.#slotOfRow.get(type)?.keys());
     const present = new Set<string>();
     for (const row of rows) {
-      const key = rowKey(row);
+      const key = nameText(row);
       present.add(key);
       gone.delete(key);
       this.#put(row);
     }
-    this.#waiting.prune(type, (key) => present.has(rowKey(key)));
+    this.#waiting.prune(type, (key) => present.has(nameText(key)));
     for (const key of gone) this.#remove(type, key);
     await this.#admitWaiting();
   }
 
   async #reread(keys: readonly ResourceKey[]): Promise<void> {
     if (keys.length === 0) return;
-    const gone = new Map(keys.map((key) => [`${key.type}/${rowKey(key)}`, key]));
+    const gone = new Map(keys.map((key) => [`${key.type}/${nameText(key)}`, key]));
     for (const row of await this.#source.getMany(keys)) {
-      gone.delete(`${row.type}/${rowKey(row)}`);
+      gone.delete(`${row.type}/${nameText(row)}`);
       this.#put(row);
     }
     for (const key of gone.values()) {
       this.#waiting.leave(key);
-      this.#remove(key.type, rowKey(key));
+      this.#remove(key.type, nameText(key));
     }
     await this.#admitWaiting();
   }
 
   #put(row: Resource): void {
     const made = this.#encode(row, typeOf(row.type));
-    const key = rowKey(row);
+    const key = nameText(row);
     const wasAt = this.#slotOfRow.get(row.type)?.get(key);
     if (wasAt !== undefined && wasAt !== made?.names.key) this.#remove(row.type, key);
     if (made === null) {
@@ -255,10 +255,6 @@ export class Changelog {
 
 function slotId(type: string, key: string): string {
   return `${type}/${key}`;
-}
-
-function rowKey({ mesh, name }: { mesh: string; name: string }): string {
-  return JSON.stringify([mesh, name]);
 }
 
 function sameVisibility(a: Visibility, b: Visibility): boolean {

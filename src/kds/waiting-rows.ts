@@ -1,6 +1,6 @@
 // Rows whose name on the wire another row has taken: each waits until that one goes (engine 5).
 // Invariant: a row waits for one slot at most, and is handed out once when it may be free.
-import type { ResourceKey } from '../resource/types.ts';
+import { keyText, type ResourceKey } from '../resource/types.ts';
 
 export class WaitingRows {
   /** Row → the slot that it waits for. */
@@ -12,7 +12,7 @@ export class WaitingRows {
   /** @returns false if it has waited for this slot before */
   wait(slot: string, { type, mesh, name }: ResourceKey): boolean {
     const key = { type, mesh, name };
-    const row = idOf(key);
+    const row = keyText(key);
     if (this.#slots.get(row) === slot) return false;
     this.leave(key);
     this.#slots.set(row, slot);
@@ -23,7 +23,7 @@ export class WaitingRows {
 
   /** The row is gone, or has a slot. */
   leave(key: ResourceKey): void {
-    const row = idOf(key);
+    const row = keyText(key);
     const slot = this.#slots.get(row);
     if (slot === undefined) return;
     this.#slots.delete(row);
@@ -51,8 +51,4 @@ export class WaitingRows {
     this.#ready = [];
     return ready;
   }
-}
-
-function idOf({ type, mesh, name }: ResourceKey): string {
-  return JSON.stringify([type, mesh, name]);
 }

@@ -36,9 +36,14 @@ export function keyOf({ type, mesh, name }: ResourceKey): ResourceKey {
   return { type, mesh, name };
 }
 
-/** A key as one text, for maps; it is never taken apart. */
+/** A key as one text, for maps: different for each two rows. `describeKey` writes a key for people. */
 export function keyText({ type, mesh, name }: ResourceKey): string {
   return JSON.stringify([type, mesh, name]);
+}
+
+/** Different for each two rows of one type, and equal for a row and its insight. */
+export function nameText({ mesh, name }: Pick<ResourceKey, 'mesh' | 'name'>): string {
+  return JSON.stringify([mesh, name]);
 }
 
 /** Orders keys as Kuma lists them: by name, then mesh, then type. */

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { ResourceKey } from '../resource/types.ts';
+import { nameText, type ResourceKey } from '../resource/types.ts';
 import type { Database } from './database.ts';
 import type { StoreChange } from './resource-store.ts';
 
@@ -58,7 +58,7 @@ class Reader {
   #pushKey(key: ResourceKey): void {
     if (this.#types.has(key.type)) return;
     const keys = this.#keys.get(key.type) ?? new Map<string, ResourceKey>();
-    keys.set(JSON.stringify([key.mesh, key.name]), key);
+    keys.set(nameText(key), key);
     if (keys.size <= MAX_KEYS) this.#keys.set(key.type, keys);
     else {
       this.#keys.delete(key.type);

@@ -3,6 +3,7 @@
 // Invariant: writes to one key are committed in the order in which they came.
 import { MeridianError, type ErrorCode } from '../base/errors.ts';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
+import { keyText } from '../resource/types.ts';
 import type { Write, WriteOutcome } from './resource-store.ts';
 
 const MAX_AT_ONCE = 1_000;
@@ -52,9 +53,8 @@ export class GroupCommitWriter {
 
   /** Resolves when the write is committed, or was not possible. */
   async write(write: Write): Promise<WriteOutcome> {
-    const { type, mesh, name } = write.key;
     const { promise, resolve, reject } = Promise.withResolvers<WriteOutcome>();
-    const waiting = { write, key: JSON.stringify([type, mesh, name]), resolve, reject };
+    const waiting = { write, key: keyText(write.key), resolve, reject };
     if (this.#isAside(waiting.key)) this.#goAside(waiting.key, [waiting]);
     else {
       this.#queue.push(waiting);

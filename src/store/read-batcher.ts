@@ -1,6 +1,6 @@
 // Combines single reads: while one statement is in flight, new keys wait and go together in the next. A busy API then costs few
 // round trips. A statement begins after all its callers have asked: each caller sees its own earlier writes.
-import type { ResourceKey } from '../resource/types.ts';
+import { keyText, type ResourceKey } from '../resource/types.ts';
 
 /** Statements at a time; each holds a connection of the pool. */
 const MAX_IN_FLIGHT = 2;
@@ -42,15 +42,11 @@ export class ReadBatcher<Row extends ResourceKey> {
 
   async #run(batch: readonly Waiting<Row>[]): Promise<void> {
     try {
-      const keys = new Map(batch.map(({ key }) => [textOf(key), key]));
-      const rows = new Map((await this.#read([...keys.values()])).map((row) => [textOf(row), row]));
-      for (const { key, resolve } of batch) resolve(rows.get(textOf(key)));
+      const keys = new Map(batch.map(({ key }) => [keyText(key), key]));
+      const rows = new Map((await this.#read([...keys.values()])).map((row) => [keyText(row), row]));
+      for (const { key, resolve } of batch) resolve(rows.get(keyText(key)));
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
   }
-}
-
-function textOf({ type, mesh, name }: ResourceKey): string {
-  return JSON.stringify([type, mesh, name]);
 }

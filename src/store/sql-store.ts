@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
 import type { Client } from 'pg';
 import type { Logger } from '../base/log.ts';
-import { describeKey, type Resource, type ResourceKey } from '../resource/types.ts';
+import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import { CHANNEL, ChangeFeed } from './change-feed.ts';
 import { ReadBatcher } from './read-batcher.ts';
@@ -286,9 +286,9 @@ export class SqlStore implements ResourceStore {
     const keysOf = (write: Write): ResourceKey[] => (write.op === 'delete' ? [write.key] : [write.key, write.owner ?? write.key]);
     const keys = writes.flatMap(keysOf);
     // A row whose owner it is made to be is held for sharing, and is free none the less.
-    const free = new Set((await this.#find(keyColumns, keys, sql`for no key update of r skip locked`)).map(describeKey));
-    const held = new Set((await this.#find(keyColumns, keys)).map(describeKey).filter((key) => !free.has(key)));
-    return new Set(writes.filter((write) => keysOf(write).some((key) => held.has(describeKey(key)))));
+    const free = new Set((await this.#find(keyColumns, keys, sql`for no key update of r skip locked`)).map(keyText));
+    const held = new Set((await this.#find(keyColumns, keys)).map(keyText).filter((key) => !free.has(key)));
+    return new Set(writes.filter((write) => keysOf(write).some((key) => held.has(keyText(key)))));
   }
 
   /** Stores 64 kB and takes them back: a small row may find a place in a page although the disk has no room for another. */

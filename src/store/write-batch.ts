@@ -5,7 +5,7 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { MeridianError } from '../base/errors.ts';
 import { label } from '../resource/labels.ts';
 import { isStorable, isStorableJson } from '../resource/storable-text.ts';
-import { compareKeys, describeKey, type ResourceKey } from '../resource/types.ts';
+import { compareKeys, keyOf, keyText, type ResourceKey } from '../resource/types.ts';
 import type { Tables } from './database.ts';
 import { canExist } from './resource-row.ts';
 import type { Fence, Write, WriteOutcome } from './resource-store.ts';
@@ -136,7 +136,7 @@ function inputOf(writes: readonly Indexed<Content>[]): RawBuilder<unknown> {
   const owners = new Map<string, ResourceKey>();
   const rows = writes.map(({ index, write }) => {
     const { owner } = write;
-    if (owner !== undefined && owner !== null) owners.set(describeKey(owner), keyOf(owner));
+    if (owner !== undefined && owner !== null) owners.set(keyText(owner), keyOf(owner));
     const content: Record<string, unknown> = contentOf(index, write);
     content['owner_type'] = owner?.type;
     content['owner_mesh'] = owner?.mesh;
@@ -271,8 +271,4 @@ function unstorable({ key, labels, status }: Content): string | null {
 function contentOf(index: number, { key, labels, spec, status, syncVersion }: Content): Record<string, unknown> {
   const { type, mesh, name } = key;
   return { index, type, mesh, name, spec: JSON.stringify(spec), labels, status, sync_version: syncVersion };
-}
-
-function keyOf({ type, mesh, name }: ResourceKey): ResourceKey {
-  return { type, mesh, name };
 }

@@ -72,10 +72,10 @@ export async function runStep({ what, file }: { what: string; file: string }, zo
 
 /** The rows that differ from those before, and which are gone, as text; null if none. */
 export function changesText(before: readonly Resource[], after: readonly Resource[]): string | null {
-  const texts = new Map(before.map((row) => [keyText(row), textOf(row)]));
-  const changed = after.filter((row) => texts.get(keyText(row)) !== textOf(row)).map(textOf);
-  const present = new Set(after.map(keyText));
-  const removed = before.filter((row) => !present.has(keyText(row))).map((row) => stringify({ removed: keyText(row) }));
+  const texts = new Map(before.map((row) => [pathOf(row), textOf(row)]));
+  const changed = after.filter((row) => texts.get(pathOf(row)) !== textOf(row)).map(textOf);
+  const present = new Set(after.map(pathOf));
+  const removed = before.filter((row) => !present.has(pathOf(row))).map((row) => stringify({ removed: pathOf(row) }));
   const documents = [...changed, ...removed];
   return documents.length === 0 ? null : documents.join('---\n');
 }
@@ -89,7 +89,7 @@ export function writeExpected(name: string, file: string, text: string | null): 
   writeOrRemove(join(casesFolder, name, file), text);
 }
 
-function keyText({ type, mesh, name }: Resource): string {
+function pathOf({ type, mesh, name }: Resource): string {
   return `${type}/${mesh}/${name}`;
 }
 
