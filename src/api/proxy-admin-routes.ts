@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MeridianError } from '../base/errors.ts';
 import type { Resource } from '../resource/types.ts';
-import type { Action } from '../token/access-rules.ts';
+import type { Action } from './access.ts';
 import { ApiError } from './error-body.ts';
 import type { RouteConfig } from './http-conventions.ts';
 

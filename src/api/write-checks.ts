@@ -73,7 +73,8 @@ export function draftOf(
   const { storedName, displayName } = namesOf(at.name, namespace);
   const check = checkSpec(info, { labels: given, mesh, name: displayName, spec: normalized }, strict);
   refuseAll(uniqueFields(check.violations));
-  const spec = completeSpec(info.name, withAnnotatedProtocol(info.name, given, check.spec ?? normalized));
+  const known = check.spec ?? normalized;
+  const spec = completeSpec(info.name, info.name === 'MeshService' ? withAnnotatedProtocol(given, known) : known);
   const key: ResourceKey = { type: info.name, mesh, name: storedName };
   refuseAll([
     ...mismatches(info, key, at.name, body),

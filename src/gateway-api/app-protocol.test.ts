@@ -24,7 +24,6 @@ describe('withAnnotatedProtocol', () => {
 
   it.each([
     [
-      'MeshService',
       'HTTP',
       [
         { port: 80, appProtocol: 'http' },
@@ -32,10 +31,9 @@ describe('withAnnotatedProtocol', () => {
         { port: 82, appProtocol: 'http' },
       ],
     ],
-    ['MeshService', 'sctp', spec.ports],
-    ['MeshMultiZoneService', 'http', spec.ports],
-  ])('of a %s with annotation %s', (type, annotation, ports) => {
-    expect(withAnnotatedProtocol(type, { [PROTOCOL_ANNOTATION]: annotation }, spec)).toEqual({ ports });
-    expect(withAnnotatedProtocol(type, {}, spec)).toBe(spec);
+    ['sctp', spec.ports],
+  ])('of a MeshService with annotation %s', (annotation, ports) => {
+    expect(withAnnotatedProtocol({ [PROTOCOL_ANNOTATION]: annotation }, spec)).toEqual({ ports });
+    expect(withAnnotatedProtocol({}, spec)).toBe(spec);
   });
 });

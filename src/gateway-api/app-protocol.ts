@@ -28,12 +28,12 @@ export function appProtocolOf(referent: Referent, port: ServicePort): AppProtoco
 
 /**
  * The spec of a MeshService whose ports have the protocol of the annotation, which a resource has among its labels, where
- * they have none of their own: a default would hide that none was specified. Other specs come back unchanged.
+ * they have none of their own: a default would hide that none was specified.
  */
-export function withAnnotatedProtocol(type: string, labels: Labels, spec: JsonObject): JsonObject {
+export function withAnnotatedProtocol(labels: Labels, spec: JsonObject): JsonObject {
   const protocol = KNOWN.get(labels[PROTOCOL_ANNOTATION]?.toLowerCase() ?? '');
   const { ports } = spec;
-  if (type !== 'MeshService' || protocol === undefined || !Array.isArray(ports)) return spec;
+  if (protocol === undefined || !Array.isArray(ports)) return spec;
   const isUnset = (port: unknown): port is JsonObject => isObject(port) && (port['appProtocol'] ?? null) === null;
   return { ...spec, ports: ports.map((port) => (isUnset(port) ? { ...port, appProtocol: protocol } : port)) };
 }

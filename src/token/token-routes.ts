@@ -1,7 +1,6 @@
 // The token POSTs as a table for the REST API: path, the access rule that guards it, and the answer to a body (rest-api 5).
 import type { z } from 'zod';
 import { MeridianError, type Violation } from '../base/errors.ts';
-import type { Action } from './access-rules.ts';
 import type { TokenIssuer } from './token-issuer.ts';
 import type { TokenKind } from './token-realm.ts';
 import { dataplaneTokenRequest, userTokenRequest, violationsOf, zoneTokenRequest } from './token-request.ts';
@@ -19,7 +18,8 @@ export type TokenAnswer =
 
 export type TokenRoute = {
   readonly path: string;
-  readonly action: Action;
+  /** The rule in `access.static`. */
+  readonly action: 'generateUserToken' | 'generateDpToken' | 'generateZoneToken';
   /** Rejects with MeridianError `unavailable` or `internal` alone. */
   readonly answer: (body: string) => Promise<TokenAnswer>;
 };
@@ -38,7 +38,7 @@ export function tokenRoutes(
 ): readonly TokenRoute[] {
   const route = <T extends { validFor: number }>(
     kind: TokenKind,
-    action: Action,
+    action: TokenRoute['action'],
     schema: z.ZodType<T>,
     issue: (request: T) => Promise<string>,
   ): TokenRoute => ({

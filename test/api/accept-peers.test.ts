@@ -6,7 +6,7 @@ import type { ApiOptions } from '../../src/api/api-options.ts';
 import { acceptedPeer, recordRefusal, zoneStoreKey } from '../../src/peering/peer-identity.ts';
 import { clusterIdKey } from '../../src/defaults/base-defaults.ts';
 import type { ResourceKey } from '../../src/resource/types.ts';
-import { defaultAccess, type AccessRules } from '../../src/token/access-rules.ts';
+import { defaultAccess, type AccessRules } from '../../src/api/access.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi, type Place } from './test-api.ts';
 

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tokenAccess } from '../../src/api/access.ts';
 import type { ApiOptions } from '../../src/api/api-options.ts';
-import { defaultAccess, type WriteRule } from '../../src/token/access-rules.ts';
+import { defaultAccess, type WriteRule } from '../../src/api/access.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
 

@@ -6,6 +6,8 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const SRC = join(import.meta.dirname, '../../src');
+/** What vitest puts around each export: reading a constant of another file runs one. */
+const EXPORT = /^\(\)\s*=>\s*\{\s*try\s*\{\s*return /;
 
 /**
  * @param work calls `end` where the way ends before the work does
@@ -24,8 +26,16 @@ export async function filesRun(work: (end: () => void) => Promise<unknown>): Pro
     const taken: Promise<Profiler.TakePreciseCoverageReturnType>[] = [];
     await work(() => void taken.push(take()));
     const { result } = await (taken[0] ?? take());
-    const run = result.filter(({ functions }) => functions.some(({ ranges }) => (ranges[0]?.count ?? 0) > 0));
-    return [...new Set(run.flatMap(({ url }) => pathsIn(url)))].sort();
+    await session.post('Debugger.enable');
+    const files = new Set<string>();
+    for (const { url, scriptId, functions } of result) {
+      const [path] = pathsIn(url);
+      if (path === undefined) continue;
+      const { scriptSource } = await session.post('Debugger.getScriptSource', { scriptId });
+      const ran = functions.flatMap(({ ranges: [whole] }) => (whole !== undefined && whole.count > 0 ? [whole] : []));
+      if (ran.some(({ startOffset, endOffset }) => !EXPORT.test(scriptSource.slice(startOffset, endOffset)))) files.add(path);
+    }
+    return [...files].sort();
   } finally {
     session.disconnect();
   }

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { tokenAccess } from '../../src/api/access.ts';
 import { TokenIssuer } from '../../src/token/token-issuer.ts';
-import { defaultAccess } from '../../src/token/access-rules.ts';
+import { defaultAccess } from '../../src/api/access.ts';
 import { userRealm, zoneRealm } from '../../src/token/token-realm.ts';
 import { TokenVerifier } from '../../src/token/token-verifier.ts';
 import { testApi } from '../api/test-api.ts';

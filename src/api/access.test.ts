@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { defaultAccess, mayAccess, requireAccess, type Action } from './access-rules.ts';
-import { adminUser, anonymousUser, userOf } from './authenticate-request.ts';
+import { defaultAccess, mayAccess, requireAccess, type Action } from './access.ts';
+import { adminUser, anonymousUser, userOf } from '../token/authenticate-request.ts';
 
 const ann = userOf({ name: 'ann', groups: ['dev'] });
 
