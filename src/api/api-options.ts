@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import type { JsonObject } from '../resource/types.ts';
-import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
 import type { Access, Callers } from './access.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { Timeouts } from './http-server.ts';
@@ -47,10 +47,6 @@ export type ApiOptions = {
   readonly access?: Access | undefined;
   /** JSON Schema of a type's spec, for the OpenAPI document; null where there is none. */
   readonly specSchema?: ((type: string) => JsonObject | null) | undefined;
-  /** Writes all rows in one transaction, or none: it rolls back unless every outcome is a success. */
-  readonly writeAll?: ((writes: readonly Write[]) => Promise<readonly WriteOutcome[]>) | undefined;
-  /** How many rows there are of each type and mesh, in one query; without it every type is counted by itself. */
-  readonly countRows?: (() => Promise<readonly RowCount[]>) | undefined;
   /** Registers routes of other folders: inspect endpoints, tokens. */
   readonly addRoutes?: ((app: FastifyInstance, context: ApiContext) => void) | undefined;
   /** The same routes for the OpenAPI document. */

@@ -10,12 +10,11 @@ export const MAX_APPLY_BYTES = 32 * 1024 * 1024;
 
 export function addApplyRoutes(app: FastifyInstance, { options, store, service, rules, callers, audit }: ApiContext): void {
   const { meshDefaults } = options;
-  const writeAll: NonNullable<typeof options.writeAll> = options.writeAll ?? ((writes) => store.writeBatch(writes));
   app.post('/_apply', { bodyLimit: MAX_APPLY_BYTES }, async (request) => {
     const dryRun = parseFlag(queryOf(request), 'dryRun');
     const results = await applyAll(
       parseDocuments(request.body),
-      { store, service, rules, meshDefaults, writeAll },
+      { store, service, rules, meshDefaults },
       { dryRun, authorize: ({ info, mesh, name }) => callers.requireMayWrite(info, { mesh, name }, request) },
     );
     for (const { key, result, version } of results)

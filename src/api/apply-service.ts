@@ -1,11 +1,11 @@
 // Many documents, all or nothing: every check of a PUT on every document, all faults at once, then one transaction.
-// Invariant: when anything is refused nothing has been stored (with the option `writeAll`, races included).
+// Invariant: when anything is refused nothing has been stored, races included.
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { MeridianError } from '../base/errors.ts';
 import { MAX_VIOLATIONS, type Violation } from '../base/violations.ts';
 import { label } from '../resource/labels.ts';
 import { describeKey, type Resource, type ResourceKey } from '../resource/types.ts';
-import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
+import type { ResourceStore, Write } from '../store/resource-store.ts';
 import type { ApplyDocument } from './apply-documents.ts';
 import { ApiError } from './error-body.ts';
 import { ATTEMPTS, describeWrite, type DryRun, type ResourceService, type ServiceOptions } from './resource-service.ts';
@@ -20,8 +20,6 @@ type Options = {
   readonly service: ResourceService;
   readonly rules: WriteRules;
   readonly meshDefaults: ServiceOptions['meshDefaults'];
-  /** Rolls back unless every outcome is a success. */
-  readonly writeAll: (writes: readonly Write[]) => Promise<readonly WriteOutcome[]>;
 };
 
 type Call = { readonly dryRun: boolean; readonly authorize: (document: ApplyDocument) => void };
@@ -69,7 +67,7 @@ async function planAll(
 }
 
 /** True when all is stored; false when somebody else wrote one of the rows meanwhile and all has to be read again. */
-async function storeAll(planned: readonly Planned[], { store, meshDefaults, writeAll }: Options): Promise<boolean> {
+async function storeAll(planned: readonly Planned[], { store, meshDefaults }: Options): Promise<boolean> {
   const writes: Write[] = planned.map(({ write }) => write);
   const named = new Set(writes.map(({ key }) => describeKey(key)));
   for (const { write } of planned) {
@@ -78,7 +76,7 @@ async function storeAll(planned: readonly Planned[], { store, meshDefaults, writ
     const known = new Set((await store.getMany(defaults.map(({ key }) => key))).map(describeKey));
     writes.push(...defaults.filter(({ key }) => !named.has(describeKey(key)) && !known.has(describeKey(key))));
   }
-  const outcomes = await writeAll(writes);
+  const outcomes = await store.writeAll(writes);
   const own = outcomes.slice(0, planned.length);
   for (const [index, outcome] of own.entries())
     if (outcome.result === 'rejected') refuseAll([{ field: describe(planned[index]?.draft.key), reason: outcome.message }]);

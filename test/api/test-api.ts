@@ -29,8 +29,6 @@ export function testApi(store: ResourceStore, place: Place, more: Partial<ApiOpt
     proxyAdmin: () => Promise.reject(new MeridianError('unavailable', 'zone "east" is offline')),
     meshDefaults: (mesh) => meshDefaults(store, mesh, mode === 'zone' ? { mode, zone: 'east' } : { mode }),
     allowedHosts: ['cp', 'cp.example'],
-    writeAll: (writes) => store.writeAll(writes),
-    countRows: () => store.countAll(),
     ...more,
   });
 }
