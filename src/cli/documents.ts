@@ -50,13 +50,18 @@ function parseFile(content: string, name: string, defaultMesh: string, documents
   const lines = new LineCounter();
   const file = new SourceFile(name, content);
   const shown = shownName(name);
-  for (const [index, document] of parseAllDocuments(content, { lineCounter: lines, uniqueKeys: true }).entries()) {
+  for (const [index, document] of parseAllDocuments(content, {
+    lineCounter: lines,
+    uniqueKeys: true,
+    prettyErrors: false,
+  }).entries()) {
     const start = document.contents?.range?.[0] ?? document.range[0];
     const place = `${shown}:${String(lines.linePos(start).line)}`;
     const [error] = document.errors;
     if (error !== undefined) {
-      const { line = 1, col = 1 } = error.linePos?.[0] ?? {};
-      problems.push(`${shown}:${String(line)}:${String(col)}: ${faultOf(error)}`);
+      const { line, col } = lines.linePos(error.pos[0]);
+      const fault = error.code === 'RESOURCE_EXHAUSTION' ? TOO_DEEP : error.message;
+      problems.push(`${shown}:${String(line)}:${String(col)}: ${fault}`);
       continue;
     }
     let value: unknown;
@@ -144,12 +149,6 @@ function fieldIn(document: JsonObject, field: string): string {
 /** Meshes before what lives in them. */
 function rank({ info }: ResourceDocument): number {
   return info.name === 'Mesh' ? 0 : info.scope === 'Global' ? 1 : 2;
-}
-
-/** The parser says where; so do we, before the text. Of its stack a person need not know. */
-function faultOf({ code, message }: { code: string; message: string }): string {
-  if (code === 'RESOURCE_EXHAUSTION') return TOO_DEEP;
-  return firstLine(message).replace(/ at line \d+, column \d+:?$/, '');
 }
 
 function firstLine(text: string): string {

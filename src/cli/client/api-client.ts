@@ -48,8 +48,7 @@ export class ApiClient {
   readonly #endpoint: Endpoint;
 
   constructor(endpoint: string | Endpoint) {
-    const { address, ...rest } = typeof endpoint === 'string' ? { address: endpoint } : endpoint;
-    this.#endpoint = { address: address.replace(/(?<!\/)\/+$/, ''), ...rest };
+    this.#endpoint = typeof endpoint === 'string' ? { address: endpoint } : endpoint;
   }
 
   get address(): string {

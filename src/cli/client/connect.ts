@@ -51,13 +51,11 @@ export async function connect(options: ConnectOptions): Promise<ApiClient> {
 export function chooseControlPlane(options: ConnectOptions, env: Env, contexts: Contexts): ControlPlane {
   if (options.address !== undefined && options.context !== undefined)
     throw new UsageError('give --address or --context, not both');
-  const { token: keptToken, tokenFile: keptFile, ...base } = baseOf(options, env, contexts);
-  const kept = { ...(keptToken !== undefined && { token: keptToken }), ...(keptFile !== undefined && { tokenFile: keptFile }) };
-  const { token, tokenFile, ...rest } = credentialsOf(options);
-  if (token !== undefined || tokenFile !== undefined)
-    return { ...base, ...rest, ...(token !== undefined && { token }), ...(tokenFile !== undefined && { tokenFile }) };
-  const fromEnv = env['MERIDIAN_TOKEN'] ?? '';
-  return { ...base, ...rest, ...(fromEnv === '' ? kept : { token: fromEnv }) };
+  // The token of the options, else that of the environment, else that of the context.
+  const isGiven = options.token !== undefined || options.tokenFile !== undefined;
+  const token = isGiven ? undefined : env['MERIDIAN_TOKEN'] || undefined;
+  const instead = isGiven || token !== undefined ? { token, tokenFile: undefined } : {};
+  return { ...baseOf(options, env, contexts), ...instead, ...credentialsOf(options) };
 }
 
 function baseOf({ address, context }: ConnectOptions, env: Env, contexts: Contexts): ControlPlane {
@@ -75,14 +73,8 @@ export function credentialsOf(options: ConnectOptions): Omit<ControlPlane, 'name
   if (token !== undefined && tokenFile !== undefined) throw new UsageError('give --token or --token-file, not both');
   if ((clientCertFile === undefined) !== (clientKeyFile === undefined))
     throw new UsageError('give --client-cert-file and --client-key-file together');
-  return {
-    ...(token !== undefined && { token }),
-    ...(tokenFile !== undefined && { tokenFile }),
-    ...(caCertFile !== undefined && { caCertFile }),
-    ...(clientCertFile !== undefined && { clientCertFile }),
-    ...(clientKeyFile !== undefined && { clientKeyFile }),
-    ...(skipVerify === true && { skipVerify }),
-  };
+  const given = { token, tokenFile, caCertFile, clientCertFile, clientKeyFile, skipVerify };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
 /** Reads the files that a control plane names. @throws MeridianError `config` with the option and the file */

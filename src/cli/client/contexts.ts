@@ -12,12 +12,12 @@ import { isObject } from '../../resource/read-json.ts';
 export type ControlPlane = {
   readonly name: string;
   readonly address: string;
-  readonly token?: string;
-  readonly tokenFile?: string;
-  readonly caCertFile?: string;
-  readonly clientCertFile?: string;
-  readonly clientKeyFile?: string;
-  readonly skipVerify?: boolean;
+  readonly token?: string | undefined;
+  readonly tokenFile?: string | undefined;
+  readonly caCertFile?: string | undefined;
+  readonly clientCertFile?: string | undefined;
+  readonly clientKeyFile?: string | undefined;
+  readonly skipVerify?: boolean | undefined;
 };
 
 export type Contexts = { readonly current: string | null; readonly controlPlanes: readonly ControlPlane[] };
@@ -60,7 +60,7 @@ export function parseContexts(text: string, file: string): Contexts {
     if (!isObject(one) || typeof one['name'] !== 'string' || typeof one['address'] !== 'string')
       return refuse(`${at}: must have a name and an address`);
     for (const key of TEXTS)
-      if (one[key] !== undefined && typeof one[key] !== 'string') return refuse(`${at}.${key}: must be a text`);
+      if (one[key] !== undefined && typeof one[key] !== 'string') return refuse(`${at}.${key}: must be a string`);
   }
   return { current, controlPlanes: controlPlanes as ControlPlane[] };
 }

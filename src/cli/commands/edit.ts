@@ -42,9 +42,9 @@ async function edit(client: ApiClient, typeName: string, name: string, mesh: str
   const original = stringify(editable(found.item));
   const file = await EditedFile.create(`${storedName.slice(0, 100)}.yaml`);
   let text = original;
-  let shown: { file: string; path: string; problems: string[] } | undefined;
+  let problems: readonly string[] = [];
   for (;;) {
-    const written = await file.edit(withComments(text, about, shown)).catch(async (error: unknown) => {
+    const written = await file.edit(withComments(text, about, problems)).catch(async (error: unknown) => {
       if (text !== original) throw kept(file, error);
       await file.remove();
       throw error;
@@ -56,7 +56,7 @@ async function edit(client: ApiClient, typeName: string, name: string, mesh: str
       return;
     }
     // Closing the editor without a change after an error ends the command.
-    if (shown !== undefined && edited === text) throw kept(file, new MeridianError('invalid', 'the errors were not corrected'));
+    if (problems.length > 0 && edited === text) throw kept(file, new MeridianError('invalid', 'the errors were not corrected'));
     text = edited;
     try {
       // With its comments, so that places are those of the file.
@@ -67,7 +67,7 @@ async function edit(client: ApiClient, typeName: string, name: string, mesh: str
       return;
     } catch (error) {
       if (!(error instanceof MeridianError) || error.code !== 'invalid') throw kept(file, error);
-      shown = { file: written, path: file.path, problems: error.message.split('\n') };
+      problems = error.message.split('\n');
       note(error.message);
     }
   }

@@ -1,25 +1,28 @@
 import { describe, expect, it } from 'vitest';
 import { withComments, withoutComments } from './edit-text.ts';
 
-const TEXT = 'type: Mesh\nname: shop\nspce: {}\n';
-const path = '/tmp/shop.yaml';
-
-function lineOf(file: string, text: string): number {
-  return file.split('\n').findIndex((line) => line.startsWith(text)) + 1;
-}
+const PROBLEMS = ['nothing was done:', '  /tmp/shop.yaml:4:1: spce', '    is not known'];
 
 describe('the text of an editor', () => {
-  it('comes back without the comments at its head', () => {
-    expect(withoutComments(withComments(TEXT, 'Mesh shop'))).toBe(TEXT);
+  it.each(['type: Mesh\nname: shop\nspce: {}\n', 'type: Secret\ndata: |+\n  a\n\n\n', ''])(
+    '%j comes back without comments',
+    (text) => {
+      expect(withoutComments(withComments(text, 'Mesh shop')).trimEnd()).toBe(text.trimEnd());
+      expect(withoutComments(withComments(text, 'Mesh shop', PROBLEMS)).trimEnd()).toBe(text.trimEnd());
+    },
+  );
+
+  it('comes back with the blank lines at its end', () => {
+    const text = 'data: |+\n  a\n\n\n';
+    expect(withoutComments(withComments(text, 'Secret key', PROBLEMS))).toBe(text);
   });
 
-  it('names places of itself, however often it is shown again', () => {
-    let file = withComments(TEXT, 'Mesh shop');
-    for (const reasons of [['is not known'], ['is not known', 'is no more known'], ['is not known']]) {
-      const place = `  ${path}:${String(lineOf(file, 'spce'))}:1: spce`;
-      file = withComments(TEXT, 'Mesh shop', { file, path, problems: ['nothing was done:', place, ...reasons] });
-      expect(file).toContain(`#   ${path}:${String(lineOf(file, 'spce'))}:1: spce\n`);
-      expect(withoutComments(file)).toBe(TEXT);
+  it('has each line in one place, however often and with how many errors it is shown', () => {
+    const file = withComments('type: Mesh\nname: shop\nspce: {}\n', 'Mesh shop');
+    for (const problems of [PROBLEMS, [...PROBLEMS, 'and more'], ['one']]) {
+      const shown = withComments(withoutComments(file), 'Mesh shop', problems);
+      expect(shown.split('\n').slice(1, 4)).toEqual(file.split('\n').slice(1, 4));
+      expect(shown.split('\n').slice(4, -1)).toEqual(problems.map((line) => `# ${line}`));
     }
   });
 });

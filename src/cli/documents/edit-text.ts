@@ -1,4 +1,4 @@
-// The text that `edit` gives to an editor, and the parser of the edited text.
+// The file that `edit` gives to an editor: a resource between comments.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -39,38 +39,18 @@ export class EditedFile {
 }
 
 /**
- * The text under lines that explain it.
- * @param shown the file as it was read before, and line by line why it is shown again; places move with the text
+ * The text between comments: a line that explains it, and at the end the reasons why it was not accepted. So the reasons can name lines
+ * of the text: these do not move.
  */
-export function withComments(
-  text: string,
-  name: string,
-  shown?: { file: string; path: string; problems: readonly string[] },
-): string {
-  const head = [`Change ${name}, save and close. An unchanged file changes nothing.`];
-  if (shown !== undefined) {
-    const { file, path, problems } = shown;
-    head.push('', 'It was not accepted:');
-    const by = head.length + problems.length - commentLines(file);
-    head.push(...problems.map((line) => moved(line, path, by)));
-  }
-  return `${head.map((line) => (line === '' ? '#' : `# ${line}`)).join('\n')}\n${text}`;
+export function withComments(text: string, name: string, problems: readonly string[] = []): string {
+  const head = `# Change ${name}, save and close. An unchanged file changes nothing.`;
+  if (problems.length === 0) return `${head}\n${text}`;
+  return `${head} It was not accepted: see the end.\n${text}${problems.map((line) => `# ${line}\n`).join('')}`;
 }
 
-/** The text without the comment lines at its head. */
+/** The text without the comment lines at its head and at its end. */
 export function withoutComments(text: string): string {
-  return text.replace(COMMENTS, '');
-}
-
-const COMMENTS = /^(?:#[^\n]*\n)+/;
-
-function commentLines(text: string): number {
-  return (COMMENTS.exec(text)?.[0] ?? '').split('\n').length - 1;
-}
-
-/** A line that names a place in the file, `/tmp/slow.yaml:10:3: …`, when that many lines came before it. */
-function moved(line: string, path: string, by: number): string {
-  const [before = '', after] = line.split(`${path}:`);
-  if (after === undefined) return line;
-  return `${before}${path}:${after.replace(/^\d+/, (number) => String(Number(number) + by))}`;
+  const lines = text.replace(/\n$/, '').split('\n');
+  const isText = (line: string): boolean => !line.startsWith('#');
+  return `${lines.slice(lines.findIndex(isText), lines.findLastIndex(isText) + 1).join('\n')}\n`;
 }
