@@ -57,7 +57,7 @@ export class Watches {
       const living = guard === null ? signal : AbortSignal.any([signal, guard.ended]);
       for await (const event of watchEvents(filter, { store, clock, log: options.log, heartbeatMs: HEARTBEAT_MS }, living)) {
         if (guard !== null && (await guard.refusal()) !== null) break;
-        yield textOf(info, event);
+        yield streamedText(info, event);
       }
       const refusal = (await guard?.refusal()) ?? null;
       if (refusal !== null) yield eventText('error', errorBody(unauthenticated(`the user token ${refusal}`)));
@@ -70,7 +70,7 @@ export class Watches {
 
 type Watch = { readonly guard: TokenGuard | null; readonly signal: AbortSignal; readonly requestId: string };
 
-function textOf(info: TypeInfo, event: WatchEvent): string {
+function streamedText(info: TypeInfo, event: WatchEvent): string {
   if (event.kind === 'heartbeat') return ': alive\n\n';
   if (event.kind === 'synced') return eventText('synced', {});
   if (event.kind === 'put') return eventText('put', toUniversal(info, event.row), String(event.row.version));

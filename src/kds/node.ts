@@ -52,22 +52,22 @@ function peerNodeOf(metadata: JsonObject): PeerNode {
   const features = metadata['features'];
   return {
     version: {
-      version: textOf(kumaCp['version']),
-      gitTag: textOf(kumaCp['gitTag']),
-      gitCommit: textOf(kumaCp['gitCommit']),
-      buildDate: textOf(kumaCp['buildDate']),
+      version: boundedText(kumaCp['version']),
+      gitTag: boundedText(kumaCp['gitTag']),
+      gitCommit: boundedText(kumaCp['gitCommit']),
+      buildDate: boundedText(kumaCp['buildDate']),
     },
-    config: textOf(metadata['config'], MAX_CONFIG),
-    instanceId: textOf(metadata['control-plane-id']),
+    config: boundedText(metadata['config'], MAX_CONFIG),
+    instanceId: boundedText(metadata['control-plane-id']),
     features: Array.isArray(features)
       ? features
           .slice(0, MAX_FEATURES)
-          .map((name) => textOf(name))
+          .map((name) => boundedText(name))
           .filter(Boolean)
       : [],
   };
 }
 
-function textOf(value: Json | undefined, longest = MAX_TEXT): string {
+function boundedText(value: Json | undefined, longest = MAX_TEXT): string {
   return typeof value === 'string' && value.length <= longest ? value : '';
 }

@@ -46,7 +46,7 @@ async function take(path: string, file: string): Promise<void> {
         continue;
       }
       try {
-        if ((await textOf(file)) !== left) continue;
+        if ((await contentOf(file)) !== left) continue;
         await rename(mine, file);
         return;
       } finally {
@@ -61,13 +61,13 @@ async function take(path: string, file: string): Promise<void> {
 
 /** What a process that is gone left in the file; null where there is none. @throws MeridianError where the process is there */
 async function leftIn(file: string, path: string): Promise<string | null> {
-  const text = await textOf(file);
+  const text = await contentOf(file);
   const owner = text === null ? null : ownerOf(text);
   if (owner !== null && isThere(owner)) throw inUse(path, file, owner);
   return text;
 }
 
-async function textOf(file: string): Promise<string | null> {
+async function contentOf(file: string): Promise<string | null> {
   return await readFile(file, 'utf8').catch(() => null);
 }
 

@@ -59,11 +59,7 @@ export function* readFieldsInSteps(bytes: Uint8Array, visit: (tag: number, reade
 
 /** @throws Error when the bytes are not UTF-8 */
 export function readText(reader: Reader): string {
-  return textOf(toBuffer(reader.bytes()));
-}
-
-/** @throws Error when the bytes are not UTF-8 */
-export function textOf(bytes: Buffer): string {
+  const bytes = toBuffer(reader.bytes());
   if (!isUtf8(bytes)) throw new Error('a string is not UTF-8');
   return bytes.toString('utf8');
 }

@@ -1,5 +1,5 @@
 // The REST API as the command line uses it. Failures become MeridianErrors that say what to do next.
-import { text as textOf } from 'node:stream/consumers';
+import { text as textOfStream } from 'node:stream/consumers';
 import { MeridianError } from '../../base/errors.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { Json, JsonObject } from '../../resource/types.ts';
@@ -159,7 +159,7 @@ export class ApiClient {
     const path = `${base}?${new URLSearchParams({ ...filter, watch: 'true' }).toString()}`;
     const response = await openStream(this.#endpoint, { method: 'GET', path, headers: { accept: 'text/event-stream' } }, signal);
     if (response.statusCode !== 200) {
-      const refusal = await textOf(response);
+      const refusal = await textOfStream(response);
       const failure = failedAnswer(response.statusCode ?? 0, parse(refusal), refusal);
       throw name === undefined ? listFailure(failure, info, mesh) : failure;
     }

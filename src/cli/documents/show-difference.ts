@@ -18,10 +18,10 @@ export async function differenceOf(client: ApiClient, { document, result, diff =
   const before: Json = stored ?? null;
   const after = applyPatch(before, diff);
   const { diffLines } = await import('../views/text-diff.ts');
-  if (!info.adminOnly) return paint(diffLines(textOf(before), textOf(after)));
+  if (!info.adminOnly) return paint(diffLines(yamlOf(before), yamlOf(after)));
   const isChanged = objectOf(before)['data'] !== objectOf(after)['data'];
   return paint(
-    diffLines(textOf(hidden(before, '(hidden)')), textOf(hidden(after, isChanged ? '(hidden, changed)' : '(hidden)'))),
+    diffLines(yamlOf(hidden(before, '(hidden)')), yamlOf(hidden(after, isChanged ? '(hidden, changed)' : '(hidden)'))),
   );
 }
 
@@ -31,7 +31,7 @@ export function hidden(resource: Json, shown: string): Json {
   return object['data'] === undefined ? resource : { ...object, data: shown };
 }
 
-function textOf(resource: Json): string {
+function yamlOf(resource: Json): string {
   if (resource === null) return '';
   const { creationTime: _created, modificationTime: _modified, ...rest } = objectOf(resource);
   return stringify(rest);

@@ -15,7 +15,7 @@ const MUCH = 4 * 1024 * 1024;
 export async function readSources(sources: readonly string[]): Promise<SourceText[]> {
   const files: SourceText[] = [];
   for (const source of sources)
-    for (const name of await filesOf(source)) files.push({ name, text: textOf(name, await contentOf(name)) });
+    for (const name of await filesOf(source)) files.push({ name, text: utf8Text(name, await contentOf(name)) });
   const size = files.reduce((sum, file) => sum + file.text.length, 0);
   if (size > MUCH) note(`reading ${String(Math.round(size / 1024 / 1024))} MiB of documents …`);
   return files;
@@ -51,7 +51,7 @@ async function contentOf(source: string): Promise<Uint8Array> {
  * Drops a byte order mark. @throws MeridianError `invalid` for bytes other than UTF-8: guessing an encoding could change the
  * meaning
  */
-function textOf(source: string, bytes: Uint8Array): string {
+function utf8Text(source: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch (cause) {
