@@ -15,7 +15,8 @@ import { globalSendRules } from '../src/kds/rules.ts';
 import { globalService, syncService } from '../src/kds/services.ts';
 import { encodeKumaResource, wireVersion } from '../src/resource/codec.ts';
 import { typeOf } from '../src/resource/type-registry.ts';
-import { encodeDeltaResponse, encodeHealthCheckResponse, encodeResourceEntry } from '../src/wire/kds-messages.ts';
+import { encodeHealthCheckResponse } from '../src/wire/global-service-messages.ts';
+import { encodeDeltaResponse, encodeResourceEntry } from '../src/wire/kds-messages.ts';
 import { policy, TYPE } from './policies.ts';
 import { scanRequest } from './response-scan.ts';
 

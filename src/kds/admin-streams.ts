@@ -9,7 +9,7 @@ import {
   encodeAdminRequest,
   encodeAdminResponse,
   type AdminRequest,
-} from '../wire/kds-messages.ts';
+} from '../wire/global-service-messages.ts';
 import { messagesOf } from './session.ts';
 
 export type AdminKind = 'configDump' | 'stats' | 'clusters';

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client, Metadata, credentials, status, type ChannelCredentials, type ClientDuplexStream } from '@grpc/grpc-js';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { encodeHealthCheckRequest, decodeHealthCheckResponse } from '../wire/kds-messages.ts';
+import { encodeHealthCheckRequest, decodeHealthCheckResponse } from '../wire/global-service-messages.ts';
 import { answerAdminRequests } from './admin-streams.ts';
 import { STORE_ID_HEADER } from './peer-metadata.ts';
 import type { Changelog } from './changelog.ts';

@@ -17,7 +17,7 @@ import {
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
 import type { Logger } from '../base/log.ts';
-import { encodeHealthCheckResponse } from '../wire/kds-messages.ts';
+import { encodeHealthCheckResponse } from '../wire/global-service-messages.ts';
 import type { AdminKind, AdminStreams } from './admin-streams.ts';
 import { callerOf, ownFeatures, type Caller } from './peer-metadata.ts';
 import type { Changelog } from './changelog.ts';

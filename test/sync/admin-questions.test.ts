@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { createProxyAdmin } from '../../src/global/proxy-admin.ts';
 import type { AdminKind } from '../../src/kds/admin-streams.ts';
 import { globalService } from '../../src/kds/services.ts';
-import { decodeAdminRequest, encodeAdminResponse, type AdminRequest } from '../../src/wire/kds-messages.ts';
+import { decodeAdminRequest, encodeAdminResponse, type AdminRequest } from '../../src/wire/global-service-messages.ts';
 import { testApi } from '../api/test-api.ts';
 import { ending, open, serverUnderAttack, takenIn, type Call } from './server-under-attack.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { createProxyAdmin } from '../../src/global/proxy-admin.ts';
 import { answerAdminRequests, AdminStreams } from '../../src/kds/admin-streams.ts';
 import type { Resource } from '../../src/resource/types.ts';
-import { decodeAdminRequest, encodeAdminResponse, type AdminRequest } from '../../src/wire/kds-messages.ts';
+import { decodeAdminRequest, encodeAdminResponse, type AdminRequest } from '../../src/wire/global-service-messages.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
 /** A stream between two ends in this process, message by message. */

@@ -2,7 +2,7 @@
 import { Metadata, Server, ServerCredentials, type ServiceError } from '@grpc/grpc-js';
 import type { ServerDuplexStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import { globalService, syncService } from '../../src/kds/services.ts';
-import { encodeHealthCheckResponse } from '../../src/wire/kds-messages.ts';
+import { encodeHealthCheckResponse } from '../../src/wire/global-service-messages.ts';
 
 export type GlobalCall = ServerDuplexStream<Buffer, Buffer>;
 

@@ -2,7 +2,7 @@
 import { Metadata, status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { globalService, syncService } from '../../src/kds/services.ts';
-import { decodeHealthCheckResponse } from '../../src/wire/kds-messages.ts';
+import { decodeHealthCheckResponse } from '../../src/wire/global-service-messages.ts';
 import { ending, open, serverUnderAttack, takenIn } from './server-under-attack.ts';
 
 describe('a server that closes stale streams', () => {
