@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
+import { systemClock } from '../src/base/clock.ts';
 import { createApi } from '../src/api/create-api.ts';
 import { createLogger } from '../src/base/log.ts';
 import { addPolicyInspect } from '../src/inspect/add-inspect-routes.ts';
@@ -74,7 +75,17 @@ async function measureInspect(folder: string): Promise<Measured[]> {
   const log = createLogger('silent');
   const store = await openStore({ type: 'embedded', path: folder }, { log });
   const app = createApi({
-    ...{ store, log, mode: 'global', zone: null, federated: false, readOnly: false, config: {}, metrics: new Registry() },
+    ...{
+      store,
+      log,
+      clock: systemClock,
+      mode: 'global',
+      zone: null,
+      federated: false,
+      readOnly: false,
+      config: {},
+      metrics: new Registry(),
+    },
     ...{ product: 'Meridian', productVersion: 'bench', instanceId: 'bench', clusterId: async () => 'bench' },
     ...{ proxyAdmin: async () => new Uint8Array(), meshDefaults: async () => [], addRoutes: addPolicyInspect(globalSendRules()) },
   });

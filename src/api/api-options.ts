@@ -30,6 +30,7 @@ export type ApiOptions = {
   /** The configuration without secrets, for `/config`. */
   readonly config: unknown;
   readonly metrics: Registry;
+  readonly clock: Clock;
   readonly log: Logger;
   readonly proxyAdmin: ProxyAdmin;
   /** What is written together with a new Mesh. */
@@ -53,7 +54,6 @@ export type ApiOptions = {
   readonly describedRoutes?: readonly DescribedRoute[] | undefined;
   /** The token POSTs; without them there are none. */
   readonly tokens?: readonly TokenRoute[] | undefined;
-  readonly clock?: Clock | undefined;
   readonly timeouts?: Timeouts | undefined;
   readonly rateLimit?: RateLimit | undefined;
 };

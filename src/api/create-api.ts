@@ -1,6 +1,5 @@
 // The REST API of a control plane: one server, and the files that register its routes (rest-api 1 to 4). Each has one subject.
 import type { FastifyInstance } from 'fastify';
-import { systemClock } from '../base/clock.ts';
 import { Callers, localAccess } from './access.ts';
 import type { ApiContext, ApiOptions } from './api-options.ts';
 import { addApplyRoutes } from './apply-routes.ts';
@@ -29,7 +28,7 @@ export type { ApiOptions } from './api-options.ts';
 
 /** A server that does not listen yet. Its `close` finishes the requests in flight and ends the watches. */
 export function createApi(options: ApiOptions): FastifyInstance {
-  const app = createServer(options.log, options.timeouts);
+  const app = createServer(options, options.timeouts);
   const routes = collectRoutes(app);
   const callers = new Callers(options.access ?? localAccess);
   measureRequests(app, options.metrics);
@@ -37,7 +36,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   requireOwnHost(app, options.allowedHosts ?? []);
   compressAnswers(app);
   readJsonBodies(app);
-  limitRate(app, options.rateLimit);
+  limitRate(app, options.rateLimit, options.clock);
   callers.follow(app);
   checkUrls(app);
 
@@ -68,7 +67,7 @@ function contextOf(app: FastifyInstance, options: ApiOptions, callers: Callers):
     callers,
     service: new ResourceService({ store, rules, readOnly, unsafeDelete, meshDefaults }),
     audit: new AuditLog(options.log, callers),
-    clock: options.clock ?? systemClock,
+    clock: options.clock,
     closing: closing.signal,
   };
 }

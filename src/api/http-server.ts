@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import fastify, { type FastifyInstance } from 'fastify';
+import { after, type Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { refuseClient } from './client-errors.ts';
 import { MAX_PARAM_LENGTH, sendError, sendRoutingError } from './send-error.ts';
@@ -28,7 +29,10 @@ export type Timeouts = {
 
 export const TIMEOUTS: Timeouts = { headers: 10_000, request: 60_000, idle: 120_000 };
 
-export function createServer(log: Logger, timeouts: Timeouts = TIMEOUTS): FastifyInstance {
+export function createServer(
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  timeouts: Timeouts = TIMEOUTS,
+): FastifyInstance {
   const app = fastify({
     bodyLimit: MAX_BODY_BYTES,
     requestTimeout: timeouts.request,
@@ -51,17 +55,21 @@ export function createServer(log: Logger, timeouts: Timeouts = TIMEOUTS): Fastif
     clientErrorHandler: refuseClient,
     frameworkErrors: (error, request, reply) => void sendRoutingError(error, request, reply, log),
   });
-  endConnections(app, app.server);
+  endConnections(app, app.server, clock);
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply, log));
   return app;
 }
 
 /** Once the API closes, a connection ends with the answer it still waits for: kept alive, it would hold up the end. */
-export function endConnections(app: FastifyInstance, server: Pick<Server, 'closeIdleConnections' | 'closeAllConnections'>): void {
+export function endConnections(
+  app: FastifyInstance,
+  server: Pick<Server, 'closeIdleConnections' | 'closeAllConnections'>,
+  clock: Clock,
+): void {
   let isClosing = false;
   app.addHook('preClose', async () => {
     isClosing = true;
-    setTimeout(() => server.closeAllConnections(), GRACE_MS).unref();
+    after(clock, GRACE_MS, () => server.closeAllConnections());
   });
   // A callback, not a promise: this runs with every request.
   app.addHook('onResponse', (_request, _reply, done) => {

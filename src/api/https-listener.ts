@@ -2,6 +2,7 @@
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../base/clock.ts';
 import type { TlsMaterial } from '../base/tls-material.ts';
 import { refuseClient } from './client-errors.ts';
 import { endConnections, MAX_HEADER_BYTES, TIMEOUTS, type Timeouts } from './http-server.ts';
@@ -11,6 +12,7 @@ export type HttpsOptions = {
   /** Callers without a certificate that `material.ca` signed are turned away. */
   readonly requireClientCert: boolean;
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
+  readonly clock: Clock;
   readonly timeouts?: Timeouts | undefined;
 };
 
@@ -18,7 +20,7 @@ export class HttpsListener {
   readonly #server: Server;
   readonly #minVersion: HttpsOptions['minVersion'];
 
-  constructor(app: FastifyInstance, { material, requireClientCert, minVersion, timeouts = TIMEOUTS }: HttpsOptions) {
+  constructor(app: FastifyInstance, { material, requireClientCert, minVersion, clock, timeouts = TIMEOUTS }: HttpsOptions) {
     this.#minVersion = minVersion;
     const options = {
       ...contextOf(material, minVersion),
@@ -35,7 +37,7 @@ export class HttpsListener {
     this.#server.on('clientError', refuseClient);
     // A handshake that fails is the caller's affair.
     this.#server.on('tlsClientError', () => undefined);
-    endConnections(app, this.#server);
+    endConnections(app, this.#server, clock);
     app.addHook('preClose', async () => this.#close());
   }
 

@@ -1,6 +1,7 @@
 // Limits the requests of one address: a token bucket. Invariants: requests from the machine itself are never limited. The number of
 // stored addresses is bounded.
 import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../base/clock.ts';
 import { isLoopback } from '../token/request-facts.ts';
 import { ApiError } from './error-body.ts';
 
@@ -16,23 +17,23 @@ type Bucket = { left: number; at: number };
 /** Addresses that are remembered; one that is forgotten starts with a full bucket. */
 const MAX_ADDRESSES = 10_000;
 
-/** Decides on one request after the other. `now` in milliseconds, of a clock that never goes back. */
+/** Decides on one request after the other. */
 export class RateLimiter {
   readonly #limit: RateLimit;
-  readonly #now: () => number;
+  readonly #clock: Clock;
   /** In the order of their last use. */
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(limit: RateLimit, now: () => number) {
+  constructor(limit: RateLimit, clock: Clock) {
     this.#limit = limit;
-    this.#now = now;
+    this.#clock = clock;
   }
 
   /** @returns 0 when the request may go on, else the seconds until the next may */
   take(address: string): number {
     const { requestsPerSecond, burst } = this.#limit;
     const most = Math.max(1, burst);
-    const at = this.#now();
+    const at = this.#clock.elapsed();
     const known = this.#buckets.get(address) ?? { left: most, at };
     const left = Math.min(most, known.left + ((at - known.at) / 1000) * requestsPerSecond);
     this.#buckets.delete(address);
@@ -45,9 +46,9 @@ export class RateLimiter {
   }
 }
 
-export function limitRate(app: FastifyInstance, limit: RateLimit | undefined): void {
+export function limitRate(app: FastifyInstance, limit: RateLimit | undefined, clock: Clock): void {
   if (limit === undefined || limit.requestsPerSecond === 0) return;
-  const limiter = new RateLimiter(limit, () => performance.now());
+  const limiter = new RateLimiter(limit, clock);
   app.addHook('onRequest', async ({ socket }, reply) => {
     const { remoteAddress = '' } = socket;
     if (isLoopback(remoteAddress)) return;

@@ -11,7 +11,7 @@ let other: Authority;
 let issued: Certificate;
 
 beforeAll(async () => {
-  [authority, other] = await Promise.all([createAuthority('meridian'), createAuthority('meridian')]);
+  [authority, other] = await Promise.all([createAuthority('meridian', new Date()), createAuthority('meridian', new Date())]);
   issued = await authority.issue({ hosts: ['localhost', 'global.example', '127.0.0.1'] });
 });
 
@@ -107,8 +107,8 @@ describe('a certificate issued by an authority', () => {
 describe('a certificate that signs itself', () => {
   it('is trusted, as a server or as a client, by who was given it', async () => {
     const [server, client] = await Promise.all([
-      createSelfSigned('server', ['global.example', '127.0.0.1']),
-      createSelfSigned('client', ['jo']),
+      createSelfSigned('server', ['global.example', '127.0.0.1'], new Date()),
+      createSelfSigned('client', ['jo'], new Date()),
     ]);
     const options = { ca: server.certPem, cert: client.certPem, key: client.keyPem };
     expect(await greet(server, { ...options, servername: 'global.example' }, { ca: client.certPem })).toBe('hello');
@@ -116,12 +116,12 @@ describe('a certificate that signs itself', () => {
   });
 
   it('is not trusted as what it is not for', async () => {
-    const client = await createSelfSigned('client', ['127.0.0.1']);
+    const client = await createSelfSigned('client', ['127.0.0.1'], new Date());
     await expect(greet(client, { ca: client.certPem })).rejects.toThrow(/purpose/i);
   });
 
   it('names its hosts and is a text with a line end', async () => {
-    const { certPem, keyPem } = await createSelfSigned('server', ['global.example', '::1']);
+    const { certPem, keyPem } = await createSelfSigned('server', ['global.example', '::1'], new Date());
     const { subject, subjectAltName, ca } = new X509Certificate(certPem);
     expect([subject, subjectAltName, ca]).toEqual(['CN=global.example', 'DNS:global.example, IP Address:0:0:0:0:0:0:0:1', true]);
     for (const text of [certPem, keyPem]) expect(text).toMatch(/-----\n$/);

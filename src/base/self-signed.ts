@@ -23,9 +23,9 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 const DAY_MS = 86_400_000;
 
 /** A certificate authority. Its certificates expire with it, and are valid for servers and clients. */
-export async function createAuthority(name: string): Promise<Authority> {
+export async function createAuthority(name: string, now: Date): Promise<Authority> {
   const keys = await makeKeys();
-  const validity = validityFrom(Date.now());
+  const validity = validityFrom(now);
   const certificate = await X509CertificateGenerator.createSelfSigned({
     name: `CN=${name} CA`,
     ...validity,
@@ -59,11 +59,11 @@ export async function createAuthority(name: string): Promise<Authority> {
 }
 
 /** A self-signed certificate: peers trust it directly, as their CA. @param hosts DNS names and IP addresses, at least one */
-export async function createSelfSigned(type: 'server' | 'client', hosts: readonly string[]): Promise<Certificate> {
+export async function createSelfSigned(type: 'server' | 'client', hosts: readonly string[], now: Date): Promise<Certificate> {
   const keys = await makeKeys();
   const certificate = await X509CertificateGenerator.createSelfSigned({
     name: `CN=${hosts[0] ?? type}`,
-    ...validityFrom(Date.now()),
+    ...validityFrom(now),
     keys,
     signingAlgorithm: ALGORITHM,
     extensions: [
@@ -81,8 +81,8 @@ async function makeKeys(): Promise<webcrypto.CryptoKeyPair> {
 }
 
 /** From a day ago, for clocks that run behind. */
-function validityFrom(nowMs: number): { notBefore: Date; notAfter: Date } {
-  return { notBefore: new Date(nowMs - DAY_MS), notAfter: new Date(nowMs + 3650 * DAY_MS) };
+function validityFrom(now: Date): { notBefore: Date; notAfter: Date } {
+  return { notBefore: new Date(now.getTime() - DAY_MS), notAfter: new Date(now.getTime() + 3650 * DAY_MS) };
 }
 
 function alternativeNames(hosts: readonly string[]): SubjectAlternativeNameExtension {

@@ -1,5 +1,5 @@
 // One lifecycle for everything that runs as long as the process: a failure is logged and started again with backoff.
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from './clock.ts';
 import { messageOf } from './errors.ts';
 import type { Logger } from './log.ts';
 
@@ -13,11 +13,11 @@ export async function supervise(
   name: string,
   task: (signal: AbortSignal) => Promise<void>,
   signal: AbortSignal,
-  log: Logger,
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
 ): Promise<void> {
   let wait = FIRST_MS;
   while (!signal.aborted) {
-    const began = performance.now();
+    const began = clock.elapsed();
     try {
       await task(signal);
     } catch (error) {
@@ -25,8 +25,8 @@ export async function supervise(
       log.warn({ component: name, reason: messageOf(error) }, 'a component failed; starting it again');
     }
     if (signal.aborted) return;
-    if (performance.now() - began > GOOD_RUN_MS) wait = FIRST_MS;
-    await delay(wait * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
+    if (clock.elapsed() - began > GOOD_RUN_MS) wait = FIRST_MS;
+    await clock.sleep(wait * (0.5 + Math.random()), signal);
     wait = Math.min(wait * 2, MAX_MS);
   }
 }

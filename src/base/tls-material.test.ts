@@ -10,7 +10,7 @@ import { endOfCertificate, followTlsFiles, LOOK_MS, readTlsFiles, type TlsFiles 
 it('hands over what has changed, and nothing that does not fit together', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'meridian-tls-'));
   const files: TlsFiles = { keyOfConfig: 'x.tlsCertFile', cert: join(folder, 'cert'), key: join(folder, 'key'), ca: '' };
-  const authority = await createAuthority('test');
+  const authority = await createAuthority('test', new Date());
   const [first, second] = [await authority.issue({ hosts: ['a'] }), await authority.issue({ hosts: ['b'] })];
   await writeFile(files.cert, first.certPem);
   await writeFile(files.key, first.keyPem);
@@ -43,7 +43,7 @@ it('hands over what has changed, and nothing that does not fit together', async 
 });
 
 it('says when the own certificate of a server ends, whatever follows it in the file', async () => {
-  const authority = await createAuthority('test');
+  const authority = await createAuthority('test', new Date());
   const { certPem } = await authority.issue({ hosts: ['a'] });
   const end = new X509Certificate(certPem).validToDate;
   expect(endOfCertificate({ cert: Buffer.from(`a comment\n${certPem}${authority.certPem}`) })).toEqual(end);

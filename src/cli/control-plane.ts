@@ -1,6 +1,7 @@
 // Processes with a store, `global run`, `zone run` and `migrate`: their configuration from flags, and a control plane until it is stopped.
 // Modules of a control plane are loaded when they run: other commands are short.
 import { Option, type Command } from 'commander';
+import { systemClock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { collect } from './options.ts';
@@ -69,7 +70,9 @@ export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promi
     });
   }
   const { run } = mode === 'global' ? await import('../global/run.ts') : await import('../zone/run.ts');
-  await run(config, { log, signal: stop.signal }).catch((error: unknown) => explainDatabase(error, config.store));
+  await run(config, { clock: systemClock, log, signal: stop.signal }).catch((error: unknown) =>
+    explainDatabase(error, config.store),
+  );
 }
 
 /** What a process with a store writes, the embedded one above all, no other user of the machine can read. */

@@ -2,12 +2,11 @@
 // The sides add their own components; each is supervised, and all have ended before the store closes.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { ApiOptions } from '../api/api-options.ts';
 import type { ProxyAdmin } from '../api/proxy-admin-routes.ts';
-import { systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { sanitizedConfig, type Config } from '../base/config.ts';
 import { createExpiryMetrics, type ExpiryMetrics } from '../base/expiry-metrics.ts';
 import type { Logger } from '../base/log.ts';
@@ -38,11 +37,12 @@ const ANSWER_MS = 5_000;
 
 export type Side = { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string; readonly hasGlobal: boolean };
 
-export type Context = { readonly log: Logger; readonly signal: AbortSignal };
+export type Context = { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal };
 
 /** A running control plane, as its global or zone part sees it while it adds routes and tasks. */
 export type Host = {
   readonly config: Config;
+  readonly clock: Clock;
   readonly store: ResourceStore;
   /** Which rows are sent to the other side, and how. */
   readonly rules: SendRules;
@@ -72,7 +72,7 @@ export type HostOptions = {
 
 /** Runs a control plane until the signal aborts. Rejects if it cannot start: schema, ports, store. */
 export async function runHost({ side, config, context, start, proxyAdmin }: HostOptions): Promise<void> {
-  const { log } = context;
+  const { clock, log } = context;
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const instanceId = `${hostname()}-${randomUUID().slice(0, 4)}`;
@@ -82,27 +82,27 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
   const servers: FastifyInstance[] = [];
   let isStarted = false;
   try {
-    const component: Host['component'] = (name, task) => void running.push(supervise(name, task, signal, log));
+    const component: Host['component'] = (name, task) => void running.push(supervise(name, task, signal, { clock, log }));
     const insights = new ZoneInsightWriter({
       store,
       keeper: { mode: side.mode, instanceId },
       ...(side.mode === 'zone' && { zone: side.zone }),
       log,
-      clock: systemClock,
+      clock,
       flushIntervalMs: config.multizone.global.kds.zoneInsightFlushInterval,
       subscriptionLimit: config.metrics.zone.subscriptionLimit,
     });
     running.push(insights.run(signal));
     const answering = answerInTime(store);
-    const tokens = await createTokens(answering, config, writerOf(side).federated);
-    component('token secrets', (secretsSignal) => tokens.secrets.run({ clock: systemClock, log }, secretsSignal));
+    const tokens = await createTokens(answering, config, writerOf(side).federated, clock);
+    component('token secrets', (secretsSignal) => tokens.secrets.run({ clock, log }, secretsSignal));
 
     const rules = sendRulesOf(side, config);
     const createsDefaults = !writerOf(side).federated;
     const isFirstStartOver = firstStart({ store, createsDefaults, defaults: config.defaults });
-    const ready = async (): Promise<boolean> => isStarted && (await answers(store)) && (await isFirstStartOver());
+    const ready = async (): Promise<boolean> => isStarted && (await answers(store, clock)) && (await isFirstStartOver());
     servers.push(await serveDiagnostics(config, { ready, metrics: registry }));
-    const options = apiOptions({ side, config, store: answering, rules, tokens, registry, instanceId, log });
+    const options = apiOptions({ side, config, clock, store: answering, rules, tokens, registry, instanceId, log });
     for (const warning of exposureWarnings(config)) log.warn(warning);
     const api = await serveApi({ ...options, proxyAdmin: proxyAdmin(answering) }, config);
     servers.push(api.server);
@@ -118,6 +118,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     const onLeader = (task: LeaderTask): void => void tasks.push(task);
     await start({
       config,
+      clock,
       store,
       rules,
       instanceId,
@@ -132,9 +133,9 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       onLeader,
     });
     const { bootstrapAdminToken } = config.apiServer.authn.tokens;
-    tasks.push(...commonTasks({ store, writer: writerOf(side), registry, log, bootstrapAdminToken }));
+    tasks.push(...commonTasks({ store, writer: writerOf(side), registry, clock, log, bootstrapAdminToken }));
     const setLeader = createLeaderMetric(registry);
-    component('leader', (leaderSignal) => lead(store, tasks, { log, setLeader }, leaderSignal));
+    component('leader', (leaderSignal) => lead(store, tasks, { clock, log, setLeader }, leaderSignal));
     const build = { product: productName, version: productVersion, buildDate: '', gitCommit: '', gitTag: '' };
     createInfoMetric(registry, { ...build, instanceId }, () => clusterIdOf(store));
     isStarted = true;
@@ -151,10 +152,22 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
   }
 }
 
-type ApiParts = Pick<Host, 'config' | 'store' | 'rules' | 'tokens' | 'registry' | 'instanceId' | 'log'> & { readonly side: Side };
+type ApiParts = Pick<Host, 'config' | 'clock' | 'store' | 'rules' | 'tokens' | 'registry' | 'instanceId' | 'log'> & {
+  readonly side: Side;
+};
 
 /** What the REST API needs of the side, the configuration and the other folders. */
-function apiOptions({ side, config, store, rules, tokens, registry, instanceId, log }: ApiParts): Omit<ApiOptions, 'proxyAdmin'> {
+function apiOptions({
+  side,
+  config,
+  clock,
+  store,
+  rules,
+  tokens,
+  registry,
+  instanceId,
+  log,
+}: ApiParts): Omit<ApiOptions, 'proxyAdmin'> {
   const { apiServer } = config;
   return {
     store,
@@ -166,6 +179,7 @@ function apiOptions({ side, config, store, rules, tokens, registry, instanceId, 
     readOnly: apiServer.readOnly,
     config: sanitizedConfig(config),
     metrics: registry,
+    clock,
     log,
     meshDefaults: (mesh) => meshDefaults(store, mesh, side),
     access: tokens.access,
@@ -197,12 +211,12 @@ async function clusterIdOf(store: ResourceStore): Promise<string> {
 }
 
 /** False too when nothing comes at all: a database that hangs leaves its clients without an answer and without an end. */
-async function answers(store: ResourceStore): Promise<boolean> {
+async function answers(store: ResourceStore, clock: Clock): Promise<boolean> {
   const given = new AbortController();
   const ping = store.ping().then(
     () => true,
     () => false,
   );
-  const silence = delay(ANSWER_MS, false, { signal: given.signal, ref: false }).catch(() => false);
+  const silence = clock.sleep(ANSWER_MS, given.signal, { ref: false }).then(() => false);
   return await Promise.race([ping, silence]).finally(() => given.abort());
 }

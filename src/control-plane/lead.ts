@@ -1,10 +1,11 @@
 // Runs the singleton tasks of a control plane on the leader: each task runs as long as the lease holds.
 import type { Registry } from 'prom-client';
-import { every, systemClock } from '../base/clock.ts';
+import { every, type Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { createResourcesCountMetric } from '../base/process-metrics.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
+import type { Following } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { createAdminToken } from '../token/create-admin-token.ts';
 import { runGatewayRoutes } from '../reconcile/gateway-routes/run-gateway-routes.ts';
@@ -19,13 +20,14 @@ export type CommonTasksOptions = {
   readonly store: ResourceStore;
   readonly writer: ControlPlaneIdentity;
   readonly registry: Registry;
+  readonly clock: Clock;
   readonly log: Logger;
   /** `apiServer.authn.tokens.bootstrapAdminToken`. */
   readonly bootstrapAdminToken: boolean;
 };
 
 /** The tasks of the leader on either side: the first admin token, the count of resources, the routes of the Gateway API. */
-export function commonTasks({ store, writer, registry, log, bootstrapAdminToken }: CommonTasksOptions): LeaderTask[] {
+export function commonTasks({ store, writer, registry, clock, log, bootstrapAdminToken }: CommonTasksOptions): LeaderTask[] {
   const countResources = createResourcesCountMetric(
     registry,
     resourceTypes.map(({ name }) => name),
@@ -33,11 +35,11 @@ export function commonTasks({ store, writer, registry, log, bootstrapAdminToken 
   );
   return [
     async (lease) => {
-      await createAdminToken(store, { bootstrapAdminToken, now: () => systemClock.now() });
+      await createAdminToken(store, { bootstrapAdminToken, now: () => clock.now() });
       await aborted(lease);
     },
-    (lease) => every(systemClock, COUNT_MS, lease, countResources),
-    (lease) => runGatewayRoutes({ store, writer, clock: systemClock, log }, lease),
+    (lease) => every(clock, COUNT_MS, lease, countResources),
+    (lease) => runGatewayRoutes({ store, writer, clock, log }, lease),
   ];
 }
 
@@ -45,12 +47,12 @@ export function commonTasks({ store, writer, registry, log, bootstrapAdminToken 
 export async function lead(
   store: ResourceStore,
   tasks: readonly LeaderTask[],
-  { log, setLeader }: { readonly log: Logger; readonly setLeader: (isLeader: boolean) => void },
+  { clock, log, setLeader }: Following & { readonly setLeader: (isLeader: boolean) => void },
   signal: AbortSignal,
 ): Promise<void> {
   const work = async (lease: AbortSignal): Promise<void> => {
     setLeader(true);
-    await Promise.all(tasks.map((task) => supervise('leader task', task, lease, log)));
+    await Promise.all(tasks.map((task) => supervise('leader task', task, lease, { clock, log })));
     setLeader(false);
   };
   await store.lead('meridian-leader', work, signal);

@@ -41,8 +41,8 @@ export async function serveApi(options: ApiOptions, { apiServer, general }: Conf
   const server = createApi({ ...options, timeouts });
   try {
     // Before the API listens: it closes both doors.
-    const tls = apiServer.https.enabled ? await serverTls('apiServer.https', apiServer.https, general) : null;
-    const https = tls === null ? null : new HttpsListener(server, { ...tls, timeouts });
+    const tls = apiServer.https.enabled ? await serverTls('apiServer.https', apiServer.https, general, options.clock) : null;
+    const https = tls === null ? null : new HttpsListener(server, { ...tls, clock: options.clock, timeouts });
     if (apiServer.http.enabled)
       await listen('apiServer.http.port', apiServer.http, () =>
         server.listen({ host: apiServer.http.interface, port: apiServer.http.port }),

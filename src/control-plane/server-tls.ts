@@ -2,7 +2,7 @@
 // followed, so that a renewed certificate is in force without a restart.
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import type { Logger } from '../base/log.ts';
 import { endOfCertificate, followTlsFiles, readTlsFiles, type TlsFiles, type TlsMaterial } from '../base/tls-material.ts';
@@ -30,7 +30,7 @@ export type ServerTls = {
  * @param section path of `keys` in the configuration, for messages
  * @throws MeridianError `config` when the files cannot be used
  */
-export async function serverTls(section: string, keys: TlsKeys, general: Config['general']): Promise<ServerTls> {
+export async function serverTls(section: string, keys: TlsKeys, general: Config['general'], clock: Clock): Promise<ServerTls> {
   const minVersion = (keys.tlsMinVersion || general.tlsMinVersion) === 'TLSv1_3' ? 'TLSv1.3' : 'TLSv1.2';
   const { requireClientCert } = keys;
   const files: TlsFiles = {
@@ -40,7 +40,7 @@ export async function serverTls(section: string, keys: TlsKeys, general: Config[
     ca: keys.tlsCaFile,
   };
   if (files.cert === '' || files.key === '') {
-    const material = await selfSigned(keys.tlsCaFile);
+    const material = await selfSigned(keys.tlsCaFile, clock.now());
     return { material, requireClientCert, minVersion, endsAt: () => endOfCertificate(material), follow: async () => undefined };
   }
   const material = await readTlsFiles(files);
@@ -54,7 +54,7 @@ export async function serverTls(section: string, keys: TlsKeys, general: Config[
       followTlsFiles(
         files,
         {
-          clock: systemClock,
+          clock,
           current: material,
           onChange: (next) => {
             replace(next);
@@ -68,9 +68,9 @@ export async function serverTls(section: string, keys: TlsKeys, general: Config[
   };
 }
 
-async function selfSigned(caFile: string): Promise<TlsMaterial> {
+async function selfSigned(caFile: string, now: Date): Promise<TlsMaterial> {
   const { createAuthority } = await import('../base/self-signed.ts');
-  const authority = await createAuthority('meridian');
+  const authority = await createAuthority('meridian', now);
   const { certPem, keyPem } = await authority.issue({ hosts: [...new Set(['localhost', '127.0.0.1', '::1', hostname()])] });
   const pair = { cert: Buffer.from(certPem), key: Buffer.from(keyPem), ca: null };
   if (caFile === '') return pair;

@@ -1,6 +1,7 @@
 // The token checks of this process, built from the configuration: for REST callers, issuers and joining zones (rest-api 5, D31).
 import { readFile } from 'node:fs/promises';
 import { tokenAccess, type Access } from '../api/access.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
@@ -19,7 +20,7 @@ export type Tokens = {
 };
 
 /** @throws MeridianError `config` when the file of a public key cannot be read */
-export async function createTokens(store: ResourceStore, config: Config, federated: boolean): Promise<Tokens> {
+export async function createTokens(store: ResourceStore, config: Config, federated: boolean, clock: Clock): Promise<Tokens> {
   const { authn } = config.apiServer;
   const { zoneProxy, dpProxy } = config.dpServer.authn;
   const keys = async (section: string, { publicKeys }: { publicKeys: readonly ConfiguredKey[] }): Promise<StaticKey[]> =>
@@ -30,7 +31,7 @@ export async function createTokens(store: ResourceStore, config: Config, federat
     keys('dpServer.authn.dpProxy.dpToken', dpProxy.dpToken.validator),
   ]);
   const secrets = new TokenSecrets({ store, federated, publicKeys: { user, zone, dataplane } });
-  const now = (): Date => new Date();
+  const now = (): Date => clock.now();
   const verifier = new TokenVerifier(secrets, now);
   const enabled = {
     user: authn.tokens.enableIssuer,

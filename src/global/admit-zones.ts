@@ -1,5 +1,4 @@
 // `multizone.global.kds.auth` at work: the check of src/token as the protocol asks for it, and a word in the log in time.
-import { systemClock } from '../base/clock.ts';
 import type { Host } from '../control-plane/host.ts';
 import { admitAll, type AdmitZone } from '../kds/zone-access.ts';
 import { expiryWarning } from '../token/zone-token-advice.ts';
@@ -7,7 +6,7 @@ import { ZoneAuthenticator } from '../token/zone-authenticator.ts';
 import { ZoneTokenWatch } from '../token/zone-token-watch.ts';
 
 /** The check of every call of a zone; streams end when their token is revoked, expires or loses its key. */
-export function admitZones({ config, tokens, expiries, component, log }: Host): AdmitZone {
+export function admitZones({ config, tokens, expiries, component, clock, log }: Host): AdmitZone {
   const { auth } = config.multizone.global.kds;
   if (auth.type === 'none') {
     log.warn('multizone.global.kds.auth.type is none: any client that reaches the KDS port can join as any zone');
@@ -15,7 +14,7 @@ export function admitZones({ config, tokens, expiries, component, log }: Host): 
   }
   const { secrets, verifier } = tokens;
   const authenticator = new ZoneAuthenticator(verifier, auth);
-  const watch = new ZoneTokenWatch({ secrets, verifier, clock: systemClock });
+  const watch = new ZoneTokenWatch({ secrets, verifier, clock });
   component('zone tokens', (signal) => watch.run(signal));
   expiries.zoneTokens(() => watch.expiries());
   const warned = new Map<string, string>();
@@ -25,7 +24,7 @@ export function admitZones({ config, tokens, expiries, component, log }: Host): 
     const { token } = outcome;
     if (token === null) return { ok: true, expiresAt: null, watch: () => () => undefined };
     const { expiresAt } = token;
-    const warning = expiryWarning(zone, expiresAt, systemClock.now());
+    const warning = expiryWarning(zone, expiresAt, clock.now());
     if (warning !== null && warned.get(zone) !== warning) log.warn({ zone }, warning);
     if (warning !== null) warned.set(zone, warning);
     return { ok: true, expiresAt, watch: (end) => watch.watch(token, end) };

@@ -1,5 +1,4 @@
 // The global control plane: it sends the resources of its REST API to every zone, and stores and forwards the resources of zones.
-import { systemClock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
@@ -31,9 +30,9 @@ export async function run(config: Config, context: Context): Promise<void> {
 }
 
 async function start(host: Host, admin: AdminStreams): Promise<void> {
-  const { config, store, log, component, onLeader } = host;
-  const zones = new StoreZoneRegistry(store, { clock: systemClock, log });
-  const changelog = new Changelog(store, host.rules, log);
+  const { config, store, clock, log, component, onLeader } = host;
+  const zones = new StoreZoneRegistry(store, { clock, log });
+  const changelog = new Changelog(store, host.rules, log, clock);
   zones.onChange((zone) => {
     changelog.touchZone(zone);
     if (zones.names().includes(zone)) return;
@@ -46,20 +45,20 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
     await createGlobalDefaults(store, config.defaults);
     await aborted(signal);
   });
-  onLeader((signal) => runSubscriptionFinalizer({ store, log, clock: systemClock }, signal));
+  onLeader((signal) => runSubscriptionFinalizer({ store, log, clock }, signal));
   await Promise.all([changelog.ready, zones.loaded]);
   await serveZones(host, changelog, zones, admin);
 }
 
 async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegistry, admin: AdminStreams): Promise<void> {
-  const { config, store, log, signal, metrics, insights, instanceId } = host;
-  const stores = new RememberedStores({ store, instanceId, log });
-  const fences = new FenceWatch(store, { clock: systemClock, log });
+  const { config, store, clock, log, signal, metrics, insights, instanceId } = host;
+  const stores = new RememberedStores({ store, instanceId, clock, log });
+  const fences = new FenceWatch(store, { clock, log });
   host.component('fences', (fencesSignal) => fences.run(fencesSignal));
   host.component('zone stores', (storesSignal) => stores.run(storesSignal));
   createConflictMetric(host.registry, () => [...stores.conflicts(), ...insights.contended()]);
   const { kds } = config.multizone.global;
-  const tls = kds.tlsEnabled ? await serverTls('multizone.global.kds', kds, config.general) : null;
+  const tls = kds.tlsEnabled ? await serverTls('multizone.global.kds', kds, config.general, host.clock) : null;
   const server = new KdsServer({
     host: '0.0.0.0',
     port: kds.grpcPort,

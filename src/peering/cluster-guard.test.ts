@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../base/clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { clusterAdmission, decideCluster } from './cluster-guard.ts';
 
@@ -29,22 +30,22 @@ describe('the admission of a global', () => {
 
   it('asks nothing of the first global, nor for the sake of an id that the zone made itself', async () => {
     const store = new TinyStore();
-    expect(await clusterAdmission(store, 'grpc://g:1')).toBeNull();
+    expect(await clusterAdmission(store, 'grpc://g:1', systemClock)).toBeNull();
     await store.write({ op: 'create', key, labels: {}, spec: { config: 'own' } });
-    expect(await clusterAdmission(store, 'grpc://g:1')).toBeNull();
+    expect(await clusterAdmission(store, 'grpc://g:1', systemClock)).toBeNull();
   });
 
   it('counts an id that a control plane of Kuma received: it has the mark of a copy and no version', async () => {
     const store = new TinyStore();
     await store.write({ op: 'create', key, labels, spec: { config: 'ours' } });
-    const admission = await clusterAdmission(store, 'grpc://g:1');
+    const admission = await clusterAdmission(store, 'grpc://g:1', systemClock);
     await expect(admission?.check([config('theirs')])).rejects.toThrow(/"theirs".*"ours"/);
   });
 
   it('lets the known cluster in, and refuses another or none with what to do', async () => {
     const store = new TinyStore();
     await store.write({ op: 'create', key, labels, spec: { config: 'ours' }, syncVersion: 'v' });
-    const admission = await clusterAdmission(store, 'grpc://g:1');
+    const admission = await clusterAdmission(store, 'grpc://g:1', systemClock);
     expect(admission?.type).toBe('Config');
     await expect(admission?.check([config('ours')])).resolves.toBeUndefined();
     await expect(admission?.check([config('theirs')])).rejects.toThrow(/"theirs".*"ours".*accept-global/);

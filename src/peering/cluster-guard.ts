@@ -1,6 +1,6 @@
 // Protects a zone against a wrong global that would empty it (engine 14). The zone saves the first cluster id that it receives. It
 // applies no changes of a global with another id until a person accepts that id.
-import { systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Admission } from '../kds/receiver.ts';
 import { clusterIdKey as key } from '../defaults/base-defaults.ts';
@@ -24,7 +24,7 @@ export function decideCluster(known: string | null, offered: string): 'first' | 
  * What a global must show before the zone asks it for anything else: the id of the cluster that the zone belongs to. Null for
  * a zone that has none yet.
  */
-export async function clusterAdmission(store: ResourceStore, address: string): Promise<Admission | null> {
+export async function clusterAdmission(store: ResourceStore, address: string, clock: Clock): Promise<Admission | null> {
   const row = await store.get(key);
   const known = row === undefined || !isFromGlobal(row) ? '' : textOf(row.spec['config']);
   if (known === '') return null;
@@ -34,7 +34,7 @@ export async function clusterAdmission(store: ResourceStore, address: string): P
       const offered = textOf(configs.find(({ name }) => name === key.name)?.spec['config']);
       if (decideCluster(known, offered) !== 'other') return;
       const current = await store.get(key);
-      if (current !== undefined) await recordRefusal(store, current, offered, systemClock.now());
+      if (current !== undefined) await recordRefusal(store, current, offered, clock.now());
       throw new MeridianError(
         'forbidden',
         `the global at ${address} is of cluster ${JSON.stringify(offered)}, and this zone belongs to ${JSON.stringify(known)}: ` +

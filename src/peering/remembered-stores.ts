@@ -1,6 +1,6 @@
 // Keeps the store of each zone, in Config rows that the Zones own. The first store that connects is saved; another one is refused
 // until a person accepts it. The stored rows decide, so replicas agree. The feed is only a hint to read them again.
-import { systemClock, type Clock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { ZoneStores } from '../kds/zone-access.ts';
@@ -18,7 +18,7 @@ export type RememberedStoresOptions = {
   /** Under which this process keeps its subscriptions in ZoneInsights. */
   readonly instanceId: string;
   readonly log: Logger;
-  readonly clock?: Clock;
+  readonly clock: Clock;
 };
 
 export class RememberedStores implements ZoneStores {
@@ -30,7 +30,7 @@ export class RememberedStores implements ZoneStores {
   /** The rows as the feed brought them last, by zone. */
   readonly #rows = new Map<string, Resource>();
 
-  constructor({ store, instanceId, log, clock = systemClock }: RememberedStoresOptions) {
+  constructor({ store, instanceId, log, clock }: RememberedStoresOptions) {
     this.#store = store;
     this.#instanceId = instanceId;
     this.#log = log;

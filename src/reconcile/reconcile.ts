@@ -104,13 +104,13 @@ class Loop {
 
   /** One pass: reads the rows that the hints name, plans, writes. @returns when to run again without a hint */
   async #pass(hints: Pick<Hints, 'types' | 'keys'>): Promise<number | null> {
-    const began = performance.now();
+    const began = this.#options.clock.elapsed();
     const { types, plan } = this.#reconciler;
     await this.#read(hints);
     const { writes, wakeAt } = plan(this.#options.clock.now());
     await this.#write(writes);
     const isFull = hints.types.length === types.length;
-    this.#options.onPass?.({ isFull, writes: writes.length, durationMs: performance.now() - began });
+    this.#options.onPass?.({ isFull, writes: writes.length, durationMs: this.#options.clock.elapsed() - began });
     return wakeAt;
   }
 

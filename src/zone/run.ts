@@ -1,7 +1,6 @@
 // A zone control plane: it sends its own resources to global and stores those of global. It can also run without a global.
 import { readFile } from 'node:fs/promises';
 import type { ProxyAdmin } from '../api/proxy-admin-routes.ts';
-import { systemClock } from '../base/clock.ts';
 import { sanitizedConfig, type Config } from '../base/config.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -42,7 +41,7 @@ const noProxies: ProxyAdmin = (dataplane) =>
   );
 
 async function start(host: Host): Promise<void> {
-  const { config, store, onLeader } = host;
+  const { config, store, clock, onLeader } = host;
   const { name, globalAddress } = config.multizone.zone;
   const hasGlobal = globalAddress !== '';
   if (hasGlobal)
@@ -58,7 +57,7 @@ async function start(host: Host): Promise<void> {
   // The leader alone computes rows, whether or not there is a global (policies 9.3: all on the zone, nothing on global).
   const run = (component: string, make: (log: Logger) => Reconciler): void => {
     const log = host.log.child({ component });
-    onLeader((signal) => reconcile(make(log), { store, log, clock: systemClock }, signal));
+    onLeader((signal) => reconcile(make(log), { store, log, clock }, signal));
   };
   run('services', (log) => servicesReconciler({ ...servicesOptions(config), log }));
   run('workloads', () => workloadsReconciler(name));
@@ -79,10 +78,10 @@ function servicesOptions({ meshService, ipam, multizone }: Config): Omit<Service
 
 /** The leader alone dials global (kds-wire 2.1). */
 async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
-  const { config, store, log, metrics, insights } = host;
+  const { config, store, clock, log, metrics, insights } = host;
   const { name, globalAddress, acceptNewCluster, kds } = config.multizone.zone;
-  const changelog = new Changelog(store, host.rules, log);
-  const fences = new FenceWatch(store, { clock: systemClock, log });
+  const changelog = new Changelog(store, host.rules, log, clock);
+  const fences = new FenceWatch(store, { clock, log });
   const address = new URL(globalAddress);
   const options: KdsClientOptions = {
     zone: name,
@@ -102,7 +101,7 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
     changelog,
     store,
     fences,
-    admission: async () => (acceptNewCluster ? null : await clusterAdmission(store, globalAddress)),
+    admission: async () => (acceptNewCluster ? null : await clusterAdmission(store, globalAddress, clock)),
     validate: validateResource,
     observe: (event) => {
       metrics.observe(event);

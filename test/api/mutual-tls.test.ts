@@ -2,6 +2,7 @@
 import { get } from 'node:https';
 import { Client, credentials, Server, status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { HttpsListener } from '../../src/api/https-listener.ts';
 import { createAuthority, type Certificate } from '../../src/base/self-signed.ts';
 import { ReplaceableCredentials } from '../../src/kds/server-credentials.ts';
@@ -9,12 +10,13 @@ import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';
 
 const hosts = { hosts: ['localhost', '127.0.0.1'] };
-const [authority, foreign] = [await createAuthority('ours'), await createAuthority('foreign')];
+const [authority, foreign] = [await createAuthority('ours', new Date()), await createAuthority('foreign', new Date())];
 const [server, own, other] = [await authority.issue(hosts), await authority.issue(hosts), await foreign.issue(hosts)];
 const tls = {
   material: { cert: Buffer.from(server.certPem), key: Buffer.from(server.keyPem), ca: Buffer.from(authority.certPem) },
   requireClientCert: true,
   minVersion: 'TLSv1.2',
+  clock: systemClock,
 } as const;
 
 describe('the HTTPS API', () => {

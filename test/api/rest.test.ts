@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { hashName } from '../../src/resource/hash-name.ts';
@@ -26,6 +27,7 @@ beforeAll(async () => {
     clusterId: async () => 'c',
     readOnly: false,
     config: {},
+    clock: systemClock,
     log,
   };
   const meshDefaults = async (): Promise<[]> => [];

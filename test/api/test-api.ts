@@ -1,6 +1,7 @@
 // A REST API over a store, as one of the three kinds of control plane, for tests.
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
+import { systemClock } from '../../src/base/clock.ts';
 import type { ApiOptions } from '../../src/api/api-options.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { MeridianError } from '../../src/base/errors.ts';
@@ -25,6 +26,7 @@ export function testApi(store: ResourceStore, place: Place, more: Partial<ApiOpt
     readOnly: false,
     config: { mode, store: { type: 'postgres', postgres: { password: '*****' } } },
     metrics: new Registry(),
+    clock: systemClock,
     log: createLogger('silent'),
     proxyAdmin: () => Promise.reject(new MeridianError('unavailable', 'zone "east" is offline')),
     meshDefaults: (mesh) => meshDefaults(store, mesh, mode === 'zone' ? { mode, zone: 'east' } : { mode }),

@@ -28,7 +28,7 @@ let admin: string;
 const file = (name: string): string => join(folder, name);
 
 async function writeCertificate(): Promise<void> {
-  const authority = await createAuthority('test');
+  const authority = await createAuthority('test', new Date());
   const { certPem, keyPem } = await authority.issue({ hosts: ['127.0.0.1', 'localhost'] });
   await writeFile(file('server.key'), keyPem);
   await writeFile(file('server.pem'), certPem);

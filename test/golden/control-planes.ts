@@ -2,6 +2,7 @@
 // exchange encoded messages. Invariant: whatever is awaited here is at rest when it resolves.
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
+import { systemClock } from '../../src/base/clock.ts';
 import { following } from '../support/following.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
@@ -213,6 +214,7 @@ function apiOf(store: TinyStore, zone: Zone | null): FastifyInstance {
     readOnly: false,
     config: {},
     metrics: new Registry(),
+    clock: systemClock,
     log,
     proxyAdmin: async () => new Uint8Array(),
     meshDefaults: async () => [],

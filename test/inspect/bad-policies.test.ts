@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
@@ -16,7 +17,12 @@ beforeAll(async () => {
   app = createApi({
     ...{ store, mode: 'global', zone: null, federated: false, readOnly: false, config: {}, metrics: new Registry() },
     ...{ product: 'Meridian', productVersion: '0-preview', instanceId: 'i', clusterId: async () => 'c' },
-    ...{ log: createLogger('silent'), proxyAdmin: async () => new Uint8Array(), meshDefaults: async () => [] },
+    ...{
+      clock: systemClock,
+      log: createLogger('silent'),
+      proxyAdmin: async () => new Uint8Array(),
+      meshDefaults: async () => [],
+    },
     addRoutes: addPolicyInspect(globalSendRules()),
   });
   const dataplane = { networking: { address: '10.0.0.1', inbound: [{ port: 8080, name: 'http' }] } };

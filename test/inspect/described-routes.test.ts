@@ -1,6 +1,7 @@
 // The OpenAPI document names every inspect endpoint, and no other.
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
@@ -13,7 +14,12 @@ it('describes the routes that are registered', async () => {
   const app = createApi({
     ...{ store: new TinyStore(), mode: 'global', zone: null, federated: false, readOnly: false, config: {} },
     ...{ product: 'Meridian', productVersion: '0-preview', instanceId: 'i', clusterId: async () => 'c', metrics: new Registry() },
-    ...{ log: createLogger('silent'), proxyAdmin: async () => new Uint8Array(), meshDefaults: async () => [] },
+    ...{
+      clock: systemClock,
+      log: createLogger('silent'),
+      proxyAdmin: async () => new Uint8Array(),
+      meshDefaults: async () => [],
+    },
     addRoutes: (server, context) => {
       let isOurs = true;
       server.addHook('onRoute', ({ method, url }) => {

@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { afterAll, beforeEach, expect, describe, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
@@ -26,7 +27,14 @@ afterAll(() => Promise.all(apis.map((api) => api.close())));
 async function put(networking: unknown, more: JsonObject = {}): Promise<{ status: number; fields: string[]; text: string }> {
   const api = createApi({
     ...{ store, mode: 'zone', zone: ZONE, federated: true, product: 'Meridian', productVersion: '0', instanceId: 'i' },
-    ...{ clusterId: async () => 'c', readOnly: false, config: {}, metrics: new Registry(), log: createLogger('silent') },
+    ...{
+      clock: systemClock,
+      clusterId: async () => 'c',
+      readOnly: false,
+      config: {},
+      metrics: new Registry(),
+      log: createLogger('silent'),
+    },
     proxyAdmin: async () => new Uint8Array(),
     meshDefaults: async () => [],
   });

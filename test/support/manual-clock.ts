@@ -15,6 +15,10 @@ export class ManualClock implements Clock {
     return new Date(this.#ms);
   }
 
+  elapsed(): number {
+    return this.#ms;
+  }
+
   sleep(ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (signal.aborted) return resolve();

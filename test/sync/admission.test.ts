@@ -1,5 +1,6 @@
 // A zone that knows its cluster asks a global for nothing else until that has shown the same id (engine 14).
 import { expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { MeridianError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
@@ -22,7 +23,7 @@ async function zoneOf(cluster: string): Promise<{ store: TinyStore; receiver: Re
   const receiver = new Receiver({
     ...{ zone: 'east', peer: 'global', streamId: 's', rules: zoneReceiveRules(), store, resume: false },
     node: { version: '0', instanceId: 'i', config: '' },
-    admission: await clusterAdmission(store, 'grpc://g:1'),
+    admission: await clusterAdmission(store, 'grpc://g:1', systemClock),
     maxMessageBytes: 10_485_760,
     validate: () => [],
     send(message) {

@@ -2,6 +2,7 @@
 import { status } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { following } from '../support/following.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { RememberedStores } from '../../src/peering/remembered-stores.ts';
@@ -100,7 +101,7 @@ describe('a zone that knows its cluster', () => {
     const store = await globalOf('theirs');
     const { port } = await startGlobal(store);
     const before = new Map(store.rows);
-    startZone(port, () => clusterAdmission(zone, 'grpc://g:1'));
+    startZone(port, () => clusterAdmission(zone, 'grpc://g:1', systemClock));
     await vi.waitFor(() => expect(closed().join()).toContain('meridian zone accept-global'), WAIT);
     expect(opened()).toEqual(['globalToZone']);
     expect(store.rows).toEqual(before);
@@ -109,7 +110,7 @@ describe('a zone that knows its cluster', () => {
   it('tells its own what it has', async () => {
     const store = await globalOf('ours');
     const { port } = await startGlobal(store);
-    startZone(port, () => clusterAdmission(zone, 'grpc://g:1'));
+    startZone(port, () => clusterAdmission(zone, 'grpc://g:1', systemClock));
     await vi.waitFor(async () => {
       const rows = await store.list({ type: 'Dataplane' });
       expect(rows.map(({ spec }) => spec['networking'])).toMatchObject([{ address: '10.0.0.1' }]);
@@ -156,7 +157,7 @@ describe('two stores under the name of one zone', () => {
 
   beforeEach(async () => {
     store = new TinyStore();
-    stores = new RememberedStores({ store, instanceId: 'global-1', log: silent });
+    stores = new RememberedStores({ store, instanceId: 'global-1', clock: systemClock, log: silent });
     running.push(stores.run(stop.signal));
     ({ port } = await startGlobal(store, silent, stores));
     for (const name of ['one', 'two']) await zone.write({ op: 'create', key: dataplane(name), ...proxy });

@@ -28,6 +28,7 @@ async function shown(
   const pauses: number[] = [];
   const clock: Clock = {
     now: () => new Date(0),
+    elapsed: () => 0,
     sleep: async (ms) => void pauses.push(ms),
   };
   const client = {

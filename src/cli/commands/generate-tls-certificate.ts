@@ -43,7 +43,7 @@ async function generateCertificate({ type, hostname = [], certFile, keyFile, ...
   const hosts = hostname.flatMap((host) => host.split(',')).filter((host) => host !== '');
   if (hosts.length === 0) throw new UsageError('--hostname: give at least one name or address that the certificate is for');
   const { createSelfSigned } = await import('../../base/self-signed.ts');
-  const { certPem, keyPem } = await createSelfSigned(type, hosts);
+  const { certPem, keyPem } = await createSelfSigned(type, hosts, new Date());
   await put('--key-file', keyFile, keyPem, replace);
   await put('--cert-file', certFile, certPem, replace);
   note(`certificate of ${hosts.join(', ')} in ${certFile}, its key in ${keyFile}; it is good for ten years`);

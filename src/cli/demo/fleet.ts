@@ -94,7 +94,7 @@ function tokenFile(folder: string, zone: string): string {
 }
 
 async function writeCertificates(folder: string): Promise<{ ca: string; cert: string; key: string }> {
-  const authority = await createAuthority('meridian-demo');
+  const authority = await createAuthority('meridian-demo', new Date());
   const server = await authority.issue({ hosts: ['localhost', '127.0.0.1'] });
   const files = { ca: join(folder, 'ca.pem'), cert: join(folder, 'kds.pem'), key: join(folder, 'kds.key') };
   await writeFile(files.ca, authority.certPem);

@@ -34,7 +34,7 @@ describe('specs that a Kuma control plane was asked about', () => {
   });
 
   it('take a certificate in a MeshTrust', async () => {
-    const { certPem } = await createAuthority('a.b');
+    const { certPem } = await createAuthority('a.b', new Date());
     const trust = (value: string): JsonObject => ({ trustDomain: 'a.b', caBundles: [{ type: 'Pem', pem: { value } }] });
     expect(find('MeshTrust', trust(certPem)).violations).toEqual([]);
     expect(find('MeshTrust', trust(certPem.replace(/\n.*\n/, '\nAAAA\n'))).violations).toEqual([

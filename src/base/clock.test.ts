@@ -1,0 +1,35 @@
+import { expect, it, vi } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { after, every, systemClock } from './clock.ts';
+
+it('calls a task once when its time has come, and never when it was cancelled', async () => {
+  const clock = new ManualClock();
+  const [task, cancelled] = [vi.fn(), vi.fn()];
+  after(clock, 100, task);
+  after(clock, 100, cancelled)();
+  await clock.advance(99);
+  expect(task).not.toHaveBeenCalled();
+  await clock.advance(1_000);
+  expect([task.mock.calls.length, cancelled.mock.calls.length]).toEqual([1, 0]);
+  expect(clock.sleepers).toBe(0);
+});
+
+it('calls a task again and again until the signal aborts', async () => {
+  const clock = new ManualClock();
+  const stop = new AbortController();
+  const task = vi.fn();
+  const running = every(clock, 100, stop.signal, task);
+  await clock.advance(250);
+  stop.abort();
+  await running;
+  expect(task).toHaveBeenCalledTimes(2);
+});
+
+it('ends a sleep of the system clock when the signal aborts, before it or meanwhile', async () => {
+  const stop = new AbortController();
+  const sleeping = systemClock.sleep(1e9, stop.signal);
+  stop.abort();
+  await sleeping;
+  await systemClock.sleep(1e9, stop.signal);
+  expect(systemClock.elapsed()).toBeLessThanOrEqual(systemClock.elapsed());
+});
