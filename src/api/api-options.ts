@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import type { JsonObject } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import type { Access, Callers } from './access.ts';
 import type { AuditLog } from './audit-log.ts';
@@ -46,20 +45,13 @@ export type ApiOptions = {
   readonly allowedHosts?: readonly string[] | undefined;
   /** Identification and rights of callers; without it the machine itself is admin. */
   readonly access?: Access | undefined;
-  /** JSON Schema of a type's spec, for the OpenAPI document; null where there is none. */
-  readonly specSchema?: ((type: string) => JsonObject | null) | undefined;
   /** Registers routes of other folders: inspect endpoints, tokens. */
   readonly addRoutes?: ((app: FastifyInstance, context: ApiContext) => void) | undefined;
-  /** The same routes for the OpenAPI document. */
-  readonly describedRoutes?: readonly DescribedRoute[] | undefined;
   /** The token POSTs; without them there are none. */
   readonly tokens?: readonly TokenRoute[] | undefined;
   readonly timeouts?: Timeouts | undefined;
   readonly rateLimit?: RateLimit | undefined;
 };
-
-/** A GET that is built elsewhere; `path` with `{name}` in place of `:name`. */
-export type DescribedRoute = { readonly path: string; readonly summary: string; readonly isPaged: boolean };
 
 export type RowCount = { readonly type: string; readonly mesh: string; readonly total: number };
 

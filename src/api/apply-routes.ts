@@ -1,16 +1,23 @@
 // `POST /_apply`: many documents in one transaction, all or nothing (D5, D7, D32). Answers what became of each.
 import type { FastifyInstance } from 'fastify';
+import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
 import { parseDocuments } from './apply-documents.ts';
 import { applyAll } from './apply-service.ts';
 import { parseFlag, queryOf } from './list-query.ts';
+import { about, component } from './route-config.ts';
 
+const declared = about('Resources', 'Many resources in one transaction, all or nothing', {
+  query: ['dryRun'],
+  body: { type: 'array', items: { type: 'object' } },
+  answer: component('Applied'),
+});
 /** D32. */
 export const MAX_APPLY_BYTES = 32 * 1024 * 1024;
 
 export function addApplyRoutes(app: FastifyInstance, { options, store, service, rules, callers, audit }: ApiContext): void {
   const { meshDefaults } = options;
-  app.post('/_apply', { bodyLimit: MAX_APPLY_BYTES }, async (request) => {
+  app.post('/_apply', { ...declared, bodyLimit: MAX_APPLY_BYTES }, async (request): Promise<Answer<'Applied'>> => {
     const dryRun = parseFlag(queryOf(request), 'dryRun');
     const results = await applyAll(
       parseDocuments(request.body),

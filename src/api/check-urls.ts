@@ -2,7 +2,6 @@
 // handler receives such a URL.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError, badQuery } from './error-body.ts';
-import type { RouteConfig } from './http-conventions.ts';
 import { parseFlag, queryOf } from './list-query.ts';
 import { EVENT_STREAM } from './watch-routes.ts';
 
@@ -41,7 +40,7 @@ function refuseNul(request: FastifyRequest): void {
 
 /** @throws ApiError 400 for `watch=true` where there is nothing to follow */
 function refuseComputedWatch(request: FastifyRequest): void {
-  const { produces = [] } = request.routeOptions.config as RouteConfig;
+  const { produces = [] } = request.routeOptions.config;
   if (request.method !== 'GET' || produces.includes(EVENT_STREAM) || !parseFlag(queryOf(request), 'watch')) return;
   throw badQuery('watch', 'this answer is computed and cannot be followed; watch the resources that it is made of');
 }

@@ -16,7 +16,7 @@ import { requireOwnHost } from './own-hosts.ts';
 import { readJsonBodies } from './json-body.ts';
 import { addKriRoutes } from './kri-routes.ts';
 import { addIdentityRoutes } from './identity-routes.ts';
-import { addOpenApiRoutes, collectRoutes } from './openapi-routes.ts';
+import { addOpenApiRoute, collectRoutes } from './openapi.ts';
 import { addOverviewRoutes } from './overview-routes.ts';
 import { addResourceRoutes } from './resource-routes.ts';
 import { limitRate } from './rate-limit.ts';
@@ -50,7 +50,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   addInspectRoutes(app, context);
   addIdentityRoutes(app, context);
   addTokenPosts(app, options.tokens ?? [], context);
-  addOpenApiRoutes(app, context, routes);
+  addOpenApiRoute(app, options, routes);
   return app;
 }
 

@@ -5,13 +5,6 @@ import { accepts } from './accept.ts';
 import { prettyJson } from './pretty-json.ts';
 import { pathOf } from './send-error.ts';
 
-export type RouteConfig = {
-  /** Media types of the route's answers other than JSON. */
-  readonly produces?: readonly string[];
-  /** The handler gets the body as text. */
-  readonly rawBody?: boolean;
-};
-
 const METHODS = ['GET', 'PUT', 'POST', 'DELETE'] as const satisfies HTTPMethods[];
 const JSON_BODY = /^application\/json\s*(;|$)/i;
 
@@ -24,7 +17,7 @@ export function followConventions(app: FastifyInstance, corsAllowedDomains: read
     if (request.is404) return void done();
     if ((request.method === 'PUT' || request.method === 'POST') && !JSON_BODY.test(request.headers['content-type'] ?? ''))
       return void plain(reply, 415, '415: Unsupported Media Type');
-    const { produces = [] } = request.routeOptions.config as RouteConfig;
+    const { produces = [] } = request.routeOptions.config;
     const offered = ['application/json', 'application/problem+json', ...produces];
     if (!offered.some((type) => accepts(request.headers.accept, type))) return void plain(reply, 406, '406: Not Acceptable');
     done();

@@ -4,11 +4,22 @@ import type { MeridianError, Violation } from '../base/errors.ts';
 import { isObject } from '../resource/read-json.ts';
 import { acceptPeer, zoneStoreKey } from '../peering/peer-identity.ts';
 import { clusterIdKey } from '../defaults/base-defaults.ts';
+import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError } from './error-body.ts';
 import { SMALL_BODY_BYTES } from './http-server.ts';
+import { about, component } from './route-config.ts';
 import { zoneType } from './route-types.ts';
 
+const TEXT = { type: 'string' };
+const ADOPT = about('Control plane', 'Accept another store for a zone: the one given, or the one that was refused last', {
+  body: { type: 'object', properties: { storeId: TEXT, forget: { type: 'boolean' } }, additionalProperties: false },
+  answer: component('AdoptedStore'),
+});
+const ACCEPT = about('Control plane', 'Accept another global for this zone: the one given, or the one that was refused last', {
+  body: { type: 'object', properties: { clusterId: TEXT }, additionalProperties: false },
+  answer: component('AcceptedGlobal'),
+});
 const ID = /^[\x21-\x7e]{1,100}$/;
 
 export function addIdentityRoutes(app: FastifyInstance, { options, store, service, callers, audit }: ApiContext): void {
@@ -16,20 +27,24 @@ export function addIdentityRoutes(app: FastifyInstance, { options, store, servic
   const route = { onRequest, bodyLimit: SMALL_BODY_BYTES };
   const { readOnly, mode, federated } = options;
   if (mode === 'global')
-    app.post<{ Params: { name: string } }>('/zones/:name/_adopt', route, async (request) => {
-      requireWritable(readOnly);
-      const { name } = request.params;
-      const { storeId, forget } = fieldsOf(request.body, ['storeId', 'forget']);
-      if (forget !== undefined && (forget !== true || storeId !== undefined))
-        throw invalid([{ field: 'forget', reason: 'must be true, without storeId' }]);
-      const zone = await service.get(zoneType, '', name);
-      const id = forget === true ? '' : idIn('storeId', storeId);
-      const accepted = await acceptPeer(store, zoneStoreKey(name), id, { type: zone.type, mesh: '', name }).catch(explain);
-      audit.accepted(request, `store "${accepted.id}" for Zone ${name} in place of "${accepted.before ?? ''}"`);
-      return { zone: name, storeId: accepted.id, before: accepted.before ?? '' };
-    });
+    app.post<{ Params: { name: string } }>(
+      '/zones/:name/_adopt',
+      { ...ADOPT, ...route },
+      async (request): Promise<Answer<'AdoptedStore'>> => {
+        requireWritable(readOnly);
+        const { name } = request.params;
+        const { storeId, forget } = fieldsOf(request.body, ['storeId', 'forget']);
+        if (forget !== undefined && (forget !== true || storeId !== undefined))
+          throw invalid([{ field: 'forget', reason: 'must be true, without storeId' }]);
+        const zone = await service.get(zoneType, '', name);
+        const id = forget === true ? '' : idIn('storeId', storeId);
+        const accepted = await acceptPeer(store, zoneStoreKey(name), id, { type: zone.type, mesh: '', name }).catch(explain);
+        audit.accepted(request, `store "${accepted.id}" for Zone ${name} in place of "${accepted.before ?? ''}"`);
+        return { zone: name, storeId: accepted.id, before: accepted.before ?? '' };
+      },
+    );
   else if (federated)
-    app.post('/_accept-global', route, async (request) => {
+    app.post('/_accept-global', { ...ACCEPT, ...route }, async (request): Promise<Answer<'AcceptedGlobal'>> => {
       requireWritable(readOnly);
       const { clusterId } = fieldsOf(request.body, ['clusterId']);
       const accepted = await acceptPeer(store, clusterIdKey, idIn('clusterId', clusterId)).catch(explain);

@@ -4,14 +4,15 @@ import type { FastifyInstance } from 'fastify';
 import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ApiContext } from './api-options.ts';
-import type { RouteConfig } from './http-conventions.ts';
+import type { Answer } from './answers.ts';
+import { about, component } from './route-config.ts';
 
-const html: RouteConfig = { produces: ['text/html'] };
+const TAG = 'Control plane';
 const NO_GUI =
   '<!doctype html>\n<title>No GUI</title>\n<p>This control plane has no GUI. Its REST API begins at <a href="/">/</a>.</p>\n';
 
 export function addIndexRoutes(app: FastifyInstance, { options, callers }: ApiContext): void {
-  app.get('/', async () => ({
+  app.get('/', about(TAG, 'What this control plane is', { answer: component('Index') }), async (): Promise<Answer<'Index'>> => ({
     hostname: hostname(),
     product: options.product,
     version: options.productVersion,
@@ -22,23 +23,29 @@ export function addIndexRoutes(app: FastifyInstance, { options, callers }: ApiCo
     ...(options.zone !== null && { zone: options.zone }),
   }));
   // The only response without indentation.
-  app.get('/config', async (request, reply) => {
+  app.get('/config', about(TAG, 'Its configuration without secrets'), async (request, reply) => {
     callers.require('controlPlaneMetadata', request);
     return await reply.type('application/json').send(JSON.stringify(options.config));
   });
-  app.get('/who-am-i', async (request) => {
-    const { name, groups } = callers.userOf(request);
-    return { name, groups };
-  });
+  app.get(
+    '/who-am-i',
+    about(TAG, 'Who the caller is', { answer: component('WhoAmI') }),
+    async (request): Promise<Answer<'WhoAmI'>> => {
+      const { name, groups } = callers.userOf(request);
+      return { name, groups };
+    },
+  );
   const isReadOnly = (info: TypeInfo): boolean => options.federated || info.writers === 'none';
   // Kuma's clients ask for every type that is listed here and warn of each that they do not know.
   const types = resourceTypes.filter(({ path, isOwn }) => path !== '' && !isOwn).toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  app.get('/_resources', async () => ({ resources: types.map((info) => describeType(info, isReadOnly(info))) }));
-  app.get('/policies', async () => ({
+  app.get('/_resources', about(TAG, 'Types of resources'), async () => ({
+    resources: types.map((info) => describeType(info, isReadOnly(info))),
+  }));
+  app.get('/policies', about(TAG, 'Types of policies'), async () => ({
     policies: types.flatMap((info) => (info.policy === null ? [] : [describePolicy(info, info.policy, isReadOnly(info))])),
   }));
-  for (const url of ['/gui', '/gui/*'])
-    app.get(url, { config: html }, async (_request, reply) => reply.type('text/html').send(NO_GUI));
+  const html = about(TAG, 'A page that says that there is no GUI', { answer: { type: 'string' }, produces: ['text/html'] });
+  for (const url of ['/gui', '/gui/*']) app.get(url, html, async (_request, reply) => reply.type('text/html').send(NO_GUI));
 }
 
 function describeType(info: TypeInfo, readOnly: boolean): JsonObject {

@@ -7,6 +7,7 @@ import { globalInsight, globalTotals, meshInsight, type Census } from './insight
 import { nextPage, parsePage, queryOf, routePathOf } from './list-query.ts';
 import { listRows, rowFilterOf } from './list-rows.ts';
 import { timeOf } from '../document/universal-form.ts';
+import { about, component, PAGE, pageOf } from './route-config.ts';
 import { meshType } from './route-types.ts';
 import { shareCensus } from './take-census.ts';
 
@@ -21,18 +22,26 @@ export function addInsightRoutes(app: FastifyInstance, { options, store, service
     modificationTime: timeOf(clock.now()),
     ...meshInsight(mesh.name, counted),
   });
-  app.get(`/${info.path}`, async (request) => {
+  const list = about('Insights', 'Summaries of the meshes', { query: PAGE, answer: pageOf(info.name) });
+  app.get(`/${info.path}`, list, async (request) => {
     const query = queryOf(request);
     const page = parsePage(query);
     const { rows, total } = await listRows(store, rowFilterOf(meshType, undefined, query, routePathOf(request)), page);
     const counted = await census();
     return { total, items: rows.map((mesh) => bodyOf(mesh, counted)), next: nextPage(request, page, total) };
   });
-  app.get<{ Params: { name: string } }>(`/${info.path}/:name`, async (request) => {
-    return bodyOf(await service.get(meshType, '', request.params.name), await census());
-  });
-  app.get('/global-insight', async () => ({ createdAt: timeOf(clock.now()), ...globalInsight(await census()) }));
-  app.get('/global-insights', async () => ({
+  app.get<{ Params: { name: string } }>(
+    `/${info.path}/:name`,
+    about('Insights', 'The summary of a mesh', { answer: component(info.name) }),
+    async (request) => {
+      return bodyOf(await service.get(meshType, '', request.params.name), await census());
+    },
+  );
+  app.get('/global-insight', about('Insights', 'The summary of everything'), async () => ({
+    createdAt: timeOf(clock.now()),
+    ...globalInsight(await census()),
+  }));
+  app.get('/global-insights', about('Insights', 'How many there are of the Global types'), async () => ({
     type: 'GlobalInsights',
     creationTime: timeOf(clock.now()),
     resources: globalTotals(await census()),

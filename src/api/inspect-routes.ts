@@ -6,6 +6,7 @@ import type { ApiContext } from './api-options.ts';
 import { ApiError } from './error-body.ts';
 import { hostnamesOf } from './hostnames.ts';
 import { addProxyAdminRoutes } from './proxy-admin-routes.ts';
+import { about } from './route-config.ts';
 import { dataplaneType } from './route-types.ts';
 
 export function addInspectRoutes(app: FastifyInstance, context: ApiContext): void {
@@ -25,7 +26,8 @@ export function addInspectRoutes(app: FastifyInstance, context: ApiContext): voi
 function addHostnameRoutes(app: FastifyInstance, { options, service, store }: ApiContext): void {
   const services = resourceTypes.filter(({ name }) => isServiceType(name));
   for (const info of services) {
-    app.get<{ Params: { mesh: string; name: string } }>(`/meshes/:mesh/${info.path}/:name/_hostnames`, async (request) => {
+    const names = about(info.plural, 'Host names of the service, by zone');
+    app.get<{ Params: { mesh: string; name: string } }>(`/meshes/:mesh/${info.path}/:name/_hostnames`, names, async (request) => {
       const { mesh, name } = request.params;
       const row = await service.get(info, mesh, name, 'could not retrieve service');
       const generators = await store.list({ type: 'HostnameGenerator' });
@@ -35,7 +37,8 @@ function addHostnameRoutes(app: FastifyInstance, { options, service, store }: Ap
     });
   }
   const paths = services.map(({ path }) => path).join(',');
-  app.get('/meshes/:mesh/:path/:name/_hostnames', async () => {
+  const refused = about('Inspect', 'Refused: only services have host names');
+  app.get('/meshes/:mesh/:path/:name/_hostnames', refused, async () => {
     throw new ApiError('bad_request', `only "${paths}" are available for inspection`, `only ${paths} have host names`);
   });
 }

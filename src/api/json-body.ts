@@ -4,7 +4,6 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isStorable } from '../resource/storable-text.ts';
 import { ApiError } from './error-body.ts';
-import type { RouteConfig } from './http-conventions.ts';
 
 /** Levels of objects and lists (D32). */
 export const MAX_DEPTH = 64;
@@ -15,7 +14,7 @@ export function readJsonBodies(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
     if (!isUtf8(bytes)) refuse('the body is not UTF-8, as JSON must be');
     const text = bytes.toString();
-    return (request.routeOptions.config as RouteConfig).rawBody === true ? text : parseJsonBody(text);
+    return request.routeOptions.config.rawBody === true ? text : parseJsonBody(text);
   });
 }
 

@@ -12,6 +12,7 @@ import { ApiError } from './error-body.ts';
 import { toKubernetes } from '../document/kubernetes-form.ts';
 import { queryOf, wantsKubernetes } from './list-query.ts';
 import { setVersion } from './http-conventions.ts';
+import { about } from './route-config.ts';
 import { toUniversal } from '../document/universal-form.ts';
 
 export type ParsedKri = {
@@ -26,7 +27,8 @@ export type ParsedKri = {
 const byShortName = new Map(resourceTypes.flatMap((info) => (info.shortName === null ? [] : [[info.shortName, info] as const])));
 
 export function addKriRoutes(app: FastifyInstance, { store, callers }: ApiContext): void {
-  app.get<{ Params: { kri: string } }>('/_kri/:kri', async (request, reply) => {
+  const one = about('Resources', 'One resource by its KRI', { query: ['format'] });
+  app.get<{ Params: { kri: string } }>('/_kri/:kri', one, async (request, reply) => {
     const kri = parseKri(request.params.kri);
     const inKubernetesForm = wantsKubernetes(queryOf(request));
     callers.requireMay(kri.info, request);

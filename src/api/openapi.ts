@@ -1,162 +1,92 @@
-// The OpenAPI 3.1 document of this API, made from the type registry: a new type appears in the document by itself. Invariant: every
-// route of the server is in it and nothing else; test/api/openapi.test.ts compares them.
-import { isServiceType, resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
+// `GET /openapi.json`: the OpenAPI 3.1 document, made once from the registered routes, which declare themselves (`RouteConfig`), and
+// from the registry of types. Invariant: every route of the server is in it and nothing else.
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import { z } from 'zod';
+import { universalSchema } from '../document/universal-schema.ts';
+import { resourceTypes } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { answerSchemas } from './answers.ts';
 import type { ApiOptions } from './api-options.ts';
-import { operation, pageParameters, pathParameters, query, responses, type Operation } from './openapi-operations.ts';
-import { listOf, openApiSchemas, schemaRef, tokenRequests } from './openapi-schemas.ts';
-import { COMPUTED } from './resource-routes.ts';
-import { EVENT_STREAM } from './watch-routes.ts';
+import { component, parameters, type RouteConfig } from './route-config.ts';
+
+const text: JsonObject = { type: 'string' };
+const object: JsonObject = { type: 'object' };
+
+/** Status codes that every route can answer with. */
+const ALWAYS = [400, 401, 406, 429, 500, 503];
+const READ_ERRORS = [403, 404];
+const WRITE_ERRORS = [403, 404, 405, 409, 413, 415];
+/** Those with one line of text. */
+const PLAIN = new Set([406, 415]);
 
 type Paths = Record<string, JsonObject>;
-const object: JsonObject = { type: 'object' };
-const WRITE_ERRORS = [403, 404, 405, 409, 413, 415];
 
-/** A route of the server; `method` in lower case, `path` with its parameters in braces. */
-export type KnownRoute = { readonly method: string; readonly path: string };
-
-/**
- * @param routes all routes of the server: a route without a description is only named, and a description without a route is left
- * out
- */
-export function openApiDocument(
-  options: Pick<ApiOptions, 'product' | 'productVersion' | 'specSchema' | 'describedRoutes'>,
-  routes: readonly KnownRoute[],
-): JsonObject {
+/** The description of the routes that are registered from now on. */
+export function collectRoutes(app: FastifyInstance): Readonly<Paths> {
   const paths: Paths = {};
-  addFixed(paths);
-  for (const info of resourceTypes) for (const path of [info.path, ...info.aliases]) if (path !== '') addType(paths, info, path);
-  for (const { path, summary, isPaged } of options.describedRoutes ?? [])
-    add(paths, 'get', path, {
-      ...{ summary, tag: 'Inspect', answers: { 200: object }, errors: [400, 404] },
-      parameters: isPaged ? pageParameters : [],
+  app.addHook('onRoute', ({ method, url, config }: RouteOptions) => {
+    const path = url.replaceAll(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}');
+    for (const one of [method].flat())
+      paths[path] = { ...paths[path], [one.toLowerCase()]: operation(one, path, config as RouteConfig) };
+  });
+  return paths;
+}
+
+export function addOpenApiRoute(
+  app: FastifyInstance,
+  { product, productVersion }: Pick<ApiOptions, 'product' | 'productVersion'>,
+  paths: Readonly<Paths>,
+): void {
+  let document: JsonObject | null = null;
+  const config: RouteConfig = { tag: 'Control plane', summary: 'This document' };
+  app.get('/openapi.json', { config }, async () => {
+    return (document ??= {
+      openapi: '3.1.0',
+      info: { title: `${product} REST API`, version: productVersion },
+      paths,
+      components: { schemas: schemas(), responses },
     });
-  for (const { method, path } of routes) if (paths[path]?.[method] === undefined) addUnknown(paths, method, path);
-  const served = new Set(routes.map(({ method, path }) => `${method} ${path}`));
+  });
+}
+
+function operation(method: string, path: string, config: RouteConfig): JsonObject {
+  const { summary, tag, query = [], body, answer = object, created, produces = [], errors = [] } = config;
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({ name, in: 'path', required: true, schema: text }));
+  const all = [...inPath, ...query.map((name) => parameters[name])];
+  const content = (schema: JsonObject): JsonObject => ({
+    'application/json': { schema },
+    ...Object.fromEntries(produces.map((type) => [type, { schema: text }])),
+  });
+  const failures = [...ALWAYS, ...(method === 'GET' ? READ_ERRORS : WRITE_ERRORS), ...errors];
   return {
-    openapi: '3.1.0',
-    info: { title: `${options.product} REST API`, version: options.productVersion },
-    paths: Object.fromEntries(Object.entries(paths).flatMap(([path, item]) => servedItem(path, item, served))),
-    components: { schemas: openApiSchemas(options.specSchema), responses },
+    operationId: `${method.toLowerCase()} ${path}`.replaceAll(/[^A-Za-z0-9_]+/g, '_').replace(/_$/, ''),
+    summary,
+    tags: [tag],
+    ...(all.length > 0 && { parameters: all }),
+    ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': { schema: body } } } }),
+    responses: {
+      200: { description: 'as asked', content: content(answer) },
+      ...(created !== undefined && { 201: { description: 'created', content: content(created) } }),
+      ...Object.fromEntries(
+        failures.map((status) => [status, { $ref: `#/components/responses/${PLAIN.has(status) ? 'Text' : 'Error'}` }]),
+      ),
+    },
   };
 }
 
-function add(paths: Paths, method: string, path: string, details: Omit<Operation, 'id'>): void {
-  const id = `${method} ${path}`.replaceAll(/[^A-Za-z0-9_]+/g, '_').replace(/_$/, '');
-  const parameters = [...pathParameters(path), ...(details.parameters ?? [])];
-  paths[path] = { ...paths[path], [method]: operation({ ...details, id, parameters }) };
-}
+const responses: JsonObject = {
+  Error: {
+    description: 'what went wrong, field by field where there are fields',
+    content: { 'application/json': { schema: component('Error') }, 'application/problem+json': { schema: component('Error') } },
+  },
+  Text: { description: 'one line of text', content: { 'text/plain': { schema: text } } },
+};
 
-/** The methods of a path that the server has; none, no path. */
-function servedItem(path: string, item: JsonObject, served: ReadonlySet<string>): [string, JsonObject][] {
-  const methods = Object.entries(item).filter(([method]) => served.has(`${method} ${path}`));
-  return methods.length === 0 ? [] : [[path, Object.fromEntries(methods)]];
-}
-
-/** Registered elsewhere. */
-function addUnknown(paths: Paths, method: string, path: string): void {
-  const errors = method === 'get' ? [403, 404, 405] : WRITE_ERRORS;
-  const words = path.replaceAll(/[{}/_]+/g, ' ').trim();
-  add(paths, method, path, { summary: words, tag: 'Inspect', answers: { 200: object }, media: ['text/plain'], errors });
-}
-
-function addFixed(paths: Paths): void {
-  const get = (path: string, tag: string, summary: string, answer: JsonObject = object, more: Partial<Operation> = {}): void =>
-    add(paths, 'get', path, { summary, tag, answers: { 200: answer }, errors: [403, 404], ...more });
-  get('/', 'Control plane', 'What this control plane is');
-  get('/config', 'Control plane', 'Its configuration without secrets');
-  get('/who-am-i', 'Control plane', 'Who the caller is');
-  get('/policies', 'Control plane', 'Types of policies');
-  get('/_resources', 'Control plane', 'Types of resources');
-  get('/openapi.json', 'Control plane', 'This document');
-  for (const path of ['/gui', '/gui/{path}'])
-    get(path, 'Control plane', 'A page that says that there is no GUI', { type: 'string' }, { media: ['text/html'] });
-  get('/_kri/{kri}', 'Resources', 'One resource by its KRI', object, { parameters: [query.format] });
-  add(paths, 'post', '/_apply', {
-    summary: 'Many resources in one transaction, all or nothing',
-    tag: 'Resources',
-    parameters: [query.dryRun],
-    requestBody: { type: 'array', items: object },
-    answers: { 200: schemaRef('Applied') },
-    errors: WRITE_ERRORS,
+function schemas(): JsonObject {
+  const types = resourceTypes.filter(({ path }) => path !== '').map((info) => [info.name, universalSchema(info)]);
+  const answers = Object.entries(answerSchemas).map(([name, answer]) => {
+    const { $schema: _dialect, ...schema } = z.toJSONSchema(answer, { io: 'input' });
+    return [name, schema];
   });
-  const text = { type: 'string' };
-  add(paths, 'post', '/zones/{name}/_adopt', {
-    summary: 'Accept another store for a zone: the one given, or the one that was refused last',
-    tag: 'Control plane',
-    requestBody: { type: 'object', properties: { storeId: text, forget: { type: 'boolean' } }, additionalProperties: false },
-    answers: { 200: { type: 'object', properties: { zone: text, storeId: text, before: text } } },
-    errors: WRITE_ERRORS,
-  });
-  add(paths, 'post', '/_accept-global', {
-    summary: 'Accept another global for this zone: the one given, or the one that was refused last',
-    tag: 'Control plane',
-    requestBody: { type: 'object', properties: { clusterId: text }, additionalProperties: false },
-    answers: { 200: { type: 'object', properties: { clusterId: text, before: text } } },
-    errors: WRITE_ERRORS,
-  });
-  for (const [kind, schema] of Object.entries(tokenRequests))
-    add(paths, 'post', `/tokens/${kind}`, {
-      ...{ summary: `A token for a ${kind}`, tag: 'Tokens', requestBody: schema, answers: { 200: { type: 'string' } } },
-      ...{ media: ['text/plain'], errors: WRITE_ERRORS },
-    });
-  for (const path of ['/zones/_overview', '/zones+insights'])
-    get(path, 'Insights', 'Zones with their connections', listOf(schemaRef('ZoneOverview')), { parameters: pageParameters });
-  for (const path of ['/zones/{name}/_overview', '/zones+insights/{name}'])
-    get(path, 'Insights', 'A zone with its connections', schemaRef('ZoneOverview'));
-  const filters = [...pageParameters, query.tag, query.gateway];
-  for (const prefix of ['', '/meshes/{mesh}'])
-    for (const path of [`${prefix}/dataplanes/_overview`, `${prefix}/dataplanes+insights`])
-      get(path, 'Insights', 'Dataplanes with their connections', listOf(schemaRef('DataplaneOverview')), { parameters: filters });
-  for (const path of ['/meshes/{mesh}/dataplanes/{name}/_overview', '/meshes/{mesh}/dataplanes+insights/{name}'])
-    get(path, 'Insights', 'A Dataplane with its connections', schemaRef('DataplaneOverview'));
-  get('/mesh-insights', 'Insights', 'Summaries of the meshes', listOf(schemaRef('MeshInsight')), { parameters: pageParameters });
-  get('/mesh-insights/{name}', 'Insights', 'The summary of a mesh', schemaRef('MeshInsight'));
-  get('/global-insight', 'Insights', 'The summary of everything');
-  get('/global-insights', 'Insights', 'How many there are of the Global types');
-  get('/meshes/{mesh}/dataplanes/{name}/_config', 'Inspect', 'The configuration of a proxy; 405 on a global', object, {
-    errors: [403, 404, 405],
-  });
-  for (const kind of ['xds', 'stats', 'clusters'])
-    get(`/meshes/{mesh}/dataplanes/{name}/${kind}`, 'Inspect', `What the proxy says: ${kind}`, object, { media: ['text/plain'] });
-}
-
-function addType(paths: Paths, info: TypeInfo, path: string): void {
-  const tag = info.plural;
-  const prefix = info.scope === 'Mesh' ? '/meshes/{mesh}' : '';
-  const item = `${prefix}/${path}/{name}`;
-  const schema = schemaRef(info.name);
-  if (!COMPUTED.has(info.name)) {
-    const filters = info.name === 'Dataplane' ? [query.tag, query.gateway] : [];
-    const reads = { tag, media: [EVENT_STREAM], errors: [403, 404] };
-    const parameters = [...pageParameters, ...filters, query.watch];
-    add(paths, 'get', `/${path}`, {
-      ...reads,
-      summary: `${info.plural} of all meshes`,
-      parameters,
-      answers: { 200: listOf(schema) },
-    });
-    if (prefix !== '')
-      add(paths, 'get', `${prefix}/${path}`, {
-        ...reads,
-        summary: `${info.plural} of a mesh`,
-        parameters,
-        answers: { 200: listOf(schema) },
-      });
-    const one = { summary: `One ${info.singular}`, parameters: [query.format, query.watch], answers: { 200: schema } };
-    add(paths, 'get', item, { ...reads, ...one });
-  }
-  add(paths, 'put', item, {
-    summary: `Create or replace a ${info.singular}`,
-    tag,
-    parameters: [query.dryRun, query.ifMatch],
-    requestBody: schema,
-    answers: { 200: { anyOf: [schemaRef('Written'), schemaRef('DryRun')] }, 201: schemaRef('Written') },
-    errors: WRITE_ERRORS,
-  });
-  const remove = { summary: `Delete a ${info.singular}`, tag, parameters: [query.ifMatch], answers: { 200: object } };
-  add(paths, 'delete', item, { ...remove, errors: WRITE_ERRORS });
-  if (!isServiceType(info.name)) return;
-  const summary = 'Host names of the service, by zone';
-  add(paths, 'get', `${item}/_hostnames`, { summary, tag, answers: { 200: object }, errors: [404] });
+  return Object.fromEntries([...types, ...answers]) as JsonObject;
 }

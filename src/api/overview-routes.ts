@@ -10,6 +10,7 @@ import { listRows, rowFilterOf } from './list-rows.ts';
 import { expiryWarning } from '../token/zone-token-advice.ts';
 import { metaOf } from '../document/universal-form.ts';
 import { peerConflicts } from './peer-conflicts.ts';
+import { about, component, PAGE, pageOf } from './route-config.ts';
 import { dataplaneType, meshType, zoneType } from './route-types.ts';
 
 type Overview = {
@@ -47,7 +48,10 @@ export function addOverviewRoutes(app: FastifyInstance, context: ApiContext): vo
 
 function addList(app: FastifyInstance, url: string, overview: Overview, context: ApiContext): void {
   const { store, service } = context;
-  app.get<{ Params: { mesh?: string } }>(url, async (request) => {
+  const { info, type } = overview;
+  const query = info === dataplaneType ? ([...PAGE, 'tag', 'gateway'] as const) : PAGE;
+  const list = about('Insights', `${info.plural} with their connections`, { query, answer: pageOf(type) });
+  app.get<{ Params: { mesh?: string } }>(url, list, async (request) => {
     const { mesh } = request.params;
     const query = queryOf(request);
     const page = parsePage(query);
@@ -59,7 +63,10 @@ function addList(app: FastifyInstance, url: string, overview: Overview, context:
 }
 
 function addItem(app: FastifyInstance, url: string, overview: Overview, context: ApiContext): void {
-  app.get<{ Params: { mesh?: string; name: string } }>(url, async (request) => {
+  const { info, type } = overview;
+  const summary = `One ${info.singular} with its connections`;
+  const item = about('Insights', summary, { answer: component(type) });
+  app.get<{ Params: { mesh?: string; name: string } }>(url, item, async (request) => {
     const { mesh = '', name } = request.params;
     const row = await context.service.get(overview.info, mesh, name);
     return (await describe([row], overview, context))[0];
@@ -77,8 +84,8 @@ async function describe(rows: readonly Resource[], overview: Overview, context: 
     // The status of a ZoneInsight lists the sync problems.
     const seen = insight === undefined ? {} : { [insightKey]: insight.spec, ...insight.status };
     const now = clock.now();
-    const about = insight === undefined ? [] : [rivalWarning(insight, now), warningOf(insight, now), refusedOf(insight, now)];
-    const warnings = [conflicts.get(row.name), ...about].filter((one) => one !== undefined);
+    const told = insight === undefined ? [] : [rivalWarning(insight, now), warningOf(insight, now), refusedOf(insight, now)];
+    const warnings = [conflicts.get(row.name), ...told].filter((one) => one !== undefined);
     return { ...metaOf(info, row, type), [key]: row.spec, ...seen, ...(warnings.length > 0 && { warnings }) };
   });
 }

@@ -5,7 +5,7 @@ import { MeridianError } from '../base/errors.ts';
 import type { Resource } from '../resource/types.ts';
 import type { Action } from './access.ts';
 import { ApiError } from './error-body.ts';
-import type { RouteConfig } from './http-conventions.ts';
+import { about } from './route-config.ts';
 
 export type ProxyAdminKind = 'configDump' | 'stats' | 'clusters';
 
@@ -22,7 +22,6 @@ const NOT_ON_GLOBAL =
 const NOT_GENERATED =
   'this control plane generates no configuration for proxies yet; _effective, _rules and _layout show the policies of this proxy';
 
-const produces: RouteConfig = { produces: ['text/plain'] };
 const KINDS: Readonly<Record<string, readonly [ProxyAdminKind, Action]>> = {
   xds: ['configDump', 'viewConfigDump'],
   stats: ['stats', 'viewStats'],
@@ -36,16 +35,19 @@ export function addProxyAdminRoutes(
   requireMay: (action: Action, request: FastifyRequest) => void,
   mode: 'global' | 'zone',
 ): void {
-  app.get<{ Params: { mesh: string; name: string } }>('/meshes/:mesh/dataplanes/:name/_config', async (request) => {
+  const summary = 'The configuration of a proxy; 405 on a global';
+  const own = about('Inspect', summary, { errors: [405] });
+  app.get<{ Params: { mesh: string; name: string } }>('/meshes/:mesh/dataplanes/:name/_config', own, async (request) => {
     requireMay('viewConfigDump', request);
     if (mode === 'global') throw new ApiError('read_only', 'Method not allowed', NOT_ON_GLOBAL);
     await getDataplane(request.params.mesh, request.params.name);
     throw new ApiError('bad_request', FAILED, NOT_GENERATED);
   });
   for (const [path, [kind, action]] of Object.entries(KINDS)) {
+    const said = about('Inspect', `What the proxy says: ${path}`, { produces: ['text/plain'] });
     app.get<{ Params: { mesh: string; name: string }; Querystring: Record<string, string> }>(
       `/meshes/:mesh/dataplanes/:name/${path}`,
-      { config: produces },
+      said,
       async (request, reply) => {
         requireMay(action, request);
         const { mesh, name } = request.params;

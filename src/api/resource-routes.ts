@@ -1,17 +1,19 @@
 // List, item, PUT and DELETE of every type that has a path (rest-api 2). Insights of meshes are computed elsewhere: here they are
 // only refused to be written.
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
 import { badQuery } from './error-body.ts';
-import { setVersion, type RouteConfig } from './http-conventions.ts';
+import { setVersion } from './http-conventions.ts';
 import { SMALL_BODY_BYTES } from './http-server.ts';
 import { toKubernetes } from '../document/kubernetes-form.ts';
 import { nextPage, parseFlag, parsePage, queryOf, routePathOf, wantsKubernetes } from './list-query.ts';
 import { ListPages } from './list-pages.ts';
 import { isShown, listRows, rowFilterOf } from './list-rows.ts';
 import { toUniversal } from '../document/universal-form.ts';
+import type { JsonObject } from '../resource/types.ts';
 import type { WriteCall } from './resource-service.ts';
+import { about, component, PAGE, pageOf, type RouteConfig } from './route-config.ts';
 import { meshType } from './route-types.ts';
 import type { Precondition } from './write-plan.ts';
 import { EVENT_STREAM, type Watches } from './watch-routes.ts';
@@ -20,8 +22,7 @@ type Params = { readonly mesh?: string; readonly name: string };
 type ItemRoute = { Params: Params };
 
 /** Types without stored rows: their lists and items are computed (rest-api 3). */
-export const COMPUTED = new Set(['MeshInsight']);
-const watchable: RouteConfig = { produces: [EVENT_STREAM] };
+const COMPUTED = new Set(['MeshInsight']);
 
 export function addResourceRoutes(app: FastifyInstance, context: ApiContext, watches: Watches): void {
   const lists = new ListPages(context.store);
@@ -38,10 +39,17 @@ type Readers = { readonly watches: Watches; readonly lists: ListPages };
 
 function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: ApiContext, { watches, lists }: Readers): void {
   const { service, store, callers } = context;
-  const route = { preHandler: async (request: FastifyRequest) => callers.requireMay(info, request), config: watchable };
+  const preHandler = async (request: FastifyRequest): Promise<void> => callers.requireMay(info, request);
+  const read = (summary: string, query: NonNullable<RouteConfig['query']>, answer: JsonObject): RouteShorthandOptions => ({
+    preHandler,
+    ...about(info.plural, summary, { query, answer, produces: [EVENT_STREAM] }),
+  });
+  const filters = info.name === 'Dataplane' ? (['tag', 'gateway'] as const) : [];
   const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
   for (const place of prefix === '' ? [''] : ['', prefix]) {
-    app.get<{ Params: Partial<Params> }>(`${place}/${path}`, route, async (request, reply) => {
+    const summary = `${info.plural} of ${place === '' ? 'all meshes' : 'a mesh'}`;
+    const list = read(summary, [...PAGE, ...filters, 'watch'], pageOf(info.name));
+    app.get<{ Params: Partial<Params> }>(`${place}/${path}`, list, async (request, reply) => {
       const { mesh } = request.params;
       const query = queryOf(request);
       const page = parsePage(query);
@@ -63,7 +71,8 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
       return { total, items: rows.map((row) => toUniversal(info, row)), next: nextPage(request, page, total) };
     });
   }
-  app.get<ItemRoute>(`${prefix}/${path}/:name`, route, async (request, reply) => {
+  const item = read(`One ${info.singular}`, ['format', 'watch'], component(info.name));
+  app.get<ItemRoute>(`${prefix}/${path}/:name`, item, async (request, reply) => {
     const { mesh = '', name } = request.params;
     const query = queryOf(request);
     const inKubernetesForm = wantsKubernetes(query);
@@ -80,13 +89,19 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
 function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service, callers, audit }: ApiContext): void {
   const url = `${info.scope === 'Mesh' ? '/meshes/:mesh' : ''}/${path}/:name`;
   // Check before reading the body: a type that is not writable here has no valid body.
-  const route = { onRequest: async () => service.requireWritable(info) };
+  const onRequest = async (): Promise<void> => service.requireWritable(info);
   const callOf = (request: FastifyRequest): WriteCall => ({
     precondition: preconditionOf(request),
     authorize: (written, at) => callers.requireMayWrite(written, at, request),
   });
-  const written: RouteConfig = { rawBody: true };
-  app.put<ItemRoute>(url, { ...route, config: written }, async (request, reply) => {
+  const put = about(info.plural, `Create or replace a ${info.singular}`, {
+    query: ['dryRun', 'ifMatch'],
+    body: component(info.name),
+    answer: { anyOf: [component('Written'), component('DryRun')] },
+    created: component('Written'),
+    rawBody: true,
+  });
+  app.put<ItemRoute>(url, { onRequest, ...put }, async (request, reply) => {
     const { mesh = '', name } = request.params;
     const text = typeof request.body === 'string' ? request.body : '';
     if (parseFlag(queryOf(request), 'dryRun')) {
@@ -98,7 +113,8 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service
     setVersion(reply.code(result === 'created' ? 201 : 200), version);
     return warnings.length > 0 ? { warnings } : {};
   });
-  app.delete<ItemRoute>(url, { bodyLimit: SMALL_BODY_BYTES }, async (request) => {
+  const remove = about(info.plural, `Delete a ${info.singular}`, { query: ['ifMatch'] });
+  app.delete<ItemRoute>(url, { ...remove, bodyLimit: SMALL_BODY_BYTES }, async (request) => {
     const { mesh = '', name } = request.params;
     const { key, version } = await service.delete(info, mesh, name, callOf(request));
     audit.write(request, { key, result: 'deleted', version });

@@ -13,13 +13,11 @@ import type { Logger } from '../base/log.ts';
 import { createInfoMetric, createLeaderMetric, createRegistry } from '../base/process-metrics.ts';
 import { productName, productVersion } from '../base/version.ts';
 import { addPolicyInspect } from '../inspect/add-inspect-routes.ts';
-import { describedRoutes } from '../inspect/described-routes.ts';
 import { globalSendRules, zoneSendRules, type SendRules } from '../kds/rules.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { CLUSTER_ID_CONFIG } from '../defaults/default-resources.ts';
 import { textOf } from '../resource/read-json.ts';
-import { specJsonSchema } from '../resource/schema/spec-json-schema.ts';
 import { answerInTime } from '../store/answer-in-time.ts';
 import { meshDefaults } from '../defaults/base-defaults.ts';
 import { openStore } from '../store/open-store.ts';
@@ -189,9 +187,7 @@ function apiOptions({
     allowedHosts: apiServer.allowedHosts,
     disableOriginLabelValidation: config.multizone.zone.disableOriginLabelValidation,
     unsafeDelete: config.store.unsafeDelete,
-    specSchema: specJsonSchema,
     addRoutes: addPolicyInspect(rules),
-    describedRoutes,
   };
 }
 

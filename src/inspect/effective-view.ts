@@ -1,5 +1,6 @@
 // The answer of `_effective`: the effective conf of a proxy, value by value, and the policy that set each value. Invariant: it is
 // the conf that `_outbounds/…/_policies` and `_routes/…/_policies` print, taken apart; nothing is decided here.
+import type { Answer } from '../api/answers.ts';
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { effectiveOutbound, type EffectivePolicy } from '../policy/effective-conf.ts';
 import { catchAllConf } from '../policy/inbound-rules.ts';
@@ -7,10 +8,11 @@ import { metaOf } from '../policy/inspect-view.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { Contribution } from '../policy/resource-rules.ts';
-import type { JsonObject } from '../resource/types.ts';
+
+type Effective = Answer<'Effective'>;
 
 /** `{dataplane, kri, warnings[], policies[], inbounds[]}`: all but the outbounds. */
-export function effectiveHead({ proxy, types }: ProxyRules): JsonObject {
+export function effectiveHead({ proxy, types }: ProxyRules): Omit<Effective, 'outbounds' | 'total' | 'next'> {
   return {
     dataplane: metaOf(proxy.resource),
     kri: proxy.kri,
@@ -40,7 +42,7 @@ export function effectiveHead({ proxy, types }: ProxyRules): JsonObject {
 }
 
 /** `{kri, port, protocol, policies[], routes[]}`. A route has every policy in force on it; `level` says whose key it is. */
-export function effectiveOutboundView(index: MeshIndex, rules: ProxyRules, outbound: Outbound): JsonObject {
+export function effectiveOutboundView(index: MeshIndex, rules: ProxyRules, outbound: Outbound): Effective['outbounds'][number] {
   const { kri, port, protocol, policies, routes } = effectiveOutbound(index, rules, outbound);
   return {
     kri,
@@ -58,7 +60,14 @@ export function effectiveOutboundView(index: MeshIndex, rules: ProxyRules, outbo
   };
 }
 
-function policyView({ type, source, kri, conf, values, hashPolicies }: EffectivePolicy): JsonObject {
+function policyView({
+  type,
+  source,
+  kri,
+  conf,
+  values,
+  hashPolicies,
+}: EffectivePolicy): Effective['outbounds'][number]['policies'][number] {
   return {
     kind: type,
     level: source,
@@ -69,6 +78,6 @@ function policyView({ type, source, kri, conf, values, hashPolicies }: Effective
   };
 }
 
-function originView({ policy, index }: Pick<Contribution, 'policy' | 'index'>): JsonObject {
+function originView({ policy, index }: Pick<Contribution, 'policy' | 'index'>): Effective['policies'][number]['origins'][number] {
   return { kri: policy.kri, name: policy.displayName, ruleIndex: index };
 }

@@ -1,5 +1,6 @@
 // Whether a resource goes to each zone, under which name, and the rule that decided: the sender's own rules, asked out loud.
 // Invariant: nothing is decided here that the sender decides otherwise; the answer holds while a zone is cut off too. Pure.
+import type { Answer } from '../api/answers.ts';
 import { messageOf } from '../base/errors.ts';
 import { feature } from '../kds/features.ts';
 import { visibilityOf, globalSendRules, type Decision, type SendRules } from '../kds/rules.ts';
@@ -11,11 +12,13 @@ import { policyRole } from '../resource/policy-role.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 
+type Explanation = Answer<'SyncExplanation'>;
+
 /** A zone as global knows it; `insight` is the status of its ZoneInsight, which lists the sync problems. */
 export type KnownZone = { readonly name: string; readonly isEnabled: boolean; readonly insight: JsonObject };
 
 /** On global: `{resource, storedName, kri, role?, from: 'global', targets[]}` with one target a zone. */
-export function explainOnGlobal(rules: SendRules, resource: Resource, zones: readonly KnownZone[]): JsonObject {
+export function explainOnGlobal(rules: SendRules, resource: Resource, zones: readonly KnownZone[]): Explanation {
   const info = typeOf(resource.type);
   const decision = decisionOf(rules, info, resource);
   const targets = zones.map((zone) => {
@@ -30,7 +33,7 @@ export function explainOnGlobal(rules: SendRules, resource: Resource, zones: rea
  * In a zone: the same with `from: <zone>` and two targets: global, and what global then does for the other zones. The zone does not
  * know the `labels.skipPrefixes` of global: the second target is what a global without them does.
  */
-export function explainInZone(rules: SendRules, resource: Resource, zone: string): JsonObject {
+export function explainInZone(rules: SendRules, resource: Resource, zone: string): Explanation {
   const info = typeOf(resource.type);
   const up = decisionOf(rules, info, resource);
   const head = { ...headOf(resource, info), from: zone };
@@ -71,7 +74,7 @@ function verdictFor(zone: string, { visibility, because }: Named, zones: readonl
   return { isSent: true, reason: because };
 }
 
-function targetOf(to: string, { isSent, reason }: Verdict, { visibility, name }: Named): JsonObject {
+function targetOf(to: string, { isSent, reason }: Verdict, { visibility, name }: Named): Explanation['targets'][number] {
   const needs = isSent && visibility.to !== 'nobody' ? visibility.feature : undefined;
   return { to, isSent, name: isSent ? name : null, reason, ...(needs !== undefined && { needs: needsOf(needs) }) };
 }
@@ -84,17 +87,17 @@ function needsOf(name: string): string {
 }
 
 /** What of the last responses this zone refused, or could not be given. */
-function problemOf({ insight }: KnownZone, info: TypeInfo, name: string | null): JsonObject | null {
+function problemOf({ insight }: KnownZone, info: TypeInfo, name: string | null): { kind: string; message: string } | null {
   const found = objectsOf(insight['syncProblems']).find(({ stream, type, resources }) => {
     if (stream !== 'globalToZone' || type !== info.name) return false;
     const named = Array.isArray(resources) ? resources.map(textOf) : [];
     // No name: nothing of the type is sent.
     return named.length === 0 || named.some((wireName) => wireName.slice(0, wireName.lastIndexOf('.')) === name);
   });
-  return found === undefined ? null : { kind: found['kind'] ?? '', message: found['message'] ?? '' };
+  return found === undefined ? null : { kind: textOf(found['kind']), message: textOf(found['message']) };
 }
 
-function headOf(resource: Resource, info: TypeInfo): JsonObject {
+function headOf(resource: Resource, info: TypeInfo): Omit<Explanation, 'from' | 'targets'> {
   const kri = kriOf(resource);
   const written = resource.labels[label.policyRole] ?? 'system';
   // Kuma's reading counts where it can carry a policy over (D9).

@@ -1,5 +1,7 @@
 // The effective policies of one proxy: `GET /meshes/{mesh}/dataplanes/{name}/…` (rest-api 4, policies 8).
 import type { FastifyInstance } from 'fastify';
+import type { Answer } from '../api/answers.ts';
+import { about, component, PAGE } from '../api/route-config.ts';
 import {
   inboundPoliciesView,
   layoutView,
@@ -13,54 +15,45 @@ import { rulesView } from '../policy/rules-view.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { attachedPoliciesView } from './attached-policies-view.ts';
 import { effectiveHead, effectiveOutboundView } from './effective-view.ts';
-import { proxyOf, required, requireKri, type InspectContext } from './inspect-context.ts';
+import { proxyOf, required, requireKri, type InspectContext, type InspectedProxy } from './inspect-context.ts';
 import { pageOf } from './paging.ts';
 
-type Proxy = { Params: { mesh: string; name: string } };
-type ProxyPart = { Params: { mesh: string; name: string; kri: string } };
-type ProxyRoute = { Params: { mesh: string; name: string; kri: string; route: string } };
+type Params = { readonly mesh: string; readonly name: string; readonly kri?: string; readonly route?: string };
+type View = (proxy: InspectedProxy, kri: string, route: string) => object;
 
 const DATAPLANE = '/meshes/:mesh/dataplanes/:name';
+const EFFECTIVE = 'What is in force on each outbound and route, value by value with its origin';
 
 export function addProxyRoutes(app: FastifyInstance, context: InspectContext): void {
-  app.get<Proxy>(`${DATAPLANE}/_rules`, async ({ params }) => rulesView((await proxyOf(context, params)).rules));
-  app.get<Proxy>(`${DATAPLANE}/_policies`, async ({ params }) => policiesView((await proxyOf(context, params)).rules));
-  app.get<Proxy>(`${DATAPLANE}/policies`, async ({ params }) => {
-    const { index, rules } = await proxyOf(context, params, 'Could not get MatchedPolicies');
-    return attachedPoliciesView(index, rules);
-  });
-  app.get<Proxy>(`${DATAPLANE}/_layout`, async ({ params }) => {
-    const { index, proxy } = await proxyOf(context, params, 'Failed to retrieve Dataplane');
-    return layoutView(index, proxy);
-  });
-  app.get<Proxy>(`${DATAPLANE}/_effective`, async (request) => {
+  const get = (path: string, summary: string, view: View, title?: string): void => {
+    app.get<{ Params: Params }>(`${DATAPLANE}/${path}`, about('Inspect', summary), async ({ params }) => {
+      const [kri, route] = [params.kri, params.route].map((part) => (part === undefined ? '' : requireKri(part, params.mesh)));
+      return view(await proxyOf(context, params, title), kri ?? '', route ?? '');
+    });
+  };
+  get('_rules', 'All rules of a proxy, by type and resource', ({ rules }) => rulesView(rules));
+  get('_policies', 'Policies about the whole proxy', ({ rules }) => policiesView(rules));
+  const attached: View = ({ index, rules }) => attachedPoliciesView(index, rules);
+  get('policies', 'Deprecated: the policies that are attached to a proxy', attached, 'Could not get MatchedPolicies');
+  const layout: View = ({ index, proxy }) => layoutView(index, proxy);
+  get('_layout', 'Inbounds, zone listeners and outbounds of a proxy', layout, 'Failed to retrieve Dataplane');
+  get('_inbounds/:kri/_policies', 'What clients of an inbound or zone listener meet', ({ rules }, kri) =>
+    required(inboundPoliciesView(rules, kri), `inbound ${kri} of this Dataplane`),
+  );
+  get('_outbounds/:kri/_policies', 'What is in force on an outbound', ({ index, rules }, kri) =>
+    required(outboundPoliciesView(index, rules, kri), `service or port ${kri}`),
+  );
+  get('_outbounds/:kri/_routes', 'The routes of an outbound', ({ index, rules }, kri) =>
+    required(routesView(index, rules, kri), `service or port ${kri}`),
+  );
+  get('_outbounds/:kri/_routes/:route/_policies', 'What is in force on a route of an outbound', ({ index, rules }, kri, route) =>
+    required(routePoliciesView(index, rules, kri, route), `route ${route} on ${kri}`),
+  );
+  const effective = about('Inspect', EFFECTIVE, { query: PAGE, answer: component('Effective') });
+  app.get<{ Params: Params }>(`${DATAPLANE}/_effective`, effective, async (request): Promise<Answer<'Effective'>> => {
     const { index, proxy, rules } = await proxyOf(context, request.params);
     const { items, ...page } = pageOf(request, outboundsOf(index, proxy), ({ resource }) => displayNameOf(resource));
-    return {
-      ...effectiveHead(rules),
-      outbounds: items.map((outbound) => effectiveOutboundView(index, rules, outbound)),
-      ...page,
-    };
-  });
-  app.get<ProxyPart>(`${DATAPLANE}/_inbounds/:kri/_policies`, async ({ params }) => {
-    const kri = requireKri(params.kri, params.mesh);
-    const { rules } = await proxyOf(context, params);
-    return required(inboundPoliciesView(rules, kri), `inbound ${kri} of this Dataplane`);
-  });
-  app.get<ProxyPart>(`${DATAPLANE}/_outbounds/:kri/_policies`, async ({ params }) => {
-    const kri = requireKri(params.kri, params.mesh);
-    const { index, rules } = await proxyOf(context, params);
-    return required(outboundPoliciesView(index, rules, kri), `service or port ${kri}`);
-  });
-  app.get<ProxyPart>(`${DATAPLANE}/_outbounds/:kri/_routes`, async ({ params }) => {
-    const kri = requireKri(params.kri, params.mesh);
-    const { index, rules } = await proxyOf(context, params);
-    return required(routesView(index, rules, kri), `service or port ${kri}`);
-  });
-  app.get<ProxyRoute>(`${DATAPLANE}/_outbounds/:kri/_routes/:route/_policies`, async ({ params }) => {
-    const kri = requireKri(params.kri, params.mesh);
-    const route = requireKri(params.route, params.mesh);
-    const { index, rules } = await proxyOf(context, params);
-    return required(routePoliciesView(index, rules, kri, route), `route ${route} on ${kri}`);
+    const outbounds = items.map((outbound) => effectiveOutboundView(index, rules, outbound));
+    return { ...effectiveHead(rules), outbounds, ...page };
   });
 }

@@ -1,5 +1,9 @@
 // From a policy or a service to proxies: `_resources/dataplanes`, `dataplanes`, `_reach`, `_dataplanes` (rest-api 4, policies 8).
 import type { FastifyInstance } from 'fastify';
+import type { Answer } from '../api/answers.ts';
+import { about, component, PAGE } from '../api/route-config.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import type { Policy } from '../policy/parse-policy.ts';
 import { policyDataplanesView, serviceDataplanesView } from '../policy/inspect-view.ts';
 import { policyReach } from '../policy/policy-reach.ts';
 import { textOf } from '../resource/read-json.ts';
@@ -16,36 +20,41 @@ type Named = { Params: { mesh: string; name: string } };
 
 export function addReachRoutes(app: FastifyInstance, context: InspectContext): void {
   for (const { name: type, path, policy } of resourceTypes) {
-    if (policy !== null) addPolicy(app, context, type, path);
-    if (isServiceType(type)) addService(app, context, type, path);
+    const item = `/meshes/:mesh/${path}/:name`;
+    if (policy !== null) addPolicy(app, context, type, item);
+    if (isServiceType(type)) addService(app, context, type, item);
   }
 }
 
-function addPolicy(app: FastifyInstance, context: InspectContext, type: string, path: string): void {
-  app.get<Named>(`/meshes/:mesh/${path}/:name/_resources/dataplanes`, async (request) => {
-    const { mesh, name } = request.params;
+function addPolicy(app: FastifyInstance, context: InspectContext, type: string, item: string): void {
+  const policyOf = async ({ mesh, name }: Named['Params']): Promise<{ index: MeshIndex; policy: Policy }> => {
     const index = await indexOf(context, mesh);
-    const policy = required(index.policy(type, name), describeKey({ type, mesh, name }), NO_POLICY);
+    return { index, policy: required(index.policy(type, name), describeKey({ type, mesh, name }), NO_POLICY) };
+  };
+  const matched = about('Inspect', 'The proxies that a policy matches', { query: PAGE });
+  app.get<Named>(`${item}/_resources/dataplanes`, matched, async (request) => {
+    const { index, policy } = await policyOf(request.params);
     return pageOf(request, policyDataplanesView(index, policy), nameOf);
   });
-  app.get<Named>(`/meshes/:mesh/${path}/:name/_reach`, async (request) => {
-    const { mesh, name } = request.params;
-    const index = await indexOf(context, mesh);
-    const policy = required(index.policy(type, name), describeKey({ type, mesh, name }), NO_POLICY);
+  const summary = 'Which proxies a policy touches, and why it leaves out the others';
+  const reached = about('Inspect', summary, { query: PAGE, answer: component('Reach') });
+  app.get<Named>(`${item}/_reach`, reached, async (request): Promise<Answer<'Reach'>> => {
+    const { index, policy } = await policyOf(request.params);
     const reach = policyReach(index, policy);
     const { items, ...page } = pageOf(request, reach.touched, ({ proxy }) => proxy.displayName);
     return { ...reachHead(reach), touched: items.map(touchedView), ...page };
   });
-  app.get<Named>(`/meshes/:mesh/${path}/:name/dataplanes`, async ({ params: { mesh, name } }) => {
-    const index = await indexOf(context, mesh);
-    const policy = required(index.policy(type, name), describeKey({ type, mesh, name }), NO_POLICY);
+  const attached = about('Inspect', 'Deprecated: the proxies that a policy is attached to');
+  app.get<Named>(`${item}/dataplanes`, attached, async ({ params }) => {
+    const { index, policy } = await policyOf(params);
     const items = policyReach(index, policy).touched.map(attachedView);
     return { total: items.length, items };
   });
 }
 
-function addService(app: FastifyInstance, context: InspectContext, type: string, path: string): void {
-  app.get<Named>(`/meshes/:mesh/${path}/:name/_dataplanes`, async (request) => {
+function addService(app: FastifyInstance, context: InspectContext, type: string, item: string): void {
+  const behind = about('Inspect', 'The proxies behind a service', { query: PAGE });
+  app.get<Named>(`${item}/_dataplanes`, behind, async (request) => {
     const { mesh, name } = request.params;
     const index = await indexOf(context, mesh);
     const service = required(index.get(type, name), describeKey({ type, mesh, name }), NO_POLICY);

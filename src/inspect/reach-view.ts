@@ -1,10 +1,11 @@
 // The answer of `_reach`: which proxies a policy touches, and where it touches none, why.
+import type { Answer } from '../api/answers.ts';
 import { metaOf } from '../policy/inspect-view.ts';
 import type { PolicyReach, TouchedProxy } from '../policy/policy-reach.ts';
 import type { JsonObject } from '../resource/types.ts';
 
 /** `{policy, kri, role, warnings[], untouched[]{reason, proxies}}`: all but the touched proxies. */
-export function reachHead({ policy, untouched, warnings }: PolicyReach): JsonObject {
+export function reachHead({ policy, untouched, warnings }: PolicyReach): Omit<Answer<'Reach'>, 'touched' | 'total' | 'next'> {
   return {
     policy: metaOf(policy.resource),
     kri: policy.kri,
@@ -15,7 +16,7 @@ export function reachHead({ policy, untouched, warnings }: PolicyReach): JsonObj
 }
 
 /** `{kri, dataplane, sections[], destinations[]}`; sections by name, else port, as `sectionName` selects them. */
-export function touchedView({ proxy, sections, destinations }: TouchedProxy): JsonObject {
+export function touchedView({ proxy, sections, destinations }: TouchedProxy): Answer<'Reach'>['touched'][number] {
   return {
     kri: proxy.kri,
     dataplane: metaOf(proxy.resource),

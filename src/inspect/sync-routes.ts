@@ -1,17 +1,20 @@
 // `GET …/{name}/_sync`: why a resource is or is not in a zone (issue: explain-sync).
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
+import { about, component } from '../api/route-config.ts';
 import type { SendRules } from '../kds/rules.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { explainInZone, explainOnGlobal, type KnownZone } from './explain-sync.ts';
+
+const explained = about('Inspect', 'Which zones it goes to, and the rule that decided', { answer: component('SyncExplanation') });
 
 export function addSyncRoutes(app: FastifyInstance, { options, store, service, callers }: ApiContext, rules: SendRules): void {
   for (const info of resourceTypes) {
     const prefix = info.scope === 'Mesh' ? '/meshes/:mesh' : '';
     for (const path of [info.path, ...info.aliases]) {
       if (path === '') continue;
-      app.get<{ Params: { mesh?: string; name: string } }>(`${prefix}/${path}/:name/_sync`, async (request) => {
+      app.get<{ Params: { mesh?: string; name: string } }>(`${prefix}/${path}/:name/_sync`, explained, async (request) => {
         const { mesh = '', name } = request.params;
         callers.requireMay(info, request);
         const row = await service.get(info, mesh, name);

@@ -134,8 +134,10 @@ function outboundOf(index: MeshIndex, { proxy }: ProxyRules, kri: string): Desti
   return destinationOf(index, base, section);
 }
 
+type ResourceMeta = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels'>;
+
 /** `{type, mesh, name, labels}`. The name is the stored one, with which the next question can be asked; labels have the display name. */
-export function metaOf(resource: Resource): JsonObject {
+export function metaOf(resource: Resource): ResourceMeta {
   let meta = known.get(resource);
   if (meta === undefined) {
     const { type, mesh, name, labels } = resource;
@@ -144,7 +146,7 @@ export function metaOf(resource: Resource): JsonObject {
   return meta;
 }
 
-const known = new WeakMap<Resource, JsonObject>();
+const known = new WeakMap<Resource, ResourceMeta>();
 
 /** Contributors in merge order, as `{resourceMeta, ruleIndex}`. */
 export function originsOf(contributions: readonly Contribution[]): JsonObject[] {

@@ -17,6 +17,7 @@ export type TokenAnswer =
     };
 
 export type TokenRoute = {
+  readonly kind: TokenKind;
   readonly path: string;
   /** The rule in `access.static`. */
   readonly action: 'generateUserToken' | 'generateDpToken' | 'generateZoneToken';
@@ -42,6 +43,7 @@ export function tokenRoutes(
     schema: z.ZodType<T>,
     issue: (request: T) => Promise<string>,
   ): TokenRoute => ({
+    kind,
     path: `/tokens/${kind}`,
     action,
     answer: async (body) => (enabled[kind] ? await answer(body, schema, issue) : disabled(kind)),

@@ -5,7 +5,6 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
-import { specJsonSchema } from '../../src/resource/schema/spec-json-schema.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 import { TokenIssuer } from '../../src/token/token-issuer.ts';
 import { tokenRoutes } from '../../src/token/token-routes.ts';
@@ -37,7 +36,7 @@ beforeAll(async () => {
   const issuer = new TokenIssuer(new TokenSecrets({ store, federated: false }), () => new Date());
   const tokens = tokenRoutes(issuer, { user: true, zone: true, dataplane: true });
   for (const place of PLACES) {
-    const app = testApi(store, place, { specSchema: specJsonSchema, addRoutes: addPolicyInspect(globalSendRules()), tokens });
+    const app = testApi(store, place, { addRoutes: addPolicyInspect(globalSendRules()), tokens });
     await app.ready();
     apis.set(place, app);
   }

@@ -1,11 +1,10 @@
-// The OpenAPI document names every inspect endpoint, and no other.
+// Every inspect endpoint declares itself: the OpenAPI document has it with its group and its summary.
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
-import { describedRoutes } from '../../src/inspect/described-routes.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
@@ -28,10 +27,11 @@ it('describes the routes that are registered', async () => {
       addPolicyInspect(globalSendRules())(server, context);
       isOurs = false;
     },
-    describedRoutes,
   });
-  const { paths } = (await app.inject('/openapi.json')).json<{ paths: Record<string, { get?: unknown }> }>();
+  type Paths = Record<string, { get?: { summary?: string; tags?: string[] } }>;
+  const { paths } = (await app.inject('/openapi.json')).json<{ paths: Paths }>();
   await app.close();
-  expect(registered.toSorted()).toEqual(describedRoutes.map(({ path }) => path).toSorted());
-  expect(registered.filter((path) => paths[path]?.get === undefined)).toEqual([]);
+  expect(registered.length).toBeGreaterThan(90);
+  for (const path of registered)
+    expect(paths[path]?.get, path).toMatchObject({ tags: ['Inspect'], summary: expect.stringMatching(/^[A-Z]/) as string });
 });

@@ -1,0 +1,170 @@
+// The answers of the REST API that have one form each, as schemas: they give the types of handlers and of the command line, and the
+// components of the OpenAPI document. The command line imports types alone from here: it starts without the schemas.
+import { z } from 'zod';
+import type { Json, JsonObject } from '../resource/types.ts';
+
+const text = z.string();
+const flag = z.boolean();
+const count = z.int().min(0);
+const list = <T>(item: z.ZodType<T>): z.ZodType<readonly T[]> => z.array(item) as z.ZodType<unknown> as z.ZodType<readonly T[]>;
+const json = z.unknown() as unknown as z.ZodType<Json>;
+const object = z.record(text, z.unknown()) as unknown as z.ZodType<JsonObject>;
+const labels = z.record(text, text);
+
+const change = z.object({ op: z.enum(['add', 'remove', 'replace']), path: text, value: json.optional() });
+const outcome = {
+  result: z.enum(['created', 'updated', 'unchanged']),
+  version: count,
+  warnings: list(text).optional(),
+  diff: list(change).optional(),
+};
+const missing = z.object({ type: text, mesh: text.optional(), name: text });
+
+const overview = { type: text, name: text, mesh: text.optional(), kri: text.optional(), labels: labels.optional() };
+const version = z.object({ version: text.optional() }).optional();
+/** Counts of 64 bits are texts in proto3 JSON. */
+const subscription = z.object({
+  connectTime: text.optional(),
+  disconnectTime: text.optional(),
+  status: z
+    .object({
+      lastUpdateTime: text.optional(),
+      total: z.object({ responsesSent: text.optional(), responsesRejected: text.optional() }).optional(),
+    })
+    .optional(),
+  version: z.object({ kumaCp: version, kumaDp: version, envoy: version }).optional(),
+  config: text.optional(),
+});
+const insight = z.object({ subscriptions: list(subscription).optional() }).optional();
+const syncProblem = z.object({
+  stream: text,
+  type: text,
+  kind: text,
+  resources: list(text),
+  count,
+  message: text,
+});
+
+const meta = z.object({ type: text, mesh: text, name: text, labels });
+const page = { total: count, next: text.optional() };
+const origin = z.object({ kri: text, name: text, ruleIndex: z.int() });
+const effectivePolicy = z.object({
+  kind: text,
+  level: text,
+  kri: text,
+  conf: list(json),
+  values: list(z.object({ path: text, value: json, origins: list(origin) })),
+  hashPolicies: list(json).nullable().optional(),
+});
+const effectiveRoute = z.object({
+  kind: text,
+  kri: text,
+  matches: list(object).nullable(),
+  conf: json,
+  note: text.optional(),
+  policies: list(effectivePolicy),
+});
+const inboundRule = z.object({ match: object.optional(), conf: object, origin });
+
+export const answerSchemas = {
+  Error: z.object({
+    type: z.literal('/std-errors'),
+    status: z.int(),
+    title: text,
+    detail: text,
+    details: text.meta({ description: 'the detail again, for old clients' }),
+    instance: text.optional(),
+    invalid_parameters: list(
+      z.object({
+        field: text,
+        reason: text,
+        related: text.optional().meta({ description: 'another field with which this one does not fit; the reason names it' }),
+      }),
+    ).optional(),
+    causes: list(z.object({ field: text, message: text })).optional(),
+    missing: missing.optional().meta({ description: 'of a 404: the resource that does not exist, or the mesh that it needs' }),
+  }),
+  Index: z.object({
+    hostname: text,
+    product: text,
+    version: text,
+    instanceId: text,
+    clusterId: text,
+    gui: text,
+    mode: z.enum(['global', 'zone']),
+    zone: text.optional(),
+  }),
+  WhoAmI: z.object({ name: text, groups: list(text) }),
+  Change: change,
+  Written: z.object({ warnings: outcome.warnings }),
+  DryRun: z.object({ dryRun: z.literal(true), resource: object, ...outcome }),
+  Applied: z.object({
+    dryRun: flag,
+    total: count,
+    items: list(z.object({ type: text, mesh: text.optional(), name: text, ...outcome })),
+  }),
+  AdoptedStore: z.object({ zone: text, storeId: text, before: text }),
+  AcceptedGlobal: z.object({ clusterId: text, before: text }),
+  ZoneOverview: z.object({
+    ...overview,
+    zone: object,
+    zoneInsight: insight,
+    syncProblems: list(syncProblem).optional(),
+    warnings: outcome.warnings,
+  }),
+  DataplaneOverview: z.object({ ...overview, dataplane: object, dataplaneInsight: insight }),
+  Effective: z.object({
+    dataplane: meta,
+    kri: text,
+    warnings: list(text),
+    policies: list(z.object({ kind: text, conf: object, origins: list(origin) })),
+    inbounds: list(
+      z.object({
+        kri: text,
+        type: text,
+        port: z.int(),
+        protocol: text,
+        policies: list(z.object({ kind: text, conf: json, rules: list(inboundRule) })),
+      }),
+    ),
+    outbounds: list(
+      z.object({
+        kri: text,
+        port: z.int(),
+        protocol: text,
+        policies: list(effectivePolicy),
+        routes: list(effectiveRoute),
+      }),
+    ),
+    ...page,
+  }),
+  Reach: z.object({
+    policy: meta,
+    kri: text,
+    role: text,
+    warnings: list(text),
+    untouched: list(z.object({ reason: text, proxies: count })),
+    touched: list(z.object({ kri: text, dataplane: meta, sections: list(text), destinations: list(text) })),
+    ...page,
+  }),
+  SyncExplanation: z.object({
+    resource: meta,
+    storedName: text,
+    kri: text.optional(),
+    role: z.object({ label: text, computed: text.nullable() }).optional(),
+    from: text,
+    targets: list(
+      z.object({
+        to: text,
+        isSent: flag,
+        name: text.nullable(),
+        reason: text,
+        needs: text.optional(),
+        problem: z.object({ kind: text, message: text }).optional(),
+      }),
+    ),
+  }),
+};
+
+/** The type of an answer by the name of its component. */
+export type Answer<Name extends keyof typeof answerSchemas> = z.infer<(typeof answerSchemas)[Name]>;

@@ -1,0 +1,70 @@
+// How a route declares itself, once: the option `config` of its registration. The conventions of the wire and the OpenAPI document
+// read it; there is no other list of routes.
+import type { JsonObject } from '../resource/types.ts';
+
+export type RouteConfig = {
+  /** One line about the route. */
+  readonly summary: string;
+  /** The group that it belongs to. */
+  readonly tag: string;
+  readonly query?: readonly (keyof typeof parameters)[];
+  /** Schema of the body. */
+  readonly body?: JsonObject;
+  /** Schema of the answer 200, and of 201 where it can be; without it any object. */
+  readonly answer?: JsonObject;
+  readonly created?: JsonObject;
+  /** Media types of its answers besides JSON. */
+  readonly produces?: readonly string[];
+  /** Status codes of its errors besides those that its method always has. */
+  readonly errors?: readonly number[];
+  /** The handler gets the body as text. */
+  readonly rawBody?: boolean;
+};
+
+declare module 'fastify' {
+  // eslint-disable-next-line @typescript-eslint/no-empty-object-type
+  interface FastifyContextConfig extends Partial<RouteConfig> {}
+}
+
+const text: JsonObject = { type: 'string' };
+const flag: JsonObject = { type: 'boolean' };
+
+/** What a query or a header can say, by the name that declarations use. */
+export const parameters = {
+  size: inQuery('size', { type: 'integer', minimum: 1, maximum: 1000, default: 100 }),
+  offset: inQuery('offset', { type: 'integer', minimum: 0, default: 0 }),
+  name: inQuery('name', text, 'substring of the stored name'),
+  label: inQuery('filter[labels.{key}]', text, 'exact value of a label; all that are given must hold'),
+  tag: inQuery('tag', { type: 'array', items: text }, 'key:value, the value a substring'),
+  gateway: inQuery('gateway', { enum: ['true', 'false', 'delegated'] }),
+  format: inQuery('format', { enum: ['universal', 'k8s', 'kubernetes'] }),
+  watch: inQuery('watch', flag, 'answer as server-sent events: put, delete, synced, error'),
+  dryRun: inQuery('dryRun', flag, 'check and answer the difference; store nothing'),
+  ifMatch: { ...inQuery('If-Match', text, 'the ETag of an earlier answer; another version is a 409'), in: 'header' },
+} as const;
+
+export const PAGE = ['size', 'offset', 'name', 'label'] as const;
+
+/** The declaration of a route, as its options. */
+export function about(tag: string, summary: string, more: Partial<RouteConfig> = {}): { readonly config: RouteConfig } {
+  return { config: { tag, summary, ...more } };
+}
+
+/** A reference to a schema of the document: of a resource type, or one of `answerSchemas`. */
+export function component(name: string): JsonObject {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** A page of such a component. */
+export function pageOf(name: string): JsonObject {
+  const properties = {
+    total: { type: 'integer', minimum: 0 },
+    items: { type: 'array', items: component(name) },
+    next: { type: ['string', 'null'], format: 'uri' },
+  };
+  return { type: 'object', required: ['total', 'items', 'next'], properties };
+}
+
+function inQuery(name: string, schema: JsonObject, description?: string): JsonObject {
+  return { name, in: 'query', ...(description !== undefined && { description }), schema };
+}
