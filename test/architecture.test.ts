@@ -32,8 +32,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'control-plane': [...ENGINE],
   global: [...ENGINE, 'control-plane'],
   zone: [...ENGINE, 'control-plane'],
-  // The two roots are started by a dynamic import, `migrate` opens a store, and `generate` signs with a key from a file.
-  cli: ['base', 'resource', 'gateway-api', 'document', 'global', 'zone', 'store', 'defaults', 'token'],
+  // The API gives it the types of answers, and nothing that runs. The two roots are started by a dynamic import, `migrate` opens a store, and `generate` signs with a key from a file.
+  cli: ['base', 'resource', 'gateway-api', 'document', 'api', 'global', 'zone', 'store', 'defaults', 'token'],
 };
 
 /** The same for the rooms of the command line. Options, output and exit codes at its top are for all of them. */
@@ -64,6 +64,9 @@ const LOADED_WHEN_NEEDED: Record<string, readonly string[]> = {
   'global/run.ts': ['@peculiar/x509', '@electric-sql/pglite', 'listr2'],
   'zone/run.ts': ['@peculiar/x509', '@electric-sql/pglite', 'listr2'],
 };
+
+/** Folder → folders of which it imports types alone: the command line starts without the REST API. */
+const TYPES_ALONE: Record<string, readonly string[]> = { cli: ['api'] };
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
 const sources = files.filter((file) => !file.endsWith('.test.ts'));
@@ -126,6 +129,15 @@ describe('the architecture', () => {
   it('gives no two files of the command line one name', () => {
     const names = sources.filter((file) => file.startsWith('cli/')).map((file) => file.split('/').at(-1) ?? '');
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
+  });
+
+  it('lets a folder run nothing of a folder that gives it types alone', () => {
+    const wrong = sources.flatMap((file) =>
+      importsOf(file, { types: false })
+        .filter((target) => TYPES_ALONE[file.split('/')[0] ?? '']?.includes(target.split('/')[0] ?? '') === true)
+        .map((target) => `${file} runs ${target}: write \`import type\``),
+    );
+    expect(wrong).toEqual([]);
   });
 
   it('has no import cycle', () => {

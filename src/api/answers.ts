@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../resource/types.ts';
 const text = z.string();
 const flag = z.boolean();
 const count = z.int().min(0);
-const list = <T>(item: z.ZodType<T>): z.ZodType<readonly T[]> => z.array(item) as z.ZodType<unknown> as z.ZodType<readonly T[]>;
+const list = <T>(item: z.ZodType<T>): z.ZodType<readonly T[]> => z.array(item) as z.ZodType as z.ZodType<readonly T[]>;
 const json = z.unknown() as unknown as z.ZodType<Json>;
 const object = z.record(text, z.unknown()) as unknown as z.ZodType<JsonObject>;
 const labels = z.record(text, text);

@@ -13,7 +13,7 @@ import { shareCensus } from './take-census.ts';
 
 const info = typeOf('MeshInsight');
 
-export function addInsightRoutes(app: FastifyInstance, { options, store, service, clock }: ApiContext): void {
+export function addInsightRoutes(app: FastifyInstance, { store, service, clock }: ApiContext): void {
   const census = shareCensus(store, clock);
   const bodyOf = (mesh: Resource, counted: Census): JsonObject => ({
     type: info.name,

@@ -1,12 +1,11 @@
 // What changes between two JSON documents, as the operations of a JSON Patch (RFC 6902): add, remove, replace.
 import type { Json, JsonObject } from '../resource/types.ts';
+import type { Answer } from './answers.ts';
 
 /** Changes that are listed one by one; with more of them the whole document is replaced. */
 const MAX_CHANGES = 1_000;
 
-export type Change =
-  | { readonly op: 'add' | 'replace'; readonly path: string; readonly value: Json }
-  | { readonly op: 'remove'; readonly path: string };
+type Change = Answer<'Change'>;
 
 /** Operations that make `before` into `after`; empty when they are equal. Lists are compared place by place. */
 export function diffJson(before: Json, after: Json): Change[] {

@@ -4,11 +4,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
 import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
-import { isOnline } from '../zone-status/zone-insight.ts';
 import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 import { ApiError } from './error-body.ts';
 import { parseJsonBody } from './json-body.ts';
-import { diffJson, type Change } from './json-diff.ts';
+import type { Answer } from './answers.ts';
+import { diffJson } from './json-diff.ts';
 import { isShown } from './list-rows.ts';
 import { toUniversal } from '../document/universal-form.ts';
 import { draftOf, hasComputed, refuseAll, unreadWrite, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
@@ -22,6 +22,7 @@ import {
   type Precondition,
   type StoredRow,
 } from './write-plan.ts';
+import { isOnline } from '../resource/online-status.ts';
 
 /** Attempts at one write while others write the same row. */
 export const ATTEMPTS = 5;
@@ -51,7 +52,7 @@ export type PutResult = {
   readonly version: number;
   readonly warnings: readonly string[];
 };
-export type DryRun = PutResult & { readonly diff: readonly Change[]; readonly resource: JsonObject };
+export type DryRun = PutResult & { readonly diff: readonly Answer<'Change'>[]; readonly resource: JsonObject };
 
 export class ResourceService {
   readonly #options: ServiceOptions;
@@ -227,7 +228,7 @@ export function describeWrite(draft: Draft, write: ContentWrite, stored: Resourc
   }
   const resource = withoutTimes(toUniversal(draft.info, resultOf(write, stored)));
   const before = stored === undefined ? null : withoutTimes(toUniversal(draft.info, stored));
-  const diff: Change[] = before === null ? [{ op: 'add', path: '', value: resource }] : diffJson(before, resource);
+  const diff: Answer<'Change'>[] = before === null ? [{ op: 'add', path: '', value: resource }] : diffJson(before, resource);
   const result = before === null ? 'created' : diff.length > 0 ? 'updated' : 'unchanged';
   const version = stored === undefined ? 0 : stored.version + (diff.length > 0 ? 1 : 0);
   return { key: draft.key, result, version, warnings: draft.warnings, diff, resource };

@@ -2,9 +2,9 @@
 import type { Clock } from '../base/clock.ts';
 import { nameText, type Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { isOnline } from '../zone-status/zone-insight.ts';
 import { countProxy, noProxies, proxyFacts, serviceStatus, type StatusCounts } from './dataplane-status.ts';
 import type { Census } from './insight-bodies.ts';
+import { isOnline } from '../resource/online-status.ts';
 
 const FRESH_MS = 1_000;
 

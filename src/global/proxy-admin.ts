@@ -2,12 +2,11 @@
 import type { ProxyAdmin, ProxyAdminKind } from '../api/proxy-admin-routes.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { AdminStreams } from '../kds/admin-streams.ts';
-import { subscriptionsOf } from '../zone-status/kds-subscription.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
-import { isOnline } from '../zone-status/zone-insight.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { textOf } from '../resource/read-json.ts';
+import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
 
 export function createProxyAdmin(store: ResourceStore, streams: AdminStreams): ProxyAdmin {
   return async (dataplane, kind, { json, usedOnly, includeEds }) => {

@@ -1,9 +1,9 @@
 // Whether a zone without a store id is connected now, as the replicas of global find it out together. A ZoneInsight cannot tell: an
 // instance that was killed leaves its subscription open. The instance that keeps a subscription knows. So the one that must decide
 // asks in the Config row of the zone, and an instance that lives answers there. Silence means that the instance has gone. Pure.
-import { isOpen, subscriptionsOf } from '../zone-status/kds-subscription.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 
 /** How long a replica may take to answer: its change feed and one write, under load. */
 export const ANSWER_MS = 10_000;

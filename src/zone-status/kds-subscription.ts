@@ -1,7 +1,8 @@
 // One KDSSubscription: the life of one stream on which this side is the xDS server (kds-wire 4), and its proto3 JSON, in which
 // zero values are left out and uint64 are strings. Pure.
 import { feature } from '../kds/features.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { isOpen } from '../resource/online-status.ts';
 
 export type SubscriptionPeer = {
   readonly version: {
@@ -71,21 +72,9 @@ export function isCompatible({ features }: Pick<SubscriptionPeer, 'features'>): 
   return features.includes(feature.hashSuffix);
 }
 
-/** True for the JSON of a subscription that has a connectTime and no disconnectTime (rest-api 3). */
-export function isOpen(row: JsonObject): boolean {
-  return hasText(row['connectTime']) && !hasText(row['disconnectTime']);
-}
-
 /** The row, closed at `now` if it is open. */
 export function closedAt(row: JsonObject, now: Date): JsonObject {
   return isOpen(row) ? { ...row, disconnectTime: now.toISOString() } : row;
-}
-
-/** The subscriptions of a ZoneInsight's spec; anything that is none is left out. */
-export function subscriptionsOf(insight: JsonObject): JsonObject[] {
-  const rows = insight['subscriptions'];
-  if (!Array.isArray(rows)) return [];
-  return rows.filter((row): row is JsonObject => row !== null && typeof row === 'object' && !Array.isArray(row));
 }
 
 function renderStatus(one: Subscription): JsonObject {
@@ -119,10 +108,6 @@ function renderVersion(peer: SubscriptionPeer): JsonObject {
 
 function withoutZeros(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '' && value !== 0 && value !== false));
-}
-
-function hasText(value: Json | undefined): boolean {
-  return typeof value === 'string' && value !== '';
 }
 
 function sum(numbers: readonly number[]): number {

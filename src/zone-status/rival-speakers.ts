@@ -1,8 +1,8 @@
 // Two control planes under the name of one zone, as its subscriptions show them: where no store ids tell them apart, as for Kuma
 // zones and for copies of one database, each ends the stream of the other and comes back. Pure.
-import { subscriptionsOf } from './kds-subscription.ts';
 import { textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { subscriptionsOf } from '../resource/online-status.ts';
 
 /** A pair that came back within this time is a conflict now. A zone tries again within a minute. */
 const WINDOW_MS = 300_000;

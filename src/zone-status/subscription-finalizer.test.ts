@@ -2,9 +2,9 @@ import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { isOnline } from './zone-insight.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { runSubscriptionFinalizer } from './subscription-finalizer.ts';
+import { isOnline } from '../resource/online-status.ts';
 
 const MINUTE = 60_000;
 const key = { type: 'ZoneInsight', mesh: '', name: 'east' };

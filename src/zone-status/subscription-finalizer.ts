@@ -2,10 +2,11 @@
 // of its subscriptions, so a constant generation means a dead instance. Only the leader runs it.
 import { every, type Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { closedAt, isOpen, subscriptionsOf } from './kds-subscription.ts';
+import { closedAt } from './kds-subscription.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { textOf } from '../resource/read-json.ts';
+import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 
 /** What was last seen of one open subscription. */
 type Sighting = { readonly generation: number; readonly since: Date };

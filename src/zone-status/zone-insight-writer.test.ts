@@ -2,10 +2,10 @@ import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { subscriptionsOf } from './kds-subscription.ts';
-import { isOnline, type InsightEvent } from './zone-insight.ts';
+import { type InsightEvent } from './zone-insight.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { ZoneInsightWriter } from './zone-insight-writer.ts';
+import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
 
 const opened: InsightEvent = { kind: 'opened', peer: 'east', streamId: 's1', stream: 'globalToZone', authorized: false };
 const sent: InsightEvent = { kind: 'sent', peer: 'east', streamId: 's1', type: 'Mesh' };

@@ -1,13 +1,12 @@
 import { fc } from '../../test/support/property.ts';
 import { renderProblems } from './sync-problem.ts';
 import { describe, expect, it } from 'vitest';
-import { isCompatible, subscriptionsOf } from './kds-subscription.ts';
+import { isCompatible } from './kds-subscription.ts';
 import {
   closeInsight,
   dropStored,
   emptyInsight,
   foldInsight,
-  isOnline,
   mergeInsight,
   raiseGeneration,
   renderStatus,
@@ -15,6 +14,7 @@ import {
   type InsightState,
 } from './zone-insight.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
 
 const global = { mode: 'global', instanceId: 'global-1' } as const;
 const at = (second: number): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, second));

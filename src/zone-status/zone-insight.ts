@@ -4,9 +4,7 @@ import { compareText } from '../base/compare-text.ts';
 import {
   closedAt,
   countResponse,
-  isOpen,
   renderSubscription,
-  subscriptionsOf,
   type Subscription,
   type SubscriptionKeeper,
   type SubscriptionPeer,
@@ -14,6 +12,7 @@ import {
 import { describeProblem, dropStream, renderProblems, setNamed, setProblem, type SyncProblems } from './sync-problem.ts';
 import { countRefused, renderRefused, type RefusedStreams } from './refused-streams.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 
 export type InsightStreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
 
@@ -178,11 +177,6 @@ export function renderStatus(stored: JsonObject, { problems, tokenExpiresAt, ref
     ...(tokenExpiresAt !== null && { tokenExpiresAt: tokenExpiresAt.toISOString() }),
     ...(refusedStreams !== null && { refusedStreams: renderRefused(refusedStreams) }),
   };
-}
-
-/** True while a subscription of the insight is open (rest-api 3). */
-export function isOnline(insight: JsonObject): boolean {
-  return subscriptionsOf(insight).some(isOpen);
 }
 
 function openStream(

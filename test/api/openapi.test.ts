@@ -3,6 +3,7 @@
 import { fc } from '../support/property.ts';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answerSchemas } from '../../src/api/answers.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
@@ -15,6 +16,8 @@ import { openEmbeddedStore } from '../support/embedded-store.ts';
 type Parameter = { name: string; in: 'path' | 'query' | 'header'; schema: { enum?: string[] } };
 type Operation = {
   operationId: string;
+  summary: string;
+  tags: string[];
   parameters?: Parameter[];
   requestBody?: object;
   responses: Record<string, { content?: object; $ref?: string }>;
@@ -80,6 +83,13 @@ describe('the document', () => {
       expect(document.paths[path], path).toBeDefined();
   });
 
+  it('says what each operation is for, and to which group it belongs', () => {
+    for (const { method, path, operation } of operations) {
+      expect(operation.summary, `${method} ${path}`).toMatch(/^[A-Z]/);
+      expect(operation.tags, `${method} ${path}`).toEqual([expect.stringMatching(/^[A-Z]/)]);
+    }
+  });
+
   it('refers to what it has', () => {
     const text = JSON.stringify(document);
     for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g))
@@ -128,6 +138,15 @@ const resource = (type: string, name: string): fc.Arbitrary<string> =>
       networking: fc.oneof(fc.constant({ address: '10.0.0.1', inbound: [{ port: 80 }] }), fc.object({ maxDepth: 2 })),
     })
     .map((rest) => JSON.stringify({ type, mesh: 'default', name, data: 'YQ==', ...rest }));
+
+/** An answer that has a schema of its own holds to it. */
+function requireAnswer({ responses }: Operation, body: unknown): void {
+  const declared = JSON.stringify(responses['200']);
+  const [, name = ''] = /"#\/components\/schemas\/(\w+)"/.exec(declared) ?? [];
+  const schema = Object.entries(answerSchemas).find(([known]) => known === name && !declared.includes('anyOf'))?.[1];
+  const all = declared.includes('"items":{"$ref"') ? (body as { items: unknown[] }).items : [body];
+  if (schema !== undefined) for (const one of all) schema.parse(one);
+}
 
 describe('the whole surface', () => {
   it('gives what is documented, whatever is asked', async () => {
@@ -182,6 +201,8 @@ describe('the whole surface', () => {
         expect(Object.keys(operation.responses).map(Number), `${String(statusCode)} ${answer.body.slice(0, 300)}`).toContain(
           statusCode,
         );
+        if (statusCode === 200 && String(answer.headers['content-type']).endsWith('json'))
+          requireAnswer(operation, answer.json());
         if (statusCode >= 400 && String(answer.headers['content-type']).endsWith('json'))
           expect(answer.json()).toMatchObject({
             type: '/std-errors',

@@ -3,7 +3,6 @@
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { globalHostnameGenerators } from '../../src/defaults/default-resources.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
-import { isOnline } from '../../src/zone-status/zone-insight.ts';
 import { globalEnv } from '../support/control-plane-env.ts';
 import { ControlPlane, WAIT } from '../support/control-plane.ts';
 import { defaultMeshRows } from '../support/default-rows.ts';
@@ -11,6 +10,7 @@ import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
 import { GuestZone } from './guest-zone.ts';
 import { preloaded } from './preload.ts';
+import { isOnline } from '../../src/resource/online-status.ts';
 
 /** Five minutes, after which a subscription that nobody keeps is closed, are five seconds. */
 const HURRY = 60;

@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
-import { isOnline } from '../../src/zone-status/zone-insight.ts';
 import { ControlPlane, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
 import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
+import { isOnline } from '../../src/resource/online-status.ts';
 
 const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
 const run = promisify(execFile);

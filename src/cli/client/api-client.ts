@@ -3,6 +3,7 @@ import { text as textOfStream } from 'node:stream/consumers';
 import { MeridianError } from '../../base/errors.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { Json, JsonObject } from '../../resource/types.ts';
+import type { Answer } from '../../api/answers.ts';
 import { UsageError } from '../exit-codes.ts';
 import { failedAnswer } from './failed-answer.ts';
 import { exchange, openStream, type Endpoint } from './http-call.ts';
@@ -15,28 +16,8 @@ export type Item = JsonObject & {
   readonly labels?: Record<string, string>;
 };
 
-/** What `GET /` says of the control plane; `mode` and `zone` are said by Meridian alone. */
-export type Index = {
-  readonly product: string;
-  readonly version: string;
-  readonly instanceId?: string;
-  readonly mode?: string;
-  readonly zone?: string;
-};
-
-/** An operation of a JSON Patch, as a dry run answers them. */
-export type Change = { readonly op: 'add' | 'replace' | 'remove'; readonly path: string; readonly value?: Json };
-
-/** What became, or with a dry run would become, of one document of `POST /_apply`. */
-export type ApplyItem = {
-  readonly type: string;
-  readonly mesh?: string;
-  readonly name: string;
-  readonly result: 'created' | 'updated' | 'unchanged';
-  readonly version: number;
-  readonly warnings?: readonly string[];
-  readonly diff?: readonly Change[];
-};
+/** What `GET /` answers. Only Meridian says `mode` and `zone`. */
+export type Index = Pick<Answer<'Index'>, 'product' | 'version'> & Partial<Answer<'Index'>>;
 
 const PAGE = 1000;
 /** Items by which a page begins earlier that does not join on to the one before. */
@@ -189,10 +170,10 @@ export class ApiClient {
   }
 
   /** All documents in one transaction, or none. @param documents the body, a JSON list of resources */
-  async applyAll(documents: string, { dryRun }: { dryRun: boolean }): Promise<ApplyItem[]> {
+  async applyAll(documents: string, { dryRun }: { dryRun: boolean }): Promise<Answer<'Applied'>['items']> {
     const path = dryRun ? '/_apply?dryRun=true' : '/_apply';
     const { body } = await this.#call('POST', path, { text: documents, limitMs: APPLY_MS });
-    return (body as { items: ApplyItem[] }).items;
+    return (body as Answer<'Applied'>).items;
   }
 
   /** The JSON answer of an action, as `POST /zones/east/_adopt`. @throws MeridianError `not_found`, `conflict` among others */

@@ -1,11 +1,12 @@
 // `meridian explain-sync TYPE NAME`: for each zone whether a resource goes there, under which name, and the rule that decided.
 import type { Command } from 'commander';
+import type { Answer } from '../../api/answers.ts';
 import { pathPart } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { findOne, requireType } from '../client/find.ts';
 import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
 import { isForPrograms, print, serialize } from '../output.ts';
-import { describeSync, type Sync } from '../views/sync-text.ts';
+import { describeSync } from '../views/sync-text.ts';
 
 const HELP = `
 Ask a global for the view of every zone; a zone says what it sends up, and what
@@ -33,6 +34,6 @@ async function explainSync(typeName: string, name: string, { mesh, output, ...co
   const client = await connect(connection);
   const found = await findOne(client, info, mesh, name, { command: `explain-sync ${info.name}` });
   const prefix = info.scope === 'Mesh' ? `/meshes/${pathPart(mesh)}` : '';
-  const sync = (await client.read(`${prefix}/${info.path}/${pathPart(found.name)}/_sync`)) as Sync;
+  const sync = (await client.read(`${prefix}/${info.path}/${pathPart(found.name)}/_sync`)) as Answer<'SyncExplanation'>;
   print(isForPrograms(output) ? serialize(sync, output) : describeSync(sync));
 }

@@ -1,9 +1,10 @@
 // `meridian inspect dataplane NAME`: for each outbound and route the conf in force, and which policy set each value.
 import type { Command } from 'commander';
+import type { Answer } from '../../api/answers.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import { pathPart } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
-import { describeEffective, type Effective } from '../views/effective-text.ts';
+import { describeEffective } from '../views/effective-text.ts';
 import { findOne } from '../client/find.ts';
 import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
 import { isForPrograms, print, serialize } from '../output.ts';
@@ -34,7 +35,7 @@ async function inspectDataplane(name: string, { mesh, output, outbound = '', ...
   const client = await connect(connection);
   const found = await findOne(client, typeOf('Dataplane'), mesh, name, { command: 'inspect dataplane' });
   const path = `/meshes/${pathPart(mesh)}/dataplanes/${pathPart(found.name)}/_effective`;
-  const answer = (await client.readWhole(path, 'outbounds')) as unknown as Effective;
+  const answer = (await client.readWhole(path, 'outbounds')) as unknown as Answer<'Effective'>;
   const outbounds = answer.outbounds.filter(({ kri }) => kri.includes(outbound));
   const asked = { ...answer, outbounds };
   print(isForPrograms(output) ? serialize(asked, output) : describeEffective(asked, mesh, { wide: output === 'wide' }));

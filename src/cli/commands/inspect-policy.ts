@@ -1,12 +1,13 @@
 // `meridian inspect policy TYPE NAME`: which proxies a policy touches and, where it touches none, why.
 import type { Command } from 'commander';
+import type { Answer } from '../../api/answers.ts';
 import { MeridianError } from '../../base/errors.ts';
 import { pathPart } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { findOne, requireType } from '../client/find.ts';
 import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
 import { isForPrograms, print, serialize } from '../output.ts';
-import { describeReach, type Reach } from '../views/policy-reach-text.ts';
+import { describeReach } from '../views/policy-reach-text.ts';
 
 const HELP = `
 Examples:
@@ -36,6 +37,6 @@ async function inspectPolicy(typeName: string, name: string, { mesh, output, ...
   const client = await connect(connection);
   const found = await findOne(client, info, mesh, name, { command: `inspect policy ${info.name}` });
   const path = `/meshes/${pathPart(mesh)}/${info.path}/${pathPart(found.name)}/_reach`;
-  const reach = (await client.readWhole(path, 'touched')) as unknown as Reach;
+  const reach = (await client.readWhole(path, 'touched')) as unknown as Answer<'Reach'>;
   print(isForPrograms(output) ? serialize(reach, output) : describeReach(reach, mesh, { wide: output === 'wide' }));
 }

@@ -1,10 +1,10 @@
 // Applies the JSON Patch of a dry run (add, replace, remove) to the stored document: both sides of a difference.
 import type { Json } from '../../resource/types.ts';
-import type { Change } from '../client/api-client.ts';
+import type { Answer } from '../../api/answers.ts';
 import { isObject } from '../../resource/read-json.ts';
 
 /** @returns the changed document; the given one is not modified. @throws Error when a change does not fit it */
-export function applyPatch(before: Json, changes: readonly Change[]): Json {
+export function applyPatch(before: Json, changes: readonly Answer<'Change'>[]): Json {
   let root = structuredClone(before);
   for (const { op, path, value = null } of changes) {
     const keys = path.split('/').slice(1).map(unescape);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { MeridianError } from '../../base/errors.ts';
 import type { JsonObject } from '../../resource/types.ts';
-import { ApiClient, type ApplyItem } from '../client/api-client.ts';
+import type { Answer } from '../../api/answers.ts';
+import { ApiClient, type Index } from '../client/api-client.ts';
 import { planApply, sendPlan, type Applied } from './apply-plan.ts';
 import { parseDocuments } from '../documents.ts';
 import { failedAnswer } from '../client/failed-answer.ts';
@@ -9,18 +10,18 @@ import { failedAnswer } from '../client/failed-answer.ts';
 /** A control plane that takes documents, remembers what it was sent, and refuses those named `bad`. */
 class Receiver extends ApiClient {
   readonly requests: JsonObject[][] = [];
-  readonly #about: { product: string; mode: string };
+  readonly #about: Omit<Index, 'version'>;
 
-  constructor(about: { product: string; mode: string } = { product: 'Meridian', mode: 'global' }) {
+  constructor(about: Omit<Index, 'version'> = { product: 'Meridian', mode: 'global' }) {
     super('http://127.0.0.1:1');
     this.#about = about;
   }
 
-  override async index(): Promise<{ product: string; version: string; mode: string }> {
+  override async index(): Promise<Index> {
     return { ...this.#about, version: '0' };
   }
 
-  override async applyAll(text: string): Promise<ApplyItem[]> {
+  override async applyAll(text: string): Promise<Answer<'Applied'>['items']> {
     const documents = JSON.parse(text) as JsonObject[];
     const at = documents.findIndex(({ name }) => name === 'bad');
     if (at >= 0)

@@ -3,7 +3,8 @@
 import { MeridianError, type Violation } from '../../base/errors.ts';
 import { label } from '../../resource/labels.ts';
 import type { JsonObject } from '../../resource/types.ts';
-import type { ApiClient, Change, Index } from '../client/api-client.ts';
+import type { Answer } from '../../api/answers.ts';
+import type { ApiClient, Index } from '../client/api-client.ts';
 import type { ResourceDocument } from '../documents.ts';
 import { problemText } from '../views/problem-text.ts';
 import { objectOf } from '../../resource/read-json.ts';
@@ -13,7 +14,7 @@ export type Applied = {
   readonly result: 'created' | 'updated' | 'unchanged' | 'failed';
   readonly messages: readonly string[];
   /** What changes, of a dry run. */
-  readonly diff?: readonly Change[] | undefined;
+  readonly diff?: readonly Answer<'Change'>[] | undefined;
 };
 
 /** Bytes that one `POST /_apply` takes (D32), with room for brackets. */

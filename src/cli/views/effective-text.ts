@@ -1,43 +1,17 @@
 // The effective conf as text, within 80 columns where names allow. Equal conf of many outbounds is printed once.
 import { visibleLine } from '../../base/visible-text.ts';
 import type { Json, JsonObject } from '../../resource/types.ts';
+import type { Answer } from '../../api/answers.ts';
 import { longName, shortName } from './kri-text.ts';
 import { table } from './table.ts';
 
-type Origin = { readonly kri: string; readonly ruleIndex: number };
-type Value = { readonly path: string; readonly value: Json; readonly origins: readonly Origin[] };
-type Policy = { readonly kind: string; readonly level: string; readonly kri: string; readonly values: readonly Value[] };
-type Route = {
-  readonly kind: string;
-  readonly kri: string;
-  readonly matches: readonly JsonObject[] | null;
-  readonly note?: string;
-  readonly policies: readonly Policy[];
-};
-type Outbound = {
-  readonly kri: string;
-  readonly port: number;
-  readonly protocol: string;
-  readonly policies: readonly Policy[];
-  readonly routes: readonly Route[];
-};
-type InboundRule = { readonly match?: JsonObject; readonly conf: JsonObject; readonly origin: Origin };
-type Inbound = {
-  readonly kri: string;
-  readonly type: string;
-  readonly port: number;
-  readonly protocol: string;
-  readonly policies: readonly { readonly kind: string; readonly rules: readonly InboundRule[] }[];
-};
-
-/** The answer of `GET …/dataplanes/{name}/_effective`. */
-export type Effective = {
-  readonly kri: string;
-  readonly warnings: readonly string[];
-  readonly policies: readonly { readonly kind: string; readonly conf: JsonObject; readonly origins: readonly Origin[] }[];
-  readonly inbounds: readonly Inbound[];
-  readonly outbounds: readonly Outbound[];
-};
+type Effective = Answer<'Effective'>;
+type Outbound = Effective['outbounds'][number];
+type Route = Outbound['routes'][number];
+type Policy = Outbound['policies'][number];
+type Value = Policy['values'][number];
+type Inbound = Effective['inbounds'][number];
+type Origin = Value['origins'][number];
 
 type Style = { readonly wide: boolean };
 

@@ -37,7 +37,12 @@ describe('a text of a peer', () => {
     fc.assert(
       fc.property(text, text, (reason, message) => {
         const target = { to: 'east', isSent: false, reason, name: null, problem: { kind: 'refused', message } };
-        const sync = { resource: { type: 'Mesh', name: 'm', labels: {} }, storedName: 'm', from: 'global', targets: [target] };
+        const sync = {
+          resource: { type: 'Mesh', mesh: '', name: 'm', labels: {} },
+          storedName: 'm',
+          from: 'global',
+          targets: [target],
+        };
         const lines = describeSync(sync).split('\n');
         expect(lines).not.toContain(FORGED);
         expect(lines.filter((line) => /^(east|west)\b/.test(line)).length).toBe(2);

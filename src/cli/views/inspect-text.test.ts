@@ -9,9 +9,10 @@ import { buildRules } from '../../policy/build-rules.ts';
 import { MeshIndex } from '../../policy/mesh-index.ts';
 import { outboundsOf } from '../../policy/outbounds.ts';
 import { policyReach } from '../../policy/policy-reach.ts';
-import { describeEffective, type Effective } from './effective-text.ts';
-import { describeSync, type Sync } from './sync-text.ts';
-import { describeReach, type Reach } from './policy-reach-text.ts';
+import type { Answer } from '../../api/answers.ts';
+import { describeEffective } from './effective-text.ts';
+import { describeSync } from './sync-text.ts';
+import { describeReach } from './policy-reach-text.ts';
 import { longName, shortName } from './kri-text.ts';
 
 const HASH = [{ type: 'Header', header: { name: 'x-a-rather-long-header-name-of-a-shop' } }];
@@ -32,19 +33,19 @@ const index = new MeshIndex('default', [
   make('MeshTrace', 'base', { default: { sampling: { overall: 80 } } }),
 ]);
 
-function effective(): Effective {
+function effective(): Answer<'Effective'> {
   const proxy = [...index.proxies()][0];
   if (proxy === undefined) throw new Error('no proxy');
   const rules = buildRules(index, proxy);
   const outbounds = outboundsOf(index, proxy).map((outbound) => effectiveOutboundView(index, rules, outbound));
-  return { ...effectiveHead(rules), outbounds } as unknown as Effective;
+  return { ...effectiveHead(rules), outbounds, total: outbounds.length };
 }
 
-function reachOf(name: string): Reach {
+function reachOf(name: string): Answer<'Reach'> {
   const policy = index.policy('MeshTimeout', name);
   if (policy === undefined) throw new Error(`no policy ${name}`);
   const reach = policyReach(index, policy);
-  return { ...reachHead(reach), touched: reach.touched.map(touchedView) } as unknown as Reach;
+  return { ...reachHead(reach), touched: reach.touched.map(touchedView), total: reach.touched.length };
 }
 
 function widest(text: string): number {
@@ -179,7 +180,7 @@ describe('sync', () => {
       { name: 'east', isEnabled: true, insight: {} },
       { name: 'west', isEnabled: true, insight },
     ];
-    expect(describeSync(explainOnGlobal(globalSendRules(), resource, zones) as unknown as Sync)).toMatchInlineSnapshot(`
+    expect(describeSync(explainOnGlobal(globalSendRules(), resource, zones))).toMatchInlineSnapshot(`
       "MeshTimeout mine (stored as mine.web.east), as global sees it
       role consumer by its label, workload-owner by its spec
 
@@ -191,7 +192,7 @@ describe('sync', () => {
       west: only producer policies cross zones"
     `);
     const mesh = make('Mesh', 'default', {});
-    expect(describeSync(explainOnGlobal(globalSendRules(), mesh, zones) as unknown as Sync)).toMatchInlineSnapshot(`
+    expect(describeSync(explainOnGlobal(globalSendRules(), mesh, zones))).toMatchInlineSnapshot(`
       "Mesh default, as global sees it
 
       TO     SENT   NAME THERE
@@ -202,7 +203,7 @@ describe('sync', () => {
       west: written on global
         refused: no such"
     `);
-    expect(describeSync(explainOnGlobal(globalSendRules(), mesh, []) as unknown as Sync)).toContain('no zone has joined yet');
+    expect(describeSync(explainOnGlobal(globalSendRules(), mesh, []))).toContain('no zone has joined yet');
   });
 });
 

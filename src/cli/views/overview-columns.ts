@@ -2,27 +2,17 @@
 // Invariant: the columns that are not wide fit 80 columns.
 import { visibleLine } from '../../base/visible-text.ts';
 import { displayNameOf, label } from '../../resource/labels.ts';
-import { objectOf, objectsOf, textOf } from '../../resource/read-json.ts';
+import { isOnline, proxyStatus } from '../../resource/online-status.ts';
+import { objectOf, textOf } from '../../resource/read-json.ts';
 import { resourceTypes, SERVICE_TYPES } from '../../resource/type-registry.ts';
 import type { JsonObject } from '../../resource/types.ts';
+import type { Answer } from '../../api/answers.ts';
 import type { Item } from '../client/api-client.ts';
 import { ageOf } from '../output.ts';
 import type { Column } from './table.ts';
 
-type Subscription = {
-  readonly connectTime?: string;
-  readonly disconnectTime?: string;
-  readonly status?: {
-    readonly lastUpdateTime?: string;
-    readonly total?: { readonly responsesSent?: string; readonly responsesRejected?: string };
-  };
-  readonly version?: {
-    readonly kumaCp?: { readonly version?: string };
-    readonly kumaDp?: { readonly version?: string };
-    readonly envoy?: { readonly version?: string };
-  };
-  readonly config?: string;
-};
+type Insight = NonNullable<Answer<'ZoneOverview'>['zoneInsight']>;
+type Subscription = NonNullable<Insight['subscriptions']>[number];
 
 export const ZONE_COLUMNS: readonly Column[] = [
   { head: 'NAME', of: ({ name }) => name },
@@ -63,11 +53,9 @@ export const MESH_COLUMNS: readonly Column[] = [
   { head: 'RESOURCES', wide: true, of: (item) => totalOf(item, Object.keys(objectOf(item['resources']))) },
 ];
 
-type Problem = { stream: string; type: string; kind: string; resources: string[]; count: number; message: string };
-
 /** Sync problems and warnings of a zone. A text of a peer stays on its line, or in the indented lines of its message. */
 export function problemLines(item: Item): string[] {
-  const { syncProblems = [], warnings = [] } = item as unknown as { syncProblems?: Problem[]; warnings?: string[] };
+  const { syncProblems = [], warnings = [] } = item as unknown as Answer<'ZoneOverview'>;
   const problems = syncProblems.flatMap(({ stream, type, kind, resources, count, message }) => {
     const names = resources.length === 0 ? 'all' : visibleLine(resources.join(', '));
     const more = count > resources.length ? ` and ${String(count - resources.length)} more` : '';
@@ -80,25 +68,13 @@ export function problemLines(item: Item): string[] {
 
 function zoneStatus(item: Item): string {
   if (objectOf(item['zone'])['enabled'] === false) return 'Disabled';
-  return isOnline(item) ? 'Online' : 'Offline';
+  return isOnline(objectOf(item['zoneInsight'])) ? 'Online' : 'Offline';
 }
 
-/** A connected gateway is online. Other proxies are offline too if no inbound is ready, degraded if some are not (rest-api 3). */
-export function dataplaneStatus(item: Item): string {
-  if (!isOnline(item)) return 'Offline';
-  const { gateway, inbound, listeners } = networkingOf(item);
-  if (gateway !== undefined) return 'Online';
-  const states = [...objectsOf(inbound), ...objectsOf(listeners)].map(({ state = 'Ready' }) => state);
-  const counted = states.filter((state) => state !== 'Ignored');
-  const ready = counted.filter((state) => state === 'Ready');
-  if (counted.length > 0 && ready.length === 0) return 'Offline';
-  return ready.length < counted.length ? 'Partially degraded' : 'Online';
-}
+const STATUS = { online: 'Online', offline: 'Offline', partiallyDegraded: 'Partially degraded' };
 
-function isOnline(item: Item): boolean {
-  return subscriptionsOf(item).some(
-    ({ connectTime, disconnectTime }) => connectTime !== undefined && disconnectTime === undefined,
-  );
+export function dataplaneStatus({ dataplane, dataplaneInsight }: Item): string {
+  return STATUS[proxyStatus(objectOf(dataplane), objectOf(dataplaneInsight))];
 }
 
 function lastOf(item: Item): Subscription {
@@ -110,9 +86,8 @@ function sumOf(item: Item, key: 'responsesSent' | 'responsesRejected'): string {
   return String(subscriptionsOf(item).reduce((total, { status }) => total + Number(status?.total?.[key] ?? 0), 0));
 }
 
-function subscriptionsOf({ zoneInsight, dataplaneInsight }: Item): Subscription[] {
-  const { subscriptions = [] } = objectOf(zoneInsight ?? dataplaneInsight) as { subscriptions?: Subscription[] };
-  return subscriptions;
+function subscriptionsOf({ zoneInsight, dataplaneInsight }: Item): readonly Subscription[] {
+  return (objectOf(zoneInsight ?? dataplaneInsight) as Insight).subscriptions ?? [];
 }
 
 function networkingOf({ dataplane }: Item): JsonObject {

@@ -1,20 +1,11 @@
 // Which proxies a policy touches, and the reasons for the others, as text. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
+import type { Answer } from '../../api/answers.ts';
 import { longName, shortName } from './kri-text.ts';
 import { table } from './table.ts';
 
-type Touched = { readonly kri: string; readonly sections: readonly string[]; readonly destinations: readonly string[] };
-/** The answer of `GET …/{policies}/{name}/_reach`. */
-export type Reach = {
-  readonly kri: string;
-  readonly role: string;
-  readonly warnings: readonly string[];
-  readonly touched: readonly Touched[];
-  readonly untouched: readonly { readonly reason: string; readonly proxies: number }[];
-};
-
 export function describeReach(
-  { kri, role, warnings, touched, untouched }: Reach,
+  { kri, role, warnings, touched, untouched }: Answer<'Reach'>,
   mesh: string,
   style: { wide: boolean },
 ): string {

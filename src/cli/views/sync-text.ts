@@ -1,25 +1,10 @@
 // For each zone whether a resource goes there, under which name, and the rule that decides, as text. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
 import { displayNameOf } from '../../resource/labels.ts';
-import type { Labels } from '../../resource/types.ts';
+import type { Answer } from '../../api/answers.ts';
 import { table } from './table.ts';
 
-type Target = {
-  readonly to: string;
-  readonly isSent: boolean;
-  readonly name: string | null;
-  readonly reason: string;
-  readonly needs?: string;
-  readonly problem?: { readonly kind: string; readonly message: string };
-};
-/** The answer of `GET …/{name}/_sync`. */
-export type Sync = {
-  readonly resource: { readonly type: string; readonly name: string; readonly labels: Labels };
-  readonly storedName: string;
-  readonly from: string;
-  readonly role?: { readonly label: string; readonly computed: string | null };
-  readonly targets: readonly Target[];
-};
+type Sync = Answer<'SyncExplanation'>;
 
 export function describeSync({ resource, storedName, from, role, targets }: Sync): string {
   const name = displayNameOf(resource);

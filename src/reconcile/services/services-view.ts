@@ -1,6 +1,5 @@
 // The rows of a zone that its services depend on, all meshes together; fed with rows, read by the planner. Pure.
 // Invariant: after any puts and removes it equals a new view of the same rows.
-import { isOnline } from '../../zone-status/zone-insight.ts';
 import { keyText, type Resource, type ResourceKey } from '../../resource/types.ts';
 import { byAge, sameContent } from '../computed-row.ts';
 import { HostnameGenerators } from './hostnames.ts';
@@ -9,6 +8,7 @@ import type { ReconciledView } from '../reconcile.ts';
 import { storedVip } from './service-row.ts';
 import { defaultVipNetworks, VipPool, type VipNetworks } from './vip-pool.ts';
 import { ZONE_ADDRESS } from './zone-proxies.ts';
+import { isOnline } from '../../resource/online-status.ts';
 
 /** The types that a view is fed with, in the order in which a first read costs least. */
 export const viewedTypes = [

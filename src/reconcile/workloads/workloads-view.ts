@@ -1,6 +1,5 @@
 // The Workloads of a zone and the Dataplanes behind them, all meshes together; fed with rows, read by the planner. Pure.
 // Invariant: a change marks the Workloads that it can make look otherwise, and no others.
-import { isOnline } from '../../zone-status/zone-insight.ts';
 import { label } from '../../resource/labels.ts';
 import { keyText, type Resource, type ResourceKey } from '../../resource/types.ts';
 import { isLocal } from '../../resource/ownership.ts';
@@ -8,6 +7,7 @@ import { RFC_1035_LABEL } from '../../resource/stored-name.ts';
 import type { ReconciledView } from '../reconcile.ts';
 import { dataplaneFacts } from '../services/dataplane-facts.ts';
 import { sameContent } from '../computed-row.ts';
+import { isOnline } from '../../resource/online-status.ts';
 
 /** The types that a view is fed with. */
 export const viewedTypes = ['Mesh', 'Dataplane', 'DataplaneInsight', 'Workload'] as const;
