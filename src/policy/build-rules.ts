@@ -1,4 +1,4 @@
-// All rules of one proxy: the way in for inspect and, later, for configuring proxies (policies 1.7, 3, 6).
+// Computes all rules of one proxy, for inspect and later for the proxy's configuration (policies 1.7, 3, 6).
 // Invariant: the result depends only on the content of the index. Results that proxies share are cached until their inputs change.
 import type { JsonObject } from '../resource/types.ts';
 import { isGuest } from './guest-policy.ts';
@@ -26,7 +26,7 @@ export type TypeRules = {
   readonly type: string;
   readonly proxyRule: ProxyWideRule | null;
   readonly toRules: ResourceRules;
-  /** They count where `toRules` has no key for their route (D14). */
+  /** They apply if `toRules` has no key for their route (D14). */
   readonly oldRules: readonly OldRouteRule[];
   /** Sections without rules are left out. */
   readonly inboundRules: readonly SectionRules[];
@@ -42,7 +42,7 @@ export type ProxyRules = {
   readonly types: readonly TypeRules[];
 };
 
-/** What the proxies of a zone share of one type. */
+/** The rules of one type that all proxies of a zone share. */
 type Shared = {
   readonly revision: string;
   readonly policies: readonly Policy[];

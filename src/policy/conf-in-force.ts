@@ -1,11 +1,11 @@
-// Which rule counts on an outbound, and on one of its routes (policies 3.5, D13).
-// Invariant: the first key that has conf is used alone; nothing is merged here.
+// Chooses the rule that applies to an outbound, or to one of its routes (policies 3.5, D13).
+// Invariant: only the first key with a conf is used; nothing is merged here.
 import type { JsonObject } from '../resource/types.ts';
 import type { TypeRules } from './build-rules.ts';
 import type { Contribution } from './resource-rules.ts';
 import { hasRouteFields } from './route-fields.ts';
 
-/** Whose key a conf stands under; `old route` is a policy with the route at its top (D14). */
+/** The kind of key that the conf comes from; `old route` is a policy whose top-level targetRef is the route (D14). */
 export type ConfSource = 'route' | 'old route' | 'port' | 'service' | 'mesh';
 
 export type ConfInForce = {
@@ -44,7 +44,7 @@ function keyed({ type, toRules }: TypeRules, source: ConfSource, kri: string): C
   return { type, source, kri, conf: rule.conf, contributions: rule.contributions };
 }
 
-/** The old rule for this very service comes before the one for all services of the route. */
+/** An old rule for this service comes before one for all services of the route. */
 function oldRule({ type, oldRules }: TypeRules, route: string, base: string, section: string): ConfInForce | null {
   const ofRoute = oldRules.filter(({ kri, conf }) => kri === route && hasKeys(conf));
   for (const destination of [base + section, base, null]) {

@@ -1,14 +1,14 @@
-// Where each value of a merged conf came from: the last contribution that set it (policies 3.3, 3.4).
+// The origin of each value of a merged conf: the last contribution that set it (policies 3.3, 3.4).
 import type { Json } from '../resource/types.ts';
 import { isAppended } from './merge-conf.ts';
 import { isObject } from '../resource/read-json.ts';
 import type { Contribution } from './resource-rules.ts';
 
-/** A value that is no object, with its path (`http.requestTimeout`) and who set it; of a list that grew, all who did. */
+/** A value other than an object, its path (`http.requestTimeout`) and the contributions that set it: several for an appended list. */
 export type ConfValue = { readonly path: string; readonly value: Json; readonly from: readonly Contribution[] };
 
 type Leaf = { value: Json; from: Contribution[] };
-/** Leaves and branches by key: a path is never joined to be split again. */
+/** Leaves and branches by key. */
 type Branch = Map<string, Leaf | Branch>;
 
 /** The values of the contributions' merged conf, in the order in which they first appear. */

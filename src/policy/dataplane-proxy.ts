@@ -13,7 +13,7 @@ export type Section = {
   /** As written, `''` when it has none. */
   readonly name: string;
   readonly port: number;
-  /** As written, else that of the tag `kuma.io/protocol`, `''` when there is none: as for the MeshService. */
+  /** The inbound's protocol, else its tag `kuma.io/protocol`, else `''`, as for a MeshService. */
   readonly protocol: string;
   readonly tags: Labels;
 };
@@ -27,7 +27,7 @@ export type DataplaneProxy = Place & {
   readonly sections: readonly Section[];
   /** Tags of a delegated gateway, null for other proxies. */
   readonly gatewayTags: Labels | null;
-  /** Labels and tags, each pair once: what policies are found by. */
+  /** Labels and tags, each pair once. The policy index is asked for each pair. */
   readonly pairs: readonly (readonly [string, string])[];
 };
 

@@ -1,5 +1,5 @@
-// What is in force for a proxy: for every outbound and every route of it each policy type's conf, with the origin of each
-// value (`inspect dataplane`; D13).
+// The effective configuration of a proxy: for each outbound and each of its routes, the conf of each policy type, with the origin of
+// each value (`inspect dataplane`; D13).
 import type { Json } from '../resource/types.ts';
 import type { ProxyRules, TypeRules } from './build-rules.ts';
 import { confInForce, type ConfInForce, type Destination } from './conf-in-force.ts';
@@ -56,7 +56,7 @@ export function effectiveOutbound(index: MeshIndex, rules: ProxyRules, outbound:
   return { ...outbound, policies: policiesInForce(rules, destination), routes };
 }
 
-/** Every type's conf in force; not of routes themselves. */
+/** The conf in force of each type except the route types. */
 export function policiesInForce({ types }: ProxyRules, destination: Destination): EffectivePolicy[] {
   return types.flatMap((rules: TypeRules) => {
     const found = isRouteKind(rules.type) ? null : confInForce(rules, destination);
@@ -71,7 +71,7 @@ export function destinationOf(index: MeshIndex, base: string, section: string): 
   return { base, section, mesh: index.kriOf(index.meshResource()) };
 }
 
-/** A TCP route on an HTTP port counts only if no HTTP route does (policies 7). */
+/** A TCP route on an HTTP port applies only if no HTTP route does (policies 7). */
 function noteOf(kind: EffectiveRoute['kind'], protocol: string, isHttp: boolean, hasHttpRules: boolean): string | null {
   if (kind === 'MeshHTTPRoute') return isHttp ? null : `the port's protocol is ${protocol}: HTTP routes need http, http2 or grpc`;
   return isHttp && hasHttpRules ? 'a MeshHTTPRoute on the same port comes first' : null;

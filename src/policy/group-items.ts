@@ -1,4 +1,4 @@
-// `to[]` items under what they resolve to: the resources that rules are keyed by (policies 3.2.3, 3.2.4).
+// Groups `to[]` items by the resources that their references resolve to: the keys of the rules (policies 3.2.3, 3.2.4).
 import type { Resource } from '../resource/types.ts';
 import { isGuest, ownDestinations, whyForeign } from './guest-policy.ts';
 import type { MeshIndex } from './mesh-index.ts';
@@ -16,7 +16,7 @@ export type GroupedItems = {
   readonly mesh: readonly ToItem[];
   /** By KRI without section. */
   readonly groups: ReadonlyMap<string, Group>;
-  /** What resolves to nothing, in sentences. */
+  /** A sentence for each reference that resolves to nothing. */
   readonly warnings: readonly string[];
 };
 
@@ -59,7 +59,7 @@ export function destinationsOf(index: MeshIndex, ref: TargetRef, policy: Policy,
   return having.length === 0 ? `${describeRef(ref)} does not exist: no such port` : having;
 }
 
-/** The section that counts: kinds whose refs have none ignore it (policies 3.2). */
+/** The section of a reference; `''` for kinds that ignore it (policies 3.2). */
 export function sectionOf(ref: TargetRef): string {
   return ref.kind === 'MeshService' || ref.kind === 'MeshMultiZoneService' ? ref.sectionName : '';
 }

@@ -1,11 +1,11 @@
-// What a producer policy may say in zones other than its own: only how to call services and routes of its own zone (MADR 063: a
-// producer suggests how its service is called). So no zone can configure another zone's service for third parties.
+// The limits of a producer policy in other zones: there it applies only to services and routes of its own zone (MADR 063). So no zone
+// can configure the service of another zone for third parties.
 import { placeOf, type Policy } from './parse-policy.ts';
 import { describeRef, type TargetRef } from './target-ref.ts';
 import type { Resource } from '../resource/types.ts';
 
 /**
- * Whether a policy is a producer's of another zone than this one.
+ * Whether this is a producer policy of another zone.
  * @param zone of the proxy, `''` where it is unknown
  */
 export function isGuest({ role, zone: home }: Pick<Policy, 'role' | 'zone'>, zone: string): boolean {

@@ -1,4 +1,4 @@
-// What clients of a proxy meet: `rules[]` items per inbound or zone listener, one rule a match (policies 6).
+// The inbound rules of a proxy: `rules[]` items for each inbound or zone listener, one rule for each match (policies 6).
 // Invariant: rules are listed, not merged; rules without match come last and merge into one conf when they are applied.
 import type { JsonObject } from '../resource/types.ts';
 import type { Section } from './dataplane-proxy.ts';
@@ -25,13 +25,13 @@ export type SectionRules = {
   readonly fromRules: readonly FromRule[];
 };
 
-/** Types whose `from[]` means clients; that of the others counts as rules without match. */
+/** Types whose `from[]` selects clients. A `from[]` of another type is read as rules without match. */
 const FROM_BY_CLIENT: ReadonlySet<string> = new Set(['MeshTrafficPermission', 'MeshFaultInjection']);
 
-/** Rules of policies that every section of every proxy has, made once for a type and a zone of proxies. */
+/** Rules that apply to all sections of all proxies, computed once for a type and a zone. */
 export type SharedInbound = { readonly rules: readonly InboundRule[]; readonly from: readonly FromItem[] };
 
-/** Weakest first, then stably: exact identities, prefixes, none; a server name before none. */
+/** Sorted by precedence, weakest first, then stably: exact identities, prefixes, none; a server name before none. */
 export function inboundRulesOf(policies: Iterable<Policy>, zone: string): SharedInbound {
   const order = ruleOrder(zone);
   const sorted = [...policies].filter((policy) => !isGuest(policy, zone));
@@ -62,12 +62,12 @@ export function sectionRules(
   });
 }
 
-/** The conf for requests that no match is about: all rules without match, merged (policies 6). */
+/** The conf for requests that match nothing: all rules without match, merged (policies 6). */
 export function catchAllConf(rules: readonly InboundRule[]): JsonObject {
   return mergeConfs(rules.flatMap(({ match, conf }) => (match === null ? [conf] : [])));
 }
 
-/** `from[]` counts only where `rules` is empty. */
+/** `from[]` applies only if `rules` is empty. */
 function ruleItems({ type, rules, from }: Policy): RuleItem[] {
   if (rules.length > 0 || FROM_BY_CLIENT.has(type)) return [...rules];
   return from.map(({ policy, index, conf }) => ({ policy, index, conf, matches: [] }));
@@ -82,7 +82,7 @@ function canonicalMatch({ spiffeId, ...match }: JsonObject): JsonObject {
   return spiffeId === undefined || match['spiffeID'] !== undefined ? match : { spiffeID: spiffeId, ...match };
 }
 
-/** The smaller, the earlier a rule is asked. */
+/** A rule with a smaller number is tried earlier. */
 function specificity({ match }: InboundRule): number {
   const identity = match?.['spiffeID'];
   const hasName = isObject(match?.['sni']);

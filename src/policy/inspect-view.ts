@@ -17,7 +17,7 @@ import type { Contribution } from './resource-rules.ts';
 import { label } from '../resource/labels.ts';
 import { parseMeshIdentity, selectsProxy, spiffeIdOf } from '../resource/mesh-identity.ts';
 
-/** `_policies`: what holds for the whole proxy. */
+/** `_policies`: the policies for the whole proxy. */
 export function policiesView({ types }: ProxyRules): JsonObject {
   return {
     policies: types.flatMap(({ type, proxyRule }) =>
@@ -136,7 +136,7 @@ function outboundOf(index: MeshIndex, { proxy }: ProxyRules, kri: string): Desti
 
 type ResourceMeta = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels'>;
 
-/** `{type, mesh, name, labels}`. The name is the stored one, with which the next question can be asked; labels have the display name. */
+/** `name` is the stored name, which other requests take; the labels have the display name. */
 export function metaOf(resource: Resource): ResourceMeta {
   let meta = known.get(resource);
   if (meta === undefined) {

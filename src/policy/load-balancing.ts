@@ -13,7 +13,7 @@ const NESTED: ReadonlyMap<Json | undefined, string> = new Map([
   ['Maglev', 'maglev'],
 ]);
 
-/** The list in force, `[]` when hashing is turned off, null when there is none: the balancer's type decides about old lists. */
+/** The list in force: `[]` turns hashing off, null means no list. The type of the balancer selects among the old lists. */
 export function hashPoliciesOf(conf: JsonObject): Json[] | null {
   const root = conf['hashPolicies'];
   if (Array.isArray(root)) return root;
@@ -53,7 +53,7 @@ export function withRouteLoadBalancers(
   return completed;
 }
 
-/** The keys of the services that a route's `to[]` means. */
+/** The rules of the services that a route's `to[]` selects. */
 function serviceRules(index: MeshIndex, { resource }: ResourceRule, rules: ResourceRules, zone: string): ResourceRule[] {
   const route = index.policyOf(resource);
   return (route?.to ?? []).flatMap(({ targetRef, policy }) => {
@@ -66,7 +66,7 @@ function serviceRules(index: MeshIndex, { resource }: ResourceRule, rules: Resou
   });
 }
 
-/** What gave the loadBalancer comes first; an item that gave both is one contribution. */
+/** The contributions to the loadBalancer come first; an item that contributed to both is one contribution. */
 function join(service: readonly Contribution[], route: readonly Contribution[]): Contribution[] {
   const givers = service.flatMap(({ policy, index, conf }) => {
     const loadBalancer = loadBalancerOf(conf);

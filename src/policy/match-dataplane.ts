@@ -1,18 +1,18 @@
-// Whether a policy touches a proxy, and where: the one place that decides it (policies 1.7, D14, D15).
+// Whether a policy matches a proxy, and which of its sections (policies 1.7, D14, D15). Invariant: nothing else decides this.
 import { label } from '../resource/labels.ts';
 import type { Labels, Resource } from '../resource/types.ts';
 import type { DataplaneProxy, Section } from './dataplane-proxy.ts';
 import { isRouteKind, type Place, type Policy } from './parse-policy.ts';
 import { describeRef, type TargetRef } from './target-ref.ts';
 
-/** The sections that are selected (none on a delegated gateway), or why the proxy is not touched. */
+/** The selected sections (none on a delegated gateway), or the reason why the proxy does not match. */
 export type Match =
   | { readonly isMatched: true; readonly sections: readonly Section[] }
   | { readonly isMatched: false; readonly reason: string; readonly isUnresolved?: boolean };
 
-/** What matching asks of the index. */
+/** The part of the index that matching needs. */
 export type Lookup = {
-  /** @param zone of the proxy that asks: it sees what its control plane has */
+  /** @param zone of the proxy; only resources that its control plane has are found */
   resolve(ref: TargetRef, from: Place, zone: string): Resource[];
   policyOf(resource: Resource): Policy | undefined;
   /** Whether global has disabled a zone: its resources reach no other zone. */
@@ -35,7 +35,7 @@ export function matchDataplane(policy: Policy, proxy: DataplaneProxy, lookup: Lo
   return select(policy, proxy, lookup);
 }
 
-/** By kind of the top-level targetRef. */
+/** Matches the top-level targetRef. */
 function select(policy: Policy, proxy: DataplaneProxy, lookup: Lookup): Match {
   const ref = policy.targetRef;
   if (ref.proxyTypes.length > 0 && !ref.proxyTypes.includes(proxy.gatewayTags === null ? 'Sidecar' : 'Gateway'))
@@ -79,7 +79,7 @@ function hasLabels(proxy: DataplaneProxy, labels: Labels): boolean {
   );
 }
 
-/** An inbound's tag counts, or, where it has none of that key, the Dataplane's label (D14). */
+/** An inbound without a tag of that key has the value of the Dataplane's label (D14). */
 function selectByTags(ref: TargetRef, proxy: DataplaneProxy, tags: readonly (readonly [string, string])[]): Match {
   const carries = (own: Readonly<Record<string, string>>): boolean =>
     tags.every(([key, value]) => (own[key] ?? proxy.labels[key]) === value);
@@ -91,7 +91,7 @@ function selectByTags(ref: TargetRef, proxy: DataplaneProxy, tags: readonly (rea
   return found(proxy, sections);
 }
 
-/** The old form: the proxies are those of the route (policies 1.7). Only system policies may use it (MADR 063). */
+/** The old form selects the proxies of the route (policies 1.7). Only system policies may use it (MADR 063). */
 function selectByRoute(policy: Policy, proxy: DataplaneProxy, lookup: Lookup): Match {
   const ref = policy.targetRef;
   if (policy.role !== 'system') return no(`targets a ${ref.kind} at the top, which only system policies may do`);

@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../resource/types.ts';
 import { isObject } from '../resource/read-json.ts';
 
-/** Deeper than any body may be (D32); what lies below is kept as it stands. */
+/** Deeper than any body may be (D32). Deeper values stay unchanged. */
 const MAX_DEPTH = 64;
 
 /** One conf over another: scalars and lists override, objects recurse, `append…` lists grow at their end. */
@@ -23,7 +23,7 @@ export function mergeConfs(confs: Iterable<JsonObject>): JsonObject {
   return merged;
 }
 
-/** Nulls never delete: they are taken out before anything is merged. `__proto__` goes with them. */
+/** Removes nulls before a merge, so that they never delete a value. Removes `__proto__` too. */
 export function withoutNulls(value: JsonObject): JsonObject {
   return strip(value, 0) as JsonObject;
 }

@@ -1,4 +1,4 @@
-// Everything of one mesh that policy looks at, indexed: references resolve and policies are found without scans.
+// An index of the rows of one mesh that policies need: it resolves references and finds policies without scans.
 // Invariant: after any puts and removes it answers like a new index of the same rows. The cost of a change is linear in the rows
 // that it affects.
 import { kriOf } from '../resource/kri.ts';
@@ -58,7 +58,7 @@ export class MeshIndex implements Lookup {
     this.#noteChange(key.type);
   }
 
-  /** Zones that global has disabled: the others are sent nothing that comes from them (kds-wire 5.2.5). */
+  /** Sets the zones that global has disabled; their resources do not reach other zones (kds-wire 5.2.5). */
   disableZones(zones: ReadonlySet<string>): void {
     const known = this.#referents.disabledZones;
     if (known.size === zones.size && [...zones].every((zone) => known.has(zone))) return;
@@ -143,7 +143,7 @@ export class MeshIndex implements Lookup {
     return this.#referents.resolve(ref, from, zone);
   }
 
-  /** Rises with every change that can alter rules of this type that all proxies share. */
+  /** Changes with every change that can alter rules of this type that all proxies share. */
   revisionOf(type: string): string {
     return `${String(this.#changes.get(type) ?? 0)}/${String(this.#destinationChanges)}`;
   }
@@ -166,7 +166,7 @@ export class MeshIndex implements Lookup {
 
 export type ProxyMatches = {
   readonly selected: Map<Policy, readonly DataplaneProxy['sections'][number][]>;
-  /** Old policies whose route does not exist: worth a warning (policies 1.7). */
+  /** Policies of the old form whose route does not exist; each gets a warning (policies 1.7). */
   readonly unresolved: Policy[];
 };
 

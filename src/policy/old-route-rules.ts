@@ -1,5 +1,5 @@
-// Rules of the old form, where a policy has the route at its top: kept beside the resource rules until people have moved over
-// (MADR 063 «Backward compatibility», D14). Invariant: a route with a resource rule has no old rules.
+// Rules of the old form, in which the top-level targetRef of a policy is a route. They stay for backward compatibility (MADR 063,
+// D14). Invariant: a route with a resource rule has no old rules.
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { compareText } from '../base/compare-text.ts';
 import { destinationsOf, sectionOf } from './group-items.ts';
@@ -14,7 +14,7 @@ export type OldRouteRule = {
   /** KRI of the route. */
   readonly kri: string;
   readonly resource: Resource;
-  /** KRI (with section) of the one service that it is about; null for all that the route is on. */
+  /** KRI (with section) of the service that the rule applies to; null: all services of the route. */
   readonly destination: string | null;
   readonly conf: JsonObject;
   /** Weakest first: Mesh-level items, then those of policies on the route. */
@@ -72,7 +72,7 @@ export function oldRouteRules(
   });
 }
 
-/** Null where an item is about every service of the route, and the services that items name. */
+/** The services that items name, and null for items that apply to every service of the route. */
 function destinations(index: MeshIndex, items: readonly ToItem[], zone: string): Set<string | null> {
   return new Set(
     items.flatMap(({ targetRef, policy }) => (targetRef.kind === 'Mesh' ? [null] : keysOf(index, targetRef, policy, zone))),

@@ -1,4 +1,4 @@
-// The routes of an outbound, as the proxy asks them: rule by rule with the route each came from (policies 2.5, 3.3, 7).
+// The routes of an outbound in the order in which the proxy tries them: each rule with its route (policies 2.5, 3.3, 7).
 import type { Json, JsonObject } from '../resource/types.ts';
 import type { ProxyRules } from './build-rules.ts';
 import { confInForce, type ConfInForce, type Destination } from './conf-in-force.ts';
@@ -33,7 +33,7 @@ export function outboundRoutes(rules: ProxyRules, destination: Destination): Rou
   });
 }
 
-/** Origin by matches: the last route that has them (policies 3.4). */
+/** The origin of each rule, by the hash of its matches: the last route with these matches (policies 3.4). */
 export function originByMatches(contributions: ConfInForce['contributions']): Map<string, Policy> {
   const origins = new Map<string, Policy>();
   for (const { policy, conf } of contributions)
@@ -51,7 +51,7 @@ function httpRules({ conf, contributions }: ConfInForce): RouteRule[] {
   );
 }
 
-/** The strongest route's rules replace the others' (lists do). */
+/** The rules of the strongest route replace the others, as lists do. */
 function tcpRules({ conf, contributions }: ConfInForce): RouteRule[] {
   const route = contributions.at(-1)?.policy;
   if (route === undefined) return [];

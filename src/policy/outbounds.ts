@@ -1,4 +1,4 @@
-// Where a proxy can send requests: the services it lists, or all that it can reach (MADR 063: `to[]` selects outbounds).
+// The outbounds of a proxy: the services that it lists, or all that it can reach (MADR 063: `to[]` selects outbounds).
 import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
@@ -20,8 +20,8 @@ export type Outbound = {
 };
 
 /**
- * The outbounds of a proxy, by KRI: those of `networking.outbound`; without any, every port of every service of the mesh, or
- * of the `reachableBackends` where they are given. A proxy that is a zone proxy alone has none.
+ * The outbounds of a proxy, sorted by KRI: those of `networking.outbound`, else every port of the `reachableBackends`, else every
+ * port of every service of the mesh. A zone proxy without inbounds has none.
  */
 export function outboundsOf(index: MeshIndex, proxy: DataplaneProxy): Outbound[] {
   const isZoneProxy = proxy.gatewayTags === null && proxy.sections.every(({ kind }) => kind !== 'Inbound');
@@ -38,7 +38,7 @@ export function outboundsOf(index: MeshIndex, proxy: DataplaneProxy): Outbound[]
   return [...unique.values()].sort((a, b) => compareText(a.kri, b.kri));
 }
 
-/** The outbounds to a service, one a port. */
+/** The outbounds to a service, one for each port. */
 export function outboundsTo(index: MeshIndex, resource: Resource): Outbound[] {
   const base = index.kriOf(resource);
   return servicePorts(resource).map(({ section, port, protocol }) => ({

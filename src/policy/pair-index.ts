@@ -1,4 +1,4 @@
-// Items under pairs of texts: (label, value), (kind, name). Invariant: no empty set stays behind.
+// Items by a pair of strings: (label, value) or (kind, name). Invariant: no empty set remains.
 
 const NONE: ReadonlySet<never> = new Set<never>();
 

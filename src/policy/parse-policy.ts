@@ -9,7 +9,7 @@ import { withoutNulls } from './merge-conf.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 import { targetRefOf, type TargetRef } from './target-ref.ts';
 
-/** Where a resource stands: names are looked for there first (D8). */
+/** The zone and namespace of a resource; names resolve there first (D8). */
 export type Place = { readonly zone: string; readonly namespace: string };
 
 export type Policy = Place & {
@@ -20,9 +20,9 @@ export type Policy = Place & {
   readonly origin: string;
   /** Label `kuma.io/policy-role`, absent = system (policies 1.6). */
   readonly role: PolicyRole;
-  /** Label `kuma.io/effect: shadow`: takes part in nothing. */
+  /** Label `kuma.io/effect: shadow`: the policy has no effect. */
   readonly isShadow: boolean;
-  /** Label `kuma.io/kds-sync: disabled`: other control planes never have it (kds-wire 5.2.1). */
+  /** Label `kuma.io/kds-sync: disabled`: the policy is not synced (kds-wire 5.2.1). */
   readonly isHomebound: boolean;
   readonly targetRef: TargetRef;
   readonly to: readonly ToItem[];
@@ -44,13 +44,13 @@ type Item = {
 export type ToItem = Item & { readonly targetRef: TargetRef };
 /** One `rules[]` entry; no match means every request. */
 export type RuleItem = Item & { readonly matches: readonly JsonObject[] };
-/** One `from[]` entry, the form of old. */
+/** One `from[]` entry, the old form. */
 export type FromItem = Item & { readonly targetRef: TargetRef };
 
 const ROLES: ReadonlySet<string> = new Set<PolicyRole>(['system', 'producer', 'consumer', 'workload-owner']);
 const ROUTE_TYPES: ReadonlySet<string> = new Set(['MeshHTTPRoute', 'MeshTCPRoute']);
 
-/** What these configure is shared by all clients: a match has no effect. */
+/** The configuration of these types is shared by all clients, so a match has no effect. */
 const WITHOUT_MATCHES: ReadonlySet<string> = new Set(['MeshCircuitBreaker', 'MeshTLS']);
 
 /** Kinds of targetRef that mean a route. */

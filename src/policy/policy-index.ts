@@ -1,12 +1,12 @@
-// The policies of one type, found from a proxy: each stands under the rarest thing it asks of one, so that a proxy looks at
-// those that ask for what it has. Invariant: every policy that can match is either everywhere or under one anchor.
+// An index of the policies of one type. Each policy has one anchor, the rarest property that it requires of a proxy, so that a lookup
+// for a proxy reads few policies. Invariant: every policy that can match is either everywhere or under one anchor.
 import { label } from '../resource/labels.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import { SERVICE_TAG } from './match-dataplane.ts';
 import { PairIndex } from './pair-index.ts';
 import { isRouteKind, type Policy } from './parse-policy.ts';
 
-/** What a proxy must have: (what, value). `*` is for those that only a full check can decide. */
+/** A property that a proxy must have: (property, value). `*` is for policies that need a full check. */
 type Anchor = readonly [what: string, value: string];
 
 const ZONE = 'zone of';
@@ -24,7 +24,7 @@ export class PolicyIndex {
     return this.#byName;
   }
 
-  /** Those that match every proxy of this zone that can be matched at all. */
+  /** The policies that match every proxy of this zone. */
   shared({ zone, origin }: Pick<DataplaneProxy, 'zone' | 'origin'>): Policy[] {
     const ofZone = origin === 'zone' ? this.#anchored.get(ZONE, zone) : this.#anchored.under(ZONE);
     return [...this.#everywhere, ...ofZone];
@@ -47,7 +47,7 @@ export class PolicyIndex {
     if (typeof anchor !== 'string') this.#anchored.delete(...anchor, policy);
   }
 
-  /** Those that ask for something this proxy has; they still need a full check. Never one that is shared. */
+  /** The policies whose anchor fits this proxy, without the shared ones. They still need a full check. */
   *candidates(proxy: DataplaneProxy): Generator<Policy> {
     yield* this.#anchored.get(...ANY);
     yield* this.#anchored.get(NAME, proxy.displayName);
@@ -71,7 +71,7 @@ function anchorOf(policy: Policy): Anchor | 'everywhere' | 'nowhere' {
   return role === 'system' && policy.origin === 'zone' && policy.zone !== '' ? [ZONE, policy.zone] : 'everywhere';
 }
 
-/** The pair that says most: none that whole zones or namespaces share, if there is another. */
+/** The most selective pair: one that whole zones or namespaces do not share, if there is one. */
 function firstPair(pairs: Readonly<Record<string, string>>): Anchor | null {
   const keys = Object.keys(pairs);
   const key = keys.find((candidate) => !SHARED.has(candidate)) ?? keys[0];

@@ -16,23 +16,23 @@ export type TouchedProxy = {
   readonly proxy: DataplaneProxy;
   /** Inbounds and zone listeners that the top-level targetRef selects. */
   readonly sections: readonly Section[];
-  /** KRIs that its `to[]` is about on this proxy. */
+  /** KRIs of the destinations that its `to[]` selects on this proxy. */
   readonly destinations: readonly string[];
 };
 export type PolicyReach = {
   readonly policy: Policy;
   /** By display name. */
   readonly touched: readonly TouchedProxy[];
-  /** Why others are not: a sentence about the policy and how many proxies it holds for, the most frequent first. */
+  /** The reasons for the other proxies, each with the number of proxies that it holds for, the most frequent first. */
   readonly untouched: readonly { readonly reason: string; readonly proxies: number }[];
-  /** Items that do nothing on any proxy, and backends that are not there, in sentences. */
+  /** A sentence for each item without effect on any proxy and each backend that does not exist. */
   readonly warnings: readonly string[];
 };
 
-/** A destination of the policy; a route counts only on proxies that have it. */
+/** A destination of the policy; a route applies only to proxies that have it. */
 type Reachable = { readonly kri: string; readonly route: Policy | null; readonly label: string };
 
-/** Costs one match a proxy of the mesh. */
+/** The cost is one match for each proxy of the mesh. */
 export function policyReach(index: MeshIndex, policy: Policy): PolicyReach {
   const warnings: string[] = [];
   for (const item of policy.to) {
@@ -138,7 +138,7 @@ function backendsOf({ backendRefs, filters }: JsonObject): [field: string, ref: 
   ];
 }
 
-/** Without a port a MeshService is the value of a `kuma.io/service` tag, and no resource. */
+/** The reason why a backend does not resolve. A MeshService without a port is a `kuma.io/service` tag, not a resource. */
 function whyNone(index: MeshIndex, policy: Policy, given: JsonObject): string | null {
   const ref = targetRefOf(given);
   const { port } = given;

@@ -1,4 +1,4 @@
-// What references can point at, found by name or by labels without a scan (policies 1.1, 3.2, D8).
+// Resolves references by name or by labels without a scan (policies 1.1, 3.2, D8).
 // Invariant: the answer depends only on the rows, never on the order of their arrival.
 import { kriOf } from '../resource/kri.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
@@ -13,7 +13,7 @@ type Held = Place & {
   readonly resource: Resource;
   readonly kri: string;
   readonly name: string;
-  /** Whether other zones have it too (kds-wire 3). */
+  /** Whether it is synced to other zones (kds-wire 3). */
   readonly isShared: boolean;
 };
 
@@ -22,7 +22,7 @@ export class Referents {
   readonly #byName = new PairIndex<Held>();
   readonly #byKri = new PairIndex<Held>();
   readonly #byLabel = new Map<string, PairIndex<Held>>();
-  /** Zones from which nothing reaches the others. */
+  /** Disabled zones: their resources do not reach other zones. */
   disabledZones: ReadonlySet<string> = new Set();
 
   add(resource: Resource): void {
@@ -48,7 +48,7 @@ export class Referents {
     for (const [key, value] of Object.entries(resource.labels)) this.#labelsOf(resource.type).delete(key, value, held);
   }
 
-  /** The resource of a KRI without section. Copies of one resource share a KRI: the smallest stored name speaks for them. */
+  /** The resource of a KRI without section. Of copies with one KRI, the one with the smallest stored name. */
   withKri(type: string, kri: string): Resource | undefined {
     return sorted(this.#byKri.get(type, kri))[0]?.resource;
   }

@@ -8,7 +8,7 @@ import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
 import { routeFields } from './route-fields.ts';
 import { consumersLast, mergeOrdered, type Order } from './precedence.ts';
 
-/** What one item gave: `index` is its place in the section (`ruleIndex` in answers). */
+/** The conf of one item; `index` is its place in the section (`ruleIndex` in answers). */
 export type Contribution = { readonly policy: Policy; readonly index: number; readonly conf: JsonObject };
 
 type Key = {
@@ -23,7 +23,7 @@ export type ResourceRule = Key & {
   /** Weakest first. */
   readonly contributions: readonly Contribution[];
 };
-/** A key with the items on it, in order; the Mesh's own key has none, for its items are in every key. */
+/** A key with its items, in order. The Mesh's own key has none, because its items are part of every key. */
 export type ResourceKeyItems = Key & { readonly items: readonly ToItem[] };
 
 /** The keys of a resource: the whole where an item means it, and every port that an item names (policies 3.2.4). */
@@ -37,7 +37,7 @@ export function keysOf(kri: string, { resource, items }: Group): ResourceKeyItem
   }));
 }
 
-/** Builds the rules of one policy type, from the Mesh's items, once, and items on resources, key by key. */
+/** Builds the rules of one policy type from the items of the Mesh and the items of each key. */
 export class ResourceRuleBuilder {
   readonly #type: string;
   readonly #order: Order<ToItem>;
@@ -53,12 +53,12 @@ export class ResourceRuleBuilder {
     this.#mesh = mesh;
   }
 
-  /** The rule of a key; it is merged when its conf is first asked for, since a proxy looks at few of its keys. */
+  /** The rule of a key. The merge runs when its conf is first read, because a proxy reads few of its keys. */
   build(key: ResourceKeyItems): ResourceRule {
     return new LazyRule(key, this);
   }
 
-  /** What counts for a key, weakest first: on services by order alone, on routes the route's items over the Mesh's (D12). */
+  /** The contributions to a key, weakest first: on services by precedence alone, on routes the route's items over the Mesh's (D12). */
   contributions({ resource, items }: ResourceKeyItems): readonly Contribution[] {
     if (!isRouteKind(resource.type)) return consumersLast(mergeOrdered(this.#mesh, items, this.#order));
     return [...this.#defaultsOf(resource.type), ...this.#routePart(resource.type, items)];
@@ -137,7 +137,7 @@ export type ResourceRules = {
   values(): Iterable<ResourceRule>;
 };
 
-/** Rules that exist as soon as someone looks: items by key, and a builder that knows the Mesh's items. */
+/** Rules that are built when they are first read, from the items of each key. */
 export class RulesOnDemand implements ResourceRules {
   readonly #builder: ResourceRuleBuilder;
   readonly #keys: ReadonlyMap<string, ResourceKeyItems>;
@@ -174,7 +174,7 @@ export class RulesOnDemand implements ResourceRules {
   }
 }
 
-/** Own rules in place of the shared ones of the same key. */
+/** A proxy's own rules replace the shared rules of the same key. */
 export class LayeredRules implements ResourceRules {
   readonly #own: ReadonlyMap<string, ResourceRule>;
   readonly #shared: ResourceRules;

@@ -1,4 +1,4 @@
-// Which fields of a conf a route can have: what else is in a conf never enters a route's key (MADR 063, D11, D12).
+// The fields of a conf that a route can have. The other fields never become part of a route's key (MADR 063, D11, D12).
 import type { Json, JsonObject } from '../resource/types.ts';
 import { isObject, objectOf, objectsOf } from '../resource/read-json.ts';
 
@@ -37,7 +37,7 @@ export function hasRouteFields(type: string): boolean {
   return FIELDS.has(type);
 }
 
-/** The part of a conf that a route of this kind can have; empty when it can have nothing of it. */
+/** The part of a conf that a route of this kind can have; may be empty. */
 export function routeFields(type: string, routeKind: string, conf: JsonObject): JsonObject {
   const fields = FIELDS.get(type);
   return fields === undefined || (routeKind !== 'MeshHTTPRoute' && routeKind !== 'MeshTCPRoute') ? {} : fields[routeKind](conf);

@@ -64,7 +64,7 @@ export function mergeRouteRules(confs: readonly JsonObject[]): JsonObject[] {
   }));
 }
 
-/** Equal matches fold into the later place; filters and backendRefs replace, each for itself. */
+/** Of rules with equal matches, the stronger one's place counts; its filters and its backendRefs each replace the weaker one's. */
 function fold(rules: Map<string, JsonObject>, rule: JsonObject): void {
   const key = matchesHash(rule['matches']);
   const weaker = rules.get(key);

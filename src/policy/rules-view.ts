@@ -64,7 +64,7 @@ function oldRuleView({ resource, destination, conf, contributions }: OldRouteRul
   };
 }
 
-/** Rules for some clients, of policies in the form of old; absent where there are none. */
+/** The rules of the old form, which select clients. Absent if there are none. */
 function fromView(inboundRules: readonly SectionRules[]): JsonObject {
   const sections = inboundRules.filter(({ fromRules }) => fromRules.length > 0);
   if (sections.length === 0) return {};

@@ -26,8 +26,8 @@ export function servicePorts({ type, spec }: Resource): ServicePort[] {
 }
 
 /**
- * By display name. Of a MeshService: proxies of its own zone, and of its namespace where it has one; no selector selects none.
- * Of a MeshMultiZoneService: those of all the MeshServices that carry its labels.
+ * The proxies of a service, sorted by display name. A MeshService selects proxies of its own zone and namespace; without a selector,
+ * none. A MeshMultiZoneService has the proxies of all MeshServices that its selector matches. An external service has none.
  */
 export function selectedDataplanes(index: MeshIndex, service: Resource): DataplaneProxy[] {
   const services = service.type === 'MeshMultiZoneService' ? partsOf(index, service) : [service];

@@ -4,13 +4,13 @@ import { isObject, objectOf, textMapOf, textOf } from '../resource/read-json.ts'
 
 export type TargetRef = {
   readonly kind: string;
-  /** `''` when it names nothing. */
+  /** `''`: no name. */
   readonly name: string;
-  /** `''` when none is written: then the policy's counts (D8). */
+  /** `''`: the namespace of the policy (D8). */
   readonly namespace: string;
-  /** Null when none are written; then `name` decides, or the kind alone. */
+  /** Null: `name`, or the kind alone, selects. */
   readonly labels: Labels | null;
-  /** `''` when the whole object is meant. */
+  /** `''`: the whole object. */
   readonly sectionName: string;
   readonly tags: Labels;
   /** Empty: every type of proxy. */

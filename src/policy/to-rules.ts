@@ -1,5 +1,5 @@
-// Resource rules of one policy type, shared between proxies: what all proxies have is built once, a proxy adds what only it
-// has (policies 3.2). Invariant: the rules of a proxy equal those built from its matched policies alone.
+// Resource rules of one policy type. The part that all proxies have is built once; each proxy adds its own policies (policies 3.2).
+// Invariant: the rules of a proxy equal those built from its matched policies alone.
 import { groupItems, type Group, type GroupedItems } from './group-items.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
@@ -24,7 +24,7 @@ export type ToRules = {
 /** Sets of policies remembered at a time: proxies of one namespace or group share theirs. */
 const MAX_REMEMBERED = 256;
 
-/** For one type and the proxies of one zone, as long as neither the type's policies nor services or routes change. */
+/** The rules for the proxies of one zone. Valid until a policy of the type, a service or a route changes. */
 export class ToRulesOfType {
   readonly #index: MeshIndex;
   readonly #type: string;
@@ -126,7 +126,7 @@ export class ToRulesOfType {
     for (const key of more) keys.set(key.kri, key);
   }
 
-  /** Policies with a route at the top have rules of their own, the old ones. */
+  /** Policies whose top-level targetRef is a route are left out; they have old rules. */
   #group(policies: Iterable<Policy>): GroupedItems {
     const items = [...policies].flatMap((policy) => (isRouteKind(policy.targetRef.kind) ? [] : policy.to));
     return groupItems(this.#index, items.sort(this.#order), this.#zone);

@@ -1,4 +1,4 @@
-// Another store of a zone, or another global, is accepted by an admin alone; the overview says what waits for a decision.
+// Only an admin can accept another store of a zone, or another global. The overview shows the pending decisions.
 import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { tokenAccess } from '../../src/api/access.ts';

@@ -1,4 +1,4 @@
-// No route takes a larger body than it needs, and the answer says what it takes.
+// Every route limits the size of its body, and the answer names the limit.
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tokenRoutes } from '../../src/token/token-routes.ts';

@@ -1,4 +1,4 @@
-// Bad input of the largest size that is taken: the answer stays small, lists a hundred violations, and says that there are more.
+// Bad input of the maximum size: the answer stays small, lists a hundred violations, and says that there are more.
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { MAX_VIOLATIONS } from '../../src/base/violations.ts';

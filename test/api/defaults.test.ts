@@ -1,4 +1,4 @@
-// Every write stores the defaults of the schema and durations as Go prints them, so that what is read can be applied again.
+// Every write stores the defaults of the schema and durations in Go's format, so that a read document can be applied again.
 import type { FastifyInstance } from 'fastify';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/resource/types.ts';

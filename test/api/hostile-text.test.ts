@@ -1,4 +1,4 @@
-// Text that no database can hold (U+0000, halves of surrogate pairs) is the caller's fault, wherever it stands: never a 500.
+// Text that PostgreSQL cannot store (U+0000, lone surrogates) is a 4xx in every place, never a 500.
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';

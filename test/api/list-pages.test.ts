@@ -1,4 +1,4 @@
-// A page that is kept is given out only while nothing was committed, and what is kept is bounded.
+// A cached page is used only until the next commit, and the cache is bounded.
 import { expect, it } from 'vitest';
 import { ListPages } from '../../src/api/list-pages.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';

@@ -1,4 +1,4 @@
-// HTTPS and KDS that ask for certificates: who shows none, or one of another authority, gets no answer.
+// HTTPS and KDS with client certificates: a client without one, or with one of another authority, gets no answer.
 import { get } from 'node:https';
 import { Client, credentials, Server, status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// What is secret is in no log line and in no error, whatever goes wrong; every write is in the audit log.
+// Log lines and errors contain no secrets, in any failure. The audit log contains every write.
 import { Writable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Two resources can come to one stored name: `x` of namespace `y`, and `x.y`. The second is refused by name, however it comes.
+// Two resources can have one stored name: `x` of namespace `y`, and `x.y`. The second is refused on every path.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { label } from '../../src/resource/labels.ts';
 import type { JsonObject, Labels } from '../../src/resource/types.ts';

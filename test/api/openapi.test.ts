@@ -1,5 +1,5 @@
-// The OpenAPI document beside the running server: the same routes, schemas that hold for real answers, and a surface that gives
-// nothing but what is documented, whatever is asked.
+// The OpenAPI document and the running server: the same routes, schemas that real answers match, and only documented answers to
+// random requests.
 import { fc } from '../support/property.ts';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

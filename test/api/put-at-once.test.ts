@@ -1,4 +1,4 @@
-// A PUT is one statement where nothing has to be known of what is stored; the rest is found by reading first.
+// A PUT is one statement if it needs nothing from the stored row. Other PUTs read the row first.
 import { beforeEach, expect, it } from 'vitest';
 import type { ApiError } from '../../src/api/error-body.ts';
 import { ResourceService, type PutResult, type WriteCall } from '../../src/api/resource-service.ts';

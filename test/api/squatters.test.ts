@@ -1,4 +1,4 @@
-// A row of a zone under a name that no zone may take: global may delete it, so that the name can be used again.
+// A zone's row has a name that no zone may use. Global may delete it, so that the name is free again.
 import type { FastifyInstance } from 'fastify';
 import { beforeEach, expect, it } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';

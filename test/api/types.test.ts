@@ -1,4 +1,4 @@
-// The types as the API names them: the table of rest-api 2.1 and the answers made of it (rest-api 1).
+// The types in the API: the table of rest-api 2.1 and the answers computed from it (rest-api 1).
 import { afterAll, describe, expect, it } from 'vitest';
 import { TinyStore } from '../support/tiny-store.ts';
 import { testApi } from './test-api.ts';

@@ -1,4 +1,4 @@
-// The REST API over real sockets: what only shows on the wire (rest-api 1), and what is beyond Kuma's (D32, D33).
+// The REST API over real sockets: behaviour that only the wire shows (rest-api 1), and extensions of Kuma's API (D32, D33).
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';

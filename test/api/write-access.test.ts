@@ -1,4 +1,4 @@
-// Who may write which resources over REST, and under which name the API takes writes.
+// Which users may write which resources over REST, and under which host names the API accepts writes.
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { FastifyInstance } from 'fastify';

@@ -1,4 +1,4 @@
-// Zones that never answer and zones that refuse whatever they get: they are shown as such, and cost the others nothing.
+// Zones that never answer and zones that refuse everything: the overview shows them, and other zones are not affected.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';

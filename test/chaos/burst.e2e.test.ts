@@ -1,5 +1,5 @@
-// Thousands of changes of all types on both sides while zones join and leave: all end in step, and what was needed on the way is
-// given back. CHAOS_BURST_MINUTES makes it run as long.
+// Thousands of changes of all types on both sides while zones join and leave: all stores converge, and memory is freed afterwards.
+// CHAOS_BURST_MINUTES sets the duration.
 import { stderr } from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';

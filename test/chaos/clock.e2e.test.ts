@@ -1,4 +1,4 @@
-// A global whose clock is an hour off, and then an hour off the other way: nothing of the sync depends on it.
+// The clock of global is an hour ahead, then an hour behind. Sync does not depend on it.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 import { hasMesh } from './steady-writes.ts';

@@ -1,5 +1,5 @@
-// The stores of a fleet row by row: what each must hold follows from what the others hold. Which types and rows travel is asked of
-// the registry and the rules; how they are called, labelled and owned where they arrive is worked out here once more.
+// Compares the stores of a fleet row by row: the rows of each store follow from the rows of the others. The registry and the rules
+// decide which types and rows are synced; this file computes names, labels and owners of the synced rows independently.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { expect, vi } from 'vitest';

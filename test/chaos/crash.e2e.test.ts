@@ -1,4 +1,4 @@
-// kill -9 at any moment of a large batch: the process that comes back, and its peers, end with equal stores.
+// kill -9 at a random moment of a large batch: the restarted process and its peers converge to equal stores.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-// A database that ends connections or takes none: the process lives on, says that it is not ready, and loses no promise.
+// A database ends connections or accepts none: the process stays up, reports that it is not ready, and loses no acknowledged write.
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';

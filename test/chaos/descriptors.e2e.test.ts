@@ -1,5 +1,5 @@
-// HTTP/2 sessions without a stream on the port for zones, more than the process may have descriptors: REST and /ready answer all the
-// same, and the sessions end by themselves.
+// More HTTP/2 sessions without a stream on the KDS port than the process may have descriptors: REST and /ready still answer, and the
+// server closes the sessions.
 import { connect, type ClientHttp2Session } from 'node:http2';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { globalEnv } from '../support/control-plane-env.ts';

@@ -1,4 +1,4 @@
-// A control plane on its embedded store that is killed during writes: what it has acknowledged is there when it is back.
+// A control plane with an embedded store is killed during writes: every acknowledged write survives the restart.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

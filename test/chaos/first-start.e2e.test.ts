@@ -1,5 +1,5 @@
-// Two replicas of global that begin at once on an empty database: one of them makes the defaults, and when it dies the other does
-// what only one may do.
+// Two replicas of global start together on an empty database: one of them creates the defaults, and when it dies the other one takes
+// over the leader's tasks.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { globalHostnameGenerators } from '../../src/defaults/default-resources.ts';
 import type { JsonObject } from '../../src/resource/types.ts';

@@ -1,5 +1,5 @@
-// A zone without a database that a test plays: it joins as a zone of ours does and keeps to the protocol, or never answers, or
-// refuses whatever it gets. It counts what it was sent.
+// A simulated zone without a database. It joins like a Meridian zone and follows the protocol, or never answers, or refuses
+// everything. It counts the resources that it receives.
 import { Client, Metadata, credentials, type ClientDuplexStream } from '@grpc/grpc-js';
 import { zoneHeaderFeatures } from '../../src/kds/features.ts';
 import { nodeMetadata } from '../../src/kds/node.ts';

@@ -1,4 +1,4 @@
-// A link that is cut, swallowed or slow: what is written meanwhile arrives, and the zone behind it is nobody else's concern.
+// A link is cut, silent or slow: writes made meanwhile arrive later, and other zones are not affected.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';

@@ -1,4 +1,4 @@
-// What is loaded into a process under test, and what can be asked of it then.
+// Modules that are loaded into a process under test, and the queries that they answer.
 import { join } from 'node:path';
 import type { ControlPlane } from '../support/control-plane.ts';
 

@@ -1,4 +1,4 @@
-// Two replicas of global on one database, each with a zone: when one dies its zone moves to the other, and nothing is lost.
+// Two replicas of global share a database, each with a zone. When one dies, its zone connects to the other, and no write is lost.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { ControlPlane, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';
 import { freePort } from '../support/free-port.ts';

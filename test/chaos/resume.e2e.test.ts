@@ -1,4 +1,4 @@
-// A connection that is made anew carries the difference and no more, in both directions: the bytes on the link are counted.
+// A new connection carries only the difference, in both directions. The test counts the bytes on the link.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 import { sized } from '../support/test-size.ts';

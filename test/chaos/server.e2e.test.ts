@@ -1,5 +1,5 @@
-// The PostgreSQL server itself fails, under either side: it crashes, hangs, moves, has no connection left or no room on its disk.
-// The process lives on, is not ready as long and says why; what was answered 2xx survives.
+// The PostgreSQL server of either side fails: it crashes, hangs, moves, has no connection left or no disk space. The process stays up,
+// reports that it is not ready and why, and every acknowledged write survives.
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';

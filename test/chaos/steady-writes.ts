@@ -1,4 +1,4 @@
-// Writes that go on while something is broken, and what was promised for each: an answer of 2xx is a promise.
+// Continues to write during a failure, and records the acknowledged writes (answer 2xx).
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ControlPlane } from '../support/control-plane.ts';
 

@@ -1,5 +1,5 @@
-// A link between two control planes that a test can break. It holds no more than one chunk a direction: what cannot be handed
-// on is not read, so that both ends feel the back-pressure of a real link.
+// A link between two control planes that a test can break. It buffers at most one chunk for each direction, so that both ends get the
+// back-pressure of a real link.
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -72,7 +72,7 @@ export class TcpProxy {
     for (const connection of this.#connections) this.#end(connection);
   }
 
-  /** From now on nothing passes and nobody is told: no data, no end, no reset, and new connections hang. */
+  /** Drops everything silently: no data, no end, no reset, and new connections hang. */
   blackHole(): void {
     if (this.#isHole) return;
     this.#isHole = true;

@@ -1,4 +1,4 @@
-// Writes on both sides while something is broken: what was answered 2xx must be everywhere in the end, and all stores in step.
+// Writes on both sides during a failure. In the end every acknowledged write is in every store, and the stores are in step.
 import { expect } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';

@@ -1,4 +1,4 @@
-// Every command once, as a person types it: the real executable against a real global process.
+// Runs every command once: the real executable against a real global process.
 import { once } from 'node:events';
 import { readFileSync, readdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:https';

@@ -1,4 +1,4 @@
-// `bin/meridian` as a person calls it, with a home folder of its own, against one global process on an embedded store.
+// Runs `bin/meridian` with its own home folder against one global process on an embedded store.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// The README's first command, as a newcomer's script would run it.
+// Runs the first command of the README.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,4 @@
-// A zone that joins for the first time: what it gets of what global made for itself, what people then see of it, and that global
-// can ask it.
+// A zone joins for the first time: it gets only the synced part of global's defaults, the overview shows it, and global can query it.
 import { createPublicKey } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { productVersion } from '../../src/base/version.ts';

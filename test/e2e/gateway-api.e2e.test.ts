@@ -1,5 +1,5 @@
-// Gateway API routes on running control planes: what is refused and why, what is made of a route and where that goes, what its
-// author reads in the status while a service is missing, and that nothing stays when the route goes (GEP-718, D24, D25).
+// Gateway API routes on running control planes: refusals and their reasons, the derived resources and where they are synced, the
+// status while a service is missing, and the deletion of everything derived with the route (GEP-718, D24, D25).
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';

@@ -1,5 +1,5 @@
-// Names that mean something to SQL or to the wire are names like any other, from database to database; those that mean something to
-// a path or to a terminal stay where somebody wrote them, and delay nothing else.
+// Names with special characters of SQL or of the wire are synced like any other. Names with special characters of paths or terminals
+// are not synced, and delay nothing else.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { hasMesh } from '../chaos/steady-writes.ts';
 import type { JsonObject } from '../../src/resource/types.ts';

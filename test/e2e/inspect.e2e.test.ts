@@ -1,4 +1,4 @@
-// Inspect with real processes: applied on global and in a zone, asked on global and in the zone, and by people on a terminal.
+// Inspect with real processes: policies from global and from a zone, queries to global, to the zone and from the command line.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

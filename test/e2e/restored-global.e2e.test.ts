@@ -1,4 +1,4 @@
-// A global that is restored from a backup which does not know a mesh: the zone keeps the mesh and its services until a person decides.
+// Global is restored from a backup without a mesh. The zone keeps the mesh and its services until an operator decides.
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import type { PostgresConfig } from '../../src/store/database.ts';
 import { ControlPlane, startFleet, WAIT, type Fleet } from '../support/control-plane.ts';

@@ -1,5 +1,5 @@
-// Which database speaks for a zone, with real processes: a second one is refused and seen, a person may accept it, and the one that
-// speaks again is compared from the start.
+// Store identity with real processes: global refuses and shows a second database of a zone; an operator may accept it; the accepted one
+// is compared from the start.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-// Real processes, real TCP, real PostgreSQL: what is applied here is there, survives kill -9 on either side, and nothing is left.
+// Sync with real processes, TCP and PostgreSQL: resources arrive, survive kill -9 on either side, and are deleted without remains.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';

@@ -1,4 +1,4 @@
-// Tokens and certificates with real processes: who gets in, what those who do not are told, and what ends when it is revoked.
+// Tokens and certificates with real processes: admission, the reasons of refusals, and the streams that a revocation ends.
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// Requests that break as many rules as fit into them, against a global with a heap of 512 MB: it answers in seconds and lives.
+// Requests with as many violations as fit, against a global with a heap of 512 MB: it answers in seconds and stays up.
 import { Client, Metadata, credentials, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { MAX_APPLY_BYTES } from '../../src/api/apply-routes.ts';

@@ -1,4 +1,4 @@
-// What people must be told of a zone: resources that do not get through, and a global that is not its own.
+// The health of a zone in the overview: resources that are not synced, and a global of another cluster.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -1,4 +1,4 @@
-// Zone proxies as people see them: three processes on PostgreSQL, everything written and read over REST and the command line.
+// Zone proxies with three processes on PostgreSQL, over REST and the command line.
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

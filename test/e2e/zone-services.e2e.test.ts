@@ -1,5 +1,5 @@
-// The golden folders of test/services with a real process on PostgreSQL, killed and started again where a case restarts.
-// Those that let an hour pass run in process alone.
+// The golden folders of test/services with a real process on PostgreSQL, which is killed and started again where a case restarts.
+// Cases that let an hour pass run only in process.
 import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
 import { caseNames, casesFolder, changesText, expectedText, putRows, runStep, stepsOf } from '../services/case-folder.ts';

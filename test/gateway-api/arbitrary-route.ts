@@ -1,4 +1,4 @@
-// Arbitrary Gateway API documents that are right, for properties: both kinds, both spellings, every feature that has a home.
+// Arbitrary valid Gateway API documents for properties: both kinds, both spellings, every supported feature.
 import { fc } from '../support/property.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 

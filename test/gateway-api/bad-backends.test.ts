@@ -1,4 +1,4 @@
-// Backends that must be refused, and the field that must be named.
+// Invalid backends: each is refused with its field.
 import { describe, it } from 'vitest';
 import { R, backend, expectViolations, forwardTo, httpRoute } from './bad-document.ts';
 

@@ -1,4 +1,4 @@
-// Documents around one thing that is wrong, and the check that it alone is named.
+// Documents with one violation, and the check that it is the only one reported.
 import { expect } from 'vitest';
 import { parse } from 'yaml';
 import { parseRoute } from '../../src/gateway-api/parse-route.ts';

@@ -1,4 +1,4 @@
-// Routes, parents and documents that must be refused, and the field that must be named.
+// Invalid routes, parents and documents: each is refused with its field.
 import { describe, it } from 'vitest';
 import { parse } from 'yaml';
 import { R, expectViolations, httpRoute, rule } from './bad-document.ts';

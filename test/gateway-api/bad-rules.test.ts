@@ -1,4 +1,4 @@
-// Filters and matches that must be refused, and the field that must be named.
+// Invalid filters and matches: each is refused with its field.
 import { describe, it } from 'vitest';
 import { R, expectViolations, httpRoute, rule } from './bad-document.ts';
 

@@ -1,4 +1,4 @@
-// A golden case of the conversion: a route and the services of its mesh, and what must become of them.
+// A golden case of the conversion: a route, the services of its mesh, and the expected resources.
 // Invariant: the expected texts depend on these two files alone; the clock stands still and the zone is east.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Every folder of `cases/` is converted and compared with what a person has read; `UPDATE_GOLDEN=1` rewrites it.
+// Converts every folder of `cases/` and compares the result with the reviewed files; `UPDATE_GOLDEN=1` rewrites them.
 import { describe, expect, it } from 'vitest';
 import { fromMeshRoute } from '../../src/gateway-api/from-mesh-route.ts';
 import { parseRoute } from '../../src/gateway-api/parse-route.ts';

@@ -1,4 +1,4 @@
-// What holds for every document: nothing throws, conversion and inverse agree, and a referent that comes back brings its rule.
+// Properties of every document: nothing throws, conversion and inverse agree, and a rule returns when its referent does.
 import { fc } from '../support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { checkRoute, documentOf, universalOf } from '../../src/gateway-api/stored-document.ts';

@@ -1,5 +1,5 @@
-// A case is a folder: what goes in, as numbered files of YAML documents, and what each store must hold in the end.
-// Invariant: the expected text depends on what the rows hold alone: sorted, without times and versions.
+// A case is a folder: the input as numbered files of YAML documents, and the expected content of each store.
+// Invariant: the expected text depends only on the rows; it is sorted and has no times and versions.
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';

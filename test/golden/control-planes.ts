@@ -1,5 +1,5 @@
 // A global and its zones in one process: a store and a REST API each, and between them the real senders and receivers, which
-// exchange encoded messages. Invariant: whatever is awaited here is at rest when it resolves.
+// exchange encoded messages. Invariant: every promise of this file resolves when nothing is in flight.
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { systemClock } from '../../src/base/clock.ts';

@@ -1,5 +1,5 @@
-// Every folder of cases/ is run through a global and two zones, and each store must then hold what the folder expects.
-// Invariant: how the zones connect does not matter: by differences, by full states, or anew after every step.
+// Runs every folder of cases/ through a global and two zones, and compares each store with the expected content.
+// Invariant: the result is the same with differences, with full states, and with a new connection after every step.
 import { join } from 'node:path';
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';

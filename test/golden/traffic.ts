@@ -1,5 +1,5 @@
-// Counts what moves between control planes in one process, so that a test can wait until nothing does.
-// Invariant: at rest no message is under way, no store has been written, and no timer but that of a refusal is set.
+// Counts the messages in flight between control planes of one process, so that a test can wait until there are none.
+// Invariant: at rest no message is in flight, no write is pending, and no timer except that of a refusal is set.
 import type { TinyStore } from '../support/tiny-store.ts';
 
 /** Far over what the longest case needs: two control planes that echo each other for ever end here. */

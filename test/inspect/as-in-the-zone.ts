@@ -1,4 +1,4 @@
-// Answers of inspect, so that those of two control planes can be compared.
+// Makes inspect answers of two control planes comparable.
 import { displayNameOf } from '../../src/resource/labels.ts';
 
 /**

@@ -1,5 +1,5 @@
-// Policies as people get them wrong, over REST: every fault is named with its path, all at once, and nothing is stored; what is
-// merely doubtful is stored and warned of (D7, D16).
+// Common mistakes in policies over REST: the answer lists every violation with its path, and nothing is stored. A doubtful policy is
+// stored, with a warning (D7, D16).
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

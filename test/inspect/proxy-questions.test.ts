@@ -1,5 +1,4 @@
-// Questions about one proxy that old clients ask (rest-api 4): which policies are attached where, and the configuration that a
-// zone would generate.
+// The older inspect endpoints of a proxy (rest-api 4): the attached policies, and the configuration that a zone would generate.
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';

@@ -1,4 +1,4 @@
-// Why a resource of a multizone mesh is sent or not: what is told is what the stores hold.
+// Explain-sync in a multizone mesh: its answers agree with the content of the stores.
 import { describe, expect, it } from 'vitest';
 import { displayNameOf } from '../../src/resource/labels.ts';
 import { zones } from '../golden/control-planes.ts';

@@ -1,4 +1,4 @@
-// Inspect in a multizone mesh: what global answers about a proxy is what its zone answers; each names resources as it stores them.
+// Inspect in a multizone mesh: global and the zone give the same answer about a proxy, each with its own stored names.
 import { describe, expect, it } from 'vitest';
 import { displayNameOf } from '../../src/resource/labels.ts';
 import type { Side } from '../golden/control-planes.ts';

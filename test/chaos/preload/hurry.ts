@@ -1,5 +1,5 @@
-// Loaded into a process under test (`node --import`): its wall clock runs HURRY times as fast as the machine's from its start on,
-// and what it sleeps is that much shorter, so that what it does every few minutes is seen in seconds.
+// Loaded into a process under test (`node --import`): its wall clock runs HURRY times as fast as the machine's, and its sleeps are that
+// much shorter, so that a test sees tasks of every few minutes within seconds.
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers/promises';
 

@@ -1,4 +1,4 @@
-// Loaded into a process under test (`node --import`): at SIGUSR2 it collects garbage and prints what is left, on the heap and outside.
+// Loaded into a process under test (`node --import`): at SIGUSR2 it collects garbage and prints the memory in use, on the heap and off.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
