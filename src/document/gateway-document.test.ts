@@ -26,7 +26,11 @@ describe('a Gateway API document that is applied', () => {
 
   it.each<[string, JsonObject, RegExp]>([
     ['another version', { apiVersion: 'gateway.networking.k8s.io/v9' }, /^apiVersion: must be one of/],
-    ['a kind without a home', { kind: 'TLSRoute' }, /^kind: "TLSRoute" has no home in a mesh: write HTTPRoute or TCPRoute/],
+    [
+      'a kind that is not supported',
+      { kind: 'TLSRoute' },
+      /^kind: "TLSRoute" is not supported in a mesh: write HTTPRoute or TCPRoute/,
+    ],
     ['no name', { metadata: { namespace: 'shop' } }, /^metadata\.name: must be given/],
   ])('is refused with %s', (_, rest, expected) => {
     const read = fromKubernetes(route(rest));

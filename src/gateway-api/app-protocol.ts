@@ -1,4 +1,4 @@
-// Which protocol a service's port speaks (GEP-718 «API», D25): its appProtocol; only where that is unset the annotation.
+// The protocol of a service port (GEP-718 «API», D25): its appProtocol, or the annotation if that is unset.
 import { isObject } from '../resource/read-json.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
 import type { Referent, ServicePort } from './service-resolver.ts';
@@ -18,7 +18,7 @@ const KNOWN: ReadonlyMap<string, AppProtocol> = new Map([
   ['kubernetes.io/ws', 'http'],
 ]);
 
-/** The protocol of a port, null where it is unset, or the text that no proxy here can speak. */
+/** The protocol of a port; null if it is unset; an unsupported protocol as text. */
 export function appProtocolOf(referent: Referent, port: ServicePort): AppProtocol | null | { readonly unsupported: string } {
   const { annotations = {} } = referent;
   const annotation = Object.hasOwn(annotations, PROTOCOL_ANNOTATION) ? annotations[PROTOCOL_ANNOTATION] : undefined;
@@ -27,8 +27,8 @@ export function appProtocolOf(referent: Referent, port: ServicePort): AppProtoco
 }
 
 /**
- * The spec of a MeshService whose ports have the protocol of the annotation, which a resource has among its labels, where
- * they have none of their own: a default would hide that none was specified.
+ * Gives the ports of a MeshService that have no protocol the one of the annotation, which a stored resource has among its labels. A
+ * default must not replace it.
  */
 export function withAnnotatedProtocol(labels: Labels, spec: JsonObject): JsonObject {
   const protocol = KNOWN.get(labels[PROTOCOL_ANNOTATION]?.toLowerCase() ?? '');

@@ -1,5 +1,5 @@
 // Durations in the two spellings: Gateway API's (GEP-2257: `1h30m`, whole milliseconds) and a policy's (Go: `1h30m0s`).
-// Invariant: both stand for the same whole number of milliseconds, or the text is refused.
+// Invariant: both spellings mean the same whole number of milliseconds; other texts are refused.
 
 const GATEWAY_DURATION = /^([0-9]{1,5}(h|m|s|ms)){1,4}$/;
 const GO_DURATION = /^\+?([0-9]+(\.[0-9]*)?(h|ms|m|s|us|µs|ns))+$/;
@@ -7,12 +7,12 @@ const GO_DURATION = /^\+?([0-9]+(\.[0-9]*)?(h|ms|m|s|us|µs|ns))+$/;
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, us: 1e-3, µs: 1e-3, ns: 1e-6 };
 const MAX_HOURS = 99_999;
 
-/** Milliseconds of a Gateway API duration, or null when it is none. */
+/** Milliseconds of a Gateway API duration; null for another text. */
 export function parseGatewayDuration(text: string): number | null {
   return GATEWAY_DURATION.test(text) ? sumOf(text) : null;
 }
 
-/** Milliseconds of a policy's duration; null when it is none, or none that Gateway API could say. */
+/** Milliseconds of a policy's duration; null for another text, and for a duration that Gateway API cannot express. */
 export function parseGoDuration(text: string): number | null {
   if (text === '0') return 0;
   const sum = GO_DURATION.test(text) ? sumOf(text) : Number.NaN;

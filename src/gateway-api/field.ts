@@ -1,11 +1,11 @@
-// A cursor over an untrusted document: it reads fields, and refuses invalid values with their path. Invariant: reading never throws
-// but what `refuse` throws, and only own keys count, so `__proto__` is one unknown key among others.
+// A cursor over an untrusted document: it reads fields, and refuses invalid values with their path. Invariants: only `refuse` throws;
+// only own keys are read, so `__proto__` is an unknown key like any other.
 import type { Refuse } from '../base/violations.ts';
 import { isObject } from '../resource/read-json.ts';
 
 const PLAIN_KEY = /^[A-Za-z_][\w-]{0,62}$/;
 const MAX_SHOWN = 60;
-/** Items of a list: far more than the Gateway API allows in any. */
+/** The maximum number of list items, far above any limit of Gateway API. */
 const MAX_ITEMS = 1_000;
 
 export class Field {
@@ -28,7 +28,7 @@ export class Field {
     return this.#value;
   }
 
-  /** The value as a person may see it in a message: short, on one line. */
+  /** The value for messages: short, on one line. */
   get shown(): string {
     const text = JSON.stringify(this.#value) ?? 'nothing';
     return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
@@ -38,7 +38,7 @@ export class Field {
     return Array.isArray(this.#value) && this.#value.length === 0;
   }
 
-  /** The same value, read without a trace. */
+  /** The same value; its violations are not recorded. */
   quiet(): Field {
     return new Field(this.#value, this.path, () => undefined);
   }
@@ -68,8 +68,8 @@ export class Field {
   }
 
   /**
-   * Refuses every key but the known. `elsewhere` says of a key without a home here what to write instead; keys that are `judged`
-   * are refused by the caller, with words of its own.
+   * Refuses unknown keys. `elsewhere` gives the replacement for a key that is not supported; the caller refuses the `judged` keys with
+   * its own reason.
    */
   allowKeys(known: readonly string[], elsewhere: Readonly<Record<string, string>> = {}, judged: readonly string[] = []): void {
     for (const key of this.keys()) {

@@ -1,6 +1,6 @@
-// A MeshHTTPRoute or MeshTCPRoute → the Gateway API document that says the same, for `get --format gateway-api`.
-// Invariant: `parseRoute` accepts the result and converts it back to the same resource; what Gateway API cannot express is named,
-// never dropped.
+// A MeshHTTPRoute or MeshTCPRoute → the equivalent Gateway API document, for `get --format gateway-api`.
+// Invariant: `parseRoute` accepts the result and converts it back to the same resource. A field that Gateway API cannot express is
+// reported, never dropped.
 import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import type { Json, JsonObject, Labels } from '../resource/types.ts';
@@ -12,7 +12,7 @@ import type { Resolver } from './service-resolver.ts';
 import { gatewayVersionOf } from './stored-document.ts';
 import { COMPUTED_LABELS } from './to-mesh-routes.ts';
 
-/** The part of a stored resource that is asked for; a `Resource` fits. */
+/** The part of a stored resource that the conversion reads. */
 export type MeshResource = {
   readonly type: string;
   readonly mesh: string;
@@ -27,7 +27,7 @@ export type GatewayDocument = { readonly document: JsonObject } | { readonly vio
  * The inverse of `toMeshRoutes`, for one route.
  * @param options.timeout the MeshTimeout whose `to[]` names the route, if there is one
  * @param options.resolve finds the port of a service that the route names without a number
- * @returns the document, or every field that Gateway API has no home for
+ * @returns the document, or every field that Gateway API cannot express
  */
 export function fromMeshRoute(
   route: MeshResource,
@@ -63,12 +63,12 @@ export function fromMeshRoute(
     },
     spec,
   };
-  // What stands there literally is judged by the very rules that `apply` has.
+  // `apply` checks the document with the same rules.
   const parsed = parseRoute(document);
   return 'route' in parsed ? { document } : parsed;
 }
 
-/** One `to[]`, for all proxies of the mesh: a Gateway API route can express no more. */
+/** The only `to[]` item, for all proxies of the mesh; a Gateway API route cannot express another form. */
 function onlyItem(spec: Field): Field | undefined {
   spec.allowKeys(['targetRef', 'to']);
   const top = spec.at('targetRef');
@@ -104,7 +104,7 @@ function httpRules(item: Field, context: InverseContext, timeouts: JsonObject | 
     });
 }
 
-/** No rule means the target itself (policies 2.5). */
+/** Without rules, requests go to the target (policies 2.5). */
 function tcpRules(item: Field, context: InverseContext): Json[] {
   const rules = item.at('rules').items();
   const [rule] = rules;
@@ -120,7 +120,7 @@ function confOf(rule: Field, ruleKeys: readonly string[], confKeys: readonly str
   return conf;
 }
 
-/** A rule without backends forwards to the target itself, which an HTTPRoute spells out. */
+/** A rule without backends forwards to the target; an HTTPRoute must name it. */
 function backendsOf(item: Field, conf: Field | undefined, context: InverseContext): Json[] {
   const given = conf?.at('backendRefs').items() ?? [];
   const backends = (given.length > 0 ? given : [item.at('targetRef')]).map((ref) => toBackendRef(ref, context));

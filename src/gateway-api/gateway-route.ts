@@ -1,5 +1,5 @@
 // The normalised model of a Gateway API route: one form for both spellings of a backend (GEP-718 «API» and «Note on future
-// consolidation»). Invariant: every default is filled in, and nothing of the document's spec is left behind.
+// consolidation»). Invariant: every default is filled in, and the model has every field of the document's spec.
 import type { JsonObject, Labels } from '../resource/types.ts';
 
 /** The group of Gateway API's own kinds. */
@@ -8,7 +8,7 @@ export const GATEWAY_GROUP = 'gateway.networking.k8s.io';
 /** The group of the mesh's own service kinds, as parents and backends. */
 export const MESH_GROUP = 'kuma.io';
 
-/** What a reference names. The namespace is the reference's, else the route's; undefined where neither has one. */
+/** The object that a reference names. The namespace is that of the reference, else that of the route, else undefined. */
 export type ObjectRef = {
   /** `''` is the group of Service. */
   readonly group: string;
@@ -48,7 +48,7 @@ export type RouteRule = {
   /** As MeshHTTPRoute has them (policies 2.5), at least one; empty for a TCPRoute. */
   readonly matches: readonly JsonObject[];
   readonly filters: readonly RouteFilter[];
-  /** Empty only where a redirect answers. */
+  /** Empty only for a redirect. */
   readonly backends: readonly Backend[];
   /** Whole milliseconds, 0 = no limit. */
   readonly requestTimeout: number | undefined;

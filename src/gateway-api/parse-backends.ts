@@ -1,12 +1,13 @@
 // Backends in both spellings, GEP-718's `forwardTo` and today's `backendRefs`, and the one backend of a mirror.
-// Invariant: an entry names exactly one backend, a Service always with its port (GEP-718 «API», D25), and a
-// MeshMultiZoneService too (policies 1.4).
+// Invariant: an entry names exactly one backend; a Service (GEP-718 «API», D25) and a MeshMultiZoneService (policies 1.4) always with a
+// port.
 import type { Field } from './field.ts';
 import { type Backend, isService, MESH_GROUP, type ObjectRef } from './gateway-route.ts';
 import { parseObjectRef, REF_KEYS } from './parse-references.ts';
 
 const MAX_WEIGHT = 1_000_000;
-const NO_FILTERS = 'has no home in a MeshHTTPRoute, whose backends share the filters of their rule: write filters beside matches';
+const NO_FILTERS =
+  'is not supported in a MeshHTTPRoute, whose backends share the filters of their rule: write filters beside matches';
 
 /** `spec.rules[i]` → its backends; every refusal is noted at its field. */
 export function parseBackends(rule: Field, namespace: string | undefined): Backend[] {
@@ -37,7 +38,7 @@ export function parseMirrorBackend(mirror: Field, namespace: string | undefined)
   return readBackend(mirror.path, backendRef, { port, missingPort: inner }, namespace);
 }
 
-/** What to say of a weight in or beside the backend of a mirror. */
+/** The reason for refusing a weight in or beside the backend of a mirror. */
 export const NO_MIRROR_WEIGHT = 'has no meaning in a mirror, which gets a copy of each request: write percent beside backendRef';
 
 /** GEP-718: `{backendRef: {name, kind?, group?, namespace?}, port, weight}`. */

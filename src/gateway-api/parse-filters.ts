@@ -1,5 +1,5 @@
 // `rules[].filters[]`: header modifiers, redirect, rewrite and mirror, in the form that MeshHTTPRoute has them (policies 2.5).
-// Invariant: a filter without a home there is refused by name; nothing is dropped.
+// Invariant: a filter that MeshHTTPRoute does not have is refused by name, never dropped.
 import type { JsonObject } from '../resource/types.ts';
 import type { Field } from './field.ts';
 import type { RouteFilter } from './gateway-route.ts';
@@ -22,7 +22,7 @@ export function filterKey(type: FilterType): string {
   return CONF_KEYS[type];
 }
 
-/** The filters of a rule. `matches` are the parsed ones: a prefix can only be replaced where every match is a prefix. */
+/** The filters of a rule. @param matches parsed; a prefix can be replaced only if every match is a prefix */
 export function parseFilters(rule: Field, matches: readonly JsonObject[], namespace: string | undefined): RouteFilter[] {
   const seen = new Map<string, string>();
   const filters = rule
@@ -55,7 +55,7 @@ function parseType(item: Field): FilterType | undefined {
   const type = item.at('type');
   if (!type.isGiven) return type.refuse(`must be given: one of ${TYPES.join(', ')}`);
   const found = TYPES.find((known) => type.shown === JSON.stringify(known));
-  return found ?? type.refuse(`${type.shown} has no home in a MeshHTTPRoute, which has ${TYPES.join(', ')}`);
+  return found ?? type.refuse(`${type.shown} is not supported in a MeshHTTPRoute, which has ${TYPES.join(', ')}`);
 }
 
 function parseConf(
@@ -142,7 +142,7 @@ function otherConfs(type: FilterType): Record<string, string> {
 
 const MAX_HEADERS = 16;
 
-/** The modifier with lower-case names: header names know no case, and MeshHTTPRoute takes these alone. */
+/** The modifier with lower-case header names: MeshHTTPRoute takes no others. */
 export function parseHeaderModifier(conf: Field): JsonObject {
   conf.allowKeys(['set', 'add', 'remove']);
   const seen = new Map<string, string>();

@@ -9,7 +9,7 @@ const PATH_TYPES = ['Exact', 'PathPrefix', 'RegularExpression'] as const;
 const VALUE_TYPES = ['Exact', 'RegularExpression'] as const;
 const EVERYTHING = { path: { type: 'PathPrefix', value: '/' } };
 
-/** The matches of a rule, at least one: a rule without any takes every request, as Gateway API says. */
+/** The matches of a rule, at least one: a rule without matches takes every request (Gateway API). */
 export function parseMatches(rule: Field): JsonObject[] {
   const items = rule.at('matches').items();
   return items.length === 0 ? [EVERYTHING] : items.map(parseMatch);
@@ -41,7 +41,7 @@ function parsePath(path: Field): JsonObject {
   return { type: 'PathPrefix', value: value.length > 1 && value.endsWith('/') ? value.slice(0, -1) : value };
 }
 
-/** Headers or query parameters; no name twice, because only the first would count. */
+/** Headers or query parameters. A second entry of a name would have no effect, so it is refused. */
 function parseValues(list: Field, { isHeader }: { isHeader: boolean }): Json[] {
   const seen = new Set<string>();
   return list.items().flatMap((item) => {

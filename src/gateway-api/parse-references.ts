@@ -58,7 +58,7 @@ function parseParent(item: Field, namespace: string | undefined): ParentRef | un
   if (!item.isGiven) return item.refuse('must be an object with kind and name');
   if (!item.isObject()) return undefined;
   item.allowKeys([...REF_KEYS, 'port', 'sectionName']);
-  // Gateway API's own default is Gateway, which has no home in a mesh.
+  // The default in Gateway API is Gateway, which a mesh does not have.
   if (!item.at('kind').isGiven) return item.at('kind').refuse(`must be given, since it would mean Gateway: ${INSTEAD}`);
   const object = parseObjectRef(item, namespace);
   const port = item.at('port').integer(1, 65_535);
@@ -67,9 +67,9 @@ function parseParent(item: Field, namespace: string | undefined): ParentRef | un
   const isMeshKind = object.group === MESH_GROUP && isServiceType(object.kind);
   if (!isService(object) && !isMeshKind) {
     if (object.group === GATEWAY_GROUP && object.kind !== 'Service')
-      return item.at('kind').refuse(`${object.kind} has no home in a mesh: ${INSTEAD}`);
+      return item.at('kind').refuse(`${object.kind} is not supported in a mesh: ${INSTEAD}`);
     const wrong = object.kind === 'Service' ? 'group' : 'kind';
-    return item.at(wrong).refuse(`${item.at(wrong).shown} has no home in a mesh: ${INSTEAD}`);
+    return item.at(wrong).refuse(`${item.at(wrong).shown} is not supported in a mesh: ${INSTEAD}`);
   }
   return { ...object, at: item.path, port, sectionName };
 }

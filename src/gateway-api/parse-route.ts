@@ -1,5 +1,5 @@
 // A Gateway API document → the normalised model, or everything that is wrong with it (GEP-718, D24, D25).
-// Invariant: pure, never throws, and all violations come at once, up to a bound, each with its path and what to write instead.
+// Pure. Invariant: it never throws; it reports all violations together, up to a limit, each with its path and the correct form.
 import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
 import { label } from '../resource/labels.ts';
 import { Field } from './field.ts';
@@ -11,17 +11,17 @@ import { textForms } from './text-forms.ts';
 const VERSIONS = ['v1', 'v1beta1', 'v1alpha2', 'v1alpha1'];
 const KINDS = ['HTTPRoute', 'TCPRoute'] as const;
 
-/** Written by the API server into every object; they say nothing about traffic. */
+/** Keys that the API server writes into every object; they do not affect traffic. */
 const METADATA = [
   ...['name', 'namespace', 'labels', 'annotations', 'uid', 'resourceVersion', 'generation', 'creationTimestamp', 'generateName'],
   ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'finalizers', 'managedFields', 'ownerReferences', 'selfLink'],
 ];
 const SPEC_ELSEWHERE = {
   hostnames:
-    'has no home in a mesh, where a request is matched by the service it goes to: leave it out and name that service in parentRefs',
-  gateways: 'has no home in a mesh: write parentRefs: [{kind: Service, name: …}]',
-  useDefaultGateways: 'has no home in a mesh: write parentRefs: [{kind: Service, name: …}]',
-  tls: 'has no home in a mesh, which encrypts by itself: leave it out',
+    'is not supported in a mesh, where a request is matched by the service it goes to: leave it out and name that service in parentRefs',
+  gateways: 'is not supported in a mesh: write parentRefs: [{kind: Service, name: …}]',
+  useDefaultGateways: 'is not supported in a mesh: write parentRefs: [{kind: Service, name: …}]',
+  tls: 'is not supported in a mesh, which encrypts all traffic: leave it out',
 };
 
 export type ParsedRoute = { readonly route: GatewayRoute } | { readonly violations: readonly Violation[] };
@@ -45,7 +45,7 @@ export function parseRoute(document: unknown, options: { readonly mesh?: string 
   return route === undefined || violations.length > 0 ? { violations } : { route };
 }
 
-/** Undefined where the document is not a route at all. Faults are reported as violations. */
+/** Undefined if the document is not a route. Faults are reported as violations. */
 function readRoute(document: unknown, options: { readonly mesh?: string }, refuse: Refuse): GatewayRoute | undefined {
   const root = new Field(document, '', refuse);
   if (!root.isGiven) root.refuse('must be an object with apiVersion, kind, metadata and spec');
@@ -76,11 +76,11 @@ function checkVersion(field: Field): void {
   else field.choice(allowed);
 }
 
-/** TLSRoute and UDPRoute have no home in a mesh (D25), nor have the others. */
+/** A mesh has no TLSRoute, UDPRoute (D25) or other kind. */
 function parseKind(field: Field): GatewayRoute['kind'] | undefined {
   if (!field.isGiven) return field.refuse(`must be given: ${KINDS.join(' or ')}`);
   const kind = KINDS.find((known) => field.shown === JSON.stringify(known));
-  return kind ?? field.refuse(`${field.shown} has no home in a mesh: write ${KINDS.join(' or ')}`);
+  return kind ?? field.refuse(`${field.shown} is not supported in a mesh: write ${KINDS.join(' or ')}`);
 }
 
 type Metadata = Pick<GatewayRoute, 'mesh' | 'name' | 'namespace' | 'labels'>;

@@ -1,4 +1,4 @@
-// `spec.rules`: of an HTTPRoute with matches, filters and timeouts, of a TCPRoute with backends alone.
+// `spec.rules`: an HTTPRoute's have matches, filters and timeouts; a TCPRoute's have only backends.
 // Invariant: every field of a rule maps to MeshHTTPRoute, MeshTCPRoute or MeshTimeout, or is refused by name.
 import { parseGatewayDuration } from './durations.ts';
 import type { Field } from './field.ts';
@@ -9,12 +9,12 @@ import { parseMatches } from './parse-matches.ts';
 import { textForms } from './text-forms.ts';
 
 const NO_HOME = {
-  retry: 'has no home in a MeshHTTPRoute: write a MeshRetry with to[].targetRef {kind: MeshHTTPRoute, name: <this route>}',
+  retry: 'is not supported in a MeshHTTPRoute: write a MeshRetry with to[].targetRef {kind: MeshHTTPRoute, name: <this route>}',
   sessionPersistence:
-    'has no home in a MeshHTTPRoute: write a MeshLoadBalancingStrategy with hashPolicies and to[].targetRef {kind: MeshHTTPRoute, name: <this route>}',
+    'is not supported in a MeshHTTPRoute: write a MeshLoadBalancingStrategy with hashPolicies and to[].targetRef {kind: MeshHTTPRoute, name: <this route>}',
 };
 const NO_BACKEND_REQUEST =
-  'has no home in a MeshTimeout: write request, or a MeshRetry with http.perTryTimeout and to[].targetRef {kind: MeshHTTPRoute, name: <this route>}';
+  'is not supported in a MeshTimeout: write request, or a MeshRetry with http.perTryTimeout and to[].targetRef {kind: MeshHTTPRoute, name: <this route>}';
 
 /** The rules of an HTTPRoute, at least one. */
 export function parseHttpRules(spec: Field, namespace: string | undefined): RouteRule[] {
@@ -34,7 +34,7 @@ export function parseTcpRules(spec: Field, namespace: string | undefined): Route
   if (rules.length > 1)
     spec
       .at('rules')
-      .refuse(`must have one rule, not ${String(rules.length)}: a MeshTCPRoute has no home for more; put all backends into one`);
+      .refuse(`must have one rule, not ${String(rules.length)}: a MeshTCPRoute has no more; put all backends into one`);
   return rules.map((rule) => {
     rule.allowKeys(['name', 'backendRefs', 'forwardTo']);
     const backends = parseBackends(rule, namespace);
@@ -58,7 +58,7 @@ function rulesOf(spec: Field): Field[] {
   return objects;
 }
 
-/** A redirect answers by itself; every other rule says where its requests go (D25). */
+/** Every rule except a redirect must have backends (D25). */
 function checkBackends(rule: Field): void {
   const key = rule.at('forwardTo').isGiven && !rule.at('backendRefs').isGiven ? 'forwardTo' : 'backendRefs';
   const list = rule.at(key);

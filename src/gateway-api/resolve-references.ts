@@ -1,11 +1,11 @@
-// Every reference of a route, looked up: parents become targets, backends become backendRefs, and a rule with a reference that
-// leads nowhere is left out (GEP-718 «API»: «If the referent cannot be found, the rule is not included in the route»).
+// Resolves every reference of a route: parents become targets, backends become backendRefs. A rule with an unresolved reference is left
+// out (GEP-718 «API»: «If the referent cannot be found, the rule is not included in the route»).
 import type { JsonObject } from '../resource/types.ts';
 import { appProtocolOf } from './app-protocol.ts';
 import { type Backend, describeRef, type GatewayRoute, type ParentRef, type RouteRule } from './gateway-route.ts';
 import { describePorts, type Referent, type Resolver, sectionOf, type ServicePort } from './service-resolver.ts';
 
-/** Why a rule is left out: one reference of it, with the reason that Gateway API has for that case. */
+/** A rule that is left out, with one unresolved reference and Gateway API's reason for it. */
 export type BrokenReference = {
   /** Index in `spec.rules`. */
   readonly rule: number;
@@ -28,7 +28,7 @@ export type ResolvedRoute = {
   readonly rules: readonly RouteRule[];
   readonly backendRefs: ReadonlyMap<Backend, JsonObject>;
   readonly broken: readonly BrokenReference[];
-  /** What is resolved and has less effect than its author may think, as sentences. */
+  /** A sentence for each reference that is resolved but has less effect than it seems. */
   readonly warnings: readonly string[];
 };
 
@@ -78,7 +78,7 @@ function resolveParent(route: GatewayRoute, parent: ParentRef, resolve: Resolver
 
 type Outcome = { readonly backendRef: JsonObject } | Pick<BrokenReference, 'reason' | 'message'>;
 
-/** The protocol decides too: a backend that cannot be spoken to is as good as none (D25). */
+/** A backend whose protocol no proxy speaks counts as unresolved (D25). */
 function resolveBackend(route: GatewayRoute, backend: Backend, resolve: Resolver, warnings: string[]): Outcome {
   const resolution = resolve(backend);
   const shown = describeRef(backend);

@@ -1,5 +1,5 @@
-// `status.parents[].conditions` of a route, as a Gateway API user expects it (GEP-718 «API», D24).
-// Invariant: pure; a condition keeps its transition time until its status changes, so that an unchanged route is an unchanged row.
+// `status.parents[].conditions` of a route in Gateway API's form (GEP-718 «API», D24). Pure.
+// Invariant: a condition keeps its transition time until its status changes, so an unchanged route is an unchanged row.
 import type { Json, JsonObject } from '../resource/types.ts';
 import type { Violation } from '../base/violations.ts';
 import type { ParentRef } from './gateway-route.ts';
@@ -7,14 +7,14 @@ import type { BrokenReference, ResolvedParent } from './resolve-references.ts';
 import type { Conversion, DerivedResource } from './to-mesh-routes.ts';
 import { isObject } from '../resource/read-json.ts';
 
-/** `status.parents[].controllerName`: which entries are ours. */
+/** `status.parents[].controllerName` of Meridian's entries. */
 export const CONTROLLER_NAME = 'meridian.internal/gateway-api';
 
 /** Of a condition's message, which Kubernetes limits to 32 KiB. */
 const MAX_DETAILS = 20;
 
 export type StatusContext = {
-  /** The status that is stored now; anything else than what `routeStatus` gave counts as none. */
+  /** The stored status. A status that `routeStatus` did not write is ignored. */
   readonly former: Json | undefined;
   readonly now: Date;
 };
@@ -25,19 +25,19 @@ type Verdict = { readonly type: string; readonly status: 'True' | 'False'; reado
  * The status after a conversion. It has no `observedGeneration`, because a stored resource has no `metadata.generation`.
  * - `Accepted`: False with reason `NoMatchingParent` where the parent is not found.
  * - `ResolvedRefs`: False with reason `DegradedRoutes` where a rule is left out (GEP-718).
- * - `PartiallyInvalid`, only then: which reference and why. Gateway API made it for rules that are dropped.
+ * - `PartiallyInvalid`, only then: the reference and the reason. Gateway API defines it for dropped rules.
  */
 export function routeStatus({ resolved, byParent }: Conversion, context: StatusContext): JsonObject {
-  const told = resolved.parents.map((resolvedParent, index) => ({
+  const parentVerdicts = resolved.parents.map((resolvedParent, index) => ({
     parent: resolvedParent.parent,
     verdicts: [accepted(resolvedParent, byParent[index] ?? [], resolved.warnings), ...references(resolved.broken)],
   }));
-  return statusOf(told, context);
+  return statusOf(parentVerdicts, context);
 }
 
 /**
- * The status of a route that cannot be read. Writes are checked, so its row came another way: with psql, say.
- * @param parents those that can be read all the same
+ * The status of a route that cannot be read. Writes are checked, so such a row was written past the API, for example with psql.
+ * @param parents the parents that can be read
  */
 export function invalidStatus(
   parents: readonly ParentRef[],
@@ -53,14 +53,14 @@ export function invalidStatus(
   );
 }
 
-type Told = { readonly parent: ParentRef; readonly verdicts: readonly Verdict[] };
+type ParentVerdicts = { readonly parent: ParentRef; readonly verdicts: readonly Verdict[] };
 
-function statusOf(told: readonly Told[], { former, now }: StatusContext): JsonObject {
+function statusOf(parentVerdicts: readonly ParentVerdicts[], { former, now }: StatusContext): JsonObject {
   const formerEntries = listOf(isObject(former) ? former['parents'] : undefined).filter(isObject);
   const others = formerEntries.filter(
     (entry) => typeof entry['controllerName'] === 'string' && entry['controllerName'] !== CONTROLLER_NAME,
   );
-  const parents = told.map(({ parent, verdicts }): JsonObject => {
+  const parents = parentVerdicts.map(({ parent, verdicts }): JsonObject => {
     const parentRef = parentRefOf(parent);
     const mine = formerEntries.find(
       (entry) => entry['controllerName'] === CONTROLLER_NAME && isSame(entry['parentRef'], parentRef),

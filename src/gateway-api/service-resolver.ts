@@ -9,7 +9,7 @@ import { SERVICE_TYPES } from '../resource/type-registry.ts';
 
 export type ServicePort = {
   readonly port: number;
-  /** The section; a port without a name is called by its number. */
+  /** The section; a port without a name has its number as section. */
   readonly name?: string | undefined;
   readonly appProtocol?: string | undefined;
 };
@@ -43,7 +43,7 @@ export function describePorts(referent: Referent): string {
   return ports.length === 0 ? 'none' : ports.join(', ');
 }
 
-/** The part of a stored resource that is asked for; a `Resource` fits. */
+/** The part of a stored resource that the resolver reads. */
 export type StoredService = {
   readonly type: string;
   readonly mesh: string;
@@ -54,8 +54,8 @@ export type StoredService = {
 };
 
 /**
- * Resolves within one mesh: first among the services of the own zone, then among all; the oldest wins, then the smallest name.
- * A namespace must be equal; a reference without one, from a route without one, means any.
+ * Resolves within one mesh: first among the services of the route's zone, then among all; the oldest wins, then the smallest name.
+ * Namespaces must be equal; if neither the reference nor the route has a namespace, any service matches.
  * @param zone the zone of the route, null on global
  */
 export function serviceResolver(services: readonly StoredService[], mesh: string, zone: string | null): Resolver {
@@ -83,7 +83,7 @@ function kindOf(ref: ObjectRef): Referent['kind'] | undefined {
   return ref.group === MESH_GROUP ? SERVICE_TYPES.find((kind) => kind === ref.kind) : undefined;
 }
 
-/** A resource has labels where Kubernetes has annotations too, so the annotation is read there. */
+/** A stored resource keeps its Kubernetes annotations among its labels. */
 function referentOf({ name, labels, spec }: StoredService, kind: Referent['kind']): Referent {
   const match = isObject(spec['match']) ? spec['match'] : {};
   const ports = kind === 'MeshExternalService' ? [{ ...match, appProtocol: match['protocol'] ?? null }] : spec['ports'];

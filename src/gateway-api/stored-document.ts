@@ -35,14 +35,14 @@ export function documentOf(row: {
   };
 }
 
-/** The apiVersion of documents that are written here: TCPRoute has never left v1alpha2. */
+/** The apiVersion of printed documents: TCPRoute exists only in v1alpha2. */
 export function gatewayVersionOf(kind: string): string {
   return `${GATEWAY_GROUP}/${kind === 'TCPRoute' ? 'v1alpha2' : 'v1'}`;
 }
 
 /**
  * The body of a row that holds this document, in Universal form, or the violations outside its spec: apiVersion, kind, metadata.
- * The spec is the business of `checkRoute`, which every way of writing goes through.
+ * `checkRoute` checks the spec, on every write.
  * @param document its apiVersion is of Gateway API's group (`isGatewayDocument`)
  */
 export function universalOf(document: JsonObject): { readonly body: JsonObject } | { readonly violation: Violation } {
@@ -64,8 +64,8 @@ export function universalOf(document: JsonObject): { readonly body: JsonObject }
 }
 
 /**
- * Everything that is wrong with a route in Universal form, each with its path in that form: `name`, `labels["…"]`, `spec.rules[0]…`.
- * Unknown keys are refused too, also by a plain PUT: traffic that an author described is never dropped silently.
+ * All violations of a route in Universal form, with paths in that form: `name`, `labels["…"]`, `spec.rules[0]…`. Unknown keys are
+ * refused, also by a plain PUT: no part of a traffic description is dropped silently.
  * @param row.type HTTPRoute or TCPRoute
  * @param row.name the display name
  */

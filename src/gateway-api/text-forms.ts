@@ -1,4 +1,4 @@
-// The forms of names and paths that Gateway API and Kubernetes know, each with the words a person reads when it is not met.
+// The formats of names and paths in Gateway API and Kubernetes, each with the description that a violation prints.
 
 type TextForm = { readonly pattern: RegExp; readonly is: string; readonly max: number };
 

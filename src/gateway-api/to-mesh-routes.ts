@@ -1,6 +1,6 @@
 // A Gateway API route → MeshHTTPRoutes (or MeshTCPRoutes) and MeshTimeouts in Universal form (policies 2.1, 2.5; D24).
-// Invariant: one parent makes one route with one `to[]`, as MADR 063 wants it, and rules with unequal timeouts stand in routes of
-// their own, because a MeshTimeout applies to a whole route. Pure: the same model and the same referents give the same result.
+// Invariant: one parent gives one route with one `to[]` (MADR 063). Rules with different timeouts go to separate routes, because a
+// MeshTimeout applies to a whole route. Pure: the same model and the same referents give the same result.
 import { fnv1a64 } from '../resource/hash-name.ts';
 import type { Backend, GatewayRoute, ParentRef, RouteFilter, RouteRule } from './gateway-route.ts';
 import { label } from '../resource/labels.ts';
@@ -22,20 +22,20 @@ export type DerivedResource = {
 };
 
 export type Conversion = {
-  /** Empty for a missing parent, and where every rule is left out. */
+  /** Empty for a missing parent, and if every rule is left out. */
   readonly resources: readonly DerivedResource[];
   readonly resolved: ResolvedRoute;
-  /** What each parent got, in the order of `resolved.parents`: `resources`, by parent. */
+  /** `resources` of each parent, in the order of `resolved.parents`. */
   readonly byParent: readonly (readonly DerivedResource[])[];
 };
 
-/** The labels that a control plane computes are its own to write (policies 1.5). */
+/** Labels that only a control plane may write (policies 1.5). */
 export const COMPUTED_LABELS = new Set<string>([
   ...[label.origin, label.zone, label.displayName, label.mesh, label.env, label.namespace],
   ...[label.policyRole, label.managedBy],
 ]);
 
-/** Converts a route with what its references resolve to now; to be done again when a referent appears or goes (D24). */
+/** Converts a route. The caller repeats this when a referent appears or disappears (D24). */
 export function toMeshRoutes(route: GatewayRoute, resolve: Resolver): Conversion {
   const resolved = resolveReferences(route, resolve);
   const labels = Object.fromEntries([
@@ -76,12 +76,12 @@ export function derivedName(
   const identity = JSON.stringify([group, kind, namespace ?? null, name, port ?? null, sectionName ?? null]);
   const hash = place.parent === 0 ? '' : `-${fnv1a64(identity).toString(36).padStart(13, '0').slice(-8)}`;
   const suffix = place.group === 0 ? hash : `${hash}-t${String(place.group + 1).padStart(2, '0')}`;
-  // It is stored with its namespace behind it (D2).
+  // The stored name ends with the namespace (D2).
   const behind = route.namespace === undefined ? 0 : route.namespace.length + 1;
   return `${route.name.slice(0, MAX_NAME - behind - suffix.length)}${suffix}`;
 }
 
-/** The rules by timeout, each group in the order of its first rule. What does not resolve keeps its place. */
+/** The rules grouped by timeout; groups are in the order of their first rules. An unresolved rule keeps its place. */
 function groupsOf(route: GatewayRoute): RouteRule[][] {
   const groups = new Map<number | undefined, RouteRule[]>();
   for (const rule of route.rules) groups.set(rule.requestTimeout, [...(groups.get(rule.requestTimeout) ?? []), rule]);
@@ -108,7 +108,7 @@ function refOf(backend: Backend, { backendRefs }: ResolvedRoute): JsonObject {
   return ref;
 }
 
-/** Only the timeouts of the author: others come from the policies of the whole mesh (D12). */
+/** Only the timeouts of the document: the policies of the mesh give the others (D12). */
 function timeoutOf(
   envelope: { readonly mesh: string; readonly name: string; readonly labels: Labels },
   namespace: string | undefined,

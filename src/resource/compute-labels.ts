@@ -4,7 +4,7 @@ import { policyRole } from './policy-role.ts';
 import type { TypeInfo } from './type-registry.ts';
 import type { JsonObject, Labels, Mode } from './types.ts';
 
-/** Who writes: the side, its zone, and whether it answers to a global. */
+/** The control plane that writes: its mode, its zone, and whether it is connected to a global. */
 export type ControlPlaneIdentity = { readonly mode: Mode; readonly zone: string | null; readonly federated: boolean };
 
 type Draft = { readonly displayName: string; readonly mesh: string; readonly labels: Labels; readonly spec: JsonObject };

@@ -2,15 +2,15 @@
 // Invariant: the work is linear in the length of the template, and both the template and the text have a maximum length.
 import type { Labels } from './types.ts';
 
-/** Characters of a template. A peer may send a longer one: it is stored, and gives no text. */
+/** Maximum characters of a template. A longer one from a peer is stored and renders nothing. */
 export const MAX_TEMPLATE = 2_048;
-/** Characters of the text: more than a hostname or a SPIFFE ID may have. */
+/** Maximum characters of the rendered text: more than a hostname or a SPIFFE ID may have. */
 const MAX_TEXT = 4_096;
 
 const LABEL = /^label\s+(?:"([^"]+)"|`([^`]+)`)$/;
 const KNOWN_ACTION = /^(?:\.[A-Za-z]+|label\s+(?:"[^"]+"|`[^`]+`))$/;
 
-/** What the actions of a template are looked up in; fields without their dot. */
+/** The values for the actions of a template; fields without their dot. */
 export type TemplateValues = { readonly fields: Readonly<Record<string, string>>; readonly labels: Labels };
 
 /** The text, or the reason for its absence: a missing label, an unknown action, or an exceeded limit. */
@@ -32,8 +32,8 @@ export function renderTemplate(template: string, values: TemplateValues): { read
 }
 
 /**
- * The template with what `valueOf` gives in place of each action. An action stands between `{{` and `}}`, has no brace in it, and is
- * passed without the trim markers and the white space around it.
+ * Replaces each action of the template with the result of `valueOf`. An action stands between `{{` and `}}` and has no brace in it;
+ * `valueOf` gets it without trim markers and white space.
  */
 export function replaceActions(template: string, valueOf: (action: string) => string): string {
   let text = '';
@@ -45,7 +45,7 @@ export function replaceActions(template: string, valueOf: (action: string) => st
       taken = brace + 2;
       open = template.indexOf('{{', taken);
     } else {
-      // `{{{` opens at its second brace; else nothing before the next brace can.
+      // `{{{` opens an action at its second brace.
       open = brace === -1 ? -1 : template.indexOf('{{', Math.max(open + 1, brace - 1));
     }
   }

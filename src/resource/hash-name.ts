@@ -1,4 +1,4 @@
-// Names on the wire: `name-<16 characters>`, so that equal names of different meshes, zones and namespaces never meet
+// Names on the wire: `name-<16 characters>`, so that equal names of different meshes, zones and namespaces do not collide
 // (MADR 029, kds-wire 5.5). The full name is hashed; only the visible part is cut.
 import { displayNameOf, label } from './labels.ts';
 import type { Labels } from './types.ts';

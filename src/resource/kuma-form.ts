@@ -1,4 +1,4 @@
-// A resource as a plain Kuma peer can take it (D26; Kuma's form: policies 0 to 2, column K3).
+// The form of a resource for a plain Kuma peer (D26; Kuma's form: policies 0 to 2, column K3).
 // Pure and idempotent: input is never changed, and an unchanged value is returned as the same object.
 import { isUtf8 } from 'node:buffer';
 import type { WireResource } from './codec.ts';
@@ -10,8 +10,8 @@ import { isObject } from './read-json.ts';
 import { SERVICE_TYPES } from './type-registry.ts';
 
 /**
- * What a plain Kuma peer can take of a resource: the same object where it can take all of it, a translated copy, or why it
- * can take none (D26).
+ * The result for a plain Kuma peer: the same object if no translation is needed, a translated copy, or the reason why the resource
+ * cannot be sent (D26).
  */
 export type KumaForm = { readonly resource: WireResource } | { readonly withheld: string };
 
@@ -70,9 +70,8 @@ const BALANCERS: ReadonlyMap<Json | undefined, string> = new Map([
 const SPIFFE_KEYS = ['spiffeID', 'spiffeId'];
 
 /**
- * The resource as a peer without our capability can take it (D26).
- * A spec that a program in Go cannot decode is withheld, as it would end the stream of the peer; of a status, the fields are left out.
- * Never throws.
+ * Translates a resource for a peer without Meridian's capability (D26). A spec that a Go program cannot decode is withheld, because it
+ * would end the stream of the peer; such fields of a status are removed. Never throws.
  * @returns the resource itself when nothing changes, so that encoded bytes can be shared; else a copy, or one sentence that
  * names the field
  */
@@ -87,14 +86,14 @@ export function toKumaForm(info: TypeInfo, resource: WireResource): KumaForm {
   return { resource: isSame ? resource : { ...resource, spec: translated, status: decodable } };
 }
 
-/** Why a resource cannot be said. */
+/** The reason why a resource cannot be translated. */
 function reasons(info: TypeInfo, spec: JsonObject): Iterable<string> {
   if (info.policy !== null) return policyReasons(info, spec);
   if (info.name === 'Dataplane') return dataplaneReasons(spec);
   return info.name === 'MeshExternalService' ? externalServiceReasons(spec) : [];
 }
 
-/** The same spec where nothing has to change. */
+/** Returns the same spec if nothing changes. */
 function translate(info: TypeInfo, resource: WireResource): JsonObject {
   const { spec } = resource;
   if (info.policy !== null) return translatePolicy(info, resource);
@@ -102,7 +101,7 @@ function translate(info: TypeInfo, resource: WireResource): JsonObject {
   return info.name === 'MeshExternalService' ? translateExternalService(spec) : spec;
 }
 
-/** Why a policy cannot be said, as far as Kuma would refuse it or silently take it for a broader one (policies 0). */
+/** The reason why a policy cannot be sent: Kuma would refuse it, or silently apply it too broadly (policies 0). */
 function* policyReasons(info: TypeInfo, spec: JsonObject): Generator<string> {
   yield* refusedKinds(spec, TOP_REF, TOP_KINDS, `at the top of a ${info.name}`);
   yield* refusedKinds(spec, TO_REF, TO_KINDS.get(info.name), `in to[] of a ${info.name}`);
@@ -152,7 +151,7 @@ function* refusedKinds(spec: JsonObject, at: Path, kinds: readonly string[] | un
   }
 }
 
-/** Zone sections alone are nothing to Kuma, which needs an address (D17, D18). */
+/** Kuma cannot use a Dataplane that has only zone sections; it needs an address (D17, D18). */
 function* dataplaneReasons(spec: JsonObject): Generator<string> {
   const networking = spec['networking'];
   if (!isObject(networking)) return;
@@ -179,8 +178,8 @@ function translatePolicy(info: TypeInfo, { labels, spec: given }: WireResource):
 }
 
 /**
- * The zone of a producer policy that global sends on, null for any other policy. In other zones such a policy speaks for services of
- * its own zone alone, which Kuma does not know: it applies it to services of that name in every zone (MADR 063).
+ * The zone of a producer policy that global sends to other zones; null for any other policy. There the policy applies only to services
+ * of its own zone. Kuma does not know this rule: it applies the policy to services of that name in every zone (MADR 063).
  */
 function homeOfGuest(labels: Labels): string | null {
   return labels[label.origin] === 'global' && labels[label.policyRole] === 'producer' ? (labels[label.zone] ?? null) : null;

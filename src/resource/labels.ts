@@ -1,4 +1,4 @@
-// The labels that keep the information that a name loses between control planes (kds-wire 5.1, MADR 029).
+// The well-known labels. They keep the information that a hashed name lacks (kds-wire 5.1, MADR 029).
 import type { Labels } from './types.ts';
 
 export const label = {

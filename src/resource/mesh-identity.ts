@@ -1,4 +1,4 @@
-// What a MeshIdentity says of the proxies that it selects: whether it is ready, and the SPIFFE ID of each. Pure.
+// Reads a MeshIdentity: whether it is ready, the proxies that it selects, and the SPIFFE ID of each. Pure.
 import { renderTemplate } from './go-template.ts';
 import { label } from './labels.ts';
 import { isObject, objectOf, objectsOf, textMapOf, textOf } from './read-json.ts';

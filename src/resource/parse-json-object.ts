@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { JsonObject } from './types.ts';
 
-/** Deeper JSON is refused: what walks a spec by recursion later must not exhaust the stack. */
+/** Deeper JSON is refused, so that recursion over a spec cannot exhaust the stack. */
 export const MAX_JSON_DEPTH = 100;
 
 const QUOTE = 0x22;

@@ -1,4 +1,4 @@
-// Whose policy it is: system, producer, consumer or workload-owner (MADR 063, kds-wire 5.2, D9).
+// The role of a policy: system, producer, consumer or workload-owner (MADR 063, kds-wire 5.2, D9).
 import { label } from './labels.ts';
 import type { Json, JsonObject, Labels } from './types.ts';
 import { objectOf, textOf } from './read-json.ts';
@@ -12,14 +12,14 @@ const PRODUCER_KINDS = new Set(['MeshService', 'MeshHTTPRoute', 'MeshTCPRoute'])
 const IDENTITY_LABELS = new Set<string>([label.displayName, label.namespace]);
 
 /**
- * Whose reading of an item by labels counts: `own`, where it is a consumer's, or `kuma`, whose producers name their service by
- * the two labels that identify it, for want of names (D9).
+ * How an item that selects by labels is read: with `own` it is a consumer item; with `kuma` it is a producer item if it has the two
+ * labels that identify one service, because Kuma has no names there (D9).
  */
 export type RoleRule = 'own' | 'kuma';
 
 /**
  * The role that a policy's spec and namespace give it.
- * @param rule `own` for policies written here, `kuma` for policies that may come from, or go to, a Kuma peer
+ * @param rule `own` for policies written here, `kuma` for policies that a Kuma peer may send or receive
  * @returns null when `to[]` mixes producer and consumer items, which no policy may do
  */
 export function policyRole(policy: { spec: JsonObject; labels: Labels }, rule: RoleRule = 'own'): PolicyRole | null {
@@ -32,7 +32,7 @@ export function policyRole(policy: { spec: JsonObject; labels: Labels }, rule: R
   return producers === 0 ? 'consumer' : null;
 }
 
-/** An item names one object of the policy's own namespace: by `name`, or, as Kuma has it, by the two labels that identify it. */
+/** Whether an item names one object of the policy's namespace: by `name`, or, with rule `kuma`, by the two labels that identify it. */
 function isProducerItem(item: Json, namespace: string, rule: RoleRule): boolean {
   const ref = objectOf(objectOf(item)['targetRef']);
   if (!PRODUCER_KINDS.has(textOf(ref['kind']))) return false;

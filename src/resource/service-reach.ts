@@ -1,5 +1,5 @@
 // How another zone reaches a MeshService: the address and SNI that its zone has published (MADR 095, D20, D27). Pure. Invariant:
-// what `spec.zoneIngress` says wins; MeshZoneAddress speaks for zones that cannot say it there.
+// `spec.zoneIngress` takes precedence; a MeshZoneAddress serves zones that do not publish it.
 import { compareText } from '../base/compare-text.ts';
 import { at, items } from './schema/json-access.ts';
 import { isObject } from './read-json.ts';
@@ -18,9 +18,9 @@ type Row = ResourceKey & { readonly labels: Labels; readonly spec: JsonObject };
  * @param addresses the MeshZoneAddresses that the own store has
  */
 export function reachOf(service: Row, addresses: readonly Row[]): Reach | null {
-  const told = at(service.spec, 'zoneIngress');
-  const sni = at(told, 'sni');
-  const place = placeOf(told);
+  const published = at(service.spec, 'zoneIngress');
+  const sni = at(published, 'sni');
+  const place = placeOf(published);
   if (place !== null && typeof sni === 'string' && sni !== '') return { ...place, sni };
   const zone = service.labels[label.zone];
   if (zone === undefined) return null;

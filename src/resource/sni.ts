@@ -1,4 +1,4 @@
-// The SNI by which a zone proxy knows the service and port that a connection is for (policies 9.2, MADR 095, D20, D36).
+// The SNI that identifies a service and its port for a zone proxy (policies 9.2, MADR 095, D20, D36).
 // Invariant: a service has the same SNI on every control plane, for any stored name.
 import { fnv1a64 } from './hash-name.ts';
 import { displayNameOf, label } from './labels.ts';
@@ -42,7 +42,7 @@ export function serviceSni(
   return isServiceType(service.type) ? sni({ type: service.type, name: sniNameOf(service), mesh: service.mesh, port }) : null;
 }
 
-/** The display name, of a MeshService in a namespace with that. Stored names differ from zone to zone, these do not. */
+/** The display name, for a MeshService with its namespace. It is the same in every zone, unlike the stored name. */
 function sniNameOf({ type, name, labels }: { type: string; name: string; labels: Labels }): string {
   const displayName = displayNameOf({ name, labels });
   const namespace = labels[label.namespace] ?? '';

@@ -1,5 +1,5 @@
-// Text as PostgreSQL holds it: neither NUL nor half a surrogate pair. One such character in a name, a label or a status fails the
-// whole statement, so it is looked for before (pain 11062).
+// Text that PostgreSQL can store: without NUL and lone surrogates. One such character in a name, a label or a status fails the whole
+// statement, so text is checked before (pain 11062).
 
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
@@ -13,7 +13,7 @@ export function isStorableJson(value: unknown): boolean {
   return Object.entries(value).every(([key, inner]) => isStorable(key) && isStorableJson(inner));
 }
 
-/** What is storable of the first `most` UTF-16 units of a text that somebody else wrote. */
+/** The storable part of the first `most` UTF-16 units of an untrusted text. */
 export function storablePart(text: string, most: number): string {
   return text.slice(0, most).toWellFormed().replaceAll('\0', '');
 }

@@ -6,7 +6,7 @@ export const RFC_1035_LABEL = /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
 export const RFC_1035_REASON =
   'must be an RFC 1035 label: lower-case letters, digits and hyphens, a letter first, at most 63 characters';
 
-/** Kubernetes gives these no namespace (Mesh, Zone, insights): a label that names one is a label like any other. */
+/** Types without a namespace in Kubernetes (Mesh, Zone, insights): a namespace label on them has no meaning. */
 export function isClusterWide({ scope, codec, adminOnly }: TypeInfo): boolean {
   return scope === 'Global' && codec.kind === 'proto' && !adminOnly;
 }

@@ -1,4 +1,4 @@
-// Every resource type in one table: scope, way through KDS, codec, status, paths (kds-wire 3). Data; the rest asks it.
+// A table of all resource types: scope, KDS directions, codec, status, paths (kds-wire 3).
 
 /** `proto`: the spec is a protobuf message; `json`: the spec is JSON with an empty type_url (kds-wire 1). */
 export type Codec = { readonly kind: 'proto'; readonly message: string } | { readonly kind: 'json' };
@@ -184,7 +184,7 @@ export function typeOf(name: string): TypeInfo {
   return info;
 }
 
-/** The type a person means: its name with or without hyphens, REST path, alias or short name, in any case. */
+/** The type by its name with or without hyphens, REST path, alias or short name, in any case. */
 export function findTypeByAnyName(text: string): TypeInfo | undefined {
   return byAnyName.get(text.toLowerCase());
 }

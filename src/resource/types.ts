@@ -22,7 +22,7 @@ export type Resource = ResourceKey & {
   readonly version: number;
   readonly creationTime: Date;
   readonly modificationTime: Date;
-  /** The row whose deletion takes this one along, or null. */
+  /** The row whose deletion deletes this row too, or null. */
   readonly owner: ResourceKey | null;
   /** Version on the wire of a row that came by KDS, `null` for one written here (D29). */
   readonly syncVersion: string | null;

@@ -1,5 +1,5 @@
-// What is wrong with a Dataplane (MADR 095, kds-wire 6.2, policies 9.1, D17 to D19). Invariant: Kuma's fields are judged
-// as Kuma does, so that nothing of an old peer is lost; the zone sections, which are ours, are judged strictly.
+// The violations of a Dataplane (MADR 095, kds-wire 6.2, policies 9.1, D17 to D19). Invariant: the checks of Kuma's fields are those
+// of Kuma, so that no Dataplane of an old peer is lost; the checks of Meridian's zone sections are strict.
 import { isIP } from 'node:net';
 import type { Violation } from '../base/errors.ts';
 import type { Json, JsonObject } from './types.ts';
@@ -8,7 +8,7 @@ import { isObject } from './read-json.ts';
 const DNS_NAME = /^(?=.{1,253}$)[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*\.?$/;
 /** `256.1.1.1` and `10.0.0` are neither addresses nor names. */
 const ENDS_IN_NUMBER = /(^|\.)\d+\.?$/;
-/** Section → its ports and addresses, all required; what other zones see stands in the ingress alone. */
+/** Section → its ports and addresses, all required; only the ingress has those that other zones see. */
 const ZONE_SECTIONS = {
   zoneIngress: { addresses: ['address', 'advertisedAddress'], ports: ['port', 'advertisedPort'] },
   zoneEgress: { addresses: ['address'], ports: ['port'] },
@@ -17,7 +17,7 @@ export const SECTIONS = ['zoneIngress', 'zoneEgress'] as const;
 
 export type Section = { readonly path: string; readonly section: JsonObject };
 
-/** The violations of a Dataplane's spec in its stored form, found as they are asked for; paths start at `networking`. */
+/** The violations of a Dataplane's spec in its stored form, computed lazily; paths start at `networking`. */
 export function* dataplaneViolations(spec: JsonObject): Iterable<Violation> {
   const { networking } = spec;
   if (!isObject(networking)) {
@@ -37,8 +37,8 @@ export function* dataplaneViolations(spec: JsonObject): Iterable<Violation> {
 }
 
 /**
- * What a spec as it was written says of the zone sections that its stored form no longer shows: protobuf JSON reads a port in
- * quotes as a number (kds-wire 4), and that is for Kuma's fields alone.
+ * The violations of the zone sections that only the written spec shows: protobuf JSON reads a port in quotes as a number
+ * (kds-wire 4), which is allowed for Kuma's fields alone.
  */
 export function writtenDataplaneViolations(spec: JsonObject): Violation[] {
   const { networking } = spec;
@@ -138,7 +138,7 @@ export function sectionsOf(networking: JsonObject, key: string): Section[] {
   return items.flatMap((section, index) => (isObject(section) ? [{ path: `networking.${key}[${String(index)}]`, section }] : []));
 }
 
-/** A text or a number as text; of anything else, which is refused elsewhere, nothing. */
+/** A text or a number as text; another value, which another check refuses, as `''`. */
 function scalarText(value: Json | undefined): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }

@@ -1,5 +1,5 @@
-// What every control plane checks of a resource, whether it came by REST or by KDS (kds-wire 6.2, policies 1.5).
-// Refuses only specs that no peer may send: a new rule must not lose the resource of an old peer.
+// The checks of a resource that every control plane runs, for REST and for KDS (kds-wire 6.2, policies 1.5).
+// They refuse only specs that no peer may send: a new rule must not lose the resource of an old peer.
 import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
 import { displayNameOf } from './labels.ts';
 import { RFC_1035_LABEL, RFC_1035_REASON } from './stored-name.ts';
@@ -20,7 +20,7 @@ export function validateResource(
   });
 }
 
-/** The frame that all targetRef policies share; their confs are checked where the policies live. */
+/** The violations of the parts that all targetRef policies share. */
 function validatePolicy(spec: JsonObject, refuse: Refuse): void {
   validateTargetRef(spec['targetRef'], 'spec.targetRef', refuse);
   for (const section of ['to', 'from', 'rules'] as const) {

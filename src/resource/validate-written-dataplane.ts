@@ -1,5 +1,5 @@
-// The violations of a Dataplane that a person writes. A Kuma control plane refuses the same, so no Kuma Dataplane is lost; what
-// comes from a peer is judged by validate-dataplane.ts alone.
+// The violations of a Dataplane that a person writes. A Kuma control plane refuses the same. A Dataplane from a peer passes only
+// validate-dataplane.ts.
 import { isIP } from 'node:net';
 import type { Violation } from '../base/errors.ts';
 import { collectViolations } from '../base/violations.ts';

@@ -71,7 +71,7 @@ describe('a bad backend', () => {
     [
       'filters of a backend',
       backend('{name: a, port: 80, filters: []}'),
-      `${R}.backendRefs[0].filters: has no home in a MeshHTTPRoute`,
+      `${R}.backendRefs[0].filters: is not supported in a MeshHTTPRoute`,
     ],
     [
       'a port inside backendRef',

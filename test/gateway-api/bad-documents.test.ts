@@ -5,11 +5,11 @@ import { R, expectViolations, httpRoute, rule } from './bad-document.ts';
 
 describe('a bad document', () => {
   it.each<[string, unknown, ...string[]]>([
-    ['backendRequest', rule('timeouts: {backendRequest: 1s}'), `${R}.timeouts.backendRequest: has no home in a MeshTimeout`],
+    ['backendRequest', rule('timeouts: {backendRequest: 1s}'), `${R}.timeouts.backendRequest: is not supported in a MeshTimeout`],
     ['a wrong duration', rule('timeouts: {request: 1.5s}'), `${R}.timeouts.request: must be a duration`],
     ['a number as duration', rule('timeouts: {request: 10}'), `${R}.timeouts.request: must be a string`],
-    ['retry', rule('retry: {attempts: 3}'), `${R}.retry: has no home in a MeshHTTPRoute: write a MeshRetry`],
-    ['sessionPersistence', rule('sessionPersistence: {}'), `${R}.sessionPersistence: has no home`],
+    ['retry', rule('retry: {attempts: 3}'), `${R}.retry: is not supported in a MeshHTTPRoute: write a MeshRetry`],
+    ['sessionPersistence', rule('sessionPersistence: {}'), `${R}.sessionPersistence: is not supported`],
     [
       'an unknown key with __proto__',
       rule('__proto__: {a: 1}, constructor: 1'),
@@ -19,12 +19,12 @@ describe('a bad document', () => {
     [
       'hostnames',
       httpRoute('[{backendRefs: [{name: a, port: 80}]}]', { spec: 'hostnames: [a.b]' }),
-      'spec.hostnames: has no home in a mesh',
+      'spec.hostnames: is not supported in a mesh',
     ],
     [
       'gateways',
       httpRoute('[{backendRefs: [{name: a, port: 80}]}]', { spec: 'gateways: {allow: All}' }),
-      'spec.gateways: has no home in a mesh: write parentRefs',
+      'spec.gateways: is not supported in a mesh: write parentRefs',
     ],
     ['no rules', httpRoute('[]'), 'spec.rules: must have at least one rule'],
     ['rules as an object', httpRoute('{}'), 'spec.rules: must be a list'],
@@ -33,9 +33,13 @@ describe('a bad document', () => {
       httpRoute('[{name: a, backendRefs: [{name: a, port: 80}]}, {name: a, backendRefs: [{name: a, port: 80}]}]'),
       `spec.rules[1].name: is the name of ${R} already`,
     ],
-    ['TLSRoute', httpRoute('[]', { kind: 'TLSRoute' }), 'kind: "TLSRoute" has no home in a mesh: write HTTPRoute or TCPRoute'],
-    ['UDPRoute', httpRoute('[]', { kind: 'UDPRoute' }), 'kind: "UDPRoute" has no home'],
-    ['GRPCRoute', httpRoute('[]', { kind: 'GRPCRoute' }), 'kind: "GRPCRoute" has no home'],
+    [
+      'TLSRoute',
+      httpRoute('[]', { kind: 'TLSRoute' }),
+      'kind: "TLSRoute" is not supported in a mesh: write HTTPRoute or TCPRoute',
+    ],
+    ['UDPRoute', httpRoute('[]', { kind: 'UDPRoute' }), 'kind: "UDPRoute" is not supported'],
+    ['GRPCRoute', httpRoute('[]', { kind: 'GRPCRoute' }), 'kind: "GRPCRoute" is not supported'],
     [
       'another version',
       httpRoute('[{backendRefs: [{name: a, port: 80}]}]', { version: 'v3' }),
@@ -63,13 +67,13 @@ describe('a bad document', () => {
     [
       'a Gateway',
       parents('[{group: gateway.networking.k8s.io, kind: Gateway, name: g}]'),
-      'spec.parentRefs[0].kind: Gateway has no home in a mesh: write kind: Service',
+      'spec.parentRefs[0].kind: Gateway is not supported in a mesh: write kind: Service',
     ],
     ['no kind', parents('[{name: g}]'), 'spec.parentRefs[0].kind: must be given, since it would mean Gateway'],
     [
       'a custom kind',
       parents('[{group: acme.io, kind: Server, name: g}]'),
-      'spec.parentRefs[0].kind: "Server" has no home in a mesh',
+      'spec.parentRefs[0].kind: "Server" is not supported in a mesh',
     ],
     ['none', parents('[]'), 'spec.parentRefs: must name at least one service'],
     [

@@ -8,11 +8,11 @@ const mirror = (text: string): unknown => filter(`{type: RequestMirror, requestM
 
 describe('a bad rule', () => {
   it.each<[string, unknown, ...string[]]>([
-    ['an unknown filter', filter('{type: CORS, cors: {}}'), `${R}.filters[0].type: "CORS" has no home in a MeshHTTPRoute`],
+    ['an unknown filter', filter('{type: CORS, cors: {}}'), `${R}.filters[0].type: "CORS" is not supported in a MeshHTTPRoute`],
     [
       'ExtensionRef',
       filter('{type: ExtensionRef, extensionRef: {group: a, kind: b, name: c}}'),
-      `${R}.filters[0].type: "ExtensionRef" has no home`,
+      `${R}.filters[0].type: "ExtensionRef" is not supported`,
     ],
     ['no type', filter('{urlRewrite: {hostname: a.b}}'), `${R}.filters[0].type: must be given`],
     ['no configuration', filter('{type: URLRewrite}'), `${R}.filters[0].urlRewrite: must be given`],
