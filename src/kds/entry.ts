@@ -3,7 +3,9 @@
 import { decodeKumaResource, encodeKumaResource, wireVersion, type WireResource } from '../resource/codec.ts';
 import { toKumaForm } from '../resource/kuma-form.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
+import type { Mode } from '../resource/types.ts';
 import { decodeDeltaResponse, encodeResourceEntry } from '../wire/kds-messages.ts';
+import { feature } from './features.ts';
 import type { Visibility } from './rules.ts';
 
 /**
@@ -11,6 +13,12 @@ import type { Visibility } from './rules.ts';
  * the un-hashed name, for peers without `hash-suffix`.
  */
 export type Form = 'native' | 'kuma' | 'legacy';
+
+/** The form for a peer with these features, of resources that leave a side of this mode (D28). */
+export function formFor(features: ReadonlySet<string>, from: Mode): Form {
+  if (features.has(feature.meridian)) return 'native';
+  return from === 'zone' || features.has(feature.hashSuffix) ? 'kuma' : 'legacy';
+}
 
 export type Encoding = {
   /** SHA-256 of the KumaResource, lowercase hex (kds-wire 2.3). */

@@ -171,6 +171,19 @@ export function visibilityOf(rules: SendRules, resource: Resource): Decision {
   return { visibility: NOBODY, because: isOwn ? 'stays where it was written' : 'comes from another control plane' };
 }
 
+/** The peer that a resource may go to. */
+export type Viewer = {
+  readonly zone: string;
+  readonly features: ReadonlySet<string>;
+  readonly isEnabled: (zone: string) => boolean;
+};
+
+export function isVisibleTo(visibility: Visibility, { zone, features, isEnabled }: Viewer): boolean {
+  if (visibility.to === 'nobody') return false;
+  if (visibility.feature !== undefined && !features.has(visibility.feature)) return false;
+  return visibility.to === 'all' || (visibility.zone !== zone && isEnabled(visibility.zone));
+}
+
 export type ReceiveRules = {
   readonly by: Mode;
   readonly types: readonly TypeInfo[];

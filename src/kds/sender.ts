@@ -1,20 +1,16 @@
-// The xDS server end of one stream: answers requests from the changelog, one response in flight per type.
-// The same for both directions; the peer and the rules differ.
+// The xDS server end of one stream: takes requests, and answers them from the changelog when the stream has room. The same for both
+// directions; the peer and the rules differ. type-stream.ts holds one type of the stream.
 import { hash } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
-import { encodeDeltaResponse, type DeltaRequest, type DeltaResponseParts } from '../wire/kds-messages.ts';
+import type { DeltaRequest } from '../wire/kds-messages.ts';
 import type { Changelog } from './changelog.ts';
-import type { Draft } from './draft.ts';
-import type { Entry, Form } from './entry.ts';
-import { feature } from './features.ts';
+import { formFor } from './entry.ts';
 import type { InitialSyncLimiter, Permit } from './initial-sync-limiter.ts';
 import { readNodeMetadata } from './node.ts';
-import type { SyncObserver } from './sync-events.ts';
-import { nackFaultOf, readNackDetails, type NackedResource } from './nack.ts';
-import { ProblemReports } from './problem-reports.ts';
 import { RateLimitedLogger } from './rate-limited-logger.ts';
+import { isVisibleTo } from './rules.ts';
 import { Subscription, type PeerView } from './subscription.ts';
+import { Nonces, TypeStream, type StreamOptions } from './type-stream.ts';
 import { holdUnknown, meshesIn } from './unknown-meshes.ts';
 import type { ZoneRegistry } from './zone-access.ts';
 
@@ -22,74 +18,27 @@ import type { ZoneRegistry } from './zone-access.ts';
 const MAX_UNKNOWN_TYPES = 100;
 /** Room for type, nonce and sender in a message. */
 const ENVELOPE_BYTES = 512;
-/** The largest message over a link of 40 kB/s takes as long. */
-const STUCK_MS = 300_000;
-const FIRST_RETRY_MS = 5_000;
-const MAX_RETRY_MS = 300_000;
-/** Characters of a peer's words in a line of the log; a message may be full of them. */
-const MAX_REASON = 1_000;
 
-export type SenderOptions = {
-  /** Zone name of the peer, or of this zone where the peer is global: `node.id` in both directions. */
-  readonly peer: string;
-  readonly streamId: string;
-  /** `control_plane.identifier`: `global`, or the zone's name (kds-wire 2.2). */
-  readonly identifier: string;
+export type SenderOptions = StreamOptions & {
   readonly changelog: Changelog;
   readonly initialSyncLimiter: InitialSyncLimiter;
   /** Null where zones do not matter: a zone sends to global alone. */
-  readonly zones: ZoneRegistry | null;
-  readonly maxMessageBytes: number;
-  /** `encodeDeltaResponse`, or a wrapper that shares its results among streams. Callers must not change the result. */
-  readonly encode?: (response: DeltaResponseParts) => Buffer;
+  readonly zones: Pick<ZoneRegistry, 'isEnabled'> | null;
   readonly send: (message: Buffer) => void;
   /** False while messages of this stream wait in this process: changes wait in the log then, until `drained` is called. */
   readonly hasRoom?: () => boolean;
-  /** Ends the stream: the peer reconnects and resumes. */
-  readonly fail: (error: Error) => void;
-  readonly observe: SyncObserver;
-  readonly log: Logger;
-  readonly now: () => number;
 };
 
-/**
- * The nonces of one type on one stream: positions of the log, so that peers in the same state get the same message. A position
- * that comes again, as after a refusal or a new subscription, gets another nonce.
- */
-class Nonces {
-  #last = -1;
-  #permit = 0;
-
-  next(position: number): string {
-    if (position <= this.#last) this.#permit += 1;
-    this.#last = position;
-    return this.#permit === 0 ? String(position) : `${String(position)}.${String(this.#permit)}`;
-  }
-}
-
-/** Of a peer that has said nothing of itself. */
+/** Of a peer that has sent no metadata. */
 const STRANGER = { digest: '', features: [], resumes: false };
-
-type Active = {
-  /** Null for a type that this side does not provide. */
-  readonly subscription: Subscription | null;
-  readonly nonces: Nonces;
-  nonce: string;
-  sentAt: number;
-  retryMs: number;
-  readonly reports: ProblemReports;
-  watch?: NodeJS.Timeout;
-  /** One for all that was refused: it is tried again together. */
-  retry?: NodeJS.Timeout | undefined;
-};
 
 export class Sender {
   readonly #options: SenderOptions;
-  readonly #active = new Map<string, Active>();
+  readonly #types = new Map<string, TypeStream>();
   readonly #dirty = new Set<string>();
   readonly #stop: () => void;
   readonly #warnings: RateLimitedLogger;
-  /** Who subscribes, as it said last; `digest` is of the metadata, which each of its subscriptions repeats. */
+  /** From the last metadata of the peer; `digest` is of the metadata, which each of its subscriptions repeats. */
   #node: { readonly digest: string; readonly features: readonly string[]; readonly resumes: boolean } = STRANGER;
   /** Meshes that the peer has and this side has never had. */
   readonly #unknownMeshes = new Set<string>();
@@ -104,7 +53,7 @@ export class Sender {
     this.#warnings = new RateLimitedLogger(options.log, options.now);
     this.#stop = options.changelog.onAppend((type) => {
       if (type === 'Mesh') this.#endWhenKnown();
-      if (this.#active.has(type)) this.#wake(type);
+      if (this.#types.has(type)) this.#wake(type);
     });
   }
 
@@ -130,7 +79,7 @@ export class Sender {
 
   /** Types whose state on the peer is incomplete. */
   behind(): string[] {
-    return [...this.#active].filter(([, { subscription }]) => subscription?.isBehind === true).map(([type]) => type);
+    return [...this.#types].filter(([, { subscription }]) => subscription?.isBehind === true).map(([type]) => type);
   }
 
   /** The stream takes messages again. */
@@ -144,15 +93,15 @@ export class Sender {
     this.#closed = true;
     this.#stop();
     this.#permit?.leave();
-    for (const active of this.#active.values()) letGo(active);
-    this.#active.clear();
+    for (const stream of this.#types.values()) stream.close();
+    this.#types.clear();
   }
 
   #subscribe({ typeUrl, node, initialResourceVersions }: DeltaRequest): void {
-    const { peer, streamId, changelog, initialSyncLimiter, maxMessageBytes, observe } = this.#options;
+    const { changelog, initialSyncLimiter, maxMessageBytes } = this.#options;
     if (node.metadata !== undefined) this.#meet(node.metadata);
-    const before = this.#active.get(typeUrl);
-    if (before !== undefined) letGo(before);
+    const before = this.#types.get(typeUrl);
+    before?.close();
     const log = changelog.logOf(typeUrl);
     if (log === undefined) this.#requireFewUnknown(typeUrl);
     const resumes = node.metadata !== undefined && this.#node.resumes;
@@ -160,23 +109,21 @@ export class Sender {
     const subscription =
       log === undefined
         ? null
-        : new Subscription(log, this.#viewOf(this.#node.features), {
+        : new Subscription(log, this.#view(), {
             known: resumes ? known : null,
             chunkBytes: () => Math.min(initialSyncLimiter.messageBytes, maxMessageBytes / 2),
           });
-    this.#active.set(typeUrl, {
-      ...{ subscription, nonces: before?.nonces ?? new Nonces(), nonce: '', sentAt: 0, retryMs: FIRST_RETRY_MS },
-      reports: new ProblemReports({
-        ...{ peer, streamId, observe, log: this.#options.log, warnings: this.#warnings },
-        ...{ type: typeUrl, held: resumes ? held : new Map() },
-      }),
+    const stream = new TypeStream(this.#options, {
+      ...{ type: typeUrl, subscription, held: resumes ? held : new Map(), warnings: this.#warnings },
+      ...{ nonces: before?.nonces ?? new Nonces(), onRetry: () => this.#respond(typeUrl) },
     });
+    this.#types.set(typeUrl, stream);
     if (before !== undefined) this.#leave();
     this.#enter();
     this.#wake(typeUrl);
   }
 
-  /** One that asks for everything once more waits for its place once more. */
+  /** A peer that asks for everything again waits for a permit again. */
   #leave(): void {
     this.#permit?.leave();
     this.#permit = null;
@@ -205,74 +152,26 @@ export class Sender {
 
   /** Each costs memory, and a peer could name as many as it likes. */
   #requireFewUnknown(type: string): void {
-    const unknown = [...this.#active].filter(([name, { subscription }]) => subscription === null && name !== type).length;
+    const unknown = [...this.#types].filter(([name, { subscription }]) => subscription === null && name !== type).length;
     if (unknown >= MAX_UNKNOWN_TYPES) throw new MeridianError('bad_request', 'too many types that this side does not provide');
   }
 
-  #viewOf(features: readonly string[]): PeerView {
-    const { peer, zones } = this.#options;
-    const known = new Set(features);
+  #view(): PeerView {
+    const { peer, zones, changelog, maxMessageBytes } = this.#options;
+    const features = new Set(this.#node.features);
+    const isEnabled = (zone: string): boolean => zones?.isEnabled(zone) !== false;
     return {
-      form: this.#formFor(known),
-      largestBytes: this.#options.maxMessageBytes - ENVELOPE_BYTES,
-      canSee: ({ visibility }: Entry) => {
-        if (visibility.to === 'nobody') return false;
-        if (visibility.feature !== undefined && !known.has(visibility.feature)) return false;
-        return visibility.to === 'all' || (visibility.zone !== peer && zones?.isEnabled(visibility.zone) !== false);
-      },
+      form: formFor(features, changelog.rules.from),
+      largestBytes: maxMessageBytes - ENVELOPE_BYTES,
+      canSee: ({ visibility }) => isVisibleTo(visibility, { zone: peer, features, isEnabled }),
     };
   }
 
-  #formFor(features: ReadonlySet<string>): Form {
-    if (features.has(feature.meridian)) return 'native';
-    const hashed = this.#options.changelog.rules.from === 'zone' || features.has(feature.hashSuffix);
-    return hashed ? 'kuma' : 'legacy';
-  }
-
-  #settle({ typeUrl, responseNonce, errorDetail }: DeltaRequest): void {
-    const active = this.#active.get(typeUrl);
-    if (active === undefined || active.nonce !== responseNonce) return;
-    const { peer, streamId, observe, now } = this.#options;
-    active.nonce = '';
-    clearTimeout(active.watch);
-    const { subscription } = active;
-    if (subscription === null) return;
-    if (errorDetail === null) {
-      subscription.acknowledge();
-      if (subscription.nacked.size === 0) active.retryMs = FIRST_RETRY_MS;
-      active.reports.refused(subscription);
-      observe({ kind: 'acknowledged', peer, streamId, type: typeUrl, seconds: (now() - active.sentAt) / 1000 });
-    } else {
-      const { message, details } = errorDetail;
-      const named = readNackDetails(details);
-      subscription.reject(reasonsByName(named), message.slice(0, MAX_REASON));
-      active.reports.refused(subscription);
-      observe({ kind: 'rejected', peer, streamId, type: typeUrl, fault: nackFaultOf(named, message), message });
-    }
-    if (subscription.nacked.size > 0) this.#retryLater(typeUrl, active);
+  #settle(request: DeltaRequest): void {
+    if (this.#types.get(request.typeUrl)?.settle(request) !== true) return;
     this.#permit?.progress();
-    if ([...this.#active.values()].every(({ subscription: one }) => one?.isSettled !== false)) this.#permit?.leave();
-    this.#wake(typeUrl);
-  }
-
-  #retryLater(type: string, active: Active): void {
-    if (active.retry !== undefined) return;
-    active.retry = setTimeout(() => {
-      active.retry = undefined;
-      active.subscription?.retry();
-      this.#respond(type, active);
-    }, active.retryMs).unref();
-    active.retryMs = Math.min(active.retryMs * 2, MAX_RETRY_MS);
-  }
-
-  /** A stream without an answer is stuck. The sender ends it, so that the peer opens a new one (pain 13624). */
-  #watch(type: string, active: Active, nonce: string): void {
-    clearTimeout(active.watch);
-    active.watch = setTimeout(() => {
-      if (this.#closed || active.nonce !== nonce) return;
-      const text = `no answer to the ${type} of this stream for ${String(STUCK_MS / 60_000)} minutes; connect again`;
-      this.#options.fail(new MeridianError('unavailable', text));
-    }, STUCK_MS).unref();
+    if ([...this.#types.values()].every(({ subscription }) => subscription?.isSettled !== false)) this.#permit?.leave();
+    this.#wake(request.typeUrl);
   }
 
   #enter(): void {
@@ -297,69 +196,26 @@ export class Sender {
       if (this.#closed) return;
       const types = [...this.#dirty];
       this.#dirty.clear();
-      for (const type of types) {
-        const active = this.#active.get(type);
-        if (active !== undefined) this.#respond(type, active);
-      }
+      for (const type of types) this.#respond(type);
     });
   }
 
-  #respond(type: string, active: Active): void {
-    if (this.#closed || active.nonce !== '') return;
-    if (this.#options.hasRoom?.() === false) {
+  #respond(type: string): void {
+    const { peer, streamId, hasRoom, send, observe } = this.#options;
+    if (hasRoom?.() === false) {
       this.#dirty.add(type);
       return;
     }
-    const draft = nextDraft(active);
-    if (active.subscription !== null) {
-      active.reports.refused(active.subscription);
-      active.reports.withheld(active.subscription);
-    }
-    if (draft === null) return;
-    const { peer, streamId, identifier, maxMessageBytes, encode = encodeDeltaResponse, now, send, observe } = this.#options;
-    const { entries, removed, isPartial } = draft;
-    const nonce = active.nonces.next(draft.upTo);
-    const response = { typeUrl: type, nonce, controlPlane: identifier, entries, removed, isPartial };
-    const message = draft.bytes > maxMessageBytes ? null : encode(response);
-    if (message === null || message.length > maxMessageBytes) {
-      // A response smaller than the full state would be read as that, and the peer would prune all it does not name. The full
-      // state is tried again whenever the type changes.
-      active.subscription?.withdraw();
-      active.reports.tooLarge(message?.length ?? draft.bytes, maxMessageBytes);
-      return;
-    }
-    active.reports.fits();
-    active.nonce = nonce;
-    active.sentAt = now();
+    const stream = this.#types.get(type);
+    const response = stream?.next() ?? null;
+    if (response === null) return;
+    const { message, draft } = response;
     send(message);
     this.#permit?.spent(message.length);
-    this.#watch(type, active, nonce);
     // A peer may invent names of types: unknown ones must not become metric labels.
-    if (active.subscription === null) return;
-    observe({
-      kind: 'sent',
-      peer,
-      streamId,
-      type,
-      resources: entries.length,
-      removed: removed.length,
-      bytes: message.length,
-    });
+    if (stream?.subscription === null) return;
+    const { entries, removed } = draft;
+    const about = { peer, streamId, type };
+    observe({ kind: 'sent', ...about, resources: entries.length, removed: removed.length, bytes: message.length });
   }
-}
-
-function letGo({ subscription, watch, retry }: Active): void {
-  clearTimeout(watch);
-  clearTimeout(retry);
-  subscription?.close();
-}
-
-/** A type that this side does not provide gets one empty response (kds-wire 2.3). */
-function nextDraft({ subscription, sentAt }: Active): Draft | null {
-  if (subscription !== null) return subscription.next();
-  return sentAt === 0 ? { entries: [], removed: [], bytes: 0, isPartial: false, upTo: 0 } : null;
-}
-
-function reasonsByName(refusals: readonly NackedResource[]): Map<string, string> {
-  return new Map(refusals.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
 }

@@ -44,6 +44,8 @@ const NOT_COUNTED: readonly RegExp[] = [
   /^store\/resource-row/,
   // They count errors of the database.
   /^store\/store-health/,
+  // It reuses the bytes of an equal response to another peer.
+  /^kds\/shared-messages/,
   // They hold rows without a free name, refused resources, problems, first states, and the bits of a subscription.
   /^kds\/(waiting-rows|nacked-resources|problem-reports|initial-sync-limiter|bitset)/,
 ];

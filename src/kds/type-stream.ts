@@ -1,0 +1,177 @@
+// One type on one stream to a peer: the response that waits for its answer, the answer, and the retries of refused resources.
+// Invariants: one response waits at a time; no two responses of a type have one nonce; a stream without an answer ends.
+import { MeridianError } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { encodeDeltaResponse, type DeltaRequest, type DeltaResponseParts } from '../wire/kds-messages.ts';
+import type { Draft } from './draft.ts';
+import { nackFaultOf, readNackDetails } from './nack.ts';
+import { ProblemReports } from './problem-reports.ts';
+import type { RateLimitedLogger } from './rate-limited-logger.ts';
+import type { Subscription } from './subscription.ts';
+import type { SyncObserver } from './sync-events.ts';
+
+/** The largest message over a link of 40 kB/s takes as long. */
+const STUCK_MS = 300_000;
+const FIRST_RETRY_MS = 5_000;
+const MAX_RETRY_MS = 300_000;
+/** Characters of the message of a NACK that are kept. */
+const MAX_REASON = 1_000;
+
+/** The stream that all types of a peer share. */
+export type StreamOptions = {
+  /** Zone name of the peer, or of this zone where the peer is global: `node.id` in both directions. */
+  readonly peer: string;
+  readonly streamId: string;
+  /** `control_plane.identifier`: `global`, or the zone's name (kds-wire 2.2). */
+  readonly identifier: string;
+  readonly maxMessageBytes: number;
+  /** `encodeDeltaResponse`, or a wrapper that shares its results among streams. Callers must not change the result. */
+  readonly encode?: (response: DeltaResponseParts) => Buffer;
+  /** Ends the stream: the peer reconnects and resumes. */
+  readonly fail: (error: Error) => void;
+  readonly observe: SyncObserver;
+  readonly log: Logger;
+  readonly now: () => number;
+};
+
+export type TypeStreamOptions = {
+  readonly type: string;
+  /** Null for a type that this side does not provide. */
+  readonly subscription: Subscription | null;
+  /** Resources that the peer keeps, because their mesh never existed here. */
+  readonly held: ReadonlyMap<string, string>;
+  readonly nonces: Nonces;
+  readonly warnings: RateLimitedLogger;
+  /** Called when refused resources are due again. */
+  readonly onRetry: () => void;
+};
+
+/**
+ * The nonces of one type on one stream: positions of the log, so that peers in the same state get the same message. A position
+ * that comes again, as after a NACK or a new subscription, gets another nonce.
+ */
+export class Nonces {
+  #last = -1;
+  #repeats = 0;
+
+  next(position: number): string {
+    if (position <= this.#last) this.#repeats += 1;
+    this.#last = position;
+    return this.#repeats === 0 ? String(position) : `${String(position)}.${String(this.#repeats)}`;
+  }
+}
+
+export class TypeStream {
+  readonly subscription: Subscription | null;
+  readonly nonces: Nonces;
+  readonly #stream: StreamOptions;
+  readonly #type: string;
+  readonly #reports: ProblemReports;
+  readonly #onRetry: () => void;
+  /** Of the response that waits for its answer; empty without one. */
+  #nonce = '';
+  #sentAt = 0;
+  #retryMs = FIRST_RETRY_MS;
+  #stuck: NodeJS.Timeout | undefined;
+  /** One for all refused resources: they are tried again together. */
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(stream: StreamOptions, { type, subscription, held, nonces, warnings, onRetry }: TypeStreamOptions) {
+    this.subscription = subscription;
+    this.nonces = nonces;
+    this.#stream = stream;
+    this.#type = type;
+    this.#onRetry = onRetry;
+    this.#reports = new ProblemReports({ ...stream, type, held, warnings });
+  }
+
+  /** True while a response waits for its answer. */
+  get isWaiting(): boolean {
+    return this.#nonce !== '';
+  }
+
+  /** The bytes of the next response, which then waits for its answer. Null when nothing is due, or nothing can be sent. */
+  next(): { readonly message: Buffer; readonly draft: Draft } | null {
+    if (this.isWaiting) return null;
+    const { subscription } = this;
+    const draft = subscription === null ? this.#emptyDraft() : subscription.next();
+    if (subscription !== null) {
+      this.#reports.refused(subscription);
+      this.#reports.withheld(subscription);
+    }
+    if (draft === null) return null;
+    const { identifier, maxMessageBytes, encode = encodeDeltaResponse, now } = this.#stream;
+    const { entries, removed, isPartial } = draft;
+    const nonce = this.nonces.next(draft.upTo);
+    const response = { typeUrl: this.#type, nonce, controlPlane: identifier, entries, removed, isPartial };
+    const message = draft.bytes > maxMessageBytes ? null : encode(response);
+    if (message === null || message.length > maxMessageBytes) {
+      // A response smaller than the full state would be read as that, and the peer would prune all it does not name. The full
+      // state is tried again whenever the type changes.
+      subscription?.withdraw();
+      this.#reports.tooLarge(message?.length ?? draft.bytes, maxMessageBytes);
+      return null;
+    }
+    this.#reports.fits();
+    this.#nonce = nonce;
+    this.#sentAt = now();
+    this.#watch();
+    return { message, draft };
+  }
+
+  /** Takes an ACK or a NACK. @returns false where it answers no response that waits, or a type that is not provided */
+  settle({ responseNonce, errorDetail }: DeltaRequest): boolean {
+    if (this.#nonce !== responseNonce) return false;
+    this.#nonce = '';
+    clearTimeout(this.#stuck);
+    const { subscription } = this;
+    if (subscription === null) return false;
+    const about = { peer: this.#stream.peer, streamId: this.#stream.streamId, type: this.#type };
+    const { observe, now } = this.#stream;
+    if (errorDetail === null) {
+      subscription.acknowledge();
+      if (subscription.nacked.size === 0) this.#retryMs = FIRST_RETRY_MS;
+      this.#reports.refused(subscription);
+      observe({ kind: 'acknowledged', ...about, seconds: (now() - this.#sentAt) / 1000 });
+    } else {
+      const { message, details } = errorDetail;
+      const named = readNackDetails(details);
+      const reasons = new Map(named.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
+      subscription.reject(reasons, message.slice(0, MAX_REASON));
+      this.#reports.refused(subscription);
+      observe({ kind: 'rejected', ...about, fault: nackFaultOf(named, message), message });
+    }
+    if (subscription.nacked.size > 0) this.#retryLater();
+    return true;
+  }
+
+  /** Lets go of all slots. */
+  close(): void {
+    clearTimeout(this.#stuck);
+    clearTimeout(this.#retry);
+    this.subscription?.close();
+  }
+
+  /** A type that this side does not provide gets one empty response (kds-wire 2.3). */
+  #emptyDraft(): Draft | null {
+    return this.#sentAt === 0 ? { entries: [], removed: [], bytes: 0, isPartial: false, upTo: 0 } : null;
+  }
+
+  #retryLater(): void {
+    if (this.#retry !== undefined) return;
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.subscription?.retry();
+      this.#onRetry();
+    }, this.#retryMs).unref();
+    this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
+  }
+
+  /** A stream without an answer is stuck. It ends, so that the peer opens a new one (pain 13624). */
+  #watch(): void {
+    this.#stuck = setTimeout(() => {
+      const text = `no answer to the ${this.#type} of this stream for ${String(STUCK_MS / 60_000)} minutes; connect again`;
+      this.#stream.fail(new MeridianError('unavailable', text));
+    }, STUCK_MS).unref();
+  }
+}
