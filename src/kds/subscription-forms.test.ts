@@ -10,7 +10,7 @@ describe('a subscription', () => {
     put(log, 'even', '1');
     const subscription = subscribe(log, { form: 'kuma', chunkBytes: () => 1000 });
     expect(namesOf(subscription.next())).toEqual(['even']);
-    expect([...subscription.withheld]).toEqual([['odd', 'nobody over there knows 1']]);
+    expect([...subscription.withheld]).toEqual([['odd', 'the peer cannot read 1']]);
     subscription.acknowledge();
     remove(log, 'odd');
     expect(subscription.next()).toBeNull();

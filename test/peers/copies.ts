@@ -1,4 +1,4 @@
-// Where the copies of a written document must be, whether they are there, and whether they are equal.
+// The stores that must have a copy of a written document, and the check that each has an equal one.
 import { isDeepStrictEqual } from 'node:util';
 import { label } from '../../src/resource/labels.ts';
 import type { TypeInfo } from '../../src/resource/type-registry.ts';

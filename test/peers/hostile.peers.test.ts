@@ -1,5 +1,5 @@
-// Values of the wrong JSON type, through the API and past it. A Go peer that cannot decode one resource ends the whole stream:
-// such a resource must never be sent to it.
+// Values of the wrong JSON type, through the API and directly in the database. A Go peer that cannot decode one resource ends the whole
+// stream, so such a resource must not be sent to it.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { label } from '../../src/resource/labels.ts';
 import type { JsonObject } from '../../src/resource/types.ts';

@@ -1,4 +1,4 @@
-// A real Kuma control plane as a process of its own, on a PostgreSQL database of its own. It stands where a Meridian one could.
+// A real Kuma control plane as a process with its own PostgreSQL database, in the place of a Meridian one.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// The peer's command line tool against our REST API and against its own: what it prints must be the same.
+// kumactl against the REST APIs of Meridian and Kuma: it must print the same.
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { label } from '../../src/resource/labels.ts';

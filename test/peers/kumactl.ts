@@ -1,4 +1,4 @@
-// The peer's command line tool against one control plane.
+// Runs kumactl against one control plane.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// A global and zones of which some are Kuma's and some ours, each a process on a PostgreSQL database of its own.
+// A global and zones, some Kuma's and some Meridian's, each a process with its own PostgreSQL database.
 import { vi } from 'vitest';
 import type { PostgresConfig } from '../../src/store/database.ts';
 import { ControlPlane, WAIT } from '../support/control-plane.ts';

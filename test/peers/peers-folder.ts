@@ -1,4 +1,4 @@
-// Where the programs of the peer are. They are no part of the product and come from outside.
+// The folder of Kuma's programs, which are not in this repository.
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 

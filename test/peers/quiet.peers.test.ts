@@ -1,4 +1,4 @@
-// Two fleets that hold every document of the corpus, and that nobody touches: no row may change for two minutes.
+// Two idle fleets with every document of the corpus: no row may change for two minutes.
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';
 import { missingCopies } from './copies.ts';

@@ -1,4 +1,4 @@
-// What a control plane says of responses that were refused, and of streams that ended.
+// The refused responses and ended streams that a control plane reports.
 import type { JsonObject } from '../../src/resource/types.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
 import { readTable } from './table.ts';

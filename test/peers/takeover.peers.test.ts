@@ -1,4 +1,4 @@
-// A control plane of one maker goes on with the tables of the other, and back. The zones, or the global, stay as they are.
+// Meridian takes over the tables of a Kuma control plane, and back. The peers keep running.
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Two Kuma zones of one name under our global. No store id tells them apart: each ends the stream of the other, and people must see it.
+// Two Kuma zones with one name under a Meridian global. They have no store id: each ends the stream of the other, and the overview shows
+// it.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, inject, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-// A fleet in which every member that may has written every document of the corpus.
+// A fleet in which every control plane has written every document of the corpus that it may write.
 import { expect, vi } from 'vitest';
 import { inZone, MESH, pathOf, type Document } from './corpus.ts';
 import type { Written } from './copies.ts';

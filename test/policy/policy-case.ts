@@ -1,5 +1,5 @@
-// A policy case is a folder: `NN-<global or a zone>.yaml` hold what is applied where, `expect.yaml` what named proxies are told.
-// Invariant: the expected text is what the global and the proxy's zone both answer; it holds no stored names and no times.
+// A policy case is a folder: `NN-<global or a zone>.yaml` has the documents to apply there, `expect.yaml` the answers about named
+// proxies. Invariant: global and the proxy's zone both give the expected text; it has no stored names and no times.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';

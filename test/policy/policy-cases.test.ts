@@ -1,5 +1,5 @@
 // The YAML examples of MADR 063 and MADR 075 as cases (D37).
-// UPDATE_GOLDEN=1 rewrites what is expected; read the difference before you keep it.
+// UPDATE_GOLDEN=1 rewrites the expected files; read the difference before you commit it.
 import { describe, expect, it } from 'vitest';
 import { answersOf, caseNames, groupAnswers, readCase, readExpected, rolesOf, writeExpected, zonesOf } from './policy-case.ts';
 

@@ -1,4 +1,4 @@
-// Laws of the policy engine over random meshes: arrival, unrelated policies and the history of the index never show.
+// Properties of the policy engine over random meshes: order of arrival, unrelated policies and the history of the index have no effect.
 import { fc } from '../support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { buildRules } from '../../src/policy/build-rules.ts';

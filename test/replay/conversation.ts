@@ -1,4 +1,4 @@
-// What one side asks and answers on the stream where it receives: the types it wants, and its ACKs and NACKs.
+// The requests of a receiver on one stream: subscriptions, ACKs and NACKs.
 import { decodeDeltaRequest } from '../../src/wire/kds-messages.ts';
 import { requests, senderOf, type Side, type Zone } from './recording.ts';
 

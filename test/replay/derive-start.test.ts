@@ -1,4 +1,4 @@
-// The kept start states and steps are those that follow from the recording, and the inversion that makes them is one.
+// The committed start states and steps follow from the recording, and the function that derives them inverts the mapping.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

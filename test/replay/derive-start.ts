@@ -1,5 +1,5 @@
-// What the stores of the recorded control planes held at the start, and what was done to them later: the mapping of the wire
-// (kds-wire 5.3, 5.4) inverted. `DERIVE=1 node test/replay/derive-start.ts` writes the files that are kept beside the recording.
+// Derives the start states of the recorded control planes and the later changes, by the inverse of the wire mapping (kds-wire 5.3,
+// 5.4). `DERIVE=1 node test/replay/derive-start.ts` writes the files beside the recording.
 // Invariant: only what its own side wrote is in a store or a step; copies come by themselves in a replay.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What a test of a fault needs: frames written by hand, streams opened anew, and the last that was said.
+// Support for tests of faults: handwritten frames, reopened streams, and the last message of a peer.
 import { encodeKumaResource, wireVersion, type WireResource } from '../../src/resource/codec.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { Resource, ResourceKey } from '../../src/resource/types.ts';
@@ -14,7 +14,7 @@ import { historyOf, type History } from './history.ts';
 import { requests, type Rpc, type Zone } from './recording.ts';
 import type { ReplayedPlane } from './replayed-plane.ts';
 
-/** What a peer that opens the stream anew is sent of a type. */
+/** The resources of a type that a peer gets on a reopened stream. */
 export async function firstState(plane: ReplayedPlane, zone: Zone, rpc: Rpc, type: string): Promise<History> {
   const ask = requests.find(({ request, ...frame }) => frame.zone === zone && frame.rpc === rpc && request.typeUrl === type);
   if (ask === undefined) throw new Error(`the recording asks for no ${type}`);

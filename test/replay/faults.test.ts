@@ -1,5 +1,5 @@
-// Two faults that a Kuma control plane shows: labels lost with a status update, and the echo that came of it, a synced policy sent
-// back under a doubly hashed name. Invariants: ours does neither, and a peer that does both harms nobody else's resources.
+// Two faults of Kuma control planes: a status update that loses labels, and its consequence, an echo: a synced policy that is sent back
+// under a doubly hashed name. Invariants: Meridian does neither, and a peer that does both cannot change resources of others.
 import { fc } from '../support/property.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { WireResource } from '../../src/resource/codec.ts';

@@ -1,5 +1,5 @@
-// Our global in the place of the recorded one, before two Kuma zones: it is fed their bytes and must send what that one sent.
-// Invariant: of each resource the same states in the same order; of the bytes only nonces and order differ.
+// Replaces the recorded global by a Meridian one with two recorded Kuma zones: it gets their bytes and must send what the recorded one
+// sent. Invariant: the same states of each resource in the same order; the bytes differ only in nonces and order.
 import { beforeAll, afterAll, describe, expect, it } from 'vitest';
 import { label } from '../../src/resource/labels.ts';
 import type { DeltaResponse } from '../../src/wire/kds-messages.ts';

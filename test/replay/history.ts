@@ -1,5 +1,5 @@
-// What a sender said of each resource, in the order in which it said it: the form in which two senders are compared.
-// Invariant: order between resources, nonces and the splitting into responses do not show.
+// The states of each resource that a sender sent, in order, for the comparison of two senders.
+// Invariant: it does not depend on the order between resources, on nonces, or on the split into responses.
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, Labels } from '../../src/resource/types.ts';
 import type { DeltaResponse } from '../../src/wire/kds-messages.ts';

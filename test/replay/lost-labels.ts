@@ -1,5 +1,5 @@
-// The fault of the recorded zones: labels that a resource loses for one update, together with a change of its status.
-// Invariant: labels that never come back were taken away by somebody and are no fault.
+// The fault of the recorded zones: one update with a changed status lacks the labels of the resource.
+// Invariant: labels that never come back were removed by a user and are no fault.
 import type { Labels } from '../../src/resource/types.ts';
 import { resourcesOf, type ResponseFrame } from './recording.ts';
 

@@ -1,5 +1,5 @@
 // The recorded session (test/vectors/README.md) as frames in order of arrival, decoded from the bytes on the wire.
-// Invariant: nothing is read from the recording's own decoding, which is for people.
+// Invariant: the decoded text in the recording, which is for people, is never read.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeKumaResource, type WireResource } from '../../src/resource/codec.ts';

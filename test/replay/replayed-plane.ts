@@ -1,5 +1,5 @@
-// One control plane of ours in the place of a recorded one: its store, changelog, senders and receivers, fed with what the
-// recorded peers said. Invariant: whatever is awaited here is at rest when it resolves.
+// A Meridian control plane in the place of a recorded one: its store, changelog, senders and receivers get the messages of the recorded
+// peers. Invariant: every promise of this file resolves when nothing is in flight.
 import { following } from '../support/following.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';

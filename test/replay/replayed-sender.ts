@@ -1,5 +1,5 @@
-// Our sender towards a recorded peer: it is fed what the peer said, and keeps what it answers.
-// Invariant: of a recorded request only the nonce is replaced, by that of our response that it stands for.
+// A Meridian sender with a recorded peer: it gets the requests of the peer and records its responses.
+// Invariant: only the nonce of a recorded request is replaced, by the nonce of the corresponding response.
 import type { Sender } from '../../src/kds/sender.ts';
 import { decodeDeltaResponse, type DeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';
 

@@ -1,4 +1,4 @@
-// The files that say what the recorded stores held and what was done to them: how they are laid out and read.
+// The format of the files with the start states of the recorded stores and the changes to them.
 // Invariant: equal states give equal texts.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
-// Our zones in the place of the recorded ones, before a Kuma global: each is fed that global's bytes, must send what the recorded
-// zone sent, and must store what it is sent. Invariant: of each resource the same states in the same order.
+// Replaces each recorded zone by a Meridian one with the recorded Kuma global: it gets that global's bytes, must send what the recorded
+// zone sent, and must store what it gets. Invariant: the same states of each resource in the same order.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { label } from '../../src/resource/labels.ts';
 import { answersAmong, recordedRequests, typesAsked } from './conversation.ts';

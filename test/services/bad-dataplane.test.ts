@@ -1,5 +1,5 @@
-// Dataplanes with zone sections over REST: what is wrong is named by its field and nothing is stored; what is right is stored
-// as the documents have it (MADR 095, D17 to D19).
+// Dataplanes with zone sections over REST: an invalid one is refused with its fields and not stored; a valid one is stored as the
+// reference says (MADR 095, D17 to D19).
 import type { FastifyInstance } from 'fastify';
 import { Registry } from 'prom-client';
 import { afterAll, beforeEach, expect, describe, it } from 'vitest';

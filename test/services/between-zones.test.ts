@@ -1,4 +1,4 @@
-// What a zone computes of its services, seen from global and from the other zone (D20 to D22, D27).
+// The computed fields of a zone's services, on global and in the other zone (D20 to D22, D27).
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { sides, type Side } from '../golden/control-planes.ts';

@@ -1,5 +1,5 @@
-// A case is a folder of YAML: the rows of a zone, the steps, and what its reconcilers make of them (README.md).
-// Invariant: the expected text depends on what the rows hold alone: sorted keys, no times, no versions.
+// A case is a folder of YAML: the rows of a zone, the steps, and the expected result of its reconcilers (README.md).
+// Invariant: the expected text depends only on the rows: sorted keys, no times, no versions.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';

@@ -1,5 +1,5 @@
-// Every folder of cases/ is run through the reconciler of a zone, once in one life and once with a new one after every step.
-// Invariants: it does not matter when it starts again; at rest there is nothing left to write.
+// Runs every folder of cases/ through the reconciler of a zone, once without restarts and once with a restart after every step.
+// Invariants: restarts do not change the result; at rest no write is pending.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { ZoneUnderTest } from './zone-under-test.ts';
 
 const ways = [
   { how: 'in one life', restarts: false },
-  { how: 'starting anew after every step', restarts: true },
+  { how: 'with a restart after every step', restarts: true },
 ];
 const isUpdate = process.env['UPDATE_GOLDEN'] === '1';
 

@@ -1,4 +1,4 @@
-// Random histories: what is kept up to date change by change equals what one pass over the same rows makes of them.
+// Random histories: the incremental result equals the result of one pass over the same rows.
 import { fc } from '../support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { label } from '../../src/resource/labels.ts';

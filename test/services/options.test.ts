@@ -1,4 +1,4 @@
-// What of the configuration a zone's services heed: networks of addresses, the generator, its grace period (rest-api 7).
+// The configuration of a zone's services: address networks, the generator, its grace period (rest-api 7).
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/base/config.ts';
 import { planServices } from '../../src/reconcile/services/plan-services.ts';

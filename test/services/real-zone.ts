@@ -1,4 +1,4 @@
-// A zone as a process of its own on a PostgreSQL database, for the golden folders; rows are written as psql would write them.
+// A zone as a process with a PostgreSQL database, for the golden folders. Rows are written with SQL.
 import { vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import type { Resource, ResourceKey } from '../../src/resource/types.ts';

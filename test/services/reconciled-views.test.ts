@@ -1,4 +1,4 @@
-// Random histories of the smaller reconcilers: what is kept up to date change by change equals what a new view makes of the rows.
+// Random histories of the smaller reconcilers: the incremental result equals that of a new view over the same rows.
 import { describe, expect, it } from 'vitest';
 import { keyText, type JsonObject, type Resource, type ResourceKey } from '../../src/resource/types.ts';
 import { BackendRefsView, viewedTypes as backendTypes } from '../../src/reconcile/backend-refs/backend-refs-view.ts';

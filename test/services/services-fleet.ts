@@ -1,5 +1,5 @@
 // A global and two zones in one process, with the reconciler of each zone's services at work and one clock for both.
-// Invariant: after `rest` neither a message, nor a write, nor anything that is due within the next seconds is left.
+// Invariant: after `rest` no message is in flight, no write is pending, and no task is due within the next seconds.
 import { createLogger } from '../../src/base/log.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { reconcile } from '../../src/reconcile/reconcile.ts';

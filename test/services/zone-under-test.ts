@@ -1,5 +1,5 @@
 // A zone's store with the reconciler of its services on it, and a clock that a test turns.
-// Invariant: after `rest` nothing is left to be written, or the test fails.
+// Invariant: after `rest` no write is pending, or the test fails.
 import { createLogger } from '../../src/base/log.ts';
 import { compareKeys, type Resource, type ResourceKey } from '../../src/resource/types.ts';
 import type { Write } from '../../src/store/resource-store.ts';

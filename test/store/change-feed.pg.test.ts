@@ -1,4 +1,4 @@
-// What the feed tells of writes that no notification of ours speaks of by key: a table that is emptied, triggers that are off.
+// The change feed for writes without key notifications: TRUNCATE, and disabled triggers.
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { ChangeFeed } from '../../src/store/change-feed.ts';

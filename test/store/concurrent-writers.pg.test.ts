@@ -1,4 +1,4 @@
-// Two who write the same rows at a time: each write is stored, or says why it is not; none fails because of the other.
+// Two concurrent writers of the same rows: each write is stored or returns the reason; none fails because of the other.
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';

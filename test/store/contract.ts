@@ -1,4 +1,4 @@
-// What every store must do, whatever database is behind it. Run by pglite.test.ts and postgres.pg.test.ts.
+// The contract of every store, for each database. pglite.test.ts and postgres.pg.test.ts run it.
 import { sql, type Kysely } from 'kysely';
 import { following } from '../support/following.ts';
 import { fc } from '../support/property.ts';

@@ -1,5 +1,5 @@
-// A server that crashes and recovers by itself gives the numbers of transactions that it lost to new ones: what was kept of a list
-// from before is not what it is now, although the numbers are the same.
+// A server that crashed and recovered gives the ids of lost transactions to new ones: a list cached before is stale, although the ids
+// are equal.
 import pg from 'pg';
 import { expect, it, vi } from 'vitest';
 import { ListPages } from '../../src/api/list-pages.ts';

@@ -1,4 +1,4 @@
-// A database that hangs: every call has an answer while it does, and what comes after it works.
+// A database hangs: every call gets an answer meanwhile, and later calls work.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { answerInTime } from '../../src/store/answer-in-time.ts';

@@ -1,4 +1,4 @@
-// Who leads, on a real PostgreSQL: those who wait cost one connection each, and the next is ready when the lock is free.
+// Leader election on a real PostgreSQL: each waiting replica needs one connection, and the next leads when the lock is free.
 import pg from 'pg';
 import { expect, inject, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
@@ -48,7 +48,7 @@ it('is asked again and again on one connection while another leads, and leads wh
   await firstDone;
   await expect.poll(() => leading).toEqual(['first', 'second']);
   expect(second.count.sessions).toBe(1);
-  // A session that ends is made anew.
+  // A session that ended is replaced.
   const psql = new pg.Client({ ...config, database: config.dbName });
   await psql.connect();
   await psql.query(

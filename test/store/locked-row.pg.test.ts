@@ -1,4 +1,4 @@
-// Somebody's open transaction holds a row: who writes that row is told after a while, and nobody else waits for it.
+// Another transaction holds a row: a write of that row fails after the lock timeout, and no other write waits for it.
 import pg from 'pg';
 import { expect, inject, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';

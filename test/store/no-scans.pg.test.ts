@@ -1,4 +1,4 @@
-// What a write or a read by key costs has nothing to do with how many rows there are: none of them reads the table whole.
+// The cost of a write or a read by key does not depend on the number of rows: none scans the table.
 import { sql } from 'kysely';
 import { expect, inject, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';

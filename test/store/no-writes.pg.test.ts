@@ -1,4 +1,4 @@
-// Databases that answer and can store nothing: readiness says so before anybody's write is lost.
+// Databases that answer but cannot store: readiness reports it before a write is lost.
 import pg from 'pg';
 import { expect, inject, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';

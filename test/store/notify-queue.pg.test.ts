@@ -1,4 +1,4 @@
-// A session that listens and never leaves its transaction fills the NOTIFY queue of the server: from then on no write commits.
+// A listening session with an open transaction fills the NOTIFY queue of the server: then no write commits.
 import pg from 'pg';
 import { expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';

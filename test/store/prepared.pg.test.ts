@@ -1,4 +1,4 @@
-// Statements are prepared once a connection, stay few, and go on working when the table is altered under them.
+// Statements are prepared once for each connection, their number is bounded, and they work after the table is altered.
 import { sql } from 'kysely';
 import pg from 'pg';
 import { expect, inject, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Processes that a test has started end with the process of the test, also when a hook that should have ended them never ran.
+// Processes that a test started end with the process of the test, even if a hook did not run.
 import type { ChildProcess } from 'node:child_process';
 
 const live = new Set<ChildProcess>();

@@ -1,4 +1,4 @@
-// The one form of a citation of docs/reference, and what a page of it can be cited by. docs/reference/README.md explains it to people.
+// The form of a citation of docs/reference, and the headings that it can name. docs/reference/README.md explains it.
 
 /** Pages whose headings begin with a number. Rulings and design documents are cited without the name of their page. */
 export const NUMBERED_PAGES = ['kds-wire', 'policies', 'rest-api', 'engine'] as const;

@@ -1,4 +1,4 @@
-// What the process of a control plane is told by its environment, for the tests and for the benchmarks.
+// The environment of a control plane's process, for the tests and the benchmarks.
 import type { PostgresConfig } from '../../src/store/database.ts';
 
 /** Where its tables are and where its API listens. */

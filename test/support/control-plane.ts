@@ -1,5 +1,5 @@
-// A control plane as a user runs it: `bin/meridian` in a process of its own, on a PostgreSQL database of its own, read through psql.
-// The last lines that it printed are kept, so that a test which finds it dead can say why.
+// Runs `bin/meridian` as a process with its own PostgreSQL database, which tests read with SQL. The last printed lines are kept, so
+// that a test can report why the process ended.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ export class ControlPlane {
     return [MERIDIAN, this.command, 'run'];
   }
 
-  /** False once the process has ended, whoever ended it. */
+  /** False once the process has ended. */
   get isRunning(): boolean {
     return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }
@@ -184,7 +184,7 @@ export async function startFleet(postgresUrl: string, zoneNames: readonly string
       member.start();
     }
     await vi.waitFor(async () => {
-      // One that has ended will never be ready: that is told below, at once.
+      // A process that has ended is reported below, without waiting.
       for (const member of members)
         if (member.isRunning && (await member.ready()) !== 200) throw new Error(`is not ready: ${member.lastWords()}`);
     }, WAIT);

@@ -1,4 +1,4 @@
-// What a new Mesh `default` comes with, itself included (kds-wire 9): `type/mesh/name` of each row, sorted.
+// The rows of a new Mesh `default`, itself included (kds-wire 9): `type/mesh/name` of each row, sorted.
 export const defaultMeshRows = [
   'Mesh//default',
   'MeshCircuitBreaker/default/mesh-circuit-breaker-all-default',

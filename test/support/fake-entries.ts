@@ -1,5 +1,5 @@
-// Entries that are no resources, the log that they stand in, and a peer that subscribes to it: for what decides on sync alone.
-// Invariant: the bytes of an entry are `[name, version]`; a name that begins with «odd» can only be said in the native form.
+// Fake entries, their log, and a peer that subscribes to it, for tests of the sync logic alone.
+// Invariant: the bytes of an entry are `[name, version]`; a name that begins with «odd» exists only in the native form.
 import type { Encoding, Entry } from '../../src/kds/entry.ts';
 import type { Draft } from '../../src/kds/draft.ts';
 import { Subscription, type PeerView, type SubscriptionOptions } from '../../src/kds/subscription.ts';
@@ -19,7 +19,7 @@ function entry(name: string, version: string): FakeEntry {
     bytes,
     in(form) {
       if (form === 'native') return encoding;
-      return name.startsWith('odd') ? { withheld: `nobody over there knows ${version}` } : { version: `p${version}`, bytes };
+      return name.startsWith('odd') ? { withheld: `the peer cannot read ${version}` } : { version: `p${version}`, bytes };
     },
   };
 }

@@ -1,4 +1,4 @@
-// What followers of the change feed wait and log with in tests that do not turn the clock.
+// The clock and logger of change feed followers in tests with real time.
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 

@@ -1,5 +1,5 @@
-// A port for a process that is about to start. Not one that the system picks: those it gives to any connection that is opened
-// meanwhile, and between asking and binding there is a second.
+// A port for a process that starts soon. The system does not pick it, because it could give the same port to another connection before
+// the process binds it.
 import { createServer } from 'node:net';
 
 /** Below the ports that systems give to outgoing connections; each worker of the test run has a span of its own. */
@@ -10,7 +10,7 @@ const SPANS = 20;
 const start = FIRST + (Number(process.env['VITEST_POOL_ID'] ?? 0) % SPANS) * SPAN;
 let given = process.pid % SPAN;
 
-/** A port of 127.0.0.1 that nobody listens on, and that no other caller is given for a long time. */
+/** A free port of 127.0.0.1. No other caller gets it for a long time. */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < SPAN; attempt += 1) {
     given = (given + 1) % SPAN;

@@ -1,4 +1,4 @@
-// A clock that stands until a test turns it.
+// A clock that a test moves.
 import type { Clock } from '../../src/base/clock.ts';
 
 type Sleeper = { readonly until: number; readonly wake: () => void };
@@ -31,7 +31,7 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** How many sleep now: whoever awaits something else hears of time that passes only when it is too late. */
+  /** The number of pending sleeps. A test waits for them before it moves the clock. */
   get sleepers(): number {
     return this.#sleepers.length;
   }

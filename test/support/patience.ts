@@ -1,5 +1,5 @@
-// How long tests wait for a condition that names no time of its own: vitest gives up after a second, which a busy machine takes for
-// nothing. A setup file of every project.
+// The default timeout of conditions in tests. The default of vitest is a second, too short on a busy machine. A setup file of every
+// project.
 import { vi } from 'vitest';
 import { WAIT } from './wait.ts';
 

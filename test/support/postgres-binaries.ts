@@ -1,4 +1,4 @@
-// A PostgreSQL from binaries in a folder of its own, which a test may stop, crash, start again and copy as a standby.
+// A PostgreSQL from binaries with its own folder, which a test may stop, crash, start again and copy as a standby.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -139,7 +139,7 @@ export class PostgresBinaries {
     execFileSync(join(this.#bin, program), args, { ...this.#options(), stdio: 'pipe' });
   }
 
-  /** PostgreSQL refuses to run as root: then it runs as `nobody`. */
+  /** PostgreSQL refuses to run as root, so it runs as the user `nobody`. */
   #options(): { uid?: number; gid?: number; env: NodeJS.ProcessEnv; cwd: string } {
     const env = { ...process.env, LC_ALL: 'C', LD_LIBRARY_PATH: join(this.#bin, '../lib') };
     return { ...(isRoot && { uid: NOBODY, gid: NOBODY }), env, cwd: this.#folder };

@@ -1,4 +1,4 @@
-// A connection to a database as psql has it, for tests that look at tables; made anew when the database was away.
+// An SQL connection for tests that read tables. It reconnects after a failure of the database.
 import pg from 'pg';
 
 export class Psql {

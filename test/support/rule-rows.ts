@@ -1,4 +1,4 @@
-// What the rule tables of KDS are asked about: rows called `thing`, the labels of zone `east`, and the audiences they get.
+// Input of the KDS rule tables: rows named `thing`, the labels of zone `east`, and the expected visibilities.
 import { label } from '../../src/resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../src/resource/types.ts';
 import type { Visibility } from '../../src/kds/rules.ts';

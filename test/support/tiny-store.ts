@@ -1,4 +1,4 @@
-// A few lines of a ResourceStore for unit tests that need rows, versions and hints, and nothing else of a database.
+// A small ResourceStore for unit tests that need only rows, versions and hints.
 import { MeridianError } from '../../src/base/errors.ts';
 import { fenceMark } from '../../src/store/fence-watch.ts';
 import type {
