@@ -1,26 +1,18 @@
 // The body of `POST /_apply`: documents in Universal or Kubernetes form → type, mesh, name and body of each (D5).
 // Every fault is named by the place of its document, `documents[3].name`.
-import { collectViolations, type Refuse } from '../base/violations.ts';
-import { shown } from '../resource/schema/spec-path.ts';
-import { findType, type TypeInfo } from '../resource/type-registry.ts';
-import type { Json, JsonObject } from '../resource/types.ts';
+import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
+import { isObject } from '../resource/read-json.ts';
+import type { Json } from '../resource/types.ts';
 import { ApiError } from './error-body.ts';
 import { MAX_BODY_BYTES } from './http-server.ts';
-import { fromKubernetes } from '../document/kubernetes-form.ts';
+import { readDocument, type ReadDocument } from '../document/read-document.ts';
 import { MESH_NAME, MESH_NAME_REASON, refuseAll } from './write-checks.ts';
 
 /** Documents of one request. */
 const MAX_DOCUMENTS = 100_000;
 
-export type ApplyDocument = {
-  /** `documents[3]`. */
-  readonly place: string;
-  readonly info: TypeInfo;
-  readonly mesh: string;
-  readonly name: string;
-  /** Universal form, as a PUT takes it. */
-  readonly body: JsonObject;
-};
+/** `place` is `documents[3]`. */
+export type ApplyDocument = ReadDocument & { readonly place: string };
 
 /** A list, or an object with `documents` or, as a list is answered, `items`. @throws ApiError 400 */
 export function parseDocuments(given: unknown): ApplyDocument[] {
@@ -47,23 +39,11 @@ export function parseDocuments(given: unknown): ApplyDocument[] {
 
 /** Undefined where it was refused. */
 function parseDocument(value: Json, place: string, refuse: Refuse): ApplyDocument | undefined {
-  const fault = (field: string, reason: string): undefined => void refuse(field === '' ? place : `${place}.${field}`, reason);
-  if (!isObject(value)) return fault('', 'must be a resource: an object with type and name');
+  const fault = ({ field, reason }: Violation): undefined => void refuse(field === '' ? place : `${place}.${field}`, reason);
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_BODY_BYTES)
-    return fault('', `must have at most ${String(MAX_BODY_BYTES)} bytes`);
-  const read = 'apiVersion' in value && 'kind' in value ? fromKubernetes(value) : { body: value };
-  if ('violation' in read) return fault(read.violation.field, read.violation.reason);
-  const given = read.body;
-  const { type, name, mesh } = given;
-  const info = typeof type === 'string' ? findType(type) : undefined;
-  if (info === undefined || info.path === '') return fault('type', `${shown(type ?? null)} is no resource type`);
-  if (typeof name !== 'string' || name === '') return fault('name', 'must be given');
-  if (info.scope === 'Global') return { place, info, mesh: '', name, body: given };
-  if (typeof mesh !== 'string' || mesh === '') return fault('mesh', 'must be given');
-  if (!MESH_NAME.test(mesh)) return fault('mesh', MESH_NAME_REASON);
-  return { place, info, mesh, name, body: given };
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+    return fault({ field: '', reason: `must have at most ${String(MAX_BODY_BYTES)} bytes` });
+  const read = readDocument(value);
+  if ('violation' in read) return fault(read.violation);
+  if (read.mesh !== '' && !MESH_NAME.test(read.mesh)) return fault({ field: 'mesh', reason: MESH_NAME_REASON });
+  return { place, ...read };
 }

@@ -8,7 +8,8 @@ import { SYSTEM_NAMESPACE } from '../resource/policy-role.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
 import { isClusterWide, storedNameOf } from '../resource/stored-name.ts';
 import { findType, type TypeInfo } from '../resource/type-registry.ts';
-import type { JsonObject, Labels, Resource } from '../resource/types.ts';
+import type { JsonObject, Labels } from '../resource/types.ts';
+import type { DocumentedResource } from './universal-form.ts';
 
 const API_VERSION = 'kuma.io/v1alpha1';
 /** `type` of the Kubernetes Secrets that are resources. */
@@ -17,14 +18,11 @@ const SECRET_TYPES: Readonly<Record<string, string>> = {
   GlobalSecret: 'system.kuma.io/global-secret',
 };
 
-/** A document in Universal form, or its errors. The caller checks name, mesh and spec. */
-export type ReadDocument = { readonly body: JsonObject } | { readonly violation: Violation };
-
 /**
  * The object that `kubectl apply` would take. Mesh and Zone have no namespace; others have that of their label, or without a label
  * the system namespace.
  */
-export function toKubernetes(info: TypeInfo, resource: Resource): JsonObject {
+export function toKubernetes(info: TypeInfo, resource: DocumentedResource): JsonObject {
   if (GATEWAY_TYPES.has(info.name)) return documentOf(resource);
   const labels: Labels = { ...resource.labels, ...(info.scope === 'Mesh' && { [label.mesh]: resource.mesh }) };
   const namespace = isClusterWide(info) ? '' : (labels[label.namespace] ?? '');
@@ -41,9 +39,11 @@ export function toKubernetes(info: TypeInfo, resource: Resource): JsonObject {
   return { ...head, metadata, spec: resource.spec, ...(info.hasStatus && { status: resource.status }) };
 }
 
-/** `kuma.io/v1alpha1`, Kuma's Secrets and Gateway API's group in Universal form. */
-export function fromKubernetes(document: JsonObject): ReadDocument {
-  const fault = (field: string, reason: string): ReadDocument => ({ violation: { field, reason } });
+type UniversalDocument = { readonly body: JsonObject } | { readonly violation: Violation };
+
+/** `kuma.io/v1alpha1`, Kuma's Secrets and Gateway API's group in Universal form, or the first violation. The caller checks name, mesh and spec. */
+export function fromKubernetes(document: JsonObject): UniversalDocument {
+  const fault = (field: string, reason: string): UniversalDocument => ({ violation: { field, reason } });
   if (isGatewayDocument(document)) {
     const read = universalOf(document);
     return 'body' in read ? { body: withStoredName(read.body) } : read;

@@ -3,7 +3,7 @@
 import type { Violation } from '../base/violations.ts';
 import { kriOf } from '../resource/kri.ts';
 import { label } from '../resource/labels.ts';
-import { isObject, objectOf } from '../resource/read-json.ts';
+import { isObject, objectOf, textMapOf, textOf } from '../resource/read-json.ts';
 import { isServiceType, type TypeInfo } from '../resource/type-registry.ts';
 import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
 import { snisOf } from './service-snis.ts';
@@ -25,6 +25,9 @@ const COMPUTED_LABELS: ReadonlySet<string> = new Set([
 ]);
 /** Keys of specs that PUT leaves as they are (D21). */
 const COMPUTED_SPEC: Readonly<Record<string, readonly string[]>> = { MeshService: ['state', 'identities', 'zoneIngress'] };
+
+/** What a document says of a resource, besides its times. */
+export type DocumentedResource = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels' | 'spec' | 'status'>;
 
 /** The document of a resource, with the keys that control planes write. */
 export function toUniversal(info: TypeInfo, resource: Resource): JsonObject {
@@ -83,6 +86,13 @@ export function readUniversal(
   if (violations.length > 0) return { violations };
   if (!isObject(spec)) return { violations: [{ field: 'spec', reason: 'must be an object' }] };
   return { type, mesh: meshOf(info, document), name, labels: labels as Labels, spec };
+}
+
+/** The resource that a control plane printed; a part with the wrong form reads as an empty one. */
+export function fromUniversal(info: TypeInfo, document: JsonObject): DocumentedResource {
+  const { mesh, name, labels, status } = document;
+  const spec = objectOf(specOf(info, document));
+  return { type: info.name, mesh: textOf(mesh), name: textOf(name), labels: textMapOf(labels), spec, status: objectOf(status) };
 }
 
 /** A type with a spec is of the mesh `default` unless its document says otherwise; a flat one must say. */

@@ -3,7 +3,7 @@
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { stringify } from 'yaml';
-import { readDocuments } from '../../src/cli/documents.ts';
+import { readDocuments } from '../../src/cli/documents/read-files.ts';
 import { compareKeys, type Json, type Resource } from '../../src/resource/types.ts';
 import { documentsIn, givenRow, withSortedKeys, writeOrRemove } from '../support/case-files.ts';
 import { sides, type ControlPlanes, type Refusal, type Side } from './control-planes.ts';

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
-import { readDocuments } from '../../src/cli/documents.ts';
+import { readDocuments } from '../../src/cli/documents/read-files.ts';
 import { buildRules } from '../../src/policy/build-rules.ts';
 import { routePoliciesView, routesView } from '../../src/policy/inspect-view.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';

@@ -67,11 +67,6 @@ export class ApiClient {
     return status === 404 ? undefined : { item: body as Item, etag };
   }
 
-  /** The item as a Kubernetes object. */
-  async getKubernetes(info: TypeInfo, mesh: string, name: string): Promise<JsonObject> {
-    return (await this.read(`${itemPath(info, mesh, name)}?format=k8s`)) as JsonObject;
-  }
-
   /** All items, page after page; of all meshes if none is named. @param keeps as of `pages` */
   async list(
     info: TypeInfo,

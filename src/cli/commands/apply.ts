@@ -4,7 +4,7 @@ import { MeridianError } from '../../base/errors.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { planApply, sendPlan, type Applied, type ApplyPlan } from '../documents/apply-plan.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
-import { readDocuments } from '../documents.ts';
+import { readDocuments } from '../documents/read-files.ts';
 import { addFileOption, addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
 import { isForPrograms, note, print, printPainted, serialize } from '../output.ts';
 import { describeDocument } from '../views/problem-text.ts';

@@ -2,13 +2,13 @@
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
-import { readDocuments } from '../documents.ts';
+import { readDocuments } from '../documents/read-files.ts';
 import { UsageError } from '../exit-codes.ts';
 import { findOne, requireType } from '../client/find.ts';
 import { addFileOption, addMeshOption, type MeshOptions } from '../options.ts';
 import { note, print } from '../output.ts';
 import { describeDocument } from '../views/problem-text.ts';
-import { storedNameOf } from '../stored-document-name.ts';
+import { storedNameOf } from '../../document/read-document.ts';
 
 type Options = ConnectOptions & MeshOptions & { readonly file?: readonly string[]; readonly ignoreNotFound?: boolean };
 

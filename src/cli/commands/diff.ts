@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { planApply, sendPlan } from '../documents/apply-plan.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
-import { readDocuments } from '../documents.ts';
+import { readDocuments } from '../documents/read-files.ts';
 import { EXIT } from '../exit-codes.ts';
 import { addFileOption, addMeshOption, type MeshOptions } from '../options.ts';
 import { note, print, printPainted } from '../output.ts';

@@ -5,7 +5,7 @@ import { MeridianError } from '../../base/errors.ts';
 import type { ApiClient } from '../client/api-client.ts';
 import { editable } from '../../document/universal-form.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
-import { parseDocuments, type ResourceDocument } from '../documents.ts';
+import { parseDocuments, type ResourceDocument } from '../documents/read-files.ts';
 import { EditedFile, withComments, withoutComments } from '../documents/edit-text.ts';
 import { findOne, requireType } from '../client/find.ts';
 import { addMeshOption, type MeshOptions } from '../options.ts';

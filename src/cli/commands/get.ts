@@ -10,7 +10,7 @@ import { SELECTOR_HELP } from '../client/label-requirements.ts';
 import { pagedTable, TableLayout } from '../views/table.ts';
 import { addMeshOption, addOutputOption, collect, type MeshOptions, type OutputOptions } from '../options.ts';
 import { isForPrograms, note, print, serialize, type Format } from '../output.ts';
-import { resourceForms } from '../resource-form.ts';
+import { resourceForms } from '../documents/resource-forms.ts';
 import { lasting } from '../client/lasting-watch.ts';
 import { selectionOf } from '../client/selector.ts';
 import { rowsOf, type Row, type Watched } from '../client/watched-rows.ts';

@@ -11,7 +11,7 @@ import { startFleet, ZONES, type Fleet } from './fleet.ts';
 import { measureHops, type Hop } from './hops.ts';
 import type { AppliedResource } from './placement.ts';
 import { ingressOf, verifyInStep, type Verified } from './verify.ts';
-import { readDocuments } from '../documents.ts';
+import { readDocuments } from '../documents/read-files.ts';
 import { print } from '../output.ts';
 import { describeDocument } from '../views/problem-text.ts';
 import { table } from '../views/table.ts';

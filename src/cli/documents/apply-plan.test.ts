@@ -4,7 +4,7 @@ import type { JsonObject } from '../../resource/types.ts';
 import type { Answer } from '../../api/answers.ts';
 import { ApiClient, type Index } from '../client/api-client.ts';
 import { planApply, sendPlan, type Applied } from './apply-plan.ts';
-import { parseDocuments } from '../documents.ts';
+import { parseDocuments } from './read-files.ts';
 import { failedAnswer } from '../client/failed-answer.ts';
 
 /** A control plane that takes documents, remembers what it was sent, and refuses those named `bad`. */

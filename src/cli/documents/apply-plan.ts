@@ -5,7 +5,7 @@ import { label } from '../../resource/labels.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import type { Answer } from '../../api/answers.ts';
 import type { ApiClient, Index } from '../client/api-client.ts';
-import type { ResourceDocument } from '../documents.ts';
+import type { ResourceDocument } from './read-files.ts';
 import { problemText } from '../views/problem-text.ts';
 import { objectOf } from '../../resource/read-json.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { unansweredWarnings } from './check-documents.ts';
-import { parseDocuments } from '../documents.ts';
+import { parseDocuments } from './read-files.ts';
 
 it('of a document is left out only when the control plane answered it for the same document', () => {
   const [a, b] = parseDocuments([{ name: 'all.yaml', text: 'type: Mesh\nname: a\n---\ntype: Mesh\nname: b\n' }], 'default');

@@ -5,7 +5,7 @@ import { checkRoute, GATEWAY_TYPES } from '../../gateway-api/stored-document.ts'
 import { normalizeSpec } from '../../resource/codec.ts';
 import { checkSpec } from '../../resource/schema/check-spec.ts';
 import { droppedKeys } from './dropped-keys.ts';
-import type { ResourceDocument } from '../documents.ts';
+import type { ResourceDocument } from './read-files.ts';
 import { problemText } from '../views/problem-text.ts';
 import { readUniversal } from '../../document/universal-form.ts';
 

@@ -7,7 +7,7 @@ import { applyPatch } from './apply-patch.ts';
 import type { Applied } from './apply-plan.ts';
 import { visibleText } from '../../base/visible-text.ts';
 import { usesColour } from '../output.ts';
-import { storedNameOf } from '../stored-document-name.ts';
+import { storedNameOf } from '../../document/read-document.ts';
 import { objectOf } from '../../resource/read-json.ts';
 
 /** Lines of `- `, `+ ` and their context; empty without changes. Reads the stored resource. */

@@ -1,8 +1,11 @@
-import { describe, expect, it } from 'vitest';
-import { typeOf, type TypeInfo } from '../resource/type-registry.ts';
-import type { JsonObject } from '../resource/types.ts';
-import type { Item } from './client/api-client.ts';
-import { gatewayForm, gatewayFormatOf } from './gateway-format.ts';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { makeRow } from '../../../test/support/make-row.ts';
+import { toKubernetes } from '../../document/kubernetes-form.ts';
+import { toUniversal } from '../../document/universal-form.ts';
+import { typeOf, type TypeInfo } from '../../resource/type-registry.ts';
+import type { JsonObject } from '../../resource/types.ts';
+import type { Item } from '../client/api-client.ts';
+import { resourceForms } from './resource-forms.ts';
 
 const LABELS = { 'k8s.kuma.io/namespace': 'shop', 'kuma.io/display-name': 'cart', 'kuma.io/zone': 'east' };
 const CART = { kind: 'MeshService', name: 'cart', namespace: 'shop' };
@@ -30,11 +33,24 @@ function timeout(labels: Record<string, string>): Item {
   return item('MeshTimeout', { to: [{ targetRef, default: { http: { requestTimeout: '1m30s' } } }] }, labels);
 }
 
+afterEach(() => {
+  process.exitCode = undefined;
+});
+
+async function gatewayForm(items: readonly Item[], list = meshWith(), type = 'MeshHTTPRoute'): Promise<unknown> {
+  return await resourceForms['gateway-api']?.(typeOf(type), items, { list });
+}
+
+it('get --format kubernetes prints what the control plane prints', async () => {
+  const info = typeOf('MeshTimeout');
+  const row = makeRow(info.name, 'slow.shop', { labels: LABELS, spec: { to: [] } });
+  const printed = await resourceForms['kubernetes']?.(info, [toUniversal(info, row) as Item], { list: meshWith() });
+  expect(printed).toEqual([toKubernetes(info, row)]);
+});
+
 describe('get --format gateway-api', () => {
   it('says a mesh route as an HTTPRoute, with the port that its service has', async () => {
-    const { documents, refused } = await gatewayFormatOf([meshRoute()], meshWith());
-    expect(refused).toEqual([]);
-    expect(documents).toEqual([
+    expect(await gatewayForm([meshRoute()])).toEqual([
       {
         apiVersion: 'gateway.networking.k8s.io/v1',
         kind: 'HTTPRoute',
@@ -53,33 +69,32 @@ describe('get --format gateway-api', () => {
   });
 
   it('takes the timeout along that was made of the route, and leaves policies of people alone', async () => {
-    const made = await gatewayFormatOf([meshRoute()], meshWith(timeout({ 'kuma.io/managed-by': 'gateway-api' })));
-    expect(made).toHaveProperty('documents[0].spec.rules[0].timeouts', { request: '1m30s' });
-    const own = await gatewayFormatOf([meshRoute()], meshWith(timeout({})));
-    expect(own).not.toHaveProperty('documents[0].spec.rules[0].timeouts');
+    const made = await gatewayForm([meshRoute()], meshWith(timeout({ 'kuma.io/managed-by': 'gateway-api' })));
+    expect(made).toHaveProperty('[0].spec.rules[0].timeouts', { request: '1m30s' });
+    const own = await gatewayForm([meshRoute()], meshWith(timeout({})));
+    expect(own).not.toHaveProperty('[0].spec.rules[0].timeouts');
   });
 
   it('prints an HTTPRoute as it was written, with its status', async () => {
     const spec = { parentRefs: [{ kind: 'Service', name: 'cart' }], rules: [{ forwardTo: [] }] };
     const status = { parents: [{ conditions: [] }] };
-    const { documents } = await gatewayFormatOf([{ ...item('HTTPRoute', spec), status }], meshWith());
+    const documents = await gatewayForm([{ ...item('HTTPRoute', spec), status }], meshWith(), 'HTTPRoute');
     expect(documents).toMatchObject([{ kind: 'HTTPRoute', metadata: { name: 'cart', namespace: 'shop' }, spec, status }]);
   });
 
   it('names a route that cannot be said, and says the others', async () => {
     const selective = meshRoute({ targetRef: { kind: 'Dataplane', labels: { app: 'web' } } });
-    const { documents, refused } = await gatewayFormatOf([selective, meshRoute()], meshWith());
-    expect(documents).toHaveLength(1);
-    expect(refused).toMatchObject([{ route: 'default/cart', violations: [{ field: 'spec.targetRef' }] }]);
+    const notes = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    expect(await gatewayForm([selective, meshRoute()])).toHaveLength(1);
+    expect(String(notes.mock.calls)).toContain('default/cart: spec.targetRef: must');
+    expect(process.exitCode).toBe(1);
+    notes.mockRestore();
   });
 
   it('is for routes alone, and fails when nothing can be said', async () => {
-    const client = { list: meshWith() };
-    await expect(gatewayForm(typeOf('MeshTimeout'), [], client)).rejects.toThrow(/MeshTimeout has no form there/);
+    await expect(gatewayForm([], meshWith(), 'MeshTimeout')).rejects.toThrow(/MeshTimeout has no form there/);
     const selective = meshRoute({ targetRef: { kind: 'Dataplane', labels: { app: 'web' } } });
-    await expect(gatewayForm(typeOf('MeshHTTPRoute'), [selective], client)).rejects.toThrow(
-      /default\/cart: spec\.targetRef: must/,
-    );
-    expect(await gatewayForm(typeOf('MeshHTTPRoute'), [meshRoute()], client)).toHaveLength(1);
+    await expect(gatewayForm([selective])).rejects.toThrow(/default\/cart: spec\.targetRef: must/);
+    expect(await gatewayForm([meshRoute()])).toHaveLength(1);
   });
 });

@@ -1,29 +1,22 @@
 // What `apply`, `diff` and `delete -f` read: YAML or JSON documents from files, folders, URLs or standard input. Each knows where
 // its fields stand. Invariant: documents are handed out only if all of them can be read.
 import { LineCounter, parseAllDocuments } from 'yaml';
-import { MeridianError, messageOf } from '../base/errors.ts';
-import { label } from '../resource/labels.ts';
-import { nearestKey } from '../resource/schema/nearest-key.ts';
-import { findType, type TypeInfo } from '../resource/type-registry.ts';
-import type { JsonObject } from '../resource/types.ts';
-import { readSources, shownName, type SourceText } from './documents/sources.ts';
-import { fromKubernetes } from '../document/kubernetes-form.ts';
-import { readableTypes } from './client/find.ts';
-import { problemText } from './views/problem-text.ts';
-import { pathSteps, SourceFile } from './documents/position.ts';
-import { TOO_DEEP, unfitPart } from './documents/unfit-part.ts';
-import { isObject } from '../resource/read-json.ts';
+import { MeridianError, messageOf } from '../../base/errors.ts';
+import { nearestKey } from '../../resource/schema/nearest-key.ts';
+import { findType } from '../../resource/type-registry.ts';
+import { readSources, shownName, type SourceText } from './sources.ts';
+import { readDocument, writtenField, type ReadDocument } from '../../document/read-document.ts';
+import { readableTypes } from '../client/find.ts';
+import { problemText } from '../views/problem-text.ts';
+import { SourceFile } from './position.ts';
+import { TOO_DEEP, unfitPart } from './unfit-part.ts';
+import { isObject, objectOf } from '../../resource/read-json.ts';
 
-export type ResourceDocument = {
+export type ResourceDocument = ReadDocument & {
   /** `file:line`. */
   readonly place: string;
   /** `file:line:column` of a field, named as violations name it: `spec.to[0].targetRef`. */
   readonly placeOf: (field: string) => string;
-  readonly info: TypeInfo;
-  readonly mesh: string;
-  readonly name: string;
-  /** Universal form, as the REST API takes it. */
-  readonly body: JsonObject;
 };
 
 /**
@@ -80,14 +73,17 @@ function parseFile(content: string, name: string, defaultMesh: string, documents
     }
     for (const { item, path } of itemsOf(value)) {
       const placeOf = (field: string): string => {
-        const inItem = isObject(item) ? fieldIn(item, field) : field;
-        const { line, column } = file.positionOf(index, [path, inItem].filter((part) => part !== '').join('.'));
+        const parts = [path, writtenField(item, field)].filter((part) => part !== '');
+        const { line, column } = file.positionOf(index, parts.join('.'));
         return `${shown}:${String(line)}:${String(column)}`;
       };
       const itemPlace = path === '' ? place : placeOf('').replace(/:\d+$/, '');
-      const read = toResource(item, { place: itemPlace, placeOf }, defaultMesh);
-      if ('problem' in read) problems.push(`${placeOf(read.field)}: ${read.problem}`);
-      else documents.push(read);
+      const read = readDocument(item, defaultMesh);
+      if ('info' in read) documents.push({ place: itemPlace, placeOf, ...read });
+      else {
+        const { field, reason } = read.violation;
+        problems.push([placeOf(field), ...(field === '' ? [] : [field]), reason + hintFor(field, item)].join(': '));
+      }
     }
   }
 }
@@ -99,51 +95,14 @@ function itemsOf(value: unknown): { item: unknown; path: string }[] {
   return (value['items'] as unknown[]).map((item, index) => ({ item, path: `items[${String(index)}]` }));
 }
 
-/** The resource of a document, or its errors with their places. */
-function toResource(
-  value: unknown,
-  where: Pick<ResourceDocument, 'place' | 'placeOf'>,
-  defaultMesh: string,
-): ResourceDocument | { field: string; problem: string } {
-  const fault = (field: string, reason: string): { field: string; problem: string } => ({
-    field,
-    problem: `${field}: ${reason}`,
-  });
-  if (!isObject(value)) return { field: '', problem: 'must be a resource: an object with type and name' };
-  const read = 'apiVersion' in value && 'kind' in value ? fromKubernetes(value) : { body: value };
-  if ('violation' in read) return fault(read.violation.field, read.violation.reason);
-  const given = read.body;
-  const { type, name } = given;
-  if (typeof type !== 'string') return fault('type', 'must be given');
-  const info = findType(type);
-  if (info === undefined || info.path === '')
-    return fault('type', `${JSON.stringify(type)} is no resource type; ${typeHint(type)}`);
-  if (typeof name === 'number' || typeof name === 'boolean') return fault('name', 'must be a text; quote it');
-  if (typeof name !== 'string' || name === '') return fault('name', 'must be given');
-  const mesh = info.scope === 'Global' ? '' : (given['mesh'] ?? defaultMesh);
-  if (typeof mesh !== 'string') return fault('mesh', 'must be a text');
-  return { ...where, info, mesh, name, body: { ...given, ...(info.scope === 'Mesh' && { mesh }) } };
-}
-
-function typeHint(type: string): string {
-  const near = nearestKey(
-    type,
-    readableTypes().map(({ name }) => name),
-  );
-  return near === null ? '`meridian get --help` lists them' : `did you mean ${near}?`;
-}
-
-/** Where a field of the REST body stands in the document as it was written. */
-function fieldIn(document: JsonObject, field: string): string {
-  if ('apiVersion' in document) {
-    if (field === 'type') return 'kind';
-    if (field === 'mesh') return `metadata.labels[${JSON.stringify(label.mesh)}]`;
-    if (/^(name|labels)\b/.test(field)) return `metadata.${field}`;
-  }
-  // Protobuf types are flat on the wire; in a document they may stand under `spec` (D18).
-  const [first = ''] = pathSteps(field);
-  const { spec } = document;
-  return !(first in document) && isObject(spec) && first in spec ? `spec.${field}` : field;
+/** What a person can do about a violation of a document. */
+function hintFor(field: string, value: unknown): string {
+  const { kind, type = kind, name } = objectOf(value);
+  if (field === 'name') return typeof name === 'number' || typeof name === 'boolean' ? '; quote it' : '';
+  if (field !== 'type' || typeof type !== 'string' || findType(type) !== undefined) return '';
+  const names = readableTypes().map((info) => info.name);
+  const near = nearestKey(type, names);
+  return near === null ? '; `meridian get --help` lists them' : `; did you mean ${near}?`;
 }
 
 /** Meshes before what lives in them. */

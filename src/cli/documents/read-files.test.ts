@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readDocuments } from './documents.ts';
+import { readDocuments } from './read-files.ts';
 
 function folderWith(files: Record<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'meridian-documents-'));
@@ -56,7 +56,7 @@ describe('documents', () => {
       ':3:1: labels\\s+must not have the key "__proto__"',
     ],
     ['a wrong type', 'type: MeshTimout\nname: m', ':1:1: type: .* did you mean MeshTimeout\\?'],
-    ['a number', 'type: Mesh\nname: 5', ':2:1: name: must be a text; quote it'],
+    ['a number', 'type: Mesh\nname: 5', ':2:1: name: must be a string; quote it'],
   ])('say where, before anything is sent: %s', async (_, text, said) => {
     await expect(readDocuments([folderWith({ 'a.yaml': text })], 'default')).rejects.toThrow(new RegExp(`a\\.yaml${said}`));
   });

@@ -1,0 +1,170 @@
+// What is printed in a form is the same resource when it is applied; what a form cannot say is refused with the reason.
+import { describe, expect, it } from 'vitest';
+import { makeRow } from '../../test/support/make-row.ts';
+import { fc } from '../../test/support/property.ts';
+import { GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
+import { COMPUTED_LABELS } from '../gateway-api/to-mesh-routes.ts';
+import { label } from '../resource/labels.ts';
+import { SYSTEM_NAMESPACE } from '../resource/policy-role.ts';
+import { specJsonSchema } from '../resource/schema/spec-json-schema.ts';
+import { isClusterWide, storedNameOf as storedName } from '../resource/stored-name.ts';
+import { resourceTypes, typeOf } from '../resource/type-registry.ts';
+import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
+import { toGatewayForm } from './gateway-form.ts';
+import { fromKubernetes, toKubernetes } from './kubernetes-form.ts';
+import { readDocument, storedNameOf } from './read-document.ts';
+import { applyable, editable, fromUniversal, READ_ONLY_KEYS, readUniversal, toUniversal } from './universal-form.ts';
+import { universalSchema } from './universal-schema.ts';
+
+const TYPES = resourceTypes.filter(({ path }) => path !== '');
+const AROUND_A_SPEC = new Set(['type', 'mesh', 'name', 'labels', 'spec', ...READ_ONLY_KEYS]);
+const name = fc.constantFrom('a', 'b', 'a.b', 'a.b.shop', 'shop', 'a.kuma-system', 'x-1');
+const namespace = fc.constantFrom('', 'shop', 'b', 'a', SYSTEM_NAMESPACE);
+const otherLabels = fc.dictionary(
+  fc.constantFrom('team', 'kuma.io/origin', 'kuma.io/env', 'kuma.io/effect'),
+  fc.constantFrom('zone', 'x', ''),
+);
+const spec = fc.dictionary(
+  fc.string().filter((key) => !AROUND_A_SPEC.has(key) && key !== '__proto__'),
+  fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.parse(JSON.stringify(value)) as Json),
+  { maxKeys: 4 },
+);
+
+/** A resource as a write stores it: with the display name and the stored name that name and namespace give. */
+const resource = fc
+  .record({ info: fc.constantFrom(...TYPES), name, namespace, otherLabels, spec, mesh: fc.constantFrom('default', 'shop') })
+  .map(({ info, name: displayName, namespace: given, otherLabels: others, spec: any, mesh }): Resource => {
+    const own = isClusterWide(info) ? '' : given;
+    const labels: Labels = { ...others, [label.displayName]: displayName, ...(given !== '' && { [label.namespace]: given }) };
+    return makeRow(info.name, storedName({ displayName, namespace: own }), {
+      mesh: info.scope === 'Mesh' ? mesh : '',
+      labels,
+      spec: info.adminOnly ? { data: 'dGVzdA==' } : any,
+    });
+  });
+
+type Content = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels' | 'spec'>;
+
+/** What a control plane reads of a printed document, through its text. */
+function read(printed: JsonObject): Content {
+  const document = readDocument(JSON.parse(JSON.stringify(printed)));
+  if ('violation' in document) throw new Error(JSON.stringify(document.violation));
+  const parts = readUniversal(document.info, document.body);
+  if ('violations' in parts) throw new Error(JSON.stringify(parts.violations));
+  const { labels, spec: own } = parts;
+  return { type: document.info.name, mesh: document.mesh, name: storedNameOf(document), labels, spec: own };
+}
+
+/** @param without labels that the form leaves out, as every write computes them again */
+function contentOf({ type, mesh, name: stored, labels, spec: own }: Content, without: ReadonlySet<string> = new Set()): Content {
+  const kept = Object.fromEntries(Object.entries(labels).filter(([key]) => !without.has(key)));
+  return { type, mesh, name: stored, labels: kept, spec: own };
+}
+
+/** Form → its printer, the types that it has, and the labels that it leaves out of a type. */
+const FORMS: Record<string, [(row: Resource) => JsonObject, (type: string) => boolean, (type: string) => ReadonlySet<string>]> = {
+  Universal: [(row) => toUniversal(typeOf(row.type), row), () => true, () => new Set()],
+  'Universal to edit': [(row) => editable(toUniversal(typeOf(row.type), row)), () => true, () => new Set()],
+  Kubernetes: [
+    (row) => toKubernetes(typeOf(row.type), row),
+    () => true,
+    (type) => (GATEWAY_TYPES.has(type) ? COMPUTED_LABELS : new Set()),
+  ],
+  'Gateway API': [
+    (row) => {
+      const form = toGatewayForm(row, { services: [], timeouts: [] });
+      if ('violations' in form) throw new Error(JSON.stringify(form.violations));
+      return form.document;
+    },
+    (type) => GATEWAY_TYPES.has(type),
+    () => COMPUTED_LABELS,
+  ],
+};
+
+describe('a resource that is printed', () => {
+  it.each(Object.entries(FORMS))('in form %s is the same resource when it is applied', (_, [print, has, leftOut]) => {
+    fc.assert(
+      fc.property(
+        resource.filter(({ type }) => has(type)),
+        (row) => {
+          const without = leftOut(row.type);
+          expect(contentOf(read(print(row)), without)).toEqual(contentOf(row, without));
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('to be applied anywhere has nothing that a control plane computes, and the same content', () => {
+    fc.assert(
+      fc.property(resource, (row) => {
+        const info = typeOf(row.type);
+        const document = applyable(info, toUniversal(info, row));
+        expect(Object.keys(document).filter((key) => READ_ONLY_KEYS.has(key))).toEqual([]);
+        const computed = new Set([label.displayName, label.origin, label.env]);
+        const { labels, ...rest } = contentOf(read(document));
+        expect(labels).toEqual(contentOf(row, computed).labels);
+        expect(rest).toMatchObject({ type: row.type, mesh: row.mesh, name: row.name });
+      }),
+    );
+  });
+
+  it('is read back by the command line as the control plane has it', () => {
+    fc.assert(
+      fc.property(resource, (row) => {
+        const info = typeOf(row.type);
+        expect(toKubernetes(info, fromUniversal(info, toUniversal(info, row)))).toEqual(toKubernetes(info, row));
+      }),
+    );
+  });
+
+  it('in Universal form has a spec that no key around it hides', () => {
+    for (const info of TYPES.filter(({ codec }) => codec.kind === 'proto')) {
+      const fields = Object.keys((specJsonSchema(info.name)?.['properties'] ?? {}) as JsonObject);
+      expect(fields.length, info.name).toBeGreaterThan(0);
+      expect(fields.filter((field) => AROUND_A_SPEC.has(field))).toEqual([]);
+    }
+  });
+
+  it('has the keys of its schema', () => {
+    fc.assert(
+      fc.property(resource, (row) => {
+        const info = typeOf(row.type);
+        const { properties } = universalSchema(info) as { properties: JsonObject };
+        const around = Object.keys(toUniversal(info, row)).filter((key) => AROUND_A_SPEC.has(key));
+        expect(Object.keys(properties)).toEqual(expect.arrayContaining(around));
+      }),
+    );
+  });
+
+  it('in no form of Gateway API is refused with the reason', () => {
+    const row = makeRow('MeshTimeout', 'slow', {});
+    expect(toGatewayForm(row, { services: [], timeouts: [] })).toMatchObject({
+      violations: [{ field: 'type', reason: expect.stringContaining('MeshTimeout') as string }],
+    });
+  });
+});
+
+describe('a resource in Kubernetes form', () => {
+  it('names the system namespace where the resource has none', () => {
+    const row = makeRow('MeshTimeout', 'slow', { labels: { [label.displayName]: 'slow' } });
+    expect(toKubernetes(typeOf('MeshTimeout'), row)).toMatchObject({ metadata: { name: 'slow', namespace: SYSTEM_NAMESPACE } });
+  });
+
+  it('may not say two namespaces', () => {
+    const metadata = { name: 'slow', namespace: 'a', labels: { [label.namespace]: 'b' } };
+    const read = fromKubernetes({ apiVersion: 'kuma.io/v1alpha1', kind: 'MeshTimeout', metadata, spec: {} });
+    expect(read).toEqual({
+      violation: { field: 'metadata.namespace', reason: 'must be "b", as in the label k8s.kuma.io/namespace' },
+    });
+  });
+
+  it.each<[string, JsonObject]>([
+    ['apiVersion', { apiVersion: 'v9', kind: 'Mesh', metadata: { name: 'm' } }],
+    ['type', { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata: { name: 's' } }],
+    ['metadata', { apiVersion: 'kuma.io/v1alpha1', kind: 'Mesh', metadata: 'm' }],
+    ['metadata.labels', { apiVersion: 'kuma.io/v1alpha1', kind: 'Mesh', metadata: { name: 'm', labels: ['a'] } }],
+  ])('is refused by its field %s', (field, document) => {
+    expect(fromKubernetes(document)).toMatchObject({ violation: { field } });
+  });
+});

@@ -1,0 +1,26 @@
+// A route in Gateway API's form: a mesh route as the document that means the same, an HTTPRoute or TCPRoute as it was written. Pure.
+// Invariant: a route that Gateway API cannot express is refused with every field in the way; nothing is printed in its place.
+import { fromMeshRoute, type GatewayDocument } from '../gateway-api/from-mesh-route.ts';
+import { serviceResolver } from '../gateway-api/service-resolver.ts';
+import { documentOf, GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
+import { label } from '../resource/labels.ts';
+import type { DocumentedResource } from './universal-form.ts';
+
+/** The types that have this form. */
+export const GATEWAY_FORM_TYPES = ['MeshHTTPRoute', 'MeshTCPRoute', ...GATEWAY_TYPES];
+
+/**
+ * @param route of one of `GATEWAY_FORM_TYPES`
+ * @param services of its mesh, for the port of a backend that is named without one
+ * @param timeouts MeshTimeouts of its mesh: the one that was made of the route goes along
+ */
+export function toGatewayForm(
+  route: DocumentedResource,
+  { services, timeouts }: { readonly services: readonly DocumentedResource[]; readonly timeouts: readonly DocumentedResource[] },
+): GatewayDocument {
+  if (GATEWAY_TYPES.has(route.type)) return { document: documentOf(route) };
+  // A MeshTimeout that a person wrote is a policy of its own and stays one.
+  const made = timeouts.find(({ name, labels }) => name === route.name && labels[label.managedBy] === 'gateway-api');
+  const resolve = serviceResolver(services, route.mesh, route.labels[label.zone] ?? null);
+  return fromMeshRoute(route, { timeout: made, resolve });
+}

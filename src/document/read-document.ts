@@ -1,0 +1,61 @@
+// The resource that a document means, in whichever form it is written: Universal, Kubernetes or Gateway API. The API and the command
+// line read every document with this. Pure.
+import type { Violation } from '../base/violations.ts';
+import { label } from '../resource/labels.ts';
+import { isObject, objectOf, textOf } from '../resource/read-json.ts';
+import { shown } from '../resource/schema/spec-path.ts';
+import { isClusterWide, namesOf } from '../resource/stored-name.ts';
+import { findType, type TypeInfo } from '../resource/type-registry.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { fromKubernetes } from './kubernetes-form.ts';
+
+export type ReadDocument = {
+  readonly info: TypeInfo;
+  /** `''` for a type without meshes. */
+  readonly mesh: string;
+  /** As written: a display name or a stored name. */
+  readonly name: string;
+  /** In Universal form, as a PUT takes it. */
+  readonly body: JsonObject;
+};
+
+/**
+ * Reads type, mesh and name; the parts of the body are the business of `readUniversal`.
+ * @param defaultMesh the mesh of a document that names none; without it the mesh must be given
+ * @returns the resource, or the first violation, whose field is named as in Universal form
+ */
+export function readDocument(value: unknown, defaultMesh?: string): ReadDocument | { readonly violation: Violation } {
+  const fault = (field: string, reason: string): { violation: Violation } => ({ violation: { field, reason } });
+  if (!isObject(value)) return fault('', 'must be a resource: an object with type and name');
+  const read = 'apiVersion' in value && 'kind' in value ? fromKubernetes(value) : { body: value };
+  if ('violation' in read) return read;
+  const { type = null, name = '' } = read.body;
+  if (type === null) return fault('type', 'must be given');
+  const info = typeof type === 'string' ? findType(type) : undefined;
+  if (info === undefined || info.path === '') return fault('type', `${shown(type)} is no resource type`);
+  const ofMesh: JsonObject = info.scope === 'Mesh' ? { mesh: read.body['mesh'] ?? defaultMesh ?? '' } : {};
+  for (const [field, given] of Object.entries({ name, ...ofMesh })) {
+    if (given === null || given === '') return fault(field, 'must be given');
+    if (typeof given !== 'string') return fault(field, 'must be a string');
+  }
+  return { info, mesh: textOf(ofMesh['mesh']), name: textOf(name), body: { ...read.body, ...ofMesh } };
+}
+
+/** The name under which a control plane stores the resource: a namespace is part of it. */
+export function storedNameOf({ info, name, body }: Pick<ReadDocument, 'info' | 'name' | 'body'>): string {
+  const namespace = objectOf(body['labels'])[label.namespace];
+  return namesOf(name, typeof namespace === 'string' && !isClusterWide(info) ? namespace : '').storedName;
+}
+
+/** Where a field of the Universal form stands in the document as it is written. */
+export function writtenField(document: unknown, field: string): string {
+  if (!isObject(document)) return field;
+  if ('apiVersion' in document) {
+    if (field === 'type') return 'kind';
+    if (field === 'mesh') return `metadata.labels[${JSON.stringify(label.mesh)}]`;
+    if (/^(name|labels)\b/.test(field)) return `metadata.${field}`;
+  }
+  // The spec of a protobuf type may stand under `spec` (D18).
+  const [first = ''] = /^[^.[]*/.exec(field) ?? [];
+  return !(first in document) && first in objectOf(document['spec']) ? `spec.${field}` : field;
+}
