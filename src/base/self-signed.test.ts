@@ -1,4 +1,4 @@
-// Certificates made here, tried where it counts: a TLS handshake on loopback between two ends that know only the CA.
+// Generated certificates in a TLS handshake on loopback between two ends that trust only the CA.
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';

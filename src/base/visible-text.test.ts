@@ -1,4 +1,4 @@
-// No character of somebody else's text reaches a terminal as anything but a character to show.
+// No character of an untrusted text reaches the terminal as a control character.
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
 import { isUnsafe, visibleLine, visibleText } from './visible-text.ts';

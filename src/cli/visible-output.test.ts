@@ -1,4 +1,4 @@
-// What every command prints goes through these: no character of a resource or a peer reaches the terminal as a command to it.
+// All output of commands is escaped: no character of a resource or a peer reaches the terminal as a control character.
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { fc } from '../../test/support/property.ts';

@@ -1,4 +1,4 @@
-// What is said at the start of a control plane that others than its own machine may write to.
+// The warning at the start of a control plane that accepts writes from other machines.
 import { describe, expect, it } from 'vitest';
 import { loadConfig } from '../base/config.ts';
 import { exposureWarnings } from './exposure.ts';

@@ -1,4 +1,4 @@
-// What explain-sync says against what the sender has in its log, for random rows under random `labels.skipPrefixes`.
+// The answers of explain-sync compared with the sender's log, for random rows and random `labels.skipPrefixes`.
 import { expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import { Changelog } from '../kds/changelog.ts';

@@ -1,4 +1,4 @@
-// The index follows the store: whatever was written before a question is in its answer, and only what changed is read.
+// The index follows the store: an answer includes every earlier write, and only changed rows are read.
 import { afterEach, describe, expect, it } from 'vitest';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { systemClock } from '../base/clock.ts';

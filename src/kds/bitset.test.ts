@@ -1,4 +1,4 @@
-// The bits of what a peer holds, against a plain Set.
+// The bitset compared with a plain Set.
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { Bitset } from './bitset.ts';

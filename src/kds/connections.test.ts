@@ -1,4 +1,4 @@
-// Connections to the port for zones, with real sockets.
+// Connections to the KDS port, with real sockets.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-// How work of several peers shares one thread.
+// Work of several peers on one thread.
 import { setImmediate } from 'node:timers/promises';
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';

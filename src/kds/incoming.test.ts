@@ -1,4 +1,4 @@
-// What of a response may be looked at by a store: the rest becomes a refusal that names it, and no row is lost by it.
+// The readable resources of a response go to the store. Each other one becomes a refusal that names it, and no row is lost.
 import { describe, expect, it } from 'vitest';
 import { encodeKumaResource, type WireResource } from '../resource/codec.ts';
 import { typeOf } from '../resource/type-registry.ts';

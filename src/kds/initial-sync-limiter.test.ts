@@ -1,5 +1,5 @@
-// The queue in front of first states: eight at once, in the order of arrival, and nobody keeps a place for ever, least of all the
-// dead stream of a peer that is back.
+// The queue for initial syncs: eight at a time, in the order of arrival. No peer keeps a permit for ever, and a reconnected peer's dead
+// stream loses it at once.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { InitialSyncLimiter, type Permit } from './initial-sync-limiter.ts';
 

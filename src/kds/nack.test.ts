@@ -1,4 +1,4 @@
-// What a NACK says: resources by name for a peer that reads details, a text for people and Kuma peers.
+// The content of a NACK: resource names for a peer that reads details, a text for people and Kuma peers.
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { decodeDeltaRequest, encodeDeltaRequest } from '../wire/kds-messages.ts';

@@ -1,4 +1,4 @@
-// Node metadata: what this side says of itself, and what it reads of a peer that says anything.
+// Node metadata: the own, and that of an untrusted peer.
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '../resource/types.ts';

@@ -1,4 +1,4 @@
-// Names that a control plane can have pass, whoever gave them; a name that a terminal, a path or a log would act on does not.
+// Valid names of control planes are accepted. A name with special characters of a terminal, a path or a log is refused.
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
 import { hashName } from '../resource/hash-name.ts';

@@ -1,5 +1,5 @@
-// What holds for the rules of global and zone together: no resource goes back to where it comes from, and the way of a
-// MeshService through both is that of the document (kds-wire 5.4).
+// Properties of the rules of global and zone together: no resource is sent back to its origin, and a MeshService passes both as the
+// reference says (kds-wire 5.4).
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { NAMESPACE, NOBODY, ZONE_OWNER, policySpec, resource } from '../../test/support/rule-rows.ts';

@@ -1,4 +1,4 @@
-// What global makes of a resource before it sends it: names, labels, specs and statuses (kds-wire 5.3).
+// How global maps a resource before it sends it: names, labels, specs and statuses (kds-wire 5.3).
 import { describe, expect, it } from 'vitest';
 import { FROM_EAST, NAMESPACE, frozen, labelled, resource } from '../../test/support/rule-rows.ts';
 import { encodeKumaResource, wireVersion, type WireResource } from '../resource/codec.ts';

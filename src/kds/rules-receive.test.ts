@@ -1,4 +1,4 @@
-// What either end stores of what it receives, and which of its rows that speaks of (kds-wire 6.1).
+// How each side stores a received resource, and the rows that are in scope of a response (kds-wire 6.1).
 import { isDeepStrictEqual } from 'node:util';
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Whom global sends a resource to: the filters of kds-wire 5.2, row by row.
+// The zones that global sends a resource to: the filters of kds-wire 5.2, row by row.
 import { describe, expect, it } from 'vitest';
 import { ALL, FROM_EAST, NAMESPACE, NOBODY, labelled, policySpec, resource, type Target } from '../../test/support/rule-rows.ts';
 import { label } from '../resource/labels.ts';

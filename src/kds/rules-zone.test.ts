@@ -1,4 +1,4 @@
-// What a zone sends to global and what it makes of it (kds-wire 5.4).
+// The resources that a zone sends to global, and their mapping (kds-wire 5.4).
 import { describe, expect, it } from 'vitest';
 import { ALL, FROM_EAST, NAMESPACE, NOBODY, frozen, labelled, resource } from '../../test/support/rule-rows.ts';
 import type { WireResource } from '../resource/codec.ts';

@@ -1,4 +1,4 @@
-// What goes on the wire for several streams, and how answers find their response.
+// The messages of several streams, and the match of answers to responses.
 import { expect, it, vi } from 'vitest';
 import { makeRow } from '../../test/support/make-row.ts';
 import { createLogger } from '../base/log.ts';

@@ -1,4 +1,4 @@
-// What a peer refuses is tried again on one timer per type, with a bounded number of responses, however many it has refused.
+// Refused resources are retried on one timer for each type, with a bounded number of responses.
 import { afterEach, expect, it, vi } from 'vitest';
 import { makeRow } from '../../test/support/make-row.ts';
 import { createLogger } from '../base/log.ts';
@@ -13,7 +13,7 @@ import type { Resource } from '../resource/types.ts';
 
 afterEach(() => vi.useRealTimers());
 
-/** Rows that come one by one, each told of at once. */
+/** Rows that arrive one by one, each with its own notification. */
 function growingSource(): { source: Source; add: (name: string) => void } {
   const rows = new Map<string, Resource>();
   let wake = Promise.withResolvers<string>();

@@ -1,4 +1,4 @@
-// Which streams end because their zone is silent, or a newer one replaces them.
+// Streams that end because their zone is silent, or because a newer stream replaces them.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { feature } from './features.ts';
 import { StaleStreams, type HealthPolicy, type WatchedStream } from './stale-streams.ts';

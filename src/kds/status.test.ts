@@ -1,4 +1,4 @@
-// Statuses travel in headers: whatever a peer calls itself, they are short and well-formed text.
+// Statuses are sent in headers: they are short, well-formed text for any name of a peer.
 import { status } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import { MeridianError } from '../base/errors.ts';

@@ -1,4 +1,4 @@
-// How often a zone may open streams.
+// The rate at which a zone may open streams.
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
 import { Openings } from './stream-limits.ts';

@@ -1,4 +1,4 @@
-// Peers that cannot take a resource as it is: what they get instead, and what is withheld from them.
+// Peers that cannot read the native form: the translated and the withheld resources.
 import { describe, expect, it } from 'vitest';
 import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries.ts';
 import { TypeLog } from './type-log.ts';

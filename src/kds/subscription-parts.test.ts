@@ -1,4 +1,4 @@
-// How large a response is, and what a first one holds: the difference to what a peer has, or the full state in parts.
+// The size of responses, and the content of the first one: the difference to the peer's state, or the full state in parts.
 import { describe, expect, it } from 'vitest';
 import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries.ts';
 import { TypeLog } from './type-log.ts';

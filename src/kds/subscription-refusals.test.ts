@@ -1,4 +1,4 @@
-// What a peer refuses: it is tried again, holds nothing else up and takes nothing away that is there.
+// Refused resources are retried. They delay no other resource, and remove no stored one.
 import { describe, expect, it } from 'vitest';
 import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries.ts';
 import type { Item } from './draft.ts';

@@ -1,4 +1,4 @@
-// One peer and one type: what it is sent, in answer to what, and when it is told that something is gone.
+// One peer and one type: the responses, the answers to them, and removals.
 import { describe, expect, it } from 'vitest';
 import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries.ts';
 import { TypeLog } from './type-log.ts';

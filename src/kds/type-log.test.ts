@@ -1,4 +1,4 @@
-// The log of one type against a naive model: a list that is sorted anew for every question.
+// The log of one type compared with a naive model: a list that is sorted for every query.
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from './entry.ts';

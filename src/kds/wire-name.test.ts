@@ -1,5 +1,5 @@
-// A resource on the wire has two names: the one that versions, removals and refusals go by, and the one it is stored under. A
-// peer that makes them differ would have one row updated, pruned and resumed under the name of another.
+// A resource on the wire has two names: one for versions, removals and refusals, and one under which it is stored. A peer that sends
+// different names must not update, prune or resume one row under the name of another.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';

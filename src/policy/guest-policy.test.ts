@@ -1,4 +1,4 @@
-// A producer policy of one zone in the others: it configures how services of its own zone are called, and nothing else there.
+// A producer policy in other zones: it configures only calls of services of its own zone.
 import { describe, expect, it } from 'vitest';
 import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../test/policy/make-resource.ts';
 import { fc } from '../../test/support/property.ts';

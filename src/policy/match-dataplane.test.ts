@@ -1,4 +1,4 @@
-// Which proxies a policy touches (policies 1.7, D14, D15), and what it says where it does not.
+// The proxies that a policy matches (policies 1.7, D14, D15), and the reasons for the others.
 import { describe, expect, it } from 'vitest';
 import { makeDataplane, makeRoute, makeService, makeTo, type Made } from '../../test/policy/make-resource.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';

@@ -1,4 +1,4 @@
-// Which proxies a policy touches, and why it touches no others.
+// The proxies that a policy affects, and the reasons for the others.
 import { expect, it } from 'vitest';
 import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../test/policy/make-resource.ts';
 import type { Resource } from '../resource/types.ts';

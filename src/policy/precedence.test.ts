@@ -1,4 +1,4 @@
-// The table of policies 1.8, row by row, and what D10 and D11 make of it.
+// The table of policies 1.8, row by row, with D10 and D11.
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { make, makeTo, type Made } from '../../test/policy/make-resource.ts';

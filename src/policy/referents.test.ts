@@ -1,4 +1,4 @@
-// Which objects a reference means (policies 3.2, D8), and what another zone does not have.
+// The objects that a reference resolves to (policies 3.2, D8), and those that another zone does not have.
 import { describe, expect, it } from 'vitest';
 import { make, makeService } from '../../test/policy/make-resource.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';

@@ -1,4 +1,4 @@
-// The labels that a REST write stores: what the spec says of a Dataplane decides, not what the caller gives.
+// The labels that a REST write stores: a Dataplane's come from its spec, not from the caller.
 import { expect, it } from 'vitest';
 import { computeLabels } from './compute-labels.ts';
 import { typeOf } from './type-registry.ts';

@@ -1,4 +1,4 @@
-// Whose a row is: tables of what the labels, the version of the wire and the owner say.
+// The ownership of a row, as tables of its labels, its version on the wire and its owner.
 import { describe, expect, it } from 'vitest';
 import type { ResourceKey } from './types.ts';
 import { hashNameOf } from './hash-name.ts';

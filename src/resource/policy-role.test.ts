@@ -1,4 +1,4 @@
-// The tables of roles are in rules-visibility-global.test.ts and the golden cases; here is what a peer may send instead of a policy.
+// Malformed policies from peers. The tables of roles are in rules-visibility-global.test.ts and the golden cases.
 import { describe, expect, it } from 'vitest';
 import { label } from './labels.ts';
 import { policyRole } from './policy-role.ts';

@@ -1,4 +1,4 @@
-// Which Dataplanes are refused: the fields of Kuma by its rules, the zone sections strictly.
+// The refused Dataplanes: Kuma's fields follow Kuma's rules; the checks of the zone sections are strict.
 import { expect, it } from 'vitest';
 import { dataplaneViolations } from './validate-dataplane.ts';
 import type { JsonObject } from './types.ts';

@@ -1,4 +1,4 @@
-// Dataplanes as people write them: what a Kuma control plane refuses is refused here too, and section names are RFC 1123 labels.
+// Dataplanes that people write: the check refuses what a Kuma control plane refuses, and section names are RFC 1123 labels.
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { JsonObject } from './types.ts';

@@ -1,4 +1,4 @@
-// What a slow reader of the change feed finds: everything that it owes, merged, and each mark behind the changes before it.
+// A slow reader of the change feed gets all pending changes, merged, and each mark after the changes before it.
 import { expect, it } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import { ChangeFeed } from './change-feed.ts';

@@ -1,4 +1,4 @@
-// A database that hangs up at any moment: whoever waits is told by a rejection, and the process lives on.
+// A database ends the connection at any moment: each pending call rejects, and the process stays up.
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { sql } from 'kysely';

@@ -1,4 +1,4 @@
-// What a follower reads of which change, on a store that counts its reads.
+// The reads of a follower for each kind of change, on a store that counts them.
 import { setImmediate } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { following } from '../../test/support/following.ts';

@@ -1,4 +1,4 @@
-// Writes go together while one transaction is in flight, each key in its order; who waits for a row that somebody holds waits alone.
+// Writes are grouped while one transaction is in flight, in order for each key. A write of a locked row waits alone.
 import { fc } from '../../test/support/property.ts';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { MeridianError } from '../base/errors.ts';

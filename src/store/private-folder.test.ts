@@ -1,4 +1,4 @@
-// Who may use the folder of an embedded store.
+// The access rules for the folder of an embedded store.
 import { chmod, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

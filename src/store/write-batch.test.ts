@@ -1,4 +1,4 @@
-// What becomes of a batch in which a statement fails. What the statements do is said in test/store.
+// A batch in which a statement fails. The tests of the statements are in test/store.
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
 import { expect, it } from 'vitest';
 import type { Tables } from './database.ts';

@@ -1,4 +1,4 @@
-// Refused streams as people are told of them.
+// The warning about refused streams.
 import { describe, expect, it } from 'vitest';
 import { countRefused, refusedStreamsWarning, renderRefused } from './refused-streams.ts';
 

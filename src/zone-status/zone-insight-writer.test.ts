@@ -103,7 +103,7 @@ describe('ZoneInsightWriter', () => {
     const before = attempts;
     await writer.flush();
     expect(attempts).toBe(before);
-    // Made again, it begins anew.
+    // A new row starts from the beginning.
     store.beforeWrite = () => undefined;
     await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name: 'east' }, labels: {}, spec: {} });
     writer.observe({ ...opened, streamId: 's2' });

@@ -1,4 +1,4 @@
-// What people ask of a proxy on global goes over gRPC to its zone, and the answer, or why there is none, is what the REST API says.
+// A query about a proxy on global goes over gRPC to its zone, and the REST API returns the answer or the reason for its absence.
 import { status, type StatusObject } from '@grpc/grpc-js';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-// Global asks over the stream that a zone opened, and every way in which no answer comes (kds-wire 2.7).
+// Global queries a zone over the stream that the zone opened, with every kind of failure (kds-wire 2.7).
 import { duplexPair, type Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { createProxyAdmin } from '../../src/global/proxy-admin.ts';

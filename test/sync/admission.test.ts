@@ -1,4 +1,4 @@
-// A zone that knows its cluster asks a global for nothing else until that has shown the same id (engine 14).
+// A zone that knows its cluster subscribes to nothing else until global has sent the same cluster id (engine 14).
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { MeridianError } from '../../src/base/errors.ts';

@@ -1,4 +1,4 @@
-// A zone and a global over gRPC in one process: what must hold of a connection as a whole, whatever its streams carry.
+// A zone and a global over gRPC in one process: properties of the connection as a whole.
 import { status } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-// Peers that send and send and read no answer: what waits for them in this process stays small.
+// Peers that send without reading the answers: the memory for pending answers stays small.
 import { connect, type ClientHttp2Stream } from 'node:http2';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -21,7 +21,7 @@ describe('a server of peers that read nothing', () => {
     for (const hangUp of hangUps.splice(0)) hangUp();
   });
 
-  /** A stream whose data nobody takes: a client of gRPC would, and keep it. */
+  /** A stream that reads no data. A gRPC client would read and buffer it. */
   function deaf({ path }: { path: string }, zone: string): ClientHttp2Stream {
     const session = connect(`http://127.0.0.1:${String(server.port)}`);
     hangUps.push(() => session.destroy());

@@ -1,4 +1,4 @@
-// A stream that is ended before its first message is read stays ended, though the peer goes on sending on its half.
+// A stream that ends before its first message is read stays ended, although the peer continues to send.
 import { connect } from 'node:http2';
 import { describe, expect, it, vi } from 'vitest';
 import { syncService } from '../../src/kds/services.ts';

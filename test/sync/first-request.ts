@@ -1,4 +1,4 @@
-// What a peer writes first on a stream.
+// The first request of a peer on a stream.
 import type { DeltaRequest } from '../../src/wire/kds-messages.ts';
 import { encodeStruct } from '../../src/wire/struct.ts';
 

@@ -1,4 +1,4 @@
-// A zone that says of what it sends that it is another’s: every type is stored as the caller’s, and nobody else’s row is touched.
+// A zone sends resources with the labels of another zone. Every type is stored as the sender's, and rows of others do not change.
 import { describe, expect, it } from 'vitest';
 import { globalConsumes } from '../../src/kds/rules.ts';
 import { syncService } from '../../src/kds/services.ts';

@@ -1,4 +1,4 @@
-// What a zone says of itself in the headers of its calls (kds-wire 2.1), as it is on the wire: a client of gRPC joins lines.
+// The headers of a zone's calls (kds-wire 2.1), read from the wire, because a gRPC client joins lines.
 import { createServer, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-// How often a zone asks whether global is well is what global says, within reason.
+// Global sets the interval of a zone's health checks, within limits.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { TinyStore } from '../support/tiny-store.ts';
 import { connectZone } from './connected-zone.ts';

@@ -1,4 +1,4 @@
-// What speaks no HTTP/2 or no gRPC is turned away.
+// Clients without HTTP/2 or gRPC are refused.
 import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Decoders of what peers send answer with a value or an Error, whatever the bytes, and prototypes stay as they are.
+// For any bytes from a peer, a decoder returns a value or throws an Error, and no prototype changes.
 import { fc } from '../support/property.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { globalReceiveRules } from '../../src/kds/rules.ts';

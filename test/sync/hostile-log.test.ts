@@ -1,4 +1,4 @@
-// What a peer does wrong is logged once, with the reason, however often it does it: nobody fills the log of a global.
+// A repeated fault of a peer is logged once, with the reason: a peer cannot fill the log of global.
 import { Metadata, type Client } from '@grpc/grpc-js';
 import { describe, expect, it, vi } from 'vitest';
 import { globalService, syncService } from '../../src/kds/services.ts';

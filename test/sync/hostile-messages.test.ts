@@ -1,4 +1,4 @@
-// Messages that are none, are too large, or ask for what cannot be: the stream ends with a gRPC status, or is answered.
+// Messages that cannot be decoded, are too large, or request something impossible: the stream ends with a gRPC status, or is answered.
 import { status } from '@grpc/grpc-js';
 import { fc } from '../support/property.ts';
 import { describe, expect, it, vi } from 'vitest';

@@ -1,4 +1,4 @@
-// Peers without a name, or with one that no zone can have, are turned away.
+// Peers without a name, or with an invalid zone name, are refused.
 import { Metadata, status } from '@grpc/grpc-js';
 import { describe, expect, it, vi } from 'vitest';
 import { globalService, syncService } from '../../src/kds/services.ts';

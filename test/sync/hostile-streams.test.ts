@@ -1,4 +1,4 @@
-// Streams by the thousand, idle, greedy and cancelled: another zone is served all the same.
+// Thousands of idle, greedy and cancelled streams: another zone is still served.
 import { status, type StatusObject } from '@grpc/grpc-js';
 import { describe, expect, it, vi } from 'vitest';
 import { DEFAULT_QUOTAS } from '../../src/kds/quotas.ts';

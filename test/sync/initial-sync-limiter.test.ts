@@ -1,4 +1,4 @@
-// A sender sends nothing before it has a place among the first states, and gives it back when the peer has all (engine 20).
+// A sender sends nothing before it has a permit for an initial sync, and releases it when the peer has everything (engine 20).
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
@@ -12,7 +12,7 @@ import { firstRequest } from './first-request.ts';
 
 const log = createLogger('silent');
 const TYPE = 'MeshTimeout';
-/** Whoever lets so many in at once has no limit. */
+/** Without a limit, this many would start at once. */
 const MANY = 1_000;
 
 type Stream = { readonly sender: Sender; readonly sent: Buffer[] };
@@ -43,7 +43,7 @@ afterEach(async () => {
   await running;
 });
 
-/** Whatever is due has been sent. */
+/** Everything due has been sent. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await setImmediate();
 }

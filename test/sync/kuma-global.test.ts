@@ -1,4 +1,4 @@
-// A zone at a global that is not ours: what it sends that, in which form, and in messages of which size.
+// A zone with a Kuma global: the resources that it sends, their form, and the size of the messages.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';

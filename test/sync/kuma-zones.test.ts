@@ -1,5 +1,5 @@
-// Zones that are not ours, at the real server: each gets what it can take, under names that it knows, and people are told of
-// what it cannot take.
+// Kuma zones at the real server: each gets the resources that it can read, under names of its form, and the overview shows those that
+// are withheld.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';

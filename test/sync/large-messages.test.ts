@@ -1,4 +1,4 @@
-// Messages of almost 10 MiB, the limit of both sides, and messages that gzip has made smaller, as every zone of Kuma sends them.
+// Messages of almost 10 MiB, the limit of both sides, and gzip messages, as every Kuma zone sends them.
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { feature } from '../../src/kds/features.ts';
 import { syncService } from '../../src/kds/services.ts';

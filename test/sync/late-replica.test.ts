@@ -1,4 +1,4 @@
-// A zone that comes to a replica which has not heard yet what another one has told it (engine 10).
+// A zone connects to a replica that has not yet read what another replica has sent to the zone (engine 10).
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { feature } from '../../src/kds/features.ts';
 import { PlayedZone } from './played-zone.ts';

@@ -1,4 +1,4 @@
-// Frames of the recorded session (test/vectors), and what becomes of them when bytes are lost, bent, doubled and mixed up.
+// Frames of the recorded session (test/vectors) with lost, changed, doubled and reordered bytes.
 import { fc } from '../support/property.ts';
 import { requests, responses } from '../replay/recording.ts';
 

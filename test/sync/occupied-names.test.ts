@@ -1,4 +1,4 @@
-// A zone that tries to take names of others on global: whatever it sends, every new row has a name that is that zone's alone.
+// A zone tries to take names of others on global: every new row gets a name that only this zone can have.
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { Receiver } from '../../src/kds/receiver.ts';

@@ -1,5 +1,5 @@
-// What hurts users of the original must be impossible here: a test for each problem that one process can show. The
-// numbers are those of Kuma's issues. src/kds/SPEC.md names the tests of the other problems.
+// Known problems of Kuma's users, one test for each that one process can show. The numbers are those of Kuma's issues. src/kds/SPEC.md
+// names the tests of the other problems.
 import { fc } from '../support/property.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ControlPlanes, zones, type Side, type Zone } from '../golden/control-planes.ts';

@@ -1,4 +1,4 @@
-// A global that a test plays over gRPC: it answers health checks and says nothing on any stream, but for what a test has it do.
+// A simulated global over gRPC: it answers health checks, and sends on streams only what a test tells it to send.
 import { Metadata, Server, ServerCredentials, type ServiceError } from '@grpc/grpc-js';
 import type { ServerDuplexStream, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
 import { globalService, syncService } from '../../src/kds/services.ts';

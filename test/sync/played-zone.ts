@@ -1,4 +1,4 @@
-// The GlobalToZoneSync stream of a zone that a test plays: it asks for types and reads one response after the other.
+// The GlobalToZoneSync stream of a simulated zone: it subscribes to types and reads one response after the other.
 import type { Duplex } from 'node:stream';
 import type { Client } from '@grpc/grpc-js';
 import { syncService } from '../../src/kds/services.ts';

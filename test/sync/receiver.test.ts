@@ -1,4 +1,4 @@
-// What a receiver does with a response, whatever happened to its rows and whatever the peer says.
+// How a receiver handles a response, for any state of its rows and any content.
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';

@@ -1,5 +1,5 @@
-// A global's KDS server with one resource in its store, for peers that mean it harm, and what such a peer dials and opens.
-// Invariant: after every test a zone that keeps to the protocol gets its state, and nothing is kept for streams that are gone.
+// A KDS server of global with one resource, and the connections and streams of hostile peers.
+// Invariant: after every test a correct zone gets its state, and no memory is held for ended streams.
 import { Client, credentials, Metadata, status, type ClientDuplexStream, type StatusObject } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -50,9 +50,9 @@ export class ServerUnderAttack {
   readonly registry = new Registry();
   /** Lines of its log. */
   readonly logged: string[] = [];
-  /** Peers whose health checks it told of. */
+  /** Peers whose health checks it reported. */
   readonly healthChecks: string[] = [];
-  /** Told of all that happens on its streams. */
+  /** Get all events of its streams. */
   readonly observers: SyncObserver[] = [];
   /** By which it asks zones of their proxies. */
   readonly admin = new AdminStreams();

@@ -1,5 +1,5 @@
-// Both directions of a session, engine against engine in one process: whatever is written, cut and resumed, at rest the zone
-// holds what global wrote, global holds what the zone wrote, and nothing comes back as an echo.
+// Both directions of a session in one process, with random writes, cuts and resumes: at rest the zone has what global wrote, global has
+// what the zone wrote, and nothing is sent back to its origin.
 import { fc } from '../support/property.ts';
 import { expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
@@ -15,7 +15,7 @@ import { TinyStore } from '../support/tiny-store.ts';
 const ZONE = 'east';
 const log = createLogger('silent');
 
-/** One stream; cut, it loses whatever is under way. */
+/** One stream. A cut loses the messages in flight. */
 function connect(changelog: Changelog, rules: ReceiveRules, into: TinyStore, peer: string, resume: boolean): () => void {
   let isCut = false;
   let work = Promise.resolve();

@@ -1,4 +1,4 @@
-// A large response of a zone on global: it is stored in parts, answered after the last, and what the zone may not have is refused.
+// A large response of a zone: global stores it in parts, answers after the last, and refuses resources that the zone may not have.
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { FairWork } from '../../src/kds/fair-work.ts';
@@ -87,7 +87,7 @@ describe('a large response on global', () => {
     expect(answers(sent)).toEqual([]);
     store.before = () => undefined;
     const again = await receive(store);
-    // What was stored is told, so that the zone sends the rest alone.
+    // The reconnect names the stored part, so the zone sends only the rest.
     expect(again.sent[0]?.initialResourceVersions.size).toBe(500);
     await again.receiver.take(message(names(1_000)));
     expect(stored(store)).toEqual(names(1_000).sort());

@@ -1,4 +1,4 @@
-// A global that watches the health of its zones: it says how often they shall check it, and ends what is stale (kds-wire 2.5).
+// Global watches the health of its zones: it sets the interval of their health checks, and ends stale streams (kds-wire 2.5).
 import { Metadata, status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { globalService, syncService } from '../../src/kds/services.ts';

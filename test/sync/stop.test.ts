@@ -1,4 +1,4 @@
-// The server stops whatever gRPC says of its sessions: a control plane that does not stop keeps its lock and its database.
+// The server stops even if gRPC reports open sessions. A control plane that does not stop keeps its lock and its database.
 import { Server } from '@grpc/grpc-js';
 import { expect, it, vi } from 'vitest';
 import { syncService } from '../../src/kds/services.ts';

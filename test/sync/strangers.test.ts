@@ -1,4 +1,4 @@
-// Callers without a token: their connections are bounded and closed, their calls cost little, and zones are served beside them.
+// Callers without a token: their connections are limited and closed, their calls cost little, and zones are still served.
 import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';

@@ -1,4 +1,4 @@
-// A stream whose peer never answers is found and ended, so that the peer makes it anew (pain 13624 of Kuma's users).
+// A stream whose peer never answers is detected and ended, so that the peer opens a new one (pain 13624 of Kuma's users).
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
 import { Changelog } from '../../src/kds/changelog.ts';

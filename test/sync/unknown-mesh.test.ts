@@ -1,5 +1,5 @@
-// A zone has a Mesh that its global has never had, as after the restore of an old backup of global: it keeps the Mesh until a person
-// has decided on global. A Mesh that was deleted on global while the zone was away goes at once.
+// A zone has a Mesh that its global never had, as after the restore of an old backup: it keeps the Mesh until an operator decides on
+// global. A Mesh that was deleted on global while the zone was away is deleted at once.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { following } from '../support/following.ts';
 import { createLogger } from '../../src/base/log.ts';

@@ -1,4 +1,4 @@
-// Tokens that somebody made up: whatever they claim of their algorithm and key, none counts.
+// Forged tokens: none is accepted, with any algorithm and key in the header.
 import { createHmac, createPublicKey, createSign, generateKeyPairSync, sign } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { TokenSecrets } from '../../src/token/token-secrets.ts';

@@ -1,4 +1,4 @@
-// Random and mutated tokens: the verifier answers every one, with what was signed or with a refusal, and repeats no secret.
+// Random and mutated tokens: the verifier accepts or refuses each one, and no answer contains a secret.
 import { fc } from '../support/property.ts';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { authenticateRequest } from '../../src/token/authenticate-request.ts';
@@ -110,7 +110,7 @@ describe('the verifier', () => {
     await fc.assert(
       fc.asyncProperty(claims, fc.boolean(), async (given, withTimes) => {
         const signed = { ...(withTimes && timesAt(now)), ...given };
-        // What the signer itself will not sign nobody can bring.
+        // A token that the signer refuses to sign cannot exist.
         const token = await signJwt(signed, '1', pairOf('user1').privateKey).catch(() => 'unsigned');
         const outcome = await verifier.user(token);
         if (outcome.ok) expect(outcome.claims.name).toBe(given['Name']);

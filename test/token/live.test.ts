@@ -1,4 +1,4 @@
-// What changes while the control plane runs: revocations, new keys, keys that go, zones whose streams are open.
+// Changes while the control plane runs: revocations, new keys, deleted keys, zones with open streams.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TokenIssuer } from '../../src/token/token-issuer.ts';
 import { dataplaneRealm, federatedZoneRealm, userRealm, zoneRealm } from '../../src/token/token-realm.ts';
@@ -50,7 +50,7 @@ async function open(zone: string, token: string): Promise<string[]> {
   return heard;
 }
 
-/** Until real signatures are checked and what follows is told. */
+/** Time for real signature checks and the events after them. */
 async function until(isTrue: () => boolean): Promise<void> {
   await expect.poll(isTrue).toBe(true);
 }

@@ -1,4 +1,4 @@
-// No refusal and no error may hold a token, a part of a key or what a broken secret holds.
+// No refusal and no error contains a token, a part of a key or the content of a broken secret.
 import { inspect } from 'node:util';
 import { beforeEach, expect, it } from 'vitest';
 import { MeridianError } from '../../src/base/errors.ts';

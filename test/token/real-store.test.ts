@@ -1,4 +1,4 @@
-// The same over a real database and its change feed: boot, and a revocation that reaches an open stream.
+// Tokens with a real database and its change feed: start, and a revocation that ends an open stream.
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { following } from '../support/following.ts';
 import { systemClock } from '../../src/base/clock.ts';

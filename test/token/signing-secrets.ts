@@ -1,4 +1,4 @@
-// Secrets for tests of tokens: RSA keys made once a process, written to a store as the control plane keeps them.
+// Secrets for token tests: RSA keys generated once for each process, stored in the form of the control plane.
 import { createPublicKey, generateKeyPairSync, randomUUID, type KeyObject } from 'node:crypto';
 import { following } from '../support/following.ts';
 import type { TokenRealm } from '../../src/token/token-realm.ts';

@@ -1,4 +1,4 @@
-// A watch is given as long as the token it was asked for with counts: what is revoked, expires or loses its key hears nothing more.
+// A watch ends when its token is no longer valid: when it is revoked, expires or loses its key.
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

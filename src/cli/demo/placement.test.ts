@@ -1,4 +1,4 @@
-// Where the demo expects a resource, against the table of kds-wire 5.4, and against the rules of the engine for every type.
+// The places where the demo expects a resource, compared with the table of kds-wire 5.4 and the rules of the engine for every type.
 import { describe, expect, it } from 'vitest';
 import { visibilityOf, globalReceiveRules, globalSendRules, zoneSendRules } from '../../kds/rules.ts';
 import { hashName } from '../../resource/hash-name.ts';

@@ -1,4 +1,4 @@
-// A secret on disk: for its owner alone, whole, and never in the place of another file unless that is said.
+// A secret on disk: readable only for its owner, complete, and it replaces another file only with --force.
 import { chmod, chown, mkdir, mkdtemp, readFile, readdir, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What `meridian explain` prints of types and fields.
+// The output of `meridian explain` for types and fields.
 import { describe, expect, it } from 'vitest';
 import { specJsonSchema } from '../../resource/schema/spec-json-schema.ts';
 import { typeOf } from '../../resource/type-registry.ts';

@@ -1,4 +1,4 @@
-// What a peer says never looks like a line that this program wrote about another zone.
+// Text from a peer cannot imitate a line about another zone.
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../../test/support/property.ts';
 import { describeSync } from './sync-text.ts';

@@ -1,4 +1,4 @@
-// What `inspect dataplane`, `inspect policy` and `explain-sync` print for people: within 80 columns, every value with its origin.
+// The text output of `inspect dataplane`, `inspect policy` and `explain-sync`: within 80 columns, every value with its origin.
 import { describe, expect, it } from 'vitest';
 import { make, makeDataplane, makeRoute, makeService, makeTo } from '../../../test/policy/make-resource.ts';
 import { effectiveHead, effectiveOutboundView } from '../../inspect/effective-view.ts';

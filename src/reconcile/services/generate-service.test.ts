@@ -1,4 +1,4 @@
-// Which of its Dataplanes decide what a generated MeshService looks like.
+// The Dataplanes that decide the content of a generated MeshService.
 import { expect, it } from 'vitest';
 import { generateService } from './generate-service.ts';
 import type { Membership } from './service-groups.ts';

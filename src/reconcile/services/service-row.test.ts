@@ -1,4 +1,4 @@
-// What the row of a service says of the proxies and services behind it.
+// The status of a service: its proxies and the services behind it.
 import { expect, it } from 'vitest';
 import type { DataplaneFacts, Inbound } from './dataplane-facts.ts';
 import { countProxies, multiZoneStatus } from './service-row.ts';

@@ -1,4 +1,4 @@
-// Who holds which virtual address.
+// The allocation of virtual addresses.
 import { expect, it } from 'vitest';
 import { VipPool } from './vip-pool.ts';
 

@@ -1,4 +1,4 @@
-// Our check agrees with a Kuma control plane about the specs of kuma-verdicts.fixture.txt, and differs where that is meant.
+// The check agrees with a Kuma control plane about the specs of kuma-verdicts.fixture.txt, except for intended differences.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// The key that a person most likely meant.
+// The known key that is most similar to an unknown one.
 import { expect, it } from 'vitest';
 import { nearestKey } from './nearest-key.ts';
 

@@ -1,4 +1,4 @@
-// Which sections a policy may have together, and which kinds where (policies 1.2, 4).
+// The allowed combinations of sections and kinds in a policy (policies 1.2, 4).
 import { describe, expect, it } from 'vitest';
 import { findIn, inNamespace, NOTHING_FOUND } from './spec-table.fixture.ts';
 

@@ -1,4 +1,4 @@
-// No JSON makes the check throw, and none leaves a trace outside of its findings.
+// For random JSON, the check never throws and has no side effects.
 import { fc } from '../../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { initialPolicies } from '../../defaults/default-resources.ts';

@@ -1,4 +1,4 @@
-// A large value is checked part by part: with the same violations as in one go, and without looking at what comes after the end.
+// A large value is checked part by part: the violations are the same, and the check stops at the limit.
 import { fc } from '../../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-// What a program in Go cannot decode of a spec is found by field, and nothing else is.
+// The fields of a spec that a Go program cannot decode are found, and no others.
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { fc } from '../../../test/support/property.ts';
