@@ -3,11 +3,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { InitialSyncLimiter, type Permit } from './initial-sync-limiter.ts';
 
-const AT_ONCE = 8;
+const MAX_PERMITS = 8;
 const MAX_MS = 10_000;
-const TAKE_OVER_MS = 1_000;
-const STILL_MS = 250;
-const MAX_BESIDE = 64;
+const MIN_HELD_MS = 1_000;
+const STALL_MS = 250;
+const MAX_REVOKED = 64;
 
 type Peer = Permit & { readonly name: number };
 
@@ -40,10 +40,10 @@ describe('first states', () => {
   it('go to those who wait in the order in which they came', () => {
     const peers = enter(12);
     peers[5]?.leave();
-    expect(admitted.slice(AT_ONCE)).toEqual([8]);
+    expect(admitted.slice(MAX_PERMITS)).toEqual([8]);
     peers[0]?.leave();
     peers[8]?.leave();
-    expect(admitted.slice(AT_ONCE)).toEqual([8, 9, 10]);
+    expect(admitted.slice(MAX_PERMITS)).toEqual([8, 9, 10]);
   });
 
   it('share what may be in flight: a message is the larger the fewer join', () => {
@@ -51,10 +51,10 @@ describe('first states', () => {
     const [first, second] = enter(2);
     expect(states.messageBytes).toBe(alone / 2);
     enter(20, 2);
-    expect(states.messageBytes).toBe(alone / AT_ONCE);
+    expect(states.messageBytes).toBe(alone / MAX_PERMITS);
     first?.leave();
     second?.leave();
-    expect(states.messageBytes).toBe(alone / AT_ONCE);
+    expect(states.messageBytes).toBe(alone / MAX_PERMITS);
   });
 
   describe('of a peer that comes again and again', () => {
@@ -63,10 +63,10 @@ describe('first states', () => {
     /** Enters, is sent so much, and leaves. @returns whether it was admitted at once */
     function join(peer: string, bytes: number): boolean {
       let isIn = false;
-      const turn = states.enter(peer, () => (isIn = true));
+      const permit = states.enter(peer, () => (isIn = true));
       const wasIn = isIn;
-      turn.spent(bytes);
-      turn.leave();
+      permit.sent(bytes);
+      permit.leave();
       return wasIn;
     }
 
@@ -75,12 +75,12 @@ describe('first states', () => {
       expect(join('east', 5 * MB)).toBe(false);
       expect(join('west', 5 * MB)).toBe(true);
       let isIn = false;
-      const turn = states.enter('east', () => (isIn = true));
+      const permit = states.enter('east', () => (isIn = true));
       vi.advanceTimersByTime(2_900);
       expect(isIn).toBe(false);
       vi.advanceTimersByTime(200);
       expect(isIn).toBe(true);
-      turn.leave();
+      permit.leave();
     });
 
     it('are let in as often as the peer likes when they are small', () => {
@@ -89,7 +89,7 @@ describe('first states', () => {
 
     it('wait for the place that the peer has, too', () => {
       const first = states.enter('east', () => undefined);
-      first.spent(40 * MB);
+      first.sent(40 * MB);
       let isIn = false;
       const second = states.enter('east', () => (isIn = true));
       vi.advanceTimersByTime(7_900);
@@ -115,14 +115,14 @@ describe('first states', () => {
 
     it('take one place, and the newest stream has it: an older one is most likely dead', () => {
       open('east 0');
-      const others = Array.from({ length: AT_ONCE }, (_, index) => open(`other-${String(index)}`));
-      expect(seen).toHaveLength(AT_ONCE);
+      const others = Array.from({ length: MAX_PERMITS }, (_, index) => open(`other-${String(index)}`));
+      expect(seen).toHaveLength(MAX_PERMITS);
       const leave = open('east 1');
-      expect(seen.slice(AT_ONCE)).toEqual(['east 1']);
+      expect(seen.slice(MAX_PERMITS)).toEqual(['east 1']);
       leave();
-      expect(seen.slice(AT_ONCE + 1)).toEqual(['other-7']);
+      expect(seen.slice(MAX_PERMITS + 1)).toEqual(['other-7']);
       for (const one of others) one();
-      expect(seen).toHaveLength(AT_ONCE + 2);
+      expect(seen).toHaveLength(MAX_PERMITS + 2);
       expect(vi.getTimerCount()).toBe(0);
     });
 
@@ -130,82 +130,82 @@ describe('first states', () => {
       const leaveOld = open('east 0');
       open('east 1');
       leaveOld();
-      for (let index = 0; index < AT_ONCE; index += 1) open(`other-${String(index)}`);
-      expect(seen).toHaveLength(AT_ONCE + 1);
+      for (let index = 0; index < MAX_PERMITS; index += 1) open(`other-${String(index)}`);
+      expect(seen).toHaveLength(MAX_PERMITS + 1);
     });
 
     it('take over again only after a second, the newest first, so that a flood of streams is not sent all at once', () => {
       for (let index = 0; index < 2_000; index += 1) open(`east ${String(index)}`);
       expect(seen).toEqual(['east 0', 'east 1']);
-      vi.advanceTimersByTime(TAKE_OVER_MS);
+      vi.advanceTimersByTime(MIN_HELD_MS);
       expect(seen.slice(2)).toEqual(['east 1999']);
-      vi.advanceTimersByTime(TAKE_OVER_MS);
+      vi.advanceTimersByTime(MIN_HELD_MS);
       expect(seen.slice(3)).toEqual(['east 1998']);
     });
 
     it('come after other peers that wait when one of them has had its turn', () => {
-      const others = Array.from({ length: AT_ONCE }, (_, index) => open(`other-${String(index)}`));
+      const others = Array.from({ length: MAX_PERMITS }, (_, index) => open(`other-${String(index)}`));
       const [, leaveNewer] = [open('east 0'), open('east 1')];
       open('other-8');
       others[0]?.();
-      expect(seen.slice(AT_ONCE)).toEqual(['east 1']);
+      expect(seen.slice(MAX_PERMITS)).toEqual(['east 1']);
       leaveNewer();
-      expect(seen.slice(AT_ONCE + 1)).toEqual(['other-8']);
+      expect(seen.slice(MAX_PERMITS + 1)).toEqual(['other-8']);
       others[1]?.();
-      expect(seen.slice(AT_ONCE + 2)).toEqual(['east 0']);
+      expect(seen.slice(MAX_PERMITS + 2)).toEqual(['east 0']);
     });
 
     it('come after other peers that wait', () => {
       const leave = open('east 0');
-      const others = Array.from({ length: AT_ONCE }, (_, index) => open(`other-${String(index)}`));
+      const others = Array.from({ length: MAX_PERMITS }, (_, index) => open(`other-${String(index)}`));
       leave();
       open('east 1');
-      expect(seen.slice(AT_ONCE)).toEqual(['other-7']);
+      expect(seen.slice(MAX_PERMITS)).toEqual(['other-7']);
       others[0]?.();
-      expect(seen.slice(AT_ONCE + 1)).toEqual(['east 1']);
+      expect(seen.slice(MAX_PERMITS + 1)).toEqual(['east 1']);
     });
   });
 
   it('pass over a peer that left while it waited, and give no place away for it', () => {
     const peers = enter(11);
     peers[8]?.leave();
-    expect(admitted).toHaveLength(AT_ONCE);
+    expect(admitted).toHaveLength(MAX_PERMITS);
     peers[0]?.leave();
-    expect(admitted.slice(AT_ONCE)).toEqual([9]);
+    expect(admitted.slice(MAX_PERMITS)).toEqual([9]);
     enter(1, 11);
-    expect(admitted.slice(AT_ONCE)).toEqual([9]);
+    expect(admitted.slice(MAX_PERMITS)).toEqual([9]);
   });
 
   it('free one place only, however often a peer leaves', () => {
     const peers = enter(12);
     for (let i = 0; i < 5; i += 1) peers[0]?.leave();
-    expect(admitted).toHaveLength(AT_ONCE + 1);
+    expect(admitted).toHaveLength(MAX_PERMITS + 1);
     for (let i = 0; i < 5; i += 1) peers[11]?.leave();
     peers[1]?.leave();
     peers[2]?.leave();
     peers[3]?.leave();
-    expect(admitted.slice(AT_ONCE)).toEqual([8, 9, 10]);
+    expect(admitted.slice(MAX_PERMITS)).toEqual([8, 9, 10]);
   });
 
   it('are open again when all have left', () => {
     for (const { leave } of enter(30)) leave();
     const before = admitted.length;
-    enter(AT_ONCE + 1, 100);
+    enter(MAX_PERMITS + 1, 100);
     expect(admitted.slice(before)).toEqual([100, 101, 102, 103, 104, 105, 106, 107]);
   });
 
   /** Time in which these peers answer now and then. */
   function pass(ms: number, answering: readonly Peer[]): void {
-    for (let left = ms; left > 0; left -= STILL_MS - 1) {
+    for (let left = ms; left > 0; left -= STALL_MS - 1) {
       for (const { progress } of answering) progress();
-      vi.advanceTimersByTime(Math.min(left, STILL_MS - 1));
+      vi.advanceTimersByTime(Math.min(left, STALL_MS - 1));
     }
   }
 
   it('take the place of a peer that answers and never settles after the limit, and not before', () => {
     const peers = enter(10);
     pass(MAX_MS - 1, peers);
-    expect(admitted).toHaveLength(AT_ONCE);
+    expect(admitted).toHaveLength(MAX_PERMITS);
     vi.advanceTimersByTime(1);
     expect(admitted).toHaveLength(10);
   });
@@ -214,7 +214,7 @@ describe('first states', () => {
     const peers = enter(17);
     pass(MAX_MS - 1, peers);
     peers[0]?.leave();
-    expect(admitted).toHaveLength(AT_ONCE + 1);
+    expect(admitted).toHaveLength(MAX_PERMITS + 1);
     pass(1, peers);
     // The seven others of the first eight had their time; peer 8 has only begun.
     expect(admitted).toHaveLength(16);
@@ -227,62 +227,62 @@ describe('first states', () => {
   describe('of peers that stand still', () => {
     it('delay the next stream only briefly, for any stalled peer', () => {
       enter(30);
-      vi.advanceTimersByTime(STILL_MS - 1);
-      expect(admitted).toHaveLength(AT_ONCE);
+      vi.advanceTimersByTime(STALL_MS - 1);
+      expect(admitted).toHaveLength(MAX_PERMITS);
       vi.advanceTimersByTime(1);
-      expect(admitted).toHaveLength(2 * AT_ONCE);
+      expect(admitted).toHaveLength(2 * MAX_PERMITS);
     });
 
     it('give their places to later peers, and keep them while no peer waits', () => {
-      enter(AT_ONCE);
-      vi.advanceTimersByTime(2 * STILL_MS);
+      enter(MAX_PERMITS);
+      vi.advanceTimersByTime(2 * STALL_MS);
       const alone = states.messageBytes;
       enter(2, 100);
-      expect(admitted.slice(AT_ONCE)).toEqual([100, 101]);
+      expect(admitted.slice(MAX_PERMITS)).toEqual([100, 101]);
       expect(states.messageBytes).toBe(alone);
     });
 
     it('take none from a peer that answers', () => {
-      const [first, ...others] = enter(AT_ONCE + 1);
-      pass(2 * STILL_MS, others);
-      expect(admitted.slice(AT_ONCE)).toEqual([AT_ONCE]);
+      const [first, ...others] = enter(MAX_PERMITS + 1);
+      pass(2 * STALL_MS, others);
+      expect(admitted.slice(MAX_PERMITS)).toEqual([MAX_PERMITS]);
       enter(1, 100);
-      expect(admitted).toHaveLength(AT_ONCE + 1);
+      expect(admitted).toHaveLength(MAX_PERMITS + 1);
       first?.leave();
-      expect(admitted).toHaveLength(AT_ONCE + 1);
+      expect(admitted).toHaveLength(MAX_PERMITS + 1);
       others[0]?.leave();
-      expect(admitted.slice(AT_ONCE + 1)).toEqual([100]);
+      expect(admitted.slice(MAX_PERMITS + 1)).toEqual([100]);
     });
 
     it('are no more than 64 beside the eight: what is in flight stays bounded', () => {
       enter(200);
       vi.advanceTimersByTime(MAX_MS - 1);
-      expect(admitted).toHaveLength(AT_ONCE + MAX_BESIDE);
+      expect(admitted).toHaveLength(MAX_PERMITS + MAX_REVOKED);
       vi.advanceTimersByTime(1);
-      expect(admitted.length).toBeGreaterThan(AT_ONCE + MAX_BESIDE);
+      expect(admitted.length).toBeGreaterThan(MAX_PERMITS + MAX_REVOKED);
     });
 
     it('get in at once when they are back, beside the others', () => {
-      const [first] = enter(AT_ONCE);
-      vi.advanceTimersByTime(STILL_MS);
-      enter(AT_ONCE + 1, 100);
-      expect(admitted).toHaveLength(2 * AT_ONCE);
+      const [first] = enter(MAX_PERMITS);
+      vi.advanceTimersByTime(STALL_MS);
+      enter(MAX_PERMITS + 1, 100);
+      expect(admitted).toHaveLength(2 * MAX_PERMITS);
       const bytes = states.messageBytes;
       const back = states.enter('0', () => void admitted.push(-1));
-      expect(admitted.slice(2 * AT_ONCE)).toEqual([-1]);
+      expect(admitted.slice(2 * MAX_PERMITS)).toEqual([-1]);
       expect(states.messageBytes).toBe(bytes);
       first?.leave();
       back.leave();
-      expect(admitted).toHaveLength(2 * AT_ONCE + 1);
+      expect(admitted).toHaveLength(2 * MAX_PERMITS + 1);
     });
   });
 
   it('do not free the place of a peer twice when it leaves after the limit', () => {
-    const peers = enter(AT_ONCE);
+    const peers = enter(MAX_PERMITS);
     vi.advanceTimersByTime(MAX_MS);
     for (const { leave } of peers) leave();
     enter(20, 100);
-    expect(admitted.filter((name) => name >= 100)).toHaveLength(AT_ONCE);
+    expect(admitted.filter((name) => name >= 100)).toHaveLength(MAX_PERMITS);
   });
 
   it('leave no timer behind', () => {

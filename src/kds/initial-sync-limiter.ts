@@ -1,21 +1,20 @@
-// Limits how many peers receive their first state at once: without a limit 500 joining zones cost 1.8 GB (engine 20). Peers take
-// turns. Each peer has at most one permit, so a peer with thousands of streams delays only itself. The newest stream of a peer has
-// its permit: a zone that reconnects within seconds does not wait for its dead stream. A stalled peer loses its permit to a waiting
-// one, and its bytes in flight count against a separate limit. A peer that requests its full state again and again waits until its
-// byte budget allows it.
+// Limits how many peers receive their first state at once: without a limit 500 joining zones cost 1.8 GB (engine 20). A peer has one
+// permit at most, for the newest of its streams: a zone that reconnects within seconds does not wait for its dead stream, and a zone
+// with thousands of streams delays only itself. A stalled peer loses its permit to a waiting one. A peer that requests its full
+// state again and again waits until its byte budget allows it. Why a semaphore is not enough: decision 39.
 import { LRUCache } from 'lru-cache';
 
-const AT_ONCE = 8;
+const MAX_PERMITS = 8;
 /** Bytes of the messages of all first states at a time. A peer that joins alone gets large messages and needs few round trips. */
-const IN_FLIGHT_BYTES = AT_ONCE * 1024 * 1024;
+const IN_FLIGHT_BYTES = MAX_PERMITS * 1024 * 1024;
 /** A peer that has not answered for this long is stalled. */
-const STILL_MS = 250;
-/** Stalled places that lost their permits. Each may have a message in flight with the size for one of eight permits. */
-const MAX_BESIDE = 64;
-/** A peer that never acknowledges keeps its place no longer than this, or it would delay the others. */
+const STALL_MS = 250;
+/** Stalled peers whose permits were revoked. Each may have a message in flight, of the size for one of eight permits. */
+const MAX_REVOKED = 64;
+/** A permit lasts no longer than this: a peer that never acknowledges everything must not delay the others. */
 const MAX_MS = 10_000;
-/** A stream that took the place over has this long before the next may, or a flood of streams would all be sent to at once. */
-const TAKE_OVER_MS = 1_000;
+/** A stream that replaced another of its peer keeps the permit for this long. Otherwise a flood of streams would all be sent to. */
+const MIN_HELD_MS = 1_000;
 
 /** Bytes of first states that a peer may be sent without a wait, and how many a second after that. */
 const FREE_BYTES = 32 * 1024 * 1024;
@@ -23,75 +22,77 @@ const BYTES_A_SECOND = 1024 * 1024;
 /** Peers whose byte budgets are kept. */
 const MAX_PEERS = 10_000;
 
-/** A stream's part in it. */
+/** The permit of one stream, which may still have to wait for it. */
 export type Permit = {
-  /** So many bytes were sent. */
-  readonly spent: (bytes: number) => void;
-  /** The peer has answered something. */
+  /** A message of this many bytes was sent. */
+  readonly sent: (bytes: number) => void;
+  /** The peer has answered. */
   readonly progress: () => void;
-  /** Leaves the place, or the queue; calling it again does nothing. */
+  /** Gives the permit back, or ends the wait for it. Idempotent. */
   readonly leave: () => void;
 };
 
-/** One stream that waits for the place of its peer, or has it. */
+/** One stream that waits for the permit of its peer, or has it. */
 type Stream = { readonly go: () => void };
 
-type Place = {
+/** A permit that a stream has. */
+type Grant = {
   readonly stream: Stream;
-  mayBeTaken: boolean;
-  standsStill: boolean;
-  /** Not one of the eight any more. */
-  isBeside: boolean;
-  readonly still: NodeJS.Timeout;
+  /** A newer stream of the peer may take it over. */
+  isReplaceable: boolean;
+  isStalled: boolean;
+  /** It does not count among the eight any more. */
+  isRevoked: boolean;
+  readonly stall: NodeJS.Timeout;
   readonly timers: readonly NodeJS.Timeout[];
 };
 
 export class InitialSyncLimiter {
   /** By peer, in the order of their first waiting stream; the streams of a peer oldest first. */
   readonly #waiting = new Map<string, Set<Stream>>();
-  readonly #places = new Map<string, Place>();
-  /** What a peer was sent lately: bytes at a time in milliseconds. */
-  readonly #debts = new LRUCache<string, { readonly bytes: number; readonly at: number }>({ max: MAX_PEERS });
-  #beside = 0;
-  /** For the peer that may first come again. */
+  readonly #grants = new Map<string, Grant>();
+  /** The used budget of a peer: bytes, at a time in milliseconds. */
+  readonly #budgets = new LRUCache<string, { readonly bytes: number; readonly at: number }>({ max: MAX_PEERS });
+  #revoked = 0;
+  /** Ends when the first waiting peer has its budget again. */
   #later: NodeJS.Timeout | undefined;
 
-  /** How many bytes of resources one message may hold now: few sizes, so that peers side by side get the same messages. */
+  /** Bytes of resources in one message, at most. There are few sizes, so that peers that join together get the same messages. */
   get messageBytes(): number {
-    return IN_FLIGHT_BYTES / 2 ** Math.ceil(Math.log2(Math.max(1, this.#inside)));
+    return IN_FLIGHT_BYTES / 2 ** Math.ceil(Math.log2(Math.max(1, this.#active)));
   }
 
-  get #inside(): number {
-    return this.#places.size - this.#beside;
+  get #active(): number {
+    return this.#grants.size - this.#revoked;
   }
 
-  /** Calls `go` when there is room, at once or later. */
+  /** Calls `go` when the stream has its permit, at once or later. */
   enter(peer: string, go: () => void): Permit {
     const stream: Stream = { go };
     const queue = this.#waiting.get(peer) ?? new Set();
     this.#waiting.set(peer, queue.add(stream));
-    this.#takeOver(peer);
+    this.#replace(peer);
     this.#admitNext();
     return {
-      spent: (bytes) => this.#spend(peer, stream, bytes),
+      sent: (bytes) => this.#count(peer, stream, bytes),
       progress: () => this.#progress(peer, stream),
       leave: () => this.#leave(peer, stream),
     };
   }
 
-  #spend(peer: string, stream: Stream, bytes: number): void {
-    if (this.#places.get(peer)?.stream !== stream) return;
-    this.#debts.set(peer, { bytes: this.#debtOf(peer) + bytes, at: performance.now() });
+  #count(peer: string, stream: Stream, bytes: number): void {
+    if (this.#grants.get(peer)?.stream !== stream) return;
+    this.#budgets.set(peer, { bytes: this.#usedBy(peer) + bytes, at: performance.now() });
   }
 
-  #debtOf(peer: string): number {
-    const debt = this.#debts.get(peer);
-    return debt === undefined ? 0 : Math.max(0, debt.bytes - ((performance.now() - debt.at) / 1_000) * BYTES_A_SECOND);
+  #usedBy(peer: string): number {
+    const used = this.#budgets.get(peer);
+    return used === undefined ? 0 : Math.max(0, used.bytes - ((performance.now() - used.at) / 1_000) * BYTES_A_SECOND);
   }
 
   /** Milliseconds until the peer may be sent the next first state. */
   #waitOf(peer: string): number {
-    return (Math.max(0, this.#debtOf(peer) - FREE_BYTES) / BYTES_A_SECOND) * 1_000;
+    return (Math.max(0, this.#usedBy(peer) - FREE_BYTES) / BYTES_A_SECOND) * 1_000;
   }
 
   /** @param waitMs Infinity where no peer waits for its budget */
@@ -99,38 +100,38 @@ export class InitialSyncLimiter {
     clearTimeout(this.#later);
     if (waitMs === Infinity) return;
     this.#later = setTimeout(() => {
-      for (const peer of [...this.#waiting.keys()]) this.#takeOver(peer);
+      for (const peer of [...this.#waiting.keys()]) this.#replace(peer);
       this.#admitNext();
     }, Math.ceil(waitMs)).unref();
   }
 
   #progress(peer: string, stream: Stream): void {
-    const place = this.#places.get(peer);
-    if (place?.stream !== stream) return;
-    place.standsStill = false;
-    place.still.refresh();
+    const grant = this.#grants.get(peer);
+    if (grant?.stream !== stream) return;
+    grant.isStalled = false;
+    grant.stall.refresh();
   }
 
   #leave(peer: string, stream: Stream): void {
     this.#unqueue(peer, stream);
-    const place = this.#places.get(peer);
-    if (place?.stream === stream) this.#free(peer, place);
+    const grant = this.#grants.get(peer);
+    if (grant?.stream === stream) this.#free(peer, grant);
     this.#admitNext();
   }
 
-  #free(peer: string, { timers, isBeside }: Place): void {
+  #free(peer: string, { timers, isRevoked }: Grant): void {
     for (const timer of timers) clearTimeout(timer);
-    this.#places.delete(peer);
-    if (isBeside) this.#beside -= 1;
+    this.#grants.delete(peer);
+    if (isRevoked) this.#revoked -= 1;
   }
 
-  /** Gives the place of a peer to the newest stream of it that waits. */
-  #takeOver(peer: string): void {
-    const place = this.#places.get(peer);
+  /** Gives the permit of a peer to its newest waiting stream. */
+  #replace(peer: string): void {
+    const grant = this.#grants.get(peer);
     const stream = newest(this.#waiting.get(peer));
-    if (place?.mayBeTaken !== true || stream === undefined || this.#waitOf(peer) > 0) return;
-    this.#free(peer, place);
-    this.#admit(peer, stream, { mayBeTaken: false, isBeside: place.isBeside });
+    if (grant?.isReplaceable !== true || stream === undefined || this.#waitOf(peer) > 0) return;
+    this.#free(peer, grant);
+    this.#admit(peer, stream, { isReplaceable: false, isRevoked: grant.isRevoked });
   }
 
   #admitNext(): void {
@@ -138,7 +139,7 @@ export class InitialSyncLimiter {
   }
 
   /**
-   * Ends with the first peer that finds no room: thousands may wait, and the next place that is left brings all of them here again.
+   * Ends with the first peer that finds no permit: thousands may wait, and the next free permit brings all of them here again.
    * @returns the least wait of the passed peers in milliseconds; Infinity if none waits for its budget
    */
   #admitAll(): number {
@@ -146,42 +147,42 @@ export class InitialSyncLimiter {
     for (const [peer, queue] of this.#waiting) {
       const waitMs = this.#waitOf(peer);
       leastMs = waitMs > 0 ? Math.min(leastMs, waitMs) : leastMs;
-      const stream = waitMs > 0 || this.#places.has(peer) ? undefined : newest(queue);
+      const stream = waitMs > 0 || this.#grants.has(peer) ? undefined : newest(queue);
       if (stream === undefined) continue;
       if (!this.#makeRoom()) break;
-      this.#admit(peer, stream, { mayBeTaken: true, isBeside: false });
+      this.#admit(peer, stream, { isReplaceable: true, isRevoked: false });
     }
     return leastMs;
   }
 
-  /** @returns false where all places are taken and none of them is stalled */
+  /** @returns false where all permits are taken and no holder is stalled */
   #makeRoom(): boolean {
-    if (this.#inside < AT_ONCE) return true;
-    if (this.#beside >= MAX_BESIDE) return false;
-    const place = [...this.#places.values()].find(({ standsStill, isBeside }) => standsStill && !isBeside);
-    if (place === undefined) return false;
-    place.isBeside = true;
-    this.#beside += 1;
+    if (this.#active < MAX_PERMITS) return true;
+    if (this.#revoked >= MAX_REVOKED) return false;
+    const grant = [...this.#grants.values()].find(({ isStalled, isRevoked }) => isStalled && !isRevoked);
+    if (grant === undefined) return false;
+    grant.isRevoked = true;
+    this.#revoked += 1;
     return true;
   }
 
-  #admit(peer: string, stream: Stream, { mayBeTaken, isBeside }: Pick<Place, 'mayBeTaken' | 'isBeside'>): void {
+  #admit(peer: string, stream: Stream, { isReplaceable, isRevoked }: Pick<Grant, 'isReplaceable' | 'isRevoked'>): void {
     this.#unqueue(peer, stream);
-    const standStill = (): void => {
-      place.standsStill = true;
+    const onStall = (): void => {
+      grant.isStalled = true;
       this.#admitNext();
     };
-    const yieldPlace = (): void => {
-      place.mayBeTaken = true;
-      this.#takeOver(peer);
+    const allowReplacement = (): void => {
+      grant.isReplaceable = true;
+      this.#replace(peer);
     };
-    const still = setTimeout(standStill, STILL_MS).unref();
-    const timers = [still, setTimeout(() => this.#leave(peer, stream), MAX_MS).unref()];
-    if (!mayBeTaken) timers.push(setTimeout(yieldPlace, TAKE_OVER_MS).unref());
-    const place: Place = { stream, mayBeTaken, isBeside, standsStill: false, still, timers };
-    this.#places.set(peer, place);
-    if (isBeside) this.#beside += 1;
-    // Behind the others for its next stream.
+    const stall = setTimeout(onStall, STALL_MS).unref();
+    const timers = [stall, setTimeout(() => this.#leave(peer, stream), MAX_MS).unref()];
+    if (!isReplaceable) timers.push(setTimeout(allowReplacement, MIN_HELD_MS).unref());
+    const grant: Grant = { stream, isReplaceable, isRevoked, isStalled: false, stall, timers };
+    this.#grants.set(peer, grant);
+    if (isRevoked) this.#revoked += 1;
+    // The next stream of the peer comes after the other peers.
     const queue = this.#waiting.get(peer);
     if (queue !== undefined && this.#waiting.delete(peer)) this.#waiting.set(peer, queue);
     stream.go();

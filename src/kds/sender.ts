@@ -211,7 +211,7 @@ export class Sender {
     if (response === null) return;
     const { message, draft } = response;
     send(message);
-    this.#permit?.spent(message.length);
+    this.#permit?.sent(message.length);
     // A peer may invent names of types: unknown ones must not become metric labels.
     if (stream?.subscription === null) return;
     const { entries, removed } = draft;
