@@ -73,7 +73,7 @@ function metricsOf({ name, values, meanCpuMs }: Measured): Metric[] {
 /** Every kind of question, of proxies and policies in turn; and `_rules` right after a write. @param folder of the store */
 async function measureInspect(folder: string): Promise<Measured[]> {
   const log = createLogger('silent');
-  const store = await openStore({ type: 'embedded', path: folder }, { log });
+  const store = await openStore({ type: 'embedded', path: folder }, { clock: systemClock, log });
   const app = createApi({
     ...{
       store,

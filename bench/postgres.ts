@@ -1,5 +1,6 @@
 // A real PostgreSQL for the run: a migrated template, and databases cloned from it with the wanted rows in them.
 import pg from 'pg';
+import { systemClock } from '../src/base/clock.ts';
 import { createLogger } from '../src/base/log.ts';
 import { openDatabase, type PostgresConfig } from '../src/store/database.ts';
 import { migrate } from '../src/store/migrate.ts';
@@ -28,7 +29,7 @@ export async function startPostgres(): Promise<Postgres> {
     await run(`DROP DATABASE IF EXISTS ${TEMPLATE} WITH (FORCE)`);
     await run(`CREATE DATABASE ${TEMPLATE}`);
     const log = createLogger('warn');
-    const database = await openDatabase(configOf(server.url, TEMPLATE), log);
+    const database = await openDatabase(configOf(server.url, TEMPLATE), { clock: systemClock, log });
     await migrate(database, { log });
     await database.close();
     const [version] = await run<{ server_version: string }>('SHOW server_version');

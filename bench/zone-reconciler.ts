@@ -28,7 +28,7 @@ const BATCH = 2_000;
 
 export async function measureZone(postgres: Postgres, size: ZoneSizes): Promise<ZoneFindings> {
   const database = await postgres.createEmptyDatabase();
-  const store = await openStore(database, { log: createLogger('warn') });
+  const store = await openStore(database, { clock: systemClock, log: createLogger('warn') });
   try {
     const writes = seedWrites(size.services, size.dataplanes);
     for (let at = 0; at < writes.length; at += BATCH) await store.writeBatch(writes.slice(at, at + BATCH));

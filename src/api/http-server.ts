@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import fastify, { type FastifyInstance } from 'fastify';
-import { after, type Clock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { refuseClient } from './client-errors.ts';
 import { MAX_PARAM_LENGTH, sendError, sendRoutingError } from './send-error.ts';
@@ -69,7 +69,7 @@ export function endConnections(
   let isClosing = false;
   app.addHook('preClose', async () => {
     isClosing = true;
-    after(clock, GRACE_MS, () => server.closeAllConnections());
+    clock.after(GRACE_MS, () => server.closeAllConnections());
   });
   // A callback, not a promise: this runs with every request.
   app.addHook('onResponse', (_request, _reply, done) => {

@@ -1,12 +1,12 @@
 import { expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
-import { after, every, systemClock } from './clock.ts';
+import { every, systemClock, within } from './clock.ts';
 
 it('calls a task once when its time has come, and never when it was cancelled', async () => {
   const clock = new ManualClock();
   const [task, cancelled] = [vi.fn(), vi.fn()];
-  after(clock, 100, task);
-  after(clock, 100, cancelled)();
+  clock.after(100, task);
+  clock.after(100, cancelled)();
   await clock.advance(99);
   expect(task).not.toHaveBeenCalled();
   await clock.advance(1_000);
@@ -32,4 +32,27 @@ it('ends a sleep of the system clock when the signal aborts, before it or meanwh
   await sleeping;
   await systemClock.sleep(1e9, stop.signal);
   expect(systemClock.elapsed()).toBeLessThanOrEqual(systemClock.elapsed());
+});
+
+it('runs a task of the system clock once, and not when it was cancelled', async () => {
+  const cancelled = vi.fn();
+  systemClock.after(1, cancelled)();
+  await new Promise<void>((resolve) => {
+    systemClock.after(2, resolve);
+    // The timer alone does not keep the process alive.
+    const alive = setInterval(() => undefined, 1_000);
+    systemClock.after(3, () => clearInterval(alive));
+  });
+  expect(cancelled).not.toHaveBeenCalled();
+});
+
+it('gives a promise its limit, and lets no timer stay', async () => {
+  const clock = new ManualClock();
+  const late = (): Error => new Error('late');
+  expect(await within(clock, 100, Promise.resolve('in time'), late)).toBe('in time');
+  expect(clock.sleepers).toBe(0);
+  const answer = within(clock, 100, new Promise(() => undefined), late);
+  answer.catch(() => undefined);
+  await clock.advance(100);
+  await expect(answer).rejects.toThrow('late');
 });

@@ -7,21 +7,29 @@ export type Clock = {
   elapsed(): number;
   /** Resolves after `ms` milliseconds, or at once when the signal aborts; never rejects. With `ref: false` the process need not live for it. */
   sleep(ms: number, signal: AbortSignal, options?: { readonly ref: boolean }): Promise<void>;
+  /** Calls `task` once after `ms` milliseconds, unless the returned function is called before. The process need not live for it. */
+  after(ms: number, task: () => void): () => void;
 };
 
 export const systemClock: Clock = {
   now: () => new Date(),
   elapsed: () => performance.now(),
   sleep: (ms, signal, options) => wait(ms, undefined, { ...options, signal }).catch(() => undefined),
+  after: (ms, task) => {
+    const timer = setTimeout(task, ms).unref();
+    return () => clearTimeout(timer);
+  },
 };
 
-/** Calls `task` once after `ms` milliseconds, unless the returned function is called before. The process need not live for it. */
-export function after(clock: Clock, ms: number, task: () => void): () => void {
-  const cancelled = new AbortController();
-  void clock.sleep(ms, cancelled.signal, { ref: false }).then(() => {
-    if (!cancelled.signal.aborted) task();
-  });
-  return () => cancelled.abort();
+/** The same promise, which rejects with `late()` when it has not settled after `ms` milliseconds. */
+export async function within<T>(clock: Clock, ms: number, promise: Promise<T>, late: () => Error): Promise<T> {
+  const limit = Promise.withResolvers<never>();
+  const cancel = clock.after(ms, () => limit.reject(late()));
+  try {
+    return await Promise.race([promise, limit.promise]);
+  } finally {
+    cancel();
+  }
 }
 
 /** Calls `task` every `ms` milliseconds, the first time after `ms`, one call at a time, until the signal aborts. */

@@ -75,7 +75,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const instanceId = `${hostname()}-${randomUUID().slice(0, 4)}`;
   const registry = createRegistry(side.mode === 'global' ? 'Global' : side.zone);
-  const store = await openStore(config.store, { log });
+  const store = await openStore(config.store, { clock, log });
   const running: Promise<void>[] = [];
   const servers: FastifyInstance[] = [];
   let isStarted = false;
@@ -91,7 +91,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       subscriptionLimit: config.metrics.zone.subscriptionLimit,
     });
     running.push(insights.run(signal));
-    const answering = answerInTime(store);
+    const answering = answerInTime(store, clock);
     const tokens = await createTokens(answering, config, writerOf(side).federated, clock);
     component('token secrets', (secretsSignal) => tokens.secrets.run({ clock, log }, secretsSignal));
 

@@ -1,4 +1,5 @@
 // The store for callers that need an answer soon. A call that takes too long fails. Its statement in the database continues.
+import { within, type Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { ResourceStore } from './resource-store.ts';
 import { MAY_BE_STORED } from './store-health.ts';
@@ -9,9 +10,12 @@ const LIMIT_MS = 9_000;
 /**
  * The same store. Reads and writes reject with `unavailable` after `limitMs` milliseconds; what follows, leads or closes has no limit.
  */
-export function answerInTime(store: ResourceStore, limitMs = LIMIT_MS): ResourceStore {
-  const read = async <T>(result: Promise<T>): Promise<T> => await within(limitMs, result, '');
-  const write = async <T>(result: Promise<T>): Promise<T> => await within(limitMs, result, `; ${MAY_BE_STORED}`);
+export function answerInTime(store: ResourceStore, clock: Clock, limitMs = LIMIT_MS): ResourceStore {
+  const text = `the database does not answer within ${String(limitMs / 1_000)} s`;
+  const late = (): Error => new MeridianError('unavailable', text);
+  const lateWrite = (): Error => new MeridianError('unavailable', `${text}; ${MAY_BE_STORED}`);
+  const read = <T>(result: Promise<T>): Promise<T> => within(clock, limitMs, result, late);
+  const write = <T>(result: Promise<T>): Promise<T> => within(clock, limitMs, result, lateWrite);
   return {
     get: (key) => read(store.get(key)),
     getMeta: (key) => read(store.getMeta(key)),
@@ -35,15 +39,4 @@ export function answerInTime(store: ResourceStore, limitMs = LIMIT_MS): Resource
     lead: (name, task, signal) => store.lead(name, task, signal),
     close: () => store.close(),
   };
-}
-
-async function within<T>(limitMs: number, result: Promise<T>, consequence: string): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const text = `the database does not answer within ${String(limitMs / 1_000)} s${consequence}`;
-  const timer = setTimeout(() => late.reject(new MeridianError('unavailable', text)), limitMs);
-  try {
-    return await Promise.race([result, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

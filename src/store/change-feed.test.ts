@@ -1,5 +1,6 @@
 // A slow reader of the change feed gets all pending changes, merged, and each mark after the changes before it.
 import { expect, it } from 'vitest';
+import { systemClock } from '../base/clock.ts';
 import { createLogger } from '../base/log.ts';
 import { ChangeFeed } from './change-feed.ts';
 import type { Database } from './database.ts';
@@ -10,7 +11,8 @@ type Slow = { readonly notify: (payload: object) => void; readonly next: () => P
 /** Runs `use` with a reader that looks when it is told to, behind the first `all`. */
 async function withReader(use: (reader: Slow) => Promise<void>): Promise<void> {
   let publish: (payload: string) => void = () => undefined;
-  const database: Pick<Database, 'listen'> = {
+  const database: Pick<Database, 'clock' | 'listen'> = {
+    clock: systemClock,
     listen: async (_channel, onListening, onPayload, signal) => {
       publish = onPayload;
       onListening();

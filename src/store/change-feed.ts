@@ -1,6 +1,5 @@
 // NOTIFY as a stream of hints. One listening connection serves all readers; a slow reader gets merged hints, never a growing queue.
 // After every (re)connection all readers receive `all`, because the table is the truth.
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -143,7 +142,7 @@ export class ChangeFeed {
         this.#log.warn({ reason: messageOf(error) }, 'the change feed lost its connection; connecting again');
       }
       this.#isListening = false;
-      if (!signal.aborted) await delay(wait * (0.5 + Math.random()), undefined, { signal }).catch(() => undefined);
+      if (!signal.aborted) await this.#database.clock.sleep(wait * (0.5 + Math.random()), signal);
     }
   }
 
@@ -152,7 +151,7 @@ export class ChangeFeed {
     const { signal } = this.#stop;
     let before: ReadonlyMap<string, string> | null = null;
     while (!signal.aborted) {
-      await delay(this.#netMs, undefined, { signal, ref: false }).catch(() => undefined);
+      await this.#database.clock.sleep(this.#netMs, signal, { ref: false });
       if (signal.aborted) return;
       try {
         const now = await digests(this.#database);

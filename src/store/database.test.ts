@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../base/clock.ts';
 import { createLogger } from '../base/log.ts';
 import { openDatabase, type Database } from './database.ts';
 
@@ -45,7 +46,7 @@ describe.each(Object.entries(behaviours))('a PostgreSQL that %s', (_, behave) =>
     const { port } = server.address() as AddressInfo;
     const tls = { mode: 'disable', certPath: '', keyPath: '', caPath: '' } as const;
     const config = { host: '127.0.0.1', port, user: 'u', password: '', dbName: 'd', maxOpenConnections: 2, connectionTimeout: 5 };
-    database = await openDatabase({ type: 'postgres', ...config, tls }, createLogger('silent'));
+    database = await openDatabase({ type: 'postgres', ...config, tls }, { clock: systemClock, log: createLogger('silent') });
   });
 
   afterEach(async () => {

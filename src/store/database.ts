@@ -1,10 +1,10 @@
 // The two databases behind one kysely: PostgreSQL through pg, and PGlite, a PostgreSQL in this process with a folder on disk.
-import { setTimeout as delay } from 'node:timers/promises';
 import { Kysely, PGliteDialect, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { readFileSync } from 'node:fs';
+import { every, within as inTime, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
-import type { Logger } from '../base/log.ts';
+import type { Following } from './follow-feed.ts';
 import { lockFolder } from './folder-lock.ts';
 import { makePrivateFolder } from './private-folder.ts';
 import { preparing, StatementNames } from './preparing-pool.ts';
@@ -44,6 +44,8 @@ export type Tables = Record<string, never>;
 
 export type Database = {
   readonly kind: StoreConfig['type'];
+  /** For what waits on the connections. */
+  readonly clock: Clock;
   /** For statements that somebody waits for. */
   readonly db: Kysely<Tables>;
   /** The same connections for work that takes long: whole types, large transactions, migrations. */
@@ -61,11 +63,11 @@ export type Database = {
 };
 
 /** @param answerMs after which a PostgreSQL statement that somebody waits for is given up; milliseconds */
-export async function openDatabase(config: StoreConfig, log: Logger, answerMs = ANSWER_MS): Promise<Database> {
-  return config.type === 'embedded' ? await openEmbedded(config.path) : openPostgres(config, log, answerMs);
+export async function openDatabase(config: StoreConfig, { clock, log }: Following, answerMs = ANSWER_MS): Promise<Database> {
+  return config.type === 'embedded' ? await openEmbedded(config.path, clock) : openPostgres(config, { clock, log }, answerMs);
 }
 
-async function openEmbedded(path: string): Promise<Database> {
+async function openEmbedded(path: string, clock: Clock): Promise<Database> {
   await makePrivateFolder(path);
   const unlock = await lockFolder(path);
   try {
@@ -74,6 +76,7 @@ async function openEmbedded(path: string): Promise<Database> {
     const db = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) });
     return {
       kind: 'embedded',
+      clock,
       db,
       bulk: db,
       async listen(channel, onListening, onPayload, signal) {
@@ -98,7 +101,7 @@ async function openEmbedded(path: string): Promise<Database> {
   }
 }
 
-function openPostgres(config: PostgresConfig, log: Logger, answerMs: number): Database {
+function openPostgres(config: PostgresConfig, { clock, log }: Following, answerMs: number): Database {
   const options: pg.ClientConfig = {
     host: config.host,
     port: config.port,
@@ -132,6 +135,7 @@ function openPostgres(config: PostgresConfig, log: Logger, answerMs: number): Da
   const [db, bulk] = [within(answerMs), within(BULK_MS)];
   return {
     kind: 'postgres',
+    clock,
     db,
     bulk,
     async listen(channel, onListening, onPayload, signal) {
@@ -147,7 +151,7 @@ function openPostgres(config: PostgresConfig, log: Logger, answerMs: number): Da
         await client.query(`LISTEN ${channel}`);
         onListening();
         const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-        await Promise.race([lost, stopped, pingUntilLost(client, signal)]);
+        await Promise.race([lost, stopped, pingUntilLost(client, clock, signal)]);
       } finally {
         await client.end().catch(() => undefined);
       }
@@ -177,26 +181,17 @@ function openPostgres(config: PostgresConfig, log: Logger, answerMs: number): Da
 /** The rows of a statement that is answered at once or never: a connection that is gone may be silent about it. */
 export async function answerOf<T extends pg.QueryResultRow>(
   client: pg.Client,
+  clock: Clock,
   text: string,
   values: readonly unknown[] = [],
 ): Promise<T[]> {
-  const silent = Promise.withResolvers<never>();
-  const failure = Object.assign(new Error('the database does not answer on this connection'), { code: 'ETIMEDOUT' });
-  const timer = setTimeout(() => silent.reject(failure), PING_MS).unref();
-  try {
-    return (await Promise.race([client.query<T>(text, [...values]), silent.promise])).rows;
-  } finally {
-    clearTimeout(timer);
-  }
+  const late = (): Error => Object.assign(new Error('the database does not answer on this connection'), { code: 'ETIMEDOUT' });
+  return (await inTime(clock, PING_MS, client.query<T>(text, [...values]), late)).rows;
 }
 
 /** Resolves when the signal aborts; rejects when the server does not answer. */
-export async function pingUntilLost(client: pg.Client, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await delay(PING_MS, undefined, { signal, ref: false }).catch(() => undefined);
-    if (signal.aborted) return;
-    await answerOf(client, 'select 1');
-  }
+export async function pingUntilLost(client: pg.Client, clock: Clock, signal: AbortSignal): Promise<void> {
+  await every(clock, PING_MS, signal, async () => void (await answerOf(client, clock, 'select 1')));
 }
 
 function tlsOf(tls: PostgresConfig['tls']): pg.ClientConfig['ssl'] {

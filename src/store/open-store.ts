@@ -1,5 +1,5 @@
 // Opens the configured store: an embedded one migrates itself, a PostgreSQL must have been migrated.
-import { setTimeout as delay } from 'node:timers/promises';
+import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { openDatabase, type StoreConfig } from './database.ts';
@@ -15,12 +15,12 @@ const PAUSE_MS = 250;
 /** @throws MeridianError: `schema_outdated`, `unavailable`, or `config` while another process has the embedded folder */
 export async function openStore(
   config: StoreConfig,
-  { log, answerMs }: { readonly log: Logger; readonly answerMs?: number },
+  { clock, log, answerMs }: { readonly clock: Clock; readonly log: Logger; readonly answerMs?: number },
 ): Promise<ResourceStore> {
-  const database = await openDatabase(config, log, answerMs);
+  const database = await openDatabase(config, { clock, log }, answerMs);
   try {
     if (config.type === 'embedded') await migrate(database, { log });
-    else await whenItAnswers(() => requireCurrentSchema(database), log);
+    else await whenItAnswers(() => requireCurrentSchema(database), clock, log);
     return new SqlStore(database, log);
   } catch (error) {
     await database.close().catch(() => undefined);
@@ -30,16 +30,16 @@ export async function openStore(
   }
 }
 
-async function whenItAnswers(check: () => Promise<void>, log: Logger): Promise<void> {
-  for (const began = performance.now(); ;) {
+async function whenItAnswers(check: () => Promise<void>, clock: Clock, log: Logger): Promise<void> {
+  for (const began = clock.elapsed(); ;) {
     try {
       await check();
       return;
     } catch (error) {
-      const waited = performance.now() - began;
+      const waited = clock.elapsed() - began;
       if (!isNoAnswer(error) || waited > PATIENCE_MS) throw error;
       if (waited < PAUSE_MS) log.warn({ reason: messageOf(error) }, 'the database does not answer; the start waits for it');
-      await delay(PAUSE_MS);
+      await clock.sleep(PAUSE_MS, new AbortController().signal);
     }
   }
 }

@@ -1,7 +1,7 @@
 // The `resources` table as a ResourceStore, the same statements on PostgreSQL and on PGlite.
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql, type RawBuilder } from 'kysely';
 import type { Client } from 'pg';
+import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { isStorable } from '../resource/storable-text.ts';
@@ -228,7 +228,7 @@ export class SqlStore implements ResourceStore {
   }
 
   async lead(name: string, task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
-    const { session } = this.#database;
+    const { session, clock } = this.#database;
     if (session === null) {
       await task(signal);
       return;
@@ -240,7 +240,7 @@ export class SqlStore implements ResourceStore {
         if (signal.aborted) return;
         if (!isUnavailable(error)) throw error;
       }
-      await delay(LEAD_AGAIN_MS, undefined, { signal }).catch(() => undefined);
+      await clock.sleep(LEAD_AGAIN_MS, signal);
     }
   }
 
@@ -263,6 +263,7 @@ export class SqlStore implements ResourceStore {
     task: (signal: AbortSignal) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void> {
+    const { clock } = this.#database;
     const client = await session();
     const lost = new AbortController();
     client.on('error', () => lost.abort());
@@ -270,11 +271,11 @@ export class SqlStore implements ResourceStore {
     try {
       const lease = AbortSignal.any([signal, lost.signal]);
       // While another process leads, the same session asks again: a connection is dear to the server, a question is not.
-      while (!(await takesLock(client, name))) {
-        await delay(LEAD_AGAIN_MS, undefined, { signal: lease }).catch(() => undefined);
+      while (!(await takesLock(client, clock, name))) {
+        await clock.sleep(LEAD_AGAIN_MS, lease);
         if (lease.aborted) return;
       }
-      void pingUntilLost(client, lease).catch(() => lost.abort());
+      void pingUntilLost(client, clock, lease).catch(() => lost.abort());
       await task(lease);
     } finally {
       await client.end().catch(() => undefined);
@@ -342,9 +343,9 @@ async function retryTransient<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-async function takesLock(client: Client, name: string): Promise<boolean> {
+async function takesLock(client: Client, clock: Clock, name: string): Promise<boolean> {
   const text = 'select pg_try_advisory_lock(hashtextextended($1, 0)) as held';
-  const [row] = await answerOf<{ held: boolean }>(client, text, [name]);
+  const [row] = await answerOf<{ held: boolean }>(client, clock, text, [name]);
   return row?.held === true;
 }
 

@@ -1,6 +1,7 @@
 // The files that a PUT passes, from the socket to the statement: docs/flow.md lists them.
 import { PGlite } from '@electric-sql/pglite';
 import { expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { answerInTime } from '../../src/store/answer-in-time.ts';
 import { compareWay, documentedWay } from '../support/documented-way.ts';
 import { openEmbeddedStore } from '../support/embedded-store.ts';
@@ -9,7 +10,7 @@ import { testApi } from './test-api.ts';
 
 it('of a changed MeshTimeout are at most 14 of 4 folders, those of docs/flow.md', async () => {
   const store = await openEmbeddedStore();
-  const api = testApi(answerInTime(store), 'global');
+  const api = testApi(answerInTime(store, systemClock), 'global');
   const url = await api.listen({ host: '127.0.0.1', port: 0 });
   const put = async (path: string, body: object): Promise<number> => {
     const request = { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };

@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { openDatabase, type PostgresConfig } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -46,7 +47,7 @@ describe('a PostgreSQL server', () => {
     started.defer(() => proxy.close());
     sites.set(member, site);
     const config = configOf(`postgres://postgres@${proxy.address}/postgres`, 'postgres');
-    const database = await openDatabase(config, createLogger('warn'));
+    const database = await openDatabase(config, { clock: systemClock, log: createLogger('warn') });
     await migrate(database, { log: createLogger('warn') });
     await database.close();
     return config;

@@ -1,5 +1,6 @@
 // A zone as a process with a PostgreSQL database, for the golden folders. Rows are written with SQL.
 import { vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import type { Resource, ResourceKey } from '../../src/resource/types.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -41,7 +42,7 @@ export class RealZone implements CaseZone {
       MERIDIAN_LOG_LEVEL: 'error',
     });
     await controlPlane.psql.connect();
-    return new RealZone(controlPlane, await openStore(database, { log: createLogger('silent') }));
+    return new RealZone(controlPlane, await openStore(database, { clock: systemClock, log: createLogger('silent') }));
   }
 
   async start(): Promise<void> {

@@ -1,5 +1,6 @@
 // The change feed for writes without key notifications: TRUNCATE, and disabled triggers.
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { ChangeFeed } from '../../src/store/change-feed.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
@@ -21,7 +22,7 @@ describe('the change feed', () => {
 
   beforeEach(async () => {
     const config = await cloneDatabase(inject('postgresUrl'));
-    database = await openDatabase(config, log);
+    database = await openDatabase(config, { clock: systemClock, log });
     const { host, port, user, password, dbName } = config;
     psql = new Psql({ host, port, user, password, database: dbName });
     await psql.connect();

@@ -1,6 +1,7 @@
 // Two concurrent writers of the same rows: each write is stored or returns the reason; none fails because of the other.
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import type { ResourceKey } from '../../src/resource/types.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -16,7 +17,7 @@ let psql: pg.Client;
 
 beforeAll(async () => {
   const config = await cloneDatabase(inject('postgresUrl'));
-  const open = async (): Promise<ResourceStore> => await openStore(config, { log: createLogger('silent') });
+  const open = async (): Promise<ResourceStore> => await openStore(config, { clock: systemClock, log: createLogger('silent') });
   stores = [await open(), await open()];
   psql = new pg.Client({ ...config, database: config.dbName });
   await psql.connect();

@@ -2,6 +2,7 @@
 // are equal.
 import pg from 'pg';
 import { expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { ListPages } from '../../src/api/list-pages.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
@@ -22,7 +23,7 @@ it('gives out no list of before the crash', async () => {
   const server = await PostgresBinaries.create(binaries, ['autovacuum=off', 'wal_writer_delay=10s']);
   started.defer(() => server.remove());
   const log = createLogger('silent');
-  const database = await openDatabase(configOf(server.url, 'postgres'), log);
+  const database = await openDatabase(configOf(server.url, 'postgres'), { clock: systemClock, log });
   const store = new SqlStore(database, log);
   started.defer(() => store.close());
   await migrate(database, { log });

@@ -1,5 +1,6 @@
 // A database hangs: every call gets an answer meanwhile, and later calls work.
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { answerInTime } from '../../src/store/answer-in-time.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -26,7 +27,7 @@ describe('a database that hangs', () => {
     started.defer(() => proxy.close());
     const port = Number(proxy.address.split(':')[1]);
     const through = { ...config, host: '127.0.0.1', port, maxOpenConnections: 4, connectionTimeout: 2 };
-    store = await openStore(through, { log: createLogger('silent'), answerMs: ANSWER_MS });
+    store = await openStore(through, { clock: systemClock, log: createLogger('silent'), answerMs: ANSWER_MS });
     started.defer(() => store.close());
   });
 
@@ -57,7 +58,7 @@ describe('a database that hangs', () => {
   };
 
   it('has every call answered, a write as unknown, and serves the same calls when it goes on', async () => {
-    const soon = answerInTime(store, ANSWER_MS + 500);
+    const soon = answerInTime(store, systemClock, ANSWER_MS + 500);
     // Connections are open, and in the middle of something.
     for (const call of Object.values(reads)) await call(soon);
     proxy.blackHole();

@@ -1,6 +1,7 @@
 // Leader election on a real PostgreSQL: each waiting replica needs one connection, and the next leads when the lock is free.
 import pg from 'pg';
 import { expect, inject, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
 import { SqlStore } from '../../src/store/sql-store.ts';
@@ -10,7 +11,7 @@ const log = createLogger('silent');
 
 /** A store that counts its sessions, and the times it has asked for the lock. */
 async function candidate(config: Awaited<ReturnType<typeof cloneDatabase>>) {
-  const database = await openDatabase(config, log);
+  const database = await openDatabase(config, { clock: systemClock, log });
   const count = { sessions: 0, attempts: 0 };
   const session: Database['session'] = async () => {
     const client = await (database.session as NonNullable<Database['session']>)();

@@ -1,6 +1,7 @@
 // Another transaction holds a row: a write of that row fails after the lock timeout, and no other write waits for it.
 import pg from 'pg';
 import { expect, inject, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import type { ResourceKey } from '../../src/resource/types.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -12,7 +13,7 @@ const put = (name: string): Write => ({ op: 'put', key: key(name), labels: {}, s
 
 it('keeps back the write of that row alone, which can be tried again', async () => {
   const config = await cloneDatabase(inject('postgresUrl'));
-  const store = await openStore(config, { log: createLogger('silent') });
+  const store = await openStore(config, { clock: systemClock, log: createLogger('silent') });
   const psql = new pg.Client({ ...config, database: config.dbName });
   await psql.connect();
   for (const name of ['held', 'free']) await store.write(put(name));

@@ -1,6 +1,7 @@
 // The cost of a write or a read by key does not depend on the number of rows: none scans the table.
 import { sql } from 'kysely';
 import { expect, inject, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import type { Write } from '../../src/store/resource-store.ts';
@@ -14,7 +15,10 @@ const content = { labels: { 'kuma.io/origin': 'global' }, spec: { n: 1 } };
 
 it('finds the rows of every write, and of reads by key, by an index', async () => {
   const log = createLogger('silent');
-  const database = await openDatabase({ ...(await cloneDatabase(inject('postgresUrl'))), maxOpenConnections: 1 }, log);
+  const database = await openDatabase(
+    { ...(await cloneDatabase(inject('postgresUrl'))), maxOpenConnections: 1 },
+    { clock: systemClock, log },
+  );
   const store = new SqlStore(database, log);
   await store.write({ op: 'create', key: owner, labels: {}, spec: {} });
   await sql`insert into resources (type, mesh, name, version, spec, owner_type, owner_mesh, owner_name)

@@ -1,6 +1,7 @@
 // Databases that answer but cannot store: readiness reports it before a write is lost.
 import pg from 'pg';
 import { expect, inject, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
@@ -12,7 +13,7 @@ it('is not ready on a database that was read-only when it was opened, and ready 
   const admin = new pg.Client({ connectionString: inject('postgresUrl') });
   await admin.connect();
   await admin.query(`alter database ${config.dbName} set default_transaction_read_only = on`);
-  const store = await openStore(config, { log });
+  const store = await openStore(config, { clock: systemClock, log });
   await expect(store.ping()).rejects.toMatchObject({
     code: 'unavailable',
     message: expect.stringMatching(/read-only/) as string,
@@ -30,7 +31,7 @@ it('stores again when the database takes writes, though its sessions keep the mo
   const admin = new pg.Client({ connectionString: inject('postgresUrl') });
   await admin.connect();
   await admin.query(`alter database ${config.dbName} set default_transaction_read_only = on`);
-  const store = await openStore(config, { log });
+  const store = await openStore(config, { clock: systemClock, log });
   const put = (name: string): Promise<string> =>
     store
       .writeBatch([{ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name }, labels: {}, spec: {} }])

@@ -1,6 +1,7 @@
 // A listening session with an open transaction fills the NOTIFY queue of the server: then no write commits.
 import pg from 'pg';
 import { expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -19,7 +20,7 @@ async function smallServer(): Promise<PostgresBinaries> {
 
 it('is reported, is not ready, and accepts writes again when the session has ended', async () => {
   const server = await smallServer();
-  const database = await openDatabase(configOf(server.url, 'postgres'), log);
+  const database = await openDatabase(configOf(server.url, 'postgres'), { clock: systemClock, log });
   const store = new SqlStore(database, log);
   const clients = [new pg.Client({ connectionString: server.url }), new pg.Client({ connectionString: server.url })] as const;
   const [sleeper, filler] = clients;

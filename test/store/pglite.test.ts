@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { SqlStore } from '../../src/store/sql-store.ts';
@@ -12,7 +13,7 @@ const log = createLogger('silent');
 
 describe('the store on PGlite', () => {
   storeContract(async () => {
-    const database = await openDatabase({ type: 'embedded', path: await embeddedFolder() }, log);
+    const database = await openDatabase({ type: 'embedded', path: await embeddedFolder() }, { clock: systemClock, log });
     const store = new SqlStore(database, log);
     return { store, db: database.db, close: () => store.close() };
   });

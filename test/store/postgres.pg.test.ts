@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, inject, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -15,14 +16,14 @@ const log = createLogger('silent');
 
 describe('the store on PostgreSQL', () => {
   storeContract(async () => {
-    const database = await openDatabase(await cloneDatabase(inject('postgresUrl')), log);
+    const database = await openDatabase(await cloneDatabase(inject('postgresUrl')), { clock: systemClock, log });
     const store = new SqlStore(database, log);
     return { store, db: database.db, close: () => store.close() };
   });
 
   it('misses nothing when its listening connection is killed', async () => {
     const config = await cloneDatabase(inject('postgresUrl'));
-    const store = await openStore(config, { log });
+    const store = await openStore(config, { clock: systemClock, log });
     const psql = new pg.Client({
       host: config.host,
       port: config.port,
@@ -66,12 +67,12 @@ describe('the store on PostgreSQL', () => {
       `insert into resources (name, mesh, type, version, spec) values ('old', 'default', 'MeshTimeout', 3, '{"a":1}')`,
     );
     await old.end();
-    await expect(openStore(config, { log })).rejects.toThrow(/meridian migrate up/);
-    const database = await openDatabase(config, log);
+    await expect(openStore(config, { clock: systemClock, log })).rejects.toThrow(/meridian migrate up/);
+    const database = await openDatabase(config, { clock: systemClock, log });
     await migrate(database, { log });
     expect(await migrate(database, { log })).toEqual([]);
     await database.close();
-    const store = await openStore(config, { log });
+    const store = await openStore(config, { clock: systemClock, log });
     expect(await store.get({ type: 'MeshTimeout', mesh: 'default', name: 'old' })).toMatchObject({
       version: 3,
       spec: { a: 1 },
@@ -82,7 +83,7 @@ describe('the store on PostgreSQL', () => {
 
   it('lets one process lead at a time', async () => {
     const config = await cloneDatabase(inject('postgresUrl'));
-    const stores = [await openStore(config, { log }), await openStore(config, { log })];
+    const stores = [await openStore(config, { clock: systemClock, log }), await openStore(config, { clock: systemClock, log })];
     const stop = new AbortController();
     let leading = 0;
     let most = 0;

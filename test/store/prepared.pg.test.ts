@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { expect, inject, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import type { ResourceKey } from '../../src/resource/types.ts';
 import { openDatabase } from '../../src/store/database.ts';
@@ -10,7 +11,10 @@ import { cloneDatabase } from '../support/postgres-database.ts';
 
 it('prepares each statement with parameters once', async () => {
   const log = createLogger('silent');
-  const database = await openDatabase({ ...(await cloneDatabase(inject('postgresUrl'))), maxOpenConnections: 1 }, log);
+  const database = await openDatabase(
+    { ...(await cloneDatabase(inject('postgresUrl'))), maxOpenConnections: 1 },
+    { clock: systemClock, log },
+  );
   const store = new SqlStore(database, log);
   const key = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
   const prepared = async (): Promise<number> =>
@@ -32,7 +36,7 @@ it('prepares each statement with parameters once', async () => {
 it('goes on when a migration alters the table beside a replica that runs, whatever the language of the server', async () => {
   const log = createLogger('silent');
   const config = await cloneDatabase(inject('postgresUrl'));
-  const store = new SqlStore(await openDatabase(config, log), log);
+  const store = new SqlStore(await openDatabase(config, { clock: systemClock, log }), log);
   const key = (n: number): ResourceKey => ({ type: 'MeshTimeout', mesh: 'default', name: `row-${String(n)}` });
   const psql = new pg.Client({ ...config, database: config.dbName });
   await psql.connect();

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdtemp, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inject, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { lockFolder } from '../../src/store/folder-lock.ts';
 import { openStore } from '../../src/store/open-store.ts';
@@ -12,7 +13,7 @@ const log = createLogger('silent');
 
 /** A store without rows, in a folder that goes with the run. */
 export async function openEmbeddedStore(): Promise<ResourceStore> {
-  return await openStore({ type: 'embedded', path: await embeddedFolder() }, { log });
+  return await openStore({ type: 'embedded', path: await embeddedFolder() }, { clock: systemClock, log });
 }
 
 /** The folder of a migrated store that is not open. */
@@ -23,7 +24,7 @@ export async function embeddedFolder(): Promise<string> {
   const unlock = await vi.waitFor(() => lockFolder(made));
   try {
     if (!existsSync(made)) {
-      await (await openStore({ type: 'embedded', path: `${made}.new` }, { log })).close();
+      await (await openStore({ type: 'embedded', path: `${made}.new` }, { clock: systemClock, log })).close();
       await rename(`${made}.new`, made);
     }
   } finally {

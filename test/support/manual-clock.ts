@@ -31,6 +31,12 @@ export class ManualClock implements Clock {
     });
   }
 
+  after(ms: number, task: () => void): () => void {
+    const sleeper = { until: this.#ms + ms, wake: task };
+    this.#sleepers.push(sleeper);
+    return () => void (this.#sleepers = this.#sleepers.filter((one) => one !== sleeper));
+  }
+
   /** The number of pending sleeps. A test waits for them before it moves the clock. */
   get sleepers(): number {
     return this.#sleepers.length;

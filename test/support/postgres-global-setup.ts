@@ -1,6 +1,7 @@
 // One PostgreSQL for all files of a run, with a migrated template database that each file clones.
 import type { TestProject } from 'vitest/node';
 import pg from 'pg';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -22,7 +23,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await client.query(`CREATE DATABASE ${TEMPLATE}`);
   await client.end();
   const log = createLogger('warn');
-  const database = await openDatabase(configOf(server.url, TEMPLATE), log);
+  const database = await openDatabase(configOf(server.url, TEMPLATE), { clock: systemClock, log });
   await migrate(database, { log });
   await database.close();
   project.provide('postgresUrl', server.url);

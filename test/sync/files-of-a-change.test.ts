@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
@@ -30,7 +31,7 @@ let database: Database;
 let store: SqlStore;
 // A store of its own for each: a feed that another test began would go on.
 beforeEach(async () => {
-  database = await openDatabase({ type: 'embedded', path: await embeddedFolder() }, log);
+  database = await openDatabase({ type: 'embedded', path: await embeddedFolder() }, { clock: systemClock, log });
   store = new SqlStore(database, log);
   await store.write({ op: 'put', key, labels: { 'kuma.io/origin': 'global' }, spec: specOf(1) });
 });

@@ -29,6 +29,7 @@ async function shown(
   const clock: Clock = {
     now: () => new Date(0),
     elapsed: () => 0,
+    after: () => () => undefined,
     sleep: async (ms) => void pauses.push(ms),
   };
   const client = {

@@ -1,5 +1,6 @@
 // `meridian migrate up` and `meridian migrate status`: the schema of the store.
 import type { Command } from 'commander';
+import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
 import type { Database } from '../../store/database.ts';
 import { addConfigOptions, configOf, explainDatabase, writeForOwnerAlone, type ConfigOptions } from '../control-plane.ts';
@@ -45,7 +46,7 @@ async function withDatabase(options: ConfigOptions, use: (database: Database, lo
   const { createLogger } = await import('../../base/log.ts');
   const log = createLogger('warn');
   const { openDatabase } = await import('../../store/database.ts');
-  const database = await openDatabase(config.store, log);
+  const database = await openDatabase(config.store, { clock: systemClock, log });
   try {
     await use(database, log).catch((error: unknown) => explainDatabase(error, config.store));
   } finally {
