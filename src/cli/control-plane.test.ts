@@ -13,14 +13,14 @@ it.each([
   [Object.assign(new Error('getaddrinfo ENOTFOUND db.example'), { code: 'ENOTFOUND' }), 'getaddrinfo ENOTFOUND db.example'],
   [new MeridianError('unavailable', 'x', { cause: new Error('Connection terminated') }), 'Connection terminated'],
 ])('says where the database was looked for, and ends with 4: %s', async (error, why) => {
-  const told: unknown = await explainDatabase(error, store).catch((thrown: unknown) => thrown);
-  expect(told).toMatchObject({
+  const explained: unknown = await explainDatabase(error, store).catch((thrown: unknown) => thrown);
+  expect(explained).toMatchObject({
     message: `cannot reach PostgreSQL at db.example:5432 (store.postgres.host, .port): ${why}; is it running?`,
   });
-  expect(exitCodeOf(told)).toBe(4);
+  expect(exitCodeOf(explained)).toBe(4);
 });
 
-it('leaves other failures as they are', async () => {
+it('keeps other errors unchanged', async () => {
   const error = Object.assign(new Error('password authentication failed'), { code: '28P01' });
   await expect(explainDatabase(error, store)).rejects.toBe(error);
   await expect(explainDatabase(undefined, { type: 'embedded', path: 'x' } as typeof store)).rejects.toBe(undefined);

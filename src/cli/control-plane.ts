@@ -23,7 +23,7 @@ const FLAGS_OF: Record<Mode, Readonly<Record<string, readonly [flag: string, abo
       '--global-address <url>',
       'grpcs://HOST:PORT of global; without it the zone runs on its own',
     ],
-    'multizone.zone.kds.auth.tokenFile': ['--token-file <file>', 'what `meridian generate zone-token` printed; shown to global'],
+    'multizone.zone.kds.auth.tokenFile': ['--token-file <file>', 'token for global, from `meridian generate zone-token`'],
   },
 };
 
@@ -75,7 +75,7 @@ export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promi
   );
 }
 
-/** What a process with a store writes, the embedded one above all, no other user of the machine can read. */
+/** No other user of the machine can read the files of a process with a store. */
 export function writeForOwnerAlone(): void {
   process.umask(0o077);
 }

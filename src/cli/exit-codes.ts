@@ -1,4 +1,4 @@
-// What the exit code of the command says, for scripts. Codes are a contract: --help prints this table.
+// Exit codes for scripts. They are a contract: --help prints this table.
 import { MeridianError } from '../base/errors.ts';
 
 export const EXIT = { done: 0, failed: 1, usage: 2, notFound: 3, unreachable: 4, differs: 5 } as const;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ageOf, usesColour } from './output.ts';
 
 describe('output', () => {
-  it('has colour for a person at a terminal who did not refuse it', () => {
+  it('has colour at a terminal without NO_COLOR', () => {
     expect(usesColour({ isTTY: true }, {})).toBe(true);
     expect(usesColour({ isTTY: true }, { NO_COLOR: '1' })).toBe(false);
     expect(usesColour({ isTTY: true }, { TERM: 'dumb' })).toBe(false);

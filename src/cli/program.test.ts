@@ -6,7 +6,7 @@ function all(command: Command): Command[] {
   return [command, ...command.commands.flatMap(all)];
 }
 
-/** What `--help` prints, with the examples below it. */
+/** The output of `--help`, with the examples below it. */
 function helpOf(command: Command): string {
   let printed = '';
   command.configureOutput({ writeOut: (text) => void (printed += text), getOutHelpWidth: () => 80 });
@@ -45,7 +45,7 @@ describe('the command help', () => {
     return printed;
   };
 
-  it('prints what --help of that command prints, however deep', async () => {
+  it('prints the same as --help of a command or subcommand', async () => {
     expect(await run()).toContain('First steps:');
     expect(await run('inspect')).toContain('Usage: meridian inspect ');
     expect(await run('inspect', 'dataplane')).toContain('Usage: meridian inspect dataplane ');

@@ -33,9 +33,9 @@ import { addZoneRun } from './commands/zone-run.ts';
 const HELP = `
 First steps:
   meridian demo                 a global and two zones on this machine
-  meridian get meshes           what a control plane holds
-  meridian apply -f FILE        change it
-  meridian inspect zones        how the zones are doing
+  meridian get meshes           list the meshes of a control plane
+  meridian apply -f FILE        create or change resources
+  meridian inspect zones        show the state of the zones
 
 Every command has --help with examples.
 
@@ -57,8 +57,8 @@ export function createProgram(): Command {
   addDeleteCommand(program);
   addExportCommand(program);
   addExplainCommand(program);
-  program.commandsGroup('What is going on:');
-  const inspect = program.command('inspect').description('how the parts of the system are doing, and why');
+  program.commandsGroup('State:');
+  const inspect = program.command('inspect').description('the state of zones, meshes, proxies, policies and routes');
   addInspectZones(inspect);
   addInspectMeshes(inspect);
   addInspectDataplanes(inspect);

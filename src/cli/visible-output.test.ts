@@ -15,7 +15,7 @@ const text = fc
   )
   .map((parts) => parts.join('').toWellFormed());
 
-describe('what is printed', () => {
+describe('output', () => {
   it('as a table has no unsafe character', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(text, text), { maxLength: 8 }), (rows) => {

@@ -58,7 +58,7 @@ describe('apply', () => {
     expect((await run('get', 'mt', 'good', '--mesh', 'shop')).code).toBe(3);
   });
 
-  it('shows with --dry-run what would change, without colour, and changes nothing', async () => {
+  it('shows the changes with --dry-run, without colour, and changes nothing', async () => {
     const input = timeout('slow', '30s');
     const { code, stdout } = await line.run(['apply', '-f', '-', '--dry-run'], { input });
     expect(code).toBe(0);
@@ -69,7 +69,7 @@ describe('apply', () => {
     expect(await requestTimeoutOf('slow')).toBe('20s');
   });
 
-  it('is refused where the mesh is missing, and says where it is named', async () => {
+  it('is refused for a missing mesh, and names its places', async () => {
     const { code, stderr } = await line.run(['apply', '-f', '-'], { input: timeout('x', '1s').replace('shop', 'nowhere') });
     expect(code).toBe(3);
     expect(stderr).toContain('there is no mesh "nowhere"');
@@ -86,7 +86,7 @@ describe('apply', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^Mesh shop /) as string });
   });
 
-  it('shows what the control plane warns of', async () => {
+  it('shows the warnings of the control plane', async () => {
     const input = timeout('idle', '1s').replace('targetRef: { kind: Mesh }', 'targetRef: { kind: MeshGateway, name: x }');
     const { code, stdout } = await line.run(['apply', '-f', '-'], { input });
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('\n  spec.targetRef.kind: ') as string });
@@ -103,7 +103,7 @@ describe('get', () => {
     }
   });
 
-  it('chooses by label and zone, and says when there is nothing', async () => {
+  it('selects by label and zone, and reports an empty result', async () => {
     expect((await run('get', 'meshtimeouts', '-A', '-l', 'team=payments', '-o', 'json')).stdout).toContain('"total": 1');
     const totals = async (selector: string): Promise<string | undefined> =>
       /"total": \d+/.exec((await run('get', 'mt', '-A', '-l', selector, '-o', 'json')).stdout)?.[0];
@@ -124,7 +124,7 @@ describe('get', () => {
     expect(kubernetes.stdout).toContain('apiVersion: kuma.io/v1alpha1');
   });
 
-  it('says what to do about a type, a name, a mesh, an address', async () => {
+  it('names the remedy for a wrong type, name, mesh or address', async () => {
     const said = async (args: string[], code: number, text: string): Promise<void> => {
       const outcome = await run(...args);
       expect([outcome.code, outcome.stderr]).toEqual([code, expect.stringContaining(text)]);
@@ -168,7 +168,7 @@ describe('get', () => {
 });
 
 describe('edit', () => {
-  it('stores what the editor leaves, and nothing if that is the same', async () => {
+  it('stores the edited text, and nothing if it is unchanged', async () => {
     await line.run(['apply', '-f', '-'], { input: timeout('edited', '1s') });
     const edited = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: "sed -i 's/1s/2s/'" } });
     expect(edited).toMatchObject({ code: 0, stdout: 'MeshTimeout shop/edited updated\n' });
@@ -177,13 +177,13 @@ describe('edit', () => {
     expect(same).toMatchObject({ code: 0, stdout: 'MeshTimeout shop/edited unchanged\n' });
   });
 
-  it('overwrites no other change: the slower editor keeps the text in a file', async () => {
+  it('does not overwrite another change, and keeps the text in a file', async () => {
     await line.write('theirs.json', JSON.stringify({ type: 'MeshTimeout', mesh: 'shop', name: 'edited', spec: specOf('7s') }));
     const put = `curl -sf -X PUT -H 'content-type: application/json' -d @theirs.json ${line.address}/meshes/shop/meshtimeouts/edited`;
     await line.write('racer.sh', `#!/bin/sh\n${put} && sed -i 's/2s/3s/' "$1"\n`, 0o700);
     const { code, stderr } = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: './racer.sh' } });
     expect(code).toBe(1);
-    expect(stderr).toContain('Somebody else has written it meanwhile');
+    expect(stderr).toContain('Another writer has changed the resource');
     expect(await requestTimeoutOf('edited')).toBe('7s');
     const kept = /meridian apply -f (\S+)/.exec(stderr)?.[1] ?? '';
     expect(readFileSync(kept, 'utf8')).toContain('requestTimeout: 3s');
@@ -199,7 +199,7 @@ describe('edit', () => {
     expect(kept.split('\n')[Number(number) - 1]).toContain('requestTimeuot: 7s');
   });
 
-  it('keeps the text when the editor fails later on, and takes an empty file as giving up', async () => {
+  it('keeps the text when the editor fails later on, and ends on an empty file', async () => {
     await line.write('once.sh', '#!/bin/sh\ngrep -q "not accepted" "$1" && exit 1\nsed -i s/requestTimeout/mine/ "$1"\n', 0o700);
     const { code, stderr } = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: './once.sh' } });
     expect(code).toBe(1);
@@ -215,7 +215,7 @@ function specOf(requestTimeout: string): object {
 }
 
 describe('diff and export', () => {
-  it('tell by the exit code whether something differs', async () => {
+  it('differ by exit code 5', async () => {
     await line.write('same.yaml', timeout('diffed', '1s'));
     await run('apply', '-f', 'same.yaml');
     expect(await run('diff', '-f', 'same.yaml')).toMatchObject({ code: 0, stdout: '' });
@@ -223,7 +223,7 @@ describe('diff and export', () => {
     expect([changed.code, changed.stdout]).toEqual([5, expect.stringContaining('requestTimeout: 2s')]);
   });
 
-  it('give all that apply takes, Meshes first, and no secrets unless asked', async () => {
+  it('give documents for apply, Meshes first, without secrets unless asked', async () => {
     const { code, stdout, stderr } = await run('export');
     expect([code, stderr]).toEqual([0, expect.stringContaining('without secrets')]);
     expect(stdout.startsWith('type: Mesh\n')).toBe(true);
@@ -317,7 +317,7 @@ describe('generate', () => {
     );
   });
 
-  it('says what is missing to sign without a control plane', async () => {
+  it('names the missing options for signing without a control plane', async () => {
     const args = ['generate', 'user-token', '--name', 'jo', '--valid-for', '1h'];
     const said = async (more: string[], code: number, text: string): Promise<void> => {
       const outcome = await run(...args, ...more);
@@ -326,7 +326,7 @@ describe('generate', () => {
     await said(['--kid', '2'], 2, 'give --signing-key-path and --kid together');
     await said(['--signing-key-path', 'none.pem'], 2, 'give --signing-key-path and --kid together');
     await said(['--signing-key-path', 'none.pem', '--kid', '2'], 1, 'none.pem cannot be read (ENOENT)');
-    await said(['--signing-key-path', 'a.pem', '--kid', '2', '--address', 'http://127.0.0.1:1'], 2, 'leave out the options');
+    await said(['--signing-key-path', 'a.pem', '--kid', '2', '--address', 'http://127.0.0.1:1'], 2, 'excludes the options of a control plane');
     await line.write('no-key.pem', 'hush');
     const { stderr } = await run(...args, '--signing-key-path', 'no-key.pem', '--kid', '2');
     expect(stderr).toContain('`meridian generate signing-key --format pem` prints one');
@@ -382,19 +382,19 @@ describe('config control-planes', () => {
 });
 
 describe('the rest', () => {
-  it('completes words in a shell, in bash at least', async () => {
+  it('completes words in bash', async () => {
     const { stdout } = await run('completion', 'bash');
     expect(stdout).toContain('complete -o default -F _meridian meridian');
     expect((await run('__complete', 'get', 'meshht')).stdout).toBe('meshhttproutes\n');
     expect((await run('completion', 'tcsh')).code).toBe(2);
   });
 
-  it('says its version, and that of the control plane', async () => {
+  it('shows the version of the command and of the control plane', async () => {
     const { stdout } = await run('version', '-a');
     expect(stdout).toMatch(/^Meridian \S+\nMeridian \S+ at http\S+, global\n$/);
   });
 
-  it('lists commands and options, with exit codes, when it is not understood', async () => {
+  it('lists commands, options and exit codes after a usage error', async () => {
     expect((await run('frobnicate')).code).toBe(2);
     const { code, stdout } = await run('--help');
     expect(code).toBe(0);
@@ -402,7 +402,7 @@ describe('the rest', () => {
     expect(stdout).toContain('5  `meridian diff` found differences');
   });
 
-  it('says where it looked for a database that is not there', async () => {
+  it('names the address of an unreachable database', async () => {
     const flags = ['--store', 'postgres', '--set', 'store.postgres.host=127.0.0.1', '--set', 'store.postgres.port=1'];
     const { code, stderr } = await run('migrate', 'up', ...flags);
     expect(stderr).toMatch(
@@ -411,7 +411,7 @@ describe('the rest', () => {
     expect(code).toBe(4);
   });
 
-  it('starts no zone whose files are not there, and names their keys', async () => {
+  it('does not start a zone with missing files, and names their keys', async () => {
     const store = ['--store-path', join(line.folder, 'zone/pg'), '--token-file', 'none.token'];
     const global = ['--global-address', 'grpcs://127.0.0.1:1', '--set', 'multizone.zone.kds.rootCaFile=none.pem'];
     const { code, stderr } = await run('zone', 'run', ...store, ...global);

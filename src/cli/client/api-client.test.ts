@@ -11,7 +11,7 @@ const ROWS = Array.from({ length: 2_500 }, (_, index) => ({
   labels: { team: index % 5 === 0 ? 'a' : 'b' },
 }));
 const asked: string[] = [];
-/** What the server has, and what becomes of it when it is asked. */
+/** The rows of the server, and their change at each request. */
 let rows = ROWS;
 let meanwhile: () => void = () => undefined;
 let server: Server;
@@ -39,7 +39,7 @@ describe('a list', () => {
     expect(asked).toEqual(['0+1000', '999+1000', '1998+1000']);
   });
 
-  it('asks for a page when it is wanted', async () => {
+  it('requests a page only when the reader needs it', async () => {
     asked.length = 0;
     const wanted: number[] = [];
     for await (const page of client.eachPage('/meshtimeouts')) {
@@ -58,7 +58,7 @@ describe('a list', () => {
         ...all,
       ],
     ],
-  ])('has every row that is there all the time, once, although others %s meanwhile', async (_, change) => {
+  ])('has every lasting row once, although others %s between pages', async (_, change) => {
     rows = ROWS;
     meanwhile = () => (rows = change(rows));
     try {
@@ -71,7 +71,7 @@ describe('a list', () => {
     }
   });
 
-  it('goes on after the rows of the server, not after those that were kept', async () => {
+  it('continues after the last row of the server, not after the last row that was kept', async () => {
     asked.length = 0;
     const kept = await client.pages('/meshtimeouts', {}, ({ labels }) => labels?.['team'] === 'a');
     expect(kept.map(({ name }) => name)).toEqual(ROWS.flatMap(({ name }, index) => (index % 5 === 0 ? [name] : [])));

@@ -16,7 +16,7 @@ export type Item = JsonObject & {
   readonly labels?: Record<string, string>;
 };
 
-/** What `GET /` answers. Only Meridian says `mode` and `zone`. */
+/** The answer of `GET /`. Only Meridian answers `mode` and `zone`. */
 export type Index = Pick<Answer<'Index'>, 'product' | 'version'> & Partial<Answer<'Index'>>;
 
 const PAGE = 1000;
@@ -113,7 +113,7 @@ export class ApiClient {
       const page = (await this.read(`${path}?${query.toString()}`)) as { items: Item[]; next: string | null };
       const ids = page.items.map(idOf);
       if (before !== null && offset > 0 && !ids.some((id) => before?.has(id))) {
-        // Rows went meanwhile: those behind them moved up, and some of them would be passed over.
+        // Rows were deleted between two pages, and later rows moved up: step back, so that none is skipped.
         offset = Math.max(0, offset - STEP_BACK);
         continue;
       }
@@ -210,7 +210,7 @@ function listPath(info: TypeInfo, mesh: string | undefined): string {
 function listFailure(error: unknown, info: TypeInfo, mesh: string | undefined): unknown {
   if (!(error instanceof MeridianError) || error.code !== 'not_found' || info.scope === 'Global' || mesh === undefined)
     return error;
-  const text = `there is no mesh ${JSON.stringify(mesh)}; \`meridian get meshes\` lists what there is`;
+  const text = `there is no mesh ${JSON.stringify(mesh)}; \`meridian get meshes\` lists them`;
   return new MeridianError('not_found', text, { cause: error });
 }
 

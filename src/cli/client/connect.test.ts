@@ -22,8 +22,8 @@ const contexts: Contexts = {
 };
 const none: Contexts = { current: null, controlPlanes: [] };
 
-describe('the control plane that is talked to', () => {
-  it('is that of the flag, of --context, of the environment, the current one, this machine: in that order', () => {
+describe('the control plane of a command', () => {
+  it('comes from --address, --context, the environment, the current context, this machine: in that order', () => {
     const env = { MERIDIAN_ADDRESS: 'http://env:5681' };
     const address = (...args: Parameters<typeof chooseControlPlane>): string => chooseControlPlane(...args).address;
     expect(address({ address: 'http://flag:1' }, env, contexts)).toBe('http://flag:1');
@@ -33,14 +33,14 @@ describe('the control plane that is talked to', () => {
     expect(address({}, {}, none)).toBe(DEFAULT_ADDRESS);
   });
 
-  it('alone is sent the token that its context holds', () => {
+  it('gets the token of its own context only', () => {
     expect(chooseControlPlane({}, {}, contexts).token).toBe('of-prod');
     expect(chooseControlPlane({ address: 'http://flag:1' }, {}, contexts).token).toBeUndefined();
     expect(chooseControlPlane({}, { MERIDIAN_ADDRESS: 'http://env:1' }, contexts).token).toBeUndefined();
     expect(chooseControlPlane({ context: 'east' }, {}, contexts).token).toBeUndefined();
   });
 
-  it('is sent a given token before any other', () => {
+  it('gets the token of the options before any other', () => {
     const env = { MERIDIAN_TOKEN: 'of-env' };
     expect(chooseControlPlane({ token: 'given' }, env, contexts)).toMatchObject({ token: 'given', caCertFile: '/ca.pem' });
     expect(chooseControlPlane({}, env, contexts).token).toBe('of-env');
@@ -48,7 +48,7 @@ describe('the control plane that is talked to', () => {
     expect([fromFile.token, fromFile.tokenFile]).toEqual([undefined, 'a.token']);
   });
 
-  it('is refused when the options contradict each other', () => {
+  it('is refused for contradicting options', () => {
     expect(() => chooseControlPlane({ address: 'http://a', context: 'east' }, {}, contexts)).toThrow('not both');
     expect(() => chooseControlPlane({ token: 'a', tokenFile: 'b' }, {}, contexts)).toThrow('not both');
     expect(() => chooseControlPlane({ clientCertFile: 'a' }, {}, contexts)).toThrow('together');

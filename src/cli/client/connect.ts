@@ -28,7 +28,7 @@ export function addConnectOptions(command: Command): Command {
   command
     .optionsGroup('Control plane:')
     .option('--address <url>', `control plane (MERIDIAN_ADDRESS; ${DEFAULT_ADDRESS})`)
-    .option('--context <name>', 'one of `meridian config control-planes list`');
+    .option('--context <name>', 'a name of `meridian config control-planes list`');
   return addCredentialOptions(command).optionsGroup('Options:');
 }
 
@@ -36,11 +36,11 @@ export function addConnectOptions(command: Command): Command {
 export function addCredentialOptions(command: Command): Command {
   return command
     .option('--token-file <file>', 'user token to send')
-    .option('--token <token>', 'the same as text; others may see it (MERIDIAN_TOKEN)')
+    .option('--token <token>', 'the token itself; other users may see it (MERIDIAN_TOKEN)')
     .option('--ca-cert-file <file>', 'CA that signed the certificate of the server')
     .option('--client-cert-file <file>', 'certificate to show to the server')
     .option('--client-key-file <file>', 'its key')
-    .option('--skip-verify', 'do not check the certificate; for trying things out');
+    .option('--skip-verify', 'do not verify the certificate; for tests only');
 }
 
 export async function connect(options: ConnectOptions): Promise<ApiClient> {
@@ -67,7 +67,7 @@ function baseOf({ address, context }: ConnectOptions, env: Env, contexts: Contex
   return { name: '', address: DEFAULT_ADDRESS };
 }
 
-/** What was given as options. @throws UsageError for options that exclude or need each other */
+/** The credentials among the options. @throws UsageError for options that exclude or need each other */
 export function credentialsOf(options: ConnectOptions): Omit<ControlPlane, 'name' | 'address'> {
   const { token, tokenFile, caCertFile, clientCertFile, clientKeyFile, skipVerify } = options;
   if (token !== undefined && tokenFile !== undefined) throw new UsageError('give --token or --token-file, not both');

@@ -1,4 +1,4 @@
-// What a control plane says when it refuses, by request or at the end of a watch → a MeridianError that says what to do next.
+// The answer of a control plane that refuses a request, or ends a watch → a MeridianError with a remedy.
 import { MeridianError, type ErrorCode, type MissingResource, type Violation } from '../../base/errors.ts';
 
 const CODES: Record<number, ErrorCode> = {

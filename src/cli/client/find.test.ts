@@ -18,7 +18,7 @@ describe('a resource by its name', () => {
     expect((await find(proxy('cart-1-x6475v88898b86w4', {}))).name).toBe('cart-1-x6475v88898b86w4');
   });
 
-  it('is asked for again, with the command for each, when several have the display name', async () => {
+  it('is ambiguous when several have the display name: the error has the command for each', async () => {
     const found = find(
       proxy('cart-1-x6475v88898b86w4', { 'kuma.io/zone': 'east' }),
       proxy('cart-1-6cbbz2zvbvdcwbdv', { 'kuma.io/zone': 'west', 'k8s.kuma.io/namespace': 'ui' }),
@@ -31,7 +31,7 @@ describe('a resource by its name', () => {
     await expect(found).rejects.toBeInstanceOf(UsageError);
   });
 
-  it.each(['', '.', '..'])('%j is none: in a URL it would lead to something else', (name) => {
+  it.each(['', '.', '..'])('%j is no name: in a URL it is another path', (name) => {
     expect(() => pathPart(name)).toThrow('is not a valid name');
   });
 });

@@ -65,13 +65,10 @@ export async function findOne(
 function notFound(info: TypeInfo, mesh: string, name: string): MeridianError {
   const where = info.scope === 'Mesh' ? ` in mesh ${JSON.stringify(mesh)}` : '';
   const list = info.scope === 'Mesh' ? `meridian get ${info.path} -A` : `meridian get ${info.path}`;
-  return new MeridianError(
-    'not_found',
-    `there is no ${info.name} ${JSON.stringify(name)}${where}; \`${list}\` lists what there is`,
-  );
+  return new MeridianError('not_found', `there is no ${info.name} ${JSON.stringify(name)}${where}; \`${list}\` lists them`);
 }
 
-/** Those that have a path in the REST API. */
+/** The types that have a path in the REST API. */
 export function readableTypes(): readonly TypeInfo[] {
   return resourceTypes.filter(({ path }) => path !== '');
 }

@@ -49,7 +49,7 @@ export async function exchange(endpoint: Endpoint, call: Call): Promise<Answer> 
 export async function openStream(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<IncomingMessage> {
   try {
     const response = await send(endpoint, call, signal);
-    response.setTimeout(SILENCE_MS, () => response.destroy(new Error('nothing was heard for a minute')));
+    response.setTimeout(SILENCE_MS, () => response.destroy(new Error('no data for a minute')));
     return response;
   } catch (error) {
     throw unreachable(endpoint.address, error, LIMIT_MS);
@@ -110,6 +110,6 @@ function remedyFor(code: string): string {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return 'Its certificate is for other host names: use one of those in --address, or issue one for this.';
   if (code === 'EPROTO' || code.startsWith('ERR_SSL') || code.startsWith('HPE_'))
-    return 'What answers there speaks another protocol: try http:// in place of https://, or the other way round.';
+    return 'The server speaks another protocol: try http:// in place of https://, or the reverse.';
   return 'Start one with `meridian global run`, or name another with --address or --context.';
 }

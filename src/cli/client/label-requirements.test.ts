@@ -30,7 +30,7 @@ const selector = fc
   .chain((requirements) => fc.tuple(fc.constant(requirements), fc.tuple(...requirements.map(written))));
 
 describe('a label selector', () => {
-  it('is read as it was meant, however it is spelled', () => {
+  it('has one meaning in each of its spellings', () => {
     fc.assert(
       fc.property(selector, ([requirements, texts]) => {
         expect(parseRequirements(texts.join(','))).toEqual(requirements);
@@ -38,7 +38,7 @@ describe('a label selector', () => {
     );
   });
 
-  it('is read whole or refused at a place in it', () => {
+  it('is parsed completely, or refused with a place', () => {
     const piece = fc.constantFrom('a', 'in', 'notin', '=', '==', '!', '!=', '(', ')', ',', ' ', '"', '<', '[', 'ü', '\n');
     fc.assert(
       fc.property(
@@ -81,7 +81,7 @@ describe('a label selector', () => {
     expect(() => parseRequirements(text)).toThrow(allowed);
   });
 
-  it('shows the place, and what a selector may have', () => {
+  it('shows the place of an error, and the allowed syntax', () => {
     expect(() => parseRequirements('team in shop')).toThrow(
       `--selector: at character 9 there is "shop"; allowed is the values in parentheses: (A,B)
   team in shop

@@ -18,7 +18,7 @@ function deletion(name: string): ServerEvent {
 
 const lost = new MeridianError('unavailable', 'the control plane ended the watch');
 
-/** What a person sees when each attempt to watch gives these events and then this error; after the last one comes Ctrl-C. */
+/** The output when each attempt to watch gives these events and then this error, and Ctrl-C follows the last one. */
 async function shown(
   ...attempts: [events: ServerEvent[], error: MeridianError][]
 ): Promise<{ rows: string[]; said: string[]; pauses: number[] }> {
@@ -42,13 +42,13 @@ async function shown(
   };
   const what = { mesh: 'shop', filter: {}, matches: null };
   const watching = lasting(client, { clock, say: (text) => said.push(text) });
-  for await (const told of rowsOf(watching, typeOf('MeshTimeout'), what, stop.signal))
-    rows.push(told.map(({ event, item }) => `${event} ${item.name}`).join(', '));
+  for await (const changed of rowsOf(watching, typeOf('MeshTimeout'), what, stop.signal))
+    rows.push(changed.map(({ event, item }) => `${event} ${item.name}`).join(', '));
   return { rows, said, pauses };
 }
 
 describe('a watch whose control plane restarts', () => {
-  it('goes on with what changed meanwhile, and tells nothing twice', async () => {
+  it('continues with the changes of the outage, and shows nothing twice', async () => {
     const { rows, said } = await shown(
       [[put('kept'), put('edited'), put('gone'), synced], lost],
       [[put('kept'), put('edited', { to: [] }), put('fresh'), synced, deletion('kept')], lost],
@@ -63,7 +63,7 @@ describe('a watch whose control plane restarts', () => {
     expect(said).toEqual(['the control plane ended the watch; trying again until Ctrl-C', 'the control plane is back']);
   });
 
-  it('waits longer each time, and forgets nothing when a list breaks off', async () => {
+  it('waits longer each time, and keeps its rows when a list breaks off', async () => {
     const { rows, said, pauses } = await shown(
       [[put('a'), put('b'), synced], lost],
       [[], lost],
@@ -76,7 +76,7 @@ describe('a watch whose control plane restarts', () => {
     expect(said).toHaveLength(4);
   });
 
-  it('ends with what the control plane refuses, and with what was never complete', async () => {
+  it('ends when the control plane refuses, or when the first list breaks off', async () => {
     const refused = new MeridianError('forbidden', 'the user token has expired');
     await expect(shown([[synced], lost], [[], refused], [[], lost])).rejects.toThrow('expired');
     await expect(shown([[put('a')], lost], [[], lost])).rejects.toThrow('ended the watch');

@@ -11,7 +11,7 @@ type Options = { readonly clock: Clock; readonly say: (text: string) => void };
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 10_000;
 
-/** The client, with watches that continue until their signal aborts. @param say tells a person of an outage, and of its end */
+/** The client, with watches that continue until their signal aborts. @param say reports an outage and its end */
 export function lasting(client: Watching, { clock, say }: Options = { clock: systemClock, say: note }): Watching {
   return {
     async *watch(info, what, signal) {

@@ -1,5 +1,5 @@
-// `-l team=a,tier!=db` and `--zone east` → what the server filters (rest-api 2.2: exact labels, one value a key) and what is left to
-// filter here. Pure. Invariant: both together are the whole selector.
+// `-l team=a,tier!=db` and `--zone east` → filters of the server (rest-api 2.2: exact labels, one value a key) and a filter for the
+// rest. Pure. Invariant: both together are the whole selector.
 import { label } from '../../resource/labels.ts';
 import type { Labels } from '../../resource/types.ts';
 import { meets, parseRequirements, type LabelRequirement } from './label-requirements.ts';
@@ -13,7 +13,7 @@ type Chosen = {
 export type Selection = {
   /** The query of a list: `filter[labels.<key>]=<value>`. */
   readonly filter: Record<string, string>;
-  /** What the server has no filter for, of the labels of a resource; null when it filters all. */
+  /** The part that the server has no filter for, over the labels of a resource; null when it filters all. */
   readonly matches: ((labels: Labels) => boolean) | null;
 };
 

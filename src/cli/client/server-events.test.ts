@@ -31,7 +31,7 @@ describe('server-sent events', () => {
     }
   });
 
-  it('pass on what the server says last', async () => {
+  it('pass on the last error of the server', async () => {
     await expect(collect(['event: error\ndata: {"title":"Payload too large","detail":"narrow the list"}\n\n'])).rejects.toThrow(
       'Payload too large: narrow the list',
     );

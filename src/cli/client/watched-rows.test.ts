@@ -29,7 +29,7 @@ async function shown(selector: string, events: readonly ServerEvent[]): Promise<
 }
 
 describe('a watch with a selector', () => {
-  it('tells of what comes to be chosen, and of what is chosen no more', async () => {
+  it('shows rows that begin to match as added, and rows that stop matching as deleted', async () => {
     const synced: ServerEvent = { event: 'synced', data: {} };
     const events = [put('one', { tier: 'web' }), put('two', { tier: 'db' }), synced];
     const later = [

@@ -8,7 +8,7 @@ export type Watched = {
   readonly mesh?: string | undefined;
   readonly name?: string | undefined;
   readonly filter: Record<string, string>;
-  /** What the server has no filter for; null when it filters all. */
+  /** The part of the selector that the server has no filter for; null when it filters all. */
   readonly matches: ((labels: Labels) => boolean) | null;
 };
 

@@ -87,12 +87,12 @@ function summary(all: readonly Applied[], { isOneTransaction, isTransactional, p
       ? 'in one transaction'
       : isTransactional
         ? `in ${String(parts.length)} transactions`
-        : 'one by one: this control plane knows no transactions';
+        : 'one by one: this control plane has no transactions';
   return `${String(all.length)} resources: ${listed}; ${how}`;
 }
 
 function partly(error: unknown, done: number, total: number): unknown {
   if (!(error instanceof MeridianError)) return error;
-  const said = `${String(done)} of ${String(total)} resources are stored already, it was not one transaction; mend the rest and apply all again`;
+  const said = `${String(done)} of ${String(total)} resources are stored by earlier requests; correct the rest and apply all again`;
   return new MeridianError(error.code, `${error.message}\n${said}`, { cause: error });
 }

@@ -27,7 +27,7 @@ export function addConfigCommand(program: Command): void {
       'after',
       '\nExamples:\n  meridian config control-planes add east --address http://127.0.0.1:5691\n  meridian config control-planes use east\n  meridian get meshes --context east',
     );
-  named(addCredentialOptions(planes.command('add').description('add a control plane and work with it from now on')))
+  named(addCredentialOptions(planes.command('add').description('add a control plane and make it the current one')))
     .requiredOption('--address <url>', 'its REST API, http://HOST:5681')
     .option('--overwrite', 'replace the one of that name')
     .option('--skip-check', 'do not check that a control plane answers')
@@ -43,7 +43,7 @@ export function addConfigCommand(program: Command): void {
       await writeContexts(removeControlPlane(await readContexts(), wanted));
       print(`removed control plane ${wanted}`);
     });
-  named(planes.command('use').alias('switch').description('work with this control plane from now on'))
+  named(planes.command('use').alias('switch').description('make a control plane the current one'))
     .addHelpText('after', '\nExamples:\n  meridian config control-planes use prod')
     .action(async (positional: string | undefined, { name }: { name?: string }) => {
       const contexts = await readContexts();
@@ -59,14 +59,14 @@ export function addConfigCommand(program: Command): void {
     .action(list);
 }
 
-/** kumactl takes the name as `--name`; here it may stand alone. */
+/** kumactl takes the name as `--name`; here it may also be an argument. */
 function named(command: Command): Command {
   return command.argument('[name]', 'name of the control plane').option('--name <name>', 'the same as an option');
 }
 
 function nameOf(positional: string | undefined, option: string | undefined): string {
   if (positional !== undefined && option !== undefined && positional !== option)
-    throw new UsageError('the name is given twice, and differently');
+    throw new UsageError('the argument NAME and --name differ');
   const name = positional ?? option;
   if (name === undefined || name === '') throw new UsageError('give the name of the control plane');
   return name;
@@ -86,7 +86,7 @@ async function add(positional: string | undefined, options: AddOptions): Promise
     print(`${added.address} is ${product} ${version}`);
   }
   await writeContexts(contexts);
-  print(`added control plane ${name} to ${contextsFile()}; commands talk to it from now on`);
+  print(`added control plane ${name} to ${contextsFile()}; it is the current one`);
 }
 
 /** The command is called from other folders later. */

@@ -13,8 +13,8 @@ import { storedNameOf } from '../../document/read-document.ts';
 type Options = ConnectOptions & MeshOptions & { readonly file?: readonly string[]; readonly ignoreNotFound?: boolean };
 
 const HELP = `
-A Mesh takes what is in it along; one with Dataplanes is refused. With -f the
-documents are deleted in reverse order, Meshes last.
+A deleted Mesh takes its resources along; a Mesh with Dataplanes is refused.
+With -f the documents are deleted in reverse order, Meshes last.
 
 Examples:
   meridian delete meshtimeout slow --mesh shop
@@ -23,13 +23,13 @@ Examples:
 export function addDeleteCommand(program: Command): void {
   const command = program
     .command('delete')
-    .description('delete a resource, or those that files name')
+    .description('delete a resource, or the resources of files')
     .argument('[type]', 'type, plural or short name')
     .argument('[name]', 'display name or stored name');
   addConnectOptions(
     addMeshOption(addFileOption(command, { required: false })).option(
       '--ignore-not-found',
-      'what does not exist counts as deleted',
+      'succeed for a resource that does not exist',
     ),
   )
     .addHelpText('after', HELP)

@@ -1,4 +1,4 @@
-// `meridian edit`: opens a resource in an editor, and stores it only if no other writer has changed it meanwhile.
+// `meridian edit`: opens a resource in an editor, and stores it only if no other writer has changed it.
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { MeridianError } from '../../base/errors.ts';
@@ -13,8 +13,8 @@ import { note, print } from '../output.ts';
 import { describeDocument, problemText } from '../views/problem-text.ts';
 
 const HELP = `
-The editor is that of VISUAL or EDITOR, else vi. If somebody else writes the
-resource meanwhile, nothing is stored, and your text is kept in a file.
+The editor is that of VISUAL or EDITOR, else vi. If another writer changes the
+resource before you save, nothing is stored, and a file keeps your text.
 
 Examples:
   meridian edit meshtimeout slow --mesh shop
@@ -99,7 +99,7 @@ async function store(client: ApiClient, document: ResourceDocument, etag: string
 
 function kept(file: EditedFile, error: unknown): unknown {
   if (!(error instanceof MeridianError)) return error;
-  const what = error.code === 'conflict' ? 'Somebody else has written it meanwhile, so nothing' : 'Nothing';
+  const what = error.code === 'conflict' ? 'Another writer has changed the resource. Nothing' : 'Nothing';
   const next = `see how it differs: meridian diff -f ${file.path}\n  store it all the same: meridian apply -f ${file.path}`;
   return new MeridianError(error.code, `${error.message}\n${what} was stored. Your text is kept;\n  ${next}`, { cause: error });
 }

@@ -9,8 +9,8 @@ import { isForPrograms, print, serialize } from '../output.ts';
 import { describeSync } from '../views/sync-text.ts';
 
 const HELP = `
-Ask a global for the view of every zone; a zone says what it sends up, and what
-global does with it.
+A global answers for every zone. A zone answers whether it sends the resource,
+and what global does with it.
 
 Examples:
   meridian explain-sync meshtimeout slow --mesh shop

@@ -8,7 +8,7 @@ import { print, serialize } from '../output.ts';
 type Options = { readonly recursive?: boolean; readonly output: 'text' | 'json' | 'yaml' };
 
 const HELP = `
-Lists are passed through: to.default is the field default of each item of to.
+A path skips lists: to.default is the field default of each item of to.
 With -o json or yaml the answer is a JSON Schema.
 
 Examples:
@@ -20,7 +20,7 @@ Examples:
 export function addExplainCommand(program: Command): void {
   program
     .command('explain')
-    .description('the fields of a type: what they mean, what they may be, and their defaults')
+    .description('the fields of a type: their meaning, allowed values and defaults')
     .argument('<type[.field]>', 'type, plural or short name, with the path of a field: mt.to.default.http')
     .option('-r, --recursive', 'the fields below as well')
     .addOption(new Option('-o, --output <format>', 'form of the answer').choices(['text', 'json', 'yaml']).default('text'))

@@ -10,8 +10,8 @@ type Options = ConnectOptions & { readonly mesh?: string; readonly includeSecret
 
 const HELP = `
 The documents come in an order in which they can be applied, Meshes first,
-without what control planes compute. Copies of what was written on another
-control plane are left out: export them there. Secrets are signing keys and
+without computed fields. Copies of resources of another control plane are left
+out: export them there. Secrets are signing keys and
 certificates: their holder can sign tokens, so keep such a file safe.
 
 Examples:

@@ -16,7 +16,7 @@ type Options = {
 };
 
 const HELP = `
-It is a CA of its own: give the certificate, never the key, to those who are to
+The certificate signs itself. Give it, never its key, to each client that must
 trust it (--ca-cert-file, multizone.zone.kds.rootCaFile).
 
 Examples:
@@ -46,7 +46,7 @@ async function generateCertificate({ type, hostname = [], certFile, keyFile, ...
   const { certPem, keyPem } = await createSelfSigned(type, hosts, new Date());
   await put('--key-file', keyFile, keyPem, replace);
   await put('--cert-file', certFile, certPem, replace);
-  note(`certificate of ${hosts.join(', ')} in ${certFile}, its key in ${keyFile}; it is good for ten years`);
+  note(`certificate of ${hosts.join(', ')} in ${certFile}, its key in ${keyFile}; it is valid for ten years`);
 }
 
 async function put(option: string, path: string, text: string, replace: boolean): Promise<void> {

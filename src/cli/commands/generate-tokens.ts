@@ -1,5 +1,5 @@
-// `meridian generate zone-token|user-token|dataplane-token`: the control plane signs, or here a key from a file does; the token alone
-// goes to standard output or into a file.
+// `meridian generate zone-token|user-token|dataplane-token`: signed by the control plane, or here by a key from a file. Only the
+// token goes to standard output or into a file.
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
 import type { JsonObject } from '../../resource/types.ts';
@@ -15,7 +15,7 @@ type Timed = Signed & { readonly validFor: string };
 
 export function addGenerateTokens(generate: Command): void {
   timed(generate.command('zone-token').description('the token of a zone for its global'))
-    .requiredOption('--zone <zone>', 'name of the zone; the token is good for no other')
+    .requiredOption('--zone <zone>', 'name of the zone that the token is for')
     .option('--scope <scope>', 'a scope of the token; repeatable', collect)
     .addHelpText(
       'after',
@@ -54,7 +54,7 @@ async function dataplaneToken(options: Dataplane): Promise<void> {
 }
 
 function timed(command: Command): Command {
-  command.requiredOption('--valid-for <duration>', 'how long it is good: 24h, 8760h');
+  command.requiredOption('--valid-for <duration>', 'lifetime of the token: 24h, 8760h');
   return addConnectOptions(addSigningKeyOptions(addSecretOptions(command)));
 }
 

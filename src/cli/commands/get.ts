@@ -67,7 +67,7 @@ async function get(typeName: string, name: string | undefined, options: Options)
   const info = requireType(typeName);
   const { filter, matches } = selectionOf({ selector, zone });
   if (name !== undefined && (allMeshes || selector !== undefined))
-    throw new UsageError('a name says it all: leave out --all-meshes and --selector');
+    throw new UsageError('NAME excludes --all-meshes and --selector');
   if (format !== 'universal' && (!isForPrograms(output) || watch))
     throw new UsageError(`--format ${format} needs -o yaml or -o json, without --watch`);
   const client = await connect(connection);

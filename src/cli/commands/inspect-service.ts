@@ -19,7 +19,7 @@ import {
 } from '../views/service-reach.ts';
 
 const HELP = `
-Ask a global for the view from every zone; a zone knows its own alone.
+A global answers for every zone, a zone for itself.
 
 Examples:
   meridian inspect service cart --mesh shop
@@ -41,7 +41,7 @@ export function addInspectService(inspect: Command): void {
 async function inspectService(name: string, { mesh, output, ...connection }: Options): Promise<void> {
   const lines = await reachLines(await connect(connection), mesh, name);
   if (lines === null) {
-    const hint = `\`meridian get meshservices --mesh ${mesh}\` lists what there is`;
+    const hint = `\`meridian get meshservices --mesh ${mesh}\` lists them`;
     throw new MeridianError('not_found', `there is no service ${JSON.stringify(name)} in mesh ${JSON.stringify(mesh)}; ${hint}`);
   }
   if (isForPrograms(output)) print(serialize({ total: lines.length, items: lines }, output));

@@ -109,7 +109,7 @@ async function requirePorts(): Promise<typeof FIXED> {
       if (await isFree(port)) continue;
       throw new MeridianError(
         'config',
-        `port ${String(port)} is in use, and ${name} of the demo needs it: stop what uses it, or run \`npm start -- --once\`, which takes free ports`,
+        `port ${String(port)} is in use, and ${name} of the demo needs it: stop the program that uses it, or run \`npm start -- --once\`, which takes free ports`,
       );
     }
   }

@@ -109,7 +109,7 @@ function show({ verified, hops }: Result, fleet: Fleet | undefined): void {
         .join(' '),
     ]),
   );
-  print(`\nWho holds what:\n${table(['RESOURCE', 'ON', 'STORED NAME', 'LABELS'], rows)}`);
+  print(`\nWhere each resource is:\n${table(['RESOURCE', 'ON', 'STORED NAME', 'LABELS'], rows)}`);
   print(`\nFrom an acknowledged write here to the row there, median of 5:`);
   print(
     table(

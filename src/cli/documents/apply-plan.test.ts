@@ -75,7 +75,7 @@ describe('documents', () => {
     expect(plan.isOneTransaction).toBe(false);
   });
 
-  it('of a dry run in parts bring their Meshes along, and tell of each once', async () => {
+  it('of a dry run in parts bring their Meshes along, and report each once', async () => {
     const client = new Receiver();
     const applied = await send(client, { whole: 200, part: 150 }, true, 'a', 'b', 'c');
     expect(applied.map(({ document }) => document.name)).toEqual(['shop', 'a', 'b', 'c']);
@@ -88,7 +88,7 @@ describe('documents', () => {
     );
   });
 
-  it('that do not fit with another name the place of that one', async () => {
+  it('in conflict with another name its place', async () => {
     const client = new Receiver();
     const violation = { field: 'documents[2]', reason: 'is the same resource as documents[1]', related: 'documents[1]' };
     client.applyAll = async () => Promise.reject(failedAnswer(400, { title: 'No', invalid_parameters: [violation] }, ''));
@@ -97,7 +97,7 @@ describe('documents', () => {
     );
   });
 
-  it('in a mesh that does not exist are named where they name it, by the field of the answer and not by its text', async () => {
+  it('in a missing mesh are named by place, from the field of the answer and not from its text', async () => {
     const answer = { status: 404, title: 'Failed to retrieve Mesh', detail: 'no', missing: { type: 'Mesh', name: 'shop' } };
     const client = new Receiver();
     client.applyAll = async () => Promise.reject(failedAnswer(404, answer, ''));
@@ -116,7 +116,7 @@ describe('documents', () => {
     await expect(send(client, undefined, true, 'a')).rejects.toThrow('no dry run');
   });
 
-  it('for a zone get the origin that they lack, and it is said (D6)', async () => {
+  it('for a zone get a missing origin, with a message (D6)', async () => {
     const client = new Receiver({ product: 'Meridian', mode: 'zone' });
     const [mesh, timeout] = await send(client, undefined, false, 'a');
     expect(mesh?.messages).toEqual([]);

@@ -1,5 +1,5 @@
-// How documents reach a control plane: all in one transaction where they fit one request, else in several that are each one;
-// one by one where the control plane knows no transactions.
+// Sends documents to a control plane: in one transaction if they fit one request, else in several; one by one if the control plane has
+// no transactions.
 import { MeridianError, type Violation } from '../../base/errors.ts';
 import { label } from '../../resource/labels.ts';
 import type { JsonObject } from '../../resource/types.ts';
@@ -13,7 +13,7 @@ export type Applied = {
   readonly document: ResourceDocument;
   readonly result: 'created' | 'updated' | 'unchanged' | 'failed';
   readonly messages: readonly string[];
-  /** What changes, of a dry run. */
+  /** The changes of a dry run. */
   readonly diff?: readonly Answer<'Change'>[] | undefined;
 };
 
@@ -34,7 +34,7 @@ export type ApplyPlan = {
   readonly isOneTransaction: boolean;
 };
 
-/** How these documents will be sent. */
+/** The requests that will send these documents. */
 export async function planApply(
   client: Pick<ApiClient, 'index'>,
   documents: readonly ResourceDocument[],

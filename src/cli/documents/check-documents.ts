@@ -9,7 +9,7 @@ import type { ResourceDocument } from './read-files.ts';
 import { problemText } from '../views/problem-text.ts';
 import { readUniversal } from '../../document/universal-form.ts';
 
-/** What is valid, and may not be what its author means. */
+/** A valid document with a probable mistake. */
 export type DocumentWarning = { readonly document: ResourceDocument; readonly text: string };
 
 /**

@@ -9,7 +9,7 @@ function droppedOf(type: string, spec: JsonObject): string[] {
 }
 
 describe('keys that a protobuf type does not have', () => {
-  it('are named, wherever they stand', () => {
+  it('are named at every depth', () => {
     expect(droppedOf('Zone', { enabld: true })).toEqual(['enabld']);
     expect(droppedOf('Mesh', { mtls: { enabledBackend: 'ca-1' } })).toEqual(['mtls']);
     const inbound = [{ port: 80, portt: 81 }, { port: 90 }];
@@ -19,7 +19,7 @@ describe('keys that a protobuf type does not have', () => {
     ]);
   });
 
-  it('are not those that hold a zero, an enum by its first value, or stand in snake_case', () => {
+  it('do not include zeros, first values of enums, and snake_case keys', () => {
     expect(droppedOf('Zone', { enabled: false })).toEqual([]);
     expect(droppedOf('Mesh', { skipCreatingInitialPolicies: [] })).toEqual([]);
     const inbound = [

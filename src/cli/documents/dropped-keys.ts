@@ -26,7 +26,7 @@ function camelCase(key: string): string {
 /** First values of the enums of Dataplanes and zones. */
 const ENUM_ZEROS = new Set(['Ready', 'DELEGATED', 'UnSpecified', 'Unspecified']);
 
-/** What proto3 JSON may leave out. */
+/** A value that proto3 JSON may leave out. */
 function isZero(value: Json): boolean {
   if (typeof value === 'string' && ENUM_ZEROS.has(value)) return true;
   if (Array.isArray(value)) return value.length === 0;

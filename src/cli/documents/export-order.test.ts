@@ -4,7 +4,7 @@ import { applyable } from '../../document/universal-form.ts';
 import { exportedTypes, isCopy } from './export-order.ts';
 
 describe('an export', () => {
-  it('gives what others need first, and neither insights nor, unasked, secrets', () => {
+  it('begins with resources that others need, without insights, and without secrets unless asked', () => {
     const names = exportedTypes({ secrets: false, mode: 'global' }).map(({ name }) => name);
     expect(names[0]).toBe('Mesh');
     expect(names.indexOf('HostnameGenerator')).toBeLessThan(names.indexOf('MeshService'));
@@ -21,7 +21,7 @@ describe('an export', () => {
     expect(namesOf('zone')).not.toContain('Zone');
   });
 
-  it('leaves out what control planes compute', () => {
+  it('leaves out computed fields', () => {
     const item = {
       type: 'MeshService',
       name: 'cart',

@@ -29,7 +29,7 @@ describe('the position of a field', () => {
     ['labels["kuma.io/zone"]', 7, 11],
     // An alias stands for what it names.
     ['spec.to[1].default.http', 13, 9],
-    // What is missing is told of where it should be.
+    // The place of a missing field is that of its parent.
     ['spec.to[0].default.connectionTimeout', 12, 7],
     ['spec.to[7].default', 9, 3],
     ['mesh', 5, 1],

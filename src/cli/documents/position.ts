@@ -1,4 +1,4 @@
-// Where in a file a field stands: from a path of a violation, `spec.to[0].default.http.requestTimeout`, to line and column, by
+// The place of a field in a file: from a path of a violation, `spec.to[0].default.http.requestTimeout`, to line and column, by
 // the ranges that the YAML library keeps of its nodes. Files are parsed again for this alone, once, and only when something is wrong.
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node } from 'yaml';
 

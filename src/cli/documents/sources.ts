@@ -1,4 +1,4 @@
-// Where documents are read from: files, folders, URLs, standard input.
+// The sources of documents: files, folders, URLs, standard input.
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { buffer } from 'node:stream/consumers';

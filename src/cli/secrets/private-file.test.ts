@@ -33,7 +33,7 @@ describe('a private file', () => {
     expect(await readdir(folder)).toEqual(['a']);
   });
 
-  it('does not replace a file unless that is said', async () => {
+  it('replaces a file only with the option', async () => {
     await writeFile(join(folder, 'a'), 'old');
     await chmod(join(folder, 'a'), 0o644);
     await expect(requireWritable(at('a'))).rejects.toThrow('--out: cannot write');

@@ -19,7 +19,7 @@ export async function requireWritable({ option, path, replace }: PrivateFile): P
   const found = await lstat(await targetOf(path)).catch(() => null);
   if (found === null) return;
   if (!found.isFile()) throw refusal(option, path, 'it is not a file');
-  if (!replace) throw refusal(option, path, 'it is there already; --force replaces it');
+  if (!replace) throw refusal(option, path, 'the file exists; --force replaces it');
 }
 
 /**
@@ -38,7 +38,7 @@ export async function writePrivateFile(file: PrivateFile, text: string): Promise
     await (file.replace ? rename(draft, target) : link(draft, target));
   } catch (cause) {
     const { code } = cause as { code?: string };
-    const why = code === 'EEXIST' ? 'it is there already; --force replaces it' : messageOf(cause);
+    const why = code === 'EEXIST' ? 'the file exists; --force replaces it' : messageOf(cause);
     throw refusal(file.option, file.path, why, cause);
   } finally {
     await rm(draft, { force: true });

@@ -29,8 +29,7 @@ export async function signHere(
   connection: ConnectOptions,
 ): Promise<string> {
   if (signingKeyPath === undefined || kid === '') throw new UsageError('give --signing-key-path and --kid together');
-  if (Object.keys(connection).length > 0)
-    throw new UsageError('with --signing-key-path no control plane is asked: leave out the options that choose one');
+  if (Object.keys(connection).length > 0) throw new UsageError('--signing-key-path excludes the options of a control plane');
   const privateKey = await readSigningKey(signingKeyPath);
   const { signOffline } = await import('../../token/sign-offline.ts');
   return await signOffline(kind, request, { kid, privateKey }, () => new Date());

@@ -1,4 +1,4 @@
-// What tables of resources show: columns that every type has, and those of single types. Columns that are `wide` come with -o wide.
+// The columns of tables of resources: those of every type, and those of single types. `-o wide` adds the wide ones.
 // Invariant: the others of a type fit 80 columns for names of usual length.
 import { displayNameOf, label } from '../../resource/labels.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';

@@ -75,8 +75,8 @@ function grouped(outbounds: readonly Outbound[]): Outbound[][] {
   for (const outbound of outbounds) {
     const { policies, routes, protocol } = outbound;
     // Compare the conf of a rule, not its key: the key differs for each outbound.
-    const told = [policies.map(({ kind, level, values }) => [kind, level, values]), routes, protocol];
-    const key = JSON.stringify(told);
+    const conf = [policies.map(({ kind, level, values }) => [kind, level, values]), routes, protocol];
+    const key = JSON.stringify(conf);
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [outbound]);
     else group.push(outbound);

@@ -1,4 +1,4 @@
-// What `meridian explain` prints of a type or a field, read from the JSON Schema of its spec. Pure.
+// The text of `meridian explain` for a type or a field, from the JSON Schema of its spec. Pure.
 import { isObject, objectOf, textOf } from '../../resource/read-json.ts';
 import { nearestKey } from '../../resource/schema/nearest-key.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';

@@ -13,7 +13,7 @@ const said = (type: string, status: string, message = ''): Condition => ({ type,
 const cells = (item: Item): string[] => gatewayRouteColumns.map((column) => column.of(item));
 
 describe('the columns of a Gateway API route', () => {
-  it('say that it is in force', () => {
+  it('show a route in force', () => {
     const item = route([
       said('Accepted', 'True', 'the route is in force'),
       said('ResolvedRefs', 'True', 'every reference is found'),
@@ -21,7 +21,7 @@ describe('the columns of a Gateway API route', () => {
     expect(cells(item)).toEqual(['True', 'True', '-']);
   });
 
-  it('say what one of its parents says, and why, each reason once', () => {
+  it('show False if one parent has it, and each reason once', () => {
     const degraded = [
       said('Accepted', 'True'),
       said('ResolvedRefs', 'False', 'rule 1 is left out'),
@@ -49,7 +49,7 @@ function routeWith(status: JsonObject): Item {
 }
 
 describe('inspect routes', () => {
-  it('says of each parent what was decided and why', () => {
+  it('shows the conditions of each parent with their reasons', () => {
     const parentRef = { group: '', kind: 'Service', name: 'cart', namespace: 'shop', port: 80 };
     expect(routeText(routeWith({ parents: [{ parentRef, conditions: CONDITIONS }] }))).toBe(
       [
@@ -63,8 +63,8 @@ describe('inspect routes', () => {
     );
   });
 
-  it('says that a new route has not been looked at', () => {
-    expect(routeText(routeWith({}))).toContain('not looked at yet');
+  it('shows that no reconciler has checked a new route', () => {
+    expect(routeText(routeWith({}))).toContain('not checked yet');
     expect(routeView(routeWith({}))).toMatchObject({ kind: 'HTTPRoute', name: 'cart-route', namespace: 'shop', parents: [] });
   });
 });

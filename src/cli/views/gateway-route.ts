@@ -1,4 +1,4 @@
-// What became of a Gateway API route, from `status.parents[].conditions`: columns, and text for `inspect routes`. Pure.
+// The status of a Gateway API route, from `status.parents[].conditions`: columns, and text for `inspect routes`. Pure.
 // Invariant: the control plane of the route has written the conditions; nothing is decided here.
 import { visibleLine } from '../../base/visible-text.ts';
 import { displayNameOf, label } from '../../resource/labels.ts';
@@ -7,14 +7,14 @@ import type { Json, JsonObject } from '../../resource/types.ts';
 import type { Item } from '../client/api-client.ts';
 import type { Column } from './table.ts';
 
-/** Accepted and ResolvedRefs over all parents: False when one says so, `-` while the route has not been looked at. */
+/** Accepted and ResolvedRefs over all parents: False when one says so, `-` while no reconciler has checked the route. */
 export const gatewayRouteColumns: readonly Column[] = [
   { head: 'ACCEPTED', of: (item) => overall(item, 'Accepted') },
   { head: 'RESOLVED REFS', of: (item) => overall(item, 'ResolvedRefs') },
   { head: 'WHY', wide: true, of: (item) => problemsOf(item).join('; ') || '-' },
 ];
 
-/** What keeps a route, or rules of it, out of force: the messages of its conditions, each once. */
+/** The messages of the conditions that keep a route, or rules of it, out of force; each once. */
 export function problemsOf(item: Item): string[] {
   const bad = conditionsOf(item).filter(({ type, status }) => status === (type === 'PartiallyInvalid' ? 'True' : 'False'));
   // PartiallyInvalid says more about what ResolvedRefs has found.
@@ -63,7 +63,7 @@ export function routeText(item: Item): string {
   ]);
   return [
     `${type} ${mesh}/${displayNameOf(item)}${placeText(labels[label.namespace])}`,
-    ...(parents.length === 0 ? ['  not looked at yet: the leader of its control plane does that'] : lines),
+    ...(parents.length === 0 ? ['  not checked yet: the leader of its control plane does that'] : lines),
   ].join('\n');
 }
 

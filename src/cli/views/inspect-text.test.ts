@@ -171,7 +171,7 @@ describe('a policy', () => {
 });
 
 describe('sync', () => {
-  it('says for each zone whether, as what, and why', () => {
+  it('shows for each zone whether the resource is sent, its name there, and the reason', () => {
     const resource = make('MeshTimeout', 'mine', { to: [] }, { zone: 'east', namespace: 'web', role: 'consumer' });
     const insight = {
       syncProblems: [{ stream: 'globalToZone', type: 'Mesh', kind: 'refused', resources: [], message: 'no such' }],

@@ -21,7 +21,7 @@ export function longName(kri: string, mesh: string): string {
   return [type, shortName(kri, mesh), section].filter(Boolean).join(' ');
 }
 
-/** What is no KRI of this mesh stands for itself. */
+/** Text that is no KRI of this mesh is a name. */
 function partsOf(kri: string, mesh: string): Parts {
   const short = kri.split('_', 2)[1] ?? '';
   const type = findTypeByAnyName(short)?.name ?? '';

@@ -1,4 +1,4 @@
-// What `meridian get meshservices` shows of a service: where it lives, its names, and its way in from outside.
+// The columns of `meridian get meshservices`: ports, hostnames and ingress.
 import { at, items, textAt } from '../../resource/schema/json-access.ts';
 import type { Json } from '../../resource/types.ts';
 import type { Column } from './table.ts';

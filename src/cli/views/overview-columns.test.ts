@@ -34,7 +34,7 @@ function proxy(subscriptions: object[], networking: object): Item {
 
 const rowsOf = (columns: readonly Column[], item: Item): string[] => itemTable(columns, [item], { wide: false }).split('\n');
 
-describe('tables of what is connected', () => {
+describe('tables of zones and proxies', () => {
   it('show a zone in 80 columns: last times, summed counts', () => {
     const [head, row] = rowsOf(ZONE_COLUMNS, zone([closed, open]));
     expect(head).toMatch(/^NAME +STATUS +CONNECTED +UPDATED +UPDATES +ERRORS +VERSION$/);

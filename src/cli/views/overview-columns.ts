@@ -1,4 +1,4 @@
-// What `inspect zones`, `inspect dataplanes` and `inspect meshes` show of overviews and insights (rest-api 3 and 6). Pure.
+// The columns of `inspect zones`, `inspect dataplanes` and `inspect meshes`: overviews and insights (rest-api 3 and 6). Pure.
 // Invariant: the columns that are not wide fit 80 columns.
 import { visibleLine } from '../../base/visible-text.ts';
 import { displayNameOf, label } from '../../resource/labels.ts';

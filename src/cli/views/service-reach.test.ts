@@ -23,26 +23,26 @@ function cart(
   };
 }
 
-function told(service: Item, given: ReachFacts = facts): string[] {
+function linesOf(service: Item, given: ReachFacts = facts): string[] {
   return meshServiceReach(service, given).map(({ from, how, address, sni, why }) => [from, how, address, sni, why].join(' | '));
 }
 
 describe('a MeshService', () => {
   it('is local at home and behind the ingress elsewhere, one line a port', () => {
-    expect(told(cart({ zoneIngress, ports: [{ port: 80 }, { port: 81 }] }))).toEqual([
+    expect(linesOf(cart({ zoneIngress, ports: [{ port: 80 }, { port: 81 }] }))).toEqual([
       'east | local |  |  | 1 of 2 proxies healthy',
       'west | through ingress | 192.0.2.1:30001 | a57288023ec4e82f1.cart.80.shop.ms | ',
       'west | through ingress | 192.0.2.1:30001 | a57288023ec4e82f1.cart.81.shop.ms | ',
     ]);
   });
 
-  it('is behind the MeshZoneAddress of a zone that tells no ingress (D27)', () => {
+  it('is behind the MeshZoneAddress of a zone without a published ingress (D27)', () => {
     const address = (name: string, zone: string, ip: string): Item => ({
       ...{ type: 'MeshZoneAddress', mesh: 'shop', name, labels: { [label.zone]: zone } },
       spec: { address: ip, port: 10001 },
     });
     const addresses = [address('b', 'east', '192.0.2.2'), address('a', 'east', '2001:db8::1'), address('0', 'west', '192.0.2.3')];
-    expect(told(cart(), { ...facts, addresses })[1]).toBe(
+    expect(linesOf(cart(), { ...facts, addresses })[1]).toBe(
       'west | through ingress | [2001:db8::1]:10001 | a57288023ec4e82f1.cart.80.shop.ms | ',
     );
   });
@@ -75,12 +75,12 @@ describe('a MeshExternalService', () => {
     expect(externalServiceReach(external({}), inEast)).toMatchObject([{ how: 'not at all' }]);
   });
 
-  it('is not known on global, where no zone tells of its egress (D22)', () => {
+  it('is not known on global, since zones do not publish their egress (D22)', () => {
     expect(externalServiceReach(external({}), facts).map(({ how }) => how)).toEqual(['not known here', 'not known here']);
   });
 });
 
-it('a MeshMultiZoneService stands for the services that carry its labels', () => {
+it('a MeshMultiZoneService selects services by its labels', () => {
   const spec = { selector: { meshService: { matchLabels: { [label.displayName]: 'cart' } } } };
   const other = cart({}, { labels: { [label.displayName]: 'other' } });
   expect(servicesBehind({ type: 'MeshMultiZoneService', name: 'm', spec }, [cart(), other])).toEqual([cart()]);

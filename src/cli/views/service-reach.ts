@@ -11,7 +11,7 @@ import { placeText } from './mesh-service-columns.ts';
 export type ZoneFacts = { readonly name: string; readonly isEnabled: boolean };
 
 export type ReachFacts = {
-  /** The zones from which is looked; a zone knows of itself alone. */
+  /** The zones that the answer is for; a zone knows only itself. */
   readonly zones: readonly ZoneFacts[];
   /** Name of the zone that was asked, null for a global. */
   readonly asked: string | null;

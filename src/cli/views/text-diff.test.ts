@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { diffLines } from './text-diff.ts';
 
 describe('the difference of two texts', () => {
-  it('shows what goes, what comes, and three lines around', () => {
+  it('shows removed lines, added lines and three lines around them', () => {
     expect(diffLines('a\nb\nc\nd\ne\nf\ng\nh\ni\n', 'a\nb\nc\nd\nE\nf\ng\nh\ni\n')).toEqual([
       '  b',
       '  c',
@@ -29,7 +29,7 @@ describe('the difference of two texts', () => {
     expect(diffLines('', 'a\nb\n')).toEqual(['+ a', '+ b']);
   });
 
-  it('takes texts with too many differences for replaced', () => {
+  it('shows texts with too many differences as replaced', () => {
     const lines = (sign: string): string[] => Array.from({ length: 1_500 }, (_, index) => `${sign} ${String(index)}`);
     const text = (sign: string): string => `${lines(sign).join('\n')}\n`;
     expect(diffLines(text('a'), text('b'))).toEqual([
