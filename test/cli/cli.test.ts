@@ -326,7 +326,11 @@ describe('generate', () => {
     await said(['--kid', '2'], 2, 'give --signing-key-path and --kid together');
     await said(['--signing-key-path', 'none.pem'], 2, 'give --signing-key-path and --kid together');
     await said(['--signing-key-path', 'none.pem', '--kid', '2'], 1, 'none.pem cannot be read (ENOENT)');
-    await said(['--signing-key-path', 'a.pem', '--kid', '2', '--address', 'http://127.0.0.1:1'], 2, 'excludes the options of a control plane');
+    await said(
+      ['--signing-key-path', 'a.pem', '--kid', '2', '--address', 'http://127.0.0.1:1'],
+      2,
+      'excludes the options of a control plane',
+    );
     await line.write('no-key.pem', 'hush');
     const { stderr } = await run(...args, '--signing-key-path', 'no-key.pem', '--kid', '2');
     expect(stderr).toContain('`meridian generate signing-key --format pem` prints one');
