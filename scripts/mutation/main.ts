@@ -1,0 +1,179 @@
+// npm run test:mutation -- [--sample N] [--seed S] [--files N] [--list] FILE[:LINE] …
+// Makes small changes in files of src, one at a time and in a copy, and says which of them no test of the project `unit` notices.
+import { readFileSync, statSync, readdirSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Copy } from './copy.ts';
+import { applyMutant, blockAround, mutantsOf, type Mutant } from './mutants.ts';
+import { shuffled } from './random.ts';
+import type { Hits } from './record-hits.ts';
+import { TestFiles } from './test-files.ts';
+import { TypeCheck } from './type-check.ts';
+
+const TOP = resolve(import.meta.dirname, '../..');
+/** The nearest test files run first, up to about this time together. */
+const FIRST_MS = 4_000;
+/** A change may make a loop endless. */
+const MIN_TIMEOUT_MS = 60_000;
+const SLOWER = 6;
+const RECORD_TIMEOUT_MS = 1_800_000;
+/** So many test files run for a change, the nearest first, if it is not noticed before; `--files` says another number. */
+const MAX_FILES = '40';
+
+type Place = { readonly file: string; readonly mutant: Mutant };
+type Judged = Place & { readonly outcome: 'failed' | 'timed out' | 'passed' | 'not reached'; readonly by: string };
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    sample: { type: 'string', default: '30' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    files: { type: 'string', default: MAX_FILES },
+    list: { type: 'boolean', default: false },
+  },
+});
+const sample = Number(values.sample);
+const seed = Number(values.seed);
+const maxFiles = Number(values.files);
+if (positionals.length === 0 || !Number.isInteger(sample) || !Number.isInteger(seed) || !Number.isInteger(maxFiles)) {
+  process.stderr.write('usage: npm run test:mutation -- [--sample N] [--seed S] [--files N] [--list] FILE[:LINE] FOLDER …\n');
+  process.exit(2);
+}
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const texts = new Map<string, string>();
+const places = choose();
+say(
+  `seed ${String(seed)}: ${String(places.length)} changes that compile, in ${String(new Set(places.map(({ file }) => file)).size)} files`,
+);
+if (values.list) for (const place of places) say(shown(place));
+else await judgeAll();
+
+function choose(): Place[] {
+  const check = new TypeCheck(TOP);
+  const all = positionals.flatMap((named) => {
+    const [path = '', line] = named.split(':');
+    return sourcesOf(relative(TOP, resolve(path))).flatMap((file) => {
+      const text = readFileSync(join(TOP, file), 'utf8');
+      texts.set(file, text);
+      const found = mutantsOf(text, file).map((mutant): Place => ({ file, mutant }));
+      return found.filter((place) => line === undefined || lineOf(place) === Number(line));
+    });
+  });
+  const chosen: Place[] = [];
+  for (const place of shuffled(all, seed)) {
+    if (chosen.length >= sample) break;
+    if (check.accepts(join(TOP, place.file), applyMutant(texts.get(place.file) ?? '', place.mutant))) chosen.push(place);
+  }
+  return chosen;
+}
+
+function sourcesOf(path: string): string[] {
+  if (statSync(join(TOP, path)).isFile()) return [path];
+  const files = readdirSync(join(TOP, path), { recursive: true, encoding: 'utf8' });
+  return files.filter((file) => /(?<!\.test|\.fixture)\.ts$/.test(file)).map((file) => join(path, file));
+}
+
+async function judgeAll(): Promise<void> {
+  using copy = new Copy(TOP);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => {
+      copy[Symbol.dispose]();
+      process.exit(130);
+    });
+  const tests = new TestFiles(TOP);
+  const related = new Map([...new Set(places.map(({ file }) => file))].map((file) => [file, tests.related(file)]));
+  const { hits, took, failed } = await record(copy, related);
+  if (failed.length > 0) say(`left out, as they fail without a change: ${failed.join(', ')}`);
+  const judged: Judged[] = [];
+  for (const [index, place] of places.entries()) {
+    const near = related.get(place.file) ?? new Map<string, number>();
+    const isAtImport = hits.some(({ atImport }) => atImport.includes(index));
+    const reached = isAtImport ? [...near.keys()] : hits.filter(({ inTests }) => inTests.includes(index)).map(({ file }) => file);
+    const order = (file: string): number => (near.get(file) ?? 99) * 1_000_000 + (took.get(file) ?? 0);
+    const usable = reached.filter((file) => !failed.includes(file)).sort((a, b) => order(a) - order(b));
+    const files = usable.slice(0, maxFiles);
+    const one = await judge(copy, place, files, took);
+    judged.push(one);
+    say(
+      `${String(index + 1)}/${String(places.length)} ${one.outcome === 'passed' ? 'SURVIVED' : one.outcome} ${shown(one)} ${one.by}`,
+    );
+  }
+  sum(judged);
+}
+
+/** Runs all related tests once, with a count in each block that has a change. */
+async function record(
+  copy: Copy,
+  related: Map<string, Map<string, number>>,
+): Promise<{ hits: Hits[]; took: Map<string, number>; failed: string[] }> {
+  for (const file of related.keys()) {
+    let text = texts.get(file) ?? '';
+    const inserts = places.flatMap(({ file: of, mutant }, index) => {
+      if (of !== file) return [];
+      const block = blockAround(text, mutant.start);
+      const hit = `(globalThis.mutationHits ??= new Set()).add(${String(index)})`;
+      if (block === null) return [{ at: text.length, text: `\n;${hit};` }];
+      if (block.isBlock) return [{ at: block.start + 1, text: `${hit};` }];
+      return [
+        { at: block.start, text: `(${hit}, ` },
+        { at: block.end, text: ')' },
+      ];
+    });
+    for (const insert of inserts.sort((a, b) => b.at - a.at))
+      text = text.slice(0, insert.at) + insert.text + text.slice(insert.at);
+    copy.write(file, text);
+  }
+  const all = [...new Set([...related.values()].flatMap((files) => [...files.keys()]))];
+  say(`${String(all.length)} test files are related; they run once without a change`);
+  const target = join(copy.folder, 'mutation-hits.jsonl');
+  const run = await copy.runTests(all, { timeoutMs: RECORD_TIMEOUT_MS, isWhole: true, hits: target });
+  for (const file of related.keys()) copy.write(file, texts.get(file) ?? '');
+  const lines = readFileSync(target, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
+  return { hits: lines.map((line) => JSON.parse(line) as Hits), took: new Map(run.took), failed: [...run.failed] };
+}
+
+async function judge(copy: Copy, place: Place, files: readonly string[], took: Map<string, number>): Promise<Judged> {
+  if (files.length === 0) return { ...place, outcome: 'not reached', by: '' };
+  const first: string[] = [];
+  for (let ms = 0; first.length < files.length && (first.length < 2 || ms < FIRST_MS);) {
+    const file = files[first.length] ?? '';
+    first.push(file);
+    ms += took.get(file) ?? 0;
+  }
+  copy.write(place.file, applyMutant(texts.get(place.file) ?? '', place.mutant));
+  try {
+    for (const part of [first, files.slice(first.length)].filter(({ length }) => length > 0)) {
+      const ms = part.reduce((sum, file) => sum + (took.get(file) ?? 0), 0);
+      const { outcome, failed } = await copy.runTests(part, { timeoutMs: MIN_TIMEOUT_MS + SLOWER * ms });
+      if (outcome !== 'passed') return { ...place, outcome, by: failed.join(', ') };
+    }
+    return { ...place, outcome: 'passed', by: `(${String(files.length)} test files)` };
+  } finally {
+    copy.write(place.file, texts.get(place.file) ?? '');
+  }
+}
+
+function sum(judged: readonly Judged[]): void {
+  const isNoticed = ({ outcome }: Judged): boolean => outcome === 'failed' || outcome === 'timed out';
+  say('\nnoticed by file:');
+  for (const [file, of] of Map.groupBy(judged, ({ file }) => file))
+    say(`  ${String(of.filter(isNoticed).length)}/${String(of.length)} ${file}`);
+  const survivors = judged.filter((one) => !isNoticed(one));
+  say(`\nnot noticed:${survivors.length === 0 ? ' none' : ''}`);
+  for (const one of survivors) say(`  ${shown(one)}${one.outcome === 'not reached' ? ' (no test comes there)' : ''}`);
+  say(`\n${String(judged.length - survivors.length)} of ${String(judged.length)} noticed, seed ${String(seed)}`);
+}
+
+function lineOf({ file, mutant }: Place): number {
+  return (texts.get(file) ?? '').slice(0, mutant.start).split('\n').length;
+}
+
+function shown(place: Place): string {
+  const { start, end, replacement, kind } = place.mutant;
+  const short = (text: string): string => text.replaceAll(/\s+/g, ' ').slice(0, 100);
+  const old = (texts.get(place.file) ?? '').slice(start, end);
+  return `${place.file}:${String(lineOf(place))} ${kind}: ${short(old)} → ${short(replacement)}`;
+}

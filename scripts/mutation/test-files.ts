@@ -1,0 +1,36 @@
+// Which test files import a file, by how many steps. Only relative imports count, as the text names them.
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import ts from 'typescript';
+
+const FOLDERS = ['src', 'test'];
+/** `unit` alone: the others start databases and processes. */
+const UNIT = /(?<!\.(?:pg|e2e|peers))\.test\.ts$/;
+/** They read the sources as text, and would notice every change or none. */
+const NOT_UNIT = ['test/architecture.test.ts', 'test/citations.test.ts', 'test/matched-text.test.ts', 'test/docs.test.ts'];
+
+export class TestFiles {
+  /** File → files that import it, relative to the top. */
+  readonly #importers = new Map<string, string[]>();
+
+  constructor(top: string) {
+    for (const folder of FOLDERS)
+      for (const name of readdirSync(join(top, folder), { recursive: true, encoding: 'utf8' })) {
+        if (!name.endsWith('.ts')) continue;
+        const file = join(folder, name);
+        const { importedFiles } = ts.preProcessFile(readFileSync(join(top, file), 'utf8'), true, true);
+        for (const { fileName } of importedFiles.filter((imported) => imported.fileName.startsWith('.'))) {
+          const target = join(dirname(file), fileName);
+          this.#importers.set(target, [...(this.#importers.get(target) ?? []), file]);
+        }
+      }
+  }
+
+  /** Test files of `unit` that import the file → over how many files. The nearest first. */
+  related(file: string): Map<string, number> {
+    const steps = new Map([[file, 0]]);
+    for (const [at, far] of steps)
+      for (const importer of this.#importers.get(at) ?? []) if (!steps.has(importer)) steps.set(importer, far + 1);
+    return new Map([...steps].filter(([name]) => UNIT.test(name) && !NOT_UNIT.includes(name)));
+  }
+}

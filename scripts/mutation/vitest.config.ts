@@ -1,0 +1,19 @@
+// The project `unit` of the tests, which also writes down which test file comes to which change.
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+import config from '../../vitest.config.ts';
+
+const [unit] = config.test?.projects ?? [];
+if (typeof unit !== 'object' || !('test' in unit) || unit.test?.name !== 'unit') throw new Error('the first project is not unit');
+
+export default defineConfig({
+  ...config,
+  test: {
+    ...config.test,
+    // Between two changes all files but one are the same.
+    fsModuleCache: true,
+    projects: [
+      { ...unit, test: { ...unit.test, setupFiles: ['test/support/patience.ts', join(import.meta.dirname, 'record-hits.ts')] } },
+    ],
+  },
+});
