@@ -1,7 +1,6 @@
-// kill -9 at a random moment of a large batch: the restarted process and its peers converge to equal stores.
+// kill -9 while a large batch is stored: the process that comes back, and its peers, end with equal stores.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
@@ -12,10 +11,43 @@ import { hasMesh, putService, putTimeout } from './steady-writes.ts';
 const BATCH = sized({ push: 1_000, full: 5_000 });
 /** Written on global, and in a zone. */
 const [POLICY, SERVICE] = ['MeshTimeout', 'MeshService'] as const;
-/** A batch of that size is stored in a zone within about this time, in milliseconds: the range of the random moments. */
-const UNDER_WAY_MS = sized({ push: 200, full: 600 });
+/** A batch may have arrived before the kill; then another is written. */
+const MAX_BATCHES = 10;
+/** Often enough to see a transaction that stores a batch. */
+const OFTEN = { ...WAIT, interval: 1 };
 /** How often two zones dial a global that is away. With pauses that grew by half each time this would take an hour. */
 const DIALS = 40;
+
+/** Rows of a type on their way from the store where they are written to the stores that get them. */
+type Way = { readonly from: ControlPlane; readonly to: readonly ControlPlane[]; readonly type: string };
+
+/** What a store holds of the batches, as far as it travels. */
+async function contents({ psql }: ControlPlane, type: string): Promise<Set<string>> {
+  const { rows } = await psql.query<{ content: string }>(
+    `select coalesce(labels ->> 'kuma.io/display-name', name) || ' ' || (spec::jsonb - 'state')::text as content
+     from resources where type = $1 and coalesce(labels ->> 'kuma.io/display-name', name) ~ '^(first|second|up)-'`,
+    [type],
+  );
+  return new Set(rows.map(({ content }) => content));
+}
+
+/** How many rows are not yet in the others as they are in the first: missing, outdated or not yet removed. */
+async function underWay({ from, to, type }: Way): Promise<number> {
+  const written = await contents(from, type);
+  const arrived = await Promise.all(to.map((store) => contents(store, type)));
+  const without = (these: Set<string>, others: Set<string>): number =>
+    [...these].filter((content) => !others.has(content)).length;
+  return arrived.reduce((sum, there) => sum + without(written, there) + without(there, written), 0);
+}
+
+/** Whether a transaction of the control plane changes rows now. */
+async function isStoring({ psql }: ControlPlane): Promise<boolean> {
+  const { rowCount } = await psql.query(
+    `select from pg_locks where relation = 'resources'::regclass and mode = 'RowExclusiveLock' and pid <> pg_backend_pid()
+     and database = (select oid from pg_database where datname = current_database())`,
+  );
+  return rowCount !== 0;
+}
 
 /** Takes connections at the address of global, ends each, and resolves when there were so many. */
 async function dials(address: string, times: number): Promise<void> {
@@ -41,32 +73,43 @@ describe('a process that is killed', () => {
   let east: ControlPlane;
   let west: ControlPlane;
 
-  const insert = (prefix: string, side = global, type: string = POLICY): Promise<unknown> =>
-    side.psql.query(
+  const insert = (prefix: string, { from, type }: Way): Promise<unknown> =>
+    from.psql.query(
       `insert into resources (name, mesh, type, version, spec)
        select $1 || '-' || n, 'default', $2, 0, json_build_object('n', n, 'of', $1::text)::text from generate_series(1, $3::int) n`,
       [prefix, type, BATCH],
     );
-  const update = (prefix: string, side = global, type: string = POLICY): Promise<unknown> =>
-    side.psql.query(
-      `update resources set spec = json_build_object('changed', name)::text where type = $2 and name like $1 || '-%'`,
+  const update = (prefix: string, { from, type }: Way): Promise<unknown> =>
+    from.psql.query(
+      `update resources set spec = json_build_object('changed', name, 'at', clock_timestamp())::text
+       where type = $2 and name like $1 || '-%'`,
       [prefix, type],
     );
-  const remove = (prefix: string, side = global, type: string = POLICY): Promise<unknown> =>
-    side.psql.query(`delete from resources where type = $2 and name like $1 || '-%'`, [prefix, type]);
+  const remove = (prefix: string, { from, type }: Way): Promise<unknown> =>
+    from.psql.query(`delete from resources where type = $2 and name like $1 || '-%'`, [prefix, type]);
+  const down = (): Way => ({ from: global, to: [east, west], type: POLICY });
+  const up = (): Way => ({ from: east, to: [global], type: SERVICE });
 
-  /** Kills the processes at a random moment of the batch, and starts them again. */
-  async function killDuring(batch: Promise<unknown>, ...killed: readonly ControlPlane[]): Promise<string> {
-    let moment = 0;
-    for (const process of killed) {
-      const wait = Math.random() * UNDER_WAY_MS;
-      moment += wait;
-      await delay(wait);
-      await process.end('SIGKILL');
+  /**
+   * Kills the processes one after the other, the first while a batch is stored, and starts them again when they are all gone.
+   * @param write writes a batch; called again where all of it had arrived before the kill
+   * @returns what was killed, and how much was under way
+   * @throws Error when no kill hit a batch
+   */
+  async function killDuring(way: Way, write: (batch: number) => Promise<unknown>, ...killed: ControlPlane[]): Promise<string> {
+    for (let batch = 1; batch <= MAX_BATCHES; batch += 1) {
+      let isWritten = false;
+      const writing = write(batch).then(() => (isWritten = true));
+      const isHit = async (): Promise<boolean> => (await Promise.all(way.to.map(isStoring))).includes(true);
+      await expect.poll(async () => (await isHit()) || (isWritten && (await underWay(way)) === 0), OFTEN).toBe(true);
+      for (const process of killed) await process.end('SIGKILL');
+      await writing;
+      const rows = await underWay(way);
+      for (const process of killed) process.start();
+      if (rows > 0) return `killed ${killed.map(({ command }) => command).join(', then ')} with ${String(rows)} rows under way`;
+      for (const process of killed) await expect.poll(() => process.answers(), WAIT).toBe(true);
     }
-    await batch;
-    for (const process of killed) process.start();
-    return `killed ${killed.map(({ command }) => command).join(', then ')} within ${moment.toFixed(0)} ms`;
+    throw new Error(`${String(MAX_BATCHES)} batches had arrived before the kill`);
   }
 
   beforeAll(async () => {
@@ -101,42 +144,47 @@ describe('a process that is killed', () => {
   });
 
   it('may be the zone: a batch of new rows arrives all the same', async () => {
-    const about = await killDuring(insert('first'), east);
+    const about = await killDuring(down(), (batch) => insert(`first-${String(batch)}`, down()), east);
     await expectEqualStores(fleet, about);
   });
 
   it('may be the global: its zones hold the changed batch after it is back', async () => {
-    const about = await killDuring(update('first'), global);
+    const about = await killDuring(down(), () => update('first', down()), global);
     await expectEqualStores(fleet, about);
   });
 
   it('may be the zone and then the global, while rows are removed and added', async () => {
-    const batch = remove('first').then(() => insert('second'));
-    const about = await killDuring(batch, east, global);
+    const write = async (batch: number): Promise<void> => {
+      await remove('first', down());
+      await insert(`second-${String(batch)}`, down());
+    };
+    const about = await killDuring(down(), write, east, global);
     await expectEqualStores(fleet, about);
   });
 
   it('may be the global twice, the second time while its zones come back', async () => {
-    const batch = update('second');
-    await killDuring(batch, global);
+    await killDuring(down(), () => update('second', down()), global);
     await expect.poll(() => global.answers(), WAIT).toBe(true);
-    const about = await killDuring(batch, global);
+    const about = await killDuring(down(), () => update('second', down()), global);
     await expectEqualStores(fleet, about);
   });
 
   it('may be the global that stores a batch of a zone', async () => {
-    const about = await killDuring(insert('up', east, SERVICE), global);
+    const about = await killDuring(up(), (batch) => insert(`up-${String(batch)}`, up()), global);
     await expectEqualStores(fleet, about);
   });
 
   it('may be the zone whose changed batch global stores', async () => {
-    const about = await killDuring(update('up', east, SERVICE), east);
+    const about = await killDuring(up(), () => update('up', up()), east);
     await expectEqualStores(fleet, about);
   });
 
   it('may be global and then the zone, while rows of the zone are removed and added', async () => {
-    const batch = remove('up', east, SERVICE).then(() => insert('up-again', east, SERVICE));
-    const about = await killDuring(batch, global, east);
+    const write = async (batch: number): Promise<void> => {
+      await remove('up', up());
+      await insert(`up-again-${String(batch)}`, up());
+    };
+    const about = await killDuring(up(), write, global, east);
     await expectEqualStores(fleet, about);
   });
 
