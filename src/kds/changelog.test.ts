@@ -188,7 +188,8 @@ describe('a row whose Zone changes while its labels stay', () => {
     const store = new TinyStore();
     const labels = { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' };
     const write = async (zone: string): Promise<void> => {
-      await store.write({ op: 'put', key, labels, spec: {}, owner: { type: 'Zone', mesh: '', name: zone } });
+      await store.write({ op: 'delete', key });
+      await store.write({ op: 'create', key, labels, spec: {}, owner: { type: 'Zone', mesh: '', name: zone } });
     };
     for (const name of ['east', 'west'])
       await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name }, labels: {}, spec: {} });

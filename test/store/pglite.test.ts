@@ -7,13 +7,13 @@ import { createLogger } from '../../src/base/log.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { SqlStore } from '../../src/store/sql-store.ts';
 import { embeddedFolder } from '../support/embedded-store.ts';
-import { storeContract } from './contract.ts';
+import { sqlStoreContract } from './sql-contract.ts';
 
 const log = createLogger('silent');
 
 describe('the store on PGlite', () => {
-  storeContract(async () => {
-    const database = await openDatabase({ type: 'embedded', path: await embeddedFolder() }, { clock: systemClock, log });
+  sqlStoreContract(async () => {
+    const database = await openDatabase({ type: 'embedded', path: await embeddedFolder() }, log);
     const store = new SqlStore(database, log);
     return { store, db: database.db, close: () => store.close() };
   });

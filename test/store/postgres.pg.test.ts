@@ -10,13 +10,13 @@ import { openStore } from '../../src/store/open-store.ts';
 import { SqlStore } from '../../src/store/sql-store.ts';
 import type { StoreChange } from '../../src/store/resource-store.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
-import { storeContract } from './contract.ts';
+import { sqlStoreContract } from './sql-contract.ts';
 
 const log = createLogger('silent');
 
 describe('the store on PostgreSQL', () => {
-  storeContract(async () => {
-    const database = await openDatabase(await cloneDatabase(inject('postgresUrl')), { clock: systemClock, log });
+  sqlStoreContract(async () => {
+    const database = await openDatabase(await cloneDatabase(inject('postgresUrl')), log);
     const store = new SqlStore(database, log);
     return { store, db: database.db, close: () => store.close() };
   });

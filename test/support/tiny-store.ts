@@ -1,5 +1,8 @@
-// A small ResourceStore for unit tests that need only rows, versions and hints.
+// A ResourceStore in memory for tests that need no database. It passes the contract of test/store/contract.ts.
+import { compareText } from '../../src/base/compare-text.ts';
 import { MeridianError } from '../../src/base/errors.ts';
+import { mayReplace } from '../../src/resource/ownership.ts';
+import { isStorable, isStorableJson } from '../../src/resource/storable-text.ts';
 import { fenceMark } from '../../src/store/fence-watch.ts';
 import type {
   Fence,
@@ -13,15 +16,30 @@ import type {
   Write,
   WriteOutcome,
 } from '../../src/store/resource-store.ts';
-import type { Labels, Resource, ResourceKey } from '../../src/resource/types.ts';
+import type { Resource, ResourceKey } from '../../src/resource/types.ts';
 
 export class TinyStore implements ResourceStore {
   readonly rows = new Map<string, Resource>();
   /** Called before each write is applied; a returned outcome replaces it. */
   beforeWrite: (write: Write) => WriteOutcome | undefined | Promise<WriteOutcome | undefined> = () => undefined;
+  /** Rows are dated by it: at the beginning of time, unless a test says otherwise. */
+  readonly #now: () => Date;
+  /** Row → the number of the write that made it what it is. */
+  readonly #written = new WeakMap<Resource, number>();
+  #writes = 0;
   readonly #followers = new Set<(change: StoreChange) => void>();
   readonly #epochs = new Map<string, number>();
   readonly #deletedMeshes = new Set<string>();
+
+  constructor(now = (): Date => new Date(0)) {
+    this.#now = now;
+  }
+
+  /** Adds zones: a row that global has from a zone is owned by its Zone. */
+  withZones(...names: string[]): this {
+    for (const name of names) this.#apply({ op: 'create', key: { type: 'Zone', mesh: '', name }, labels: {}, spec: {} }, []);
+    return this;
+  }
 
   get(key: ResourceKey): Promise<Resource | undefined> {
     return Promise.resolve(this.rows.get(idOf(key)));
@@ -35,20 +53,23 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve(keys.map((key) => this.rows.get(idOf(key))).filter((row) => row !== undefined));
   }
 
-  list({ type, mesh, labels = {}, nameContains = '' }: ListQuery): Promise<Resource[]> {
-    const rows = [...this.rows.values()].filter((row) => row.type === type && (mesh === undefined || row.mesh === mesh));
-    const hasLabels = (row: Resource): boolean => Object.entries(labels).every(([key, value]) => row.labels[key] === value);
-    return Promise.resolve(rows.filter((row) => row.name.includes(nameContains) && hasLabels(row)));
+  list({ limit, offset = 0, ...query }: ListQuery): Promise<Resource[]> {
+    return Promise.resolve(this.#matching(query).slice(offset, limit === undefined ? undefined : offset + limit));
   }
 
   async listVersions(query: ListQuery): Promise<VersionPage> {
     const rows = await this.list(query);
-    const rowVersions = rows.map(({ type, mesh, name, version }) => ({ type, mesh, name, rowVersion: String(version) }));
-    return { rowVersions, total: rows.length, snapshot: null };
+    const rowVersions = rows.map((row) => ({
+      type: row.type,
+      mesh: row.mesh,
+      name: row.name,
+      rowVersion: this.#rowVersion(row),
+    }));
+    return { rowVersions, total: this.#matching(query).length, snapshot: null };
   }
 
   async getVersioned(keys: readonly ResourceKey[]): Promise<VersionedRow[]> {
-    return (await this.getMany(keys)).map((row) => ({ row, rowVersion: String(row.version) }));
+    return (await this.getMany(keys)).map((row) => ({ row, rowVersion: this.#rowVersion(row) }));
   }
 
   snapshot(): Promise<null> {
@@ -66,31 +87,33 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve([...this.rows.values()].filter((row) => types.includes(row.type) && isFound(row)));
   }
 
-  async count(query: ListQuery): Promise<number> {
-    return (await this.list(query)).length;
+  count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number> {
+    return Promise.resolve(this.#matching(query).length);
   }
 
   async write(write: Write): Promise<WriteOutcome> {
-    const outcome = (await this.beforeWrite(write)) ?? this.#apply(write);
-    if ('version' in outcome) for (const follow of this.#followers) follow({ kind: 'keys', keys: [write.key] });
-    return outcome;
+    const { outcomes, changed } = await this.#run([write]);
+    this.#tell(changed);
+    return outcomes[0] ?? { result: 'missing' };
   }
 
   async writeBatch(writes: readonly Write[], fence?: Fence): Promise<WriteOutcome[]> {
     if (fence !== undefined && this.#epochs.get(fence.peer) !== fence.epoch)
       throw new MeridianError('conflict', `another receiver for ${fence.peer} has taken over; this one stops`);
-    const outcomes: WriteOutcome[] = [];
-    for (const write of writes) outcomes.push(await this.write(write));
+    const { outcomes, changed } = await this.#run(writes);
+    this.#tell(changed);
     return outcomes;
   }
 
-  /** One after the other, and the rows of before unless all succeed. */
   async writeAll(writes: readonly Write[]): Promise<WriteOutcome[]> {
-    const before = new Map(this.rows);
-    const outcomes = await this.writeBatch(writes);
-    if (outcomes.every((outcome) => 'version' in outcome)) return outcomes;
-    this.rows.clear();
-    for (const [id, row] of before) this.rows.set(id, row);
+    const [rows, deleted] = [new Map(this.rows), new Set(this.#deletedMeshes)];
+    const { outcomes, changed } = await this.#run(writes);
+    if (outcomes.every((outcome) => 'version' in outcome)) this.#tell(changed);
+    else {
+      this.rows.clear();
+      for (const [id, row] of rows) this.rows.set(id, row);
+      for (const name of this.#deletedMeshes) if (!deleted.has(name)) this.#deletedMeshes.delete(name);
+    }
     return outcomes;
   }
 
@@ -150,44 +173,91 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve();
   }
 
-  #apply(write: Write): WriteOutcome {
-    const before = this.rows.get(idOf(write.key));
-    if (write.op === 'create' && before !== undefined) return { result: 'exists' };
-    if ((write.op === 'update' || write.op === 'delete') && before === undefined) return { result: 'missing' };
-    if (write.op !== 'put' && write.expectVersion !== undefined && write.expectVersion !== before?.version)
-      return { result: 'conflict' };
-    if (write.op === 'put' && write.ownOnly === true && before !== undefined && !isOwn(before, write.labels))
-      return { result: 'conflict' };
-    if (write.op === 'delete') {
-      if (write.key.type === 'Mesh') this.#deletedMeshes.add(write.key.name);
-      this.rows.delete(idOf(write.key));
-      return { result: 'deleted', version: before?.version ?? 0 };
+  #matching({ type, mesh, labels = {}, nameContains = '' }: ListQuery): Resource[] {
+    const hasLabels = (row: Resource): boolean => Object.entries(labels).every(([key, value]) => row.labels[key] === value);
+    return [...this.rows.values()]
+      .filter((row) => row.type === type && (mesh === undefined || row.mesh === mesh))
+      .filter((row) => row.name.includes(nameContains) && hasLabels(row))
+      .sort((a, b) => compareText(a.mesh, b.mesh) || compareText(a.name, b.name));
+  }
+
+  /** A row that a test put into `rows` itself is told apart by its version. */
+  #rowVersion(row: Resource): string {
+    return `${String(this.#written.get(row) ?? 0)}.${String(row.version)}`;
+  }
+
+  #tell(keys: readonly ResourceKey[]): void {
+    if (keys.length > 0) for (const follow of this.#followers) follow({ kind: 'keys', keys });
+  }
+
+  /** Deletes first, then what is new, owners before what they own, then updates. */
+  async #run(writes: readonly Write[]): Promise<{ outcomes: WriteOutcome[]; changed: ResourceKey[] }> {
+    const outcomes = new Map<number, WriteOutcome>();
+    const changed: ResourceKey[] = [];
+    const indexed = writes.map((write, index) => ({ write, index })).sort((a, b) => turnOf(a.write) - turnOf(b.write));
+    for (const { write, index } of indexed) outcomes.set(index, (await this.beforeWrite(write)) ?? this.#apply(write, changed));
+    return { outcomes: writes.map((_, index) => outcomes.get(index) ?? { result: 'missing' }), changed };
+  }
+
+  #apply(write: Write, changed: ResourceKey[]): WriteOutcome {
+    const { op, key } = write;
+    const before = this.rows.get(idOf(key));
+    if (op === 'delete') {
+      if (before === undefined) return { result: 'missing' };
+      if (write.expectVersion !== undefined && write.expectVersion !== before.version) return { result: 'conflict' };
+      this.#delete(before, changed);
+      return { result: 'deleted', version: before.version };
     }
-    if (write.op === 'put' && write.owner !== undefined && write.owner !== null && !this.rows.has(idOf(write.owner)))
-      return { result: 'rejected', message: 'its owner does not exist' };
-    const version = before === undefined ? 0 : before.version + 1;
-    const { type, mesh, name } = write.key;
-    const time = new Date(0);
-    this.rows.set(idOf(write.key), {
-      ...{ type, mesh, name, version, creationTime: before?.creationTime ?? time, modificationTime: time },
+    const fault = faultOf(write);
+    if (fault !== null) return { result: 'rejected', message: fault };
+    const { owner = null } = write;
+    if (op === 'update') {
+      if (before === undefined) return { result: 'missing' };
+      if (write.expectVersion !== undefined && write.expectVersion !== before.version) return { result: 'conflict' };
+    } else if (owner !== null && !this.rows.has(idOf(owner)))
+      return { result: 'rejected', message: `its owner ${owner.type} ${JSON.stringify(owner.name)} does not exist` };
+    if (op === 'create' && before !== undefined) return { result: 'exists' };
+    if (op === 'put' && write.ownOnly === true && before !== undefined && !mayReplace(before, write))
+      return { result: 'conflict' };
+    const time = this.#now();
+    const row: Resource = {
+      ...{ type: key.type, mesh: key.mesh, name: key.name },
+      version: before === undefined ? 0 : before.version + 1,
+      creationTime: before?.creationTime ?? time,
+      modificationTime: time,
       labels: write.labels,
       spec: write.spec,
       status: write.status ?? before?.status ?? {},
-      owner: write.owner ?? before?.owner ?? null,
+      owner: before === undefined ? owner : before.owner,
       syncVersion: write.syncVersion ?? null,
-    });
-    return { result: before === undefined ? 'created' : 'updated', version };
+    };
+    this.rows.set(idOf(key), row);
+    this.#written.set(row, (this.#writes += 1));
+    changed.push(key);
+    return { result: before === undefined ? 'created' : 'updated', version: row.version };
+  }
+
+  /** What the row owns goes with it. */
+  #delete(row: Resource, changed: ResourceKey[]): void {
+    this.rows.delete(idOf(row));
+    if (row.type === 'Mesh') this.#deletedMeshes.add(row.name);
+    changed.push({ type: row.type, mesh: row.mesh, name: row.name });
+    for (const owned of [...this.rows.values()])
+      if (owned.owner !== null && idOf(owned.owner) === idOf(row)) this.#delete(owned, changed);
   }
 }
 
-function isOwn({ labels, syncVersion }: Resource, written: Labels): boolean {
-  const keys = ['kuma.io/origin', 'kuma.io/zone'];
-  const namespace = 'k8s.kuma.io/namespace';
-  return (
-    syncVersion === null &&
-    (labels[namespace] ?? '') === (written[namespace] ?? '') &&
-    keys.every((key) => labels[key] === undefined || labels[key] === written[key])
-  );
+function turnOf(write: Write): number {
+  if (write.op === 'delete') return 0;
+  const isOwned = (write.owner ?? null) !== null;
+  return { create: 1, put: 3, update: 5 }[write.op] + Number(isOwned && write.op !== 'update');
+}
+
+function faultOf({ key, labels, status }: Exclude<Write, { op: 'delete' }>): string | null {
+  if (Array.from(key.name).length > 253) return 'name: must have at most 253 characters';
+  for (const field of ['name', 'mesh', 'type'] as const) if (!isStorable(key[field])) return `${field}: must be valid text`;
+  if (!isStorableJson(labels)) return 'labels: must be valid text';
+  return isStorableJson(status) ? null : 'status: must be valid text';
 }
 
 function idOf({ type, mesh, name }: ResourceKey): string {

@@ -63,9 +63,9 @@ describe('a zone with hashed names', () => {
     const sent = fc.uniqueArray(fc.record({ name, labels }), { selector: (one) => one.name, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...globalConsumes), sent, async (info, resources) => {
-        const store = new TinyStore();
+        const store = new TinyStore().withZones('east', 'west', 'evil');
         const text = await send(store, 'evil', info, resources);
-        for (const { name: stored, mesh, labels: own } of store.rows.values()) {
+        for (const { name: stored, mesh, labels: own } of await store.list({ type: info.name })) {
           expect(stored).toBe(hashNameOf({ name: stored, mesh, labels: own }));
           expect(own[label.zone]).toBe('evil');
         }
@@ -77,7 +77,7 @@ describe('a zone with hashed names', () => {
   });
 
   it.each(globalConsumes)('stores a $name named by its hash, with and without a namespace', async (info) => {
-    const store = new TinyStore();
+    const store = new TinyStore().withZones('east', 'west', 'evil');
     const mesh = meshOf(info);
     const sent = [{}, { [label.namespace]: 'shop-ns' }].map((more: Labels) => {
       const labels = { ...CARTS, ...more, [label.zone]: 'east', [label.origin]: 'zone' };
@@ -88,13 +88,13 @@ describe('a zone with hashed names', () => {
   });
 
   it('may change a row that it has, although the labels do not give its name any more', async () => {
-    const store = new TinyStore();
+    const store = new TinyStore().withZones('east', 'west', 'evil');
     const info = typeOf('MeshService');
     const name = hashName({ mesh: 'shop', name: 'cart', zone: 'east' });
     expect(await send(store, 'east', info, [{ name, labels: CARTS }])).toBeNull();
     expect(await send(store, 'east', info, [{ name, labels: { team: 'blue' } }])).toBeNull();
-    expect(store.rows.size).toBe(1);
-    expect([...store.rows.values()][0]?.labels).toEqual({ team: 'blue', [label.zone]: 'east', [label.origin]: 'zone' });
+    const rows = await store.list({ type: info.name });
+    expect(rows.map(({ labels }) => labels)).toEqual([{ team: 'blue', [label.zone]: 'east', [label.origin]: 'zone' }]);
   });
 
   it.each([
@@ -103,7 +103,8 @@ describe('a zone with hashed names', () => {
     ['global', { owner: { type: 'Mesh', mesh: '', name: 'shop' }, labels: { [label.origin]: 'global' } }],
     ['global', { owner: null, labels: {} }],
   ])('hears that %s has a name that is taken', async (holder, row) => {
-    const store = new TinyStore();
+    const store = new TinyStore().withZones('east', 'west', 'evil');
+    await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'shop' }, labels: {}, spec: {} });
     const name = hashName({ mesh: 'shop', name: 'cart', zone: 'east' });
     const key = { type: 'MeshTimeout', mesh: 'shop', name };
     await store.write({ op: 'create', key, spec: { kept: true }, ...row });
@@ -116,7 +117,7 @@ describe('a zone with hashed names', () => {
 });
 
 it('a zone without hashed names gets its own name before each of them', async () => {
-  const store = new TinyStore();
+  const store = new TinyStore().withZones('east', 'west', 'evil');
   expect(await send(store, 'evil', typeOf('MeshTimeout'), [{ name: 'frozen', labels: CARTS }], false)).toBeNull();
   expect(rowsOf(store, 'evil')).toEqual(['evil.frozen']);
 });

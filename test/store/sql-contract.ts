@@ -1,0 +1,107 @@
+// What a store on SQL must do besides: other programs write its table too.
+import { sql, type Kysely } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Tables } from '../../src/store/database.ts';
+import type { ResourceStore, StoreChange, Write } from '../../src/store/resource-store.ts';
+import { create, mesh, storeContract, timeout } from './contract.ts';
+
+export type ContractSubject = { readonly store: ResourceStore; readonly db: Kysely<Tables>; readonly close: () => Promise<void> };
+
+/** All of the contract, and what is promised of the table. */
+export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
+  let subject: ContractSubject;
+  let store: ResourceStore;
+  const db = (): Kysely<Tables> => subject.db;
+  beforeAll(async () => {
+    subject = await open();
+    ({ store } = subject);
+  });
+  afterAll(async () => subject.close());
+  beforeEach(async () => void (await sql`delete from resources`.execute(db())));
+
+  storeContract(() => store);
+
+  it('gives a row that psql changes another rowVersion', async () => {
+    const versions = async (): Promise<string[]> =>
+      (await store.listVersions({ type: 'MeshTimeout' })).rowVersions.map(({ rowVersion }) => rowVersion);
+    await store.writeBatch([create(timeout('a')), create(timeout('b'))]);
+    const [a, b] = await versions();
+    await sql`update resources set spec = '{"by":"hand"}' where name = 'a'`.execute(db());
+    const [changed, same] = await versions();
+    expect(changed).not.toBe(a);
+    expect(same).toBe(b);
+  });
+
+  describe('snapshots', () => {
+    it('differ after every commit by any writer, and stay equal otherwise', async () => {
+      // A server that tidies up commits something now and then.
+      await vi.waitFor(async () => expect(await store.snapshot()).toBe(await store.snapshot()));
+      const seen = [await store.snapshot()];
+      await store.write(create(timeout('a')));
+      seen.push(await store.snapshot());
+      await sql`update resources set spec = '{"by":"hand"}' where name = 'a'`.execute(db());
+      seen.push(await store.snapshot());
+      await store.write({ op: 'delete', key: timeout('a') });
+      seen.push(await store.snapshot());
+      expect(seen).not.toContain(null);
+      expect(new Set(seen).size).toBe(4);
+    });
+  });
+
+  it('lets a put for own rows alone replace a row without labels', async () => {
+    await store.write(create(timeout('a')));
+    await sql`update resources set labels = null where name = 'a'`.execute(db());
+    const put: Write = { op: 'put', key: timeout('a'), labels: { 'kuma.io/origin': 'zone' }, spec: {}, ownOnly: true };
+    expect((await store.write(put)).result).toBe('updated');
+  });
+
+  it('remembers a Mesh that psql deletes', async () => {
+    await store.write(create({ ...mesh, name: 'by-hand' }));
+    await sql`delete from resources where type = 'Mesh'`.execute(db());
+    expect(await store.deletedMeshes(['by-hand'])).toEqual(['by-hand']);
+  });
+
+  it('reads rows without labels as rows with none', async () => {
+    await sql`insert into resources (name, mesh, type, version, spec, labels) values ('n', 'default', 'MeshTimeout', 0, '{}', null), ('j', 'default', 'MeshTimeout', 0, '{}', 'null')`.execute(
+      db(),
+    );
+    expect((await store.list({ type: 'MeshTimeout' })).map(({ labels }) => labels)).toEqual([{}, {}]);
+  });
+
+  describe('synced rows', () => {
+    it('lose their version, not their mark, when somebody edits them (D29)', async () => {
+      await store.write(create(timeout('s'), { syncVersion: 'v1' }));
+      await sql`update resources set labels = '{"edited": "yes"}' where name = 's'`.execute(db());
+      expect((await store.get(timeout('s')))?.syncVersion).toBe('');
+      await store.write({ op: 'update', key: timeout('s'), labels: {}, spec: {}, syncVersion: 'v2' });
+      expect((await store.get(timeout('s')))?.syncVersion).toBe('v2');
+      await sql`update resources set status = '{"vip": "1"}' where name = 's'`.execute(db());
+      expect((await store.get(timeout('s')))?.syncVersion).toBe('v2');
+    });
+  });
+
+  describe('the change feed', () => {
+    it('starts with everything, then names the keys that anybody changes', async () => {
+      const stop = new AbortController();
+      const seen: StoreChange[] = [];
+      const reading = (async () => {
+        for await (const change of store.changes(stop.signal)) seen.push(change);
+      })();
+      await expect.poll(() => seen[0]).toEqual({ kind: 'all' });
+      await store.write(create(timeout('ours')));
+      await sql`insert into resources (name, mesh, type, version, spec) values ('theirs', 'default', 'MeshTimeout', 0, '{}')`.execute(
+        db(),
+      );
+      const keys = (): string[] => seen.flatMap((change) => (change.kind === 'keys' ? change.keys.map(({ name }) => name) : []));
+      await expect.poll(keys).toEqual(expect.arrayContaining(['ours', 'theirs']));
+      await sql`update resources set name = 'renamed' where name = 'theirs'`.execute(db());
+      await expect.poll(keys).toEqual(expect.arrayContaining(['renamed']));
+      await sql`insert into resources (name, mesh, type, version, spec) select 'n' || i, 'default', 'MeshRetry', 0, '{}' from generate_series(1, 1500) i`.execute(
+        db(),
+      );
+      await expect.poll(() => seen).toContainEqual({ kind: 'type', type: 'MeshRetry' });
+      stop.abort();
+      await reading;
+    });
+  });
+}
