@@ -1,7 +1,6 @@
 // Thousands of changes of all types on both sides while zones join and leave: all stores converge, and memory is freed afterwards.
 // CHAOS_BURST_MINUTES sets the duration.
 import { stderr } from 'node:process';
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { globalConsumes, zoneConsumes } from '../../src/kds/rules.ts';
 import type { TypeInfo } from '../../src/resource/type-registry.ts';
@@ -31,6 +30,9 @@ const NOISE = 5_000_000;
 const A_ROUND = 200_000;
 const MANNERS: readonly Manner[] = ['acknowledges', 'says nothing', 'refuses everything'];
 const GUESTS = 9;
+/** A guest comes after this many changes at most. */
+const CHANGES_BETWEEN = 120;
+const OFTEN = { ...WAIT, interval: 5 };
 
 /** What is kept for moments, such as messages that another zone may want too, is given up within this many looks. */
 const STILL = 3;
@@ -85,7 +87,8 @@ describe('a burst of changes', () => {
       if (guests.length >= GUESTS) guests.shift()?.leave();
       if (n % GUESTS === 1) await west.end(n % 2 === 0 ? 'SIGTERM' : 'SIGKILL');
       if (n % GUESTS === 4) west.start();
-      await delay(Math.random() * 150, undefined, { signal }).catch(() => undefined);
+      const next = changes + Math.random() * CHANGES_BETWEEN;
+      await expect.poll(() => signal.aborted || changes >= next, OFTEN).toBe(true);
     }
     for (const guest of guests) guest.leave();
     if (!west.isRunning) west.start();
@@ -112,12 +115,14 @@ describe('a burst of changes', () => {
   /** Resolves when the process holds no less any more. */
   async function atRest(process: ControlPlane): Promise<number> {
     let least = await memoryUsed(process);
-    for (let still = 0; still < STILL;) {
-      await delay(A_LOOK_MS);
+    let still = 0;
+    const look = async (): Promise<number> => {
       const now = await memoryUsed(process);
       still = now < least - SAME ? 0 : still + 1;
       least = Math.min(least, now);
-    }
+      return still;
+    };
+    await expect.poll(look, { ...WAIT, interval: A_LOOK_MS }).toBe(STILL);
     return least;
   }
 

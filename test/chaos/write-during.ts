@@ -8,6 +8,9 @@ import { putService, putTimeout, writeSteadily, type SteadyWrites } from './stea
 /** Of a database that is away, or stores nothing: the write may be tried again, and the answer says so. */
 const MAY_BE_TRIED_AGAIN = 503;
 
+/** Resolves when so many more writes have been accepted. */
+export type MoreWrites = (count: number) => Promise<void>;
+
 /**
  * Puts policies on global and services in the first zone while `fault` runs and until both are taken again after it.
  * @param prefix of the names, for each call another
@@ -17,7 +20,7 @@ const MAY_BE_TRIED_AGAIN = 503;
 export async function writeDuring(
   fleet: Fleet,
   prefix: string,
-  fault: () => Promise<void>,
+  fault: (moreWrites: MoreWrites) => Promise<void>,
   { kills = false } = {},
 ): Promise<void> {
   const { global, zones } = fleet;
@@ -26,7 +29,11 @@ export async function writeDuring(
   const policies = writeSteadily(`policy-${prefix}`, (name, n) => putTimeout(global, name, n));
   const services = writeSteadily(`service-${prefix}`, (name, n) => putService(east, name, n));
   try {
-    await fault();
+    const accepted = (): number => policies.accepted() + services.accepted();
+    await fault(async (count) => {
+      const least = accepted() + count;
+      await expect.poll(accepted, WAIT).toBeGreaterThanOrEqual(least);
+    });
     for (const member of members) member.assertRunning(prefix);
     for (const writes of [policies, services]) await hasMore(writes);
   } finally {
