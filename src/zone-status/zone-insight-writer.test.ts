@@ -11,7 +11,7 @@ const opened: InsightEvent = { kind: 'opened', peer: 'east', streamId: 's1', str
 const sent: InsightEvent = { kind: 'sent', peer: 'east', streamId: 's1', type: 'Mesh' };
 
 function setUp() {
-  const store = new TinyStore();
+  const store = new TinyStore().withZones('east', 'west');
   const clock = new ManualClock();
   const keeper = { mode: 'global', instanceId: 'g', version: '2.14.0' } as const;
   const writer = new ZoneInsightWriter({ store, clock, keeper, log: pino({ level: 'silent' }) });
@@ -89,6 +89,7 @@ describe('ZoneInsightWriter', () => {
 
   it('forgets a zone whose Zone row is gone as soon as no stream of it is open', async () => {
     const { writer, store, clock, spec } = setUp();
+    await store.write({ op: 'delete', key: { type: 'Zone', mesh: '', name: 'east' } });
     let attempts = 0;
     store.beforeWrite = () => {
       attempts += 1;
@@ -105,7 +106,7 @@ describe('ZoneInsightWriter', () => {
     expect(attempts).toBe(before);
     // A new row starts from the beginning.
     store.beforeWrite = () => undefined;
-    await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name: 'east' }, labels: {}, spec: {} });
+    store.withZones('east');
     writer.observe({ ...opened, streamId: 's2' });
     await writer.flush();
     expect(subscriptionsOf(await spec())).toMatchObject([{ id: 's2' }]);
@@ -113,7 +114,6 @@ describe('ZoneInsightWriter', () => {
 
   it('tries what is refused again only when there is news', async () => {
     const { writer, store, clock, spec } = setUp();
-    await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name: 'east' }, labels: {}, spec: {} });
     let attempts = 0;
     store.beforeWrite = () => {
       attempts += 1;
