@@ -13,7 +13,7 @@ const log = createLogger('silent');
 
 describe('the store on PGlite', () => {
   sqlStoreContract(async () => {
-    const database = await openDatabase({ type: 'embedded', path: await embeddedFolder() }, log);
+    const database = await openDatabase({ type: 'embedded', path: await embeddedFolder() }, { clock: systemClock, log });
     const store = new SqlStore(database, log);
     return { store, db: database.db, close: () => store.close() };
   });

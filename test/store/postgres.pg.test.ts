@@ -16,7 +16,7 @@ const log = createLogger('silent');
 
 describe('the store on PostgreSQL', () => {
   sqlStoreContract(async () => {
-    const database = await openDatabase(await cloneDatabase(inject('postgresUrl')), log);
+    const database = await openDatabase(await cloneDatabase(inject('postgresUrl')), { clock: systemClock, log });
     const store = new SqlStore(database, log);
     return { store, db: database.db, close: () => store.close() };
   });
