@@ -11,31 +11,37 @@ const json = z.unknown() as unknown as z.ZodType<Json>;
 const object = z.record(text, z.unknown()) as unknown as z.ZodType<JsonObject>;
 const labels = z.record(text, text);
 
-const change = z.object({ op: z.enum(['add', 'remove', 'replace']), path: text, value: json.optional() });
+const change = z.object({ op: z.enum(['add', 'remove', 'replace']), path: text, value: json.exactOptional() });
 const outcome = {
   result: z.enum(['created', 'updated', 'unchanged']),
   version: count,
-  warnings: list(text).optional(),
-  diff: list(change).optional(),
+  warnings: list(text).exactOptional(),
+  diff: list(change).exactOptional(),
 };
-const missing = z.object({ type: text, mesh: text.optional(), name: text });
+const missing = z.object({ type: text, mesh: text.exactOptional(), name: text });
 
-const overview = { type: text, name: text, mesh: text.optional(), kri: text.optional(), labels: labels.optional() };
-const version = z.object({ version: text.optional() }).optional();
+const overview = {
+  type: text,
+  name: text,
+  mesh: text.exactOptional(),
+  kri: text.exactOptional(),
+  labels: labels.exactOptional(),
+};
+const version = z.object({ version: text.exactOptional() }).exactOptional();
 /** Counts of 64 bits are texts in proto3 JSON. */
 const subscription = z.object({
-  connectTime: text.optional(),
-  disconnectTime: text.optional(),
+  connectTime: text.exactOptional(),
+  disconnectTime: text.exactOptional(),
   status: z
     .object({
-      lastUpdateTime: text.optional(),
-      total: z.object({ responsesSent: text.optional(), responsesRejected: text.optional() }).optional(),
+      lastUpdateTime: text.exactOptional(),
+      total: z.object({ responsesSent: text.exactOptional(), responsesRejected: text.exactOptional() }).exactOptional(),
     })
-    .optional(),
-  version: z.object({ kumaCp: version, kumaDp: version, envoy: version }).optional(),
-  config: text.optional(),
+    .exactOptional(),
+  version: z.object({ kumaCp: version, kumaDp: version, envoy: version }).exactOptional(),
+  config: text.exactOptional(),
 });
-const insight = z.object({ subscriptions: list(subscription).optional() }).optional();
+const insight = z.object({ subscriptions: list(subscription).exactOptional() }).exactOptional();
 const syncProblem = z.object({
   stream: text,
   type: text,
@@ -46,7 +52,7 @@ const syncProblem = z.object({
 });
 
 const meta = z.object({ type: text, mesh: text, name: text, labels });
-const page = { total: count, next: text.optional() };
+const page = { total: count, next: text.exactOptional() };
 const origin = z.object({ kri: text, name: text, ruleIndex: z.int() });
 const effectivePolicy = z.object({
   kind: text,
@@ -54,17 +60,17 @@ const effectivePolicy = z.object({
   kri: text,
   conf: list(json),
   values: list(z.object({ path: text, value: json, origins: list(origin) })),
-  hashPolicies: list(json).nullable().optional(),
+  hashPolicies: list(json).nullable().exactOptional(),
 });
 const effectiveRoute = z.object({
   kind: text,
   kri: text,
   matches: list(object).nullable(),
   conf: json,
-  note: text.optional(),
+  note: text.exactOptional(),
   policies: list(effectivePolicy),
 });
-const inboundRule = z.object({ match: object.optional(), conf: object, origin });
+const inboundRule = z.object({ match: object.exactOptional(), conf: object, origin });
 
 export const answerSchemas = {
   Error: z.object({
@@ -73,16 +79,20 @@ export const answerSchemas = {
     title: text,
     detail: text,
     details: text.meta({ description: 'the detail again, for old clients' }),
-    instance: text.optional(),
+    instance: text.exactOptional(),
     invalid_parameters: list(
       z.object({
         field: text,
         reason: text,
-        related: text.optional().meta({ description: 'another field with which this one does not fit; the reason names it' }),
+        related: text
+          .exactOptional()
+          .meta({ description: 'another field with which this one does not fit; the reason names it' }),
       }),
-    ).optional(),
-    causes: list(z.object({ field: text, message: text })).optional(),
-    missing: missing.optional().meta({ description: 'of a 404: the resource that does not exist, or the mesh that it needs' }),
+    ).exactOptional(),
+    causes: list(z.object({ field: text, message: text })).exactOptional(),
+    missing: missing
+      .exactOptional()
+      .meta({ description: 'of a 404: the resource that does not exist, or the mesh that it needs' }),
   }),
   Index: z.object({
     hostname: text,
@@ -92,7 +102,7 @@ export const answerSchemas = {
     clusterId: text,
     gui: text,
     mode: z.enum(['global', 'zone']),
-    zone: text.optional(),
+    zone: text.exactOptional(),
   }),
   WhoAmI: z.object({ name: text, groups: list(text) }),
   Change: change,
@@ -101,7 +111,7 @@ export const answerSchemas = {
   Applied: z.object({
     dryRun: flag,
     total: count,
-    items: list(z.object({ type: text, mesh: text.optional(), name: text, ...outcome })),
+    items: list(z.object({ type: text, mesh: text.exactOptional(), name: text, ...outcome })),
   }),
   AdoptedStore: z.object({ zone: text, storeId: text, before: text }),
   AcceptedGlobal: z.object({ clusterId: text, before: text }),
@@ -109,7 +119,7 @@ export const answerSchemas = {
     ...overview,
     zone: object,
     zoneInsight: insight,
-    syncProblems: list(syncProblem).optional(),
+    syncProblems: list(syncProblem).exactOptional(),
     warnings: outcome.warnings,
   }),
   DataplaneOverview: z.object({ ...overview, dataplane: object, dataplaneInsight: insight }),
@@ -150,8 +160,8 @@ export const answerSchemas = {
   SyncExplanation: z.object({
     resource: meta,
     storedName: text,
-    kri: text.optional(),
-    role: z.object({ label: text, computed: text.nullable() }).optional(),
+    kri: text.exactOptional(),
+    role: z.object({ label: text, computed: text.nullable() }).exactOptional(),
     from: text,
     targets: list(
       z.object({
@@ -159,8 +169,8 @@ export const answerSchemas = {
         isSent: flag,
         name: text.nullable(),
         reason: text,
-        needs: text.optional(),
-        problem: z.object({ kind: text, message: text }).optional(),
+        needs: text.exactOptional(),
+        problem: z.object({ kind: text, message: text }).exactOptional(),
       }),
     ),
   }),

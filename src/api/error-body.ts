@@ -1,19 +1,9 @@
 // Failures as HTTP: the one place that maps the catalogue to status codes and the body that Kuma's clients read (rest-api 2.6).
 import { MeridianError, type ErrorCode, type MissingResource, type Violation } from '../base/errors.ts';
 import { cut } from '../base/violations.ts';
+import type { Answer } from './answers.ts';
 
-export type ErrorBody = {
-  readonly type: '/std-errors';
-  readonly status: number;
-  readonly title: string;
-  readonly detail: string;
-  readonly invalid_parameters?: readonly Violation[];
-  /** The next two mirror `detail` and `invalid_parameters` for old clients. */
-  readonly details: string;
-  readonly causes?: readonly { readonly field: string; readonly message: string }[];
-  /** Ours, for programs: of a 404 the resource that does not exist, or the mesh that it needs. */
-  readonly missing?: MissingResource;
-};
+type ErrorBody = Answer<'Error'>;
 
 const STATUS: Record<ErrorCode, readonly [number, string]> = {
   invalid: [400, 'Could not process a resource'],

@@ -2,15 +2,14 @@
 // Invariant: `parseRoute` accepts the result and converts it back to the same resource. A field that Gateway API cannot express is
 // reported, never dropped.
 import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
-import { displayNameOf, label } from '../resource/labels.ts';
+import { label } from '../resource/labels.ts';
 import type { Json, JsonObject, Labels } from '../resource/types.ts';
 import { formatGatewayDuration, parseGoDuration } from './durations.ts';
 import { Field } from './field.ts';
 import { type InverseContext, toBackendRef, toParentRef } from './from-target-ref.ts';
 import { parseRoute } from './parse-route.ts';
 import type { Resolver } from './service-resolver.ts';
-import { gatewayVersionOf } from './stored-document.ts';
-import { COMPUTED_LABELS } from './to-mesh-routes.ts';
+import { documentOf } from './stored-document.ts';
 
 /** The part of a stored resource that the conversion reads. */
 export type MeshResource = {
@@ -50,19 +49,7 @@ export function fromMeshRoute(
     if (parentRef !== undefined) spec = { parentRefs: [parentRef], rules };
   });
   if (violations.length > 0 || spec === undefined) return { violations };
-  const document: JsonObject = {
-    apiVersion: gatewayVersionOf(kind),
-    kind,
-    metadata: {
-      name: displayNameOf(route),
-      ...(namespace !== undefined && { namespace }),
-      labels: Object.fromEntries([
-        ...Object.entries(route.labels).filter(([key]) => !COMPUTED_LABELS.has(key)),
-        [label.mesh, route.mesh],
-      ]),
-    },
-    spec,
-  };
+  const document = documentOf({ ...route, type: kind, spec, status: {} });
   // `apply` checks the document with the same rules.
   const parsed = parseRoute(document);
   return 'route' in parsed ? { document } : parsed;

@@ -36,7 +36,7 @@ export function documentOf(row: {
 }
 
 /** The apiVersion of printed documents: TCPRoute exists only in v1alpha2. */
-export function gatewayVersionOf(kind: string): string {
+function gatewayVersionOf(kind: string): string {
   return `${GATEWAY_GROUP}/${kind === 'TCPRoute' ? 'v1alpha2' : 'v1'}`;
 }
 

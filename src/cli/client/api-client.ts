@@ -153,10 +153,10 @@ export class ApiClient {
     name: string,
     body: JsonObject,
     { ifMatch }: { ifMatch?: string | undefined } = {},
-  ): Promise<{ created: boolean; warnings: string[] }> {
+  ): Promise<{ created: boolean; warnings: readonly string[] }> {
     const headers = ifMatch === undefined ? {} : { 'if-match': ifMatch };
     const { status, body: answer } = await this.#call('PUT', itemPath(info, mesh, name), { body, headers });
-    const { warnings = [] } = answer as { warnings?: string[] };
+    const { warnings = [] } = answer as Answer<'Written'>;
     return { created: status === 201, warnings };
   }
 

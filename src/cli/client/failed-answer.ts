@@ -1,5 +1,6 @@
 // The answer of a control plane that refuses a request, or ends a watch → a MeridianError with a remedy.
-import { MeridianError, type ErrorCode, type MissingResource, type Violation } from '../../base/errors.ts';
+import type { Answer } from '../../api/answers.ts';
+import { MeridianError, type ErrorCode } from '../../base/errors.ts';
 
 const CODES: Record<number, ErrorCode> = {
   400: 'invalid',
@@ -21,12 +22,7 @@ const TOKEN_HINT =
  * @param text the body as it came
  */
 export function failedAnswer(status: number, body: unknown, text: string): MeridianError {
-  const answer = (body ?? {}) as {
-    title?: string;
-    detail?: string;
-    invalid_parameters?: Violation[];
-    missing?: MissingResource;
-  };
+  const answer = (body ?? {}) as Partial<Answer<'Error'>>;
   const { title = '', detail = text.trim().slice(0, 500), invalid_parameters: violations = [] } = answer;
   if (title === '' && status === 404)
     return new MeridianError(

@@ -84,7 +84,7 @@ function readOne(text: string, path: string, wanted: Wanted): ResourceDocument {
   return document;
 }
 
-async function store(client: ApiClient, document: ResourceDocument, etag: string | undefined): Promise<string[]> {
+async function store(client: ApiClient, document: ResourceDocument, etag: string | undefined): Promise<readonly string[]> {
   const { checkDocuments } = await import('../documents/check-documents.ts');
   checkDocuments([document]);
   const { info, mesh, name, body } = document;
