@@ -5,6 +5,7 @@ import { hashName } from '../resource/hash-name.ts';
 import { renderHostname } from '../resource/hostname-template.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { compareKeys, type Json, type JsonObject, type Resource } from '../resource/types.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 const SELECTORS: Readonly<Record<string, string>> = {
   MeshService: 'meshService',
@@ -68,7 +69,7 @@ function zonesOf(
 /** The names that the service won, null before they were computed (policies 9.5, collisions). */
 function givenNames({ hostnameGenerators, addresses }: JsonObject): Set<Json | undefined> | null {
   if (!Array.isArray(hostnameGenerators) || hostnameGenerators.length === 0) return null;
-  return new Set((Array.isArray(addresses) ? addresses : []).map((address) => asObject(address)['hostname']));
+  return new Set((Array.isArray(addresses) ? addresses : []).map((address) => objectOf(address)['hostname']));
 }
 
 type Seen = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels'>;
@@ -86,17 +87,13 @@ function seenFrom(service: Resource, zone: string): Seen {
 }
 
 function isSelected(spec: JsonObject, { type, labels }: Seen): boolean {
-  const section = asObject(spec['selector'])[SELECTORS[type] ?? ''];
+  const section = objectOf(spec['selector'])[SELECTORS[type] ?? ''];
   if (section === undefined) return false;
-  return Object.entries(asObject(asObject(section)['matchLabels'])).every(([key, value]) => labels[key] === value);
+  return Object.entries(objectOf(objectOf(section)['matchLabels'])).every(([key, value]) => labels[key] === value);
 }
 
 /** Those of the zone first, then the oldest, then by name. */
 function compareGenerators(a: Resource, b: Resource): number {
   const rank = ({ labels }: Resource): number => (labels[label.origin] === 'zone' ? 0 : 1);
   return rank(a) - rank(b) || a.creationTime.getTime() - b.creationTime.getTime() || compareKeys(a, b);
-}
-
-function asObject(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }

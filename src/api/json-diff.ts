@@ -1,6 +1,7 @@
 // What changes between two JSON documents, as the operations of a JSON Patch (RFC 6902): add, remove, replace.
 import type { Json, JsonObject } from '../resource/types.ts';
 import type { Answer } from './answers.ts';
+import { isObject } from '../resource/read-json.ts';
 
 /** Changes that are listed one by one; with more of them the whole document is replaced. */
 const MAX_CHANGES = 1_000;
@@ -47,8 +48,4 @@ function diffLists(before: readonly Json[], after: readonly Json[], path: string
 
 function escape(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1');
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,9 +1,10 @@
 // The rows of a list. The store applies the filters that it supports; this file filters Dataplanes by tags and gateways
 // (rest-api 2.2).
 import type { TypeInfo } from '../resource/type-registry.ts';
-import type { Json, JsonObject, Resource, ResourceKey } from '../resource/types.ts';
+import type { Json, Resource, ResourceKey } from '../resource/types.ts';
 import type { ListQuery, ResourceStore } from '../store/resource-store.ts';
 import { parseDataplaneFilter, parseFilter, type DataplaneQuery, type PageQuery, type RoutePath } from './list-query.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 /** What of the query names rows, paging left out. */
 export type RowFilter = {
@@ -53,18 +54,14 @@ export async function listRows(
 }
 
 function matchesDataplane({ labels, spec }: Resource, { tags, gateway }: DataplaneQuery): boolean {
-  const gatewaySection = asObject(asObject(spec['networking'])['gateway']);
-  const isGateway = asObject(spec['networking'])['gateway'] !== undefined;
+  const gatewaySection = objectOf(objectOf(spec['networking'])['gateway']);
+  const isGateway = objectOf(spec['networking'])['gateway'] !== undefined;
   if (gateway !== undefined && gateway !== isGateway) return false;
-  const gatewayTags = asObject(gatewaySection['tags']);
+  const gatewayTags = objectOf(gatewaySection['tags']);
   return tags.every(([key, value]) => contains(labels, key, value) || contains(gatewayTags, key, value));
 }
 
 function contains(values: Readonly<Record<string, Json>>, key: string, part: string): boolean {
   const value = Object.hasOwn(values, key) ? values[key] : undefined;
   return typeof value === 'string' && value.includes(part);
-}
-
-function asObject(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }

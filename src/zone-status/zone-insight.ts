@@ -13,6 +13,7 @@ import { describeProblem, dropStream, renderProblems, setNamed, setProblem, type
 import { countRefused, renderRefused, type RefusedStreams } from './refused-streams.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
+import { objectOf } from '../resource/read-json.ts';
 
 export type InsightStreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
 
@@ -247,10 +248,10 @@ const ADMIN_FIELDS: Partial<Record<string, string>> = {
 
 /** `kdsStreams` and the older `envoyAdminStreams`; a stream that another process opened later stays (kds-wire 2.6). */
 function mergeStreams(stored: JsonObject, streams: InsightState['streams']): JsonObject {
-  const kdsStreams = { ...asObject(stored['kdsStreams']) };
-  const envoyAdminStreams = { ...asObject(stored['envoyAdminStreams']) };
+  const kdsStreams = { ...objectOf(stored['kdsStreams']) };
+  const envoyAdminStreams = { ...objectOf(stored['envoyAdminStreams']) };
   for (const [kind, record] of Object.entries(streams)) {
-    if (timeOf(asObject(kdsStreams[kind])['connectTime']) > timeOf(record.connectTime)) continue;
+    if (timeOf(objectOf(kdsStreams[kind])['connectTime']) > timeOf(record.connectTime)) continue;
     kdsStreams[kind] = record;
     const field = ADMIN_FIELDS[kind];
     if (field !== undefined) envoyAdminStreams[field] = record.globalInstanceId;
@@ -284,11 +285,7 @@ function byAge(a: JsonObject, b: JsonObject): number {
 }
 
 function newer(stored: JsonObject[string] | undefined, time: Date): JsonObject {
-  return timeOf(asObject(stored)['time']) > time.getTime() ? asObject(stored) : { time: time.toISOString() };
-}
-
-function asObject(value: JsonObject[string] | undefined): JsonObject {
-  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
+  return timeOf(objectOf(stored)['time']) > time.getTime() ? objectOf(stored) : { time: time.toISOString() };
 }
 
 /** Milliseconds, or `NaN`, which is neither older nor newer than anything. */
