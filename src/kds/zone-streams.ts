@@ -1,0 +1,219 @@
+// The streams that zones have open to global: who may open one, how many and how often, and with which status it ends.
+// Invariant: a zone is who its `client-id` says (and, with tokens, who its token says), never what a payload claims.
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { status, type Metadata, type ServerDuplexStream } from '@grpc/grpc-js';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { Connections } from './connections.ts';
+import { callerOf, ownFeatures, type Caller } from './peer-metadata.ts';
+import type { ZoneQuotas } from './quotas.ts';
+import { RateLimitedLogger } from './rate-limited-logger.ts';
+import { StaleStreams, type HealthPolicy } from './stale-streams.ts';
+import { canceled, exhausted, foreignStore, missingName, noZone, StatusError, statusOf } from './status.ts';
+import { OpenStreams, Openings, opensTooOften, tooManyStreams } from './stream-limits.ts';
+import type { StreamKind, SyncObserver } from './sync-events.ts';
+import type { AdmitZone, ZoneRegistry, ZoneStores } from './zone-access.ts';
+
+type Call = ServerDuplexStream<Buffer, Buffer>;
+
+/** The largest number of characters of a caller's name in the log. */
+const MAX_NAME = 100;
+
+/** A zone over its quota is refused after this many milliseconds: one that tries again at once costs little. */
+const REFUSAL_MS = 1_000;
+
+/** A stream that is open. */
+export type Stream = Caller & {
+  readonly kind: StreamKind;
+  readonly call: Call;
+  readonly streamId: string;
+  readonly log: Logger;
+  /** Ends it with the status of the error, which is also the reason that is logged; the first counts. */
+  readonly end: (error: unknown) => void;
+};
+
+export type ZoneStreamsOptions = {
+  readonly connections: Connections;
+  readonly admit: AdmitZone;
+  readonly zones: ZoneRegistry;
+  readonly stores: ZoneStores;
+  readonly quotas: Pick<ZoneQuotas, 'streams'>;
+  readonly health: HealthPolicy;
+  readonly observe: SyncObserver;
+  readonly log: Logger;
+};
+
+export class ZoneStreams {
+  readonly #options: ZoneStreamsOptions;
+  readonly #streams = new Set<Stream>();
+  /** Those of them that were let in. */
+  readonly #open = new OpenStreams();
+  readonly #openings = new Openings(() => performance.now());
+  readonly #refusals: RateLimitedLogger;
+  readonly #stale: StaleStreams;
+  readonly #stopWatching: readonly (() => void)[];
+
+  constructor(options: ZoneStreamsOptions) {
+    this.#options = options;
+    const { zones, stores, health, log } = options;
+    this.#refusals = new RateLimitedLogger(log, () => performance.now());
+    this.#stale = new StaleStreams(health, this.#streams, () => performance.now());
+    this.#stopWatching = [
+      zones.onGone((zone) => this.#endZone(zone)),
+      stores.onAccepted((zone, storeId, reason) => this.#endOtherStores(zone, storeId, reason)),
+    ];
+  }
+
+  /** One handler for all streams: it identifies the caller, reports the stream, and ends it. */
+  handler(kind: StreamKind, work: (stream: Stream) => Promise<void>): (call: Call) => void {
+    const { connections, admit, observe } = this.#options;
+    return (call) => {
+      const streamId = randomUUID();
+      const peerAddress = call.getPeer();
+      let caller: Caller;
+      try {
+        caller = callerOf(call.metadata);
+      } catch (error) {
+        connections.refused(peerAddress);
+        this.logRefusal(call.metadata, kind, error);
+        call.emit('error', missingName(kind, error));
+        return;
+      }
+      const { zone: peer, authorization } = caller;
+      const log = this.#options.log.child({ zone: peer, stream: kind });
+      let ended: unknown = null;
+      const end = (error: unknown): void => {
+        if (ended !== null) return;
+        ended = error;
+        if (!call.destroyed && !call.cancelled) call.emit('error', statusOf(error));
+      };
+      const stream: Stream = { ...caller, kind, call, streamId, log, end };
+      this.#streams.add(stream);
+      call.on('error', () => undefined);
+      let isOpen = false;
+      const run = async (): Promise<string | null> => {
+        let unwatch = (): void => undefined;
+        try {
+          await this.#requireRoom(stream);
+          await connections.requireTurn(peerAddress);
+          const pass = await admit(authorization, peer);
+          if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
+          unwatch = pass.watch((reason) => end(new MeridianError('forbidden', reason)));
+          await this.#enter(caller).catch((error: unknown) => {
+            throw noZone(error);
+          });
+          await this.#waitToOpen(stream);
+          if (ended !== null || call.cancelled) return messageOf(ended ?? canceled('the zone ended the stream'));
+          // Once more: many may have asked at once.
+          await this.#requireRoom(stream);
+          isOpen = true;
+          this.#open.add(stream);
+          connections.trust(peerAddress);
+          this.#stale.opened(stream);
+          const authorized = authorization.length === 1;
+          observe({ kind: 'opened', peer, streamId, stream: kind, authorized, tokenExpiresAt: pass.expiresAt });
+          call.sendMetadata(ownFeatures());
+          log.info('stream opened');
+          await work(stream);
+          call.end();
+          return null;
+        } catch (error) {
+          end(error);
+          return messageOf(ended);
+        } finally {
+          unwatch();
+        }
+      };
+      void run().then((error) => {
+        this.#streams.delete(stream);
+        this.#open.delete(stream);
+        if (!isOpen) {
+          connections.refused(peerAddress);
+          this.logRefusal(call.metadata, kind, error);
+          return;
+        }
+        observe({ kind: 'closed', peer, streamId, stream: kind, error });
+        log.info({ ...(error !== null && { reason: error }) }, 'stream closed');
+      });
+    };
+  }
+
+  /** Rejects with the StatusError RESOURCE_EXHAUSTED, a moment later, for a stream that is one too many of its zone and kind. */
+  async #requireRoom(stream: Stream): Promise<void> {
+    const { streams } = this.#options.quotas;
+    if (this.#open.count(stream) >= streams) await this.#refuseStream(stream, tooManyStreams(stream.kind, streams));
+  }
+
+  /** Resolves when the zone has not opened too many streams of the kind lately. Rejects as `#requireRoom`. */
+  async #waitToOpen(stream: Stream): Promise<void> {
+    const wait = this.#openings.take(stream);
+    if (wait === null) await this.#refuseStream(stream, opensTooOften(stream.kind));
+    else if (wait > 0) await delay(wait, undefined, { ref: false });
+  }
+
+  async #refuseStream({ zone }: Stream, reason: string): Promise<never> {
+    this.#options.observe({ kind: 'overQuota', peer: zone, quota: 'streams', reason });
+    await delay(REFUSAL_MS, undefined, { ref: false });
+    throw exhausted(reason);
+  }
+
+  /** Logs once a minute for each name and kind of refusal: a refused caller retries. */
+  logRefusal(metadata: Metadata, stream: string, error: unknown): void {
+    const zone = metadata.get('client-id')[0]?.toString().slice(0, MAX_NAME);
+    const about = { ...(zone !== undefined && { zone }), stream, reason: statusOf(error).details };
+    this.#refusals.warn(`${stream} ${zone ?? ''}`, about, 'a zone was not let in');
+  }
+
+  /**
+   * Admits the caller of a health check.
+   * @throws MeridianError or StatusError for a caller that may open no stream
+   */
+  async check(metadata: Metadata): Promise<Caller> {
+    const caller = callerOf(metadata);
+    const pass = await this.#options.admit(caller.authorization, caller.zone);
+    if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
+    // Nothing is kept of a name that cannot be a zone.
+    await this.#enter(caller);
+    this.#stale.heard(caller.zone);
+    return caller;
+  }
+
+  /** Ends every stream with the status of this error. */
+  close(error: MeridianError): void {
+    for (const stop of this.#stopWatching) stop();
+    this.#stale.close();
+    for (const stream of this.#streams) stream.end(error);
+  }
+
+  /**
+   * The resources of the zone were deleted with its Zone row. The zone reconnects, which creates the row, and sends the missing
+   * resources.
+   */
+  #endZone(zone: string): void {
+    const gone = new MeridianError('unavailable', `the Zone ${JSON.stringify(zone)} was removed; connect again to rejoin`);
+    for (const stream of this.#streams) if (stream.zone === zone) stream.end(gone);
+  }
+
+  #endOtherStores(zone: string, storeId: string, reason: string): void {
+    for (const stream of this.#streams) if (stream.zone === zone && stream.storeId !== storeId) stream.end(foreignStore(reason));
+  }
+
+  /** @throws StatusError for a store that does not speak for the zone, MeridianError `invalid` for no name of a zone */
+  async #enter({ zone, storeId }: Caller): Promise<void> {
+    await this.#options.zones.ensure(zone);
+    const refusal = await this.#options.stores.admit(zone, storeId);
+    if (refusal !== null) throw foreignStore(refusal);
+  }
+}
+
+/** Refuses a response over a quota after a short delay. The next response of the zone waits for that time. */
+export async function slowToRefuse(task: () => Promise<void>): Promise<void> {
+  try {
+    await task();
+  } catch (error) {
+    if (error instanceof StatusError && error.code === status.RESOURCE_EXHAUSTED)
+      await delay(REFUSAL_MS, undefined, { ref: false });
+    throw error;
+  }
+}
