@@ -38,7 +38,7 @@ it('keeps a reserve for known callers, however many anonymous addresses ask', ()
   ).toBe(MAX_WATCHES - MAX_ANONYMOUS);
 });
 
-it('gives known callers what anonymous ones do not use', () => {
+it('gives known callers the permits that anonymous ones leave free', () => {
   expect(
     taken(
       new WatchPermits(),
@@ -47,7 +47,7 @@ it('gives known callers what anonymous ones do not use', () => {
   ).toBe(MAX_WATCHES);
 });
 
-it('counts as a list of the open watches does, whatever is taken and released', () => {
+it('counts like a list of the open watches, after any takes and releases', () => {
   const step = fc.oneof(
     fc.record({ address: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), isAnonymous: fc.boolean() }),
     fc.nat(),

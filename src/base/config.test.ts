@@ -67,7 +67,7 @@ describe('the configuration', () => {
     }
   });
 
-  it('warns of what Kuma has and Meridian does not need', () => {
+  it("warns of Kuma's keys that Meridian does not need", () => {
     const { config, warnings } = loadConfig({
       mode: 'zone',
       file: fileWith(

@@ -62,7 +62,7 @@ describe('Go durations', () => {
   });
 });
 
-it('prints what is written in whole units as it prints everything else', () => {
+it('prints a duration of whole units in the same form as any other', () => {
   const whole = fc.stringMatching(/^(\d{1,7}h)?(\d{1,7}m)?(\d{1,7}s)?(\d{1,7}ms)?$/);
   const any = fc.stringMatching(/^[+-]?(\d{0,3}(\.\d{0,3})?(ns|us|ms|s|m|h)){1,3}$/);
   fc.assert(

@@ -38,7 +38,7 @@ describe('a line about an error', () => {
     expect(JSON.stringify(lines())).not.toMatch(/c2VjcmV0|INSERT/);
   });
 
-  it('holds what was thrown and is no error as text', () => {
+  it('logs a thrown value that is not an Error as text', () => {
     const { to, lines } = sink();
     createLogger('info', {}, to).error({ err: 'gone' }, 'a request failed');
     expect(lines()[0]).toMatchObject({ err: { type: 'string', message: 'gone' } });

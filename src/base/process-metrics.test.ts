@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createInfoMetric, createLeaderMetric, createRegistry, createResourcesCountMetric } from './process-metrics.ts';
 
 describe('the metrics of a process', () => {
-  it('say what it is, whether it leads and what it holds', async () => {
+  it('report the mode, leadership and memory of the process', async () => {
     const registry = createRegistry('Global');
     const info = { product: 'Meridian', version: '1', buildDate: 'd', gitCommit: 'c', gitTag: 't', instanceId: 'i' };
     createInfoMetric(registry, info, () => Promise.resolve('abc'));

@@ -115,7 +115,7 @@ describe('a certificate that signs itself', () => {
     await expect(greet(server, {})).rejects.toThrow(/self-signed/i);
   });
 
-  it('is not trusted as what it is not for', async () => {
+  it('is not trusted for another use', async () => {
     const client = await createSelfSigned('client', ['127.0.0.1'], new Date());
     await expect(greet(client, { ca: client.certPem })).rejects.toThrow(/purpose/i);
   });

@@ -34,7 +34,7 @@ describe('collectViolations', () => {
     expect(violations.at(-1)).toEqual({ field: 'to[99]', reason: 'must be an object' });
   });
 
-  it('passes on what the check itself throws', () => {
+  it('rethrows an error of the check itself', () => {
     expect(() =>
       collectViolations(() => {
         throw new Error('no store');
@@ -44,7 +44,7 @@ describe('collectViolations', () => {
 });
 
 describe('boundViolations', () => {
-  it('counts what it leaves out', () => {
+  it('counts the violations that it leaves out', () => {
     const many = Array.from({ length: 50_000 }, (_, index) => ({ field: `to[${String(index)}]`, reason: 'must be an object' }));
     const listed = boundViolations(many);
     expect(listed).toHaveLength(MAX_VIOLATIONS + 1);

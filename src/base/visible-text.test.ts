@@ -24,7 +24,7 @@ describe('visible text', () => {
     expect(visibleText(text)).toBe(visible);
   });
 
-  it('has nothing that a terminal obeys, and in a JSON string means what the text was', () => {
+  it('has no control characters, and as a JSON string decodes to the text', () => {
     fc.assert(
       fc.property(hostile, (parts) => {
         const text = parts.join('');

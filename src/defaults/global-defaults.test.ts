@@ -67,7 +67,7 @@ describe('the defaults of a global', () => {
     expect(createPrivateKey(pem).asymmetricKeyDetails?.modulusLength).toBe(2048);
   });
 
-  it('are made once: a second start changes nothing, and what was deleted stays deleted', async () => {
+  it('are created once: a second start changes nothing, and deleted rows stay deleted', async () => {
     const store = new TinyStore();
     await createGlobalDefaults(store, all);
     const before = dump(store);

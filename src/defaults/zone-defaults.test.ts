@@ -24,7 +24,7 @@ describe('the defaults of a zone', () => {
     expect(await store.get({ type: 'Zone', mesh: '', name: 'east' })).toMatchObject({ labels: {}, spec: {} });
   });
 
-  it('delete the Zone rows of other names, keep its own as it is, and do not bring back what was deleted', async () => {
+  it('delete the Zone rows of other names, keep the own one, and do not recreate deleted rows', async () => {
     const store = new TinyStore();
     for (const name of ['old', 'east'])
       await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name }, labels: {}, spec: { enabled: true } });

@@ -65,7 +65,7 @@ function expected({ type, mesh, name: stored, labels, spec }: Resource): Written
 }
 
 describe('a resource in Kubernetes form', () => {
-  it('is the same resource when it is applied, of whatever type, name and namespace', () => {
+  it('is the same resource when it is applied, for every type, name and namespace', () => {
     fc.assert(
       fc.property(resource, (row) => {
         const read = fromKubernetes(toKubernetes(typeOf(row.type), row));

@@ -9,7 +9,7 @@ function document(metadata: JsonObject, rest: JsonObject = {}): JsonObject {
 }
 
 describe('universalOf', () => {
-  it('makes namespace and mesh what they are on Universal (D5)', () => {
+  it('converts namespace and mesh to their Universal form (D5)', () => {
     const labels = { 'kuma.io/mesh': 'm', team: 'a' };
     const read = universalOf(document({ name: 'r', namespace: 'shop', labels, annotations: { note: 'x' } }));
     expect(read).toEqual({
@@ -70,7 +70,7 @@ const backend = (ref: JsonObject): JsonObject => ({ backendRefs: [{ name: 'cart'
 const forwardTo = (entry: JsonObject): JsonObject => ({ forwardTo: [entry] });
 
 describe('checkRoute', () => {
-  it('passes a right route, whatever labels its row has', () => {
+  it('accepts a valid route with any labels', () => {
     const computed = { 'kuma.io/display-name': 'Old Name', 'kuma.io/origin': 'zone', 'kuma.io/mesh': 'default' };
     expect(fieldsOf(RULE, { labels: { ...NAMESPACE, ...computed } })).toEqual([]);
     expect(fieldsOf(RULE, { labels: {} })).toEqual([]);
@@ -94,7 +94,7 @@ describe('checkRoute', () => {
     expect(fieldsOf(rule)).toEqual([field]);
   });
 
-  it('names what stands outside the spec as Universal form has it', () => {
+  it('reports fields outside the spec with their path in Universal form', () => {
     expect(fieldsOf(RULE, { name: 'Cart_1' })).toEqual(['name']);
     expect(fieldsOf(RULE, { labels: { 'k8s.kuma.io/namespace': 'not a namespace' } })).toEqual([
       'labels["k8s.kuma.io/namespace"]',

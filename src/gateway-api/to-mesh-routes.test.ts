@@ -19,7 +19,7 @@ describe('derivedName', () => {
     expect(derivedName(r, cart, { parent: 0, group: 0 })).toBe('r');
   });
 
-  it('depends on what the next parent is, not on its place', () => {
+  it('depends on the content of the next parent, not on its position', () => {
     const name = derivedName(r, cart, { parent: 1, group: 0 });
     expect(name).toMatch(/^r-[0-9a-z]{8}$/);
     expect(derivedName(r, { ...cart, at: 'spec.parentRefs[4]' }, { parent: 4, group: 0 })).toBe(name);

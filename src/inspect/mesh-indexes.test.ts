@@ -85,7 +85,7 @@ async function put(store: TinyStore, type: string, name: string, spec: JsonObjec
 }
 
 describe('the indexes of meshes', () => {
-  it('read a mesh once, and then what changes', async () => {
+  it('read a mesh once, then only its changes', async () => {
     const { store, indexes } = await started();
     expect((await indexes.indexOf('default')).policy('MeshTimeout', 'a')).toBeDefined();
     store.listed.length = 0;
@@ -101,7 +101,7 @@ describe('the indexes of meshes', () => {
     expect([store.listed, store.read]).toEqual([[], expect.not.arrayContaining(['DataplaneInsight x', 'MeshTimeout c'])]);
   });
 
-  it('keep what proxies share when only a status has changed', async () => {
+  it('keep the shared rules when only a status has changed', async () => {
     const { store, indexes } = await started();
     const key = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
     const before = (await indexes.indexOf('default')).revisionOf('MeshTimeout');

@@ -43,7 +43,7 @@ describe('a bitset', () => {
     expect(Array.from({ length: 64 }, (_, bit) => bit).filter((bit) => !held.has(bit))).toEqual([31]);
   });
 
-  it('keeps what it holds while it grows', () => {
+  it('keeps its bits while it grows', () => {
     const held = new Bitset();
     held.add(3);
     for (let bit = 1_000; bit < 2_000_000; bit *= 2) held.add(bit);

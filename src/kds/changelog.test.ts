@@ -29,7 +29,7 @@ const namesOf = (changelog: Changelog, type: string): string[] =>
 afterEach(() => stop.abort());
 
 describe('the changelog', () => {
-  it('knows after a mark all that was committed before it, by whatever replica (engine 10)', async () => {
+  it('has all changes committed before a mark, by any replica (engine 10)', async () => {
     const store = new TinyStore();
     const changelog = start(store);
     await put(store, 'Mesh', 'a');
@@ -105,7 +105,7 @@ describe('the changelog', () => {
     expect(changelog.logOf('MeshExternalService')?.position).toBe(before);
   });
 
-  it('reads a row that waits for a taken name again only when that name is free, and tells of it once (engine 5)', async () => {
+  it('reads a row that waits for a taken name only when that name is free, and publishes it once (engine 5)', async () => {
     const store = new TinyStore();
     const getMany = vi.spyOn(store, 'getMany');
     const error = vi.spyOn(log, 'error');
@@ -135,7 +135,7 @@ describe('the changelog', () => {
 });
 
 describe('a row that waits for a taken name and is deleted', () => {
-  it('is not read again when the name is free, and is told of once more when it is made again', async () => {
+  it('is not read when the name is free, and is published again when it is recreated', async () => {
     const store = new TinyStore();
     const getMany = vi.spyOn(store, 'getMany');
     const error = vi.spyOn(log, 'error').mockClear();

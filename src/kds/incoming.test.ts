@@ -35,7 +35,7 @@ describe('a response', () => {
     expect(response.refusals).toMatchObject([{ type: 'MeshTimeout', reason: expect.stringMatching(reason) as string }]);
   });
 
-  it('has a resource refused whose spec is no JSON that its type can have, by field, and the others not', () => {
+  it('refuses only the resource whose spec does not fit its type, by field', () => {
     const bad = { name: 'bad', spec: { to: [{ targetRef: { kind: 'Mesh' }, default: { idleTimeout: 5 } }] } };
     const response = read('MeshTimeout', [bad, { name: 'good' }]);
     expect(namesOf(response)).toEqual(['good']);
@@ -44,7 +44,7 @@ describe('a response', () => {
     ]);
   });
 
-  it('takes away nothing whose name no row can have (pain 11062)', () => {
+  it('ignores the removal of a name that no row can have (pain 11062)', () => {
     const { removed } = read('MeshTimeout', [], ['a\0b.default', 'b.de\0fault', 'good.default']);
     expect([...removed.values()]).toEqual([{ type: 'MeshTimeout', mesh: 'default', name: 'good' }]);
   });
@@ -58,7 +58,7 @@ describe('a response', () => {
     expect(refusals).toMatchObject([{ type, mesh, name: 'r', reason: expect.stringMatching(reason) as string }]);
   });
 
-  it('leaves alone what it removes and brings again in a form that is refused (kds-wire 6.2.1)', () => {
+  it('keeps a row that the response removes and sends again in a refused form (kds-wire 6.2.1)', () => {
     const bad = { name: 'bad', spec: { targetRef: 5 } };
     const { removed, refusals } = read('MeshTimeout', [bad, { name: 'good' }], ['bad.default', 'good.default', 'gone.default']);
     expect(refusals).toMatchObject([{ name: 'bad' }]);

@@ -46,7 +46,7 @@ describe('first states', () => {
     expect(admitted.slice(MAX_PERMITS)).toEqual([8, 9, 10]);
   });
 
-  it('share what may be in flight: a message is the larger the fewer join', () => {
+  it('share the limit of bytes in flight: with fewer joining peers a message is larger', () => {
     const alone = states.messageBytes;
     const [first, second] = enter(2);
     expect(states.messageBytes).toBe(alone / 2);
@@ -70,7 +70,7 @@ describe('first states', () => {
       return wasIn;
     }
 
-    it('wait until what it was sent is paid for; other peers do not', () => {
+    it('wait until its sent bytes are paid for; other peers do not', () => {
       for (let n = 0; n < 7; n += 1) expect(join('east', 5 * MB)).toBe(true);
       expect(join('east', 5 * MB)).toBe(false);
       expect(join('west', 5 * MB)).toBe(true);
@@ -254,7 +254,7 @@ describe('first states', () => {
       expect(admitted.slice(MAX_PERMITS + 1)).toEqual([100]);
     });
 
-    it('are no more than 64 beside the eight: what is in flight stays bounded', () => {
+    it('are at most 64 beside the eight, so the bytes in flight stay bounded', () => {
       enter(200);
       vi.advanceTimersByTime(MAX_MS - 1);
       expect(admitted).toHaveLength(MAX_PERMITS + MAX_REVOKED);

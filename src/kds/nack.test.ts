@@ -59,7 +59,7 @@ describe('refusals', () => {
     expect(readNackDetails([foreign, ...writeNackDetails([SLOW]), foreign])).toEqual([SLOW]);
   });
 
-  it('are not read from what JSON inherits', () => {
+  it('are not read from inherited properties', () => {
     const value = Buffer.from('{"__proto__":{"type":"a","name":"b","mesh":"c","reason":"d"}}');
     expect(readNackDetails([{ typeUrl: TYPE_URL, value }])).toEqual([]);
   });
@@ -81,7 +81,7 @@ describe('the fault that a NACK reports', () => {
   const refusals = (count: number) =>
     Array.from({ length: count }, (_, index) => nackedResource('MeshTimeout', { name: `t${String(index)}`, mesh: 'shop' }, 'no'));
 
-  it('is the fault of a user when the details name a resource, whatever the text says', () => {
+  it('is the fault of a user when the details name a resource, for any text', () => {
     expect(nackFaultOf(readNackDetails(writeNackDetails(refusals(1))), '')).toBe('user');
     expect(nackFaultOf(readNackDetails(writeNackDetails(refusals(1))), 'spec.to[0]: must be given')).toBe('user');
   });

@@ -34,7 +34,7 @@ describe('a name from a peer', () => {
     },
   );
 
-  it('may be whatever REST takes, and its hash', () => {
+  it('may be every name that REST accepts, and its hash', () => {
     const subdomain = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?){0,3}$/);
     fc.assert(
       fc.property(subdomain, (name) => {

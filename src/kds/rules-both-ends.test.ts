@@ -21,7 +21,7 @@ describe('no echo', () => {
     spec: fc.constantFrom<JsonObject>({}, policySpec('own'), policySpec('other')),
   });
 
-  it('sends a zone nothing that came from it, whatever became of the labels (engine 13)', () => {
+  it('sends a zone nothing that came from it, for any change of the labels (engine 13)', () => {
     // An edited row has lost its version (D29).
     fc.assert(
       fc.property(remote, fc.constantFrom('abc', null), ({ type, ...fields }, syncVersion) => {
@@ -33,7 +33,7 @@ describe('no echo', () => {
     );
   });
 
-  it('never sends global what came from it', () => {
+  it('never sends a resource of global back to global', () => {
     fc.assert(
       fc.property(remote, ({ type, ...fields }) => {
         const copy = resource(type, { ...fields, syncVersion: 'abc' });

@@ -12,7 +12,7 @@ describe('what global makes of a resource (kds-wire 5.3)', () => {
   const map = (sent: Resource, skipPrefixes: string[] = []): WireResource =>
     globalSendRules({ skipPrefixes }).map(frozen(sent), typeOf(sent.type));
 
-  it('sets the origin, on what comes from a zone too', () => {
+  it('sets the origin, also on resources from a zone', () => {
     expect(map(labelled('MeshService', FROM_EAST)).labels).toMatchObject({ [label.origin]: 'global', [label.zone]: 'east' });
     expect(map(labelled('MeshTimeout', { [label.origin]: 'global' })).labels[label.origin]).toBe('global');
   });

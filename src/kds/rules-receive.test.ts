@@ -46,7 +46,7 @@ describe('what global stores of a zone (kds-wire 6.1)', () => {
     expect(rules).toMatchObject({ by: 'global', types: globalConsumes, status: 'take', ownerOnCreate: ZONE_OWNER });
   });
 
-  it('forces origin and zone to the caller, whatever the payload says', () => {
+  it('forces origin and zone to the caller, for any payload', () => {
     const labels = { [label.origin]: 'global', [label.zone]: 'west', team: 'blue' };
     for (const info of rules.types) {
       expect(rules.rewrite(frozen(wire({ labels })), info).labels).toEqual({ ...FROM_EAST, team: 'blue' });

@@ -99,7 +99,7 @@ describe('what global sends to zones (kds-wire 5.2)', () => {
     expect(names).toHaveLength(27);
   });
 
-  it('6 does not blame another control plane for what is written here', () => {
+  it('6 does not name another control plane as the writer of a local resource', () => {
     for (const type of ['MeshService', 'Dataplane'])
       expect(visibilityOf(rules, resource(type)).because).not.toBe('comes from another control plane');
   });

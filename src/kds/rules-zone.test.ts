@@ -30,7 +30,7 @@ describe('what a zone makes of a resource (kds-wire 5.4)', () => {
   const map = (sent: Resource, skipPrefixes: string[] = []): WireResource =>
     zoneSendRules({ zone: 'east', skipPrefixes }).map(frozen(sent), typeOf(sent.type));
 
-  it('sets origin and zone to its own, whatever stands there', () => {
+  it('sets origin and zone to its own, over any other value', () => {
     for (const labels of [{}, { [label.origin]: 'global', [label.zone]: 'west' }])
       expect(map(labelled('Dataplane', labels)).labels).toEqual({ ...FROM_EAST, [label.displayName]: 'thing' });
   });

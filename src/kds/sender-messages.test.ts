@@ -92,7 +92,7 @@ it('says who a peer is again when it says something else', async () => {
   stream.sender.close();
 });
 
-it('takes no answer to what it sent before a new subscription to the type', async () => {
+it('ignores an answer to a response from before a new subscription to the type', async () => {
   const [stream] = await streamsTo(['east']);
   if (stream === undefined) throw new Error('no stream');
   const { sender, sent } = stream;

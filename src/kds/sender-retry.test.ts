@@ -78,7 +78,7 @@ async function streamTo(peer: {
   return { sender, add, sent: () => sent };
 }
 
-it('asks about what was refused once an interval, with a bounded number of responses', async () => {
+it('retries refused resources once an interval, with a bounded number of responses', async () => {
   vi.useFakeTimers();
   const { sender, add, sent } = await streamTo({ refuses: true });
   for (let i = 0; i < 50; i += 1) {

@@ -50,7 +50,7 @@ it.each([
   }
 });
 
-it('keeps no more than 24 MiB, and what is kept for those who ask next', () => {
+it('keeps at most 24 MiB, and reuses the kept messages', () => {
   const messages = new SharedMessages();
   const large = ['1', '2', '3'].map((nonce) => ({ ...parts, nonce, entries: [entry('large.default', 10_000_000)] }));
   const [first, second, third] = large.map((wanted) => messages.encode(wanted));

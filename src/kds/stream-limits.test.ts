@@ -20,7 +20,7 @@ describe('openings of a zone', () => {
     expect(openings.take(east)).toBe(0);
   });
 
-  it('are never more than the allowance, whatever the times at which they come', () => {
+  it('are never more than the allowance, at any times of arrival', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(2_000), { maxLength: 200 }), (pauses) => {
         let now = 0;

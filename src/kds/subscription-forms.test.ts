@@ -4,7 +4,7 @@ import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries
 import { TypeLog } from './type-log.ts';
 
 describe('a subscription', () => {
-  it('withholds what the form of the peer cannot say, takes it away if the peer has it, and says so (D26)', () => {
+  it("withholds a resource that the peer's form cannot express, removes it from the peer, and reports it (D26)", () => {
     const log = new TypeLog('T');
     put(log, 'odd', '1');
     put(log, 'even', '1');

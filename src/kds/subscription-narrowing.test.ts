@@ -115,7 +115,7 @@ describe('a NACK without a name', () => {
     expect(namesIn(subscription.nacked.refused)).toEqual([]);
   });
 
-  it('ends with the culprits by name, whatever is written, deleted and mended meanwhile', () => {
+  it('ends with the culprits by name, during any writes, deletions and repairs', () => {
     const name = fc.nat(40).map((i) => `r${String(i)}`);
     const step = fc.oneof(
       fc.record({ do: fc.constant('put' as const), name }),

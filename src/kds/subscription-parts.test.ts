@@ -4,7 +4,7 @@ import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries
 import { TypeLog } from './type-log.ts';
 
 describe('a subscription', () => {
-  it('makes no response larger than a message, whatever it brings, removes and tries again', () => {
+  it('makes no response larger than a message, with any entries, removals and retries', () => {
     const log = new TypeLog('T');
     const known = new Map(Array.from({ length: 300 }, (_, i) => [`gone-${String(i)}`, '1']));
     const put100 = (version: string): void => {
@@ -48,7 +48,7 @@ describe('a subscription', () => {
     expect([...subscription.withheld.keys()]).toEqual(['names']);
   });
 
-  it('resumes with the difference and removes what the peer has too much (D29)', () => {
+  it('resumes with the difference and removes resources that only the peer has (D29)', () => {
     const log = new TypeLog('T');
     put(log, 'same', '1');
     put(log, 'changed', '2');

@@ -76,7 +76,7 @@ describe('a subscription', () => {
     expect([subscription.isBehind, log.size]).toEqual([false, 1]);
   });
 
-  it('sends what changed after its refusal once, as news and not as a retry too', () => {
+  it('sends a resource that changed after its refusal once, not also as a retry', () => {
     const log = new TypeLog('T');
     put(log, 'bad', '1');
     const subscription = subscribe(log);
@@ -102,7 +102,7 @@ describe('a subscription', () => {
     expect(namesOfItems(subscription.nacked.suspects)).toEqual([]);
   });
 
-  it('tries again what was refused once the answer that is due has come', () => {
+  it('retries refused resources after the pending answer', () => {
     const log = new TypeLog('T');
     put(log, 'bad', '1');
     const subscription = subscribe(log);

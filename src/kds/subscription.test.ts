@@ -11,7 +11,7 @@ describe('a subscription', () => {
     expect(subscription.next()).toBeNull();
   });
 
-  it('sends only what changed since, once the peer has confirmed', () => {
+  it('sends only later changes after an ACK', () => {
     const log = new TypeLog('T');
     for (let i = 0; i < 50; i += 1) put(log, `r${String(i)}`, '1');
     const subscription = subscribe(log);

@@ -24,7 +24,7 @@ describe('a log of a type', () => {
     expect([log.type, log.position, log.size, log.find('a'), keysSince(log, 0)]).toEqual(['Mesh', 0, 0, undefined, []]);
   });
 
-  it('moves what changes to the tail and keeps the names of a slot', () => {
+  it('moves a changed entry to the tail and keeps the names of a slot', () => {
     const log = new TypeLog('Mesh');
     const slots = ['a', 'b', 'c'].map((key) => put(log, key));
     expect(put(log, 'a', 1)).toBe(slots[0]);

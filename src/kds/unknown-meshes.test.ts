@@ -3,7 +3,7 @@ import { holdUnknown, meshesIn } from './unknown-meshes.ts';
 
 const versions = (...names: string[]): Map<string, string> => new Map(names.map((name) => [name, `version of ${name}`]));
 
-it('the meshes of what a peer has are those of the names on the wire', () => {
+it("the meshes of a peer's resources are those of the wire names", () => {
   expect(meshesIn('MeshTimeout', ['a.shop', 'b.shop', 'c.d.pay', 'without'])).toEqual(new Set(['shop', 'pay']));
   expect(meshesIn('Mesh', ['shop.', 'pay.'])).toEqual(new Set(['shop', 'pay']));
   expect(meshesIn('HostnameGenerator', ['one.', 'two.'])).toEqual(new Set());

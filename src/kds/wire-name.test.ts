@@ -40,7 +40,7 @@ it.each(['outer.default', 'inner.other', 'inner', ''])(
   },
 );
 
-it('leaves both rows as they are stored, whatever else the response says of the name on the wire', () => {
+it('leaves both rows unchanged, for any other use of the wire name in the response', () => {
   const { resources, removed } = read([['outer.default', 'inner']], ['outer.default']);
   expect([...resources.keys(), ...removed.keys()]).toEqual([]);
 });

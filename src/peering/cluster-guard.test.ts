@@ -42,7 +42,7 @@ describe('the admission of a global', () => {
     await expect(admission?.check([config('theirs')])).rejects.toThrow(/"theirs".*"ours"/);
   });
 
-  it('lets the known cluster in, and refuses another or none with what to do', async () => {
+  it('accepts the known cluster, and refuses another or none with the remedy', async () => {
     const store = new TinyStore();
     await store.write({ op: 'create', key, labels, spec: { config: 'ours' }, syncVersion: 'v' });
     const admission = await clusterAdmission(store, 'grpc://g:1', systemClock);

@@ -36,7 +36,7 @@ describe('the id of a store', () => {
     expect(await ownStoreId(store)).toBe(one);
   });
 
-  it('is made again where somebody emptied the row', async () => {
+  it('is created again if its row was emptied', async () => {
     const store = new TinyStore();
     await store.write({ op: 'create', key: ownStoreKey, labels: {}, spec: {} });
     expect(await ownStoreId(store)).toMatch(/^[0-9a-f-]{36}$/);
@@ -69,7 +69,7 @@ describe('a refusal', () => {
     expect(lastRefusal(await store.get(key))?.id).toBe('others');
   });
 
-  it('that somebody wrote badly reads as none', async () => {
+  it('that is malformed reads as none', async () => {
     const store = await storeWith('ours');
     for (const refused of [{ id: 5, time: 'x' }, 'x', { id: 'a', time: 'never' }]) {
       await store.write({ op: 'put', key, labels: {}, spec: { config: 'ours' }, status: { refused } });

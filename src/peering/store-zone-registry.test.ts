@@ -20,7 +20,7 @@ async function setUp(flags: Record<string, boolean | undefined> = {}) {
 }
 
 describe('StoreZoneRegistry', () => {
-  it('knows the flags once loaded and tells only of those that differ from the assumption', async () => {
+  it('knows the flags after the load and reports only those that differ from the assumption', async () => {
     const { registry, heard, end } = await setUp({ east: true, west: false, north: undefined });
     expect(['east', 'west', 'north', 'unknown'].map((name) => registry.isEnabled(name))).toEqual([true, false, true, true]);
     expect(heard).toEqual(['west false']);
@@ -28,7 +28,7 @@ describe('StoreZoneRegistry', () => {
     await end();
   });
 
-  it('tells of a zone that is disabled, enabled, created and deleted, after the flag has changed', async () => {
+  it('reports a zone that is disabled, enabled, created and deleted, after the flag has changed', async () => {
     const { store, put, heard, silence, end } = await setUp({ east: true });
     await put('east', false);
     await vi.waitFor(() => expect(heard).toEqual(['east false']));
@@ -43,7 +43,7 @@ describe('StoreZoneRegistry', () => {
     await end();
   });
 
-  it('tells of a row that went, also when another of its name is there at the next look', async () => {
+  it('reports a deleted row, also when another row has its name at the next read', async () => {
     const { store, put, registry, end } = await setUp({ east: true, west: true });
     const gone: string[] = [];
     registry.onGone((name) => gone.push(name));

@@ -56,7 +56,7 @@ describe('mergeConf', () => {
     expect(({} as JsonObject)['polluted']).toBeUndefined();
   });
 
-  it('keeps what is nested deeper than any body may be', () => {
+  it('keeps values that are nested deeper than any body may be', () => {
     let deep: JsonObject = { end: null };
     for (let level = 0; level < 50_000; level += 1) deep = { deep };
     expect(() => withoutNulls(deep)).not.toThrow();

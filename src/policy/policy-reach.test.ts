@@ -20,7 +20,7 @@ function reach(policy: Resource, ...others: Resource[]): PolicyReach {
   return policyReach(index, parsed);
 }
 
-it('lists the proxies with their sections and what the policy is about there', () => {
+it('lists the proxies with their sections and destinations', () => {
   const policy = makeTo('MeshTimeout', 'p', { kind: 'MeshService', name: 'backend' }, conf, {
     zone: 'east',
     namespace: 'shop',
@@ -52,7 +52,7 @@ it('says that a route is on other proxies', () => {
   expect(untouched.map(({ reason }) => reason)).toContain('is about MeshHTTPRoute r, which these proxies do not have');
 });
 
-it('says what does not exist', () => {
+it('names objects that do not exist', () => {
   const { touched, untouched, warnings } = reach(makeTo('MeshTimeout', 'p', { kind: 'MeshService', name: 'nope' }, conf));
   expect(touched).toEqual([]);
   expect(untouched).toEqual([{ reason: 'matches, but has no effect: MeshService nope does not exist', proxies: 3 }]);

@@ -109,7 +109,7 @@ describe('the order of items', () => {
     expect(ruleOrder('east')(itemOf({ to: SERVICE, name: 'b' }), itemOf({ name: 'a' }))).toBeLessThan(0);
   });
 
-  it('D10: puts consumer items behind producer items whatever their top-level kinds, and keeps all else', () => {
+  it('D10: puts consumer items behind producer items for all top-level kinds, and keeps the rest of the order', () => {
     const consumer = itemOf({ made: { ...ZONE, role: 'consumer' }, name: 'consumer' });
     const system = itemOf({ top: { kind: 'MeshSubset', tags: { a: 'b' } }, name: 'system' });
     const producer = itemOf({ top: { kind: 'Dataplane' }, made: { ...ZONE, role: 'producer' }, name: 'producer' });

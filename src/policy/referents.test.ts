@@ -60,7 +60,7 @@ describe('by labels', () => {
 });
 
 describe('for the proxies of a zone', () => {
-  it('leaves out what the control plane of the zone does not have', () => {
+  it('leaves out resources that the control plane of the zone does not have', () => {
     const ref = { kind: 'MeshExternalService', name: 'pay' };
     expect(resolve([external], ref, {}, 'west')).toEqual([]);
     expect(resolve([external], ref, {}, 'east')).toEqual([external]);
@@ -68,7 +68,7 @@ describe('for the proxies of a zone', () => {
   });
 });
 
-it('forgets what is deleted', () => {
+it('forgets deleted resources', () => {
   const referents = new Referents();
   for (const resource of [eastShop, labelled]) {
     referents.add(resource);

@@ -19,7 +19,7 @@ it('puts keys in the order of the hash', () => {
   );
 });
 
-it('tells matches apart and reads anything', () => {
+it('distinguishes matches and reads any value', () => {
   expect(matchesHash([{ path: { type: 'Exact', value: '/<a>' } }])).not.toBe(
     matchesHash([{ path: { type: 'Exact', value: '/a' } }]),
   );

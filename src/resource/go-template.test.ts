@@ -31,7 +31,7 @@ describe('an action', () => {
     expect(replaceActions(template, () => '<>')).toBe(text);
   });
 
-  it('is what a regular expression finds', () => {
+  it('equals the matches of a regular expression', () => {
     const piece = fc.constantFrom('{', '}', '{{', '}}', '-', ' ', '.Name', 'a');
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 14 }), (pieces) => {
@@ -54,7 +54,7 @@ describe('a template', () => {
     });
   });
 
-  it('whose text would be longer than the limit gives none', () => {
+  it('whose text exceeds the limit renders nothing', () => {
     expect(renderTemplate('{{ label "long" }}'.repeat(4), values)).toHaveProperty('text');
     expect(renderTemplate('{{ label "long" }}'.repeat(100), values)).toEqual({
       error: 'the text is longer than 4096 characters',

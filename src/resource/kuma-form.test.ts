@@ -157,7 +157,7 @@ describe('toKumaForm translates', () => {
     );
   });
 
-  it('a producer policy of another zone into one for services of that zone, without what is for inbounds', () => {
+  it('a producer policy of another zone into one for services of that zone, without rules for inbounds', () => {
     const identity = { [DISPLAY]: 'cart', [NAMESPACE]: 'own' };
     const narrowed = to({ kind: 'MeshService', labels: { ...identity, 'kuma.io/zone': 'east' } });
     const byName = to({ kind: 'MeshService', name: 'cart' });
@@ -181,7 +181,7 @@ describe('toKumaForm translates', () => {
   });
 });
 
-it('toKumaForm withholds what a program in Go cannot decode, with the field', () => {
+it('toKumaForm withholds a spec that a Go program cannot decode, and names the field', () => {
   const given = resource({ targetRef: { kind: 'Mesh' }, to: [{ targetRef: { kind: 'Mesh', name: 5 } }] });
   expect(toKumaForm(typeOf('MeshTimeout'), given)).toEqual({ withheld: 'spec.to[0].targetRef.name: must be a string' });
 });

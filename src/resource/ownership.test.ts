@@ -45,13 +45,13 @@ describe('a row on global', () => {
     expect(['east', 'west'].filter((name) => belongsToZone(row, name))).toEqual([expected]);
   });
 
-  it('that global wrote is of no zone, whatever its name and its zone label', () => {
+  it('that global wrote is of no zone, with any name and zone label', () => {
     const row = { name: 'east.a', labels: { ...origin('global'), ...zone('east') } };
     expect(belongsToZone(row, 'east')).toBe(false);
     expect(isOfZone(row)).toBe(false);
   });
 
-  it('whose owner is a Zone is of a zone without its labels too', () => {
+  it('whose owner is a Zone is of that zone, also without labels', () => {
     expect(isOfZone({ labels: {}, owner: east })).toBe(true);
   });
 

@@ -57,7 +57,7 @@ describe('serviceSni', () => {
     expect(serviceSni({ ...row, type: 'MeshMultiZoneService' }, 443)).toMatch(/\.external-api\.443\.default\.mzms$/);
   });
 
-  it('is null for what is no service', () => {
+  it('is null for other types than services', () => {
     expect(serviceSni({ type: 'Mesh', mesh: '', name: 'default', labels: {} }, 80)).toBeNull();
   });
 });

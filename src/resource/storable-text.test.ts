@@ -9,7 +9,7 @@ const units = fc
   .map((codes) => String.fromCharCode(...codes));
 
 describe('storable text', () => {
-  it('is what is left of any text, wherever it is cut', () => {
+  it('is storable for any text and any cut', () => {
     fc.assert(
       fc.property(units, fc.nat(20), (text, most) => {
         const part = storablePart(text, most);

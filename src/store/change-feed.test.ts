@@ -32,7 +32,7 @@ async function withReader(use: (reader: Slow) => Promise<void>): Promise<void> {
 
 const keys = { kind: 'keys', keys: [{ type: 'MeshTimeout', mesh: 'default', name: 'a' }] };
 
-it('tells of a mark after the changes that were committed before it', async () => {
+it('delivers a mark after the changes that were committed before it', async () => {
   await withReader(async ({ notify, next }) => {
     notify({ type: 'MeshTimeout', keys: [['default', 'a']] });
     notify({ type: 'MeshRetry' });
@@ -45,7 +45,7 @@ it('tells of a mark after the changes that were committed before it', async () =
   });
 });
 
-it('tells a reader that owes 1,000 marks each of them, and all with one more in their place', async () => {
+it('delivers each of 1,000 pending marks, and one merged change for more', async () => {
   await withReader(async ({ notify, next }) => {
     for (let mark = 0; mark < 1_000; mark += 1) notify({ mark: String(mark) });
     for (let mark = 0; mark < 1_000; mark += 1) expect(await next()).toEqual({ kind: 'mark', id: String(mark) });

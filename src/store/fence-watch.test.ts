@@ -56,7 +56,7 @@ describe('a receiver', () => {
     expect(lost).toEqual([]);
   });
 
-  it('hears of what was opened while the feed was lost, whatever the peer is called', async () => {
+  it('notices fences that were taken while the feed was lost, for any name of a peer', async () => {
     const peer = 'a "strange"\nepoch 7 name';
     await open(peer, 'first');
     stop.abort();

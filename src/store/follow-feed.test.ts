@@ -126,7 +126,7 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
 const followed = (rows: ReadonlyMap<string, number>): Map<string, number> =>
   new Map([...rows].filter(([id]) => !id.startsWith('Secret')));
 
-it('ends with the rows of the table, and opens a barrier after every earlier change, whatever changes and fails', async () => {
+it('ends with the rows of the table, and opens a barrier after every earlier change, with any changes and failures', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(stepArbitrary, { maxLength: 40 }), async (steps) => {
       const bench = new Bench();

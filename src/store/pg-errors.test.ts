@@ -14,7 +14,7 @@ describe('an error of the driver without a code', () => {
     expect(isNoAnswer(new Error(text))).toBe(true);
   });
 
-  it('tells a late answer and a statement that was not sent apart', () => {
+  it('distinguishes a late answer and a statement that was not sent', () => {
     const [overdue, unsent] = [new Error(driverText.overdue), new Error(driverText.noConnection)];
     expect([isAnswerOverdue(overdue), isNeverSent(overdue)]).toEqual([true, false]);
     expect([isAnswerOverdue(unsent), isNeverSent(unsent)]).toEqual([false, true]);

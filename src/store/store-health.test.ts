@@ -7,7 +7,7 @@ import { StoreHealth } from './store-health.ts';
 const failing = (code: string) => (): Promise<never> => Promise.reject(Object.assign(new Error(`as ${code}`), { code }));
 const working = (): Promise<number> => Promise.resolve(1);
 
-it('tells of a database that is away, and that it is back, once each', async () => {
+it('reports once that the database is away, and once that it is back', async () => {
   const lines: string[] = [];
   const health = new StoreHealth(
     pino({}, { write: (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg) }),
@@ -27,7 +27,7 @@ it.each(['53100', '25006', '54000'])('takes no writes after %s until one is stor
   expect(health.takesWrites).toBe(true);
 });
 
-it('hands on what is not the fault of the database', async () => {
+it("rethrows an error that is not the database's", async () => {
   const health = new StoreHealth(pino({ level: 'silent' }));
   await expect(health.watch('write', failing('23505'))).rejects.toMatchObject({ code: '23505' });
   expect(health.takesWrites).toBe(true);

@@ -43,7 +43,7 @@ describe('authenticateRequest', () => {
     for (const url of ['/guide', '//', '/meshes?/gui/']) expect(await authenticate({ url }, 'Bearer bad')).toEqual(refusal);
   });
 
-  it('answers the first pages whatever token comes', async () => {
+  it('answers the first pages with any token', async () => {
     for (const url of ['/', '/?a=b', '/gui', '/gui/', '/gui/x'])
       expect(await authenticate({ url }, 'Bearer bad')).toEqual({ ok: true, user: anonymousUser });
     expect(await authenticate({ url: '/' }, 'Bearer good')).toMatchObject({ ok: true, user: ann });

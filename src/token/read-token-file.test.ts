@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-it('reads the token, whatever white space is around it', async () => {
+it('reads the token without the white space around it', async () => {
   await writeFile(join(folder, 'good'), '  aa.b-b.c_c\n');
   expect(await readTokenFile(join(folder, 'good'))).toBe('Bearer aa.b-b.c_c');
 });
@@ -20,7 +20,7 @@ it('has none without a file', async () => {
   expect(await readTokenFile('')).toBeNull();
 });
 
-it('names the key and the path of what it cannot read', async () => {
+it('names the key and the path of an unreadable file', async () => {
   await expect(readTokenFile(join(folder, 'absent'))).rejects.toMatchObject({
     code: 'config',
     message: `multizone.zone.kds.auth.tokenFile: ${join(folder, 'absent')} cannot be read (ENOENT)`,
@@ -35,7 +35,7 @@ it.each(['', 'half a.secret', 'a.b', 'a.b.c\nd.e.f', 'Bearer a.b.c'])('does not 
   );
 });
 
-it('tells when the token ends, and nothing where it does not say', async () => {
+it('gives the expiry of the token, and nothing for a token without one', async () => {
   const path = join(folder, 'ending');
   const tokenOf = (claims: unknown): string => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
   await writeFile(path, tokenOf({ exp: 1_767_225_600 }));

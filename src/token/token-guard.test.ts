@@ -55,7 +55,7 @@ describe('TokenGuard', () => {
     expect([ended.aborted, isFollowing]).toEqual([true, false]);
   });
 
-  it('ends in time what is about to', async () => {
+  it('ends a stream when its token expires', async () => {
     const { ended } = guard(-4_500);
     await clock.advance(500);
     expect(ended.aborted).toBe(true);

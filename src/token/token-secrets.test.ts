@@ -58,7 +58,7 @@ describe('TokenSecrets', () => {
     expect((await secrets.of(userRealm)).keys.signer().kid).toBe('2');
   });
 
-  it('tells followers of their kind alone', async () => {
+  it('notifies followers only of their kind', async () => {
     const secrets = await followedSecrets(store, stop.signal);
     const told: string[] = [];
     const unfollow = secrets.follow('zone', () => told.push('zone'));

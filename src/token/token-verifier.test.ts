@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 
 describe('TokenVerifier', () => {
-  it('reads back what was issued', async () => {
+  it('reads an issued token', async () => {
     const user = await issuer.user({ name: 'ann', groups: ['dev'] }, 60_000);
     expect(await verifier.user(user)).toMatchObject({ ok: true, claims: { name: 'ann', groups: ['dev'] } });
     const zone = await issuer.zone({ zone: 'east', scope: null }, 60_000);

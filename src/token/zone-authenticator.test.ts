@@ -47,13 +47,13 @@ describe('ZoneAuthenticator', () => {
     if (!outcome.ok) expect(outcome.reason).toContain(`has the scope ${scope.join(', ')}, and a control plane needs cp`);
   });
 
-  it('says what to run if there is no token', async () => {
+  it('names the command to run if there is no token', async () => {
     const kuma =
       'A Kuma zone sends no token; let it in by listing east in multizone.global.kds.auth.allowWithoutToken of the global';
     expect(await authenticate([])).toEqual({ ok: false, reason: `zone "east" sent no token. ${how}. ${kuma}` });
   });
 
-  it('says what to run if the token does not count', async () => {
+  it('names the command to run if the token is invalid', async () => {
     const reason = `the token of zone "east" expired on 2020-01-01T00:00:00.000Z. ${how}`;
     expect(await authenticate(['Bearer bad.x.x'])).toEqual({ ok: false, reason });
   });

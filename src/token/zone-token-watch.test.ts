@@ -61,7 +61,7 @@ function open(text: string): () => void {
 }
 
 describe('ZoneTokenWatch', () => {
-  it('tells every stream of a token that was revoked, once, and no other', async () => {
+  it('notifies every stream of a revoked token once, and no other', async () => {
     for (const text of ['east/40', 'east/40', 'west/40']) open(text);
     await clock.advance(0);
     refusals.set('east/40', 'was revoked');
@@ -73,7 +73,7 @@ describe('ZoneTokenWatch', () => {
     expect(ended).toEqual([reason, reason]);
   });
 
-  it('notices what was revoked between the check and the watch', async () => {
+  it('notices a revocation between the check and the watch', async () => {
     await clock.advance(0);
     refusals.set('east/40', 'was revoked');
     changed();
@@ -83,7 +83,7 @@ describe('ZoneTokenWatch', () => {
     expect(ended).toHaveLength(1);
   });
 
-  it('notices what is revoked while it checks', async () => {
+  it('notices a revocation during the check', async () => {
     open('east/40');
     changed();
     refusals.set('east/40', 'was revoked');

@@ -155,7 +155,7 @@ describe.each([...SPECS, ...SYSTEM_SPECS])('%s', (message) => {
     );
   });
 
-  it('throws an Error or reads something, whatever the bytes', () => {
+  it('throws an Error or returns a value for any bytes', () => {
     const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
     fc.assert(
       fc.property(arbitraryMessage(planOf(message)), fc.array(change, { maxLength: 4 }), fc.nat(), (json, changes, cut) => {

@@ -56,7 +56,7 @@ describe('ZoneInsightWriter', () => {
     await running;
   });
 
-  it('closes what is open and stores it when it stops', async () => {
+  it('closes and stores open subscriptions when it stops', async () => {
     const { writer, spec } = setUp();
     const stop = new AbortController();
     const running = writer.run(stop.signal);
@@ -71,7 +71,7 @@ describe('ZoneInsightWriter', () => {
     expect(subscriptionsOf(await spec())).toHaveLength(1);
   });
 
-  it('merges into what another process wrote between its read and its write', async () => {
+  it('merges with a row that another process wrote between its read and its write', async () => {
     const { writer, store, spec } = setUp();
     const key = { type: 'ZoneInsight', mesh: '', name: 'east' };
     store.beforeWrite = (write) => {
@@ -112,7 +112,7 @@ describe('ZoneInsightWriter', () => {
     expect(subscriptionsOf(await spec())).toMatchObject([{ id: 's2' }]);
   });
 
-  it('tries what is refused again only when there is news', async () => {
+  it('retries a refused write only after a new event', async () => {
     const { writer, store, clock, spec } = setUp();
     let attempts = 0;
     store.beforeWrite = () => {

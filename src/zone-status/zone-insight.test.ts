@@ -49,7 +49,7 @@ function fold(events: readonly InsightEvent[], keeper: Parameters<typeof foldIns
 }
 
 describe('the insight of a zone', () => {
-  it('renders what the streams of a global did as proto3 JSON', () => {
+  it('renders the streams of a global as proto3 JSON', () => {
     const events = [
       opened('s1'),
       node,
@@ -97,7 +97,7 @@ describe('the insight of a zone', () => {
     expect(subscriptionsOf(zone)).toMatchObject([{ id: 's2', zoneInstanceId: 'zone-cp', globalInstanceId: 'east-cp' }]);
   });
 
-  it('closes what is open when a new subscription appears, and keeps the last ten', () => {
+  it('closes open subscriptions when a new one appears, and keeps the last ten', () => {
     let row: JsonObject = {};
     for (let index = 0; index < 12; index += 1) {
       const state = foldInsight(emptyInsight, opened(`s${index}`), global, at(30 + index));
@@ -239,7 +239,7 @@ describe('the problems of a zone', () => {
     });
   });
 
-  it('name what does not get through, each way, until it does', () => {
+  it('name the unsynced resources of each direction until they are synced', () => {
     const begin = [opened('s1'), opened('s2', 'zoneToGlobal')];
     const bad = fold([
       ...begin,
@@ -270,7 +270,7 @@ describe('the problems of a zone', () => {
     expect(renderProblems(good.problems ?? [])).toEqual({});
   });
 
-  it('say what is known of a response that was refused without a name', () => {
+  it('describe a response that was refused without a name', () => {
     const state = fold([opened('s1'), refused({ 'a.default': 'no' }, { 'b.default': 'bad', 'c.default': 'bad' })]);
     expect(state.problems).toMatchObject([
       { kind: 'refused', resources: ['a.default'], count: 1, message: 'no' },

@@ -64,7 +64,7 @@ describe.each([
   ['global', '/zones/east/_adopt', zoneStoreKey('east'), 'storeId', /meridian zone adopt east/],
   ['zone', '/_accept-global', clusterIdKey, 'clusterId', /meridian zone accept-global/],
 ] as const)('on a %s, POST %s', (place, url, key, field, command) => {
-  it('accepts the peer that was refused last, says what it replaced, and is audited', async () => {
+  it('accepts the last refused peer, reports the replaced one, and is audited', async () => {
     await known(key, 'ours', 'theirs');
     expect((await overview(place))['warnings']).toEqual([expect.stringMatching(command)]);
     expect(await post(place, url, {})).toMatchObject({ status: 200, body: { [field]: 'theirs', before: 'ours' } });

@@ -77,7 +77,7 @@ describe.each(PLACES)('on %s', (place) => {
     expect([...statuses].filter((status) => status !== 405)).toEqual([413]);
   });
 
-  it('an apply says what it takes', async () => {
+  it('an apply names its limit', async () => {
     const { status, body } = await send(place, 'post', '/_apply', MAX_APPLY_BYTES + 1);
     expect(status).toBe(413);
     expect(body).toContain(`the body is larger than ${String(MAX_APPLY_BYTES)} bytes`);

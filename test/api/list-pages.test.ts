@@ -68,7 +68,7 @@ it.each([
   expect(store.reads).toBe(2);
 });
 
-it('tells of a mesh that does not exist, and keeps nothing', async () => {
+it('reports a mesh that does not exist, and caches nothing', async () => {
   const store = new CountingStore();
   const lists = new ListPages(store);
   const missing = (): Promise<void> => Promise.reject(new Error('no such mesh'));

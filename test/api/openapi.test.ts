@@ -83,14 +83,14 @@ describe('the document', () => {
       expect(document.paths[path], path).toBeDefined();
   });
 
-  it('says what each operation is for, and to which group it belongs', () => {
+  it('gives each operation a summary and a tag', () => {
     for (const { method, path, operation } of operations) {
       expect(operation.summary, `${method} ${path}`).toMatch(/^[A-Z]/);
       expect(operation.tags, `${method} ${path}`).toEqual([expect.stringMatching(/^[A-Z]/)]);
     }
   });
 
-  it('refers to what it has', () => {
+  it('has every schema that it refers to', () => {
     const text = JSON.stringify(document);
     for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g))
       expect(document.components.schemas, name).toHaveProperty(name);
@@ -149,7 +149,7 @@ function requireAnswer({ responses }: Operation, body: unknown): void {
 }
 
 describe('the whole surface', () => {
-  it('gives what is documented, whatever is asked', async () => {
+  it('gives only documented answers to random requests', async () => {
     const seen = new Map<number, number>();
     const asked = fc.nat().chain((index) => {
       const { method, path, operation } = operations[index % operations.length] as (typeof operations)[number];

@@ -90,7 +90,7 @@ it.each(['MeshTimeout', 'MeshService', 'Dataplane', 'Secret', 'Mesh'])(
   },
 );
 
-it('deletes what was made again meanwhile', async () => {
+it('deletes a row that was recreated meanwhile', async () => {
   await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
   await seed(timeout, {});
   let isSerializationFailure = true;
@@ -112,7 +112,7 @@ it.each<[string, Labels, string | null, string]>([
   expect(store.rows.get(JSON.stringify(Object.values(timeout)))?.version).toBe(0);
 });
 
-it('tells of a mesh that does not exist where the store refuses a row without its owner', async () => {
+it('reports a missing mesh when the store refuses a row without its owner', async () => {
   expect(await failure(put('MeshTimeout', 'slow'))).toContain('mesh "default" does not exist');
   expect(store.rows.size).toBe(0);
 });
@@ -126,7 +126,7 @@ it.each(['Dataplane', 'Secret'])(
   },
 );
 
-it('writes nothing for a caller who may not, and tells of a missing mesh before that', async () => {
+it('writes nothing for a caller without access, and reports a missing mesh first', async () => {
   const authorize = (): never => {
     throw new Error('may not');
   };
@@ -143,7 +143,7 @@ it('reads the row first where the caller asks for its version', async () => {
   expect(store.writes).toEqual(['update']);
 });
 
-it('creates without reading what the control plane computes a part of, and reads to keep that part', async () => {
+it('creates partly computed resources without a read, and reads on an update to keep the computed part', async () => {
   service = serviceOf({ mode: 'zone', zone: null, federated: false });
   const key = { type: 'MeshService', mesh: 'default', name: 'web' };
   await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});

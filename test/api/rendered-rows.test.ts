@@ -28,7 +28,7 @@ const name = fc.constantFrom('a', 'b', 'c', 'd', 'é-☃');
 const write = fc.record({ name, remove: fc.boolean(), value: fc.constantFrom('1', '"', '\n', '☃', '\\') });
 
 describe('a list', () => {
-  it('is what the rows are, printed like every answer', async () => {
+  it('equals the rows in the layout of every answer', async () => {
     const step = fc.record({
       writes: fc.array(write, { maxLength: 3 }),
       size: fc.integer({ min: 1, max: 4 }),

@@ -133,7 +133,7 @@ describe('a resource', () => {
     expect((await global.inject(`${url}?watch=false`)).statusCode).toBe(200);
   });
 
-  it('of the whole cluster keeps its name whatever namespace a label or an object names', async () => {
+  it('of the whole cluster keeps its name with any namespace in a label or an object', async () => {
     const mesh = { type: 'Mesh', name: 'wide', labels: NAMESPACE };
     expect((await put(global, '/meshes/wide', mesh)).statusCode).toBe(201);
     const zoned = { apiVersion: 'kuma.io/v1alpha1', kind: 'Zone', metadata: { name: 'wide', namespace: 'a' }, spec: {} };

@@ -63,7 +63,7 @@ it('is not deleted by a read-only API', async () => {
   expect(answer.statusCode).toBe(405);
 });
 
-it('says what to do to those who write its name', async () => {
+it('gives writers of its name the remedy', async () => {
   await plant('MeshTimeout', 'frozen', ofEvil);
   const spec = { targetRef: { kind: 'Mesh' }, to: [{ targetRef: { kind: 'Mesh' }, default: { idleTimeout: '1s' } }] };
   const payload = { type: 'MeshTimeout', mesh: 'shop', name: 'frozen', spec };

@@ -122,7 +122,7 @@ describe('the types', () => {
     for (const name of ['Dataplane', 'MeshService', 'Zone', 'ServiceInsight', 'Workload']) expect(federated).not.toContain(name);
   });
 
-  it('that are policies say what they have', async () => {
+  it('that are policies list their sections', async () => {
     const answer = (await global.inject('/policies')).json<{ policies: { name: string }[] }>();
     expect(answer.policies).toHaveLength(16);
     expect(answer.policies.find(({ name }) => name === 'MeshTLS')).toEqual({

@@ -158,7 +158,7 @@ describe('a write', () => {
 });
 
 describe('a watch', () => {
-  it('tells what is there, then what changes, and ends with the server', async () => {
+  it('sends the existing rows, then the changes, and ends with the server', async () => {
     await call('PUT', '/meshes/default/meshtimeouts/a', timeout('a'));
     const answer = await call('GET', '/meshes/default/meshtimeouts?watch=true');
     expect(answer.headers.get('content-type')).toContain('text/event-stream');
@@ -264,7 +264,7 @@ describe('limits', () => {
 });
 
 describe('the end', () => {
-  it('waits for what is in flight and takes nothing new', async () => {
+  it('waits for requests in flight and accepts no new ones', async () => {
     const arrived = Promise.withResolvers<undefined>();
     const gate = Promise.withResolvers<undefined>();
     store.beforeWrite = async () => {

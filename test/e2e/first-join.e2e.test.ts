@@ -57,7 +57,7 @@ describe('a zone that joins', () => {
     await expect.poll(rows, WAIT).toEqual(Object.fromEntries([...own, ...synced]));
   });
 
-  it('gets the key of dataplane tokens, the public one of zone tokens, and nothing else of what global keeps to itself', async () => {
+  it('gets the key of dataplane tokens, the public key of zone tokens, and no other secret of global', async () => {
     const own = ['envoy-admin-ca', 'inter-cp-ca', 'user-token-revocations', 'user-token-signing-key-2'];
     await global.psql.query(INSERT, ['Config', 'cp-catalog']);
     for (const name of own) await global.psql.query(INSERT, ['GlobalSecret', name]);

@@ -67,7 +67,7 @@ describe('inspect', () => {
     }
   });
 
-  it('tells each zone what is in force there', async () => {
+  it('gives each zone its own configuration in force', async () => {
     const path = `meshes/shop/dataplanes/web-1/_outbounds/${CART}`;
     const confOf = async (zone: ControlPlane, question: string): Promise<unknown> => {
       const { policies } = (await ask(zone, `${path}/${question}`)) as { policies: { kind: string; conf: unknown }[] };
@@ -87,7 +87,7 @@ describe('inspect', () => {
     }
   });
 
-  it('refuses what a policy cannot say, all at once, and changes nothing', async () => {
+  it('refuses an invalid policy with all violations, and changes nothing', async () => {
     const body = timeout('all', { kind: 'MeshHTTPRoute', name: 'slow' }, 'soon');
     const response = await fetch(url(global, 'meshes/shop/meshtimeouts/all'), {
       method: 'PUT',

@@ -117,7 +117,7 @@ describe('a zone and its store', () => {
     await expect.poll(async () => (await east.rows('Mesh')).has('shop'), WAIT).toBe(true);
   });
 
-  it('is the same from a backup: what the backup has is what global has', async () => {
+  it('is the same with a backup: global ends with the content of the backup', async () => {
     await east.end('SIGTERM');
     await east.psql.end();
     const backup = await cloneDatabase(url, east.database.dbName);

@@ -166,7 +166,7 @@ describe('a global and two zones', () => {
       await expect.poll(async () => (await zone.rows('MeshTimeout')).get(name)?.spec, WAIT).toEqual({ n: 999 });
   });
 
-  it('follows a table that somebody empties, on either side (engine 8)', async () => {
+  it('follows TRUNCATE of the table, on either side (engine 8)', async () => {
     await east.psql.query(
       `insert into resources (name, mesh, type, version, spec) values ('kept-in-east', 'shop', 'Workload', 0, '{"a":1}')`,
     );

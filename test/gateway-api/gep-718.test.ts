@@ -121,7 +121,7 @@ describe('GEP-718', () => {
     expect(JSON.stringify(status)).toContain(`spec.rules[0].${list}[1]: server.networking.acme.io`);
   });
 
-  it('forwards to custom backends once somebody resolves them', () => {
+  it('forwards to custom backends that the resolver knows', () => {
     const resolveAll: Resolver = (ref) => findServices({ ...ref, group: '' });
     const routes = [CUSTOM, CONSOLIDATED].map((rule) => convert(routeWith(rule), resolveAll).resources);
     expect(routes[0]).toEqual(routes[1]);

@@ -8,14 +8,14 @@ import { typeOf } from '../../src/resource/type-registry.ts';
 import { caseNames, expectedText, readCase, textsOf, writeExpected } from './case-folder.ts';
 
 describe.each(caseNames)('%s', (name) => {
-  it('becomes what the folder says', () => {
+  it('becomes the expected resources of the folder', () => {
     for (const [file, text] of textsOf(readCase(name))) {
       if (process.env['UPDATE_GOLDEN'] === '1') writeExpected(name, file, text);
       expect(text, file).toBe(expectedText(name, file));
     }
   });
 
-  it('becomes what the schemas of the mesh resources allow', () => {
+  it('fits the schemas of the mesh resources', () => {
     for (const { type, ...resource } of readCase(name).conversion.resources)
       expect(checkSpec(typeOf(type), resource, { strict: true }).violations).toEqual([]);
   });

@@ -45,7 +45,7 @@ describe('explaining sync', () => {
     });
   });
 
-  it('says of a global type, of a copy and of what never travels what holds for it', async () => {
+  it('explains a global type, a synced copy and a type that is never synced', async () => {
     expect((await planes.ask('global', '/zones/east/_sync')).body).toMatchObject({
       targets: [{ isSent: false, reason: 'the type Zone is not synced to zones' }, { isSent: false }],
     });

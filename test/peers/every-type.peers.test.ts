@@ -69,7 +69,7 @@ describe.each(plans)('a $global global with zones of both makers', (plan) => {
     expect(ended.flat()).toEqual([]);
   });
 
-  it('takes away everywhere what is deleted', async () => {
+  it('deletes everywhere', async () => {
     for (const { document, writer } of attempts.written) {
       const { status, text } = await request(writer.plane, 'DELETE', pathOf(document));
       expect.soft(status, `${writer.name} ${pathOf(document)} ${text}`).toBe(200);

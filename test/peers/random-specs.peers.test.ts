@@ -50,7 +50,7 @@ describe(`random specs of seed ${String(SEED)}`, () => {
     expect(valid.length).toBeGreaterThan(mutants().length / 4);
   });
 
-  it('takes what the peer takes, but for what has no effect there', () => {
+  it('accepts what Kuma accepts, except for fields without effect', () => {
     const unexpected = attempts.refused.filter((line) => !STRICTER.some((reason) => reason.test(line)));
     expect(unexpected).toEqual([]);
   });

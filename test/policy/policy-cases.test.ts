@@ -4,14 +4,14 @@ import { describe, expect, it } from 'vitest';
 import { answersOf, caseNames, groupAnswers, readCase, readExpected, rolesOf, writeExpected, zonesOf } from './policy-case.ts';
 
 describe.each(caseNames())('policy case %s', (name) => {
-  it('tells proxies what the document says', async () => {
+  it('gives proxies the answers of the document', async () => {
     const given = await readCase(name);
     const actual = { roles: rolesOf(given), told: groupAnswers(answersOf(given, 'global')) };
     if (process.env['UPDATE_GOLDEN'] === '1') writeExpected(name, actual);
     expect(actual).toEqual(readExpected(name));
   });
 
-  it('tells them the same in their zones', async () => {
+  it('gives the same answers in their zones', async () => {
     const given = await readCase(name);
     const onGlobal = answersOf(given, 'global');
     for (const zone of zonesOf(given))

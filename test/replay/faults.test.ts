@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 describe('a status update', () => {
-  it('of a zone of ours goes to global with all labels, whatever it changes', async () => {
+  it('of a Meridian zone goes to global with all labels, for any change', async () => {
     const plane = await playedTo('zone-1', HAS_SERVICE);
     const [first] = resourcesOf(responseAt(303).response);
     const states = fc.record({
@@ -103,7 +103,7 @@ describe('an echo', () => {
     fc.constantFrom('zone', 'global', 'zone-1', 'slow', 'default', 'producer', 'system', 'enabled', ''),
   );
 
-  it('never leaves a zone of ours, whatever the labels of a copy say', async () => {
+  it('never leaves a Meridian zone, with any labels of the copy', async () => {
     const plane = await playedTo('zone-1', JOINED);
     const isSent = ({ type, syncVersion }: Resource): boolean => syncVersion !== null && ownOf(type) !== undefined;
     const copies = [...plane.store.rows.values()].filter(isSent);

@@ -173,7 +173,7 @@ describe('an ingress that flaps every 100 ms for a minute', () => {
 });
 
 describe('one change of one Dataplane', () => {
-  it('reads what it names and writes what it touches, whatever else there is', async () => {
+  it('reads and writes only the affected rows, among any number of others', async () => {
     const { stores } = fleet.planes;
     for (let index = 0; index < 300; index += 1)
       await fleet.put('east', 'Dataplane', `proxy-${String(index)}`, proxyOf(), {

@@ -48,7 +48,7 @@ describe('the change feed', () => {
 
   const alls = (): number => seen.filter(({ kind }) => kind === 'all').length;
 
-  it('says that all may be other when somebody truncates the table (engine 8)', async () => {
+  it('reports that all rows may have changed after TRUNCATE (engine 8)', async () => {
     await psql.query(INSERT, ['MeshTimeout']);
     follow();
     await expect.poll(alls, WAIT).toBe(1);

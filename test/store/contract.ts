@@ -59,7 +59,7 @@ export function storeContract(empty: () => ResourceStore): void {
   });
 
   describe('single writes', () => {
-    it('keep what they were given, with version 0 and UTC times', async () => {
+    it('store the given fields, with version 0 and UTC times', async () => {
       const before = Date.now();
       expect(await store.write(create(timeout('a'), { labels: { team: 'ü' }, spec: { x: [1, null, 'é'] } }))).toEqual({
         result: 'created',
@@ -78,7 +78,7 @@ export function storeContract(empty: () => ResourceStore): void {
       expect(Math.abs((row?.creationTime.getTime() ?? 0) - before)).toBeLessThan(60_000);
     });
 
-    it('tell what stands in their way', async () => {
+    it('report the conflicting row', async () => {
       await store.write(create(timeout('a')));
       expect(await store.write(create(timeout('a')))).toEqual({ result: 'exists' });
       expect(await store.write({ ...create(timeout('b')), op: 'update' } as Write)).toEqual({ result: 'missing' });
@@ -207,7 +207,7 @@ export function storeContract(empty: () => ResourceStore): void {
   });
 
   describe('batches', () => {
-    it('store the good rows and tell of each other one', async () => {
+    it('store the valid rows and report each other one', async () => {
       await store.write(create(timeout('old')));
       const outcomes = await store.writeBatch([
         create(timeout('new')),
@@ -221,7 +221,7 @@ export function storeContract(empty: () => ResourceStore): void {
       expect(await store.count({ type: 'MeshTimeout' })).toBe(2);
     });
 
-    it('of thousands of rows tell of each in its place, and store all or nothing of them', async () => {
+    it('of thousands of rows report each in its place, and store all or none', async () => {
       const names = Array.from({ length: 3_000 }, (_, index) => `n${String(index)}`);
       const taken = new Set([0, 1_249, 1_250, 2_999]);
       await store.writeBatch([...taken].map((index) => create(timeout(names[index] ?? ''))));
@@ -274,7 +274,7 @@ export function storeContract(empty: () => ResourceStore): void {
       expect(outcomes.map(({ result }) => result)).toEqual(['missing', 'missing', 'missing', 'deleted']);
     });
 
-    it('may hold an owner and what it owns, which goes with it', async () => {
+    it('may delete an owner together with its rows', async () => {
       const outcomes = await store.writeBatch([create(timeout('owned'), { owner: mesh }), create(mesh)]);
       expect(outcomes.map(({ result }) => result)).toEqual(['created', 'created']);
       await store.write({ op: 'delete', key: mesh });

@@ -84,7 +84,7 @@ describe('a database that hangs', () => {
       await expect.poll(() => call(soon).then(() => 'answered', () => 'failed')).toBe('answered'); // prettier-ignore
   });
 
-  it('keeps no connection whose statement was given up', async () => {
+  it('closes a connection whose statement timed out', async () => {
     const [first, second] = ['before', 'after'].map((name) => putOf(name));
     proxy.blackHole();
     await expect(store.write(first as Write)).rejects.toMatchObject({ code: 'unavailable' });

@@ -18,7 +18,7 @@ describe('the store on PGlite', () => {
     return { store, db: database.db, close: () => store.close() };
   });
 
-  it('refuses a folder that another process has, and takes over what a dead one left (engine 24)', async () => {
+  it('refuses a folder in use by another process, and takes over the folder of a dead one (engine 24)', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'meridian-lock-'));
     const { lockFolder } = await import('../../src/store/folder-lock.ts');
     const unlock = await lockFolder(join(folder, 'pg'));

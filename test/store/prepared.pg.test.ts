@@ -33,7 +33,7 @@ it('prepares each statement with parameters once', async () => {
   await store.close();
 });
 
-it('goes on when a migration alters the table beside a replica that runs, whatever the language of the server', async () => {
+it('continues when a migration alters the table under a running replica, in any language of the server', async () => {
   const log = createLogger('silent');
   const config = await cloneDatabase(inject('postgresUrl'));
   const store = new SqlStore(await openDatabase(config, { clock: systemClock, log }), log);

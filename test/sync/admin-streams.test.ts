@@ -34,7 +34,7 @@ const online = (store: string) => ({
 const options = { json: false, usedOnly: true, includeEds: false };
 
 describe('the admin streams', () => {
-  it('carry a question to the zone and its answer back, whatever the order', async () => {
+  it('carry a query to the zone and its answer back, in any order', async () => {
     const streams = new AdminStreams();
     const { zone, global } = connect();
     void streams.serve('east', 'clusters', global);
@@ -52,7 +52,7 @@ describe('the admin streams', () => {
     expect(asked[0]).toMatchObject({ resourceType: 'Dataplane', resourceMesh: 'default', option: 1 });
   });
 
-  it('pass on what the zone says went wrong', async () => {
+  it('return the error of the zone', async () => {
     const streams = new AdminStreams();
     const { zone, global } = connect();
     void streams.serve('east', 'stats', global);

@@ -97,7 +97,7 @@ describe('a zone that knows its cluster', () => {
     return store;
   }
 
-  it('tells a global of another cluster nothing, and takes nothing from a zone of its name there (engine 14)', async () => {
+  it('sends nothing to a global of another cluster, and takes nothing from a zone of its name there (engine 14)', async () => {
     const store = await globalOf('theirs');
     const { port } = await startGlobal(store);
     const before = new Map(store.rows);
@@ -107,7 +107,7 @@ describe('a zone that knows its cluster', () => {
     expect(store.rows).toEqual(before);
   });
 
-  it('tells its own what it has', async () => {
+  it('sends its resources to its own global', async () => {
     const store = await globalOf('ours');
     const { port } = await startGlobal(store);
     startZone(port, () => clusterAdmission(zone, 'grpc://g:1', systemClock));

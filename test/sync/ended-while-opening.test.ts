@@ -21,7 +21,7 @@ function framed(name: string): Buffer {
 describe('a server whose store is slow while a stream opens', () => {
   const server = serverUnderAttack();
 
-  it('takes nothing from a zone whose row went meanwhile', async () => {
+  it('stores nothing of a zone whose row was deleted meanwhile', async () => {
     const { store, logged } = server;
     const raised = Promise.withResolvers<number>();
     const acquireFencingToken = vi.spyOn(store, 'acquireFencingToken').mockReturnValueOnce(raised.promise);

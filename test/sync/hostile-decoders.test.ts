@@ -62,7 +62,7 @@ describe('decoders of mutated frames', () => {
     );
   });
 
-  it('return a resource that can be sent on, or throw an Error, whatever type it is read as', () => {
+  it('return a resource that can be sent, or throw an Error, for every type', () => {
     fc.assert(
       fc.property(mutated(resourceBytes), fc.constantFrom(...resourceTypes), (bytes, info) => {
         const resource = returned(() => decodeKumaResource(info, bytes));

@@ -89,7 +89,7 @@ describe('a server of hostile peers', () => {
     for (const line of told(zone)) expect(line.reason).toContain(reason);
   });
 
-  it('tells of few among many that call themselves something else each time', async () => {
+  it('logs a few of many peers with a new name each time', async () => {
     const before = server.logged.length;
     const client = server.dial();
     const names = Array.from({ length: 500 }, (_, n) => `NO-ZONE-${String(n)}${'x'.repeat(2_000)}`);
@@ -99,7 +99,7 @@ describe('a server of hostile peers', () => {
     for (const line of lines) expect(line.length).toBeLessThan(2_000);
   });
 
-  it('tells once of a zone that sends what cannot be stored again and again', async () => {
+  it('logs once a zone that repeatedly sends resources that cannot be stored', async () => {
     const call = open(server.dial(), syncService.zoneToGlobalSync, 'unstorable');
     const entries = [encodeResourceEntry({ name: 'bad.default', version: '', kumaResource: Buffer.from([0xff]) })];
     for (let n = 1; n <= MANY; n += 1) {
@@ -111,7 +111,7 @@ describe('a server of hostile peers', () => {
     call.cancel();
   });
 
-  it('tells once of a zone that refuses what it asks for again and again, and little of what it says', async () => {
+  it('logs once, and briefly, a zone that repeatedly refuses resources', async () => {
     const call = open(server.dial(), syncService.globalToZoneSync, 'refusing');
     const request = firstRequest('MeshTimeout', { node: 'refusing' });
     const errorDetail = { code: 0, message: 'no '.repeat(MIB), details: [] };

@@ -77,7 +77,7 @@ describe('a server of hostile peers', () => {
     await vi.waitFor(async () => expect(await server.firstState('east')).toEqual([SLOW]));
   });
 
-  it('lets a zone that opens streams without end wait, and refuses what it opens meanwhile', async () => {
+  it('delays a zone that opens streams without end, and refuses its streams meanwhile', async () => {
     const client = server.dial();
     const call = (): Call => open(client, syncService.globalToZoneSync, 'restless');
     for (let n = 0; n < 20; n += 1) {

@@ -138,7 +138,7 @@ describe('a zone', () => {
       await vi.waitFor(async () => expect(await problems()).toEqual([expect.objectContaining(problem)]), WAIT);
     });
 
-    it('loses what Kuma can read no more', async () => {
+    it('loses resources that Kuma can no longer read', async () => {
       const problems = keepInsights('guest');
       await put('MeshRetry', 'cart', byName);
       const zone = join(KUMA);

@@ -10,7 +10,7 @@ import { decodeDeltaRequest, decodeDeltaResponse } from '../../src/wire/kds-mess
 import { encodeStruct } from '../../src/wire/struct.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
-it('stands still for a type whose full state is too large, and says so', async () => {
+it('stops a type whose full state is too large, and reports it', async () => {
   const log = createLogger('silent');
   const store = new TinyStore();
   const put = async (name: string, spec: { a: string }): Promise<void> => {

@@ -95,7 +95,7 @@ it('does not blame a peer that has subscribed again since', async () => {
   expect(failures).toEqual([]);
 });
 
-it('tells of what it withholds whenever that is something else, and of no more', async () => {
+it('reports withheld resources only when they change', async () => {
   const put = async (name: string, length: number): Promise<void> => {
     const key = { type: 'MeshTimeout', mesh: 'default', name };
     await store.write({ op: 'put', key, labels: {}, spec: { a: 'x'.repeat(length) } });

@@ -61,7 +61,7 @@ describe('documents', () => {
     await expect(readDocuments([folderWith({ 'a.yaml': text })], 'default')).rejects.toThrow(new RegExp(`a\\.yaml${said}`));
   });
 
-  it('are UTF-8, whose mark at the beginning is left out', async () => {
+  it('are UTF-8, without a byte order mark', async () => {
     const folder = folderWith({});
     writeFileSync(join(folder, 'good.yaml'), '\ufefftype: Mesh\nname: m\n');
     expect((await readDocuments([join(folder, 'good.yaml')], 'default')).map(({ name }) => name)).toEqual(['m']);

@@ -41,7 +41,7 @@ async function gatewayForm(items: readonly Item[], list = meshWith(), type = 'Me
   return await resourceForms['gateway-api']?.(typeOf(type), items, { list });
 }
 
-it('get --format kubernetes prints what the control plane prints', async () => {
+it('get --format kubernetes prints the same as the control plane', async () => {
   const info = typeOf('MeshTimeout');
   const row = makeRow(info.name, 'slow.shop', { labels: LABELS, spec: { to: [] } });
   const printed = await resourceForms['kubernetes']?.(info, [toUniversal(info, row) as Item], { list: meshWith() });

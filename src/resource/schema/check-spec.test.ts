@@ -67,7 +67,7 @@ describe('odd input', () => {
     expect(({} as JsonObject)['a']).toBeUndefined();
   });
 
-  it('nested deeper than 64 levels is one violation, whatever the depth', () => {
+  it('nested deeper than 64 levels is one violation at any depth', () => {
     const nest = (levels: number): Json => {
       let value: Json = 'x';
       for (let i = 0; i < levels; i += 1) value = i % 2 === 0 ? { a: value } : [value];

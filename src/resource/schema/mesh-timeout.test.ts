@@ -60,7 +60,7 @@ describe('MeshTimeout', () => {
     ]);
   });
 
-  it('refuses beside a SPIFFE ID what acts before the client is known', () => {
+  it('refuses fields that act before the client is known beside a SPIFFE ID', () => {
     const conf =
       '{ connectionTimeout: 1s, idleTimeout: 1s, http: { requestTimeout: 1s, streamIdleTimeout: 1s, requestHeadersTimeout: 1s, maxStreamDuration: 1s, maxConnectionDuration: 1s } }';
     expect(findIn('MeshTimeout', inRules(conf, SPIFFE)).violations).toEqual(
@@ -77,7 +77,7 @@ describe('MeshTimeout', () => {
     );
   });
 
-  it('refuses below a top-level route what belongs to the connection', () => {
+  it('refuses connection fields below a top-level route', () => {
     const spec = `targetRef: { kind: MeshHTTPRoute, name: a }\n${inTo('{ connectionTimeout: 1s, idleTimeout: 1s, http: { requestTimeout: 1s, maxStreamDuration: 1s } }')}\nfrom: [{ targetRef: { kind: Mesh }, default: { idleTimeout: 1s } }]`;
     expect(findIn('MeshTimeout', spec).violations).toEqual([
       'spec.from: must not be set below a top-level MeshHTTPRoute',
