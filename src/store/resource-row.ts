@@ -35,9 +35,6 @@ export const metaColumns = sql`${keyColumns}, r.version, r.labels::text as label
 export const columns = sql`${metaColumns}, r.spec, r.status::text as status, r.creation_time::text as created,
   r.modification_time::text as modified`;
 
-/** What a row has another of after every change: psql raises no version, but each change has its transaction. */
-export const rowVersionColumn = sql`r.version || '.' || r.xmin::text as "rowVersion"`;
-
 export function metaOf(row: MetaRow): ResourceMeta {
   const { type, mesh, name, version, sync_version: syncVersion } = row;
   return { type, mesh, name, version, labels: parseObject(row.labels) as Labels, owner: ownerOf(row), syncVersion };

@@ -21,16 +21,8 @@ export type MetaQuery = {
   readonly owner?: ResourceKey;
 };
 
-/** A row in name only; equal rowVersions of one key mean that nothing of it has changed. */
-export type RowVersion = ResourceKey & { readonly rowVersion: string };
-export type VersionedRow = { readonly row: Resource; readonly rowVersion: string };
-
-/** Which rows a page has, and how many there are without `limit` and `offset`, as it was in one snapshot. */
-export type VersionPage = {
-  readonly rowVersions: readonly RowVersion[];
-  readonly total: number;
-  readonly snapshot: string | null;
-};
+/** A page of rows, how many rows there are without `limit` and `offset`, and the snapshot that all of it is from. */
+export type ListPage = { readonly rows: readonly Resource[]; readonly total: number; readonly snapshot: string | null };
 
 /** A row without what makes it large. */
 export type ResourceMeta = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'labels' | 'syncVersion' | 'owner'>;
@@ -83,10 +75,8 @@ export interface ResourceStore {
   /** The existing rows among `keys`, in no particular order. */
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
   list(query: ListQuery): Promise<Resource[]>;
-  /** The same rows, each as its key and a rowVersion that differs after every change by any writer. */
-  listVersions(query: ListQuery): Promise<VersionPage>;
-  /** As `getMany`, each row with its own rowVersion. */
-  getVersioned(keys: readonly ResourceKey[]): Promise<VersionedRow[]>;
+  /** The same rows, with what a cache of them has to know. */
+  listPage(query: ListQuery): Promise<ListPage>;
   /** Equal texts say that nothing at all was committed between the calls; null where the database cannot tell, as a standby. */
   snapshot(): Promise<string | null>;
   /** What a resume and a prune need of many rows, in one statement. */

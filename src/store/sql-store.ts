@@ -1,46 +1,38 @@
 // The `resources` table as a ResourceStore, the same statements on PostgreSQL and on PGlite.
 import { sql, type RawBuilder } from 'kysely';
-import type { Client } from 'pg';
-import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import { CHANNEL, ChangeFeed } from './change-feed.ts';
 import { ReadBatcher } from './read-batcher.ts';
 import { GroupCommitWriter } from './group-commit-writer.ts';
-import { answerOf, pingUntilLost, type Database } from './database.ts';
+import type { Database } from './database.ts';
+import { leadByLock } from './election.ts';
 import { SingleFlight } from './single-flight.ts';
-import {
-  canExist,
-  columns,
-  keyColumns,
-  metaColumns,
-  metaOf,
-  resourceOf,
-  rowVersionColumn,
-  type MetaRow,
-  type Row,
-} from './resource-row.ts';
+import { canExist, columns, keyColumns, metaColumns, metaOf, resourceOf, type MetaRow, type Row } from './resource-row.ts';
 import type {
   Fence,
+  ListPage,
   ListQuery,
   ResourceMeta,
   MetaQuery,
   ResourceStore,
-  RowVersion,
-  VersionPage,
-  VersionedRow,
   StoreChange,
   Write,
   WriteOutcome,
 } from './resource-store.ts';
-import { currentSnapshot, serverRun } from './snapshot.ts';
 import { StoreHealth } from './store-health.ts';
-import { isSerializationFailure, isStalePlan, isUnavailable } from './pg-errors.ts';
+import { isSerializationFailure, isStalePlan } from './pg-errors.ts';
 import { isOneStatement, requireFence, runWrites } from './write-batch.ts';
 
-/** Time between two attempts to become the leader. */
-const LEAD_AGAIN_MS = 1_000;
+/**
+ * The transactions that a statement sees, and the run of the server: after a crash a server may reuse the ids of lost transactions, and a
+ * promoted standby has ids of its own. Each recovery ends with a checkpoint, so the redo position differs. Null on a standby, where the
+ * end of a transaction may show before its changes.
+ */
+const currentSnapshot = sql`case when pg_is_in_recovery() then null else pg_current_snapshot()::text || ' ' ||
+  (select pg_postmaster_start_time()::text || ' ' || redo_lsn::text from pg_control_checkpoint()) end`;
+
 /** Attempts at one statement or transaction. Each meets fewer conflicts: its rivals have committed meanwhile. */
 const ATTEMPTS = 5;
 
@@ -84,40 +76,16 @@ export class SqlStore implements ResourceStore {
     return rows.map(resourceOf);
   }
 
-  async listVersions(query: ListQuery): Promise<VersionPage> {
-    const { rows } = await this.#shared.call(`list ${JSON.stringify(query)}`, () =>
-      this.#try(() =>
-        sql<{
-          run: string;
-          snapshot: string | null;
-          total: number;
-          page: string;
-        }>`select ${serverRun} as run, ${currentSnapshot} as snapshot,
-          (select count(*)::int from resources r where ${conditions(query)}) as total,
-          (select coalesce(json_agg(p), '[]')::text from (
-            select r.mesh, r.name, ${rowVersionColumn} from resources r where ${pageOf(query)}) p) as page`.execute(
-          this.#database.db,
-        ),
-      ),
+  async listPage(query: ListQuery): Promise<ListPage> {
+    const { rows } = await this.#try(() =>
+      sql<{ total: number; snapshot: string | null } & (Row | { readonly type: null })>`
+        select t.total, t.snapshot, p.* from (
+          select (select count(*)::int from resources r where ${conditions(query)}) as total, ${currentSnapshot} as snapshot) t
+        left join (select ${columns} from resources r where ${pageOf(query)}) p on true
+        order by p.mesh collate "C", p.name collate "C"`.execute(this.#database.db),
     );
-    const [{ run, snapshot, total, page }] = rows as [(typeof rows)[number]];
-    const rowVersions = (JSON.parse(page) as { mesh: string; name: string; rowVersion: string }[]).map(
-      ({ mesh, name, rowVersion }): RowVersion => ({
-        type: query.type,
-        mesh,
-        name,
-        rowVersion: `${rowVersion} ${run}`,
-      }),
-    );
-    return { rowVersions, total, snapshot };
-  }
-
-  async getVersioned(keys: readonly ResourceKey[]): Promise<VersionedRow[]> {
-    const rows = await this.#find(sql`${columns}, ${rowVersionColumn}, ${serverRun} as run`, keys);
-    return (rows as (Row & { rowVersion: string; run: string })[]).map((row) => ({
-      row: resourceOf(row),
-      rowVersion: `${row.rowVersion} ${row.run}`,
-    }));
+    const [{ total, snapshot }] = rows as [(typeof rows)[number]];
+    return { rows: rows.flatMap((row) => (row.type === null ? [] : [resourceOf(row)])), total, snapshot };
   }
 
   async snapshot(): Promise<string | null> {
@@ -229,57 +197,16 @@ export class SqlStore implements ResourceStore {
 
   async lead(name: string, task: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     const { session, clock } = this.#database;
-    if (session === null) {
-      await task(signal);
-      return;
-    }
-    while (!signal.aborted) {
-      try {
-        await this.#leadOnce(session, name, task, signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        if (!isUnavailable(error)) throw error;
-      }
-      await clock.sleep(LEAD_AGAIN_MS, signal);
-    }
+    await (session === null ? task(signal) : leadByLock({ session, clock }, name, task, signal));
   }
 
   async ping(): Promise<void> {
-    // On for a standby too, so that one is found before it refuses a write.
-    const { rows } = await this.#try(() =>
-      sql<{ read_only: string }>`select current_setting('transaction_read_only') as read_only`.execute(this.#database.db),
-    );
-    if (rows[0]?.read_only === 'on' || !this.#health.takesWrites) await this.#health.watch('write', () => this.#tryWrite());
+    await this.#health.ping(this.#database.db);
   }
 
   async close(): Promise<void> {
     await this.#feed.close();
     await this.#database.close();
-  }
-
-  async #leadOnce(
-    session: NonNullable<Database['session']>,
-    name: string,
-    task: (signal: AbortSignal) => Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { clock } = this.#database;
-    const client = await session();
-    const lost = new AbortController();
-    client.on('error', () => lost.abort());
-    client.on('end', () => lost.abort());
-    try {
-      const lease = AbortSignal.any([signal, lost.signal]);
-      // While another process leads, the same session asks again: a connection is dear to the server, a question is not.
-      while (!(await takesLock(client, clock, name))) {
-        await clock.sleep(LEAD_AGAIN_MS, lease);
-        if (lease.aborted) return;
-      }
-      void pingUntilLost(client, clock, lease).catch(() => lost.abort());
-      await task(lease);
-    } finally {
-      await client.end().catch(() => undefined);
-    }
   }
 
   /** The writes whose row, or whose owner's row, another transaction holds. */
@@ -290,23 +217,6 @@ export class SqlStore implements ResourceStore {
     const free = new Set((await this.#find(keyColumns, keys, sql`for no key update of r skip locked`)).map(keyText));
     const held = new Set((await this.#find(keyColumns, keys)).map(keyText).filter((key) => !free.has(key)));
     return new Set(writes.filter((write) => keysOf(write).some((key) => held.has(keyText(key)))));
-  }
-
-  /** Stores 64 kB and takes them back: a small row may find a place in a page although the disk has no room for another. */
-  async #tryWrite(): Promise<void> {
-    const undo = new Error('only a trial');
-    const trial = this.#database.db.transaction().execute(async (tx) => {
-      await sql`insert into resources (name, mesh, type, version, spec)
-        select 'trial', '', '', 0, string_agg(md5(random()::text), '') from generate_series(1, 2000)`.execute(tx);
-      throw undo;
-    });
-    await trial.catch((error: unknown) => {
-      if (error !== undo) throw error;
-    });
-    // A rolled back transaction sends no notification. Reading the usage of a full queue is what shortens it. No reader waits for
-    // the mark.
-    await sql`select pg_notification_queue_usage()`.execute(this.#database.db);
-    await this.mark('trial');
   }
 
   async #write<T>(run: () => Promise<T>): Promise<T> {
@@ -341,12 +251,6 @@ async function retryTransient<T>(run: () => Promise<T>): Promise<T> {
       if (attempt === ATTEMPTS || !(isSerializationFailure(error) || isStalePlan(error))) throw error;
     }
   }
-}
-
-async function takesLock(client: Client, clock: Clock, name: string): Promise<boolean> {
-  const text = 'select pg_try_advisory_lock(hashtextextended($1, 0)) as held';
-  const [row] = await answerOf<{ held: boolean }>(client, clock, text, [name]);
-  return row?.held === true;
 }
 
 const SUCCESSES: ReadonlySet<string> = new Set(['created', 'updated', 'deleted']);

@@ -1,7 +1,10 @@
 // The health of the database, derived from the statements that ran. It is logged once on failure and once on recovery. Readiness
 // reads it.
+import { sql, type Kysely } from 'kysely';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { CHANNEL } from './change-feed.ts';
+import type { Tables } from './database.ts';
 import { isLockTimeout, isNeverSent, isNoAnswer, isSerializationFailure, isStalePlan, takesNoWrites } from './pg-errors.ts';
 
 /** Of a write whose answer did not come. */
@@ -55,6 +58,18 @@ export class StoreHealth {
     }
   }
 
+  /**
+   * Resolves if the database answers, and after a write that found no room or a read-only database, if it stores again.
+   * @throws as `watch`
+   */
+  async ping(db: Kysely<Tables>): Promise<void> {
+    // On for a standby too: it is found before a write fails.
+    const { rows } = await this.watch('read', () =>
+      sql<{ read_only: string }>`select current_setting('transaction_read_only') as read_only`.execute(db),
+    );
+    if (rows[0]?.read_only === 'on' || !this.takesWrites) await this.watch('write', () => tryWrite(db));
+  }
+
   #worked(kind: 'read' | 'write'): void {
     if (!this.#answers) this.#log.warn('the database answers again');
     this.#answers = true;
@@ -62,4 +77,21 @@ export class StoreHealth {
     if (!this.#takesWrites) this.#log.warn('the database stores again');
     this.#takesWrites = true;
   }
+}
+
+/** Stores 64 kB and takes them back: a small row may find a place in a page although the disk has no room for another. */
+async function tryWrite(db: Kysely<Tables>): Promise<void> {
+  const undo = new Error('only a trial');
+  const trial = db.transaction().execute(async (tx) => {
+    await sql`insert into resources (name, mesh, type, version, spec)
+      select 'trial', '', '', 0, string_agg(md5(random()::text), '') from generate_series(1, 2000)`.execute(tx);
+    throw undo;
+  });
+  await trial.catch((error: unknown) => {
+    if (error !== undo) throw error;
+  });
+  // A rolled back transaction sends no notification. Reading the usage of a full queue is what shortens it. No reader waits for
+  // the mark.
+  await sql`select pg_notification_queue_usage()`.execute(db);
+  await sql`select pg_notify(${CHANNEL}, '{"mark":"trial"}')`.execute(db);
 }

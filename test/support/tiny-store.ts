@@ -10,8 +10,7 @@ import type {
   ResourceMeta,
   MetaQuery,
   ResourceStore,
-  VersionPage,
-  VersionedRow,
+  ListPage,
   StoreChange,
   Write,
   WriteOutcome,
@@ -24,9 +23,6 @@ export class TinyStore implements ResourceStore {
   beforeWrite: (write: Write) => WriteOutcome | undefined | Promise<WriteOutcome | undefined> = () => undefined;
   /** Rows are dated by it: at the beginning of time, unless a test says otherwise. */
   readonly #now: () => Date;
-  /** Row → the number of the write that made it what it is. */
-  readonly #written = new WeakMap<Resource, number>();
-  #writes = 0;
   readonly #followers = new Set<(change: StoreChange) => void>();
   readonly #epochs = new Map<string, number>();
   readonly #deletedMeshes = new Set<string>();
@@ -57,19 +53,8 @@ export class TinyStore implements ResourceStore {
     return Promise.resolve(this.#matching(query).slice(offset, limit === undefined ? undefined : offset + limit));
   }
 
-  async listVersions(query: ListQuery): Promise<VersionPage> {
-    const rows = await this.list(query);
-    const rowVersions = rows.map((row) => ({
-      type: row.type,
-      mesh: row.mesh,
-      name: row.name,
-      rowVersion: this.#rowVersion(row),
-    }));
-    return { rowVersions, total: this.#matching(query).length, snapshot: null };
-  }
-
-  async getVersioned(keys: readonly ResourceKey[]): Promise<VersionedRow[]> {
-    return (await this.getMany(keys)).map((row) => ({ row, rowVersion: this.#rowVersion(row) }));
+  async listPage(query: ListQuery): Promise<ListPage> {
+    return { rows: await this.list(query), total: this.#matching(query).length, snapshot: null };
   }
 
   snapshot(): Promise<null> {
@@ -182,10 +167,6 @@ export class TinyStore implements ResourceStore {
   }
 
   /** A row that a test put into `rows` itself is told apart by its version. */
-  #rowVersion(row: Resource): string {
-    return `${String(this.#written.get(row) ?? 0)}.${String(row.version)}`;
-  }
-
   #tell(keys: readonly ResourceKey[]): void {
     if (keys.length > 0) for (const follow of this.#followers) follow({ kind: 'keys', keys });
   }
@@ -232,7 +213,6 @@ export class TinyStore implements ResourceStore {
       syncVersion: write.syncVersion ?? null,
     };
     this.rows.set(idOf(key), row);
-    this.#written.set(row, (this.#writes += 1));
     changed.push(key);
     return { result: before === undefined ? 'created' : 'updated', version: row.version };
   }

@@ -1,4 +1,4 @@
-// Lists from cached texts equal the rows, for every writer, page and filter, and have the layout of every answer.
+// Printed lists say what the rows say, for every writer, page and filter. The layout is that of every answer.
 import { fc } from '../support/property.ts';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,0 +1,52 @@
+// The election of a leader among the processes on one database: the lock of a session, which ends with its connection.
+import type { Client } from 'pg';
+import type { Clock } from '../base/clock.ts';
+import { answerOf, pingUntilLost } from './database.ts';
+import { isUnavailable } from './pg-errors.ts';
+
+/** Time between two attempts to become the leader. */
+const LEAD_AGAIN_MS = 1_000;
+
+/** `session` opens a connection of its own. */
+type Sessions = { readonly session: () => Promise<Client>; readonly clock: Clock };
+type Task = (signal: AbortSignal) => Promise<void>;
+
+/**
+ * Runs `task` while this process holds the lock `name`, again after each loss, until `signal` aborts.
+ * @throws errors that are not the fault of the database
+ */
+export async function leadByLock({ session, clock }: Sessions, name: string, task: Task, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await leadOnce(await session(), clock, name, task, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!isUnavailable(error)) throw error;
+    }
+    await clock.sleep(LEAD_AGAIN_MS, signal);
+  }
+}
+
+async function leadOnce(client: Client, clock: Clock, name: string, task: Task, signal: AbortSignal): Promise<void> {
+  const lost = new AbortController();
+  client.on('error', () => lost.abort());
+  client.on('end', () => lost.abort());
+  try {
+    const lease = AbortSignal.any([signal, lost.signal]);
+    // While another process leads, the same session asks again: a connection costs the server more than a question.
+    while (!(await takesLock(client, clock, name))) {
+      await clock.sleep(LEAD_AGAIN_MS, lease);
+      if (lease.aborted) return;
+    }
+    void pingUntilLost(client, clock, lease).catch(() => lost.abort());
+    await task(lease);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function takesLock(client: Client, clock: Clock, name: string): Promise<boolean> {
+  const text = 'select pg_try_advisory_lock(hashtextextended($1, 0)) as held';
+  const [row] = await answerOf<{ held: boolean }>(client, clock, text, [name]);
+  return row?.held === true;
+}
