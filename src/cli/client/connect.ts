@@ -10,16 +10,7 @@ import type { Endpoint } from './http-call.ts';
 
 export const DEFAULT_ADDRESS = 'http://127.0.0.1:5681';
 
-export type ConnectOptions = {
-  readonly address?: string;
-  readonly context?: string;
-  readonly token?: string;
-  readonly tokenFile?: string;
-  readonly caCertFile?: string;
-  readonly clientCertFile?: string;
-  readonly clientKeyFile?: string;
-  readonly skipVerify?: boolean;
-};
+export type ConnectOptions = Partial<Omit<ControlPlane, 'name'>> & { readonly context?: string };
 
 type Env = Readonly<Record<string, string | undefined>>;
 

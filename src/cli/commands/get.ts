@@ -22,7 +22,7 @@ type Options = ConnectOptions &
     readonly watch?: boolean;
     readonly selector?: readonly string[];
     readonly zone?: string;
-    readonly format: string;
+    readonly format: keyof typeof resourceForms;
   };
 
 export function addGetCommand(program: Command): void {
@@ -100,11 +100,9 @@ async function printForm(
   client: ApiClient,
   info: TypeInfo,
   items: readonly Item[],
-  { format, output }: { format: string; output: 'json' | 'yaml' },
+  { format, output }: { format: Options['format']; output: 'json' | 'yaml' },
 ): Promise<void> {
-  const form = resourceForms[format];
-  if (form === undefined) throw new UsageError(`--format: must be ${Object.keys(resourceForms).join(', ')}`);
-  const documents = await form(info, items, client);
+  const documents = await resourceForms[format](info, items, client);
   if (documents.length > 0)
     print(documents.map((document) => serialize(document, output)).join(output === 'yaml' ? '\n---\n' : '\n'));
 }

@@ -6,7 +6,7 @@ import { visibleText } from '../../base/visible-text.ts';
 import { label } from '../../resource/labels.ts';
 import type { Labels } from '../../resource/types.ts';
 import { ApiClient } from '../client/api-client.ts';
-import { applyDocuments } from '../documents/apply-plan.ts';
+import { planApply, sendPlan } from '../documents/apply-plan.ts';
 import { startFleet, ZONES, type Fleet } from './fleet.ts';
 import { measureHops, type Hop } from './hops.ts';
 import type { AppliedResource } from './placement.ts';
@@ -90,11 +90,12 @@ async function work(options: { freePorts: boolean; signal: AbortSignal }, onFlee
 
 async function applyShop(addresses: ReadonlyMap<string, string>, at: string, applied: AppliedResource[]): Promise<void> {
   const documents = await readDocuments([join(SHOP, at)], 'shop');
-  for await (const { document, result, messages } of applyDocuments(new ApiClient(addresses.get(at) ?? ''), documents)) {
-    const { info, mesh, name, place, body } = document;
-    if (result === 'failed') throw new MeridianError('invalid', `${place}: ${messages.join('; ')}`);
-    applied.push({ at, info, mesh, name, labels: (body['labels'] ?? {}) as Labels });
-  }
+  const client = new ApiClient(addresses.get(at) ?? '');
+  for await (const part of sendPlan(client, await planApply(client, documents), { dryRun: false }))
+    for (const { document } of part) {
+      const { info, mesh, name, body } = document;
+      applied.push({ at, info, mesh, name, labels: (body['labels'] ?? {}) as Labels });
+    }
 }
 
 function show({ verified, hops }: Result, fleet: Fleet | undefined): void {

@@ -79,15 +79,6 @@ export async function* sendPlan(client: ApiClient, plan: ApplyPlan, { dryRun }: 
   }
 }
 
-/**
- * Applies documents one after the other; a failure is reported and the others go on.
- * Against a zone that has a global, a missing `kuma.io/origin` is added and said (D6).
- */
-export async function* applyDocuments(client: ApiClient, documents: readonly ResourceDocument[]): AsyncGenerator<Applied> {
-  const { parts } = await planApply(client, documents);
-  for (const sendable of parts.flat()) yield await putOne(client, sendable);
-}
-
 async function putOne(client: ApiClient, { document, messages, json }: Sendable): Promise<Applied> {
   try {
     const { created, warnings } = await client.put(document.info, document.mesh, document.name, JSON.parse(json) as JsonObject);

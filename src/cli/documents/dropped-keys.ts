@@ -2,17 +2,18 @@
 // the written document with the decoded one. Pure.
 import type { Json } from '../../resource/types.ts';
 import { isObject, objectOf } from '../../resource/read-json.ts';
+import { memberPath } from './position.ts';
 
 /** Paths of keys that are gone although they hold something; proto3 JSON leaves out zero values and renames snake_case. */
 export function droppedKeys(written: Json, read: Json, path = ''): string[] {
   if (Array.isArray(written))
     return written.flatMap((item, index) => {
       const kept = Array.isArray(read) ? (read[index] ?? null) : null;
-      return kept === null ? [] : droppedKeys(item, kept, `${path}[${String(index)}]`);
+      return kept === null ? [] : droppedKeys(item, kept, memberPath(path, index));
     });
   if (!isObject(written) || !isObject(read)) return [];
   return Object.entries(written).flatMap(([key, value]) => {
-    const at = /^[A-Za-z_$][\w$-]*$/.test(key) ? `${path === '' ? '' : `${path}.`}${key}` : `${path}[${JSON.stringify(key)}]`;
+    const at = memberPath(path, key);
     const kept = objectOf(read)[key] ?? objectOf(read)[camelCase(key)];
     if (kept === undefined) return isZero(value) ? [] : [at];
     return droppedKeys(value, kept, at);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { pathSteps, SourceFile } from './position.ts';
+import { fc } from '../../../test/support/property.ts';
+import { memberPath, pathSteps, SourceFile } from './position.ts';
 
 const TEXT = `type: Mesh
 name: shop
@@ -47,5 +48,14 @@ describe('the position of a field', () => {
   it('takes paths apart as violations write them', () => {
     expect(pathSteps('spec.to[10].labels["a.b/c \\" ]"].x-y')).toEqual(['spec', 'to', 10, 'labels', 'a.b/c " ]', 'x-y']);
     expect(pathSteps('spec.«x»')).toEqual(['spec']);
+  });
+
+  it('has a path that is read back as its steps', () => {
+    const step = fc.oneof(fc.nat(), fc.string(), fc.constantFrom('spec', 'x-y', '0', 'a.b', ''));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 5 }), (steps) => {
+        expect(pathSteps(steps.reduce<string>(memberPath, ''))).toEqual(steps);
+      }),
+    );
   });
 });

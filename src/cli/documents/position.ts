@@ -47,6 +47,13 @@ export function pathSteps(path: string): Step[] {
   return steps;
 }
 
+/** The path of a member of a field, as `pathSteps` reads it. */
+export function memberPath(path: string, step: Step): string {
+  if (typeof step === 'number') return `${path}[${String(step)}]`;
+  if (!/^[A-Za-z_$][\w$-]*$/.test(step)) return `${path}[${JSON.stringify(step)}]`;
+  return path === '' ? step : `${path}.${step}`;
+}
+
 function parse(text: string): { documents: Document.Parsed[]; lines: LineCounter } {
   const lines = new LineCounter();
   const documents = parseAllDocuments(text, { lineCounter: lines });

@@ -14,7 +14,7 @@ type Client = { readonly list: (info: TypeInfo, mesh: string) => Promise<readonl
 /** @throws MeridianError for resources without such a form */
 type ResourceForm = (info: TypeInfo, items: readonly Item[], client: Client) => Promise<readonly JsonObject[]>;
 
-export const resourceForms: Readonly<Record<string, ResourceForm>> = {
+export const resourceForms: Readonly<Record<'universal' | 'kubernetes' | 'gateway-api', ResourceForm>> = {
   universal: async (_info, items) => items,
   kubernetes: async (info, items) => {
     const { toKubernetes } = await import('../../document/kubernetes-form.ts');

@@ -2,12 +2,12 @@
 // cycles, so that the walk ends at the first such part. Pure.
 import type { Violation } from '../../base/errors.ts';
 import { isStorable } from '../../resource/storable-text.ts';
+import { memberPath } from './position.ts';
 
 /** Levels of objects and lists (D32). */
 const MAX_DEPTH = 64;
 export const TOO_DEEP = `must not be nested deeper than ${String(MAX_DEPTH)} levels`;
 const UNSTORABLE = 'must have neither the character U+0000 nor half of a surrogate pair';
-const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/;
 
 /** The first unfit part of a JSON value, or null. What is too deep is named by the whole. */
 export function unfitPart(value: unknown, field = '', depth = 0): Violation | null {
@@ -16,12 +16,7 @@ export function unfitPart(value: unknown, field = '', depth = 0): Violation | nu
   if (depth >= MAX_DEPTH) return { field: '', reason: TOO_DEEP };
   for (const [key, inner] of Object.entries(value)) {
     if (key === '__proto__' || !isStorable(key)) return { field, reason: `must not have the key ${JSON.stringify(key)}` };
-    const step = Array.isArray(value)
-      ? `[${key}]`
-      : PLAIN_KEY.test(key)
-        ? `${field === '' ? '' : '.'}${key}`
-        : `[${JSON.stringify(key)}]`;
-    const found = unfitPart(inner, `${field}${step}`, depth + 1);
+    const found = unfitPart(inner, memberPath(field, Array.isArray(value) ? Number(key) : key), depth + 1);
     if (found !== null) return found;
   }
   return null;
