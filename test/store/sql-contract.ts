@@ -69,7 +69,7 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
   });
 
   describe('synced rows', () => {
-    it('lose their version, not their mark, when somebody edits them (D29)', async () => {
+    it('lose their version, not their mark, on an edit (D29)', async () => {
       await store.write(create(timeout('s'), { syncVersion: 'v1' }));
       await sql`update resources set labels = '{"edited": "yes"}' where name = 's'`.execute(db());
       expect((await store.get(timeout('s')))?.syncVersion).toBe('');
