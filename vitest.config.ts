@@ -51,6 +51,7 @@ export default defineConfig({
             '**/*.pg.test.ts',
             '**/*.e2e.test.ts',
             '**/*.peers.test.ts',
+            '**/*.isolated.test.ts',
             'test/architecture.test.ts',
             'test/citations.test.ts',
             'test/matched-text.test.ts',
@@ -68,6 +69,19 @@ export default defineConfig({
           include: ['test/architecture.test.ts', 'test/citations.test.ts', 'test/matched-text.test.ts'],
           testTimeout: 120_000,
           ...shared,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'isolated',
+          include: ['test/**/*.isolated.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          globalSetup: [embedded],
+          // A process each: they measure what runs in it.
+          isolate: true,
+          setupFiles,
         },
       },
       {
