@@ -162,6 +162,24 @@ describe('the architecture', () => {
     ).toEqual([]);
   });
 
+  it('takes time from a Clock', () => {
+    /** Files and folders that read real time, and why. */
+    const real: Record<string, string> = {
+      'base/clock.ts': 'the clock itself',
+      'cli/': 'a command runs in the time of the person who waits for it',
+      'api/apply-service.ts': 'slices of the event loop',
+      'kds/fair-work.ts': 'slices of the event loop',
+    };
+    const pattern =
+      /Date\.now|new Date\(\)|performance\.now|(?<!\.)\bset(?:Timeout|Interval)\(|setTimeout as|AbortSignal\.timeout/;
+    const wrong = sources.filter(
+      (file) =>
+        !Object.keys(real).some((path) => (path.endsWith('/') ? file.startsWith(path) : file === path)) &&
+        pattern.test(readFileSync(join(SRC, file), 'utf8')),
+    );
+    expect(wrong.map((file) => `${file}: take a Clock (base/clock.ts), so that tests turn it by hand`)).toEqual([]);
+  });
+
   it('follows the change feed in one place', () => {
     /** The feed itself, and what hands it on. */
     const feeds = ['store/follow-feed.ts', 'store/sql-store.ts', 'store/answer-in-time.ts', 'control-plane/store-ports.ts'];

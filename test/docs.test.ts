@@ -117,7 +117,7 @@ async function metricNames(): Promise<Set<string>> {
   createInfoMetric(registry, build, async () => '');
   createLeaderMetric(registry);
   createResourcesCountMetric(registry, [], async () => 0);
-  createSyncMetrics({ registry, side: { mode: 'global' } });
+  createSyncMetrics({ registry, side: { mode: 'global' }, now: () => new Date() });
   createExpiryMetrics(registry);
   createConflictMetric(registry, () => []);
   measureRequests(fastify(), registry);

@@ -6,7 +6,7 @@ export type Clock = {
   /** Milliseconds since a fixed moment. It never goes back, whatever is done to the date. */
   elapsed(): number;
   /** Resolves after `ms` milliseconds, or at once when the signal aborts; never rejects. With `ref: false` the process need not live for it. */
-  sleep(ms: number, signal: AbortSignal, options?: { readonly ref: boolean }): Promise<void>;
+  sleep(ms: number, signal?: AbortSignal, options?: { readonly ref: boolean }): Promise<void>;
   /** Calls `task` once after `ms` milliseconds, unless the returned function is called before. The process need not live for it. */
   after(ms: number, task: () => void): () => void;
 };
@@ -14,7 +14,8 @@ export type Clock = {
 export const systemClock: Clock = {
   now: () => new Date(),
   elapsed: () => performance.now(),
-  sleep: (ms, signal, options) => wait(ms, undefined, { ...options, signal }).catch(() => undefined),
+  sleep: (ms, signal, options) =>
+    wait(ms, undefined, { ...options, ...(signal !== undefined && { signal }) }).catch(() => undefined),
   after: (ms, task) => {
     const timer = setTimeout(task, ms).unref();
     return () => clearTimeout(timer);

@@ -110,7 +110,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     });
 
     const tasks: LeaderTask[] = [];
-    const metrics = createSyncMetrics({ registry, side });
+    const metrics = createSyncMetrics({ registry, side, now: () => clock.now() });
     const expiries = createExpiryMetrics(registry);
     expiries.certificate('api', api.certificateEndsAt);
     const onLeader = (task: LeaderTask): void => void tasks.push(task);

@@ -19,7 +19,7 @@ import { runSubscriptionFinalizer } from '../zone-status/subscription-finalizer.
 
 /** Runs a global until the signal aborts. Rejects with a MeridianError if it cannot start. */
 export async function run(config: Config, context: Context): Promise<void> {
-  const admin = new AdminStreams();
+  const admin = new AdminStreams(context.clock);
   await runHost({
     side: { mode: 'global' },
     config,
@@ -80,6 +80,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegi
       metrics.observe(event);
       insights.observe(event);
     },
+    clock,
     log: log.child({ component: 'kds' }),
   });
   const port = await server.listen();

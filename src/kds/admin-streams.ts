@@ -2,6 +2,7 @@
 // or clusters of a proxy, and the zone answers in any order (kds-wire 2.7). Only the newest stream of a zone and kind counts.
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import { within, type Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import {
   decodeAdminRequest,
@@ -24,6 +25,11 @@ type Open = { readonly stream: Duplex; readonly waiting: Map<string, Waiting> };
 
 export class AdminStreams {
   readonly #open = new Map<string, Open>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /**
    * Reads the answers of a zone until it ends the stream.
@@ -66,15 +72,13 @@ export class AdminStreams {
     const requestId = randomUUID();
     const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
     open.waiting.set(requestId, { resolve, reject });
-    const timer = setTimeout(() => {
-      open.waiting.delete(requestId);
-      reject(new MeridianError('unavailable', `zone ${JSON.stringify(zone)} did not answer in ${String(ANSWER_MS / 1000)} s`));
-    }, ANSWER_MS);
+    const late = (): Error =>
+      new MeridianError('unavailable', `zone ${JSON.stringify(zone)} did not answer in ${String(ANSWER_MS / 1000)} s`);
     open.stream.write(encodeAdminRequest({ requestId, resourceType: 'Dataplane', ...question }));
     try {
-      return await promise;
+      return await within(this.#clock, ANSWER_MS, promise, late);
     } finally {
-      clearTimeout(timer);
+      open.waiting.delete(requestId);
     }
   }
 }

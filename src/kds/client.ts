@@ -1,6 +1,5 @@
 // The zone end of KDS: dials global, and dials again when one of the six RPCs of the connection fails. No resource is sent twice,
 // because both directions resume by versions.
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client, credentials, status, type ChannelCredentials } from '@grpc/grpc-js';
 import { messageOf } from '../base/errors.ts';
 import { Connection, type ConnectionOptions } from './zone-connection.ts';
@@ -46,7 +45,7 @@ export async function runKdsClient(options: KdsClientOptions, signal: AbortSigna
       else options.log.warn({ address: options.address, reason }, 'not connected to global; trying again');
     }
     lastReason = reason;
-    await delay(waitMs, undefined, { signal }).catch(() => undefined);
+    await options.clock.sleep(waitMs, signal);
   }
 }
 

@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../base/clock.ts';
 import { createLogger } from '../base/log.ts';
 import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from './connections.ts';
 
@@ -15,7 +16,7 @@ type Listening = { readonly connections: Connections; readonly dial: () => Promi
 async function listen(limits: Partial<ConnectionLimits> = {}): Promise<Listening> {
   const taken: Socket[] = [];
   const take = (socket: Socket): void => void taken.push(socket.resume());
-  const connections = new Connections({ ...DEFAULT_CONNECTION_LIMITS, ...limits }, take, createLogger('silent'), () => 0);
+  const connections = new Connections({ ...DEFAULT_CONNECTION_LIMITS, ...limits }, take, createLogger('silent'), systemClock);
   const port = await connections.listen('127.0.0.1', 0);
   started.defer(() => connections.close());
   const dial = async (): Promise<Socket> => {

@@ -3,6 +3,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
+import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { RateLimitedLogger } from './rate-limited-logger.ts';
 import { exhausted } from './status.ts';
@@ -40,17 +41,17 @@ export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #server: Server;
   readonly #warnings: RateLimitedLogger;
-  readonly #now: () => number;
+  readonly #clock: Clock;
   /** By `address:port` of the peer, as gRPC names it. */
   readonly #open = new Map<string, Connection>();
   readonly #perAddress = new Map<string, number>();
   readonly #allowances = new LRUCache<string, Allowance>({ max: MAX_ADDRESSES });
 
-  /** @param take what serves a connection @param now milliseconds, of a clock that never goes back */
-  constructor(limits: ConnectionLimits, take: (socket: Socket) => void, log: Logger, now: () => number) {
+  /** @param take what serves a connection */
+  constructor(limits: ConnectionLimits, take: (socket: Socket) => void, log: Logger, clock: Clock) {
     this.#limits = { ...limits, total: Math.min(limits.total, descriptorsForPeers()) };
-    this.#warnings = new RateLimitedLogger(log, now);
-    this.#now = now;
+    this.#warnings = new RateLimitedLogger(log, () => clock.elapsed());
+    this.#clock = clock;
     this.#server = createServer({ noDelay: true }, (socket) => {
       if (this.#admit(socket)) take(socket);
     });
@@ -112,13 +113,13 @@ export class Connections {
     }
     allowance.waiting += 1;
     const turn = (allowance.waiting * 1_000) / REFUSALS_A_SECOND;
-    await new Promise((resolve) => setTimeout(resolve, turn).unref());
+    await this.#clock.sleep(turn, undefined, { ref: false });
     allowance.waiting -= 1;
     if (connection.socket.destroyed) throw exhausted('the connection was closed');
   }
 
   #allowanceOf(address: string): Allowance {
-    const now = this.#now();
+    const now = this.#clock.elapsed();
     const known = this.#allowances.get(address) ?? { left: REFUSALS_AT_ONCE, at: now, waiting: 0 };
     known.left = Math.min(REFUSALS_AT_ONCE, Math.max(-1, known.left) + ((now - known.at) / 1_000) * REFUSALS_A_SECOND);
     known.at = now;

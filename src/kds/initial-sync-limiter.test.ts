@@ -1,6 +1,7 @@
 // The queue for initial syncs: eight at a time, in the order of arrival. No peer keeps a permit for ever, and a reconnected peer's dead
 // stream loses it at once.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../base/clock.ts';
 import { InitialSyncLimiter, type Permit } from './initial-sync-limiter.ts';
 
 const MAX_PERMITS = 8;
@@ -17,7 +18,7 @@ describe('first states', () => {
 
   beforeEach(() => {
     vi.useFakeTimers();
-    states = new InitialSyncLimiter();
+    states = new InitialSyncLimiter(systemClock);
     admitted = [];
   });
 

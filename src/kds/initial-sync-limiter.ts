@@ -3,6 +3,7 @@
 // with thousands of streams delays only itself. A stalled peer loses its permit to a waiting one. A peer that requests its full
 // state again and again waits until its byte budget allows it. Why a semaphore is not enough: decision 39.
 import { LRUCache } from 'lru-cache';
+import type { Clock } from '../base/clock.ts';
 
 const MAX_PERMITS = 8;
 /** Bytes of the messages of all first states at a time. A peer that joins alone gets large messages and needs few round trips. */
@@ -43,8 +44,9 @@ type Grant = {
   isStalled: boolean;
   /** It does not count among the eight any more. */
   isRevoked: boolean;
-  readonly stall: NodeJS.Timeout;
-  readonly timers: readonly NodeJS.Timeout[];
+  /** Starts the time until it is stalled again. */
+  readonly watch: () => void;
+  readonly stop: () => void;
 };
 
 export class InitialSyncLimiter {
@@ -55,7 +57,12 @@ export class InitialSyncLimiter {
   readonly #budgets = new LRUCache<string, { readonly bytes: number; readonly at: number }>({ max: MAX_PEERS });
   #revoked = 0;
   /** Ends when the first waiting peer has its budget again. */
-  #later: NodeJS.Timeout | undefined;
+  #cancelLook = (): void => undefined;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** Bytes of resources in one message, at most. There are few sizes, so that peers that join together get the same messages. */
   get messageBytes(): number {
@@ -82,12 +89,12 @@ export class InitialSyncLimiter {
 
   #count(peer: string, stream: Stream, bytes: number): void {
     if (this.#grants.get(peer)?.stream !== stream) return;
-    this.#budgets.set(peer, { bytes: this.#usedBy(peer) + bytes, at: performance.now() });
+    this.#budgets.set(peer, { bytes: this.#usedBy(peer) + bytes, at: this.#clock.elapsed() });
   }
 
   #usedBy(peer: string): number {
     const used = this.#budgets.get(peer);
-    return used === undefined ? 0 : Math.max(0, used.bytes - ((performance.now() - used.at) / 1_000) * BYTES_A_SECOND);
+    return used === undefined ? 0 : Math.max(0, used.bytes - ((this.#clock.elapsed() - used.at) / 1_000) * BYTES_A_SECOND);
   }
 
   /** Milliseconds until the peer may be sent the next first state. */
@@ -97,19 +104,19 @@ export class InitialSyncLimiter {
 
   /** @param waitMs Infinity where no peer waits for its budget */
   #lookLater(waitMs: number): void {
-    clearTimeout(this.#later);
+    this.#cancelLook();
     if (waitMs === Infinity) return;
-    this.#later = setTimeout(() => {
+    this.#cancelLook = this.#clock.after(Math.ceil(waitMs), () => {
       for (const peer of [...this.#waiting.keys()]) this.#replace(peer);
       this.#admitNext();
-    }, Math.ceil(waitMs)).unref();
+    });
   }
 
   #progress(peer: string, stream: Stream): void {
     const grant = this.#grants.get(peer);
     if (grant?.stream !== stream) return;
     grant.isStalled = false;
-    grant.stall.refresh();
+    grant.watch();
   }
 
   #leave(peer: string, stream: Stream): void {
@@ -119,8 +126,8 @@ export class InitialSyncLimiter {
     this.#admitNext();
   }
 
-  #free(peer: string, { timers, isRevoked }: Grant): void {
-    for (const timer of timers) clearTimeout(timer);
+  #free(peer: string, { stop, isRevoked }: Grant): void {
+    stop();
     this.#grants.delete(peer);
     if (isRevoked) this.#revoked -= 1;
   }
@@ -176,10 +183,18 @@ export class InitialSyncLimiter {
       grant.isReplaceable = true;
       this.#replace(peer);
     };
-    const stall = setTimeout(onStall, STALL_MS).unref();
-    const timers = [stall, setTimeout(() => this.#leave(peer, stream), MAX_MS).unref()];
-    if (!isReplaceable) timers.push(setTimeout(allowReplacement, MIN_HELD_MS).unref());
-    const grant: Grant = { stream, isReplaceable, isRevoked, isStalled: false, stall, timers };
+    const clock = this.#clock;
+    let cancelStall = clock.after(STALL_MS, onStall);
+    const watch = (): void => {
+      cancelStall();
+      cancelStall = clock.after(STALL_MS, onStall);
+    };
+    const cancelEnd = clock.after(MAX_MS, () => this.#leave(peer, stream));
+    const cancelHold = isReplaceable ? null : clock.after(MIN_HELD_MS, allowReplacement);
+    const stop = (): void => {
+      for (const cancel of [cancelStall, cancelEnd, cancelHold]) cancel?.();
+    };
+    const grant: Grant = { stream, isReplaceable, isRevoked, isStalled: false, watch, stop };
     this.#grants.set(peer, grant);
     if (isRevoked) this.#revoked += 1;
     // The next stream of the peer comes after the other peers.

@@ -1,6 +1,7 @@
 // The xDS client end of one stream: subscribes, stores each response in one transaction, answers ACK or NACK.
 // Invariants: the rules decide what a peer may write, never its payload. Good resources of a response are stored even if others are
 // refused. A response is committed before it is acknowledged.
+import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
@@ -54,7 +55,7 @@ export type ReceiverOptions = {
   readonly fail?: (error: Error) => void;
   readonly observe: SyncObserver;
   readonly log: Logger;
-  readonly now: () => number;
+  readonly clock: Clock;
 };
 
 export class Receiver {
@@ -80,7 +81,7 @@ export class Receiver {
     this.#options = options;
     this.#metadata = { anew: nodeMetadata(options.node, false), resume: nodeMetadata(options.node, true) };
     this.#types = new Map(options.rules.types.map((info) => [info.name, info]));
-    this.#warnings = new RateLimitedLogger(options.log, options.now);
+    this.#warnings = new RateLimitedLogger(options.log, () => options.clock.elapsed());
     this.#admission = options.admission ?? null;
     this.#pace = options.pace ?? atOnce;
     const { quotas, rules } = options;
@@ -133,8 +134,8 @@ export class Receiver {
   async handle(response: DeltaResponse): Promise<void> {
     const info = this.#types.get(response.typeUrl);
     if (info === undefined) throw new MeridianError('bad_request', `invalid resource type ${JSON.stringify(response.typeUrl)}`);
-    const { peer, streamId, rules, validate, observe, now } = this.#options;
-    const began = now();
+    const { peer, streamId, rules, validate, observe, clock } = this.#options;
+    const began = clock.elapsed();
     const read = await this.#pace.run(readResponse(info, response, rules, validate, this.#options.quotas?.resourceBytes));
     const admission = this.#admission?.type === info.name ? this.#admission : null;
     await admission?.check([...read.resources.values()]);
@@ -143,7 +144,7 @@ export class Receiver {
     const { written, refusals } = await this.#store(info, work, read.refusals);
     this.#answer(info, response.nonce, refusals);
     const refused = this.#remember(info, [...read.resources.keys(), ...read.removed.keys()], refusals);
-    observe({ kind: 'received', peer, streamId, type: info.name, written, refused, seconds: (now() - began) / 1000 });
+    observe({ kind: 'received', peer, streamId, type: info.name, written, refused, seconds: (clock.elapsed() - began) / 1000 });
     if (admission === null) return;
     this.#admission = null;
     await this.#subscribeAll([...this.#types.values()].filter((other) => other !== info));

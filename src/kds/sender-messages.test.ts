@@ -1,5 +1,6 @@
 // The messages of several streams, and the match of answers to responses.
 import { expect, it, vi } from 'vitest';
+import { systemClock } from '../base/clock.ts';
 import { makeRow } from '../../test/support/make-row.ts';
 import { createLogger } from '../base/log.ts';
 import type { Resource } from '../resource/types.ts';
@@ -39,13 +40,13 @@ type Stream = { readonly sender: Sender; readonly sent: Buffer[]; readonly event
 
 async function streamsTo(
   zones: readonly string[],
-  { stored = rows, initialSyncLimiter = new InitialSyncLimiter() } = {},
+  { stored = rows, initialSyncLimiter = new InitialSyncLimiter(systemClock) } = {},
 ): Promise<Stream[]> {
   const log = createLogger('silent');
   const changelog = new Changelog(sourceOf(stored), globalSendRules(), log);
   void changelog.run(new AbortController().signal);
   await changelog.ready;
-  const messages = new SharedMessages();
+  const messages = new SharedMessages(systemClock);
   return zones.map((peer) => {
     const [sent, events]: [Buffer[], SyncEvent[]] = [[], []];
     const sender = new Sender({
@@ -59,7 +60,7 @@ async function streamsTo(
         log,
         maxMessageBytes: 100_000,
       },
-      ...{ now: () => 0, fail: () => undefined, observe: (event) => void events.push(event) },
+      ...{ clock: systemClock, fail: () => undefined, observe: (event) => void events.push(event) },
       encode: (response) => messages.encode(response),
       send: (message) => void sent.push(message),
     });
@@ -127,7 +128,7 @@ it.each([
   ['an ACK', null],
   ['a NACK', { code: 0, message: 'no', details: [] }],
 ])('tells the limiter of first states that the peer answers with %s', async (_, errorDetail) => {
-  const initialSyncLimiter = new InitialSyncLimiter();
+  const initialSyncLimiter = new InitialSyncLimiter(systemClock);
   const progress = vi.fn();
   const enter = initialSyncLimiter.enter.bind(initialSyncLimiter);
   vi.spyOn(initialSyncLimiter, 'enter').mockImplementation((peer, go) => ({ ...enter(peer, go), progress }));

@@ -1,5 +1,6 @@
 // Refused resources are retried on one timer for each type, with a bounded number of responses.
 import { afterEach, expect, it, vi } from 'vitest';
+import { systemClock } from '../base/clock.ts';
 import { makeRow } from '../../test/support/make-row.ts';
 import { createLogger } from '../base/log.ts';
 import { decodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
@@ -61,11 +62,11 @@ async function streamTo(peer: {
       streamId: 's',
       identifier: 'global',
       changelog,
-      initialSyncLimiter: new InitialSyncLimiter(),
+      initialSyncLimiter: new InitialSyncLimiter(systemClock),
       zones: null,
       log,
     },
-    ...{ maxMessageBytes: 100_000, now: () => 0, fail: () => undefined, observe: () => undefined },
+    ...{ maxMessageBytes: 100_000, clock: systemClock, fail: () => undefined, observe: () => undefined },
     send(message) {
       sent += 1;
       const errorDetail = peer.refuses ? { code: 0, message: 'no', details: [] } : null;

@@ -50,7 +50,7 @@ export class Sender {
 
   constructor(options: SenderOptions) {
     this.#options = options;
-    this.#warnings = new RateLimitedLogger(options.log, options.now);
+    this.#warnings = new RateLimitedLogger(options.log, () => options.clock.elapsed());
     this.#stop = options.changelog.onAppend((type) => {
       if (type === 'Mesh') this.#endWhenKnown();
       if (this.#types.has(type)) this.#wake(type);

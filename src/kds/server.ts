@@ -9,6 +9,7 @@ import {
   type UntypedServiceImplementation,
   type sendUnaryData,
 } from '@grpc/grpc-js';
+import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
 import type { Logger } from '../base/log.ts';
@@ -35,6 +36,9 @@ import { statusOf } from './status.ts';
 import { admitAll, type AdmitZone, type ZoneRegistry, anyStore, type ZoneStores } from './zone-access.ts';
 import { slowToRefuse, ZoneStreams, type Stream } from './zone-streams.ts';
 
+/** Milliseconds that open connections have to end once the server closes. */
+const MAX_CLOSE_MS = 1_000;
+
 export type KdsServerOptions = {
   readonly host: string;
   readonly port: number;
@@ -59,14 +63,15 @@ export type KdsServerOptions = {
   readonly fences?: ReceiverOptions['fences'];
   readonly validate: ReceiverOptions['validate'];
   readonly observe: SyncObserver;
+  readonly clock: Clock;
   readonly log: Logger;
 };
 
 export class KdsServer {
   readonly #options: KdsServerOptions;
   readonly #server: Server;
-  readonly #initialSyncLimiter = new InitialSyncLimiter();
-  readonly #messages = new SharedMessages();
+  readonly #initialSyncLimiter: InitialSyncLimiter;
+  readonly #messages: SharedMessages;
   readonly #work = new FairWork();
   readonly #responses = new KeyedMutex();
   readonly #quotas: ZoneQuotas;
@@ -76,7 +81,10 @@ export class KdsServer {
   readonly #streams: ZoneStreams;
 
   constructor(options: KdsServerOptions) {
+    const { clock } = options;
     this.#options = options;
+    this.#initialSyncLimiter = new InitialSyncLimiter(clock);
+    this.#messages = new SharedMessages(clock);
     this.#tls = options.tls === null ? null : new ReplaceableCredentials(options.tls);
     this.#quotas = options.quotas ?? DEFAULT_QUOTAS;
     const { connections: limits = DEFAULT_CONNECTION_LIMITS, health = NO_HEALTH_POLICY } = options;
@@ -90,10 +98,10 @@ export class KdsServer {
     });
     const injector = this.#server.createConnectionInjector(this.#tls ?? ServerCredentials.createInsecure());
     const take = (socket: Socket): void => injector.injectConnection(socket);
-    this.#connections = new Connections(limits, take, options.log, () => performance.now());
+    this.#connections = new Connections(limits, take, options.log, clock);
     const { zones, observe, log, admit = admitAll, stores = anyStore } = options;
     const gates = { connections: this.#connections, admit, zones, stores, quotas: this.#quotas };
-    this.#streams = new ZoneStreams({ ...gates, health, observe, log });
+    this.#streams = new ZoneStreams({ ...gates, health, observe, clock, log });
     const sync: UntypedServiceImplementation = {
       globalToZoneSync: this.#streams.handler('globalToZone', (stream) => this.#send(stream)),
       zoneToGlobalSync: this.#streams.handler('zoneToGlobal', (stream) => this.#receive(stream)),
@@ -139,17 +147,11 @@ export class KdsServer {
   async close(): Promise<void> {
     this.#connections.close();
     this.#streams.close(new MeridianError('unavailable', 'stream unavailable: this control plane stops'));
-    await new Promise<void>((resolve) => {
-      const force = setTimeout(() => {
-        this.#server.forceShutdown();
-        // gRPC may lose the end of a session that its peer was closing, and then never calls back.
-        resolve();
-      }, 1_000);
-      this.#server.tryShutdown(() => {
-        clearTimeout(force);
-        resolve();
-      });
-    });
+    const closed = new AbortController();
+    this.#server.tryShutdown(() => closed.abort());
+    // gRPC may lose the end of a session that its peer was closing, and then never calls back.
+    await this.#options.clock.sleep(MAX_CLOSE_MS, closed.signal);
+    if (!closed.signal.aborted) this.#server.forceShutdown();
   }
 
   async #answerHealthCheck(call: ServerUnaryCall<Buffer, Buffer>): Promise<void> {
@@ -177,7 +179,7 @@ export class KdsServer {
       fail: end,
       observe,
       log,
-      now: () => performance.now(),
+      clock: this.#options.clock,
     });
     this.#senders.set(sender, zone);
     try {
@@ -210,8 +212,10 @@ export class KdsServer {
       fail: end,
       observe,
       log,
-      now: () => performance.now(),
+      clock: this.#options.clock,
     });
-    await consume(call as unknown as Duplex, receiver, (task) => this.#responses.run(zone, () => slowToRefuse(task)));
+    await consume(call as unknown as Duplex, receiver, (task) =>
+      this.#responses.run(zone, () => slowToRefuse(this.#options.clock, task)),
+    );
   }
 }

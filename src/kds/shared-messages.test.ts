@@ -1,4 +1,5 @@
 import { expect, it, vi } from 'vitest';
+import { systemClock } from '../base/clock.ts';
 import { encodeDeltaResponse, encodeResourceEntry } from '../wire/kds-messages.ts';
 import { SharedMessages } from './shared-messages.ts';
 
@@ -15,14 +16,14 @@ it.each([
   ['large', parts],
   ['small', small],
 ])('gives the same bytes of a %s message to whoever is sent the same', (_, wanted) => {
-  const messages = new SharedMessages();
+  const messages = new SharedMessages(systemClock);
   const message = messages.encode(wanted);
   expect(message).toEqual(encodeDeltaResponse(wanted));
   expect(messages.encode({ ...wanted, entries: [...wanted.entries], removed: ['gone.default'] })).toBe(message);
 });
 
 it('keeps only messages with memory of their own, and of others the last', () => {
-  const messages = new SharedMessages();
+  const messages = new SharedMessages(systemClock);
   const [large, first] = [messages.encode(parts), messages.encode(small)];
   expect(large.buffer.byteLength).toBe(large.length);
   const second = messages.encode({ ...small, nonce: '8' });
@@ -43,7 +44,7 @@ it.each([
   ['place in the full state', { isPartial: false }],
 ])('gives nobody a message of another %s', (_, difference) => {
   for (const before of [parts, small]) {
-    const messages = new SharedMessages();
+    const messages = new SharedMessages(systemClock);
     messages.encode(before);
     const wanted = { ...before, ...difference };
     expect(messages.encode(wanted)).toEqual(encodeDeltaResponse(wanted));
@@ -51,7 +52,7 @@ it.each([
 });
 
 it('keeps at most 24 MiB, and reuses the kept messages', () => {
-  const messages = new SharedMessages();
+  const messages = new SharedMessages(systemClock);
   const large = ['1', '2', '3'].map((nonce) => ({ ...parts, nonce, entries: [entry('large.default', 10_000_000)] }));
   const [first, second, third] = large.map((wanted) => messages.encode(wanted));
   // vitest compares and prints 10 MB item by item.
@@ -64,7 +65,7 @@ it('keeps at most 24 MiB, and reuses the kept messages', () => {
 
 it('drops messages that no stream requests, and all messages after a minute', () => {
   vi.useFakeTimers();
-  const messages = new SharedMessages();
+  const messages = new SharedMessages(systemClock);
   const message = messages.encode(parts);
   for (let second = 1; second < 60; second += 1) {
     expect(messages.encode(parts)).toBe(message);

@@ -1,5 +1,6 @@
 // Encodes equal responses of several peers once: zones that join together get the same first state, and a change goes to all.
 // Invariants: shared messages are equal in every byte. The cache is bounded, and drops messages that no stream requests.
+import type { Clock } from '../base/clock.ts';
 import { encodeDeltaResponse, type DeltaResponseParts } from '../wire/kds-messages.ts';
 
 /**
@@ -25,6 +26,11 @@ export class SharedMessages {
   #bytes = 0;
   #looks = 0;
   #isAsked = false;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** As `encodeDeltaResponse`. Callers must not change the message. */
   encode(parts: DeltaResponseParts): Buffer {
@@ -48,7 +54,7 @@ export class SharedMessages {
   }
 
   #lookLater(): void {
-    setTimeout(() => this.#look(), LOOK_MS).unref();
+    this.#clock.after(LOOK_MS, () => this.#look());
   }
 
   #look(): void {

@@ -1,5 +1,6 @@
 // Streams that end because their zone is silent, or because a newer stream replaces them.
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { feature } from './features.ts';
 import { StaleStreams, type HealthPolicy, type WatchedStream } from './stale-streams.ts';
 
@@ -7,25 +8,25 @@ const POLL = 1_000;
 const TIMEOUT = 5_000;
 
 describe('streams', () => {
+  let clock: ManualClock;
   let open: Set<WatchedStream>;
   let ended: string[];
   let stale: StaleStreams;
 
   beforeEach(() => {
-    vi.useFakeTimers();
+    clock = new ManualClock();
     open = new Set();
     ended = [];
   });
 
   afterEach(() => {
     stale.close();
-    expect(vi.getTimerCount()).toBe(0);
-    vi.useRealTimers();
+    expect(clock.sleepers).toBe(0);
   });
 
   function start(policy: Partial<HealthPolicy>): void {
     const whole = { pollInterval: 0, timeout: 0, closeStaleConn: false, ...policy };
-    stale = new StaleStreams(whole, open, () => performance.now());
+    stale = new StaleStreams(whole, open, clock);
   }
 
   function add(zone: string, kind: WatchedStream['kind'], features: string[] = [feature.zonePingHealth]): void {
@@ -40,32 +41,32 @@ describe('streams', () => {
     stale.opened(stream);
   }
 
-  it('of a zone that checks its health no more end after the timeout, those of others stay', () => {
+  it('of a zone that checks its health no more end after the timeout, those of others stay', async () => {
     start({ pollInterval: POLL, timeout: TIMEOUT });
     for (const zone of ['silent', 'heard']) add(zone, 'globalToZone');
     add('old', 'globalToZone', []);
     for (let time = 0; time < 2 * TIMEOUT; time += POLL) {
-      vi.advanceTimersByTime(POLL);
+      await clock.advance(POLL);
       stale.heard('heard');
       if (time < TIMEOUT - POLL) expect(ended).toEqual([]);
     }
     expect(ended).toEqual(['silent globalToZone: stream canceled - zone hc failed']);
   });
 
-  it('that are opened count as a sign of life', () => {
+  it('that are opened count as a sign of life', async () => {
     start({ pollInterval: POLL, timeout: TIMEOUT });
     add('east', 'globalToZone');
-    vi.advanceTimersByTime(TIMEOUT - POLL);
+    await clock.advance(TIMEOUT - POLL);
     add('east', 'stats');
-    vi.advanceTimersByTime(TIMEOUT - POLL);
+    await clock.advance(TIMEOUT - POLL);
     expect(ended).toEqual([]);
   });
 
-  it.each<Partial<HealthPolicy>>([{ pollInterval: POLL }, { timeout: TIMEOUT }, {}])('stay for ever with %j', (policy) => {
+  it.each<Partial<HealthPolicy>>([{ pollInterval: POLL }, { timeout: TIMEOUT }, {}])('stay for ever with %j', async (policy) => {
     start(policy);
     add('east', 'globalToZone');
     add('east', 'globalToZone');
-    vi.advanceTimersByTime(100 * TIMEOUT);
+    await clock.advance(100 * TIMEOUT);
     expect(ended).toEqual([]);
   });
 

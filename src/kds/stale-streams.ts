@@ -1,5 +1,6 @@
 // Finds streams of zones that are probably gone: streams of a zone without health checks, and streams that a newer one of the same
 // kind replaces (`zoneHealthCheck`, kds-wire 2.5). Off unless configured: dead connections are found by pings of the transport.
+import { every, type Clock } from '../base/clock.ts';
 import type { Caller } from './peer-metadata.ts';
 import { feature } from './features.ts';
 import type { StreamKind } from './sync-events.ts';
@@ -24,22 +25,22 @@ export type WatchedStream = Pick<Caller, 'zone' | 'features'> & {
 export class StaleStreams {
   readonly #policy: HealthPolicy;
   readonly #streams: ReadonlySet<WatchedStream>;
-  readonly #now: () => number;
+  readonly #clock: Clock;
   /** When a zone that has streams was heard last. */
   readonly #heard = new Map<string, number>();
-  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #closed = new AbortController();
 
-  /** @param streams those that are open @param now milliseconds, of a clock that never goes back */
-  constructor(policy: HealthPolicy, streams: ReadonlySet<WatchedStream>, now: () => number) {
+  /** @param streams those that are open */
+  constructor(policy: HealthPolicy, streams: ReadonlySet<WatchedStream>, clock: Clock) {
     this.#policy = policy;
     this.#streams = streams;
-    this.#now = now;
-    if (this.#isWatching) this.#timer = setInterval(() => this.#endSilent(), policy.pollInterval).unref();
+    this.#clock = clock;
+    if (this.#isWatching) void every(clock, policy.pollInterval, this.#closed.signal, () => this.#endSilent());
   }
 
   /** The zone checked its health. */
   heard(zone: string): void {
-    if (this.#isWatching) this.#heard.set(zone, this.#now());
+    if (this.#isWatching) this.#heard.set(zone, this.#clock.elapsed());
   }
 
   opened(stream: WatchedStream): void {
@@ -51,7 +52,7 @@ export class StaleStreams {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#closed.abort();
   }
 
   get #isWatching(): boolean {
@@ -59,7 +60,7 @@ export class StaleStreams {
   }
 
   #endSilent(): void {
-    const latest = this.#now() - this.#policy.timeout;
+    const latest = this.#clock.elapsed() - this.#policy.timeout;
     const open = new Set([...this.#streams].map(({ zone }) => zone));
     for (const [zone, at] of this.#heard) if (!open.has(zone) && at < latest) this.#heard.delete(zone);
     for (const { zone, features, end } of this.#streams)

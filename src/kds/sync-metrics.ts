@@ -9,7 +9,7 @@ export type SyncMetricsOptions = {
   readonly registry: Registry;
   /** Whose metrics: on the global every peer is a zone; a zone is itself the zone of every series. */
   readonly side: { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string };
-  readonly now?: () => Date;
+  readonly now: () => Date;
 };
 
 export type SyncMetrics = {
@@ -23,7 +23,7 @@ const MILLISECONDS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10
 const BYTES = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 10_485_760];
 
 /** Registers the metrics and returns what feeds them. Once per registry. */
-export function createSyncMetrics({ registry, side, now = () => new Date() }: SyncMetricsOptions): SyncMetrics {
+export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): SyncMetrics {
   const registers = [registry];
   const streams = new Gauge({
     name: 'kds_delta_streams_active',

@@ -1,5 +1,6 @@
 // One type on one stream to a peer: the response that waits for its answer, the answer, and the retries of refused resources.
 // Invariants: one response waits at a time; no two responses of a type have one nonce; a stream without an answer ends.
+import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { encodeDeltaResponse, type DeltaRequest, type DeltaResponseParts } from '../wire/kds-messages.ts';
@@ -31,7 +32,7 @@ export type StreamOptions = {
   readonly fail: (error: Error) => void;
   readonly observe: SyncObserver;
   readonly log: Logger;
-  readonly now: () => number;
+  readonly clock: Clock;
 };
 
 export type TypeStreamOptions = {
@@ -72,9 +73,9 @@ export class TypeStream {
   #nonce = '';
   #sentAt = 0;
   #retryMs = FIRST_RETRY_MS;
-  #stuck: NodeJS.Timeout | undefined;
+  #stuck = (): void => undefined;
   /** One for all refused resources: they are tried again together. */
-  #retry: NodeJS.Timeout | undefined;
+  #retry: (() => void) | undefined;
 
   constructor(stream: StreamOptions, { type, subscription, held, nonces, warnings, onRetry }: TypeStreamOptions) {
     this.subscription = subscription;
@@ -100,7 +101,7 @@ export class TypeStream {
       this.#reports.withheld(subscription);
     }
     if (draft === null) return null;
-    const { identifier, maxMessageBytes, encode = encodeDeltaResponse, now } = this.#stream;
+    const { identifier, maxMessageBytes, encode = encodeDeltaResponse, clock } = this.#stream;
     const { entries, removed, isPartial } = draft;
     const nonce = this.nonces.next(draft.upTo);
     const response = { typeUrl: this.#type, nonce, controlPlane: identifier, entries, removed, isPartial };
@@ -114,7 +115,7 @@ export class TypeStream {
     }
     this.#reports.fits();
     this.#nonce = nonce;
-    this.#sentAt = now();
+    this.#sentAt = clock.elapsed();
     this.#watch();
     return { message, draft };
   }
@@ -123,16 +124,16 @@ export class TypeStream {
   settle({ responseNonce, errorDetail }: DeltaRequest): boolean {
     if (this.#nonce !== responseNonce) return false;
     this.#nonce = '';
-    clearTimeout(this.#stuck);
+    this.#stuck();
     const { subscription } = this;
     if (subscription === null) return false;
     const about = { peer: this.#stream.peer, streamId: this.#stream.streamId, type: this.#type };
-    const { observe, now } = this.#stream;
+    const { observe, clock } = this.#stream;
     if (errorDetail === null) {
       subscription.acknowledge();
       if (subscription.nacked.size === 0) this.#retryMs = FIRST_RETRY_MS;
       this.#reports.refused(subscription);
-      observe({ kind: 'acknowledged', ...about, seconds: (now() - this.#sentAt) / 1000 });
+      observe({ kind: 'acknowledged', ...about, seconds: (clock.elapsed() - this.#sentAt) / 1000 });
     } else {
       const { message, details } = errorDetail;
       const named = readNackDetails(details);
@@ -147,8 +148,8 @@ export class TypeStream {
 
   /** Lets go of all slots. */
   close(): void {
-    clearTimeout(this.#stuck);
-    clearTimeout(this.#retry);
+    this.#stuck();
+    this.#retry?.();
     this.subscription?.close();
   }
 
@@ -159,19 +160,19 @@ export class TypeStream {
 
   #retryLater(): void {
     if (this.#retry !== undefined) return;
-    this.#retry = setTimeout(() => {
+    this.#retry = this.#stream.clock.after(this.#retryMs, () => {
       this.#retry = undefined;
       this.subscription?.retry();
       this.#onRetry();
-    }, this.#retryMs).unref();
+    });
     this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
   }
 
   /** A stream without an answer is stuck. It ends, so that the peer opens a new one (pain 13624). */
   #watch(): void {
-    this.#stuck = setTimeout(() => {
+    this.#stuck = this.#stream.clock.after(STUCK_MS, () => {
       const text = `no answer to the ${this.#type} of this stream for ${String(STUCK_MS / 60_000)} minutes; connect again`;
       this.#stream.fail(new MeridianError('unavailable', text));
-    }, STUCK_MS).unref();
+    });
   }
 }

@@ -2,8 +2,8 @@
 // its admission of global is granted.
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Metadata, status, type Client, type ClientDuplexStream } from '@grpc/grpc-js';
+import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { decodeHealthCheckResponse, encodeHealthCheckRequest } from '../wire/global-service-messages.ts';
@@ -51,6 +51,7 @@ export type ConnectionOptions = {
   readonly admission: () => Promise<Admission | null>;
   readonly validate: Validate;
   readonly observe: SyncObserver;
+  readonly clock: Clock;
   readonly log: Logger;
   /** Milliseconds before a failed health check is repeated: a global may know the zone by then. */
   readonly checkAgainMs?: number;
@@ -94,7 +95,7 @@ export class Connection {
     const { path, requestSerialize, responseDeserialize } = globalService.healthCheck;
     return await new Promise((resolve, reject) => {
       let isMeridian = false;
-      const deadline = Date.now() + ANSWER_MS;
+      const deadline = this.#options.clock.now().getTime() + ANSWER_MS;
       const call = this.#client.makeUnaryRequest(
         path,
         requestSerialize,
@@ -119,11 +120,12 @@ export class Connection {
 
   /** @throws when a global turns out to be Meridian after the connection began: the next connection resumes */
   async keepChecking(first: Health): Promise<void> {
-    const { checkAgainMs = 10_000 } = this.#options;
+    const { clock, checkAgainMs = 10_000 } = this.#options;
     for (let last = first; ;) {
       const { failure, intervalMs } = last;
       const wait = failure !== null ? checkAgainMs : intervalMs > 0 ? intervalMs : HEALTH_CHECK_MS;
-      await delay(Math.min(wait, MAX_CHECK_MS), undefined, { signal: this.#signal, ref: false });
+      await clock.sleep(Math.min(wait, MAX_CHECK_MS), this.#signal, { ref: false });
+      this.#signal.throwIfAborted();
       last = await this.healthCheck();
       if (!first.isMeridian && first.failure !== null && last.isMeridian)
         throw new Error('global is Meridian after all; reconnecting to resume');
@@ -131,12 +133,11 @@ export class Connection {
   }
 
   async receive(resume: boolean): Promise<void> {
-    const { zone, store, fences, node, maxMessageBytes, validate, observe } = this.#options;
+    const { zone, store, fences, node, maxMessageBytes, validate, observe, clock } = this.#options;
     await this.#open('globalToZone', syncService.globalToZoneSync.path, async (call, streamId, log) => {
       const rules = zoneReceiveRules();
       const admission = this.#admit(await this.#options.admission());
       const send = (message: Buffer): void => void call.write(message);
-      const now = (): number => performance.now();
       await consume(
         call,
         new Receiver({
@@ -155,7 +156,7 @@ export class Connection {
           fail: (error) => call.destroy(error),
           observe,
           log,
-          now,
+          clock,
         }),
       );
     });
@@ -177,7 +178,7 @@ export class Connection {
 
   async send(isMeridian: boolean): Promise<void> {
     await this.#admitted.promise;
-    const { zone, changelog, maxMessageBytes, observe } = this.#options;
+    const { zone, changelog, maxMessageBytes, observe, clock } = this.#options;
     await this.#open('zoneToGlobal', syncService.zoneToGlobalSync.path, async (call, streamId, log) => {
       log.debug({ meridian: isMeridian }, 'waiting for the requests of global');
       const sender = new Sender({
@@ -185,7 +186,7 @@ export class Connection {
         streamId,
         identifier: zone,
         changelog,
-        initialSyncLimiter: new InitialSyncLimiter(),
+        initialSyncLimiter: new InitialSyncLimiter(clock),
         zones: null,
         maxMessageBytes,
         send: (message) => call.write(message),
@@ -193,7 +194,7 @@ export class Connection {
         fail: (error) => call.destroy(error),
         observe,
         log,
-        now: () => performance.now(),
+        clock,
       });
       await serve(call, sender);
     });

@@ -1,8 +1,8 @@
 // The streams that zones have open to global: who may open one, how many and how often, and with which status it ends.
 // Invariant: a zone is who its `client-id` says (and, with tokens, who its token says), never what a payload claims.
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { status, type Metadata, type ServerDuplexStream } from '@grpc/grpc-js';
+import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Connections } from './connections.ts';
@@ -41,6 +41,7 @@ export type ZoneStreamsOptions = {
   readonly quotas: Pick<ZoneQuotas, 'streams'>;
   readonly health: HealthPolicy;
   readonly observe: SyncObserver;
+  readonly clock: Clock;
   readonly log: Logger;
 };
 
@@ -49,16 +50,17 @@ export class ZoneStreams {
   readonly #streams = new Set<Stream>();
   /** Those of them that were let in. */
   readonly #open = new OpenStreams();
-  readonly #openings = new Openings(() => performance.now());
+  readonly #openings: Openings;
   readonly #refusals: RateLimitedLogger;
   readonly #stale: StaleStreams;
   readonly #stopWatching: readonly (() => void)[];
 
   constructor(options: ZoneStreamsOptions) {
     this.#options = options;
-    const { zones, stores, health, log } = options;
-    this.#refusals = new RateLimitedLogger(log, () => performance.now());
-    this.#stale = new StaleStreams(health, this.#streams, () => performance.now());
+    const { zones, stores, health, clock, log } = options;
+    this.#refusals = new RateLimitedLogger(log, () => clock.elapsed());
+    this.#openings = new Openings(() => clock.elapsed());
+    this.#stale = new StaleStreams(health, this.#streams, clock);
     this.#stopWatching = [
       zones.onGone((zone) => this.#endZone(zone)),
       stores.onAccepted((zone, storeId, reason) => this.#endOtherStores(zone, storeId, reason)),
@@ -149,12 +151,12 @@ export class ZoneStreams {
   async #waitToOpen(stream: Stream): Promise<void> {
     const wait = this.#openings.take(stream);
     if (wait === null) await this.#refuseStream(stream, opensTooOften(stream.kind));
-    else if (wait > 0) await delay(wait, undefined, { ref: false });
+    else if (wait > 0) await this.#options.clock.sleep(wait, undefined, { ref: false });
   }
 
   async #refuseStream({ zone }: Stream, reason: string): Promise<never> {
     this.#options.observe({ kind: 'overQuota', peer: zone, quota: 'streams', reason });
-    await delay(REFUSAL_MS, undefined, { ref: false });
+    await this.#options.clock.sleep(REFUSAL_MS, undefined, { ref: false });
     throw exhausted(reason);
   }
 
@@ -208,12 +210,12 @@ export class ZoneStreams {
 }
 
 /** Refuses a response over a quota after a short delay. The next response of the zone waits for that time. */
-export async function slowToRefuse(task: () => Promise<void>): Promise<void> {
+export async function slowToRefuse(clock: Clock, task: () => Promise<void>): Promise<void> {
   try {
     await task();
   } catch (error) {
     if (error instanceof StatusError && error.code === status.RESOURCE_EXHAUSTED)
-      await delay(REFUSAL_MS, undefined, { ref: false });
+      await clock.sleep(REFUSAL_MS, undefined, { ref: false });
     throw error;
   }
 }

@@ -90,7 +90,7 @@ describe('combined writes', () => {
   it('are tried one by one where nothing is held any more', async () => {
     rows.held.add('b');
     rows.heldAmong = () => Promise.resolve(new Set());
-    writer = new GroupCommitWriter({ run: rows.run, heldAmong: rows.heldAmong });
+    writer = new GroupCommitWriter({ run: rows.run, heldAmong: rows.heldAmong, now: () => now });
     expect(await writeAll(['first', 'a', 'b', 'c'])).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect(rows.begun.slice(2)).toEqual([['a'], ['b'], ['c']]);
   });

@@ -29,12 +29,12 @@ export type CombinedWriterOptions = {
   readonly run: (writes: readonly Write[]) => Promise<WriteOutcome[]>;
   /** Of these those that would have to wait for another transaction. */
   readonly heldAmong: (writes: readonly Write[]) => Promise<ReadonlySet<Write>>;
-  readonly now?: () => number;
+  /** Milliseconds, of a clock that never goes back. */
+  readonly now: () => number;
 };
 
 export class GroupCommitWriter {
   readonly #options: CombinedWriterOptions;
-  readonly #now: () => number;
   readonly #lanes = new KeyedMutex();
   readonly #aside = new Map<string, Aside>();
   #queue: Waiting[] = [];
@@ -43,7 +43,6 @@ export class GroupCommitWriter {
 
   constructor(options: CombinedWriterOptions) {
     this.#options = options;
-    this.#now = options.now ?? Date.now;
   }
 
   /** How many keys are remembered as held by others; what was held long ago is forgotten when another key is found held. */
@@ -113,11 +112,11 @@ export class GroupCommitWriter {
 
   #isAside(key: string): boolean {
     const aside = this.#aside.get(key);
-    return aside !== undefined && (aside.waiting > 0 || aside.until > this.#now());
+    return aside !== undefined && (aside.waiting > 0 || aside.until > this.#options.now());
   }
 
   #suspect(key: string): void {
-    this.#asideOf(key).until = this.#now() + SUSPECT_MS;
+    this.#asideOf(key).until = this.#options.now() + SUSPECT_MS;
     this.#goAside(key, []);
   }
 

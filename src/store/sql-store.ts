@@ -54,6 +54,7 @@ export class SqlStore implements ResourceStore {
     this.#writer = new GroupCommitWriter({
       run: (writes) => this.writeBatch(writes),
       heldAmong: (writes) => this.#heldAmong(writes),
+      now: () => database.clock.elapsed(),
     });
   }
 

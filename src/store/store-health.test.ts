@@ -42,6 +42,7 @@ it('combined writes fail together when the database is away: it is not asked aga
       return health.watch('write', failing('57P01'));
     },
     heldAmong: () => Promise.resolve(new Set()),
+    now: () => 0,
   });
   const write = (name: string): Write => ({
     op: 'put',

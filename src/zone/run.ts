@@ -107,6 +107,7 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
       metrics.observe(event);
       insights.observe(event);
     },
+    clock,
     log: log.child({ component: 'kds' }),
   };
   await together(

@@ -42,7 +42,7 @@ export class ControlPlanes {
   readonly #running: Promise<void>[] = [];
   readonly #registry: StoreZoneRegistry;
   readonly #changelogs: Readonly<Record<Side, Changelog>>;
-  readonly #initialSyncLimiter = new InitialSyncLimiter();
+  readonly #initialSyncLimiter = new InitialSyncLimiter(systemClock);
   readonly #resume: boolean;
   readonly #received = new Map<Side, number>();
   #streams: Stream[] = [];
@@ -140,7 +140,7 @@ export class ControlPlanes {
     const rules = globalReceiveRules(zone, { hashedNames: true });
     return this.#stream(
       zone,
-      { by: zone, changelog: this.#changelogs[zone], initialSyncLimiter: new InitialSyncLimiter(), zones: null },
+      { by: zone, changelog: this.#changelogs[zone], initialSyncLimiter: new InitialSyncLimiter(systemClock), zones: null },
       { by: 'global', peer: zone, rules, store: this.stores.global },
     );
   }
@@ -153,7 +153,7 @@ export class ControlPlanes {
     let isCut = false;
     const toReceiver = this.#traffic.queue();
     const toSender = this.#traffic.queue();
-    const common = { streamId: zone, maxMessageBytes: 10_485_760, log, now: () => performance.now() };
+    const common = { streamId: zone, maxMessageBytes: 10_485_760, log, clock: systemClock };
     const sender = new Sender({
       ...common,
       fail: () => undefined,

@@ -1,5 +1,6 @@
 // A Meridian control plane in the place of a recorded one: its store, changelog, senders and receivers get the messages of the recorded
 // peers. Invariant: every promise of this file resolves when nothing is in flight.
+import { systemClock } from '../../src/base/clock.ts';
 import { following } from '../support/following.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
@@ -31,7 +32,7 @@ export class ReplayedPlane {
   readonly #stop = new AbortController();
   readonly #registry: StoreZoneRegistry;
   readonly #changelog: Changelog;
-  readonly #initialSyncLimiter = new InitialSyncLimiter();
+  readonly #initialSyncLimiter = new InitialSyncLimiter(systemClock);
   readonly #senders = new Map<Zone, ReplayedSender>();
   readonly #receivers = new Map<Zone, Receiver>();
   #running: Promise<void>[] = [];
@@ -126,7 +127,7 @@ export class ReplayedPlane {
   async #open({ zone, rpc }: OpenFrame): Promise<void> {
     const isGlobal = this.#side === 'global';
     if (isGlobal) await this.#registry.ensure(zone);
-    const common = { streamId: rpc, maxMessageBytes: 10_485_760, observe: () => undefined, log, now: () => performance.now() };
+    const common = { streamId: rpc, maxMessageBytes: 10_485_760, observe: () => undefined, log, clock: systemClock };
     if (isGlobal === (rpc === 'GlobalToZoneSync')) {
       this.#senders.get(zone)?.close();
       const more = {

@@ -19,12 +19,12 @@ export class ManualClock implements Clock {
     return this.#ms;
   }
 
-  sleep(ms: number, signal: AbortSignal): Promise<void> {
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      if (signal.aborted) return resolve();
+      if (signal?.aborted === true) return resolve();
       const sleeper = { until: this.#ms + ms, wake: resolve };
       this.#sleepers.push(sleeper);
-      signal.addEventListener('abort', () => {
+      signal?.addEventListener('abort', () => {
         this.#sleepers = this.#sleepers.filter((one) => one !== sleeper);
         resolve();
       });

@@ -1,6 +1,7 @@
 // Global queries a zone over the stream that the zone opened, with every kind of failure (kds-wire 2.7).
 import { duplexPair, type Duplex } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createProxyAdmin } from '../../src/global/proxy-admin.ts';
 import { answerAdminRequests, AdminStreams } from '../../src/kds/admin-streams.ts';
 import type { Resource } from '../../src/resource/types.ts';
@@ -35,7 +36,7 @@ const options = { json: false, usedOnly: true, includeEds: false };
 
 describe('the admin streams', () => {
   it('carry a query to the zone and its answer back, in any order', async () => {
-    const streams = new AdminStreams();
+    const streams = new AdminStreams(systemClock);
     const { zone, global } = connect();
     void streams.serve('east', 'clusters', global);
     const asked: AdminRequest[] = [];
@@ -53,7 +54,7 @@ describe('the admin streams', () => {
   });
 
   it('return the error of the zone', async () => {
-    const streams = new AdminStreams();
+    const streams = new AdminStreams(systemClock);
     const { zone, global } = connect();
     void streams.serve('east', 'stats', global);
     void answerAdminRequests(zone);
@@ -61,7 +62,7 @@ describe('the admin streams', () => {
   });
 
   it('fail what waits when the zone goes, and what comes when it is gone', async () => {
-    const streams = new AdminStreams();
+    const streams = new AdminStreams(systemClock);
     const { zone, global } = connect();
     const served = streams.serve('east', 'stats', global);
     const answer = streams.ask('east', 'stats', question);
@@ -72,7 +73,7 @@ describe('the admin streams', () => {
   });
 
   it('end with an answer without a pending request', async () => {
-    const streams = new AdminStreams();
+    const streams = new AdminStreams(systemClock);
     const { zone, global } = connect();
     const served = streams.serve('east', 'stats', global);
     zone.write(encodeAdminResponse({ requestId: 'unknown' }));
@@ -83,7 +84,7 @@ describe('the admin streams', () => {
     ['postgres', 'dp'],
     ['kubernetes', 'dp.ns'],
   ])('call a Dataplane of a zone on %s %s', async (store, name) => {
-    const streams = new AdminStreams();
+    const streams = new AdminStreams(systemClock);
     const { zone, global } = connect();
     void streams.serve('east', 'stats', global);
     zone.on('data', (bytes: Buffer) => {
@@ -95,7 +96,7 @@ describe('the admin streams', () => {
   });
 
   it('say that the zone is offline, or which replica has its stream', async () => {
-    const streams = new AdminStreams();
+    const streams = new AdminStreams(systemClock);
     await expect(createProxyAdmin(await storeWith({}), streams)(dataplane, 'stats', options)).rejects.toThrow('is offline');
     const ask = createProxyAdmin(await storeWith(online('postgres')), streams);
     await expect(ask(dataplane, 'stats', options)).rejects.toThrow('replica-b holds it');

@@ -32,7 +32,7 @@ async function zoneOf(cluster: string): Promise<{ store: TinyStore; receiver: Re
     },
     observe: () => undefined,
     log: createLogger('silent'),
-    now: () => 0,
+    clock: systemClock,
   });
   await receiver.start();
   return { store, receiver, asked };

@@ -1,4 +1,5 @@
 // The zone end of KDS over a store of a test, as the zone `east`.
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { runKdsClient, type KdsClientOptions } from '../../src/kds/client.ts';
@@ -28,6 +29,7 @@ export function connectZone(
         tls: null,
         maxMessageBytes: 10_485_760,
         changelog,
+        clock: systemClock,
         log,
       },
       node: { version: '0', instanceId: 'zone-1', config: '{}' },

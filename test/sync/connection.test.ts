@@ -64,7 +64,8 @@ async function startGlobal(
   running.push(zones.run(stop.signal), changelog.run(stop.signal), fences.run(stop.signal));
   await Promise.all([zones.loaded, changelog.ready]);
   const server = new KdsServer({
-    ...{ host: '127.0.0.1', port: 0, tls: null, ...limit, changelog, zones, stores, admin: new AdminStreams() },
+    clock: systemClock,
+    ...{ host: '127.0.0.1', port: 0, tls: null, ...limit, changelog, zones, stores, admin: new AdminStreams(systemClock) },
     node: { version: '0', instanceId: 'global-1', config: '' },
     store,
     fences,

@@ -70,16 +70,16 @@ it('lists the files from a row that psql changes to the bytes of a response', as
   const stop = new AbortController();
   const changelog = new Changelog(store, globalSendRules(), log);
   const running = changelog.run(stop.signal);
-  const messages = new SharedMessages();
+  const messages = new SharedMessages(systemClock);
   let onSent: (message: Buffer) => void = () => undefined;
   const sender = new Sender({
     ...{ peer: 'east', streamId: 's', identifier: 'global', changelog, zones: null, maxMessageBytes: 10_485_760, log },
-    initialSyncLimiter: new InitialSyncLimiter(),
+    initialSyncLimiter: new InitialSyncLimiter(systemClock),
     encode: (parts) => messages.encode(parts),
     send: (message) => onSent(message),
     fail: () => undefined,
     observe: () => undefined,
-    now: () => performance.now(),
+    clock: systemClock,
   });
   await sender.ready();
   /** Resolves with the next response, which is acknowledged. */
@@ -137,7 +137,7 @@ it('lists the files from a response to the table of a zone', async () => {
     validate: validateResource,
     send: () => onSent(),
     observe: () => undefined,
-    now: () => performance.now(),
+    clock: systemClock,
   });
   await receiver.start();
   for (let n = 100; n < 110; n += 1) await receiver.take(response(n));

@@ -1,6 +1,7 @@
 // A sender sends nothing before it has a permit for an initial sync, and releases it when the peer has everything (engine 20).
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
@@ -29,7 +30,7 @@ beforeEach(async () => {
   const store = new TinyStore();
   await store.write({ op: 'put', key: { type: TYPE, mesh: 'default', name: 'slow' }, labels: {}, spec: {} });
   changelog = new Changelog(store, globalSendRules(), log);
-  initialSyncLimiter = new InitialSyncLimiter();
+  initialSyncLimiter = new InitialSyncLimiter(systemClock);
   stop = new AbortController();
   running = changelog.run(stop.signal);
   streams = [];
@@ -52,7 +53,7 @@ async function subscribe(peer: string): Promise<Stream> {
   const sent: Buffer[] = [];
   const sender = new Sender({
     ...{ peer, streamId: peer, identifier: 'global', changelog, initialSyncLimiter, zones: null, log, maxMessageBytes: 100_000 },
-    ...{ observe: () => undefined, fail: () => undefined, now: () => 0 },
+    ...{ observe: () => undefined, fail: () => undefined, clock: systemClock },
     send: (message) => void sent.push(message),
   });
   const stream = { sender, sent };

@@ -1,5 +1,6 @@
 // A zone tries to take names of others on global: every new row gets a name that only this zone can have.
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
 import { globalConsumes, globalReceiveRules } from '../../src/kds/rules.ts';
@@ -30,7 +31,7 @@ async function send(
   const receiver = new Receiver({
     ...{ zone, peer: zone, streamId: 's', resume: true, maxMessageBytes: 100_000, log: createLogger('silent') },
     ...{ rules: { ...globalReceiveRules(zone, { hashedNames }), types: [info] }, store },
-    ...{ node: { version: '0', instanceId: 'i', config: '' }, validate: () => [], observe: () => undefined, now: () => 0 },
+    ...{ node: { version: '0', instanceId: 'i', config: '' }, validate: () => [], observe: () => undefined, clock: systemClock },
     send: (message) => void answers.push(decodeDeltaRequest(message).errorDetail?.message ?? null),
   });
   await receiver.start();

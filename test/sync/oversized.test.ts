@@ -1,5 +1,6 @@
 // A full state over the message limit must never be followed by a smaller response: a Kuma peer would prune by it.
 import { expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
@@ -30,14 +31,14 @@ it('stops a type whose full state is too large, and reports it', async () => {
     streamId: 's',
     identifier: 'global',
     changelog,
-    initialSyncLimiter: new InitialSyncLimiter(),
+    initialSyncLimiter: new InitialSyncLimiter(systemClock),
     fail: () => undefined,
     zones: null,
     maxMessageBytes: 3_000,
     send: (message) => void sent.push(message),
     observe: (event) => void (event.kind === 'withheld' && reasons.push(event.all)),
     log,
-    now: () => 0,
+    clock: systemClock,
   });
   const none = {
     subscribe: ['*'],
@@ -82,12 +83,18 @@ it('sends a full state over the limit in parts to a peer of ours, which prunes a
   const changelog = new Changelog(global, globalSendRules(), log);
   const running = changelog.run(stop.signal);
   await changelog.ready;
-  const common = { peer: 'east', streamId: 's', maxMessageBytes: 4_096, observe: () => undefined, log, now: () => 0 };
+  const common = { peer: 'east', streamId: 's', maxMessageBytes: 4_096, observe: () => undefined, log, clock: systemClock };
   let work = Promise.resolve();
   let [parts, largest, rowsAtPart] = [0, 0, 0];
   const sender: Sender = new Sender({
     ...common,
-    ...{ identifier: 'global', changelog, initialSyncLimiter: new InitialSyncLimiter(), fail: () => undefined, zones: null },
+    ...{
+      identifier: 'global',
+      changelog,
+      initialSyncLimiter: new InitialSyncLimiter(systemClock),
+      fail: () => undefined,
+      zones: null,
+    },
     send(message) {
       work = work.then(async () => {
         const response = decodeDeltaResponse(message);

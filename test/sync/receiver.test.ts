@@ -1,6 +1,7 @@
 // How a receiver handles a response, for any state of its rows and any content.
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
 import { readNodeMetadata } from '../../src/kds/node.ts';
@@ -34,7 +35,7 @@ async function receive(
     validate: validateResource,
     send: (message) => void sent.push(decodeDeltaRequest(message)),
     observe: (event) => void events.push(event),
-    now: () => 0,
+    clock: systemClock,
   });
   await receiver.start();
   return { receiver, sent, events };

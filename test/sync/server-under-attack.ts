@@ -4,6 +4,7 @@ import { Client, credentials, Metadata, status, type ClientDuplexStream, type St
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { following } from '../support/following.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
@@ -55,7 +56,7 @@ export class ServerUnderAttack {
   /** Get all events of its streams. */
   readonly observers: SyncObserver[] = [];
   /** By which it asks zones of their proxies. */
-  readonly admin = new AdminStreams();
+  readonly admin = new AdminStreams(systemClock);
   port = 0;
   readonly #stop = new AbortController();
   readonly #clients: Client[] = [];
@@ -73,12 +74,13 @@ export class ServerUnderAttack {
     const { store, healthChecks, observers } = this;
     const log = pino({ level: 'info' }, { write: (line: string) => void this.logged.push(line) });
     await store.write({ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name: 'slow' }, labels: {}, spec: {} });
-    const metrics = createSyncMetrics({ registry: this.registry, side: { mode: 'global' } });
+    const metrics = createSyncMetrics({ registry: this.registry, side: { mode: 'global' }, now: () => new Date() });
     const zones = new StoreZoneRegistry(store, following);
     const changelog = new Changelog(store, globalSendRules(), log);
     this.#running.push(zones.run(this.#stop.signal), changelog.run(this.#stop.signal));
     await Promise.all([changelog.ready, zones.loaded]);
     this.#server = new KdsServer({
+      clock: systemClock,
       host: '127.0.0.1',
       port: 0,
       tls: null,

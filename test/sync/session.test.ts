@@ -1,5 +1,6 @@
 // Both directions of a session in one process, with random writes, cuts and resumes: at rest the zone has what global wrote, global has
 // what the zone wrote, and nothing is sent back to its origin.
+import { systemClock } from '../../src/base/clock.ts';
 import { fc } from '../support/property.ts';
 import { expect, it, vi } from 'vitest';
 import { createLogger } from '../../src/base/log.ts';
@@ -25,13 +26,13 @@ function connect(changelog: Changelog, rules: ReceiveRules, into: TinyStore, pee
     maxMessageBytes: 10_485_760,
     observe: () => undefined,
     log,
-    now: () => performance.now(),
+    clock: systemClock,
   };
   const sender = new Sender({
     ...common,
     identifier: peer,
     changelog,
-    initialSyncLimiter: new InitialSyncLimiter(),
+    initialSyncLimiter: new InitialSyncLimiter(systemClock),
     fail: () => undefined,
     zones: null,
     send(message) {

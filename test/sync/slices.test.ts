@@ -1,5 +1,6 @@
 // A large response of a zone: global stores it in parts, answers after the last, and refuses resources that the zone may not have.
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { FairWork } from '../../src/kds/fair-work.ts';
 import type { SyncEvent } from '../../src/kds/sync-events.ts';
@@ -45,7 +46,7 @@ async function receive(store: TinyStore, { rows = 100_000, resourceBytes = 2 ** 
     validate: () => [],
     send: (bytes) => void sent.push(decodeDeltaRequest(bytes)),
     observe: (event) => void events.push(event),
-    now: () => 0,
+    clock: systemClock,
   });
   await receiver.start();
   return { store, receiver, sent, events };

@@ -1,5 +1,6 @@
 // A stream whose peer never answers is detected and ended, so that the peer opens a new one (pain 13624 of Kuma's users).
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
@@ -49,11 +50,11 @@ function open(options: Partial<SenderOptions> = {}): Stream {
       streamId: 's',
       identifier: 'global',
       changelog,
-      initialSyncLimiter: new InitialSyncLimiter(),
+      initialSyncLimiter: new InitialSyncLimiter(systemClock),
       zones: null,
       log,
     },
-    ...{ maxMessageBytes: 10_000, observe: () => undefined, now: () => 0 },
+    ...{ maxMessageBytes: 10_000, observe: () => undefined, clock: systemClock },
     send: (message) => void nonces.push(decodeDeltaResponse(message).nonce),
     fail: (error) => void failures.push(error.message),
     ...options,

@@ -1,6 +1,7 @@
 // A zone has a Mesh that its global never had, as after the restore of an old backup: it keeps the Mesh until an operator decides on
 // global. A Mesh that was deleted on global while the zone was away is deleted at once.
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
 import { following } from '../support/following.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
@@ -52,7 +53,17 @@ async function connect(): Promise<void> {
   running.push(zones.run(stop.signal), changelog.run(stop.signal));
   await Promise.all([zones.loaded, changelog.ready]);
   const server = new KdsServer({
-    ...{ host: '127.0.0.1', port: 0, tls: null, maxMessageBytes: 10_485_760, changelog, zones, admin: new AdminStreams(), log },
+    clock: systemClock,
+    ...{
+      host: '127.0.0.1',
+      port: 0,
+      tls: null,
+      maxMessageBytes: 10_485_760,
+      changelog,
+      zones,
+      admin: new AdminStreams(systemClock),
+      log,
+    },
     node: { version: '0', instanceId: 'global-1', config: '' },
     store: global,
     validate: validateResource,
