@@ -7,7 +7,7 @@ import { resourceTypes } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { answerSchemas } from './answers.ts';
 import type { ApiOptions } from './api-options.ts';
-import { component, parameters, type RouteConfig } from './route-config.ts';
+import { about, component, parameters, type RouteConfig } from './route-config.ts';
 
 const text: JsonObject = { type: 'string' };
 const object: JsonObject = { type: 'object' };
@@ -19,34 +19,42 @@ const WRITE_ERRORS = [403, 404, 405, 409, 413, 415];
 /** Those with one line of text. */
 const PLAIN = new Set([406, 415]);
 
-type Paths = Record<string, JsonObject>;
+type DeclaredRoute = Pick<RouteOptions, 'method' | 'url' | 'config'>;
 
-/** The description of the routes that are registered from now on. */
-export function collectRoutes(app: FastifyInstance): Readonly<Paths> {
-  const paths: Paths = {};
+/** The routes that are registered from now on. @throws Error at the registration of one that does not declare itself */
+export function collectRoutes(app: FastifyInstance): readonly DeclaredRoute[] {
+  const routes: DeclaredRoute[] = [];
   app.addHook('onRoute', ({ method, url, config }: RouteOptions) => {
-    const path = url.replaceAll(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}');
-    for (const one of [method].flat())
-      paths[path] = { ...paths[path], [one.toLowerCase()]: operation(one, path, config as RouteConfig) };
+    if (config?.summary === undefined) throw new Error(`the route ${String(method)} ${url} does not declare itself`);
+    routes.push({ method, url, config });
   });
-  return paths;
+  return routes;
 }
 
 export function addOpenApiRoute(
   app: FastifyInstance,
   { product, productVersion }: Pick<ApiOptions, 'product' | 'productVersion'>,
-  paths: Readonly<Paths>,
+  routes: readonly DeclaredRoute[],
 ): void {
   let document: JsonObject | null = null;
-  const config: RouteConfig = { tag: 'Control plane', summary: 'This document' };
-  app.get('/openapi.json', { config }, async () => {
+  app.get('/openapi.json', about('Control plane', 'This document'), async () => {
     return (document ??= {
       openapi: '3.1.0',
       info: { title: `${product} REST API`, version: productVersion },
-      paths,
+      paths: pathsOf(routes),
       components: { schemas: schemas(), responses },
     });
   });
+}
+
+function pathsOf(routes: readonly DeclaredRoute[]): JsonObject {
+  const paths: Record<string, JsonObject> = {};
+  for (const { method, url, config } of routes) {
+    const path = url.replaceAll(/:(\w+)/g, '{$1}').replace(/\*$/, '{path}');
+    for (const one of [method].flat())
+      paths[path] = { ...paths[path], [one.toLowerCase()]: operation(one, path, config as RouteConfig) };
+  }
+  return paths;
 }
 
 function operation(method: string, path: string, config: RouteConfig): JsonObject {

@@ -1,11 +1,13 @@
 // Every inspect endpoint declares itself: the OpenAPI document has it with its group and its summary.
 import { Registry } from 'prom-client';
+import type { FastifyInstance } from 'fastify';
 import { expect, it } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
+import { testApi } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
 it('describes the routes that are registered', async () => {
@@ -34,4 +36,9 @@ it('describes the routes that are registered', async () => {
   expect(registered.length).toBeGreaterThan(90);
   for (const path of registered)
     expect(paths[path]?.get, path).toMatchObject({ tags: ['Inspect'], summary: expect.stringMatching(/^[A-Z]/) as string });
+});
+
+it('refuses a route that does not declare itself', () => {
+  const addRoutes = (server: FastifyInstance): unknown => server.get('/secret-route', async () => ({}));
+  expect(() => testApi(new TinyStore(), 'global', { addRoutes })).toThrow('the route GET /secret-route does not declare itself');
 });
