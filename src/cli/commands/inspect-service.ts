@@ -2,21 +2,13 @@
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
 import { displayNameOf } from '../../resource/labels.ts';
-import { at } from '../../resource/schema/json-access.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import type { ApiClient, Item } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
-import { isForPrograms, print, serialize } from '../output.ts';
+import { printList } from '../output.ts';
 import { table } from '../views/table.ts';
-import {
-  externalServiceReach,
-  meshServiceReach,
-  servicesBehind,
-  type ReachFacts,
-  type ReachLine,
-  type ZoneFacts,
-} from '../views/service-reach.ts';
+import { externalServiceReach, meshServiceReach, servicesBehind, type ReachLine } from '../views/service-reach.ts';
 
 const HELP = `
 A global answers for every zone, a zone for itself.
@@ -44,9 +36,10 @@ async function inspectService(name: string, { mesh, output, ...connection }: Opt
     const hint = `\`meridian get meshservices --mesh ${mesh}\` lists them`;
     throw new MeridianError('not_found', `there is no service ${JSON.stringify(name)} in mesh ${JSON.stringify(mesh)}; ${hint}`);
   }
-  if (isForPrograms(output)) print(serialize({ total: lines.length, items: lines }, output));
-  else if (lines.length === 0) print('no zone has joined yet, so no proxy could reach it');
-  else print(table(['SERVICE', 'HOME', 'FROM', 'REACHED', 'ADDRESS', 'SNI', 'WHY'], lines.map(cellsOf)));
+  printList(lines, output, {
+    nothing: 'no zone has joined yet, so no proxy could reach it',
+    text: () => table(['SERVICE', 'HOME', 'FROM', 'REACHED', 'ADDRESS', 'SNI', 'WHY'], lines.map(cellsOf)),
+  });
 }
 
 function cellsOf({ service, home, from, how, address, sni, why }: ReachLine): string[] {
@@ -63,20 +56,15 @@ export async function reachLines(client: ApiClient, mesh: string, name: string):
   const external = externals.filter(isMeant);
   const multiZone = multiZones.filter(isMeant);
   if (own.length + external.length + multiZone.length === 0) return null;
-  const facts = await reachFacts(client, await listOf('MeshZoneAddress'));
+  const { zone = null } = await client.index();
+  const zones = (await client.list(typeOf('Zone'), undefined)).map((item) => ({
+    name: item.name,
+    isEnabled: item['enabled'] !== false,
+  }));
+  const facts = { zones, asked: zone, addresses: await listOf('MeshZoneAddress') };
   const all = new Set([...own, ...multiZone.flatMap((item) => servicesBehind(item, services))]);
   return [
     ...[...all].flatMap((item) => meshServiceReach(item, facts)),
     ...external.flatMap((item) => externalServiceReach(item, facts)),
   ];
-}
-
-async function reachFacts(client: ApiClient, addresses: readonly Item[]): Promise<ReachFacts> {
-  const { zone } = await client.index();
-  const zones = (await client.list(typeOf('Zone'), undefined)).map(zoneFacts);
-  return { zones, asked: zone ?? null, addresses };
-}
-
-function zoneFacts(item: Item): ZoneFacts {
-  return { name: item.name, isEnabled: at(item, 'enabled') !== false };
 }
