@@ -1,91 +1,42 @@
-// NOTIFY as a stream of hints. One listening connection serves all readers; a slow reader gets merged hints, never a growing queue.
+// NOTIFY as a stream of hints. One listening connection serves all readers, and the queue of each is bounded.
 // After every (re)connection all readers receive `all`, because the table is the truth.
 import { sql } from 'kysely';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { nameText, type ResourceKey } from '../resource/types.ts';
 import type { Database } from './database.ts';
 import type { StoreChange } from './resource-store.ts';
 
 export const CHANNEL = 'meridian_resources';
 
-/** Pending keys of one type after which a slow reader receives the type instead of the keys. */
-const MAX_KEYS = 10_000;
+/** Pending changes after which a reader receives `all` instead. FeedFollower merges what it receives, so its queue stays short. */
+const MAX_PENDING = 10_000;
 /** A safety net for changes without a notification: a dropped message, a disabled trigger. */
 const NET_MS = 300_000;
-/** Pending marks after which a slow reader receives `all` instead. */
-const MAX_MARKS = 1_000;
 
 class Reader {
-  #all = false;
-  readonly #types = new Set<string>();
-  readonly #keys = new Map<string, Map<string, ResourceKey>>();
-  #marks: string[] = [];
+  #pending: StoreChange[] = [];
   #wake: (() => void) | null = null;
 
   push(change: StoreChange): void {
-    if (change.kind === 'all') this.#all = true;
-    else if (change.kind === 'type') this.#types.add(change.type);
-    else if (change.kind === 'mark') this.#pushMark(change.id);
-    else for (const key of change.keys) this.#pushKey(key);
+    if (change.kind === 'all' || this.#pending.length >= MAX_PENDING) this.#pending = [{ kind: 'all' }];
+    else this.#pending.push(change);
     this.#wake?.();
   }
 
-  /** The next merged change, or null when the signal aborts first. */
+  /** The next change, or null when the signal aborts first. */
   async next(signal: AbortSignal): Promise<StoreChange | null> {
     while (!signal.aborted) {
-      const change = this.#take();
-      if (change !== null) return change;
+      const change = this.#pending.shift();
+      if (change !== undefined) return change;
       await new Promise<void>((resolve) => (this.#wake = resolve));
       this.#wake = null;
     }
     return null;
   }
 
-  /** Lets `next` look again, at the signal for one. */
+  /** Lets `next` look at its signal. */
   wake(): void {
     this.#wake?.();
-  }
-
-  #pushMark(id: string): void {
-    this.#marks.push(id);
-    if (this.#marks.length <= MAX_MARKS) return;
-    this.#marks = [];
-    this.#all = true;
-  }
-
-  #pushKey(key: ResourceKey): void {
-    if (this.#types.has(key.type)) return;
-    const keys = this.#keys.get(key.type) ?? new Map<string, ResourceKey>();
-    keys.set(nameText(key), key);
-    if (keys.size <= MAX_KEYS) this.#keys.set(key.type, keys);
-    else {
-      this.#keys.delete(key.type);
-      this.#types.add(key.type);
-    }
-  }
-
-  #take(): StoreChange | null {
-    if (this.#all) {
-      this.#all = false;
-      this.#types.clear();
-      this.#keys.clear();
-      return { kind: 'all' };
-    }
-    for (const type of this.#types) {
-      this.#types.delete(type);
-      this.#keys.delete(type);
-      return { kind: 'type', type };
-    }
-    if (this.#keys.size > 0) return this.#takeKeys();
-    const mark = this.#marks.shift();
-    return mark === undefined ? null : { kind: 'mark', id: mark };
-  }
-
-  #takeKeys(): StoreChange {
-    const keys = [...this.#keys.values()].flatMap((byName) => [...byName.values()]);
-    this.#keys.clear();
-    return { kind: 'keys', keys };
   }
 }
 
