@@ -1,4 +1,4 @@
-// What a zone does that means the others harm, as each of the attacks of the section `neighbours`: it goes on until the process ends.
+// The attacks of a hostile zone for the section `neighbours`. Each runs until the process ends.
 import { setImmediate } from 'node:timers/promises';
 import { Client, Metadata, credentials, type ClientDuplexStream } from '@grpc/grpc-js';
 import { zoneHeaderFeatures } from '../src/kds/features.ts';

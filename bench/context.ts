@@ -1,4 +1,4 @@
-// What every section is given, and how sections are told to the program that runs them.
+// The context of every section, and the declaration of a section.
 import type { Metric } from './metric.ts';
 import type { Postgres } from './postgres.ts';
 
@@ -7,7 +7,7 @@ export type Context<S> = {
   readonly settings: S;
   /** One server for all sections, started when the first asks. */
   readonly postgres: () => Promise<Postgres>;
-  /** Says what is going on, for whoever waits. */
+  /** Reports progress. */
   readonly say: (text: string) => void;
   /** Shows a table of its own below the metrics. */
   readonly addTable: (table: Table) => void;
@@ -23,7 +23,7 @@ export type Table = {
 
 /** Sections that share what they start. */
 export type Sections<S> = {
-  /** What `--only` takes → what it measures, for `--help`. */
+  /** Value of `--only` → its description, for `--help`. */
   readonly names: Readonly<Record<string, string>>;
   /** @param wanted may hold names of other sections; never called without one of its own */
   readonly measure: (context: Context<S>, wanted: ReadonlySet<string>) => Promise<Metric[]>;

@@ -4,7 +4,7 @@ import { endChild, nextMessage, startScript } from './children.ts';
 import type { Manners } from './fake-zone.ts';
 import type { JoinCommand, ZonesReport } from './fake-zones-process.ts';
 
-/** Longer than this nobody waits for a change; it is then said that it could not be measured. */
+/** The time limit of one change; after it the change is reported as not measured. */
 const PATIENCE_MS = 600_000;
 
 type Member = { readonly child: ChildProcess; readonly zones: string[]; count: number; at: number };

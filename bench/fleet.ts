@@ -23,7 +23,7 @@ export class Fleet {
   readonly size: FleetSize;
   readonly zones: FakeZones;
   readonly pid: number;
-  /** Memory of the server when it was ready and nobody had joined. */
+  /** Memory of the ready server before the first zone joined. */
   readonly memoryBeforeMb: number;
   readonly #subject: Subject;
   readonly #http: HttpClient;

@@ -54,7 +54,7 @@ export async function startPostgres(): Promise<Postgres> {
       createEmptyDatabase: cloned,
       dropDatabase: async ({ dbName }) => drop(dbName),
       async stop() {
-        // What a failed run left; a server that was lent must not keep it.
+        // Remove the remains of a failed run from a borrowed server.
         for (const dbName of [...databases, TEMPLATE]) await drop(dbName);
         await server.stop();
       },

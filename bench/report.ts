@@ -1,4 +1,4 @@
-// What a run found, for people (tables) and for programs (JSON), with the machine it was found on.
+// The results of a run for people (tables) and for programs (JSON), with the machine.
 import { cpus, loadavg, totalmem } from 'node:os';
 import { table } from '../src/cli/views/table.ts';
 import type { Table } from './context.ts';

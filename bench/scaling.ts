@@ -17,7 +17,7 @@ type ScalingRow = {
   /** CPU of one change for each zone, in microseconds. */
   readonly cpuPerZoneUs: number;
   readonly memoryMb: number;
-  /** What the join added, for each zone. */
+  /** The memory that each zone added. */
   readonly memoryPerZoneKb: number;
 };
 

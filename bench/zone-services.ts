@@ -1,4 +1,4 @@
-// What keeping the services of a zone costs, and that it does not grow with the size of the zone.
+// The cost of reconciling the services of a zone, which must not grow with the size of the zone.
 import type { Context, Sections } from './context.ts';
 import { budgets, type Budget, type Metric } from './metric.ts';
 import { measureZone, type ZoneFindings } from './zone-reconciler.ts';

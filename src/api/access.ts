@@ -83,7 +83,7 @@ export function mayWrite(user: User, { type, mesh }: Written, rules: readonly Wr
 }
 
 /**
- * Who may write secrets may write everything else.
+ * A user who may write secrets may write everything else.
  * @throws ApiError 403 with what to do, if the rules do not let this user write this
  */
 function requireWrite(user: User, written: Written, rules: AccessRules): void {
@@ -142,7 +142,7 @@ export const localAccess: Access = tokenAccess(
   defaultAccess,
 );
 
-/** Whom a request comes from. */
+/** The caller of a request. */
 type Caller = { readonly user: User; readonly token?: UserToken };
 
 declare module 'fastify' {

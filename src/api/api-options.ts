@@ -32,7 +32,7 @@ export type ApiOptions = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly proxyAdmin: ProxyAdmin;
-  /** What is written together with a new Mesh. */
+  /** The rows that are written together with a new Mesh. */
   readonly meshDefaults: ServiceOptions['meshDefaults'];
 
   /** `multizone.zone.disableOriginLabelValidation`. */
@@ -55,7 +55,7 @@ export type ApiOptions = {
 
 export type RowCount = { readonly type: string; readonly mesh: string; readonly total: number };
 
-/** What route files work with. */
+/** The dependencies of route files. */
 export type ApiContext = {
   readonly options: ApiOptions;
   readonly store: ResourceStore;

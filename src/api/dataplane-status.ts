@@ -1,4 +1,4 @@
-// What summaries count of a proxy and of a service: status, versions and certificate (rest-api 3). Pure.
+// The properties of proxies and services that summaries count: status, versions and certificate (rest-api 3). Pure.
 import { proxyStatus, subscriptionsOf, type ProxyStatus } from '../resource/online-status.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';

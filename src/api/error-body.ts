@@ -54,7 +54,7 @@ export function badQuery(field: string, reason: string, title = 'Bad Request'): 
   return new ApiError('bad_request', title, `${field}: ${reason}`, [{ field, reason }]);
 }
 
-/** The body for anything thrown. What is not of the catalogue says nothing of the inside. */
+/** The body for any thrown value. One outside the catalogue reveals no internals. */
 export function errorBody(error: unknown): ErrorBody {
   if (!(error instanceof MeridianError)) return body(500, 'Internal Server Error', 'Internal Server Error');
   const [known, knownTitle] = STATUS[error.code];

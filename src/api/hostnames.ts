@@ -92,7 +92,7 @@ function isSelected(spec: JsonObject, { type, labels }: Seen): boolean {
   return Object.entries(objectOf(objectOf(section)['matchLabels'])).every(([key, value]) => labels[key] === value);
 }
 
-/** Those of the zone first, then the oldest, then by name. */
+/** Generators of the zone first, then the oldest, then by name. */
 function compareGenerators(a: Resource, b: Resource): number {
   const rank = ({ labels }: Resource): number => (labels[label.origin] === 'zone' ? 0 : 1);
   return rank(a) - rank(b) || a.creationTime.getTime() - b.creationTime.getTime() || compareKeys(a, b);

@@ -1,4 +1,4 @@
-// What all routes share on the wire (rest-api 1.3): plain-text 404, 405, 406 and 415, pretty JSON with `&<>`
+// The HTTP behaviour of all routes (rest-api 1.3): plain-text 404, 405, 406 and 415, pretty JSON with `&<>`
 // unescaped, CORS, request ids.
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { accepts } from './accept.ts';

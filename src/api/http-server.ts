@@ -14,7 +14,7 @@ export const MAX_BODY_BYTES = 1024 * 1024;
 export const SMALL_BODY_BYTES = 16 * 1024;
 export const MAX_HEADER_BYTES = 16 * 1024;
 
-/** How long requests in flight may take once the API closes. */
+/** The time limit of requests in flight when the API closes. */
 const GRACE_MS = 10_000;
 
 /** Milliseconds. */
@@ -78,7 +78,7 @@ export function endConnections(
   });
 }
 
-/** What the caller gave, if it can stand in a log and a header; else a fresh one. */
+/** The request id of the caller if it is valid in a log and a header, else a new one. */
 function requestId(given: string | string[] | undefined): string {
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
 }

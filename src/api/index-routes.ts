@@ -1,4 +1,4 @@
-// What the control plane says of itself and of the types it knows (rest-api 1).
+// The description of the control plane and of its types (rest-api 1).
 import { hostname } from 'node:os';
 import type { FastifyInstance } from 'fastify';
 import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';

@@ -5,7 +5,7 @@ import type { JsonObject } from '../resource/types.ts';
 import type { RowCount } from './api-options.ts';
 import { countProxy, noProxies, type ProxyFacts, type StatusCounts } from './dataplane-status.ts';
 
-/** What is counted; taken once for all summaries. */
+/** The counts; taken once for all summaries. */
 export type Census = {
   readonly counts: readonly RowCount[];
   readonly proxies: readonly ProxyFacts[];

@@ -1,4 +1,4 @@
-// Summaries of meshes and of everything, computed from the rows when somebody asks (rest-api 3).
+// Summaries of meshes and of everything, computed from the rows for each request (rest-api 3).
 import type { FastifyInstance } from 'fastify';
 import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';

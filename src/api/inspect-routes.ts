@@ -1,4 +1,4 @@
-// What can be asked about a resource beyond its body (rest-api 4): host names of services and what proxies say of themselves.
+// Queries about a resource beyond its body (rest-api 4): hostnames of services and the admin data of proxies.
 // Endpoints that need the policy engine register through the option `addRoutes`.
 import type { FastifyInstance } from 'fastify';
 import { isServiceType, resourceTypes } from '../resource/type-registry.ts';

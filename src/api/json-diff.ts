@@ -1,4 +1,4 @@
-// What changes between two JSON documents, as the operations of a JSON Patch (RFC 6902): add, remove, replace.
+// The difference between two JSON documents, as the operations of a JSON Patch (RFC 6902): add, remove, replace.
 import type { Json, JsonObject } from '../resource/types.ts';
 import type { Answer } from './answers.ts';
 import { isObject } from '../resource/read-json.ts';

@@ -12,7 +12,7 @@ import type { RowFilter } from './list-rows.ts';
 const MAX_SIZE = 16_000_000;
 /** Larger ones would leave room for few others. */
 const MAX_ENTRY_SIZE = MAX_SIZE / 4;
-/** What a page costs besides, roughly. */
+/** The approximate overhead of a page, in bytes. */
 const OVERHEAD = 500;
 
 export type PrintedPage = {

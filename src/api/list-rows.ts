@@ -6,10 +6,10 @@ import type { ListQuery, ResourceStore } from '../store/resource-store.ts';
 import { parseDataplaneFilter, parseFilter, type DataplaneQuery, type PageQuery, type RoutePath } from './list-query.ts';
 import { objectOf } from '../resource/read-json.ts';
 
-/** What of the query names rows, paging left out. */
+/** The part of the query that selects rows, without paging. */
 export type RowFilter = {
   readonly where: Omit<ListQuery, 'limit' | 'offset'>;
-  /** What the store cannot say; null when there is nothing. */
+  /** The conditions that the store cannot check; null if there are none. */
   readonly matches: ((row: Resource) => boolean) | null;
 };
 
@@ -46,7 +46,7 @@ export async function listRows(
   if (matches === null) {
     const rows = await store.list({ ...where, limit: size, offset });
     const isLast = rows.length < size && (rows.length > 0 || offset === 0);
-    // What was found counts, too: rows may go before they are counted.
+    // The found rows are a lower bound: rows may be deleted before they are counted.
     return { rows, total: isLast ? offset + rows.length : Math.max(offset + rows.length, await store.count(where)) };
   }
   const matching = (await store.list(where)).filter(matches);

@@ -100,7 +100,7 @@ function rivalWarning({ type, name, spec }: Resource, now: Date): string | undef
   );
 }
 
-/** What a person must do about the zone before long. */
+/** The warning that asks an operator to act on the zone soon. */
 function warningOf({ type, name, status }: Resource, now: Date): string | undefined {
   const { tokenExpiresAt } = status;
   if (type !== 'ZoneInsight' || typeof tokenExpiresAt !== 'string') return undefined;

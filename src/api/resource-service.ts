@@ -1,4 +1,4 @@
-// What a REST call does to the store: the checks of a write in Kuma's order, then one write (rest-api 2.4).
+// The writes of the REST API: the checks in Kuma's order, then one write to the store (rest-api 2.4).
 // Invariant: nothing is stored unless every check has passed; without If-Match the last writer wins (D33).
 import { isDeepStrictEqual } from 'node:util';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
@@ -34,7 +34,7 @@ export type ServiceOptions = {
   readonly readOnly: boolean;
   /** `store.unsafeDelete`: Meshes with Dataplanes and zones that are online can be deleted. */
   readonly unsafeDelete: boolean;
-  /** What is written in one transaction with a new Mesh. */
+  /** The rows that are written in one transaction with a new Mesh. */
   readonly meshDefaults: (mesh: Pick<Resource, 'name' | 'spec'>) => Promise<Write[]>;
 };
 
@@ -95,7 +95,7 @@ export class ResourceService {
     throw conflict(draft.key, 'it is being written by others; try again');
   }
 
-  /** What `put` would do, and the difference it would make; stores nothing. @throws ApiError as `put` */
+  /** The result and the difference that `put` would make; stores nothing. @throws ApiError as `put` */
   async dryRun(info: TypeInfo, at: At, text: string, call: WriteCall): Promise<DryRun> {
     const draft = await this.#check(info, at, text, call);
     const stored = await this.#find(draft, (key) => this.#options.store.get(key));

@@ -85,7 +85,7 @@ function tooMany(): MeridianError {
   return new MeridianError('too_large', `a watch follows at most ${String(MAX_ROWS)} resources: choose fewer, by mesh or label`);
 }
 
-/** What the store's own filter would say of one row. */
+/** The filter of the store, applied to one row. */
 function fits(row: Resource, { nameContains, labels = {} }: RowFilter['where'], matches: RowFilter['matches']): boolean {
   if (nameContains !== undefined && !row.name.includes(nameContains)) return false;
   if (!Object.entries(labels).every(([key, value]) => Object.hasOwn(row.labels, key) && row.labels[key] === value)) return false;

@@ -9,7 +9,7 @@ import type { ResourceMeta } from '../store/resource-store.ts';
 import { ApiError } from './error-body.ts';
 import { hasComputed, INVALID, labelField, refuseAll, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
 
-/** What a write has to know of the row that is there: its spec only where the control plane computes a part of that. */
+/** The part of the stored row that a write needs: its spec only if the control plane computes a part of it. */
 export type StoredRow = ResourceMeta & { readonly spec?: JsonObject };
 
 /** The versions a caller takes (`If-Match`); `any` wants that the resource exists; null wants nothing. */
@@ -44,7 +44,7 @@ export function requireMatch(key: ResourceKey, stored: Pick<Resource, 'version'>
 }
 
 /**
- * What came from the other side by KDS is written there alone. A zone without a global has no other side.
+ * A row that came by KDS can only be changed on its own side. A zone without a global has no other side.
  * @throws ApiError 400
  */
 export function requireOwn(info: TypeInfo, stored: ResourceMeta, verb: 'update' | 'delete', rules: WriteRules): void {

@@ -38,11 +38,11 @@ const validator = section({
 });
 const issuer = section({ enableIssuer: flag(true), validator });
 const ADMIN = 'mesh-system:admin';
-/** Who may do one thing (rest-api 5). */
+/** The users and groups that may do one action (rest-api 5). */
 const admins = section({ users: texts(ADMIN), groups: texts(ADMIN) });
 const everybody = section({ users: texts(), groups: texts('mesh-system:unauthenticated', 'mesh-system:authenticated') });
 
-/** Who may write which resources; `*` is every type or every mesh. */
+/** The write access of users and groups; `*` is every type or every mesh. */
 const writeRule = z.strictObject({
   users: texts(),
   groups: texts(),
@@ -168,7 +168,7 @@ export const configSchema = z.strictObject({
         requireClientCert: flag(false),
         tlsMinVersion: tlsVersion,
         maxMsgSize: z.int().min(65_536).default(10_485_760),
-        /** What one zone may take. */
+        /** The limits of one zone. */
         quotas: section({
           /** Open streams of one kind. */
           streams: z.int().min(2).default(8),

@@ -21,7 +21,7 @@ export type ConfigSources = {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Dotted paths with the text that was given for them. */
   readonly flags?: Readonly<Record<string, string>>;
-  /** What the command itself decides. */
+  /** Values that the command sets. */
   readonly mode: 'global' | 'zone';
 };
 
@@ -56,7 +56,7 @@ export function loadConfig({ file, env = {}, flags = {}, mode }: ConfigSources):
   return { config: resolve(read.data), warnings };
 }
 
-/** What may be shown and sent: keys as a file has them, without secrets. Always has `store.type` (kds-wire 2.7). */
+/** The configuration that may be shown and sent: keys as in a file, without secrets. Always has `store.type` (kds-wire 2.7). */
 export function sanitizedConfig({ store, ...rest }: Config): Tree {
   const { type, unsafeDelete, ...backend } = store;
   const shown = 'password' in backend ? { ...backend, password: '*****' } : backend;

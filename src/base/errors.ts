@@ -9,7 +9,7 @@ export type ErrorCode =
   | 'invalid' // the input breaks a rule; `violations` says which
   | 'bad_request' // the input cannot be read at all
   | 'not_found'
-  | 'conflict' // somebody else wrote first, or the name is taken
+  | 'conflict' // another writer was first, or the name is taken
   | 'read_only' // this control plane may not write that type
   | 'too_large'
   | 'forbidden' // this caller may not see or do that

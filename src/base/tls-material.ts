@@ -12,7 +12,7 @@ export type TlsMaterial = { readonly cert: Buffer; readonly key: Buffer; readonl
 /** Paths; `''` for `ca` where clients show no certificate. `keyOfConfig` names them in errors. */
 export type TlsFiles = { readonly keyOfConfig: string; readonly cert: string; readonly key: string; readonly ca: string };
 
-/** How often the files are looked at, in milliseconds. */
+/** The interval of checks of the files, in milliseconds. */
 export const LOOK_MS = 2_000;
 
 /** @throws MeridianError `config` when a file cannot be read or key and certificate do not belong together */
@@ -26,7 +26,7 @@ export async function readTlsFiles(files: TlsFiles): Promise<TlsMaterial> {
   try {
     createSecureContext({ cert, key, ...(ca !== null && { ca }) });
   } catch (cause) {
-    // What the parser says may quote the file.
+    // The parser's message may quote the file.
     throw new MeridianError('config', `${keyOfConfig}: ${files.cert} and ${files.key} are no certificate with its key in PEM`, {
       cause,
     });
@@ -45,7 +45,7 @@ export function endOfCertificate({ cert }: Pick<TlsMaterial, 'cert'>): Date | nu
 
 type Follow = {
   readonly clock: Clock;
-  /** What is in force now. */
+  /** The material in use. */
   readonly current: TlsMaterial;
   readonly onChange: (material: TlsMaterial) => void;
   /** Called once for each new reason why the files cannot be used. */

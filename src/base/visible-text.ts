@@ -1,5 +1,5 @@
-// Text that somebody else wrote, for a terminal: characters that a terminal would obey, or that change the order or the look of others,
-// are written as escapes. What stands in one line goes through `visibleLine`: a line feed of somebody else would begin a line of ours.
+// Untrusted text for a terminal: control characters, and characters that change the order or the look of others, are written as
+// escapes. Text within one line goes through `visibleLine`, which also escapes line feeds, so that it cannot imitate a line of output.
 
 /** Control and format characters (C0 but line feed and tab, DEL, C1; what reorders, joins or hides text) and line separators. */
 const UNSAFE = /(?![\n\t])[\p{Cc}\p{Cf}\u2028\u2029]/u;

@@ -1,4 +1,4 @@
-// What the configuration opens to others than this machine and its users, in sentences for the log of each start.
+// The ports that the configuration opens to other machines, as warnings for the log at each start.
 import { isIP } from 'node:net';
 import type { Config } from '../base/config.ts';
 import { isLoopback } from '../token/request-facts.ts';

@@ -1,4 +1,4 @@
-// What global and zone have in common as a process: the store, the REST API, diagnostics, metrics, and an orderly end.
+// The common part of a global and a zone process: the store, the REST API, diagnostics, metrics, and the shutdown.
 // The sides add their own components; each is supervised, and all have ended before the store closes.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -30,7 +30,7 @@ import { serveApi, serveDiagnostics } from './serve-http.ts';
 import { aborted, supervise } from '../base/supervise.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 
-/** How long a readiness check waits for the database. */
+/** The time limit of a readiness check for the database. */
 const ANSWER_MS = 5_000;
 
 export type Side = { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string; readonly hasGlobal: boolean };
@@ -42,7 +42,7 @@ export type Host = {
   readonly config: Config;
   readonly clock: Clock;
   readonly store: ResourceStore;
-  /** Which rows are sent to the other side, and how. */
+  /** The rules for sending rows to the other side. */
   readonly rules: SendRules;
   readonly instanceId: string;
   readonly registry: Registry;
@@ -154,7 +154,7 @@ type ApiParts = Pick<Host, 'config' | 'clock' | 'store' | 'rules' | 'tokens' | '
   readonly side: Side;
 };
 
-/** What the REST API needs of the side, the configuration and the other folders. */
+/** The options of the REST API, from the side, the configuration and the other folders. */
 function apiOptions({
   side,
   config,

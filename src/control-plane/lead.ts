@@ -11,7 +11,7 @@ import { createAdminToken } from '../token/create-admin-token.ts';
 import { runGatewayRoutes } from '../reconcile/gateway-routes/run-gateway-routes.ts';
 import { aborted, supervise } from '../base/supervise.ts';
 
-/** How often the leader counts the rows of each type (rest-api 8). */
+/** The interval at which the leader counts the rows of each type (rest-api 8). */
 const COUNT_MS = 60_000;
 
 export type LeaderTask = (lease: AbortSignal) => Promise<void>;

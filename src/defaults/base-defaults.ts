@@ -23,7 +23,7 @@ export type DefaultsConfig = {
   readonly skipHostnameGenerators: boolean;
 };
 
-/** Whose defaults these are: it shows in the labels of the initial policies. */
+/** The control plane that creates the defaults; the labels of the initial policies name it. */
 export type DefaultsOwner = { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string };
 
 type Create = Write & { readonly op: 'create' };

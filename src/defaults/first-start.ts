@@ -1,4 +1,4 @@
-// What a control plane waits for before it calls itself ready, the first time that it runs on a store: its own default resources.
+// On the first start on a store, a control plane becomes ready only when its default resources exist.
 // After `/ready` a client can write into mesh `default` and request tokens.
 import type { DefaultsConfig } from './base-defaults.ts';
 import { hasClusterId } from './base-defaults.ts';

@@ -1,4 +1,4 @@
-// The resource that a document means, in whichever form it is written: Universal, Kubernetes or Gateway API. The API and the command
+// Reads a resource from a document in Universal, Kubernetes or Gateway API form. The API and the command
 // line read every document with this. Pure.
 import type { Violation } from '../base/violations.ts';
 import { label } from '../resource/labels.ts';

@@ -26,7 +26,7 @@ const COMPUTED_LABELS: ReadonlySet<string> = new Set([
 /** Keys of specs that PUT leaves as they are (D21). */
 const COMPUTED_SPEC: Readonly<Record<string, readonly string[]>> = { MeshService: ['state', 'identities', 'zoneIngress'] };
 
-/** What a document says of a resource, besides its times. */
+/** The fields of a document except its times. */
 export type DocumentedResource = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels' | 'spec' | 'status'>;
 
 /** The document of a resource, with the keys that control planes write. */

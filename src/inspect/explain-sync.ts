@@ -46,7 +46,7 @@ export function explainInZone(rules: SendRules, resource: Resource, zone: string
   return { ...head, targets: [toGlobal, toOthers] };
 }
 
-/** A decision of the sender, with the wire name of what it sends; null for what it sends to nobody. */
+/** A decision of the sender, with the wire name; null for a resource that it sends to no zone. */
 type Named = Decision & { readonly name: string | null };
 
 type Verdict = { readonly isSent: boolean; readonly reason: string };
@@ -86,7 +86,7 @@ function needsOf(name: string): string {
     : `the capability ${name}`;
 }
 
-/** What of the last responses this zone refused, or could not be given. */
+/** The resources of the last responses that this zone refused, or that were withheld from it. */
 function problemOf({ insight }: KnownZone, info: TypeInfo, name: string | null): { kind: string; message: string } | null {
   const found = objectsOf(insight['syncProblems']).find(({ stream, type, resources }) => {
     if (stream !== 'globalToZone' || type !== info.name) return false;

@@ -1,4 +1,4 @@
-// What the inspect endpoints share: the index of the mesh that is asked about, and the proxy, policy or service in it.
+// The common part of the inspect endpoints: the index of the requested mesh, and the proxy, policy or service in it.
 // Invariant: a missing resource is a 404 that names it; an invalid KRI is a 400.
 import { ApiError, badQuery } from '../api/error-body.ts';
 import type { ApiContext } from '../api/api-options.ts';

@@ -1,4 +1,4 @@
-// The policy indexes of the meshes that somebody asks about: read once, then kept by the change feed of the store.
+// The policy indexes of the requested meshes: read once, then kept current by the change feed of the store.
 // Invariants: an answer contains everything that was committed before the request. No request lists the rows of a mesh.
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
@@ -17,7 +17,7 @@ export type MeshIndexesOptions = {
   readonly signal: AbortSignal;
 };
 
-/** What policy looks at, the Mesh itself aside. */
+/** The types that policies depend on, without Mesh. */
 const TYPES: ReadonlySet<string> = new Set([
   'Dataplane',
   'MeshService',

@@ -62,7 +62,7 @@ export class AdminStreams {
   }
 
   /**
-   * What a proxy of the zone says.
+   * The answer of a proxy of the zone.
    * @throws MeridianError `unavailable` when the zone has no stream here, ends it or does not answer; `invalid` with its own words
    */
   async ask(zone: string, kind: AdminKind, question: AdminQuestion): Promise<Uint8Array> {

@@ -73,7 +73,7 @@ export class Changelog {
     return this.#slotOfRow.get('Mesh')?.has(nameText({ mesh: '', name })) === true;
   }
 
-  /** Those of these meshes that are not here and were never deleted here. Rejects when the store does not answer. */
+  /** The meshes among these that are not here and were never deleted here. Rejects when the store does not answer. */
   async unknownMeshes(names: Iterable<string>): Promise<string[]> {
     const missing = [...names].filter((name) => !this.hasMesh(name));
     if (missing.length === 0) return [];
@@ -238,7 +238,7 @@ export class Changelog {
     }
   }
 
-  /** What does not fit its message is withheld under its name, so that each peer's problems show it. */
+  /** A resource that does not fit its message is withheld under its name, so that it is a sync problem of each peer. */
   #entryOf(row: Resource, encode: () => Entry, visibility: Visibility): Entry {
     try {
       return encode();

@@ -10,7 +10,7 @@ import { Connection, type ConnectionOptions } from './zone-connection.ts';
  */
 const MIN_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 800;
-/** What only a person can change is not tried again all the time. */
+/** A failure that only an operator can fix is retried less often. */
 const FORBIDDEN_MS = 15_000;
 /** A token may be put right, or a store accepted, at any moment: global is asked again after this. */
 const REFUSED_MS = 3_000;
@@ -21,7 +21,7 @@ export type KdsClientTls = {
   /** PEM, null = the system's. */
   readonly rootCa: Buffer | null;
   readonly skipVerify: boolean;
-  /** What this side shows, where global asks for a certificate. */
+  /** The client certificate, if global asks for one. */
   readonly identity?: { readonly cert: Buffer; readonly key: Buffer } | null;
 };
 
@@ -66,7 +66,7 @@ export function reconnectPauseMs(random: () => number = Math.random): number {
   return MIN_PAUSE_MS + random() * (MAX_PAUSE_MS - MIN_PAUSE_MS);
 }
 
-/** What a connection is made with. Rejects with `config` when a file cannot be used. */
+/** The options of a connection. Rejects with `config` when a file cannot be used. */
 async function identityOf({
   tls,
   authorization,

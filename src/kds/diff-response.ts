@@ -1,4 +1,4 @@
-// What a response changes in the store: incoming resources against the rows that are there (kds-wire 6.2). Pure.
+// Computes the changes of a response to the store: incoming resources compared with the stored rows (kds-wire 6.2). Pure.
 // Invariants: a row out of scope is never touched; a row that equals the incoming resource is not written.
 import { isDeepStrictEqual } from 'node:util';
 import type { Steps } from '../base/steps.ts';
@@ -12,7 +12,7 @@ import type { ReceiveRules } from './rules.ts';
 /** A write whose row was read before: no `put`. */
 export type SyncWrite = Exclude<Write, { readonly op: 'put' }>;
 
-/** What of a response is still to be stored; everything by `keyText`. */
+/** The part of a response that is not stored yet; everything by `keyText`. */
 export type Work = {
   readonly incoming: ReadonlyMap<string, Incoming>;
   readonly removed: ReadonlyMap<string, ResourceKey>;
@@ -66,7 +66,7 @@ function misnamed(required: string): string {
   return `name: must be ${JSON.stringify(required)}, the hash of its mesh, display name, zone and namespace`;
 }
 
-/** Equal versions mean equal content: a trigger clears the version of a row that somebody edits (D29). */
+/** Equal versions mean equal content: a trigger clears the version of a row on an edit (D29). */
 function isEqual(row: Resource, incoming: Incoming, { rules, exactVersions }: PlanInput): boolean {
   const sameContent = (): boolean => isDeepStrictEqual(row.labels, incoming.labels) && isDeepStrictEqual(row.spec, incoming.spec);
   if (row.syncVersion !== incoming.version && (exactVersions || !sameContent())) return false;

@@ -16,7 +16,7 @@ const MAX_MESH = 100;
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/v;
 const ALL_INVISIBLE = new RegExp(INVISIBLE, 'gv');
 
-/** What is wrong with the name, the mesh and the labels that a peer gives a resource. Values of labels may be anything visible. */
+/** The fault of a resource's name, mesh or labels from a peer. Label values may have all visible characters. */
 export function peerNameViolations(
   { scope }: TypeInfo,
   { name, mesh, labels }: Pick<WireResource, 'name' | 'mesh' | 'labels'>,

@@ -25,7 +25,7 @@ export class RowQuota {
     this.#count = count;
   }
 
-  /** The writes that fit, in their order, and refusals of the others. What the same writes delete makes room for the next ones. */
+  /** The writes that fit, in their order, and refusals of the others. The deletions among them make room for later writes. */
   async admit<W extends Write>(writes: readonly W[]): Promise<{ admitted: readonly W[]; refused: NackedResource[] }> {
     const created = writes.filter(({ op }) => op === 'create').length;
     if (created === 0) return { admitted: writes, refused: [] };

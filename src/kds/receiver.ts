@@ -47,7 +47,7 @@ export type ReceiverOptions = {
   readonly maxMessageBytes: number;
   /** Left out: everything at once. */
   readonly pace?: Pace;
-  /** What the peer may have here; left out, it has no limit. */
+  /** The quota of the peer; no limit if left out. */
   readonly quotas?: Pick<ZoneQuotas, 'rows' | 'resourceBytes'>;
   readonly validate: Validate;
   readonly send: (message: Buffer) => void;
@@ -68,7 +68,7 @@ export class Receiver {
    * did not name are pruned.
    */
   readonly #fullState = new Map<string, Set<string>>();
-  /** What was refused and has not been accepted since, per type and stored name; at most `MAX_NAMED` of a type. */
+  /** The resources that are refused now, by type and stored name; at most `MAX_NAMED` of a type. */
   readonly #refused = new Map<string, Map<string, NackedResource>>();
   readonly #warnings: RateLimitedLogger;
   readonly #pace: Pace;
@@ -150,7 +150,7 @@ export class Receiver {
     await this.#subscribeAll([...this.#types.values()].filter((other) => other !== info));
   }
 
-  /** What the last part of a full state leaves alone: all that was named in it, whether it was good or not. */
+  /** The names that the last part of a full state does not prune: all names in the state, also of refused resources. */
   #pruneAfter(info: TypeInfo, { isPartial }: DeltaResponse, { resources, refusals }: ReadResponse): Work['prune'] {
     const named = this.#fullState.get(info.name);
     if (named === undefined) return null;

@@ -13,7 +13,7 @@ import type { MetaQuery } from '../store/resource-store.ts';
 import { feature } from './features.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 
-/** Who may see an entry. `others`: every zone but the one it comes from, and only while that one is enabled. */
+/** The peers that may see an entry. `others`: every zone except its origin, and only while the origin zone is enabled. */
 export type Visibility =
   | { readonly to: 'nobody' }
   | { readonly to: 'all'; readonly feature?: string }
@@ -113,7 +113,7 @@ export type SendOptions = {
   readonly skipPrefixes?: readonly string[];
 };
 
-/** What global sends its zones, and how (kds-wire 5.2, 5.3). */
+/** The rules by which global sends to its zones (kds-wire 5.2, 5.3). */
 export function globalSendRules({ skipPrefixes = [] }: SendOptions = {}): SendRules {
   return {
     from: 'global',
@@ -132,7 +132,7 @@ export function globalSendRules({ skipPrefixes = [] }: SendOptions = {}): SendRu
   };
 }
 
-/** What a zone sends global, and how (kds-wire 5.4). */
+/** The rules by which a zone sends to global (kds-wire 5.4). */
 export function zoneSendRules({ zone = '', skipPrefixes = [] }: SendOptions): SendRules {
   return {
     from: 'zone',
@@ -157,7 +157,7 @@ export const zoneConsumes = resourceTypes.filter(({ kds }) => kds.globalToZone |
 /** Types that global subscribes to on ZoneToGlobalSync (kds-wire 3: marked Z→G). */
 export const globalConsumes = resourceTypes.filter(({ kds }) => kds.zoneToGlobal);
 
-/** What the rules say of a resource, and the reason of the rule that decided. */
+/** The decision of the rules on a resource, with the reason of the rule that decided. */
 export type Decision = { readonly visibility: Visibility; readonly because: string };
 
 /** The first rule that decides on a resource, with its reason: why it is or is not sent. */
@@ -193,13 +193,13 @@ export type ReceiveRules = {
   readonly storedName: (name: string) => string;
   /** The only name that a row with these labels may be created under; null where any name is free to take. */
   readonly requiredName: (resource: WireResource, info: TypeInfo) => string | null;
-  /** Who has a row that is out of scope, for people. */
+  /** The owner of a row that is out of scope, for messages. */
   readonly holderOf: (row: Pick<Resource, 'name' | 'labels' | 'owner'>) => string;
-  /** What an incoming resource becomes before it is looked at. */
+  /** Maps an incoming resource before the checks. */
   readonly rewrite: (resource: WireResource, info: TypeInfo) => WireResource;
   /** Only rows in scope, stored or incoming, are seen; the others are invisible (kds-wire 6.1). */
   readonly inScope: (resource: OwnedRow, info: TypeInfo) => boolean;
-  /** What finds every row in scope; null = all rows of the type. */
+  /** The filter that finds every row in scope; null = all rows of the type. */
   readonly scope: Omit<MetaQuery, 'types'> | null;
   readonly ownerOnCreate: ResourceKey | null;
 };
@@ -274,7 +274,7 @@ function statusForGlobal({ status }: Resource, info: TypeInfo): JsonObject {
   return Object.fromEntries(Object.entries(status).filter(([key]) => key !== 'zoneEgress'));
 }
 
-/** What of a spec changes on its way to global, by type. */
+/** The change of a spec on its way to global, by type. */
 const zoneSpecRewrites: Readonly<Partial<Record<string, (spec: JsonObject) => JsonObject>>> = {
   DataplaneInsight: withoutGenerations,
   Dataplane: withAddress,

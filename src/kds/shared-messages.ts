@@ -13,7 +13,7 @@ const MAX_BYTES = 24 * 1024 * 1024;
  * these the last is remembered: a change goes to all peers one after the other.
  */
 const MIN_BYTES = Buffer.poolSize / 2;
-/** How often it is looked whether anybody has asked since: peers that are in the same state do so within moments. */
+/** The interval of checks for unused messages: peers in the same state ask for a message within moments. */
 const LOOK_MS = 1_000;
 /** Then all is given up even if somebody asks: there is always a change somewhere. */
 const MAX_LOOKS = 60;

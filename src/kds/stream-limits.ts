@@ -14,7 +14,7 @@ const MAX_KNOWN = 50_000;
 
 type StreamOf = { readonly zone: string; readonly kind: StreamKind };
 
-/** What is left at a time in milliseconds; negative: so many wait. */
+/** The allowance that is left at a time in milliseconds; negative: the number of waiting streams. */
 type Allowance = { readonly left: number; readonly at: number };
 
 export class Openings {

@@ -1,4 +1,4 @@
-// What one peer has of one type: subscribed, acknowledged, pending (engine 3). Pure: no stream, no timer, no clock.
+// The state of one peer for one type: subscribed, acknowledged, pending (engine 3). Pure: no stream, no timer, no clock.
 // Invariants: at most one response is pending; a slot's held bit is set from the moment its name is sent until the peer
 // has acknowledged its removal; only an acknowledgement advances `acknowledged`.
 import { DraftBuilder, type Draft, type Item, type Stray } from './draft.ts';
@@ -77,7 +77,7 @@ export class Subscription {
     return this.#acknowledged < this.log.position || this.#nacked.size > 0;
   }
 
-  /** What the peer has refused and not accepted since. */
+  /** The resources that the peer refuses now. */
   get nacked(): Pick<NackedResources, 'size' | 'revision' | 'refused' | 'suspects'> {
     return this.#nacked;
   }
@@ -87,7 +87,7 @@ export class Subscription {
     return new Map([...this.#withheld].map(([slot, reason]) => [slot.wireName, reason]));
   }
 
-  /** What the peer refused is sent once more, as soon as no response is without its answer. */
+  /** Refused resources are sent again when no response is pending. */
   retry(): void {
     this.#nacked.retry();
   }
@@ -100,7 +100,7 @@ export class Subscription {
     return (this.#toldNews ? this.#ask() : null) ?? this.#tellNews() ?? this.#ask();
   }
 
-  /** What is new in the log. Null when nothing of it is for this peer, which then is as far as the log. */
+  /** The new entries of the log. Null if none is visible to this peer; its position is then the end of the log. */
   #tellNews(): Draft | null {
     const isFullState = this.#full && this.#firstWalk;
     // Kuma takes the full state in one message, and prunes after it (engine 1); other peers learn that more follows.
@@ -120,7 +120,7 @@ export class Subscription {
     return this.#send(draft, { isWhole, isPartial: isFullState && !complete });
   }
 
-  /** What was refused, once more; null when nothing of it is due. */
+  /** A retry of refused resources; null when none is due. */
   #ask(): Draft | null {
     if (this.#firstWalk) return null;
     this.#toldNews = false;
@@ -174,7 +174,7 @@ export class Subscription {
     return names;
   }
 
-  /** What is newer than the last response. */
+  /** The entries that are newer than the last response. */
   #walk(draft: DraftBuilder): boolean {
     for (const slot of this.log.since(this.#sent)) {
       if (!this.#take(slot, draft)) return false;
@@ -185,7 +185,7 @@ export class Subscription {
     return true;
   }
 
-  /** What the peer has and the log has not. */
+  /** The names that the peer has and the log does not. */
   #takeUnmet(draft: DraftBuilder): boolean {
     for (const name of this.#known?.keys() ?? []) {
       if (!draft.remove(name, { wireName: name, plainName: name, isStray: true })) return false;

@@ -4,7 +4,7 @@ import type { NackFault, NackedResource } from './nack.ts';
 
 export type StreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
 
-/** Which control plane speaks, as its node metadata says (kds-wire 2.2). */
+/** The control plane of a peer, from its node metadata (kds-wire 2.2). */
 export type PeerNode = {
   readonly version: {
     readonly version?: string;

@@ -7,7 +7,7 @@ import { PendingResponses } from './pending-responses.ts';
 
 export type SyncMetricsOptions = {
   readonly registry: Registry;
-  /** Whose metrics: on the global every peer is a zone; a zone is itself the zone of every series. */
+  /** The side of these metrics: on global each peer is a zone; on a zone, it is itself the zone of every series. */
   readonly side: { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string };
   readonly now: () => Date;
 };

@@ -45,7 +45,7 @@ export class WaitingRows {
     this.#ready.push(...rows);
   }
 
-  /** Those whose slot was freed since the last call. */
+  /** The waiting rows whose slot was freed since the last call. */
   takeReady(): ResourceKey[] {
     const ready = this.#ready;
     this.#ready = [];

@@ -1,4 +1,5 @@
-// What global asks its host about zones: who may open streams as which zone (D31), from which store, and which zones are enabled.
+// The questions of the KDS server about zones: whether a peer may open streams as a zone (D31), from its store, and whether the zone is
+// enabled.
 // The protocol knows no tokens and no rows.
 
 export type ZonePass =

@@ -48,7 +48,7 @@ export type ZoneStreamsOptions = {
 export class ZoneStreams {
   readonly #options: ZoneStreamsOptions;
   readonly #streams = new Set<Stream>();
-  /** Those of them that were let in. */
+  /** The admitted streams among them. */
   readonly #open = new OpenStreams();
   readonly #openings: Openings;
   readonly #refusals: RateLimitedLogger;

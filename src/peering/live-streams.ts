@@ -5,9 +5,9 @@ import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 
-/** How long a replica may take to answer: its change feed and one write, under load. */
+/** The time limit for the answer of a replica: its change feed and one write, under load. */
 export const ANSWER_MS = 10_000;
-/** How long an answer, or silence, counts; then the question is asked again. */
+/** The validity of an answer, or of silence; then the query is repeated. */
 export const VERDICT_MS = 30_000;
 
 /**
@@ -17,7 +17,7 @@ export const VERDICT_MS = 30_000;
 export type Liveness = 'live' | 'gone' | 'asked' | 'unknown';
 
 /**
- * What is known of the streams of a zone.
+ * The known state of a zone's streams.
  * @param insight spec of its ZoneInsight, empty where there is none
  * @param status of the row that holds the question
  * @param instanceId of the process that wants to know

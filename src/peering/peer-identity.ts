@@ -11,7 +11,7 @@ import type { ResourceStore, Write } from '../store/resource-store.ts';
 /** Another peer that claimed the name and was turned away. @property id empty where it showed none */
 export type RefusedPeer = { readonly id: string; readonly time: Date };
 
-/** How long a refusal counts as a conflict. A refused peer tries again every few seconds. */
+/** The time for which a refusal counts as a conflict. A refused peer retries every few seconds. */
 const CONFLICT_MS = 60_000;
 /** A repeated refusal is stored this often. */
 const RECORD_MS = 20_000;

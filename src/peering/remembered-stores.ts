@@ -65,7 +65,7 @@ export class RememberedStores implements ZoneStores {
     }
   }
 
-  /** What is known of the streams of a zone. One without a store id, as a zone of Kuma, keeps its name while it is connected. */
+  /** The known state of a zone's streams. A peer without a store id, such as a Kuma zone, keeps its name while it is connected. */
   async #insightOf(zone: string): Promise<JsonObject> {
     return (await this.#store.get({ type: 'ZoneInsight', mesh: '', name: zone }))?.spec ?? {};
   }

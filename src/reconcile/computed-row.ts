@@ -1,4 +1,4 @@
-// What the reconcilers share about rows: a new one, the order of precedence, and whether a write is needed.
+// Functions on rows for all reconcilers: a new row, the order of precedence, and whether a write is needed.
 import { isDeepStrictEqual } from 'node:util';
 import { label } from '../resource/labels.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
@@ -19,7 +19,7 @@ export function newRow(key: ResourceKey, now: Date): Resource {
   };
 }
 
-/** What has precedence by age. `created` is in milliseconds since 1970. */
+/** A row with precedence by age. `created` is in milliseconds since 1970. */
 export type Aged = { readonly created: number; readonly name: string };
 
 /** The oldest first, then by name: services, generators and Dataplanes (policies 9.4, 9.5). */

@@ -46,7 +46,7 @@ export type ReconcileOptions = {
   readonly store: ResourceStore;
   readonly log: Logger;
   readonly clock: Clock;
-  /** How often everything is read and planned again, in milliseconds; a minute if left out. */
+  /** The interval at which everything is read and planned again, in milliseconds; a minute if left out. */
   readonly safetyMs?: number;
   /** Gets every look, for measurements. */
   readonly onPass?: (pass: Pass) => void;

@@ -3,7 +3,7 @@
 /** `proto`: the spec is a protobuf message; `json`: the spec is JSON with an empty type_url (kds-wire 1). */
 export type Codec = { readonly kind: 'proto'; readonly message: string } | { readonly kind: 'json' };
 
-/** Which control plane's REST API may write a type (rest-api 2.1); `none` = the control plane alone. */
+/** The side whose REST API may write a type (rest-api 2.1); `none` = only control planes write it. */
 export type Writers = 'both' | 'global' | 'zone' | 'none';
 
 export type TypeInfo = {
@@ -26,7 +26,7 @@ export type TypeInfo = {
     readonly skipHash: boolean;
   };
   readonly hasStatus: boolean;
-  /** What a sender puts in place of a stripped status (kds-wire 3). */
+  /** The replacement of a status that a sender strips (kds-wire 3). */
   readonly zeroStatus: string;
   readonly writers: Writers;
   readonly adminOnly: boolean;

@@ -28,7 +28,7 @@ export type Resource = ResourceKey & {
   readonly syncVersion: string | null;
 };
 
-/** Whose control plane a process is: a value of label `kuma.io/origin` too. */
+/** The side of a control plane; also a value of label `kuma.io/origin`. */
 export type Mode = 'global' | 'zone';
 
 /** The key of a row, without its other fields. */

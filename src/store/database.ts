@@ -10,13 +10,13 @@ import { makePrivateFolder } from './private-folder.ts';
 import { preparing, StatementNames } from './preparing-pool.ts';
 import { isSessionSpent } from './pg-errors.ts';
 
-/** A statement that somebody waits for is given up after this: the connection may be gone. */
+/** The time limit of a statement with a waiting caller: the connection may be gone. */
 const ANSWER_MS = 8_000;
-/** How long a connection that must not be lost unnoticed stays silent, and how long its answer may take. */
+/** The interval of probes on a connection whose loss must be noticed, and the time limit of an answer. */
 const PING_MS = 10_000;
-/** The same for whole types, large transactions and migrations, which take long on a large table. */
+/** The time limit of reads of whole types, large transactions and migrations, which take long on a large table. */
 const BULK_MS = 120_000;
-/** How long a statement waits for a row that another transaction holds: all writes that were combined with it wait too. */
+/** The lock timeout of a statement. All writes that are combined with it wait too. */
 const LOCK_MS = 5_000;
 
 export type PostgresConfig = {
@@ -46,7 +46,7 @@ export type Database = {
   readonly kind: StoreConfig['type'];
   /** For what waits on the connections. */
   readonly clock: Clock;
-  /** For statements that somebody waits for. */
+  /** For statements with a waiting caller. */
   readonly db: Kysely<Tables>;
   /** The same connections for work that takes long: whole types, large transactions, migrations. */
   readonly bulk: Kysely<Tables>;

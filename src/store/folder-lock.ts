@@ -59,7 +59,7 @@ async function take(path: string, file: string): Promise<void> {
   throw new MeridianError('config', `cannot lock the embedded store: remove ${file} and ${taking} if no Meridian runs on it`);
 }
 
-/** What a process that is gone left in the file; null where there is none. @throws MeridianError where the process is there */
+/** The content that a dead process left in the file; null if there is none. @throws MeridianError if the process is alive */
 async function leftIn(file: string, path: string): Promise<string | null> {
   const text = await contentOf(file);
   const owner = text === null ? null : ownerOf(text);

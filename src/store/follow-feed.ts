@@ -19,7 +19,7 @@ const MAX_LAG_MS = 10_000;
 const MIN_PAUSE_MS = 200;
 const PAUSE_SPREAD_MS = 800;
 
-/** What may have changed since the last hints. */
+/** The rows that may have changed since the last hints. */
 export type Hints = {
   /** Everything may have changed: `types` names all followed types. True at first, and after the feed was lost. */
   readonly all: boolean;
@@ -74,7 +74,7 @@ class MergedHints {
   }
 }
 
-/** What every follower waits and logs with. */
+/** The clock and the logger of every follower. */
 export type Following = { readonly clock: Clock; readonly log: Logger };
 
 export type FeedFollowerOptions = Following & {

@@ -5,7 +5,7 @@ import type { ResourceStore } from './resource-store.ts';
 
 export type FollowedRows = {
   readonly type: string;
-  /** Which rows of the type matter; all if left out. */
+  /** Selects the rows of the type; all if left out. */
   readonly isWanted?: (key: ResourceKey) => boolean;
   /**
    * Takes rows that were read again.

@@ -11,7 +11,7 @@ const MAX_AT_ONCE = 1_000;
 const HALVED_FROM = 32;
 /** Transactions that wait for rows which others hold; each has a connection as long. */
 const LANES = 4;
-/** How long after it was last found held a row is written beside the others. */
+/** The time for which a row that was locked is written in its own lane. */
 const SUSPECT_MS = 60_000;
 
 type Waiting = {
@@ -21,7 +21,7 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
-/** A key that is written beside the others: somebody holds its row, or did a moment ago. */
+/** A key that is written in its own lane, because another transaction holds its row, or held it recently. */
 type Aside = { readonly lane: string; waiting: number; until: number };
 
 export type CombinedWriterOptions = {

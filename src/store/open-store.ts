@@ -8,7 +8,7 @@ import type { ResourceStore } from './resource-store.ts';
 import { SqlStore } from './sql-store.ts';
 import { isNoAnswer } from './pg-errors.ts';
 
-/** How long a start waits for a PostgreSQL that is away: it may be starting or moving too. */
+/** The time for which a start waits for an unreachable PostgreSQL, which may be starting too. */
 const PATIENCE_MS = 15_000;
 const PAUSE_MS = 250;
 

@@ -1,4 +1,4 @@
-// Which failures of a database are its own and pass by themselves: they become `unavailable`, and the caller may try again.
+// The transient failures of a database. They become `unavailable`, and the caller may retry.
 import { messageOf } from '../base/errors.ts';
 
 /** Codes of the socket, and SQLSTATEs (PostgreSQL documentation, appendix A). */

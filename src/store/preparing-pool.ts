@@ -30,7 +30,7 @@ export type PreparingOptions = {
   readonly isSpent: (client: pg.PoolClient) => boolean;
 };
 
-/** What kysely needs of a pool. Statements without parameters, which begin and end transactions, are not prepared. */
+/** The interface of a pool for kysely. Statements without parameters, which begin and end transactions, are not prepared. */
 export function preparing(pool: pg.Pool, { names, limitMs, isSpent }: PreparingOptions): PostgresPool {
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 

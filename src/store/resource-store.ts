@@ -1,7 +1,7 @@
-// What the rest of Meridian asks of a store. Two backends (PostgreSQL through pg, embedded PGlite) pass one contract suite.
+// The interface of a store. Two backends (PostgreSQL through pg, embedded PGlite) pass one contract suite.
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
 
-/** Which rows a list holds; all given conditions must hold. Sorted by mesh, name (rest-api 2.2). */
+/** The conditions of a list; all must hold. Rows are sorted by mesh and name (rest-api 2.2). */
 export type ListQuery = {
   readonly type: string;
   readonly mesh?: string;
@@ -28,7 +28,7 @@ export type ListPage = { readonly rows: readonly Resource[]; readonly total: num
 export type ResourceMeta = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'labels' | 'syncVersion' | 'owner'>;
 
 /**
- * One write. `create` fails if the row exists, `update` and `delete` if it does not; `put` does whichever is needed.
+ * One write. `create` fails if the row exists, `update` and `delete` if it does not; `put` creates or updates.
  * With `expectVersion` an update or delete fails on any other version. `status` left out keeps the stored one.
  * With `ownOnly` a put fails on a row that came from elsewhere: one with a `syncVersion`, or whose labels name another origin or
  * zone than those of the write; and on a row of another namespace, which is another resource of the same stored name.
@@ -56,7 +56,7 @@ export type WriteOutcome =
   | { readonly result: 'rejected'; readonly message: string };
 
 /**
- * What may have changed: a hint to re-read. `all` after a (re)connection of the feed, `type` past the size of a notification.
+ * A hint to read rows again. `all` after a (re)connection of the feed, `type` past the size of a notification.
  * A `mark` says that the feed has reported every change committed before the mark was sent (engine 10).
  */
 export type StoreChange =
@@ -79,7 +79,7 @@ export interface ResourceStore {
   listPage(query: ListQuery): Promise<ListPage>;
   /** Equal texts say that nothing at all was committed between the calls; null where the database cannot tell, as a standby. */
   snapshot(): Promise<string | null>;
-  /** What a resume and a prune need of many rows, in one statement. */
+  /** The fields of many rows that a resume and a prune need, in one statement. */
   listMeta(query: MetaQuery): Promise<ResourceMeta[]>;
   count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number>;
 
@@ -97,7 +97,7 @@ export interface ResourceStore {
   /** As `writeBatch`, and nothing is stored unless every outcome is a success. */
   writeAll(writes: readonly Write[]): Promise<WriteOutcome[]>;
 
-  /** Those of these meshes that were deleted here at some time. One that was never here is not among them. */
+  /** The meshes among these that were deleted here at some time. A mesh that was never here is not among them. */
   deletedMeshes(names: readonly string[]): Promise<string[]>;
 
   /**

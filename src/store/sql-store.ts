@@ -214,7 +214,7 @@ export class SqlStore implements ResourceStore {
   async #heldAmong(writes: readonly Write[]): Promise<ReadonlySet<Write>> {
     const keysOf = (write: Write): ResourceKey[] => (write.op === 'delete' ? [write.key] : [write.key, write.owner ?? write.key]);
     const keys = writes.flatMap(keysOf);
-    // A row whose owner it is made to be is held for sharing, and is free none the less.
+    // An owner is locked FOR KEY SHARE while a row of it is created. It counts as free.
     const free = new Set((await this.#find(keyColumns, keys, sql`for no key update of r skip locked`)).map(keyText));
     const held = new Set((await this.#find(keyColumns, keys)).map(keyText).filter((key) => !free.has(key)));
     return new Set(writes.filter((write) => keysOf(write).some((key) => held.has(keyText(key)))));
@@ -256,7 +256,7 @@ async function retryTransient<T>(run: () => Promise<T>): Promise<T> {
 
 const SUCCESSES: ReadonlySet<string> = new Set(['created', 'updated', 'deleted']);
 
-/** Which rows, in which order, and which of them. */
+/** The filter, the order and the page of a list. */
 function pageOf({ limit, offset, ...query }: ListQuery): RawBuilder<unknown> {
   const page = sql`${limit === undefined ? sql`` : sql`limit ${limit}`} ${offset === undefined ? sql`` : sql`offset ${offset}`}`;
   return sql`${conditions(query)} order by r.mesh collate "C", r.name collate "C" ${page}`;

@@ -267,7 +267,7 @@ function unstorable({ key, labels, status }: Content): string | null {
   return null;
 }
 
-/** What is undefined is left out of the JSON, and read as NULL. */
+/** JSON leaves out undefined values; they are read as NULL. */
 function contentOf(index: number, { key, labels, spec, status, syncVersion }: Content): Record<string, unknown> {
   const { type, mesh, name } = key;
   return { index, type, mesh, name, spec: JSON.stringify(spec), labels, status, sync_version: syncVersion };

@@ -1,4 +1,4 @@
-// Who a REST request comes from: the machine itself, the bearer of a user token, or anybody (rest-api 5).
+// The user of a REST request: an admin on the same machine, the bearer of a user token, or anonymous (rest-api 5).
 import type { UserClaims } from './token-claims.ts';
 import type { TokenVerifier } from './token-verifier.ts';
 import { isLocalAdmin, headerOf, type RequestFacts } from './request-facts.ts';
@@ -9,13 +9,13 @@ export type User = { readonly name: string; readonly groups: readonly string[] }
 export const ADMIN_NAME = 'mesh-system:admin';
 const AUTHENTICATED = 'mesh-system:authenticated';
 
-/** What the admin token says. */
+/** The claims of the admin token. */
 export const adminClaims: UserClaims = { name: ADMIN_NAME, groups: [ADMIN_NAME] };
 
-/** Who calls from the machine of the control plane. */
+/** The user of a call from the machine of the control plane. */
 export const adminUser: User = { name: ADMIN_NAME, groups: [ADMIN_NAME, AUTHENTICATED] };
 
-/** Who shows nothing. */
+/** The user of a call without a token. */
 export const anonymousUser: User = { name: 'mesh-system:anonymous', groups: ['mesh-system:unauthenticated'] };
 
 /** The bearer of a user token. */
@@ -24,7 +24,7 @@ export function userOf({ name, groups }: UserClaims): User {
 }
 
 export type AuthenticationConfig = {
-  /** `apiServer.authn.localhostIsAdmin`, true unless somebody says otherwise; wins over a token. */
+  /** `apiServer.authn.localhostIsAdmin`, true by default; takes precedence over a token. */
   readonly localhostIsAdmin: boolean;
   /** `apiServer.authn.type`: `tokens`, or `none` where tokens are not read. */
   readonly type: 'tokens' | 'none';

@@ -1,4 +1,4 @@
-// What lets the first person in: the key that signs user tokens and the token of the admin, as secrets (rest-api 5, kds-wire 9).
+// The initial access: the signing key of user tokens and the token of the admin, as secrets (rest-api 5, kds-wire 9).
 // Everything is a create, so running twice changes nothing, and a key that was rotated does not come back.
 import { create, createAbsent } from '../defaults/base-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';

@@ -43,7 +43,7 @@ export class TokenGuard {
   #round = new AbortController();
   #refusal: Promise<string | null>;
 
-  /** Follows the token until the signal aborts. What happened since it was let in is noticed too. */
+  /** Follows the token until the signal aborts. It also notices changes since the admission. */
   constructor(token: UserToken, options: TokenGuardOptions, signal: AbortSignal) {
     this.#token = token;
     this.#options = options;

@@ -1,4 +1,4 @@
-// Makes tokens: claims, times and the signature of the newest key (rest-api 5). Who may ask is decided before.
+// Issues tokens: claims, times and the signature of the newest key (rest-api 5). The caller checks access before.
 import { randomUUID } from 'node:crypto';
 import type { Claims } from './jwt.ts';
 import { signJwt } from './jwt.ts';

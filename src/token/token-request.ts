@@ -6,18 +6,18 @@ import { isStorable } from '../resource/storable-text.ts';
 import { isZoneName } from './zone-token-advice.ts';
 import { TEN_YEARS_MS } from './token-issuer.ts';
 
-/** What a Go duration holds: some 292 years. */
+/** The maximum of a Go duration: some 292 years. */
 const MAX_MS = Number((2n ** 63n - 1n) / 1_000_000n);
 /** Names that a mesh can have (rest-api 2.4). */
 const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
 const BAD_DURATION = 'must be a positive duration such as "24h" or "720h0m0s"';
 
-/** What no database and no UTF-8 can hold is refused here, before anything looks for it. */
-const plain = z.string('must be a text').refine(isStorable, 'must have neither U+0000 nor half of a surrogate pair');
+/** Refuses text that PostgreSQL cannot store, before it is used in a query. */
+const plain = z.string('must be a string').refine(isStorable, 'must have neither U+0000 nor half of a surrogate pair');
 const text = plain.nullish().transform((given) => given ?? '');
 const required = text.refine((given) => given !== '', 'cannot be empty');
 const texts = z
-  .array(plain, 'must be a list of texts')
+  .array(plain, 'must be a list of strings')
   .nullish()
   .transform((given) => given ?? []);
 /** Milliseconds of a Go duration. */
@@ -35,7 +35,7 @@ export const zoneTokenRequest = z.object({
     error: 'must be the name of a zone: lower-case letters, digits and hyphens, a letter first, at most 63',
   }),
   scope: z
-    .array(plain, 'must be a list of texts')
+    .array(plain, 'must be a list of strings')
     .nullish()
     .transform((given) => given ?? null),
   validFor: text.transform(validFor),
@@ -47,7 +47,7 @@ export const dataplaneTokenRequest = z.object({
     error: 'must be the name of a mesh: at most 253 of lower-case letters, digits, «-», «_» and «.»',
   }),
   tags: z
-    .record(plain, z.array(plain, 'must be a list of texts'), 'must be lists of texts by name')
+    .record(plain, z.array(plain, 'must be a list of strings'), 'must be lists of strings by name')
     .nullish()
     .transform((given) => given ?? {}),
   type: text,

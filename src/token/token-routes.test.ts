@@ -56,20 +56,20 @@ describe('tokenRoutes', () => {
     ['/tokens/user', { name: 'a', validFor: '-1h' }, ['validFor: must be a positive duration such as "24h" or "720h0m0s"']],
     ['/tokens/user', { name: 'a', validFor: '0s' }, ['validFor: must be a positive duration such as "24h" or "720h0m0s"']],
     ['/tokens/user', { name: 'a', validFor: '2562048h' }, ['validFor: must be a positive duration such as "24h" or "720h0m0s"']],
-    ['/tokens/user', { name: 5, groups: [1], validFor: '1h' }, ['name: must be a text', 'groups.0: must be a text']],
-    ['/tokens/user', { name: 'a', groups: 'dev', validFor: '1h' }, ['groups: must be a list of texts']],
+    ['/tokens/user', { name: 5, groups: [1], validFor: '1h' }, ['name: must be a string', 'groups.0: must be a string']],
+    ['/tokens/user', { name: 'a', groups: 'dev', validFor: '1h' }, ['groups: must be a list of strings']],
     ['/tokens/zone', {}, ['zone: cannot be empty']],
     [
       '/tokens/zone',
       { zone: 'East!', scope: 5 },
       [
         'zone: must be the name of a zone: lower-case letters, digits and hyphens, a letter first, at most 63',
-        'scope: must be a list of texts',
+        'scope: must be a list of strings',
       ],
     ],
     ['/tokens/dataplane', { name: 'web' }, ['mesh: cannot be empty']],
-    ['/tokens/dataplane', { mesh: 'shop', tags: { a: 'b' } }, ['tags.a: must be a list of texts']],
-    ['/tokens/dataplane', { mesh: 'shop', tags: [] }, ['tags: must be lists of texts by name']],
+    ['/tokens/dataplane', { mesh: 'shop', tags: { a: 'b' } }, ['tags.a: must be a list of strings']],
+    ['/tokens/dataplane', { mesh: 'shop', tags: [] }, ['tags: must be lists of strings by name']],
   ])('%s with %o names every wrong field', async (path, body, wrong) => {
     const answer = await post(path, body);
     expect(answer).toMatchObject({ code: 'invalid', title: 'Could not issue a token', detail: 'Resource is not valid' });

@@ -18,7 +18,7 @@ export type ZoneAuthentication =
   /** Without a token where none was asked for. */
   { readonly ok: true; readonly token: ZoneToken | null } | { readonly ok: false; readonly reason: string };
 
-/** What a token with a scope must allow; one without may do all. */
+/** The scope that a token must have, if it has any; a token without scopes may do all. */
 const SCOPE = 'cp';
 
 export class ZoneAuthenticator {

@@ -16,14 +16,14 @@ export function howToJoin(zone: string): string {
   );
 }
 
-/** What a zone that can send no token needs: the other way in. */
+/** The advice for a zone that cannot send a token. */
 export function howToLetIn(zone: string): string {
   return `A Kuma zone sends no token; let it in by listing ${zone} in multizone.global.kds.auth.allowWithoutToken of the global`;
 }
 
 const DAY_MS = 24 * 3_600_000;
 
-/** How long before its end a token is worth a warning, in milliseconds. */
+/** The time before its expiry at which a token gets a warning, in milliseconds. */
 export const WARN_BEFORE_MS = 30 * DAY_MS;
 
 /** A sentence for people while the token ends within `withinMs`, else null. */

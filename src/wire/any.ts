@@ -3,7 +3,7 @@ import { lengthTag, readFields, readText, writeText, type Writer } from './field
 
 export type Any = { readonly typeUrl: string; readonly value: Uint8Array };
 
-/** What stands before the full name of a message in a type_url. */
+/** The prefix of a type_url before the full name of the message. */
 export const TYPE_URL_PREFIX = 'type.googleapis.com/';
 
 /** Appends field `field` that holds an Any; empty parts are left out. */

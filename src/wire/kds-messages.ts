@@ -213,7 +213,7 @@ export function* countNamedInSteps(bytes: Uint8Array, most: number): Steps<numbe
     let named = 0;
     yield* readFieldsInSteps(bytes, (tag, reader) => {
       if (tag === lengthTag(2) || tag === lengthTag(6)) named += 1;
-      // What follows is skipped in one go.
+      // The rest is skipped in one step.
       if (named > most) reader.pos = reader.len;
       return named > most;
     });

@@ -1,4 +1,4 @@
-// What the JSON mapping needs to know of a message, taken out of the reflection once.
+// The facts of a message that the JSON mapping needs, read once from the reflection.
 import protobuf from 'protobufjs/light.js';
 import type { Field, Type } from 'protobufjs/light.js';
 import { messageType } from './root.ts';

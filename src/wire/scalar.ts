@@ -58,7 +58,7 @@ export function parseScalar(type: ScalarType, json: unknown): ScalarValue | unde
   }
 }
 
-/** What a JSON value of the type must be, for messages to people. */
+/** The expected JSON value of the type, for error messages. */
 export function allowedFor(type: ScalarType): string {
   switch (type) {
     case 'string':

@@ -18,7 +18,7 @@ export type SubscriptionPeer = {
   readonly features: readonly string[];
 };
 
-/** Who keeps the record: the global one of every zone, a zone one of its own stream to the global. */
+/** The side that keeps the record: global keeps one of every zone, a zone keeps one of its own stream to global. */
 export type SubscriptionKeeper = {
   readonly mode: 'global' | 'zone';
   readonly instanceId: string;

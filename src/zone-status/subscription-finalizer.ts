@@ -8,7 +8,7 @@ import type { ResourceStore } from '../store/resource-store.ts';
 import { textOf } from '../resource/read-json.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 
-/** What was last seen of one open subscription. */
+/** The last observed state of one open subscription. */
 type Sighting = { readonly generation: number; readonly since: Date };
 
 /** Per zone and subscription id. */
@@ -33,7 +33,7 @@ export async function runSubscriptionFinalizer(options: FinalizerOptions, signal
       const verdict = finalizeInsight(row.spec, sightings.get(row.name) ?? new Map(), idleTimeoutMs, now);
       seen.set(row.name, verdict.sightings);
       if (verdict.closed.length === 0) continue;
-      // A conflict means that somebody alive writes this row: the next look decides again.
+      // A conflict means that a live replica writes this row; the next run decides again.
       const outcome = await store.write({
         op: 'update',
         key: row,

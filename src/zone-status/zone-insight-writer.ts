@@ -28,7 +28,7 @@ export type ZoneInsightWriterOptions = {
   readonly zone?: string;
   readonly log: Logger;
   readonly clock: Clock;
-  /** How long counts may wait, in milliseconds; opening and closing never wait (`zoneInsightFlushInterval`). */
+  /** The maximum delay of counts, in milliseconds; opening and closing have no delay (`zoneInsightFlushInterval`). */
   readonly flushIntervalMs?: number;
   /** Half of `metrics.zone.idleTimeout`, in milliseconds. */
   readonly generationIntervalMs?: number;
@@ -39,7 +39,7 @@ export type ZoneInsightWriterOptions = {
 /** Waits before each further attempt, in milliseconds: a conflict is settled at once, a Zone row may need a moment to exist. */
 const RETRY_DELAYS_MS = [0, 50, 250, 1000, 2000];
 
-/** What people look for at once; counts may wait. */
+/** The events that are written without delay; counts may wait. */
 const AT_ONCE: ReadonlySet<InsightEvent['kind']> = new Set(['opened', 'closed', 'node']);
 
 /** Why a state is not stored. `refused`: trying again with the same is of no use. */

@@ -52,7 +52,7 @@ type Refused = { readonly name: string; readonly mesh: string; readonly reason: 
 
 type StreamRecord = { readonly globalInstanceId: string; readonly connectTime: string };
 
-/** What this process knows of one zone. Begins as `emptyInsight`. */
+/** The state of one zone in this process. Begins as `emptyInsight`. */
 export type InsightState = {
   /** In the order of their opening; closed ones stay until they are stored. */
   readonly subscriptions: readonly Subscription[];
@@ -107,7 +107,7 @@ function countEvent(state: InsightState, event: InsightEvent, keeper: Subscripti
   }
 }
 
-/** What the event says of resources that do not get through; the sender is on one stream and the receiver on the other. */
+/** The sync problems in an event; the sender is on one stream and the receiver on the other. */
 function foldProblems(known: SyncProblems | null, event: InsightEvent, mode: 'global' | 'zone', now: Date): SyncProblems | null {
   const [sending, receiving] = mode === 'global' ? ['globalToZone', 'zoneToGlobal'] : ['zoneToGlobal', 'globalToZone'];
   if (known === null && event.kind !== 'opened') return null;

@@ -118,7 +118,7 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
   );
 }
 
-/** What a connection to global is made with. A file that goes away later is waited for; at the start it must be there. */
+/** The files of a connection to global. Each must exist at the start; the zone waits for a file that disappears later. */
 function filesOf({ multizone }: Config): Record<string, string> {
   const { globalAddress, kds } = multizone.zone;
   const tls = globalAddress.startsWith('grpcs://');

@@ -87,7 +87,7 @@ export class BackendRefsView implements ReconciledView {
     for (const id of [...this.#backends.keys(), ...this.#policies.keys()]) this.#marked.add(id);
   }
 
-  /** What is marked; the marks are used up. */
+  /** Returns the marked rows and clears the marks. */
   takeMarked(): { readonly policies: PolicyRefs[]; readonly backends: Readonly<Backend>[] } {
     const ids = [...this.#marked];
     this.#marked.clear();

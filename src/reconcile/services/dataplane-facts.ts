@@ -1,4 +1,4 @@
-// What services need to know of a Dataplane, read once per change (policies 9.1, 9.3, 9.4, D15, D17, D20).
+// The facts of a Dataplane that services need, read once for each change (policies 9.1, 9.3, 9.4, D15, D17, D20).
 // Invariant: equal facts mean that no service can tell the difference.
 import { numberOf, objectOf, objectsOf, textMapOf, textOf } from '../../resource/read-json.ts';
 import { displayNameOf } from '../../resource/labels.ts';

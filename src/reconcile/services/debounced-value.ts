@@ -2,7 +2,7 @@
 // that follow wait until the source has been still. Invariant: a still source ends with its last value.
 import { isDeepStrictEqual } from 'node:util';
 
-/** How long a source must be still, in milliseconds. */
+/** The time for which the source must not change, in milliseconds. */
 export const QUIET_MS = 1_000;
 /** A source that is never still is followed this often, in milliseconds. */
 export const MAX_MS = 5_000;

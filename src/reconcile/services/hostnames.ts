@@ -43,7 +43,7 @@ export class HostnameGenerators {
     this.#rank();
   }
 
-  /** What every generator that selects the service gives it, by precedence. */
+  /** The hostnames of every generator that selects the service, by precedence. */
   claimsOf(service: Resource, zone: string): Claim[] {
     return this.#ranked.flatMap(({ name, type, matchLabels, template }, rank) => {
       if (type !== service.type) return [];

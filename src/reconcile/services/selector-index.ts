@@ -26,7 +26,7 @@ export function dataplanePairs({ name, displayName, labels, inbounds }: Dataplan
   ];
 }
 
-/** What `spec.selector` of a MeshService asks for, null if it selects nothing. Of two selectors the first counts. */
+/** The selector of a MeshService, null if it selects nothing. Of two selectors the first counts. */
 export function serviceSelector(spec: JsonObject): readonly Pair[] | null {
   const { dataplaneRef, dataplaneLabels, dataplaneTags } = objectOf(spec['selector']);
   const name = textOf(objectOf(dataplaneRef)['name']);
@@ -36,7 +36,7 @@ export function serviceSelector(spec: JsonObject): readonly Pair[] | null {
   return tags.length === 0 ? null : tags;
 }
 
-/** What `spec.selector` of a MeshMultiZoneService asks of the MeshServices of its mesh, null if it selects nothing. */
+/** The selector of a MeshMultiZoneService for the MeshServices of its mesh, null if it selects nothing. */
 export function multiZoneSelector(spec: JsonObject): readonly Pair[] | null {
   const { meshService } = objectOf(spec['selector']);
   return isObject(meshService) ? labelPairs(textMapOf(meshService['matchLabels'])) : null;

@@ -8,7 +8,7 @@ import type { DataplaneFacts, Inbound } from './dataplane-facts.ts';
 const SERVICE_TAG = 'kuma.io/service';
 const PROTOCOLS = new Set(['tcp', 'http', 'http2', 'grpc']);
 
-/** What a Dataplane says of one service. */
+/** The part of a Dataplane that concerns one service. */
 export type Membership = {
   /** By inbound tag `kuma.io/service`, or by label `kuma.io/workload` where no inbound has that tag. */
   readonly by: 'tag' | 'workload';

@@ -71,7 +71,7 @@ export function multiZoneStatus(services: readonly Pick<Resource, 'name' | 'mesh
 /** The fields of every service, local or synced; `vip` is `''` when no address is free. */
 export type CommonParts = { readonly vip: string; readonly hostnames: HostnameStatus };
 
-/** What a zone computes for its own MeshServices alone. */
+/** The fields that a zone computes only for its own MeshServices. */
 export type LocalParts = {
   readonly proxies: ProxyCounts;
   /** Values of `kuma.io/service` on the selected Dataplanes. */

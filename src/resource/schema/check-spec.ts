@@ -55,7 +55,7 @@ export function checkSpec(info: TypeInfo, resource: CheckedResource, options: { 
       if (!options.strict) ofUnknownKeys.warning(path, () => `is not a known key and has no effect; ${hint()}`);
       else if (unknownKeys.length <= MAX_VIOLATIONS) unknownKeys.push([path, hint]);
     });
-    // What does not count must still be readable by peers.
+    // Parts without effect must still be readable for peers.
     const broken = counts === undefined ? null : undecodable(info.name, spec);
     if (broken !== null && counts?.(broken.field, spec) === false) refuse(broken.field, broken.reason);
     const role = policyRole({ spec, labels: resource.labels });

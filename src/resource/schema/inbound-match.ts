@@ -1,4 +1,4 @@
-// Which requests a rule of `rules[]` is for: by the client's SPIFFE ID, by SNI (policies 1.3, D23).
+// The match of a `rules[]` item on requests: by the client's SPIFFE ID and by SNI (policies 1.3, D23).
 import { z } from 'zod';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';

@@ -9,7 +9,7 @@ import { withRules, type Rule } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 import { tlsVersion } from './tls-version.ts';
 
-/** What to write in place of each older form, which peers refuse. Rows that have one are translated for peers (kuma-form.ts). */
+/** The replacement of each older form, which peers refuse. Rows with an older form are translated for peers (kuma-form.ts). */
 const INSTEAD: Readonly<Record<string, string>> = {
   secret: 'type: Secret with secretRef: { kind: Secret, name: … }',
   inline: 'type: InsecureInline with insecureInline: { value: … }, not in base64',

@@ -11,7 +11,7 @@ import { withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 
 const DEFAULT_PROTOCOL = 'tcp';
-/** What an inspection of the first bytes can tell apart on one port is one of these. */
+/** Only one of these protocols can be detected by the first bytes on a port. */
 const HTTP = new Set<unknown>(['http', 'http2', 'grpc']);
 const NOT_FOR_DOMAINS = new Set<unknown>(['tcp', 'mysql']);
 
@@ -67,7 +67,7 @@ function checkProtocol(given: JsonObject, path: string, findings: Findings): voi
     findings.violation(child(path, 'port'), `must be given for a wildcard domain with protocol ${String(protocol)}`);
 }
 
-/** One port has one way of reading its first bytes, and one match says it. */
+/** Refuses duplicate matches, and matches of one port whose protocols cannot be detected together. */
 function checkClashes(conf: JsonObject, path: string, findings: Findings): void {
   const matches = items(conf['appendMatch']);
   const seen = new Set<string>();
@@ -84,7 +84,7 @@ function checkClashes(conf: JsonObject, path: string, findings: Findings): void 
   }
 }
 
-/** @param protocols of each port, without those that stand aside */
+/** @param protocols of each port, without TLS domains */
 function checkPort(
   given: JsonObject,
   protocol: unknown,
@@ -93,7 +93,7 @@ function checkPort(
   findings: Findings,
 ): void {
   const taken = protocols.get(given['port']);
-  // TLS has a chain of its own, chosen by SNI.
+  // TLS has its own filter chain, selected by SNI.
   const standsAside = given['type'] === 'Domain' && protocol === 'tls';
   if (standsAside) return;
   if (taken !== undefined && taken !== protocol && (HTTP.has(protocol) || HTTP.has(taken)))

@@ -168,7 +168,7 @@ function checkJsonPatch(patch: JsonObject, path: string, findings: Findings): vo
   }
 }
 
-/** What is added is new, so that nothing can match it. */
+/** An added resource is new, so that nothing can match it. */
 function noMatchToAdd(value: JsonObject, path: string, findings: Findings): void {
   if (value['operation'] === 'Add' && value['match'] !== undefined)
     findings.violation(child(path, 'match'), 'must not be set with operation Add');

@@ -12,7 +12,7 @@ import { PROXY_KINDS, ROUTE_KINDS, targetRef, type Kinds } from './target-ref.ts
 
 export type Section = 'to' | 'from' | 'rules';
 
-/** What a check knows of the document besides its spec; the role is null when `to[]` mixes producer and consumer items. */
+/** The input of a check besides the spec; the role is null when `to[]` mixes producer and consumer items. */
 export type PolicyDocument = { readonly type: string; readonly role: PolicyRole | null };
 
 /** The violation for a top-level Mesh*Route where `to[]` takes it (MADR 063). */
@@ -24,7 +24,7 @@ export type Frame = {
   readonly oneOf?: readonly [Section, ...Section[]];
   /** Sections that must be empty when `rules` has items. */
   readonly besideRules?: readonly Section[];
-  /** Whose policies may have MeshGateway at the top; anybody's if not said. */
+  /** The roles whose policies may have MeshGateway at the top; all if left out. */
   readonly gateway?: 'system' | 'nobody';
   /** Below a route at the top, `to[]` takes these kinds alone. */
   readonly toBelowRoute?: Kinds;

@@ -1,7 +1,7 @@
 // Regular expressions in RE2 syntax, which Envoy and Go read. Pure; an expression is compiled and never run.
 
 const MAX_LENGTH = 4_096;
-/** What other engines have and RE2 does not: looking around, and references to groups. */
+/** Syntax of other engines that RE2 lacks: look-around and references to groups. */
 const NOT_IN_RE2 = /\(\?<?[=!]|\(\?>|\\[1-9]|\\k</;
 /** `(?P<name>`, and flags such as `(?i)` or `(?s:`. */
 const NAMED_GROUP = /\(\?P</g;

@@ -1,4 +1,4 @@
-// What MeshHTTPRoute and MeshTCPRoute share: what they may lead from, and how many entries `to[]` may have (MADR 063, policies 2.5).
+// The checks of MeshHTTPRoute and MeshTCPRoute: the allowed top-level kinds and the number of `to[]` entries (MADR 063, policies 2.5).
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { at, items } from './json-access.ts';

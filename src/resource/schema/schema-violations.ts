@@ -59,7 +59,7 @@ export function addSchemaViolations(schema: z.ZodType, spec: JsonObject, finding
   check(schema, spec);
 }
 
-/** What an optional schema, or one with a default, takes where a value is given. */
+/** The inner schema of an optional schema or of one with a default. */
 function unwrapped(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodOptional || schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
     ? unwrapped(schema.unwrap() as z.ZodType)

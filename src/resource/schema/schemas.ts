@@ -34,7 +34,7 @@ import { workloadSpec } from './workload.ts';
 export type SpecDefinition = {
   /** Shape and values; rules that hang on its objects run with it. */
   readonly schema: z.ZodType;
-  /** What concerns the document as a whole. */
+  /** The check of the document as a whole. */
   readonly check?: (spec: JsonObject, document: PolicyDocument, findings: Findings) => void;
   /** How a violation is reported, if not at the place where it is. */
   readonly reported?: (violation: Violation) => Violation;

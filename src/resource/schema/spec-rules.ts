@@ -58,7 +58,7 @@ export function warnsOf(paths: readonly string[], sentence: string): Rule {
 
 /** Runs all rules of a schema and reports unknown keys. */
 export function applyRules(schema: z.ZodType, value: JsonObject, findings: Findings, onUnknownKey: OnUnknownKey): void {
-  // Paths are made when somebody reads them: nearly every document has nothing to report, and rules are tried without one first.
+  // Paths are built lazily: nearly every document has nothing to report, and rules are tried without a path first.
   let trial = new Findings();
   const steps: (string | number)[] = [];
   const here = (): string => steps.reduce<string>(child, 'spec');

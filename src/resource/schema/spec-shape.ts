@@ -1,11 +1,11 @@
-// What a spec may look like, read once from its schema: keys, kinds of values, ranges and defaults, without the checks.
+// The shape of a spec, read once from its schema: keys, kinds of values, ranges and defaults, without the checks.
 // All code that walks specs by their schema (rules, unknown keys, defaults) uses this shape.
 import { z } from 'zod';
 import type { Json } from '../types.ts';
 
 export type Field = {
   readonly shape: Shape;
-  /** What is stored where the field is absent and the object above it exists; undefined where nothing is. */
+  /** The default: stored if the field is absent and the object above it exists; undefined if there is none. */
   readonly default: Json | undefined;
   readonly isRequired: boolean;
 };
@@ -22,7 +22,7 @@ export type ObjectShape = {
 export type Shape =
   | { readonly is: 'anything' }
   | { readonly is: 'text' | 'duration' | 'flag' | 'number' | 'whole or text' }
-  /** What is allowed, and the `format` of the schema: the integer type of the field in Go. */
+  /** The allowed values, and the `format` of the schema: the integer type of the field in Go. */
   | { readonly is: 'whole'; readonly min: number; readonly max: number; readonly format: unknown }
   | { readonly is: 'list'; readonly item: Shape }
   | { readonly is: 'map'; readonly value: Shape }

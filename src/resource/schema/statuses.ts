@@ -9,7 +9,7 @@ const text = () => z.string().optional();
 
 const conditions = () => z.array(z.object({ type: text(), status: text(), reason: text(), message: text() })).optional();
 const generatorRef = () => z.object({ coreName: text() }).optional();
-/** What each service has: the names that generators gave it (policies 9.5). */
+/** The hostnames that generators gave to a service (policies 9.5). */
 const names = {
   addresses: z.array(z.object({ hostname: text(), origin: text(), hostnameGeneratorRef: generatorRef() })).optional(),
   hostnameGenerators: z.array(z.object({ hostnameGeneratorRef: generatorRef(), conditions: conditions() })).optional(),

@@ -12,7 +12,7 @@ import { SERVICE_TYPES } from '../type-registry.ts';
 export type Kinds = readonly [string, ...string[]];
 
 export const ROUTE_KINDS = ['MeshHTTPRoute', 'MeshTCPRoute'] as const;
-/** What every policy may select proxies by; MeshGateway matches nothing (D14). */
+/** The kinds by which every policy may select proxies; MeshGateway matches nothing (D14). */
 export const PROXY_KINDS = ['Mesh', 'Dataplane', 'MeshSubset', 'MeshService', 'MeshServiceSubset'] as const;
 
 const FIELDS = ['name', 'namespace', 'labels', 'tags', 'sectionName', 'proxyTypes', 'mesh'] as const;

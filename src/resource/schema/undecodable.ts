@@ -43,8 +43,8 @@ export function undecodable(type: string, spec: JsonObject): Violation | null {
 }
 
 /**
- * A status without the fields that a Go program cannot decode. A status is computed and computed again; that a part of it cannot be
- * told is no reason to keep back the spec.
+ * A status without the fields that a Go program cannot decode. A status is computed again and again, so an undecodable part of it does
+ * not withhold the spec.
  * @param type a name of the registry; of a type without a known status everything stays
  * @returns the same object where nothing has to go
  */
