@@ -202,4 +202,14 @@ describe('the architecture', () => {
     });
     expect(wrong).toEqual([]);
   });
+
+  it('lets only the file of ownership read the labels of origin and zone', () => {
+    // A name on the wire holds the zone label, and ownership.ts asks for such names. The command line shows the labels of answers.
+    const mayRead = new Set(['resource/ownership.ts', 'resource/hash-name.ts']);
+    const reads = /\blabels\??\.?\[label\.(?:origin|zone)\]|\[label\.(?:origin|zone)\]: \w+ *[=,}].*\} = \w*[lL]abels\b/;
+    const wrong = sources.filter(
+      (file) => !mayRead.has(file) && !file.startsWith('cli/') && reads.test(readFileSync(join(SRC, file), 'utf8')),
+    );
+    expect(wrong).toEqual([]);
+  });
 });

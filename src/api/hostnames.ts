@@ -1,9 +1,8 @@
 // The host names that HostnameGenerators give a service, and the zone of each.
 // Invariants: a template that fails, or renders an invalid name, gives none and never fails the answer; a name that a zone gave
 // to another service is left out where that is known. Pure.
-import { hashName } from '../resource/hash-name.ts';
 import { renderHostname } from '../resource/hostname-template.ts';
-import { displayNameOf, label } from '../resource/labels.ts';
+import { asStoredIn, originOf, zoneNamed } from '../resource/ownership.ts';
 import { compareKeys, type Json, type JsonObject, type Resource } from '../resource/types.ts';
 import { objectOf } from '../resource/read-json.ts';
 
@@ -31,14 +30,14 @@ export function hostnamesOf(
 ): Hostname[] {
   const found = new Map<string, Set<string>>();
   const given = givenNames(service.status);
-  const serviceZone = service.labels[label.zone];
+  const serviceZone = zoneNamed(service.labels);
   // The reconciler of this zone wrote the status.
   const computedIn = at.own ?? serviceZone;
   for (const generator of generators.toSorted(compareGenerators)) {
     const template = generator.spec['template'];
     if (typeof template !== 'string') continue;
     for (const zone of zonesOf(generator, serviceZone, at)) {
-      const seen = seenFrom(service, zone);
+      const seen = asStoredIn(service, zone);
       if (!isSelected(generator.spec, seen)) continue;
       const rendered = renderHostname(template, seen, zone);
       if (!('hostname' in rendered)) continue;
@@ -59,7 +58,7 @@ function zonesOf(
   serviceZone: string | undefined,
   { own, zones }: { readonly own: string | null; readonly zones: readonly string[] },
 ): readonly string[] {
-  const home = generator.labels[label.zone];
+  const home = zoneNamed(generator.labels);
   if (own !== null) return home === undefined || home === own ? [own] : [];
   if (home !== undefined) return [home];
   if (serviceZone !== undefined) return [serviceZone, ELSEWHERE];
@@ -72,21 +71,7 @@ function givenNames({ hostnameGenerators, addresses }: JsonObject): Set<Json | u
   return new Set((Array.isArray(addresses) ? addresses : []).map((address) => objectOf(address)['hostname']));
 }
 
-type Seen = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels'>;
-
-/** The service as the zone stores it: its own under origin `zone`, one that came by KDS under origin `global` and a hashed name. */
-function seenFrom(service: Resource, zone: string): Seen {
-  const home = service.labels[label.zone];
-  const isOwn = home === zone || (home === undefined && service.labels[label.origin] === 'zone');
-  const displayName = displayNameOf(service);
-  const namespace = service.labels[label.namespace];
-  const local = namespace === undefined ? displayName : `${displayName}.${namespace}`;
-  const hashed = hashName({ mesh: service.mesh, name: displayName, zone: home, namespace });
-  const labels = { ...service.labels, [label.origin]: isOwn ? 'zone' : 'global' };
-  return { type: service.type, mesh: service.mesh, name: isOwn ? local : hashed, labels };
-}
-
-function isSelected(spec: JsonObject, { type, labels }: Seen): boolean {
+function isSelected(spec: JsonObject, { type, labels }: Pick<Resource, 'type' | 'labels'>): boolean {
   const section = objectOf(spec['selector'])[SELECTORS[type] ?? ''];
   if (section === undefined) return false;
   return Object.entries(objectOf(objectOf(section)['matchLabels'])).every(([key, value]) => labels[key] === value);
@@ -94,6 +79,6 @@ function isSelected(spec: JsonObject, { type, labels }: Seen): boolean {
 
 /** Generators of the zone first, then the oldest, then by name. */
 function compareGenerators(a: Resource, b: Resource): number {
-  const rank = ({ labels }: Resource): number => (labels[label.origin] === 'zone' ? 0 : 1);
+  const rank = ({ labels }: Resource): number => (originOf(labels) === 'zone' ? 0 : 1);
   return rank(a) - rank(b) || a.creationTime.getTime() - b.creationTime.getTime() || compareKeys(a, b);
 }

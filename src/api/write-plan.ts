@@ -1,7 +1,7 @@
 // From a valid draft and the stored row to the write (rest-api 2.4.6, 2.4.7): ownership, versions, immutable fields, and the rules of
 // single types. Pure.
 import { displayNameOf, label } from '../resource/labels.ts';
-import { fixedZoneOf, isLocal, isNameOfZone, isOfZone, sourceZoneOf } from '../resource/ownership.ts';
+import { fixedZoneOf, isLocal, isNameOfZone, isOfZone, sourceZoneOf, zoneNamed } from '../resource/ownership.ts';
 import { isClusterWide, RFC_1035_LABEL, RFC_1035_REASON } from '../resource/stored-name.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
@@ -29,7 +29,7 @@ export function planWrite(draft: Draft, stored: StoredRow | undefined, rules: Wr
   requireOwn(info, stored, 'update', rules);
   requireSameNamespace(draft, stored);
   const zone = fixedZoneOf(stored, rules.writer.mode);
-  if (zone !== undefined && labels[label.zone] !== zone)
+  if (zone !== undefined && zoneNamed(labels) !== zone)
     refuseAll([{ field: labelField(label.zone), reason: `must stay ${zone}, the zone of the stored resource` }]);
   refuseAll(draft.nameFaults, 'Failed to update a resource');
   return { op: 'update', key, labels, spec: withComputed(info, spec, stored), expectVersion: stored.version };

@@ -4,6 +4,7 @@ import { fromMeshRoute, type GatewayDocument } from '../gateway-api/from-mesh-ro
 import { serviceResolver } from '../gateway-api/service-resolver.ts';
 import { documentOf, GATEWAY_TYPES } from '../gateway-api/stored-document.ts';
 import { label } from '../resource/labels.ts';
+import { zoneNamed } from '../resource/ownership.ts';
 import type { DocumentedResource } from './universal-form.ts';
 
 /** The types that have this form. */
@@ -21,6 +22,6 @@ export function toGatewayForm(
   if (GATEWAY_TYPES.has(route.type)) return { document: documentOf(route) };
   // A MeshTimeout that a person wrote is a policy of its own and stays one.
   const made = timeouts.find(({ name, labels }) => name === route.name && labels[label.managedBy] === 'gateway-api');
-  const resolve = serviceResolver(services, route.mesh, route.labels[label.zone] ?? null);
+  const resolve = serviceResolver(services, route.mesh, zoneNamed(route.labels) ?? null);
   return fromMeshRoute(route, { timeout: made, resolve });
 }

@@ -4,6 +4,7 @@ import type { Json, JsonObject, Labels } from '../resource/types.ts';
 import { isService, MESH_GROUP, type ObjectRef } from './gateway-route.ts';
 import { compareText } from '../base/compare-text.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
+import { zoneNamed } from '../resource/ownership.ts';
 import { isObject } from '../resource/read-json.ts';
 import { SERVICE_TYPES } from '../resource/type-registry.ts';
 
@@ -72,7 +73,7 @@ export function serviceResolver(services: readonly StoredService[], mesh: string
       return { foreign: `nothing here resolves the kind ${ref.group === '' ? ref.kind : `${ref.kind}.${ref.group}`}` };
     const named = byName.get(keyOf(kind, ref.name)) ?? [];
     const fitting = named.filter((service) => ref.namespace === undefined || service.labels[label.namespace] === ref.namespace);
-    const own = fitting.filter((service) => zone !== null && service.labels[label.zone] === zone);
+    const own = fitting.filter((service) => zone !== null && zoneNamed(service.labels) === zone);
     const [first] = (own.length > 0 ? own : fitting).toSorted(compareAge);
     return first === undefined ? { missing: missingReason(named) } : { found: referentOf(first, kind) };
   };

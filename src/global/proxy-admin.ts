@@ -3,6 +3,7 @@ import type { ProxyAdmin, ProxyAdminKind } from '../api/proxy-admin-routes.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { AdminStreams } from '../kds/admin-streams.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
+import { zoneOf } from '../resource/ownership.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { textOf } from '../resource/read-json.ts';
@@ -10,7 +11,7 @@ import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
 
 export function createProxyAdmin(store: ResourceStore, streams: AdminStreams): ProxyAdmin {
   return async (dataplane, kind, { json, usedOnly, includeEds }) => {
-    const zone = dataplane.labels[label.zone] ?? dataplane.name.split('.', 1)[0] ?? '';
+    const zone = zoneOf(dataplane);
     const insight = await store.get({ type: 'ZoneInsight', mesh: '', name: zone });
     if (insight === undefined || !isOnline(insight.spec))
       throw new MeridianError('unavailable', `zone ${JSON.stringify(zone)} is offline`);

@@ -1,6 +1,7 @@
 // A Dataplane as matching sees it: its place, its labels and the sections that a policy can select (policies 1.7, MADR 095).
 import { kriOf } from '../resource/kri.ts';
-import { displayNameOf, label } from '../resource/labels.ts';
+import { displayNameOf } from '../resource/labels.ts';
+import { originOf } from '../resource/ownership.ts';
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import { placeOf, type Place } from './parse-policy.ts';
 import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
@@ -41,7 +42,7 @@ export function parseDataplane(resource: Resource): DataplaneProxy {
     resource,
     kri: kriOf(resource) ?? '',
     displayName: displayNameOf(resource),
-    origin: resource.labels[label.origin] ?? '',
+    origin: originOf(resource.labels) ?? '',
     labels: resource.labels,
     sections,
     gatewayTags,

@@ -14,7 +14,7 @@ import { selectedDataplanes } from './services.ts';
 import { isServiceType } from '../resource/type-registry.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { Contribution } from './resource-rules.ts';
-import { label } from '../resource/labels.ts';
+import { homeZoneOf } from '../resource/ownership.ts';
 import { parseMeshIdentity, selectsProxy, spiffeIdOf } from '../resource/mesh-identity.ts';
 
 /** `_policies`: the policies for the whole proxy. */
@@ -164,7 +164,7 @@ export function originKris(contributions: readonly Pick<Contribution, 'policy'>[
  */
 function proxySpiffeId(index: MeshIndex, { labels, zone }: DataplaneProxy): string | null {
   const [chosen] = [...index.resources('MeshIdentity')]
-    .filter((row) => (row.labels[label.zone] ?? zone) === zone)
+    .filter((row) => homeZoneOf(row, zone) === zone)
     .map((row) => ({ name: row.name, identity: parseMeshIdentity(row) }))
     .filter(({ identity }) => selectsProxy(identity, labels))
     .map(({ name, identity }) => ({ name, identity, size: Object.keys(identity.matchLabels ?? {}).length }))

@@ -2,6 +2,7 @@
 // conf is free of nulls and each field has a value.
 import { kriOf } from '../resource/kri.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
+import { originOf, zoneNamed } from '../resource/ownership.ts';
 import type { PolicyRole } from '../resource/policy-role.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
 import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
@@ -60,7 +61,7 @@ export function isRouteKind(kind: string): boolean {
 
 /** Zone and namespace labels of a resource, `''` where it has none. */
 export function placeOf(resource: { labels: Labels }): Place {
-  return { zone: resource.labels[label.zone] ?? '', namespace: resource.labels[label.namespace] ?? '' };
+  return { zone: zoneNamed(resource.labels) ?? '', namespace: resource.labels[label.namespace] ?? '' };
 }
 
 /** Reads a policy, with the defaults of its schema; wrong shapes read as empty ones (D7). */
@@ -77,7 +78,7 @@ export function parsePolicy(resource: Resource, serial: number): Policy {
     type: resource.type,
     kri: kriOf(resource) ?? '',
     displayName: displayNameOf(resource),
-    origin: labels[label.origin] ?? '',
+    origin: originOf(labels) ?? '',
     role: isRole(role) ? role : 'system',
     isShadow: labels[label.effect] === 'shadow',
     isHomebound: labels[label.kdsSync] === 'disabled',

@@ -2,6 +2,7 @@
 // Invariant: the answer depends only on the rows, never on the order of their arrival.
 import { kriOf } from '../resource/kri.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
+import { isInAllZones } from '../resource/ownership.ts';
 import { findType } from '../resource/type-registry.ts';
 import type { Labels, Resource } from '../resource/types.ts';
 import { compareText } from '../base/compare-text.ts';
@@ -31,7 +32,7 @@ export class Referents {
       resource,
       kri: kriOf(resource) ?? '',
       name: displayNameOf(resource),
-      isShared: isShared(resource),
+      isShared: isInAllZones(resource, findType(resource.type)),
     };
     this.#byResource.set(resource, held);
     this.#byName.add(resource.type, held.name, held);
@@ -98,17 +99,6 @@ export class Referents {
     if (index === undefined) this.#byLabel.set(kind, (index = new PairIndex<Held>()));
     return index;
   }
-}
-
-/**
- * Resources of the global, and those of a zone that other zones receive: services and producer policies. Local resources are
- * excluded.
- */
-function isShared({ type, labels }: Resource): boolean {
-  if (labels[label.kdsSync] === 'disabled') return false;
-  if (labels[label.origin] !== 'zone' || (labels[label.zone] ?? '') === '') return true;
-  const info = findType(type);
-  return info?.kds.acrossZones === true && (info.policy === null || labels[label.policyRole] === 'producer');
 }
 
 /** By KRI; of copies that share one, by stored name, and only the first. */

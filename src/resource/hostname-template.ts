@@ -1,6 +1,7 @@
 // Templates of HostnameGenerators (policies 9.5): from a service to its hostname. Pure.
 import { renderTemplate } from './go-template.ts';
 import { displayNameOf, label } from './labels.ts';
+import { homeZoneOf } from './ownership.ts';
 import { isDnsName } from './schema/spec-fields.ts';
 import type { Resource } from './types.ts';
 
@@ -17,7 +18,7 @@ export function renderHostname(template: string, service: Pick<Resource, 'name' 
     DisplayName: displayNameOf(service),
     Namespace: labels[label.namespace] ?? '',
     Mesh: mesh,
-    Zone: labels[label.zone] ?? zone,
+    Zone: homeZoneOf({ labels }, zone),
   };
   const rendered = renderTemplate(template, { fields, labels });
   if ('error' in rendered) return rendered;

@@ -1,5 +1,6 @@
 // KRI: an identifier of a resource that is the same on every control plane (policies 3.1).
 import { displayNameOf, label } from './labels.ts';
+import { zoneNamed } from './ownership.ts';
 import { findTypeByAnyName, typeOf } from './type-registry.ts';
 import type { Labels } from './types.ts';
 
@@ -8,7 +9,7 @@ export function kriOf(resource: { type: string; mesh: string; name: string; labe
   const { shortName } = typeOf(resource.type);
   if (shortName === null) return null;
   if (resource.type === 'Mesh') return `kri_${shortName}____${resource.name}_`;
-  const zone = resource.labels[label.zone] ?? '';
+  const zone = zoneNamed(resource.labels) ?? '';
   const namespace = resource.labels[label.namespace] ?? '';
   return ['kri', shortName, resource.mesh, zone, namespace, displayNameOf(resource), section].join('_');
 }

@@ -3,6 +3,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { WireResource } from './codec.ts';
 import { label } from './labels.ts';
+import { originOf, zoneNamed } from './ownership.ts';
 import { decodableStatus, undecodable } from './schema/undecodable.ts';
 import type { TypeInfo } from './type-registry.ts';
 import type { Json, JsonObject, Labels } from './types.ts';
@@ -182,7 +183,7 @@ function translatePolicy(info: TypeInfo, { labels, spec: given }: WireResource):
  * of its own zone. Kuma does not know this rule: it applies the policy to services of that name in every zone (MADR 063).
  */
 function homeOfGuest(labels: Labels): string | null {
-  return labels[label.origin] === 'global' && labels[label.policyRole] === 'producer' ? (labels[label.zone] ?? null) : null;
+  return originOf(labels) === 'global' && labels[label.policyRole] === 'producer' ? (zoneNamed(labels) ?? null) : null;
 }
 
 /** The part of a guest's policy that applies: its targets are narrowed to their zone, and sections for inbounds are left out. */

@@ -1,6 +1,7 @@
 // Reads a MeshIdentity: whether it is ready, the proxies that it selects, and the SPIFFE ID of each. Pure.
 import { renderTemplate } from './go-template.ts';
 import { label } from './labels.ts';
+import { homeZoneOf } from './ownership.ts';
 import { isObject, objectOf, objectsOf, textMapOf, textOf } from './read-json.ts';
 import type { Labels, Resource } from './types.ts';
 
@@ -42,7 +43,7 @@ export function selectsProxy({ matchLabels }: MeshIdentity, labels: Labels): boo
 export function spiffeIdOf({ trustDomain, path }: MeshIdentity, labels: Labels, mesh: string, zone: string): string | null {
   const values: Record<string, string | undefined> = {
     Mesh: mesh,
-    Zone: labels[label.zone] ?? zone,
+    Zone: homeZoneOf({ labels }, zone),
     Namespace: labels[label.namespace],
     ServiceAccount: labels[SERVICE_ACCOUNT],
     Workload: labels[label.workload],

@@ -2,7 +2,8 @@
 // decides this. `mayReplace` is repeated in SQL (store/write-batch), and a test holds the two together.
 import type { ControlPlaneIdentity } from './compute-labels.ts';
 import { hashNameOf } from './hash-name.ts';
-import { label } from './labels.ts';
+import { displayNameOf, label } from './labels.ts';
+import { storedNameOf } from './stored-name.ts';
 import type { TypeInfo } from './type-registry.ts';
 import type { Labels, Mode, Resource } from './types.ts';
 
@@ -80,6 +81,34 @@ export function isNameOfZone(row: Pick<Resource, 'mesh' | 'name' | 'labels'>): b
 /** The origin that the labels name: `global`, `zone`, or undefined where they name none. */
 export function originOf(labels: Labels): string | undefined {
   return labels[label.origin];
+}
+
+/** The zone that the labels name. On global a row may be of a zone without it (`zoneOf`). */
+export function zoneNamed(labels: Labels): string | undefined {
+  return labels[label.zone];
+}
+
+/** The zone whose rows are as local as a row: its zone label, or `here` for a row of this zone that has none. */
+export function homeZoneOf<Here>({ labels }: Pick<OwnedRow, 'labels'>, here: Here): string | Here {
+  return labels[label.zone] ?? here;
+}
+
+/** Whether all zones have a row: rows of global, and those of a zone that other zones receive: services and producer policies. */
+export function isInAllZones({ labels }: Pick<OwnedRow, 'labels'>, info: Pick<TypeInfo, 'kds' | 'policy'> | undefined): boolean {
+  if (labels[label.kdsSync] === 'disabled') return false;
+  if (labels[label.origin] !== 'zone' || (labels[label.zone] ?? '') === '') return true;
+  return info?.kds.acrossZones === true && (info.policy === null || labels[label.policyRole] === 'producer');
+}
+
+/** A service as a zone stores it: its own under origin `zone`, one that came by KDS under origin `global` and a hashed name. */
+export function asStoredIn(service: Pick<Resource, 'type' | 'mesh' | 'name' | 'labels'>, zone: string): typeof service {
+  const { type, mesh } = service;
+  const home = service.labels[label.zone];
+  const isOwn = home === zone || (home === undefined && service.labels[label.origin] === 'zone');
+  const displayName = displayNameOf(service);
+  const namespace = service.labels[label.namespace];
+  const name = isOwn ? storedNameOf({ displayName, namespace: namespace ?? '' }) : hashNameOf(service);
+  return { type, mesh, name, labels: { ...service.labels, [label.origin]: isOwn ? 'zone' : 'global' } };
 }
 
 /**

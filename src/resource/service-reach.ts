@@ -3,7 +3,7 @@
 import { compareText } from '../base/compare-text.ts';
 import { at, items } from './schema/json-access.ts';
 import { isObject } from './read-json.ts';
-import { label } from './labels.ts';
+import { zoneNamed } from './ownership.ts';
 import { serviceSni } from './sni.ts';
 import type { Json, JsonObject, Labels, ResourceKey } from './types.ts';
 
@@ -22,10 +22,10 @@ export function reachOf(service: Row, addresses: readonly Row[]): Reach | null {
   const sni = at(published, 'sni');
   const place = placeOf(published);
   if (place !== null && typeof sni === 'string' && sni !== '') return { ...place, sni };
-  const zone = service.labels[label.zone];
+  const zone = zoneNamed(service.labels);
   if (zone === undefined) return null;
   const [first] = addresses
-    .filter(({ mesh, labels }) => mesh === service.mesh && labels[label.zone] === zone)
+    .filter(({ mesh, labels }) => mesh === service.mesh && zoneNamed(labels) === zone)
     .sort((a, b) => compareText(a.name, b.name));
   const firstPlace = placeOf(first?.spec);
   const firstSni = firstPortSni(service);

@@ -2,6 +2,7 @@
 // Invariant: a service has the same SNI on every control plane, for any stored name.
 import { fnv1a64 } from './hash-name.ts';
 import { displayNameOf, label } from './labels.ts';
+import { originOf, zoneNamed } from './ownership.ts';
 import { SYSTEM_NAMESPACE } from './policy-role.ts';
 import { typeOf } from './type-registry.ts';
 import type { Labels } from './types.ts';
@@ -47,7 +48,7 @@ function sniNameOf({ type, name, labels }: { type: string; name: string; labels:
   const displayName = displayNameOf({ name, labels });
   const namespace = labels[label.namespace] ?? '';
   if (type !== 'MeshService' || namespace === '') return displayName;
-  const isSystem = labels[label.origin] === 'global' && namespace === SYSTEM_NAMESPACE;
+  const isSystem = originOf(labels) === 'global' && namespace === SYSTEM_NAMESPACE;
   return isSystem ? displayName : `${displayName}.${namespace}`;
 }
 
@@ -58,7 +59,7 @@ function sniNameOf({ type, name, labels }: { type: string; name: string; labels:
 export function kumaSni({ type, mesh, name, labels }: Parameters<typeof serviceSni>[0], section: string): string | null {
   const shortName = isServiceType(type) ? typeOf(type).shortName : null;
   if (shortName === null) return null;
-  const place = [labels[label.zone] ?? '', labels[label.namespace] ?? ''].filter((part) => part !== '');
+  const place = [zoneNamed(labels) ?? '', labels[label.namespace] ?? ''].filter((part) => part !== '');
   return ['sni', shortName, mesh, ...place, displayNameOf({ name, labels }), section].join('.');
 }
 

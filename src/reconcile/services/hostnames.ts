@@ -1,7 +1,7 @@
 // The hostnames of services (policies 9.5): what the HostnameGenerators of a zone give them, and who gets a hostname that several
 // services of one type and mesh claim. Invariant: the winner depends on the claims alone, never on their order of arrival.
 import { isObject, objectOf, textMapOf, textOf } from '../../resource/read-json.ts';
-import { label } from '../../resource/labels.ts';
+import { originOf } from '../../resource/ownership.ts';
 import type { Labels, Resource, Json, JsonObject } from '../../resource/types.ts';
 import { byAge, type Aged } from '../computed-row.ts';
 import { renderHostname, type Rendered } from '../../resource/hostname-template.ts';
@@ -66,7 +66,7 @@ function generatorOf({ name, creationTime, labels, spec }: Resource): Generator 
   return {
     name,
     created: creationTime.getTime(),
-    isOfZone: labels[label.origin] === 'zone',
+    isOfZone: originOf(labels) === 'zone',
     type,
     matchLabels: textMapOf(objectOf(selector[kind])['matchLabels']),
     template,

@@ -5,6 +5,7 @@ import type { JsonObject, Json, Resource } from '../../resource/types.ts';
 import type { DataplaneFacts, Address } from './dataplane-facts.ts';
 import { compareText } from '../../base/compare-text.ts';
 import { displayNameOf, label } from '../../resource/labels.ts';
+import { homeZoneOf } from '../../resource/ownership.ts';
 import { firstPortSni } from '../../resource/service-reach.ts';
 import { serviceSni } from '../../resource/sni.ts';
 import type { HostnameStatus } from './hostnames.ts';
@@ -51,7 +52,7 @@ export function multiZoneStatus(services: readonly Pick<Resource, 'name' | 'mesh
     .map((service) => ({
       name: displayNameOf(service),
       namespace: service.labels[label.namespace] ?? '',
-      zone: service.labels[label.zone] ?? zone,
+      zone: homeZoneOf(service, zone),
       mesh: service.mesh,
     }))
     .sort(
