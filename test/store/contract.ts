@@ -357,14 +357,16 @@ export function storeContract(empty: () => ResourceStore): void {
         for await (const change of store.changes(stop.signal)) seen.push(change);
       })();
       await expect.poll(() => seen[0]).toEqual({ kind: 'all' });
-      await store.writeBatch([create(mesh), create(timeout('owned'), { owner: mesh }), create(timeout('kept'))]);
-      expect((await store.writeAll([create(timeout('none')), { op: 'delete', key: timeout('never') }])).length).toBe(2);
+      await store.writeBatch([create(mesh), create(timeout('feed-owned'), { owner: mesh }), create(timeout('feed-kept'))]);
+      expect((await store.writeAll([create(timeout('feed-none')), { op: 'delete', key: timeout('never') }])).length).toBe(2);
       await store.write({ op: 'delete', key: mesh });
       await store.mark('after');
       await expect.poll(() => seen).toContainEqual({ kind: 'mark', id: 'after' });
       const names = seen.flatMap((change) => (change.kind === 'keys' ? change.keys.map(({ name }) => name) : [change.kind]));
       expect(names.at(-1)).toBe('mark');
-      expect(new Set(names)).toEqual(new Set(['all', 'default', 'owned', 'kept', 'mark']));
+      // A hint about the rows of the test before may come late.
+      expect(names).toEqual(expect.arrayContaining(['all', 'default', 'feed-owned', 'feed-kept']));
+      expect(names).not.toContain('feed-none');
       stop.abort();
       await reading;
     });
