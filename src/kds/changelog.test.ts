@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '../base/log.ts';
 import { decodeKumaResource } from '../resource/codec.ts';
@@ -178,6 +179,33 @@ describe('a row that waits for a taken name and is gone when its type is read ag
     await put(store, 'MeshTimeout', 'second', same);
     await changelog.caughtUp();
     expect(error).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe('a row that waits for a taken name', () => {
+  it('has the name once the changelog has read the type from which the other row is gone, however slow the store is', async () => {
+    const store = new TinyStore();
+    vi.spyOn(log, 'error').mockClear();
+    const getMany = store.getMany.bind(store);
+    let isSlow = false;
+    store.getMany = async (keys) => {
+      for (let turn = 0; isSlow && turn < 20; turn += 1) await setImmediate();
+      return await getMany(keys);
+    };
+    const changes = store.changes.bind(store);
+    store.changes = async function* (signal) {
+      for await (const change of changes(signal))
+        yield change.kind === 'keys' ? { kind: 'type' as const, type: 'MeshTimeout' } : change;
+    };
+    const changelog = start(store);
+    const same = { 'kuma.io/display-name': 'same' };
+    for (const name of ['first', 'second']) await put(store, 'MeshTimeout', name, { ...same, by: name });
+    await changelog.caughtUp();
+    isSlow = true;
+    await store.write({ op: 'delete', key: { type: 'MeshTimeout', mesh: 'default', name: 'first' } });
+    await changelog.caughtUp();
+    const names = namesOf(changelog, 'MeshTimeout');
+    expect(names.at(-1)).toMatch(/^same-/);
   });
 });
 

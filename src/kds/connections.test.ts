@@ -11,12 +11,14 @@ const started = new AsyncDisposableStack();
 afterEach(() => vi.useRealTimers());
 afterAll(() => started.disposeAsync());
 
+const log = createLogger('silent');
+
 type Listening = { readonly connections: Connections; readonly dial: () => Promise<Socket>; readonly taken: Socket[] };
 
 async function listen(limits: Partial<ConnectionLimits> = {}): Promise<Listening> {
   const taken: Socket[] = [];
   const take = (socket: Socket): void => void taken.push(socket.resume());
-  const connections = new Connections({ ...DEFAULT_CONNECTION_LIMITS, ...limits }, take, createLogger('silent'), systemClock);
+  const connections = new Connections({ ...DEFAULT_CONNECTION_LIMITS, ...limits }, take, log, systemClock);
   const port = await connections.listen('127.0.0.1', 0);
   started.defer(() => connections.close());
   const dial = async (): Promise<Socket> => {
@@ -32,15 +34,20 @@ const peerOf = ({ localAddress, localPort }: Socket): string => `${String(localA
 
 describe('connections', () => {
   it.each(['perAddress', 'total'] as const)('are refused over %s, and taken again when one has gone', async (key) => {
-    const { connections, dial } = await listen({ [key]: 3 });
+    const warn = vi.spyOn(log, 'warn').mockClear();
+    const { connections, dial } = await listen({ perAddress: 90, total: 91, [key]: 3 });
     const open = await Promise.all([dial(), dial(), dial()]);
     await expect.poll(() => connections.size).toBe(3);
     await once((await dial()).resume(), 'close');
     expect(connections.size).toBe(3);
+    const about = { limit: 3, key: `multizone.global.kds.connections.${key}` };
+    expect(warn).toHaveBeenCalledWith(expect.objectContaining(about), expect.anything());
     open[0]?.destroy();
     await expect.poll(() => connections.size).toBe(2);
     const next = await dial();
     await expect.poll(() => connections.size).toBe(3);
+    await once((await dial()).resume(), 'close');
+    expect(connections.size).toBe(3);
     for (const socket of [...open, next]) socket.destroy();
     await expect.poll(() => connections.size).toBe(0);
   });

@@ -105,6 +105,19 @@ describe('_rules', () => {
   });
 });
 
+it('prints the clients of old rules with their tags, at each inbound', () => {
+  const from = [{ targetRef: { kind: 'MeshSubset', tags: { app: 'shop' } }, default: { action: 'Allow' } }];
+  const permitted = new MeshIndex('default', [web, make('MeshTrafficPermission', 'p', { from })]);
+  const server = permitted.proxy('web-1.east');
+  if (server === undefined) throw new Error('no proxy');
+  const rules = [
+    { from: { kind: 'MeshSubset', tags: { app: 'shop' } }, conf: [{ action: 'Allow' }], origin: [{ ruleIndex: 0 }] },
+  ];
+  expect(rulesView(buildRules(permitted, server))['rules']).toMatchObject([
+    { type: 'MeshTrafficPermission', fromRules: [{ inbound: { name: 'http', port: 8080 }, rules }] },
+  ]);
+});
+
 describe('the paths below a dataplane', () => {
   it('_policies', () => {
     expect(policiesView(rules)).toEqual({

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { readBackendRefs } from './backend-refs-view.ts';
+
+it('reads the references of a policy to collectors, and none of another kind', () => {
+  const backend = (backendRef: object): object => ({ backends: [{ type: 'OpenTelemetry', openTelemetry: { backendRef } }] });
+  const spec = {
+    default: backend({ kind: 'MeshOpenTelemetryBackend', name: 'otel' }),
+    to: [{ default: backend({ kind: 'MeshService', name: 'collector' }) }],
+    rules: [{ default: backend({ kind: 'MeshOpenTelemetryBackend', labels: { team: 'b', env: 'a' } }) }],
+  };
+  expect(readBackendRefs(JSON.parse(JSON.stringify(spec)) as typeof spec & Record<string, never>)).toEqual([
+    { labels: { 'kuma.io/display-name': 'otel' }, text: 'name:otel' },
+    { labels: { team: 'b', env: 'a' }, text: 'labels:env=a,team=b' },
+  ]);
+});
