@@ -7,7 +7,7 @@ export const EXIT_HELP = `Exit codes:
   0  done
   1  refused or failed; the text says why and what to do
   2  the call was not understood: an unknown command, option, type or context
-  3  what was asked for does not exist
+  3  the named resource does not exist
   4  the control plane cannot be reached, or cannot use its store now
   5  \`meridian diff\` found differences`;
 

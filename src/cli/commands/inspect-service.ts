@@ -47,7 +47,7 @@ function cellsOf({ service, home, from, how, address, sni, why }: ReachLine): st
 }
 
 /** Null when no service has the name. */
-export async function reachLines(client: ApiClient, mesh: string, name: string): Promise<ReachLine[] | null> {
+async function reachLines(client: ApiClient, mesh: string, name: string): Promise<ReachLine[] | null> {
   const listOf = (type: string): Promise<Item[]> => client.list(typeOf(type), mesh);
   const services = await listOf('MeshService');
   const [externals, multiZones] = [await listOf('MeshExternalService'), await listOf('MeshMultiZoneService')];
