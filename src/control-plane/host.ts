@@ -23,7 +23,7 @@ import { meshDefaults } from '../defaults/base-defaults.ts';
 import { openStore } from '../store/open-store.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { ZoneInsightWriter } from '../zone-status/zone-insight-writer.ts';
-import { exposureWarnings } from './exposure.ts';
+import { exposureWarnings } from '../api/exposure.ts';
 import { firstStart } from '../defaults/first-start.ts';
 import { commonTasks, lead, type LeaderTask } from './lead.ts';
 import { serveApi, serveDiagnostics } from './serve-http.ts';

@@ -9,7 +9,7 @@ import { HttpsListener } from '../api/https-listener.ts';
 import type { Config } from '../base/config.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { serverTls } from './server-tls.ts';
+import { serverTls } from '../base/server-tls.ts';
 
 export async function serveDiagnostics(
   { diagnostics }: Config,

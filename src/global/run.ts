@@ -2,7 +2,7 @@
 import type { Config } from '../base/config.ts';
 import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
-import { serverTls } from '../control-plane/server-tls.ts';
+import { serverTls } from '../base/server-tls.ts';
 import { aborted } from '../base/supervise.ts';
 import { AdminStreams } from '../kds/admin-streams.ts';
 import { Changelog } from '../kds/changelog.ts';

@@ -6,7 +6,7 @@ import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
-import { requireReadable } from '../control-plane/readable-files.ts';
+import { requireReadable } from '../base/readable-files.ts';
 import { aborted, together } from '../base/supervise.ts';
 import { Changelog } from '../kds/changelog.ts';
 import { runKdsClient, type KdsClientOptions, type KdsClientTls } from '../kds/client.ts';

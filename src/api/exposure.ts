@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import type { Config } from '../base/config.ts';
 import { isLoopback } from '../token/request-facts.ts';
-import { mayWrite, type WriteRule } from '../api/access.ts';
+import { mayWrite, type WriteRule } from './access.ts';
 import { anonymousUser } from '../token/authenticate-request.ts';
 
 type Exposed = {

@@ -2,10 +2,10 @@
 // followed, so that a renewed certificate is in force without a restart.
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import type { Clock } from '../base/clock.ts';
-import type { Config } from '../base/config.ts';
-import type { Logger } from '../base/log.ts';
-import { endOfCertificate, followTlsFiles, readTlsFiles, type TlsFiles, type TlsMaterial } from '../base/tls-material.ts';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import type { Logger } from './log.ts';
+import { endOfCertificate, followTlsFiles, readTlsFiles, type TlsFiles, type TlsMaterial } from './tls-material.ts';
 
 /** The keys that the KDS server and the HTTPS API have in common. */
 export type TlsKeys = {
@@ -69,7 +69,7 @@ export async function serverTls(section: string, keys: TlsKeys, general: Config[
 }
 
 async function selfSigned(caFile: string, now: Date): Promise<TlsMaterial> {
-  const { createAuthority } = await import('../base/self-signed.ts');
+  const { createAuthority } = await import('./self-signed.ts');
   const authority = await createAuthority('meridian', now);
   const { certPem, keyPem } = await authority.issue({ hosts: [...new Set(['localhost', '127.0.0.1', '::1', hostname()])] });
   const pair = { cert: Buffer.from(certPem), key: Buffer.from(keyPem), ca: null };

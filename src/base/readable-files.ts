@@ -1,7 +1,7 @@
 // Checks the files that the configuration names. One error reports all unreadable files, so that a person can fix them together and
 // the log repeats a single message.
 import { open } from 'node:fs/promises';
-import { MeridianError } from '../base/errors.ts';
+import { MeridianError } from './errors.ts';
 
 /** @param files path by key of the configuration; `''` where none is set. @throws MeridianError `config` that names each key and path */
 export async function requireReadable(files: Readonly<Record<string, string>>): Promise<void> {
