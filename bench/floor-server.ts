@@ -1,5 +1,5 @@
 // The floor: the least that a gRPC server in this language can do. It holds the bytes of the whole state, made beforehand, and
-// when it is told of a change by HTTP it writes bytes that are ready to every stream. No store, no filter, no memory of zones.
+// an HTTP request reports a change, and it then writes prepared bytes to every stream. No store, no filter, no state of zones.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {

@@ -6,7 +6,7 @@ import { budgets, compare, type Metric } from './metric.ts';
 
 export type Idle = { readonly cpuPercent: number; readonly memoryMb: number; readonly memoryBeforeMb: number };
 
-/** What the join itself leaves to be done is not idleness. */
+/** Time for the work that the join leaves, before the fleet counts as idle. */
 const SETTLE_MS = 2_000;
 
 export async function measureIdle(fleet: Fleet, seconds: number): Promise<Idle> {

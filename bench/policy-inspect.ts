@@ -58,7 +58,7 @@ async function measureInTemporaryFolder({ say }: Context<object>): Promise<Metri
   }
 }
 
-/** What was asked once has no spread, and nothing that it could be judged by. */
+/** A single measurement has no spread and no comparison. */
 function metricsOf({ name, values, meanCpuMs }: Measured): Metric[] {
   const common = { section: 'inspect', unit: 'ms' };
   const median = { ...common, name: `${name}, p50`, meridian: percentile(values, 0.5) };

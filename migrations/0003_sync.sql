@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS kds_sessions (
   epoch bigint NOT NULL
 );
 
--- A synced row that somebody edits keeps the mark that it is synced but loses its version: the next resume heals it.
+-- A synced row that is edited stays marked as synced but loses its version: the next resume repairs it.
 CREATE OR REPLACE FUNCTION meridian_mark_drift() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.sync_version IS NOT NULL AND NEW.sync_version IS NOT DISTINCT FROM OLD.sync_version

@@ -1,4 +1,4 @@
-// The TCP connections to the port for zones: how many an address may have, and how many there may be at all. A call that would be
+// The TCP connections to the KDS port: how many an address may have, and how many there may be at all. A call that would be
 // refused costs a token and the store work; an address from which many were refused waits, on connections that have no stream yet.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { readFileSync } from 'node:fs';
