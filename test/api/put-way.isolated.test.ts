@@ -29,7 +29,7 @@ it('of a changed MeshTimeout are at most 14 of 4 folders, those of docs/flow.md'
       query.mockImplementationOnce(function (this: PGlite, ...given) {
         end();
         query.mockRestore();
-        return this.query(...given) as never;
+        return this.query(...given);
       });
       expect(await putTimeout(3)).toBe(200);
     });

@@ -1,7 +1,7 @@
 // `meridian demo`: a global and two zones as three processes, the shop applied, and a table of the resources on each.
 import { join } from 'node:path';
 import { Listr } from 'listr2';
-import { MeridianError, messageOf } from '../../base/errors.ts';
+import { messageOf } from '../../base/errors.ts';
 import { visibleText } from '../../base/visible-text.ts';
 import { label } from '../../resource/labels.ts';
 import type { Labels } from '../../resource/types.ts';
