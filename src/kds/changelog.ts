@@ -233,7 +233,7 @@ export class Changelog {
         entry: this.#entryOf(row, () => new EncodedEntry(info, mapped, plainName, visibility), visibility),
       };
     } catch (error) {
-      this.#tellUnsendable(row, error);
+      this.#logUnsendable(row, error);
       return null;
     }
   }
@@ -243,12 +243,12 @@ export class Changelog {
     try {
       return encode();
     } catch (error) {
-      this.#tellUnsendable(row, error);
+      this.#logUnsendable(row, error);
       return new WithheldEntry(visibility, messageOf(error));
     }
   }
 
-  #tellUnsendable({ type, name, mesh }: Resource, error: unknown): void {
+  #logUnsendable({ type, name, mesh }: Resource, error: unknown): void {
     this.#log.error({ type, name, mesh, err: messageOf(error) }, 'this resource cannot be sent; correct it');
   }
 }

@@ -13,7 +13,7 @@ export type Draft = {
   readonly upTo: number;
 };
 
-/** A name that the peer holds and the log never had: it said so when it subscribed. */
+/** A name that the log never had. The peer reported it when it subscribed. */
 export type Stray = Pick<Slot, 'wireName' | 'plainName'> & { readonly isStray: true };
 
 /** The content of one response. */

@@ -43,8 +43,8 @@ export function readNodeMetadata(metadata: Uint8Array): { readonly node: PeerNod
       'bad_request',
       `node.metadata: ${String(metadata.length)} bytes, at most ${String(MAX_BYTES)} are read`,
     );
-  const said = decoding('the metadata of a node', () => decodeStruct(metadata));
-  return { node: peerNodeOf(said), resumes: said['meridian-resume'] === true };
+  const read = decoding('the metadata of a node', () => decodeStruct(metadata));
+  return { node: peerNodeOf(read), resumes: read['meridian-resume'] === true };
 }
 
 function peerNodeOf(metadata: JsonObject): PeerNode {

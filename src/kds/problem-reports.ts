@@ -55,7 +55,7 @@ export class ProblemReports {
     const news = [...resources].filter(([name, reason]) => this.#withheld.get(name) !== reason);
     if (news.length === 0 && resources.size === this.#withheld.size) return;
     this.#withheld = resources;
-    this.#tellWithheld();
+    this.#reportWithheld();
     for (const [name, reason] of news.slice(0, MAX_NAMED))
       log.warn(
         { type, name, reason },
@@ -69,7 +69,7 @@ export class ProblemReports {
     const { type, log } = this.#options;
     const message = `the state of type ${type} is ${String(bytes)} bytes, over the limit of ${String(limit)} for one message to this peer`;
     this.#tooLarge = message;
-    this.#tellWithheld();
+    this.#reportWithheld();
     log.error({ type, bytes, limit }, message);
   }
 
@@ -77,10 +77,10 @@ export class ProblemReports {
   fits(): void {
     if (this.#tooLarge === null) return;
     this.#tooLarge = null;
-    this.#tellWithheld();
+    this.#reportWithheld();
   }
 
-  #tellWithheld(): void {
+  #reportWithheld(): void {
     const { peer, streamId, type, observe } = this.#options;
     observe({ kind: 'withheld', peer, streamId, type, resources: this.#withheld, all: this.#tooLarge });
   }

@@ -9,7 +9,7 @@ const MAX_CAUSES = 100;
 export class RateLimitedLogger {
   readonly #log: Logger;
   readonly #now: () => number;
-  readonly #told = new Set<string>();
+  readonly #logged = new Set<string>();
   #began = -Infinity;
   #leftOut = 0;
 
@@ -24,13 +24,13 @@ export class RateLimitedLogger {
     const at = this.#now();
     if (at - this.#began >= WINDOW_MS) {
       this.#began = at;
-      this.#told.clear();
+      this.#logged.clear();
     }
-    if (this.#told.has(cause) || this.#told.size >= MAX_CAUSES) {
+    if (this.#logged.has(cause) || this.#logged.size >= MAX_CAUSES) {
       this.#leftOut += 1;
       return;
     }
-    this.#told.add(cause);
+    this.#logged.add(cause);
     this.#log.warn({ ...about, ...(this.#leftOut > 0 && { leftOut: this.#leftOut }) }, message);
     this.#leftOut = 0;
   }

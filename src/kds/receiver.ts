@@ -61,7 +61,7 @@ export type ReceiverOptions = {
 export class Receiver {
   readonly #options: ReceiverOptions;
   /** Part of every subscription; encoded once. */
-  readonly #metadata: Readonly<Record<'anew' | 'resume', Uint8Array>>;
+  readonly #metadata: Readonly<Record<'fullState' | 'resume', Uint8Array>>;
   readonly #types: ReadonlyMap<string, TypeInfo>;
   /**
    * Types whose full state is due, with the names that have arrived so far. It may come in parts. After the last part, rows that it
@@ -79,7 +79,7 @@ export class Receiver {
 
   constructor(options: ReceiverOptions) {
     this.#options = options;
-    this.#metadata = { anew: nodeMetadata(options.node, false), resume: nodeMetadata(options.node, true) };
+    this.#metadata = { fullState: nodeMetadata(options.node, false), resume: nodeMetadata(options.node, true) };
     this.#types = new Map(options.rules.types.map((info) => [info.name, info]));
     this.#warnings = new RateLimitedLogger(options.log, () => options.clock.elapsed());
     this.#admission = options.admission ?? null;
@@ -116,7 +116,7 @@ export class Receiver {
     await this.handle(await this.#pace.run(decodeDeltaResponseInSteps(bytes)));
   }
 
-  /** Before anything is kept of the names. */
+  /** Counts the names before any is stored in memory. */
   async #requireFewNames(bytes: Uint8Array): Promise<void> {
     const { quotas, peer, observe } = this.#options;
     if (quotas === undefined) return;
@@ -172,7 +172,7 @@ export class Receiver {
     if (!fits) this.#fullState.set(info.name, new Set());
     send(
       encodeDeltaRequest({
-        node: { id: zone, metadata: fits ? this.#metadata.resume : this.#metadata.anew },
+        node: { id: zone, metadata: fits ? this.#metadata.resume : this.#metadata.fullState },
         typeUrl: info.name,
         subscribe: ['*'],
         unsubscribe: [],

@@ -9,7 +9,7 @@ import { encodeDeltaResponse, type DeltaResponseParts } from '../wire/kds-messag
  */
 const MAX_BYTES = 24 * 1024 * 1024;
 /**
- * Smaller ones are cut from slabs, which they would hold for as long as they are kept: 24 MiB of messages of 1 kB held 690 MB. Of
+ * Smaller ones are cut from slabs, which they would hold for as long as they are cached: 24 MiB of messages of 1 kB held 690 MB. Of
  * these the last is remembered: a change goes to all peers one after the other.
  */
 const MIN_BYTES = Buffer.poolSize / 2;
@@ -18,11 +18,11 @@ const LOOK_MS = 1_000;
 /** Then all is given up even if somebody asks: there is always a change somewhere. */
 const MAX_LOOKS = 60;
 
-type Kept = { readonly parts: DeltaResponseParts; readonly message: Buffer };
+type CachedMessage = { readonly parts: DeltaResponseParts; readonly message: Buffer };
 
 export class SharedMessages {
-  readonly #kept = new Map<string, Kept>();
-  #last: Kept | null = null;
+  readonly #cached = new Map<string, CachedMessage>();
+  #last: CachedMessage | null = null;
   #bytes = 0;
   #looks = 0;
   #isAsked = false;
@@ -36,21 +36,21 @@ export class SharedMessages {
   encode(parts: DeltaResponseParts): Buffer {
     if (this.#last !== null && isSame(this.#last.parts, parts)) return this.#last.message;
     const key = `${parts.typeUrl} ${parts.nonce} ${String(parts.entries.length)}`;
-    const known = this.#kept.get(key);
+    const known = this.#cached.get(key);
     if (known !== undefined && isSame(known.parts, parts)) {
       this.#isAsked = true;
       return known.message;
     }
     const message = encodeDeltaResponse(parts);
     if (message.length < MIN_BYTES) this.#last = { parts, message };
-    else if (known === undefined && this.#bytes + message.length <= MAX_BYTES) this.#keep(key, { parts, message });
+    else if (known === undefined && this.#bytes + message.length <= MAX_BYTES) this.#add(key, { parts, message });
     return message;
   }
 
-  #keep(key: string, kept: Kept): void {
-    if (this.#kept.size === 0) this.#lookLater();
-    this.#kept.set(key, kept);
-    this.#bytes += kept.message.length;
+  #add(key: string, cached: CachedMessage): void {
+    if (this.#cached.size === 0) this.#lookLater();
+    this.#cached.set(key, cached);
+    this.#bytes += cached.message.length;
   }
 
   #lookLater(): void {
@@ -61,7 +61,7 @@ export class SharedMessages {
     this.#looks += 1;
     if (this.#isAsked && this.#looks < MAX_LOOKS) this.#lookLater();
     else {
-      this.#kept.clear();
+      this.#cached.clear();
       this.#bytes = 0;
       this.#looks = 0;
     }

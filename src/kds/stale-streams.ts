@@ -9,7 +9,7 @@ import { canceled } from './status.ts';
 export type HealthPolicy = {
   /** Milliseconds between two looks, and between the checks that zones are asked for; 0 asks for none. */
   readonly pollInterval: number;
-  /** Milliseconds after which a zone that said nothing counts as gone; 0 is never. */
+  /** Milliseconds without a health check after which a zone counts as gone; 0 is never. */
   readonly timeout: number;
   /** A stream ends an older one of its zone and kind. */
   readonly closeStaleConn: boolean;

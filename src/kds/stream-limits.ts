@@ -43,7 +43,7 @@ export function opensTooOften(kind: StreamKind): string {
   return `the zone opens streams of ${kind} too often: ${String(A_SECOND)} a second are let in; look why its connection does not last`;
 }
 
-/** How many streams of each kind every zone has open. Nothing is kept of a zone without streams. */
+/** How many streams of each kind every zone has open. A zone without streams takes no memory. */
 export class OpenStreams {
   readonly #streams = new Map<string, Set<StreamOf>>();
 

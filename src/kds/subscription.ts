@@ -45,7 +45,7 @@ export class Subscription {
   #answered = false;
   #firstWalk = true;
   /** The last response carried changes of the log: a retry of refused resources may go before the next changes. */
-  #toldNews = false;
+  #sentChanges = false;
   readonly #nacked = new NackedResources();
   readonly #withheld = new Map<Slot, string>();
 
@@ -97,11 +97,11 @@ export class Subscription {
     if (this.#pending !== null) return null;
     for (const slot of this.#withheld.keys()) if (slot.entry === null) this.#withheld.delete(slot);
     // Changes and retries of refused resources alternate: neither delays the other.
-    return (this.#toldNews ? this.#ask() : null) ?? this.#tellNews() ?? this.#ask();
+    return (this.#sentChanges ? this.#sendNacked() : null) ?? this.#sendChanges() ?? this.#sendNacked();
   }
 
   /** The new entries of the log. Null if none is visible to this peer; its position is then the end of the log. */
-  #tellNews(): Draft | null {
+  #sendChanges(): Draft | null {
     const isFullState = this.#full && this.#firstWalk;
     // Kuma takes the full state in one message, and prunes after it (engine 1); other peers learn that more follows.
     const isWhole = isFullState && this.#view.form !== 'native';
@@ -116,14 +116,14 @@ export class Subscription {
       return null;
     }
     this.#answered = true;
-    this.#toldNews = true;
+    this.#sentChanges = true;
     return this.#send(draft, { isWhole, isPartial: isFullState && !complete });
   }
 
   /** A retry of refused resources; null when none is due. */
-  #ask(): Draft | null {
+  #sendNacked(): Draft | null {
     if (this.#firstWalk) return null;
-    this.#toldNews = false;
+    this.#sentChanges = false;
     for (;;) {
       const due = this.#nacked.takeDue();
       if (due === null) return null;
@@ -253,11 +253,11 @@ export class Subscription {
     const { added, gone } = pending;
     const named = [...added, ...gone].filter((item) => reasonOf(item) !== undefined);
     const suspects = named.length > 0 ? [] : this.#view.form === 'native' ? [...added, ...gone] : added;
-    const kept = new Set<Item>([...named, ...suspects]);
+    const refused = new Set<Item>([...named, ...suspects]);
     this.#pending = null;
     this.#acknowledged = pending.upTo;
-    for (const item of added) if (!kept.has(item)) this.#nacked.delete(item);
-    for (const item of gone) if (!kept.has(item)) this.#release(item);
+    for (const item of added) if (!refused.has(item)) this.#nacked.delete(item);
+    for (const item of gone) if (!refused.has(item)) this.#release(item);
     for (const item of named) this.#nacked.refuse([item], reasonOf(item) ?? message);
     if (suspects.length > 0) this.#nacked.suspect(suspects, message);
   }

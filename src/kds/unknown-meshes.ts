@@ -26,14 +26,14 @@ export function holdUnknown(
   unknown: ReadonlySet<string>,
 ): { readonly known: ReadonlyMap<string, string>; readonly held: ReadonlyMap<string, string> } {
   if (unknown.size === 0) return { known, held: new Map() };
-  const kept = new Map<string, string>();
+  const others = new Map<string, string>();
   const held = new Map<string, string>();
   for (const [wireName, version] of known) {
     const mesh = meshOf(type, wireName);
     if (mesh !== null && unknown.has(mesh)) held.set(wireName, reasonFor(mesh));
-    else kept.set(wireName, version);
+    else others.set(wireName, version);
   }
-  return { known: kept, held };
+  return { known: others, held };
 }
 
 function reasonFor(mesh: string): string {

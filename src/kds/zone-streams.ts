@@ -175,7 +175,7 @@ export class ZoneStreams {
     const caller = callerOf(metadata);
     const pass = await this.#options.admit(caller.authorization, caller.zone);
     if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
-    // Nothing is kept of a name that cannot be a zone.
+    // A name that cannot be a zone takes no memory.
     await this.#enter(caller);
     this.#stale.heard(caller.zone);
     return caller;
