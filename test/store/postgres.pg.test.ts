@@ -67,7 +67,10 @@ describe('the store on PostgreSQL', () => {
       `insert into resources (name, mesh, type, version, spec) values ('old', 'default', 'MeshTimeout', 3, '{"a":1}')`,
     );
     await old.end();
-    await expect(openStore(config, { clock: systemClock, log })).rejects.toThrow(/meridian migrate up/);
+    await expect(openStore(config, { clock: systemClock, log })).rejects.toMatchObject({
+      code: 'schema_outdated',
+      message: expect.stringContaining('meridian migrate up') as string,
+    });
     const database = await openDatabase(config, { clock: systemClock, log });
     await migrate(database, { log });
     expect(await migrate(database, { log })).toEqual([]);
