@@ -1,4 +1,4 @@
-// What is printed in a form is the same resource when it is applied; what a form cannot say is refused with the reason.
+// A printed document is the same resource when it is applied. A resource that a form cannot express is refused with the reason.
 import { describe, expect, it } from 'vitest';
 import { makeRow } from '../../test/support/make-row.ts';
 import { fc } from '../../test/support/property.ts';
@@ -45,7 +45,7 @@ const resource = fc
 
 type Content = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels' | 'spec'>;
 
-/** What a control plane reads of a printed document, through its text. */
+/** The resource that a control plane reads from the text of a printed document. */
 function read(printed: JsonObject): Content {
   const document = readDocument(JSON.parse(JSON.stringify(printed)));
   if ('violation' in document) throw new Error(JSON.stringify(document.violation));

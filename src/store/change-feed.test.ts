@@ -8,7 +8,7 @@ import type { StoreChange } from './resource-store.ts';
 
 type Slow = { readonly notify: (payload: object) => void; readonly next: () => Promise<StoreChange | undefined> };
 
-/** Runs `use` with a reader that looks when it is told to, behind the first `all`. */
+/** Runs `use` with a reader that reads when the test calls it, after the first `all`. */
 async function withReader(use: (reader: Slow) => Promise<void>): Promise<void> {
   let publish: (payload: string) => void = () => undefined;
   const database: Pick<Database, 'clock' | 'listen'> = {

@@ -17,7 +17,7 @@ const message = (type: string, body: Buffer): Buffer => {
 const READY = Buffer.concat([message('R', Buffer.alloc(4)), message('Z', Buffer.from('I'))]);
 const TERMINATED = message('E', Buffer.from('SFATAL\0C57P01\0Mterminating connection due to administrator command\0\0'));
 
-/** What the server does with a connection at each chunk it gets; the first is the start-up message. */
+/** The reaction of the server to each chunk of a connection; the first chunk is the start-up message. */
 type Behaviour = (socket: Socket, chunk: number) => void;
 
 const behaviours: Record<string, Behaviour> = {

@@ -26,7 +26,7 @@ it('is given to one of many who want it in the same moment, and to another when 
   expect(await readdir(folder)).toEqual([]);
 });
 
-/** Tries to lock when it is told to, says whether it has, and stays until its input ends. */
+/** Tries to lock on command, prints the result, and stays until its input ends. */
 const CONTENDER = `
   const { lockFolder } = await import(process.argv[1]);
   process.stdout.write('r');

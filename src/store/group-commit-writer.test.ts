@@ -10,7 +10,7 @@ const writeOf = (name: string, n = 0): Write => ({
 });
 const nameOf = ({ key }: Write): string => key.name;
 
-/** Transactions that end when they are told to, but at once with a conflict when one of their rows is held. */
+/** Transactions that end on command, or at once with a conflict when one of their rows is locked. */
 class HeldRows {
   readonly held = new Set<string>();
   readonly begun: string[][] = [];

@@ -73,7 +73,7 @@ describe('KDS', () => {
         client.makeUnaryRequest('/none/None', same, same, Buffer.alloc(0), { deadline }, (error) => resolve(error?.code));
       }).finally(() => client.close())) as number | undefined;
     };
-    // Who is let in hears that there is no such method.
+    // An admitted client gets the answer that the method does not exist.
     expect(await ask(own)).toBe(status.UNIMPLEMENTED);
     for (const identity of [null, other]) expect(await ask(identity)).toBe(status.UNAVAILABLE);
   });

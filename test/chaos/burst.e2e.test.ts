@@ -16,7 +16,7 @@ const MINUTES = Number(process.env['CHAOS_BURST_MINUTES'] ?? 0);
 /** Rows of a type and round: each is created and changed, and half of them removed. */
 const ROWS = 18;
 const ROWS_A_STATEMENT = 9;
-/** What each side writes: all that it sends. */
+/** The types that each side writes: all that it sends. */
 const OF_GLOBAL = zoneConsumes.filter(({ kds }) => kds.globalToZone);
 const OF_ZONES = globalConsumes;
 /** The least that the message of a type must hold. */
@@ -34,7 +34,7 @@ const GUESTS = 9;
 const CHANGES_BETWEEN = 120;
 const OFTEN = { ...WAIT, interval: 5 };
 
-/** What is kept for moments, such as messages that another zone may want too, is given up within this many looks. */
+/** Short-lived caches, such as messages for several zones, are freed within this number of measurements. */
 const STILL = 3;
 const A_LOOK_MS = 1_000;
 /** Less than this is no change. */

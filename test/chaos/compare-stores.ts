@@ -32,7 +32,7 @@ export async function expectEqualStores(stores: Stores, about = ''): Promise<voi
   await vi.waitFor(equal, WAIT_FOR_ALL);
 }
 
-/** What is wrong now, a line a row; none when every store holds what it must and nothing more. */
+/** One line for each wrong row; none when every store holds exactly the expected rows. */
 export async function differences({ global, zones }: Stores): Promise<string[]> {
   const inGlobal = await rowsOf(global);
   const wrong: string[] = [];

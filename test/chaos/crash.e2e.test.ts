@@ -21,7 +21,7 @@ const DIALS = 40;
 /** Rows of a type on their way from the store where they are written to the stores that get them. */
 type Way = { readonly from: ControlPlane; readonly to: readonly ControlPlane[]; readonly type: string };
 
-/** What a store holds of the batches, as far as it travels. */
+/** The synced part of the batches in a store. */
 async function contents({ psql }: ControlPlane, type: string): Promise<Set<string>> {
   const { rows } = await psql.query<{ content: string }>(
     `select coalesce(labels ->> 'kuma.io/display-name', name) || ' ' || (spec::jsonb - 'state')::text as content

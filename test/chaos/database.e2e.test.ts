@@ -54,7 +54,7 @@ describe('a database that fails', () => {
     for (const zone of fleet.zones) await vi.waitFor(async () => expect(await hasMesh(zone)).toBe(true), WAIT);
   });
 
-  // What one case has ended must not fail the next.
+  // Connections that one case ended must not fail the next.
   beforeEach(async () => {
     for (const process of [global, ...fleet.zones]) {
       if (!process.isRunning) process.start();
@@ -81,7 +81,7 @@ describe('a database that fails', () => {
       await terminateAgainAndAgain(process, TERMINATIONS / 2);
       await expect.poll(() => process.answers(), { ...WAIT, message: `start ${String(start)} of ${side}` }).toBe(true);
       process.assertRunning(side);
-      // What is written right after a start that was disturbed arrives like everything else.
+      // A write right after a disturbed start arrives like every other one.
       const name = `${side.replace(' ', '-')}-start-${String(start)}`;
       await expect.poll(() => putTimeout(global, name, 1), WAIT).toBeLessThan(300);
       await expect.poll(() => putService(east, name, 80), WAIT).toBeLessThan(300);

@@ -52,7 +52,7 @@ describe('a global with more sessions on its port for zones than it takes', () =
       global.start();
       await expect.poll(() => global.ready(), WAIT).toBe(200);
 
-      /** Those that global answers on, with when they were dialled. */
+      /** The connections that global answers on, with the time of the dial. */
       const served = new Map<ClientHttp2Session, number>();
       const stayed: number[] = [];
       const sessions: ClientHttp2Session[] = [];

@@ -49,7 +49,7 @@ const OWN_NAMES = new Set(['Mesh', 'Config', 'Secret', 'GlobalSecret']);
 /** GlobalSecrets that stay on global (kds-wire 5.2.3). */
 const PRIVATE_SECRET = /^(?:envoy-admin-ca$|admin-user-token$|inter-cp-ca$|user-token-revocations$|user-token-signing-key)/;
 const ZONE_SIGNING_KEY = /^zone-token-signing-key/;
-/** What stands for a digit of the hash (kds-wire 5.5). */
+/** The characters for the digits of the hash (kds-wire 5.5). */
 const HASH_LETTERS: Readonly<Record<string, string>> = {
   ...{ 0: '4', 1: '5', 2: '6', 3: '7', 4: '8', 5: '9', 6: 'b', 7: 'c' },
   ...{ 8: 'd', 9: 'f', a: 'v', b: 'w', c: 'x', d: 'z', e: '2', f: '4' },

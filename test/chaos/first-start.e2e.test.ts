@@ -12,7 +12,7 @@ import { GuestZone } from './guest-zone.ts';
 import { preloaded } from './preload.ts';
 import { isOnline } from '../../src/resource/online-status.ts';
 
-/** Five minutes, after which a subscription that nobody keeps is closed, are five seconds. */
+/** Five minutes, after which an abandoned subscription is closed, are five seconds here. */
 const HURRY = 60;
 /** Taking over, and twice the time after which the leader has done everything once. */
 const SOON = { ...WAIT, timeout: 60_000 };
@@ -88,7 +88,7 @@ describe('two replicas of global that begin at once', () => {
     const before = await stored();
     for (const { key, version } of before) expect(version, key).toBe(0);
     expect(await clusterOf(leader)).toBe(await clusterOf(other));
-    // Whoever leads has counted, which it does after all that it makes: nothing was made anew since.
+    // The leader counts after it has created everything: nothing was created again since.
     await expect.poll(() => countOf(leader, 'HostnameGenerator'), SOON).toBe(String(globalHostnameGenerators.length));
     expect(await stored()).toEqual(before);
   });

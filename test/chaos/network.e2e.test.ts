@@ -1,4 +1,4 @@
-// A link that is cut, swallowed or slow: what is written meanwhile arrives, and the zone behind it is nobody else's concern.
+// A link is cut, silent or slow: writes made meanwhile arrive later, and other zones are not affected.
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
@@ -81,7 +81,7 @@ describe('a link between a zone and global', () => {
     for (const zone of fleet.zones) await vi.waitFor(async () => expect(await hasMesh(zone)).toBe(true), WAIT);
   });
 
-  // What one case has ended must not fail the next.
+  // Connections that one case ended must not fail the next.
   beforeEach(() => {
     for (const process of [global, east, west]) if (!process.isRunning) process.start();
   });
@@ -139,7 +139,7 @@ describe('a link between a zone and global', () => {
     } finally {
       letGo();
     }
-    // What the lost connection held back changes nothing any more.
+    // The messages that the lost connection held back have no effect.
     await expectEqualStores(fleet);
   });
 
@@ -167,7 +167,7 @@ describe('a link between a zone and global', () => {
     } finally {
       letGo();
     }
-    // What was under way on the old connection has arrived when a write that is made now has.
+    // When a new write has arrived, the messages in flight on the old connection have arrived too.
     expect(await putService(east, 'after-reordered', 80)).toBe(201);
     const name = hashName({ mesh: 'default', name: 'after-reordered', zone: 'east' });
     await expect.poll(() => isThere(global, 'MeshService', name), WAIT).toBe(true);

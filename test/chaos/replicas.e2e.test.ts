@@ -20,7 +20,7 @@ describe('two replicas of global', () => {
 
   const kdsPort = ({ env }: ControlPlane): number => Number(env['MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT']);
 
-  /** Those subscriptions of a zone that are open, as the database has them. */
+  /** The open subscriptions of a zone in the database. */
   async function openSubscriptions(zone: string): Promise<OpenSubscription[]> {
     const { rows } = await first.psql.query<{ spec: string }>(
       `select spec from resources where type = 'ZoneInsight' and name = $1`,
@@ -62,7 +62,7 @@ describe('two replicas of global', () => {
     }
     for (const writer of writers.slice(1)) expect((await writer.stop()).answers).toEqual(new Set([201]));
     await expect.poll(() => isLeader(survivor), WAIT).toBe(true);
-    // What the leader alone does goes on: the status of a Gateway API route is its work.
+    // The leader's tasks continue, such as the status of a Gateway API route.
     const route = { parentRefs: [{ kind: 'Service', name: 'cart' }], rules: [{ forwardTo: [{ port: 80 }] }] };
     await first.psql.query(`insert into resources (name, mesh, type, version, spec) values ($1, 'default', 'HTTPRoute', 0, $2)`, [
       `route-${prefix}`,

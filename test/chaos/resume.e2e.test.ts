@@ -83,7 +83,7 @@ describe('a reconnection', () => {
     });
   });
 
-  // The peer is told the versions of what it sent before: so the other direction is counted without the rows of global.
+  // The first request names the versions of rows from the peer, so the count of the other direction excludes the rows of global.
   describe('a global that holds much of a zone', () => {
     beforeAll(async () => {
       await remove(fleet.global, 'MeshTimeout');

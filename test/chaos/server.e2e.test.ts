@@ -15,7 +15,7 @@ import { TcpProxy } from './tcp-proxy.ts';
 import { writeDuring } from './write-during.ts';
 
 const CRASHES = sized({ push: 1, full: 2 });
-/** What the servers of this file take; the processes hold fewer. */
+/** The connection limit of the servers in this file; the processes use fewer. */
 const MAX_CONNECTIONS = 30;
 /** A moment of the writes: this many of them at most. */
 const MAX_WRITES = 40;

@@ -79,7 +79,7 @@ export class TcpProxy {
     this.#open = Promise.withResolvers<undefined>();
   }
 
-  /** What stood still goes on. */
+  /** Continues the paused connections. */
   resume(): void {
     this.#isHole = false;
     this.#open.resolve(undefined);

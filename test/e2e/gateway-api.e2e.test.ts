@@ -231,7 +231,7 @@ describe('Gateway API routes', () => {
     const inverse = ['get', 'meshhttproutes', 'cart-route', '--mesh', MESH, '--format', 'gateway-api', '-o', 'yaml', ...address];
     const inGatewayForm = await meridian(inverse);
     expect(inGatewayForm.stdout).toContain('kind: HTTPRoute\nmetadata:\n  name: cart-route\n  namespace: shop\n');
-    // What came out is a route that can be written again.
+    // The printed route can be applied again.
     const renamed = inGatewayForm.stdout.replace('name: cart-route', 'name: cart-route-again');
     const again = await meridian(['apply', '-f', '-', ...address], renamed);
     expect(again, again.stderr).toMatchObject({ code: 0 });

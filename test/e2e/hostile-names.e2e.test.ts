@@ -7,7 +7,7 @@ import { hashName } from '../../src/resource/hash-name.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 
 const NAMES = ['a.b', 'a..b', '50_', 'default.', '-x', 'Ü', 'null', '__proto__'];
-/** What REST refuses, and only psql can write. */
+/** Names that REST refuses, and only psql can write. */
 const REFUSED = ['a/b', `"x'`, '../../x', '50%_\\', '$1; --', ' ', '', 'ü\u2028', 'a\nb', '\u0001', '\u202ex'];
 
 /** A type, where it is written, and the name of its copy on the other side; secrets travel under their own (kds-wire 3). */

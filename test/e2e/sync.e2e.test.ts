@@ -77,7 +77,7 @@ describe('a global and two zones', () => {
       .poll(async () => (await global.rows('MeshService')).get(name)?.status, WAIT)
       .toMatchObject({ vips: [{ ip: '241.0.0.0' }], tls: { status: 'NotReady' } });
     await expect.poll(async () => (await west.rows('MeshService')).get(name)?.spec, WAIT).toEqual(spec);
-    // What east says of its proxies stays in east; west has given it an address of its own.
+    // The proxy counts of east stay in east; west has assigned its own address.
     await expect
       .poll(async () => Object.keys((await west.rows('MeshService')).get(name)?.status ?? {}).toSorted(), WAIT)
       .toEqual(['addresses', 'hostnameGenerators', 'vips']);

@@ -90,7 +90,7 @@ describe('a zone that is not well', () => {
     const command = ['zone', 'accept-global', '--address', `http://127.0.0.1:${String(east.api)}`];
     expect((await run(MERIDIAN, command)).stdout).toContain('this zone belongs to cluster');
     expect(await other.put('/meshes/pay', { type: 'Mesh', name: 'pay' })).toBe(201);
-    // The new global never had the mesh of the old one: that stays until somebody decides.
+    // The new global never had the mesh of the old one: the zone keeps it until an operator decides.
     await expect.poll(async () => [...(await east.rows('Mesh')).keys()].sort(), WAIT).toEqual(['default', 'pay', 'shop']);
   });
 });

@@ -55,7 +55,7 @@ describe('zone proxies of two zones', () => {
     zoneIngress: { address: '10.1.0.2', port: 10_001, advertisedAddress, advertisedPort: 30_001 },
   });
 
-  /** What each control plane has as the ingress of the service. */
+  /** The ingress of the service on each control plane. */
   async function ingresses(): Promise<unknown[]> {
     const found = [
       await row(global, 'MeshService', COPY),

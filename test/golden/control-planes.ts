@@ -25,7 +25,7 @@ export type Zone = (typeof zones)[number];
 export const sides = ['global', ...zones] as const;
 export type Side = (typeof sides)[number];
 
-/** What a control plane did not take, from whomever it came. */
+/** The resources that a control plane refused, from any peer. */
 export type Refusal = { readonly by: Side; readonly over: 'KDS' | 'REST'; readonly type: string; readonly message: string };
 
 type Stream = { readonly zone: Zone; readonly sender: Sender; readonly cut: () => void };
@@ -85,7 +85,7 @@ export class ControlPlanes {
     return this.#received.get(side) ?? 0;
   }
 
-  /** Cuts every stream and opens it anew. */
+  /** Cuts every stream and opens a new one. */
   async reconnect(): Promise<void> {
     for (const { cut } of this.#streams) cut();
     this.#streams = [];

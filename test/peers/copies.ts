@@ -32,7 +32,7 @@ export async function missingCopies(fleet: MixedFleet, written: readonly Written
 export async function compareCopies(fleet: MixedFleet, written: readonly Written[]): Promise<string[]> {
   const tables = await readTables(fleet);
   const found: string[] = [];
-  /** What the first zone wrote of a document: all others must have made the same of it. */
+  /** The document as the first zone stored it: all others must have stored the same. */
   const firstForms = new Map<string, { spec: JsonObject; writer: string }>();
   for (const one of written) {
     const { document, writer } = one;
@@ -109,7 +109,7 @@ const COMPUTED = new Set(['state', 'identities']);
 /** Keys at which a Kuma peer stores `{}` for nothing. */
 const EMPTY = new Set(['default', 'selector']);
 
-/** What a spec means: parts that say nothing or are computed are left out, what a missing target means is spelled out. */
+/** The meaning of a spec: empty and computed parts are left out, and a missing target is written out. */
 export function meaningOf(info: TypeInfo, spec: JsonObject): JsonObject {
   const isService = info.name === 'MeshService';
   const kept = JSON.parse(

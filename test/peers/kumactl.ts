@@ -26,7 +26,7 @@ export class Kumactl {
     return kumactl;
   }
 
-  /** What it prints. @throws Error with what it prints on standard error when it fails */
+  /** The standard output. @throws Error with the standard error when it fails */
   async run(...args: readonly string[]): Promise<string> {
     const config = join(this.#folder, 'config');
     const options = { maxBuffer: 64 * 1024 * 1024 };

@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all(fleets.map(({ stop }) => stop())));
 
 it('writes to no row for two minutes when nothing happens', async () => {
-  // What was written last has still to be computed on: states, addresses, host names, services.
+  // The reconcilers still compute fields of the last writes: states, addresses, hostnames, services.
   let before = new Map<string, number>();
   await vi.waitFor(
     async () => {

@@ -13,7 +13,7 @@ import { makeMesh, writeAll, type Attempts } from './written-corpus.ts';
 const SEED = Number(process.env['PEERS_SEED'] ?? 1);
 const PER_TYPE = 12;
 
-/** What Meridian refuses on purpose although the peer stores it: it could never match or select anything. */
+/** Specs that Meridian refuses on purpose although Kuma stores them: they could never match or select anything. */
 const STRICTER = [
   /must be text that is not empty/,
   /must be an RFC \d+ label/,

@@ -23,7 +23,7 @@ export async function readTable({ psql }: ControlPlane): Promise<TableRow[]> {
   return rows.map((row) => ({ ...row, labels: row.labels ?? {}, spec: JSON.parse(row.spec) as JsonObject }));
 }
 
-/** Who a row is about, the same on every control plane: type, mesh, zone (empty for global) and display name. */
+/** The identity of a row on every control plane: type, mesh, zone (empty for global) and display name. */
 export function identityOf({ type, mesh, name, labels }: TableRow): string {
   return [type, mesh, labels[label.zone] ?? '', labels[label.displayName] ?? name].join(' ');
 }

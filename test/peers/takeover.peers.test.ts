@@ -109,7 +109,7 @@ async function zoneOf(maker: Maker, name: string): Promise<ControlPlane> {
   return await started(startZone(maker, postgresUrl, name, address));
 }
 
-/** What may be written on `member`: `global` or a zone. */
+/** The documents that may be written on `member`: `global` or a zone. */
 function documentsOf(member: string): Document[] {
   const side = member === 'global' ? 'global' : 'zone';
   const writable = readCorpus().filter(({ info }) => info.writers === 'both' || info.writers === side);

@@ -51,7 +51,7 @@ export async function readCase(name: string): Promise<PolicyCase> {
   return { name, resources };
 }
 
-/** What the store of one side holds once all is in step: copies under hashed names, origin as that side sees it (kds-wire 5). */
+/** The content of one side's store when all are in step: copies under hashed names, with the origin on that side (kds-wire 5). */
 export function storeOf({ resources }: PolicyCase, side: Side): Resource[] {
   return resources.flatMap(({ side: home, resource }) => {
     if (home === side) return [resource];
@@ -92,7 +92,7 @@ export function answersOf(given: PolicyCase, side: Side): ReadonlyMap<string, Js
   );
 }
 
-/** Proxies that are told the same stand together. */
+/** Groups proxies with the same answers. */
 export function groupAnswers(answers: ReadonlyMap<string, JsonObject>): Json {
   const groups = new Map<string, { proxies: string[]; answer: JsonObject }>();
   for (const [proxy, answer] of answers) {

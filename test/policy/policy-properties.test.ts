@@ -95,7 +95,7 @@ function told(index: MeshIndex): string {
   return JSON.stringify([rules.map(rulesView), conf]);
 }
 
-/** The version of a policy in its index is nobody's business. */
+/** The serial of a policy in its index is internal. */
 function withoutSerials(key: string, value: unknown): unknown {
   return key === 'policy' ? (value as { kri: string }).kri : key === 'route' ? (value as { kri: string }).kri : value;
 }

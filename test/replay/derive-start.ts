@@ -12,7 +12,7 @@ import { textOf, type Row, type Step } from './start-state.ts';
 
 export type Derived = { readonly start: Readonly<Record<Side, readonly Row[]>>; readonly steps: readonly Step[] };
 
-/** @throws Error when the recorded global told its zones different things */
+/** @throws Error when the recorded global sent its zones different states */
 export function deriveStart(): Derived {
   const derived = sides.map((side) => deriveSide(side));
   const [global, one, two] = derived.map(({ start }) => start);
@@ -81,7 +81,7 @@ function storedLabels(labels: Labels, side: Side, skipHash: boolean): Labels {
   return labels;
 }
 
-/** A new row whole, of a known one what differs: whoever wrote the rest of it did not write this. */
+/** A new row whole; of a known row only the changed fields. */
 function changed(known: Row | undefined, row: Row): Step['put'] {
   const { labels, spec, status, ...key } = row;
   if (known === undefined) return row;

@@ -32,7 +32,7 @@ export function frameOf(type: string, resources: readonly WireResource[], remove
   return decodeDeltaResponse(encodeDeltaResponse({ typeUrl: type, nonce: '99', controlPlane: 'by hand', entries, removed }));
 }
 
-/** What our receiver said last on the stream of a zone. */
+/** The last message of our receiver on the stream of a zone. */
 export function answerTo(plane: ReplayedPlane, zone: Zone): DeltaRequest {
   return decodeDeltaRequest(lastOf(plane.requests[zone]));
 }

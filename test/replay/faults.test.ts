@@ -108,7 +108,7 @@ describe('an echo', () => {
     const isSent = ({ type, syncVersion }: Resource): boolean => syncVersion !== null && ownOf(type) !== undefined;
     const copies = [...plane.store.rows.values()].filter(isSent);
     expect(copies).toHaveLength(19);
-    // The table empties the version of a row that somebody edits, and a status alone leaves it.
+    // A trigger clears the version of a row on an edit, but not on a change of the status alone.
     const edits = fc.record({ copy: fc.constantFrom(...copies), labels: anyLabels, keepsVersion: fc.boolean() });
     await fc.assert(
       fc.asyncProperty(edits, async ({ copy: { type, mesh, name, spec, syncVersion }, labels, keepsVersion }) => {
@@ -229,7 +229,7 @@ async function globalWithPolicy(): Promise<{ plane: ReplayedPlane; unharmed: () 
   return { plane, unharmed };
 }
 
-/** What the recorded zone-1 sent of a type when it joined. */
+/** The resources of a type that the recorded zone-1 sent when it joined. */
 function ownOf(type: string): History[string] | undefined {
   const own = responses.filter(({ line, zone, from }) => line <= JOINED && zone === 'zone-1' && from === 'zone');
   return historyOf(own.map(({ response }) => response))[type];

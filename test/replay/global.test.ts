@@ -38,7 +38,7 @@ describe('our global before recorded zones', () => {
   it('sends zone-2 what the recorded global sent it, and the state between that zone-1 was in', () => {
     const ours = structuredClone(historyOf(plane.sentTo('zone-2')));
     const recorded = recordedTo('zone-2');
-    // The recorded global gathers changes for a second, in which zone-1 gave the labels back; ours sends on what it is told.
+    // The recorded global gathers changes for a second, in which zone-1 restored the labels; Meridian sends every state.
     const { MeshService: { [MESH_SERVICE]: states = [] } = {} } = ours;
     const [lossy] = resourcesOf(responseAt(LOSSY_LINE).response);
     expect(states).toHaveLength(4);

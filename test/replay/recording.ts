@@ -38,7 +38,7 @@ export const frames: readonly Frame[] = readFileSync(join(vectorsFolder, 'kds-se
 export const requests = frames.filter((frame) => frame.kind === 'request');
 export const responses = frames.filter((frame) => frame.kind === 'response');
 
-/** Who sent a message. */
+/** The sender of a message. */
 export function senderOf({ from, zone }: Pick<Message, 'from' | 'zone'>): Side {
   return from === 'global' ? 'global' : zone;
 }

@@ -99,13 +99,13 @@ export class ReplayedPlane {
     await this.#traffic.rest();
   }
 
-  /** What ours has sent on the stream of a zone. */
+  /** The messages of our side on the stream of a zone. */
   sentTo(zone: Zone): readonly DeltaResponse[] {
     return this.#senderTo(zone).sent;
   }
 
   /**
-   * Answers whatever the recording leaves unanswered.
+   * Answers the messages that the recording leaves unanswered.
    * @returns types of which a peer lacks something even then
    * @throws Error when ours gave up a stream
    */

@@ -14,14 +14,14 @@ const step = z.strictObject({
   /** The line of the recording that shows the effect first. */
   at: z.int(),
   side: z.enum(sides),
-  /** What is left out stays as it is stored. */
+  /** Fields that are left out stay unchanged. */
   put: z.strictObject({ ...key, labels: labels.optional(), spec: object.optional(), status: object.optional() }).optional(),
   delete: z.strictObject(key).optional(),
 });
 
 /** A row as its own side wrote it. */
 export type Row = z.infer<typeof row>;
-/** What was done to one store. */
+/** One change to a store. */
 export type Step = z.infer<typeof step>;
 
 /** The rows that a recorded store held when the session began. */
@@ -29,7 +29,7 @@ export function startOf(side: Side): Row[] {
   return documentsOf(`start-${side}.yaml`).map((document) => row.parse(document));
 }
 
-/** What was done to a recorded store during the session, in order. */
+/** The changes to a recorded store during the session, in order. */
 export function stepsOf(side: Side): Step[] {
   return documentsOf('steps.yaml')
     .map((document) => step.parse(document))

@@ -71,7 +71,7 @@ describe.each(zones)('our %s before a recorded global', (zone) => {
   });
 });
 
-/** What the recorded zone sent, without the frames in which it had lost labels. */
+/** The messages of the recorded zone, without the frames with lost labels. */
 function recordedFrom(zone: Zone): History {
   const stream = responses.filter((frame) => senderOf(frame) === zone);
   const lossy = new Set(lossesIn(stream).map(({ line }) => line));

@@ -46,7 +46,7 @@ class Table<View extends ReconciledView> {
     }
   }
 
-  /** What a new view of the same rows would write. */
+  /** The writes of a new view over the same rows. */
   leftover(): PlannedWrite[] {
     const view = this.#machine.create();
     for (const type of this.#machine.types)

@@ -40,7 +40,7 @@ export class ServicesFleet {
   }
 
   async rest(): Promise<void> {
-    // What arrives from the other side may be due for another look.
+    // Resources that arrive from the other side may need another run.
     for (let round = 0; round < 3; round += 1) await this.advance(SETTLED_MS);
   }
 

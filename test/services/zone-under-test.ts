@@ -99,7 +99,7 @@ export class ZoneUnderTest {
     await this.clock.advance(2_000);
   }
 
-  /** What the reconciler may write, by type and key. */
+  /** The rows that the reconciler may write, by type and key. */
   services(): Resource[] {
     return inOrder([...this.store.rows.values()].filter(({ type }) => WRITTEN.includes(type)));
   }

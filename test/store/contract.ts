@@ -1,4 +1,4 @@
-// What every store must do, whatever holds its rows: run on PostgreSQL, on PGlite, and on the fake of the unit tests.
+// The contract of every store: run on PostgreSQL, on PGlite, and on the fake of the unit tests.
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { mayReplace } from '../../src/resource/ownership.ts';
 import type { Labels, ResourceKey } from '../../src/resource/types.ts';

@@ -1,4 +1,4 @@
-// What a store on SQL must do besides: other programs write its table too.
+// The additional contract of a store on SQL: other programs write its table too.
 import { sql, type Kysely } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Tables } from '../../src/store/database.ts';

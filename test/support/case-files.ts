@@ -1,4 +1,4 @@
-// What the files of case folders have in common: rows as YAML documents, and expected texts that one flag rewrites.
+// The common format of case folders: rows as YAML documents, and expected texts that one flag rewrites.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';

@@ -13,7 +13,7 @@ const CITATION = new RegExp(
   'gi',
 );
 
-/** What means a citation and is not one: another spelling, or a number on the line after its page. */
+/** Malformed citations: another spelling, or a number on the line after its page. */
 const MISSPELT = new RegExp(
   [
     String.raw`(?<![\w/.-])(?:${PAGE})(?:\.md)?,? ?(?:§|(?:section|step|rule|item|trap)s? )\d[\d.]*`,
@@ -49,7 +49,7 @@ export function misspeltIn(text: string): string[] {
   return [...text.matchAll(MISSPELT)].map(([whole]) => whole);
 }
 
-/** What the headings of a page begin with: `5.2`, `D14`, `MADR 063`. */
+/** The prefixes of the headings of a page: `5.2`, `D14`, `MADR 063`. */
 export function headingsOf(markdown: string): Set<string> {
   return new Set([...markdown.matchAll(/^#{2,4} (\d[\w.]*|D\d+|MADR \d+|GEP-\d+)(?= |$)/gm)].map(([, heading = '']) => heading));
 }

@@ -27,7 +27,7 @@ export class ControlPlane {
   readonly api: number;
   readonly psql: Psql;
   child: ChildProcess | undefined;
-  /** What it says is kept, not shown: for tests that break things on purpose. */
+  /** Keeps the output and does not print it: for tests that cause failures on purpose. */
   isQuiet = false;
   #lines: string[] = [];
 

@@ -6,7 +6,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const SRC = join(import.meta.dirname, '../../src');
-/** What vitest puts around each export: reading a constant of another file runs one. */
+/** The getter that vitest puts around each export: reading a constant of another file runs one. */
 const EXPORT = /^\(\)\s*=>\s*\{\s*try\s*\{\s*return /;
 
 /**

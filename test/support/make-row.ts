@@ -2,7 +2,7 @@
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { Resource } from '../../src/resource/types.ts';
 
-/** What a test does not say: an empty row, written here at the beginning of time; of mesh `default` where its type has a mesh. */
+/** The defaults: an empty local row with time 0, of mesh `default` if its type has a mesh. */
 export function makeRow(type: string, name: string, fields: Partial<Omit<Resource, 'type' | 'name'>> = {}): Resource {
   const time = new Date(0);
   return {

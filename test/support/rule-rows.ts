@@ -31,7 +31,7 @@ export function policySpec(...items: Target[]): JsonObject {
   return { to };
 }
 
-/** What a rule gets it must not change. */
+/** Freezes the input of a rule, which must not change it. */
 export function frozen<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     if (!(value instanceof Date)) Object.freeze(value);

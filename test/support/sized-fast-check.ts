@@ -4,7 +4,7 @@ import { isFull } from './test-size.ts';
 
 export * from 'fast-check';
 
-/** What fast-check runs where a test says nothing. */
+/** The default number of runs of fast-check. */
 const DEFAULT_RUNS = 100;
 /** Share of the runs on each push, */
 const SHARE = 0.2;

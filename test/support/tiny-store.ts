@@ -166,7 +166,7 @@ export class TinyStore implements ResourceStore {
       .sort((a, b) => compareText(a.mesh, b.mesh) || compareText(a.name, b.name));
   }
 
-  /** A row that a test put into `rows` itself is told apart by its version. */
+  /** Distinguishes a row that a test put into `rows` by its version. */
   #tell(keys: readonly ResourceKey[]): void {
     if (keys.length > 0) for (const follow of this.#followers) follow({ kind: 'keys', keys });
   }
@@ -217,7 +217,7 @@ export class TinyStore implements ResourceStore {
     return { result: before === undefined ? 'created' : 'updated', version: row.version };
   }
 
-  /** What the row owns goes with it. */
+  /** Deletes the rows that the row owns too. */
   #delete(row: Resource, changed: ResourceKey[]): void {
     this.rows.delete(idOf(row));
     if (row.type === 'Mesh') this.#deletedMeshes.add(row.name);

@@ -14,7 +14,7 @@ import { connectZone } from './connected-zone.ts';
 import { open, serverUnderAttack } from './server-under-attack.ts';
 
 const WAIT = { timeout: 90_000, interval: 10 };
-/** What a zone calls its `backend` on the wire. */
+/** The wire name of the zone's `backend`. */
 const HASHED = hashName({ mesh: 'default', name: 'backend', zone: 'east' });
 
 describe('a zone', () => {

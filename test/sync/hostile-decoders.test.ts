@@ -12,7 +12,7 @@ import { mutated, requestBytes, resourceBytes, responseBytes } from './mutated-f
 
 const MIB = 1024 * 1024;
 
-/** What a decoder returns, or null where it throws; anything thrown must be an Error with a sentence. */
+/** The result of a decoder, or null if it throws; it must throw an Error with a sentence. */
 function returned<T>(decode: () => T): T | null {
   try {
     return decode();

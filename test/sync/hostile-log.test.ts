@@ -24,7 +24,7 @@ const badType = { typeUrl: 'NoSuchType', nonce: '1', controlPlane: '', entries: 
 describe('a server of hostile peers', () => {
   const server = serverUnderAttack();
 
-  /** What its log, which is of level info, says of a zone; undefined: of peers without a name. */
+  /** The lines of its log at level info about a zone; undefined: about peers without a name. */
   const told = (zone: string | undefined): Line[] =>
     server.logged.map((line) => JSON.parse(line) as Line).filter((line) => line.zone === zone);
   const toldOf = (zone: string | undefined, msg: string): Line[] => told(zone).filter((line) => line.msg === msg);

@@ -66,7 +66,7 @@ describe('what hurts users of the original', () => {
       [...all.stores[side].rows.values()].filter((row) => row.type === type).length;
     for (const zone of zones) expect([count(zone, 'MeshTimeout'), count(zone, 'MeshService')]).toEqual([50, 100]);
     expect(count('global', 'MeshService')).toBe(100);
-    // What changes while a response is in flight goes together: far fewer messages than changes.
+    // Changes during a response in flight are sent together: far fewer messages than changes.
     expect(all.received('global')).toBeLessThan(500);
   });
 

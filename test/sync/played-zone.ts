@@ -47,7 +47,7 @@ export class PlayedZone {
   }
 }
 
-/** What a response brings, by its name on the wire. */
+/** The resources of a response, by wire name. */
 export function resourcesIn({ typeUrl, resources }: DeltaResponse): Record<string, WireResource> {
   return Object.fromEntries(resources.map(({ name, resource }) => [name, decodeKumaResource(typeOf(typeUrl), resource)]));
 }

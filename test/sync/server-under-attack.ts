@@ -43,7 +43,7 @@ export function serverUnderAttack(health: HealthPolicy = NO_HEALTH_POLICY, gate:
   return server;
 }
 
-/** Who is let in, and with how many connections. */
+/** The admitted peers and their connection limit. */
 type Gate = Pick<Partial<KdsServerOptions>, 'admit' | 'connections'>;
 
 export class ServerUnderAttack {
@@ -128,7 +128,7 @@ export class ServerUnderAttack {
     return client;
   }
 
-  /** What a zone that keeps to the protocol is sent of MeshTimeout. */
+  /** The MeshTimeouts that a correct zone gets. */
   async firstState(zone = 'well-behaved'): Promise<string[]> {
     const call = open(this.dial(), syncService.globalToZoneSync, zone);
     const answer = new Promise<Buffer>((resolve, reject) => {

@@ -121,7 +121,7 @@ describe('a zone over its quotas', () => {
     expect(error?.message).toMatch(/the zone has 6 resources on global, which takes 10; .*multizone\.global\.kds\.quotas\.rows/);
     expect(error?.details).toHaveLength(2);
     expect(events).toContainEqual(expect.objectContaining({ kind: 'overQuota', peer: 'east', quota: 'rows' }));
-    // What it deletes makes room.
+    // Its deletions make room.
     await receiver.take(message([], ['t0', 't1']));
     await receiver.take(message(['e', 'f']));
     expect(stored(store)).toEqual([...names(6).slice(2), 'a', 'b', 'c', 'd', 'e', 'f'].sort());

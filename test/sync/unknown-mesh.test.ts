@@ -85,7 +85,7 @@ function withheld(): Record<string, string[]> {
 
 async function isHeld(): Promise<void> {
   await vi.waitFor(() => expect(withheld()).toMatchObject({ Mesh: ['shop.'], MeshTimeout: ['slow.shop'] }), WAIT);
-  // What is missing in a mesh that global has is removed as ever.
+  // A missing resource in a mesh that global has is removed as usual.
   await vi.waitFor(() => expect(names('MeshTimeout')).toEqual(['slow']), WAIT);
   expect(names('Mesh')).toEqual(['default', 'shop']);
   expect(names('MeshService')).toEqual(['cart']);

@@ -88,7 +88,7 @@ export function timesAt(now: Date): { jti: string; iat: number; nbf: number; exp
   return { jti: randomUUID(), iat: seconds - 5, nbf: seconds - 5, exp: seconds + 3600 };
 }
 
-/** What stands in a part of a token. */
+/** The decoded content of a part of a token. */
 export function partOf(token: string, index: 0 | 1): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split('.')[index] ?? '', 'base64url').toString('utf8')) as Record<string, unknown>;
 }

@@ -37,7 +37,7 @@ afterEach(async () => {
   stop.abort();
 });
 
-/** What a watch of the secrets has heard, growing. */
+/** The events that a watch of the secrets has received so far. */
 class Heard {
   text = '';
   isOver = false;

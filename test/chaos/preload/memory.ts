@@ -7,7 +7,7 @@ const collect = runInNewContext('gc') as () => void;
 
 process.on('SIGUSR2', () => {
   collect();
-  // What the first collection lets go of, a socket or a buffer, is closed in a turn of its own and collected by the next.
+  // A socket or a buffer that the first collection releases is closed in a later turn and collected by the next one.
   setTimeout(() => {
     collect();
     const { heapUsed, external } = process.memoryUsage();
