@@ -26,7 +26,7 @@ function confs(rules: TypeRules | undefined): Record<string, Json> {
 }
 
 describe('keys', () => {
-  it('are what references resolve to: the mesh, a service, its sections; nothing unreferenced', () => {
+  it('are the resolved references: the mesh, a service, its sections; nothing unreferenced', () => {
     const rules = rulesOf('MeshTimeout', [
       makeService('backend'),
       makeService('other'),

@@ -260,7 +260,7 @@ describe('the SPIFFE ID of a proxy', () => {
     expect(idWith(identity('b', { la: '1' }), identity('a', { lb: '2' }))).toBe('spiffe://t.example/a');
   });
 
-  it('is left out where the chosen one asks for what the proxy does not have', () => {
+  it('is left out if the template needs a value that the proxy lacks', () => {
     expect(idWith(identity('a', { la: '1' }, '/wl/{{ .Workload }}'), identity('b', {}))).toBeUndefined();
   });
 

@@ -55,7 +55,7 @@ describe('a control plane on an embedded store', () => {
     return found;
   }
 
-  it('has what it acknowledged after kill -9, and takes writes again (engine 24)', async () => {
+  it('has its acknowledged writes after kill -9, and accepts writes again (engine 24)', async () => {
     const promised: string[] = [];
     for (let round = 1; round <= ROUNDS; round += 1) {
       const writers = Array.from({ length: WRITERS }, (_, n) =>

@@ -97,7 +97,7 @@ describe('a zone that joins', () => {
     );
   });
 
-  it('is shown on global with its version, its configuration, its streams and what it was sent', async () => {
+  it('is shown on global with its version, its configuration, its streams and the sent resources', async () => {
     const types = zoneConsumes.map(({ name }) => name).toSorted();
     const sums = (counts: Readonly<Record<string, Counts>>, key: keyof Counts): string =>
       String(Object.values(counts).reduce((sum, one) => sum + Number(one[key]), 0));

@@ -95,7 +95,7 @@ describe('a global and two zones', () => {
     });
   });
 
-  it('refuses to change a copy, and syncs what psql writes, changes and deletes, on either side', async () => {
+  it('refuses to change a copy, and syncs writes, changes and deletions of psql, on either side', async () => {
     const name = hashName({ mesh: 'shop', name: 'slow' });
     const labels = { 'kuma.io/origin': 'zone' };
     expect(await east.put(`/meshes/shop/meshtimeouts/${name}`, timeout('shop', name, 9, labels))).toBe(400);

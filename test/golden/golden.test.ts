@@ -15,7 +15,7 @@ const ways = [
 const isUpdate = process.env['UPDATE_GOLDEN'] === '1';
 
 describe.each(caseNames())('%s', (name) => {
-  it('says what it shows', () => {
+  it('has a README that describes it', () => {
     expect(existsSync(join(casesFolder, name, 'README.md')), `cases/${name} needs a README.md`).toBe(true);
   });
 

@@ -184,7 +184,7 @@ describe('an echo', () => {
     expect(await plane.store.get(labelled)).toMatchObject({ version: 0, labels, spec: POLICY_SPEC, syncVersion: null });
   });
 
-  it('that removes what it never sent removes nothing', async () => {
+  it('that removes a name that it never sent removes nothing', async () => {
     const { plane, unharmed } = await globalWithPolicy();
     await plane.hear('zone-1', frameOf('MeshTimeout', [], ['slow.default', 'slow-zfbd2dz67fv2658c.default']));
     expect(answerTo(plane, 'zone-1').errorDetail).toBeNull();

@@ -31,7 +31,7 @@ describe('our global before recorded zones', () => {
     expect(plane.unexpected).toEqual([]);
   });
 
-  it('sends zone-1 what the recorded global sent it', () => {
+  it('sends zone-1 the same as the recorded global', () => {
     expect(historyOf(plane.sentTo('zone-1'))).toEqual(recordedTo('zone-1'));
   });
 
@@ -64,7 +64,7 @@ describe('our global before recorded zones', () => {
     expect(answersAmong(plane.requests[zone])).toEqual(answersAmong(recordedRequests('global', zone)));
   });
 
-  it('holds what it wrote and what the zones wrote last, each under its own zone', async () => {
+  it('holds its own writes and the last writes of the zones, each under its own zone', async () => {
     const { rows } = plane.store;
     const own = startOf('global').filter(({ type, name }) => !(type === 'MeshRetry' && name === 'r1'));
     for (const { type, mesh, name, labels } of own) expect(await plane.store.get({ type, mesh, name })).toMatchObject({ labels });
@@ -91,7 +91,7 @@ describe('our global before recorded zones', () => {
   });
 });
 
-it('keeps at home what has KDS switched off, of which the recording says that it was there', async () => {
+it('does not send resources with KDS disabled, which the recorded global had', async () => {
   const labels = { [label.displayName]: 'local', [label.mesh]: 'default', [label.origin]: 'global', [label.kdsSync]: 'disabled' };
   const local: Row = { type: 'MeshTimeout', mesh: 'default', name: 'local', labels, spec: { targetRef: { kind: 'Mesh' } } };
   const withLocal = await ReplayedPlane.start('global', [local]);

@@ -26,7 +26,7 @@ describe.each(zones)('our %s before a recorded global', (zone) => {
   });
   afterAll(() => plane.close());
 
-  it('sends what the recorded zone sent, but for labels that a status update must not lose', () => {
+  it('sends the same as the recorded zone, except for labels that a status update must not lose', () => {
     expect(historyOf(plane.sentTo(zone))).toEqual(recordedFrom(zone));
     expect(behind).toEqual([]);
     expect(plane.unexpected).toEqual(zone === 'zone-1' ? [ANSWER_TO_REPAIR] : []);

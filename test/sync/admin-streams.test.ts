@@ -61,7 +61,7 @@ describe('the admin streams', () => {
     await expect(streams.ask('east', 'stats', question)).rejects.toThrow('no proxy of Dataplane "dp"');
   });
 
-  it('fail what waits when the zone goes, and what comes when it is gone', async () => {
+  it('fail pending queries when the zone disconnects, and later ones', async () => {
     const streams = new AdminStreams(systemClock);
     const { zone, global } = connect();
     const served = streams.serve('east', 'stats', global);

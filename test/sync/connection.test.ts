@@ -120,7 +120,7 @@ describe('a zone that knows its cluster', () => {
   });
 });
 
-it('gives global back what a connected zone has when its Zone row is removed and all it owns with it', async () => {
+it('gives global back the resources of a connected zone when its Zone row and all owned rows are deleted', async () => {
   const store = new TinyStore();
   const { port } = await startGlobal(store);
   await zone.write({ op: 'create', key: dataplane('mine'), labels: { 'kuma.io/origin': 'zone' }, spec: proxyAt('10.0.0.1') });

@@ -88,7 +88,7 @@ describe('a zone at a global that is not ours', () => {
   const problems = async (): Promise<unknown> =>
     (await store.get({ type: 'ZoneInsight', mesh: '', name: 'east' }))?.status['syncProblems'];
 
-  it('says in its own name what that can read, and names on itself what it cannot (D26)', async () => {
+  it('sends global resources in a readable form, and lists the unreadable ones on itself (D26)', async () => {
     await put('cart', byName);
     await put('subset', { targetRef: { kind: 'MeshSubset', tags: { app: 'cart' } } });
     const responses = await askedBy(KUMA);
@@ -106,7 +106,7 @@ describe('a zone at a global that is not ours', () => {
     await vi.waitFor(async () => expect(await problems()).toBeUndefined(), WAIT);
   });
 
-  it('withholds what that cannot decode, and names it on itself with the field', async () => {
+  it('withholds resources that global cannot decode, and lists them on itself with the field', async () => {
     await put('cart', byName);
     await put('broken', { targetRef: { kind: 5 } });
     const responses = await askedBy(KUMA);

@@ -90,7 +90,7 @@ describe('a zone', () => {
       expect(ours[wireName('cart')]?.spec).toEqual(byName);
     });
 
-    it('is not given what Kuma cannot read, which is named on the zone, until it can', async () => {
+    it('does not get resources that Kuma cannot read, which the zone lists, until it can', async () => {
       const problems = keepInsights('guest');
       await put('MeshRetry', 'subset', unsayable);
       await put('MeshRetry', 'cart', byName);
@@ -104,7 +104,7 @@ describe('a zone', () => {
       await vi.waitFor(async () => expect(await problems()).toBeUndefined(), WAIT);
     });
 
-    it('is not given what it cannot decode, which is named on the zone with the field, and gets all the others', async () => {
+    it('does not get resources that it cannot decode, which the zone lists with the field, and gets all others', async () => {
       const problems = keepInsights('guest');
       await put('MeshRetry', 'broken', {
         targetRef: { kind: 'Mesh' },

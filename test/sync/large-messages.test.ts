@@ -81,7 +81,7 @@ describe('a server', () => {
     expect(rowsOf('MeshRetry')).toHaveLength(9);
   });
 
-  it('reads what a zone has zipped, on both streams', async () => {
+  it('reads gzip messages of a zone, on both streams', async () => {
     const zone = join(GZIP);
     zone.subscribe('MeshTimeout');
     expect((await zone.take()).resources).toMatchObject([{ name: SLOW }]);

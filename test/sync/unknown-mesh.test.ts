@@ -91,7 +91,7 @@ async function isHeld(): Promise<void> {
   expect(names('MeshService')).toEqual(['cart']);
 }
 
-it('is kept with what is in it, and global says why; created and deleted there it goes', async () => {
+it('is kept with its resources, and global shows why; created and deleted there it is deleted', async () => {
   await connect();
   await isHeld();
   await global.write({ op: 'create', key: mesh('shop'), labels: {}, spec: {} });
