@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { MeridianError, Violation } from '../base/errors.ts';
 import { isObject } from '../resource/read-json.ts';
 import { acceptPeer, zoneStoreKey } from '../peering/peer-identity.ts';
-import { clusterIdKey } from '../defaults/base-defaults.ts';
+import { clusterIdKey } from '../defaults/create-defaults.ts';
 import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError } from './error-body.ts';

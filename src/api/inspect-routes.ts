@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { isServiceType, resourceTypes } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
 import { ApiError } from './error-body.ts';
-import { hostnamesOf } from './hostnames.ts';
+import { hostnamesOf } from './hostname-answers.ts';
 import { addProxyAdminRoutes } from './proxy-admin-routes.ts';
 import { about } from './route-config.ts';
 import { dataplaneType } from './route-types.ts';

@@ -1,6 +1,6 @@
 // The refused peers that need a decision of an operator: a second store for a zone, or another global for this zone.
 import type { Resource } from '../resource/types.ts';
-import { clusterIdKey } from '../defaults/base-defaults.ts';
+import { clusterIdKey } from '../defaults/create-defaults.ts';
 import { acceptedPeer, currentRefusal, zoneOfStoreKey, zoneStoreKey } from '../peering/peer-identity.ts';
 import type { ApiContext } from './api-options.ts';
 

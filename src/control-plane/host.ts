@@ -19,12 +19,12 @@ import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { CLUSTER_ID_CONFIG } from '../defaults/default-resources.ts';
 import { textOf } from '../resource/read-json.ts';
 import { answerInTime } from '../store/answer-in-time.ts';
-import { meshDefaults } from '../defaults/base-defaults.ts';
+import { meshDefaults } from '../defaults/create-defaults.ts';
 import { openStore } from '../store/open-store.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { ZoneInsightWriter } from '../zone-status/zone-insight-writer.ts';
 import { exposureWarnings } from '../api/exposure.ts';
-import { firstStart } from '../defaults/first-start.ts';
+import { defaultsComplete } from '../defaults/defaults-complete.ts';
 import { commonTasks, lead, type LeaderTask } from './lead.ts';
 import { serveApi, serveDiagnostics } from './serve-http.ts';
 import { aborted, supervise } from '../base/supervise.ts';
@@ -97,7 +97,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
 
     const rules = sendRulesOf(side, config);
     const createsDefaults = !writerOf(side).federated;
-    const isFirstStartOver = firstStart({ store, createsDefaults, defaults: config.defaults });
+    const isFirstStartOver = defaultsComplete({ store, createsDefaults, defaults: config.defaults });
     const ready = async (): Promise<boolean> => isStarted && (await answers(store, clock)) && (await isFirstStartOver());
     servers.push(await serveDiagnostics(config, { ready, metrics: registry }));
     const options = apiOptions({ side, config, clock, store: answering, rules, tokens, registry, instanceId, log });

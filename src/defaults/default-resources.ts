@@ -1,4 +1,4 @@
-// The resources every deployment begins with, as tables (kds-wire 9). Data; src/defaults/base-defaults.ts writes them.
+// The resources every deployment begins with, as tables (kds-wire 9). Data; src/defaults/create-defaults.ts writes them.
 import { label } from '../resource/labels.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
 

@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { defaultMeshRows } from '../../test/support/default-rows.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { createAbsent, meshDefaults } from './base-defaults.ts';
+import { createAbsent, meshDefaults } from './create-defaults.ts';
 import { createGlobalDefaults } from './global-defaults.ts';
 
 const all = { skipMeshCreation: false, skipTenantResources: false, skipHostnameGenerators: false };

@@ -1,6 +1,6 @@
 // The default resources of a global (kds-wire 9: on global). For the leader, at its start; running again changes nothing.
 import { globalHostnameGenerators } from './default-resources.ts';
-import { createBaseDefaults, createHostnameGenerators, hasClusterId, type DefaultsConfig } from './base-defaults.ts';
+import { createBaseDefaults, createHostnameGenerators, hasClusterId, type DefaultsConfig } from './create-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
 /** Mesh `default` with its set, the key of zone tokens, HostnameGenerators and the id of the cluster. */

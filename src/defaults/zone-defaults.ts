@@ -10,7 +10,7 @@ import {
   createBaseDefaults,
   createHostnameGenerators,
   type DefaultsConfig,
-} from './base-defaults.ts';
+} from './create-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
 /**

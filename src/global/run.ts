@@ -12,9 +12,9 @@ import { FenceWatch } from '../store/fence-watch.ts';
 import { admitZones } from './admit-zones.ts';
 import { createGlobalDefaults } from '../defaults/global-defaults.ts';
 import { createProxyAdmin } from './proxy-admin.ts';
-import { RememberedStores } from '../peering/remembered-stores.ts';
+import { StoreAdmission } from '../peering/store-admission.ts';
 import { createConflictMetric } from '../peering/conflict-metric.ts';
-import { StoreZoneRegistry } from '../peering/store-zone-registry.ts';
+import { KnownZones } from '../peering/known-zones.ts';
 import { runSubscriptionFinalizer } from '../zone-status/subscription-finalizer.ts';
 
 /** Runs a global until the signal aborts. Rejects with a MeridianError if it cannot start. */
@@ -31,7 +31,7 @@ export async function run(config: Config, context: Context): Promise<void> {
 
 async function start(host: Host, admin: AdminStreams): Promise<void> {
   const { config, store, clock, log, component, onLeader } = host;
-  const zones = new StoreZoneRegistry(store, { clock, log });
+  const zones = new KnownZones(store, { clock, log });
   const changelog = new Changelog(store, host.rules, log, clock);
   zones.onChange((zone) => {
     changelog.touchZone(zone);
@@ -50,9 +50,9 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
   await serveZones(host, changelog, zones, admin);
 }
 
-async function serveZones(host: Host, changelog: Changelog, zones: StoreZoneRegistry, admin: AdminStreams): Promise<void> {
+async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, admin: AdminStreams): Promise<void> {
   const { config, store, clock, log, signal, metrics, insights, instanceId } = host;
-  const stores = new RememberedStores({ store, instanceId, clock, log });
+  const stores = new StoreAdmission({ store, instanceId, clock, log });
   const fences = new FenceWatch(store, { clock, log });
   host.component('fences', (fencesSignal) => fences.run(fencesSignal));
   host.component('zone stores', (storesSignal) => stores.run(storesSignal));

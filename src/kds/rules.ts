@@ -127,7 +127,7 @@ export function globalSendRules({ skipPrefixes = [] }: SendOptions = {}): SendRu
         labels[label.displayName] ??= resource.name;
         return { name, mesh: '', labels, spec: publicKeySpec(resource), status };
       }
-      return { ...identity(resource, info, labels), spec: resource.spec, status };
+      return { ...wireIdentity(resource, info, labels), spec: resource.spec, status };
     },
   };
 }
@@ -147,7 +147,7 @@ export function zoneSendRules({ zone = '', skipPrefixes = [] }: SendOptions): Se
       const status = info.hasStatus ? statusForGlobal(resource, info) : undefined;
       const rewrite = zoneSpecRewrites[info.name];
       const spec = rewrite === undefined ? resource.spec : rewrite(resource.spec);
-      return { ...identity(resource, info, labels), spec, status };
+      return { ...wireIdentity(resource, info, labels), spec, status };
     },
   };
 }
@@ -248,8 +248,8 @@ export function globalReceiveRules(zone: string, options: { hashedNames: boolean
   };
 }
 
-/** Name, mesh and labels under which a resource travels. */
-function identity(
+/** Name, mesh and labels under which a resource travels: the name is hashed unless its type says otherwise. */
+function wireIdentity(
   resource: Resource,
   info: TypeInfo,
   labels: Record<string, string>,

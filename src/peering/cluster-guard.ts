@@ -3,7 +3,7 @@
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Admission } from '../kds/receiver.ts';
-import { clusterIdKey as key } from '../defaults/base-defaults.ts';
+import { clusterIdKey as key } from '../defaults/create-defaults.ts';
 import { recordRefusal } from './peer-identity.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { isFromGlobal } from '../resource/ownership.ts';

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
-import { create } from '../defaults/base-defaults.ts';
+import { create } from '../defaults/create-defaults.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 
 /** Another peer that claimed the name and was turned away. @property id empty where it showed none */

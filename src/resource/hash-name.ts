@@ -1,5 +1,5 @@
 // Names on the wire: `name-<16 characters>`, so that equal names of different meshes, zones and namespaces do not collide
-// (MADR 029, kds-wire 5.5). The full name is hashed; only the visible part is cut.
+// (MADR 029, kds-wire 5.5). Which types have them: `wireIdentity` in kds/rules.ts. The full name is hashed; only the visible part is cut.
 import { displayNameOf, label } from './labels.ts';
 import type { Labels } from './types.ts';
 

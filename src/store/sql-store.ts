@@ -1,4 +1,5 @@
-// The `resources` table as a ResourceStore, the same statements on PostgreSQL and on PGlite.
+// The `resources` table as a ResourceStore: its reads and its transactions, the same on PostgreSQL and on PGlite. The statements
+// that write are in write-statements.ts.
 import { sql, type RawBuilder } from 'kysely';
 import type { Logger } from '../base/log.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
@@ -23,7 +24,7 @@ import type {
 } from './resource-store.ts';
 import { StoreHealth } from './store-health.ts';
 import { isSerializationFailure, isStalePlan } from './pg-errors.ts';
-import { isOneStatement, requireFence, runWrites } from './write-batch.ts';
+import { isOneStatement, requireFence, runWrites } from './write-statements.ts';
 
 /**
  * The transactions that a statement sees, and the run of the server: after a crash a server may reuse the ids of lost transactions, and a

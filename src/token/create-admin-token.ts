@@ -1,6 +1,6 @@
 // The initial access: the signing key of user tokens and the token of the admin, as secrets (rest-api 5, kds-wire 9).
 // Everything is a create, so running twice changes nothing, and a key that was rotated does not come back.
-import { create, createAbsent } from '../defaults/base-defaults.ts';
+import { create, createAbsent } from '../defaults/create-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { createSigningKey } from '../defaults/signing-key.ts';
 import type { ResourceKey } from '../resource/types.ts';

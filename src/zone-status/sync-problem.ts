@@ -2,6 +2,7 @@
 // field for it, so it is kept in the status of the row, which Kuma leaves empty (kds-wire 7). Pure.
 import { storablePart } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
+import type { InsightEvent } from './zone-insight.ts';
 
 export type SyncProblem = {
   /** `globalToZone` or `zoneToGlobal`: the way that the resources did not go. */
@@ -26,6 +27,42 @@ export type SyncProblems = readonly SyncProblem[];
 const MAX_NAMES = 10;
 const MAX_MESSAGE = 2_000;
 const MAX_NAME = 400;
+
+/**
+ * Turns a NACK, a refused or a withheld resource into a problem that people see, and takes away those that are over. The sender is on
+ * one stream and the receiver on the other.
+ * @param known null before the first stream
+ */
+export function foldProblems(
+  known: SyncProblems | null,
+  event: InsightEvent,
+  mode: 'global' | 'zone',
+  now: Date,
+): SyncProblems | null {
+  const [sending, receiving] = mode === 'global' ? ['globalToZone', 'zoneToGlobal'] : ['zoneToGlobal', 'globalToZone'];
+  if (known === null && event.kind !== 'opened') return null;
+  const problems = known ?? [];
+  switch (event.kind) {
+    case 'opened':
+      return dropStream(problems, event.stream);
+    case 'refused': {
+      const { type, refused, suspects } = event;
+      const known = setNamed(problems, { stream: sending, type, kind: 'refused' }, refused, now);
+      return setNamed(known, { stream: sending, type, kind: 'suspected' }, suspects, now);
+    }
+    case 'withheld': {
+      const at = { stream: sending, type: event.type, kind: 'withheld' } as const;
+      if (event.all !== null) return setProblem(problems, at, describeProblem(at, [], event.all, now));
+      return setNamed(problems, at, event.resources, now);
+    }
+    case 'received': {
+      const refused = new Map(event.refused.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
+      return setNamed(problems, { stream: receiving, type: event.type, kind: 'refused' }, refused, now);
+    }
+    default:
+      return known;
+  }
+}
 
 export function describeProblem(
   { stream, type, kind }: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,

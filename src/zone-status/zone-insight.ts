@@ -9,7 +9,7 @@ import {
   type SubscriptionKeeper,
   type SubscriptionPeer,
 } from './kds-subscription.ts';
-import { describeProblem, dropStream, renderProblems, setNamed, setProblem, type SyncProblems } from './sync-problem.ts';
+import { foldProblems, renderProblems, type SyncProblems } from './sync-problem.ts';
 import { countRefused, renderRefused, type RefusedStreams } from './refused-streams.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
@@ -104,33 +104,6 @@ function countEvent(state: InsightState, event: InsightEvent, keeper: Subscripti
       const { streamId, type, kind } = event;
       return change(state, streamId, (one) => countResponse(one, type, kind, now));
     }
-  }
-}
-
-/** The sync problems in an event; the sender is on one stream and the receiver on the other. */
-function foldProblems(known: SyncProblems | null, event: InsightEvent, mode: 'global' | 'zone', now: Date): SyncProblems | null {
-  const [sending, receiving] = mode === 'global' ? ['globalToZone', 'zoneToGlobal'] : ['zoneToGlobal', 'globalToZone'];
-  if (known === null && event.kind !== 'opened') return null;
-  const problems = known ?? [];
-  switch (event.kind) {
-    case 'opened':
-      return dropStream(problems, event.stream);
-    case 'refused': {
-      const { type, refused, suspects } = event;
-      const known = setNamed(problems, { stream: sending, type, kind: 'refused' }, refused, now);
-      return setNamed(known, { stream: sending, type, kind: 'suspected' }, suspects, now);
-    }
-    case 'withheld': {
-      const at = { stream: sending, type: event.type, kind: 'withheld' } as const;
-      if (event.all !== null) return setProblem(problems, at, describeProblem(at, [], event.all, now));
-      return setNamed(problems, at, event.resources, now);
-    }
-    case 'received': {
-      const refused = new Map(event.refused.map(({ name, mesh, reason }) => [`${name}.${mesh}`, reason]));
-      return setNamed(problems, { stream: receiving, type: event.type, kind: 'refused' }, refused, now);
-    }
-    default:
-      return known;
   }
 }
 

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { tokenAccess } from '../../src/api/access.ts';
 import type { ApiOptions } from '../../src/api/api-options.ts';
 import { acceptedPeer, recordRefusal, zoneStoreKey } from '../../src/peering/peer-identity.ts';
-import { clusterIdKey } from '../../src/defaults/base-defaults.ts';
+import { clusterIdKey } from '../../src/defaults/create-defaults.ts';
 import type { ResourceKey } from '../../src/resource/types.ts';
 import { defaultAccess, type AccessRules } from '../../src/api/access.ts';
 import { TinyStore } from '../support/tiny-store.ts';

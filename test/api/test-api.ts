@@ -6,7 +6,7 @@ import type { ApiOptions } from '../../src/api/api-options.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { MeridianError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { meshDefaults } from '../../src/defaults/base-defaults.ts';
+import { meshDefaults } from '../../src/defaults/create-defaults.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 
 /** `zone` is called east and has a global; `alone` is called east and has none. */

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { following } from '../support/following.ts';
 import { createApi } from '../../src/api/create-api.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
+import { KnownZones } from '../../src/peering/known-zones.ts';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
@@ -40,7 +40,7 @@ export class ControlPlanes {
   readonly #traffic = new Traffic();
   readonly #stop = new AbortController();
   readonly #running: Promise<void>[] = [];
-  readonly #registry: StoreZoneRegistry;
+  readonly #registry: KnownZones;
   readonly #changelogs: Readonly<Record<Side, Changelog>>;
   readonly #initialSyncLimiter = new InitialSyncLimiter(systemClock);
   readonly #resume: boolean;
@@ -56,7 +56,7 @@ export class ControlPlanes {
       east: apiOf(this.stores.east, 'east'),
       west: apiOf(this.stores.west, 'west'),
     };
-    this.#registry = new StoreZoneRegistry(this.stores.global, following);
+    this.#registry = new KnownZones(this.stores.global, following);
     const changelogOf = (side: Side): Changelog => new Changelog(this.stores[side], rulesOf(side), log);
     this.#changelogs = { global: changelogOf('global'), east: changelogOf('east'), west: changelogOf('west') };
   }

@@ -3,7 +3,7 @@
 import { systemClock } from '../../src/base/clock.ts';
 import { following } from '../support/following.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
+import { KnownZones } from '../../src/peering/known-zones.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { InitialSyncLimiter } from '../../src/kds/initial-sync-limiter.ts';
 import { Receiver } from '../../src/kds/receiver.ts';
@@ -30,7 +30,7 @@ export class ReplayedPlane {
   readonly #side: Side;
   readonly #traffic = new Traffic();
   readonly #stop = new AbortController();
-  readonly #registry: StoreZoneRegistry;
+  readonly #registry: KnownZones;
   readonly #changelog: Changelog;
   readonly #initialSyncLimiter = new InitialSyncLimiter(systemClock);
   readonly #senders = new Map<Zone, ReplayedSender>();
@@ -40,7 +40,7 @@ export class ReplayedPlane {
   private constructor(side: Side) {
     this.#side = side;
     this.#traffic.watch(this.store);
-    this.#registry = new StoreZoneRegistry(this.store, following);
+    this.#registry = new KnownZones(this.store, following);
     const rules = side === 'global' ? globalSendRules() : zoneSendRules({ zone: side });
     this.#changelog = new Changelog(this.store, rules, log);
     this.#registry.onChange((zone) => this.#changelog.touchZone(zone));

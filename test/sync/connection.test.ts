@@ -5,8 +5,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { following } from '../support/following.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { RememberedStores } from '../../src/peering/remembered-stores.ts';
-import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
+import { StoreAdmission } from '../../src/peering/store-admission.ts';
+import { KnownZones } from '../../src/peering/known-zones.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import { feature } from '../../src/kds/features.ts';
@@ -58,7 +58,7 @@ async function startGlobal(
   log = silent,
   stores: ZoneStores = anyStore,
 ): Promise<{ server: KdsServer; port: number }> {
-  const zones = new StoreZoneRegistry(store, following);
+  const zones = new KnownZones(store, following);
   const changelog = new Changelog(store, globalSendRules(), log);
   const fences = new FenceWatch(store, following);
   running.push(zones.run(stop.signal), changelog.run(stop.signal), fences.run(stop.signal));
@@ -153,12 +153,12 @@ it('ends streams at its stop with a reason that people can read', async () => {
 describe('two stores under the name of one zone', () => {
   const meshService: ResourceKey = { type: 'MeshService', mesh: 'default', name: 'cart' };
   let store: TinyStore;
-  let stores: RememberedStores;
+  let stores: StoreAdmission;
   let port: number;
 
   beforeEach(async () => {
     store = new TinyStore();
-    stores = new RememberedStores({ store, instanceId: 'global-1', clock: systemClock, log: silent });
+    stores = new StoreAdmission({ store, instanceId: 'global-1', clock: systemClock, log: silent });
     running.push(stores.run(stop.signal));
     ({ port } = await startGlobal(store, silent, stores));
     for (const name of ['one', 'two']) await zone.write({ op: 'create', key: dataplane(name), ...proxy });

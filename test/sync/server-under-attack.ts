@@ -6,7 +6,7 @@ import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { following } from '../support/following.ts';
-import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
+import { KnownZones } from '../../src/peering/known-zones.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import type { SyncObserver } from '../../src/kds/sync-events.ts';
@@ -75,7 +75,7 @@ export class ServerUnderAttack {
     const log = pino({ level: 'info' }, { write: (line: string) => void this.logged.push(line) });
     await store.write({ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name: 'slow' }, labels: {}, spec: {} });
     const metrics = createSyncMetrics({ registry: this.registry, side: { mode: 'global' }, now: () => new Date() });
-    const zones = new StoreZoneRegistry(store, following);
+    const zones = new KnownZones(store, following);
     const changelog = new Changelog(store, globalSendRules(), log);
     this.#running.push(zones.run(this.#stop.signal), changelog.run(this.#stop.signal));
     await Promise.all([changelog.ready, zones.loaded]);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { following } from '../support/following.ts';
 import { createLogger } from '../../src/base/log.ts';
-import { StoreZoneRegistry } from '../../src/peering/store-zone-registry.ts';
+import { KnownZones } from '../../src/peering/known-zones.ts';
 import { AdminStreams } from '../../src/kds/admin-streams.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
 import type { SyncEvent } from '../../src/kds/sync-events.ts';
@@ -48,7 +48,7 @@ afterEach(async () => {
 });
 
 async function connect(): Promise<void> {
-  const zones = new StoreZoneRegistry(global, following);
+  const zones = new KnownZones(global, following);
   const changelog = new Changelog(global, globalSendRules(), log);
   running.push(zones.run(stop.signal), changelog.run(stop.signal));
   await Promise.all([zones.loaded, changelog.ready]);

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { following } from '../support/following.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { createBaseDefaults } from '../../src/defaults/base-defaults.ts';
+import { createBaseDefaults } from '../../src/defaults/create-defaults.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
 import { adminTokenKey, createAdminToken } from '../../src/token/create-admin-token.ts';
 import { TokenIssuer } from '../../src/token/token-issuer.ts';

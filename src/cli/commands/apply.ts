@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
 import type { ApiClient } from '../client/api-client.ts';
-import { planApply, sendPlan, type Applied, type ApplyPlan } from '../documents/apply-plan.ts';
+import { planApply, sendPlan, type Applied, type ApplyPlan } from '../documents/apply-requests.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { readDocuments } from '../documents/read-files.ts';
 import { addFileOption, addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';

@@ -1,6 +1,6 @@
 // `meridian diff`: what `apply` would change.
 import type { Command } from 'commander';
-import { planApply, sendPlan } from '../documents/apply-plan.ts';
+import { planApply, sendPlan } from '../documents/apply-requests.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { readDocuments } from '../documents/read-files.ts';
 import { EXIT } from '../exit-codes.ts';

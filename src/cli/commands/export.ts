@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { applyable } from '../../document/universal-form.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
-import { exportedTypes, isCopy, isDerived } from '../documents/export-order.ts';
+import { exportedTypes, isCopy, isDerived } from '../documents/apply-order.ts';
 import { note, print } from '../output.ts';
 
 type Options = ConnectOptions & { readonly mesh?: string; readonly includeSecrets?: boolean };

@@ -6,7 +6,7 @@ import { visibleText } from '../../base/visible-text.ts';
 import { label } from '../../resource/labels.ts';
 import type { Labels } from '../../resource/types.ts';
 import { ApiClient } from '../client/api-client.ts';
-import { planApply, sendPlan } from '../documents/apply-plan.ts';
+import { planApply, sendPlan } from '../documents/apply-requests.ts';
 import { startFleet, ZONES, type Fleet } from './fleet.ts';
 import { measureHops, type Hop } from './hops.ts';
 import type { AppliedResource } from './placement.ts';

@@ -1,6 +1,6 @@
 // Checks documents before anything is sent: unknown keys and values that schemas refuse, each with its place (D7).
 import { messageOf, MeridianError, type Violation } from '../../base/errors.ts';
-import type { Applied } from './apply-plan.ts';
+import type { Applied } from './apply-requests.ts';
 import { checkRoute, GATEWAY_TYPES } from '../../gateway-api/stored-document.ts';
 import { normalizeSpec } from '../../resource/codec.ts';
 import { checkSpec } from '../../resource/schema/check-spec.ts';

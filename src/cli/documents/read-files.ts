@@ -4,6 +4,7 @@ import { LineCounter, parseAllDocuments } from 'yaml';
 import { MeridianError, messageOf } from '../../base/errors.ts';
 import { nearestKey } from '../../resource/schema/nearest-key.ts';
 import { findType } from '../../resource/type-registry.ts';
+import { applyRank } from './apply-order.ts';
 import { readSources, shownName, type SourceText } from './sources.ts';
 import { readDocument, writtenField, type ReadDocument } from '../../document/read-document.ts';
 import { readableTypes } from '../client/find.ts';
@@ -36,7 +37,7 @@ export function parseDocuments(files: readonly SourceText[], defaultMesh: string
   for (const file of files) parseFile(file.text, file.name, defaultMesh, documents, problems);
   if (problems.length > 0)
     throw new MeridianError('invalid', `nothing was done:\n${problems.map((line) => `  ${line}`).join('\n')}`);
-  return documents.toSorted((a, b) => rank(a) - rank(b));
+  return documents.toSorted((a, b) => applyRank(a.info) - applyRank(b.info));
 }
 
 function parseFile(content: string, name: string, defaultMesh: string, documents: ResourceDocument[], problems: string[]): void {
@@ -103,11 +104,6 @@ function hintFor(field: string, value: unknown): string {
   const names = readableTypes().map((info) => info.name);
   const near = nearestKey(type, names);
   return near === null ? '; `meridian get --help` lists them' : `; did you mean ${near}?`;
-}
-
-/** Meshes before what lives in them. */
-function rank({ info }: ResourceDocument): number {
-  return info.name === 'Mesh' ? 0 : info.scope === 'Global' ? 1 : 2;
 }
 
 function firstLine(text: string): string {

@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { styleText } from 'node:util';
 import type { ApiClient } from '../client/api-client.ts';
 import { applyPatch } from './apply-patch.ts';
-import type { Applied } from './apply-plan.ts';
+import type { Applied } from './apply-requests.ts';
 import { visibleText } from '../../base/visible-text.ts';
 import { usesColour } from '../output.ts';
 import { storedNameOf } from '../../document/read-document.ts';

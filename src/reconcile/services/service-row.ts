@@ -1,4 +1,4 @@
-// Builds the row of a service (policies 2.7 to 2.9, 9.3, D20, D22): status and the computed fields of its spec. Invariants: it never
+// Builds the row of a service (policies 2.7 to 2.9, 9.3, D20, D22): status and the computed fields of its spec (state, identities, zoneIngress). Invariants: it never
 // changes the spec of a service that came by KDS, and never changes labels. It changes only the status fields named here.
 import { objectsOf, objectOf } from '../../resource/read-json.ts';
 import type { JsonObject, Json, Resource } from '../../resource/types.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { typeOf } from '../../resource/type-registry.ts';
 import { applyable } from '../../document/universal-form.ts';
-import { exportedTypes, isCopy } from './export-order.ts';
+import { exportedTypes, isCopy } from './apply-order.ts';
 
 describe('an export', () => {
   it('begins with resources that others need, without insights, and without secrets unless asked', () => {

@@ -5,7 +5,7 @@ import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { ZoneStores } from '../kds/zone-access.ts';
 import type { JsonObject, Resource, ResourceKey } from '../resource/types.ts';
-import { create } from '../defaults/base-defaults.ts';
+import { create } from '../defaults/create-defaults.ts';
 import { acceptedPeer, currentRefusal, recordRefusal, zoneOfStoreKey, zoneStoreKey } from './peer-identity.ts';
 import { followRows } from '../store/follow-rows.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
@@ -13,7 +13,7 @@ import { ANSWER_MS, isAsked, livenessOf, withAnswer, withQuestion } from './live
 
 type Listener = (zone: string, storeId: string, reason: string) => void;
 
-export type RememberedStoresOptions = {
+export type StoreAdmissionOptions = {
   readonly store: ResourceStore;
   /** Under which this process keeps its subscriptions in ZoneInsights. */
   readonly instanceId: string;
@@ -21,7 +21,7 @@ export type RememberedStoresOptions = {
   readonly clock: Clock;
 };
 
-export class RememberedStores implements ZoneStores {
+export class StoreAdmission implements ZoneStores {
   readonly #store: ResourceStore;
   readonly #instanceId: string;
   readonly #log: Logger;
@@ -30,7 +30,7 @@ export class RememberedStores implements ZoneStores {
   /** The rows as the feed brought them last, by zone. */
   readonly #rows = new Map<string, Resource>();
 
-  constructor({ store, instanceId, log, clock }: RememberedStoresOptions) {
+  constructor({ store, instanceId, log, clock }: StoreAdmissionOptions) {
     this.#store = store;
     this.#instanceId = instanceId;
     this.#log = log;

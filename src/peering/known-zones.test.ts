@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { following } from '../../test/support/following.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { StoreZoneRegistry } from './store-zone-registry.ts';
+import { KnownZones } from './known-zones.ts';
 
 const zone = (name: string) => ({ type: 'Zone', mesh: '', name });
 
@@ -10,7 +10,7 @@ async function setUp(flags: Record<string, boolean | undefined> = {}) {
   const put = (name: string, enabled?: boolean) =>
     store.write({ op: 'put', key: zone(name), labels: {}, spec: enabled === undefined ? {} : { enabled } });
   for (const [name, enabled] of Object.entries(flags)) await put(name, enabled);
-  const registry = new StoreZoneRegistry(store, following);
+  const registry = new KnownZones(store, following);
   const heard: string[] = [];
   const silence = registry.onChange((name) => heard.push(`${name} ${registry.isEnabled(name)}`));
   const stop = new AbortController();
@@ -19,7 +19,7 @@ async function setUp(flags: Record<string, boolean | undefined> = {}) {
   return { store, put, registry, heard, silence, end: () => (stop.abort(), running) };
 }
 
-describe('StoreZoneRegistry', () => {
+describe('KnownZones', () => {
   it('knows the flags after the load and reports only those that differ from the assumption', async () => {
     const { registry, heard, end } = await setUp({ east: true, west: false, north: undefined });
     expect(['east', 'west', 'north', 'unknown'].map((name) => registry.isEnabled(name))).toEqual([true, false, true, true]);

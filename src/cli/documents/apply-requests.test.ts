@@ -3,7 +3,7 @@ import { MeridianError } from '../../base/errors.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import type { Answer } from '../../api/answers.ts';
 import { ApiClient, type Index } from '../client/api-client.ts';
-import { planApply, sendPlan, type Applied } from './apply-plan.ts';
+import { planApply, sendPlan, type Applied } from './apply-requests.ts';
 import { parseDocuments } from './read-files.ts';
 import { failedAnswer } from '../client/failed-answer.ts';
 

@@ -3,7 +3,7 @@ import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQue
 import { expect, it } from 'vitest';
 import type { Tables } from './database.ts';
 import type { Write } from './resource-store.ts';
-import { runWrites } from './write-batch.ts';
+import { runWrites } from './write-statements.ts';
 
 /** A database in which every statement fails at once. */
 function brokenDatabase(): Kysely<Tables> {

@@ -4,7 +4,7 @@ import { TinyStore } from '../../test/support/tiny-store.ts';
 import { createLogger } from '../base/log.ts';
 import { acceptPeer, zoneStoreKey } from './peer-identity.ts';
 import { ANSWER_MS, VERDICT_MS } from './live-streams.ts';
-import { RememberedStores } from './remembered-stores.ts';
+import { StoreAdmission } from './store-admission.ts';
 
 const zone = { type: 'Zone', mesh: '', name: 'east' };
 const insight = { type: 'ZoneInsight', mesh: '', name: 'east' };
@@ -13,7 +13,7 @@ const log = createLogger('silent');
 
 let clock: ManualClock;
 let store: TinyStore;
-let stores: RememberedStores;
+let stores: StoreAdmission;
 let stop: AbortController;
 let running: Promise<void>;
 let accepted: string[];
@@ -22,7 +22,7 @@ beforeEach(async () => {
   clock = new ManualClock();
   store = new TinyStore();
   await store.write({ op: 'create', key: zone, labels: {}, spec: {} });
-  stores = new RememberedStores({ store, instanceId: 'global-1', log, clock });
+  stores = new StoreAdmission({ store, instanceId: 'global-1', log, clock });
   accepted = [];
   stores.onAccepted((name, storeId) => accepted.push(`${name} ${storeId}`));
   stop = new AbortController();
@@ -139,7 +139,7 @@ async function leaveOpen(id: string): Promise<void> {
 /** Another replica on the same store. Returns what ends it. */
 function runOther(instanceId: string): () => Promise<void> {
   const end = new AbortController();
-  const other = new RememberedStores({ store, instanceId, log, clock }).run(end.signal);
+  const other = new StoreAdmission({ store, instanceId, log, clock }).run(end.signal);
   return async () => {
     end.abort();
     await other;

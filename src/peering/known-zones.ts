@@ -14,7 +14,7 @@ type Listener = (zone: string) => void;
 /** @property created milliseconds: which row of the name it is */
 type KnownZone = { readonly isEnabled: boolean; readonly created: number };
 
-export class StoreZoneRegistry implements ZoneRegistry {
+export class KnownZones implements ZoneRegistry {
   readonly #store: ResourceStore;
   readonly #following: Following;
   readonly #zones = new Map<string, KnownZone>();

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { createBaseDefaults } from './base-defaults.ts';
-import { firstStart } from './first-start.ts';
+import { createBaseDefaults } from './create-defaults.ts';
+import { defaultsComplete } from './defaults-complete.ts';
 
 const defaults = { skipMeshCreation: false, skipTenantResources: false, skipHostnameGenerators: false };
 
 describe('the first start', () => {
   it('is over when the default resources exist, and stays over', async () => {
     const store = new TinyStore();
-    const isOver = firstStart({ store, createsDefaults: true, defaults });
+    const isOver = defaultsComplete({ store, createsDefaults: true, defaults });
     expect(await isOver()).toBe(false);
     await createBaseDefaults(store, { mode: 'global' }, defaults);
     expect(await isOver()).toBe(true);
@@ -20,6 +20,6 @@ describe('the first start', () => {
     ['a zone of a global, which may be out of reach', { createsDefaults: false, defaults }],
     ['defaults.skipTenantResources', { createsDefaults: true, defaults: { skipTenantResources: true } }],
   ])('is not waited for: %s', async (_why, options) => {
-    expect(await firstStart({ store: new TinyStore(), ...options })()).toBe(true);
+    expect(await defaultsComplete({ store: new TinyStore(), ...options })()).toBe(true);
   });
 });

@@ -1,10 +1,10 @@
 // On the first start on a store, a control plane becomes ready only when its default resources exist.
 // After `/ready` a client can write into mesh `default` and request tokens.
-import type { DefaultsConfig } from './base-defaults.ts';
-import { hasClusterId } from './base-defaults.ts';
+import type { DefaultsConfig } from './create-defaults.ts';
+import { hasClusterId } from './create-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
-export type FirstStartOptions = {
+export type DefaultsCompleteOptions = {
   readonly store: ResourceStore;
   /** False for a zone of a global: its defaults arrive by KDS, and it is ready without them. */
   readonly createsDefaults: boolean;
@@ -15,7 +15,7 @@ export type FirstStartOptions = {
  * Reports whether the first start is complete: the leader has created the default resources of this control plane. Once true it is
  * not asked again.
  */
-export function firstStart({ store, createsDefaults, defaults }: FirstStartOptions): () => Promise<boolean> {
+export function defaultsComplete({ store, createsDefaults, defaults }: DefaultsCompleteOptions): () => Promise<boolean> {
   let isOver = !createsDefaults || defaults.skipTenantResources;
   return async () => {
     isOver ||= await hasClusterId(store);

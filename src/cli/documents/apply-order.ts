@@ -1,4 +1,5 @@
-// The types that `export` prints, in an order in which they can be applied: a resource comes before those that need it. Pure.
+// The order in which resources can be applied: a resource comes before those that need it. `apply` keeps the order of the files
+// otherwise; `export` prints types in it. Pure.
 import { label } from '../../resource/labels.ts';
 import { resourceTypes, type TypeInfo } from '../../resource/type-registry.ts';
 import type { Item } from '../client/api-client.ts';
@@ -13,13 +14,18 @@ export function exportedTypes({ secrets, mode }: { secrets: boolean; mode: strin
       ({ path, isInsight, adminOnly, writers }) => path !== '' && !isInsight && writers !== 'none' && (secrets || !adminOnly),
     )
     .filter(({ name }) => mode !== 'zone' || name !== 'Zone')
-    .toSorted((a, b) => rank(a) - rank(b));
+    .toSorted((a, b) => exportRank(a) - exportRank(b));
 }
 
-function rank({ name, scope, adminOnly, policy }: TypeInfo): number {
-  if (name === 'Mesh') return 0;
-  if (scope === 'Global') return 1;
-  return adminOnly ? 2 : policy === null ? 3 : 4;
+/** Meshes, then resources outside of meshes, then those in meshes. `apply` sorts documents by it. */
+export function applyRank({ name, scope }: TypeInfo): number {
+  return name === 'Mesh' ? 0 : scope === 'Global' ? 1 : 2;
+}
+
+function exportRank(info: TypeInfo): number {
+  const rank = applyRank(info);
+  if (rank < 2) return rank;
+  return info.adminOnly ? 2 : info.policy === null ? 3 : 4;
 }
 
 /** Whether the resource belongs to another control plane: there it is exported, here it cannot be applied. */
