@@ -21,10 +21,11 @@ describe('a reconnection', () => {
   let east: ControlPlane;
   let link: TcpProxy;
 
+  /** Specs are complete: a copy has the defaults that its original leaves out. */
   const insert = (side: ControlPlane, type: string): Promise<unknown> =>
     side.psql.query(
       `insert into resources (name, mesh, type, version, spec)
-       select 'row-' || n, 'default', $1, 0, json_build_object('ports', json_build_array(json_build_object('port', n)))::text
+       select 'row-' || n, 'default', $1, 0, json_build_object('ports', json_build_array(json_build_object('port', n, 'appProtocol', 'tcp')))::text
        from generate_series(1, $2::int) n`,
       [type, ROWS],
     );
@@ -36,7 +37,7 @@ describe('a reconnection', () => {
     await killed.end('SIGKILL');
     for (let n = 1; n <= CHANGES; n += 1)
       await writer.psql.query(`update resources set spec = $1 where name = $2 and type = $3 and sync_version is null`, [
-        JSON.stringify({ ports: [{ port: n }], of: killed.command }),
+        JSON.stringify({ ports: [{ port: n, appProtocol: 'tcp' }], of: killed.command }),
         `row-${String(n)}`,
         type,
       ]);
