@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { createRegistry } from '../base/process-metrics.ts';
-import type { InsightEvent } from '../zone-status/zone-insight.ts';
 import type { SyncEvent } from './sync-events.ts';
 import { createSyncMetrics } from './sync-metrics.ts';
 
@@ -116,9 +115,4 @@ describe('the metrics of the protocol', () => {
     ]);
     expect(await lines('kds_delta_streams_active')).toEqual(['kds_delta_streams_active{zone="east"} 1']);
   });
-});
-
-it('takes events of a session as events of an insight, by their types', () => {
-  const asInsightEvent = (event: SyncEvent): InsightEvent => event;
-  expect(asInsightEvent(sent)).toBe(sent);
 });

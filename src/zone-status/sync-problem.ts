@@ -1,8 +1,8 @@
 // What of a zone's sync does not work, for people: which resources a peer refuses or cannot take, and why. ZoneInsight has no
 // field for it, so it is kept in the status of the row, which Kuma leaves empty (kds-wire 7). Pure.
+import type { SyncEvent } from '../kds/sync-events.ts';
 import { storablePart } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
-import type { InsightEvent } from './zone-insight.ts';
 
 export type SyncProblem = {
   /** `globalToZone` or `zoneToGlobal`: the way that the resources did not go. */
@@ -35,7 +35,7 @@ const MAX_NAME = 400;
  */
 export function foldProblems(
   known: SyncProblems | null,
-  event: InsightEvent,
+  event: SyncEvent,
   mode: 'global' | 'zone',
   now: Date,
 ): SyncProblems | null {

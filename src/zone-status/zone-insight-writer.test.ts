@@ -1,14 +1,17 @@
+import type { SyncEvent } from '../kds/sync-events.ts';
 import { pino } from 'pino';
 import { describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
-import { type InsightEvent } from './zone-insight.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { ZoneInsightWriter } from './zone-insight-writer.ts';
 import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
 
-const opened: InsightEvent = { kind: 'opened', peer: 'east', streamId: 's1', stream: 'globalToZone', authorized: false };
-const sent: InsightEvent = { kind: 'sent', peer: 'east', streamId: 's1', type: 'Mesh' };
+const opened: SyncEvent = { kind: 'opened', peer: 'east', streamId: 's1', stream: 'globalToZone', authorized: false };
+const sent: SyncEvent = {
+  ...{ kind: 'sent', peer: 'east', streamId: 's1', type: 'Mesh' },
+  ...{ resources: 1, removed: 0, bytes: 100 },
+};
 
 function setUp() {
   const store = new TinyStore().withZones('east', 'west');
@@ -98,7 +101,7 @@ describe('ZoneInsightWriter', () => {
     writer.observe(opened);
     await clock.advance(10_000);
     expect(attempts).toBeGreaterThan(1);
-    writer.observe({ kind: 'closed', peer: 'east', streamId: 's1', stream: 'globalToZone' });
+    writer.observe({ kind: 'closed', peer: 'east', streamId: 's1', stream: 'globalToZone', error: null });
     await clock.advance(10_000);
     expect(writer.size).toBe(0);
     const before = attempts;

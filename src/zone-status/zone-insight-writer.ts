@@ -1,6 +1,7 @@
 // Keeps ZoneInsight rows in step with the streams of this process (kds-wire 2.6). `observe` only folds in memory, so no stream ever
 // waits for the store; one write per zone is in flight, and later events go together in the next. A deleted zone leaves nothing in
 // memory.
+import type { SyncEvent } from '../kds/sync-events.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { every, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
@@ -13,7 +14,6 @@ import {
   foldInsight,
   mergeInsight,
   raiseGeneration,
-  type InsightEvent,
   type InsightState,
 } from './zone-insight.ts';
 import { rivalSpeakers } from './rival-speakers.ts';
@@ -40,7 +40,7 @@ export type ZoneInsightWriterOptions = {
 const RETRY_DELAYS_MS = [0, 50, 250, 1000, 2000];
 
 /** The events that are written without delay; counts may wait. */
-const AT_ONCE: ReadonlySet<InsightEvent['kind']> = new Set(['opened', 'closed', 'node']);
+const AT_ONCE: ReadonlySet<SyncEvent['kind']> = new Set(['opened', 'closed', 'node']);
 
 /** Why a state is not stored. `refused`: trying again with the same is of no use. */
 type Failure = { readonly kind: 'failed' | 'refused'; readonly reason: string };
@@ -59,7 +59,7 @@ export class ZoneInsightWriter {
   }
 
   /** Takes an event in; never throws, never waits. */
-  observe(event: InsightEvent): void {
+  observe(event: SyncEvent): void {
     if (this.#stop.signal.aborted) return;
     const { keeper, clock, zone = event.peer } = this.#options;
     const entry = this.#entry(zone);

@@ -1,3 +1,4 @@
+import type { SyncEvent } from '../kds/sync-events.ts';
 import { fc } from '../../test/support/property.ts';
 import { renderProblems } from './sync-problem.ts';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +11,6 @@ import {
   mergeInsight,
   raiseGeneration,
   renderStatus,
-  type InsightEvent,
   type InsightState,
 } from './zone-insight.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -18,15 +18,17 @@ import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
 
 const global = { mode: 'global', instanceId: 'global-1' } as const;
 const at = (second: number): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
-const opened = (streamId: string, stream: 'globalToZone' | 'zoneToGlobal' | 'stats' = 'globalToZone'): InsightEvent => ({
+const opened = (streamId: string, stream: 'globalToZone' | 'zoneToGlobal' | 'stats' = 'globalToZone'): SyncEvent => ({
   kind: 'opened',
   peer: 'east',
   streamId,
   stream,
   authorized: true,
 });
-const closed = (streamId: string): InsightEvent => ({ kind: 'closed', peer: 'east', streamId, stream: 'globalToZone' });
-const node: InsightEvent = {
+const closed = (streamId: string): SyncEvent => ({
+  ...{ kind: 'closed', peer: 'east', streamId, stream: 'globalToZone', error: null },
+});
+const node: SyncEvent = {
   kind: 'node',
   peer: 'east',
   streamId: 's1',
@@ -38,13 +40,14 @@ const node: InsightEvent = {
   },
 };
 const nodeOf = (version: string) => ({ version: { version }, config: '', instanceId: 'east-cp' });
-const counted = (kind: 'sent' | 'acknowledged' | 'rejected', type: string, streamId = 's1'): InsightEvent => {
+const counted = (kind: 'sent' | 'acknowledged' | 'rejected', type: string, streamId = 's1'): SyncEvent => {
   const of = { peer: 'east', streamId, type };
-  if (kind === 'sent') return { kind, ...of };
-  return { kind, ...of };
+  if (kind === 'sent') return { kind, ...of, resources: 1, removed: 0, bytes: 100 };
+  if (kind === 'acknowledged') return { kind, ...of, seconds: 1 };
+  return { kind, ...of, fault: 'other', message: '' };
 };
 
-function fold(events: readonly InsightEvent[], keeper: Parameters<typeof foldInsight>[2] = global): InsightState {
+function fold(events: readonly SyncEvent[], keeper: Parameters<typeof foldInsight>[2] = global): InsightState {
   return events.reduce((state, event, index) => foldInsight(state, event, keeper, at(index)), emptyInsight);
 }
 
@@ -90,7 +93,7 @@ describe('the insight of a zone', () => {
   });
 
   it('on a global makes no subscription of a zoneToGlobal stream, on a zone of nothing else', () => {
-    const events = [opened('s1'), opened('s2', 'zoneToGlobal'), { ...node, streamId: 's2' } as InsightEvent];
+    const events = [opened('s1'), opened('s2', 'zoneToGlobal'), { ...node, streamId: 's2' } as SyncEvent];
     expect(subscriptionsOf(mergeInsight({}, fold(events), 10, at(9))).map((row) => row['id'])).toEqual(['s1']);
     const zone = mergeInsight({}, fold(events, { mode: 'zone', instanceId: 'zone-cp' }), 10, at(9));
     expect(zone['kdsStreams']).toBeUndefined();
@@ -220,19 +223,19 @@ describe('isCompatible', () => {
 
 describe('the problems of a zone', () => {
   const refusal = { type: 'Dataplane', name: 'dp', mesh: 'default', reason: 'networking.address: is required' };
-  const received = (refused: readonly (typeof refusal)[]): InsightEvent => ({
-    ...{ kind: 'received', peer: 'east', streamId: 's2', type: 'Dataplane', refused },
+  const received = (refused: readonly (typeof refusal)[]): SyncEvent => ({
+    ...{ kind: 'received', peer: 'east', streamId: 's2', type: 'Dataplane', refused, written: 1, seconds: 1 },
   });
-  const refused = (names: Record<string, string>, suspects: Record<string, string> = {}): InsightEvent => ({
+  const refused = (names: Record<string, string>, suspects: Record<string, string> = {}): SyncEvent => ({
     ...{ kind: 'refused', peer: 'east', streamId: 's1', type: 'Mesh' },
     ...{ refused: new Map(Object.entries(names)), suspects: new Map(Object.entries(suspects)) },
   });
-  const withheld = (resources: [string, string][]): InsightEvent => ({
+  const withheld = (resources: [string, string][]): SyncEvent => ({
     ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'MeshRetry', resources: new Map(resources), all: null },
   });
 
   it('come with the streams that were refused, but not with responses that were', () => {
-    const over = (quota: 'streams' | 'rows'): InsightEvent => ({ kind: 'overQuota', peer: 'east', quota, reason: 'too many' });
+    const over = (quota: 'streams' | 'rows'): SyncEvent => ({ kind: 'overQuota', peer: 'east', quota, reason: 'too many' });
     const state = fold([opened('s1'), over('rows'), over('streams'), over('streams')]);
     expect(renderStatus({}, state)).toEqual({
       refusedStreams: { count: 2, since: at(2).toISOString(), last: at(3).toISOString(), reason: 'too many' },
@@ -282,7 +285,7 @@ describe('the problems of a zone', () => {
   });
 
   it('say why nothing of a type is sent', () => {
-    const standing: InsightEvent = {
+    const standing: SyncEvent = {
       ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'Mesh', resources: new Map(), all: 'too large' },
     };
     const state = fold([opened('s1'), standing]);

@@ -1,6 +1,7 @@
 // What is known of a zone's streams, as the proto3 JSON of ZoneInsight (kds-wire 4, rest-api 3). Pure: events are folded into
 // the state of this process, and that state is merged into the current row, which another process may have written.
 import { compareText } from '../base/compare-text.ts';
+import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
 import {
   closedAt,
   countResponse,
@@ -15,41 +16,6 @@ import type { JsonObject } from '../resource/types.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf } from '../resource/read-json.ts';
 
-export type InsightStreamKind = 'globalToZone' | 'zoneToGlobal' | 'configDump' | 'stats' | 'clusters';
-
-type OfStream = { readonly peer: string; readonly streamId: string };
-
-/** The events of src/kds/sync-events.ts, as far as an insight reads them. */
-export type InsightEvent =
-  | (OfStream & {
-      readonly kind: 'opened';
-      readonly stream: InsightStreamKind;
-      readonly authorized: boolean;
-      readonly tokenExpiresAt?: Date | null;
-    })
-  | (OfStream & { readonly kind: 'node'; readonly node: SubscriptionPeer })
-  | (OfStream & { readonly kind: 'closed'; readonly stream: InsightStreamKind })
-  | (OfStream & { readonly kind: 'sent'; readonly type: string })
-  | (OfStream & { readonly kind: 'acknowledged'; readonly type: string })
-  | (OfStream & { readonly kind: 'rejected'; readonly type: string })
-  | (OfStream & {
-      readonly kind: 'refused';
-      readonly type: string;
-      readonly refused: ReadonlyMap<string, string>;
-      readonly suspects: ReadonlyMap<string, string>;
-    })
-  | (OfStream & {
-      readonly kind: 'withheld';
-      readonly type: string;
-      readonly resources: ReadonlyMap<string, string>;
-      readonly all: string | null;
-    })
-  | (OfStream & { readonly kind: 'received'; readonly type: string; readonly refused: readonly Refused[] })
-  | { readonly kind: 'healthCheck'; readonly peer: string }
-  | { readonly kind: 'overQuota'; readonly peer: string; readonly quota: 'streams' | 'rows'; readonly reason: string };
-
-type Refused = { readonly name: string; readonly mesh: string; readonly reason: string };
-
 type StreamRecord = { readonly globalInstanceId: string; readonly connectTime: string };
 
 /** The state of one zone in this process. Begins as `emptyInsight`. */
@@ -57,7 +23,7 @@ export type InsightState = {
   /** In the order of their opening; closed ones stay until they are stored. */
   readonly subscriptions: readonly Subscription[];
   /** The newest stream of each kind; the global alone records them (kds-wire 2.6). */
-  readonly streams: Readonly<Partial<Record<InsightStreamKind, StreamRecord>>>;
+  readonly streams: Readonly<Partial<Record<StreamKind, StreamRecord>>>;
   readonly healthCheck: Date | null;
   /** Null until a stream of the zone was opened in this process: the row's are another's. */
   readonly problems: SyncProblems | null;
@@ -77,13 +43,13 @@ export const emptyInsight: InsightState = {
 };
 
 /** Takes one event into the state; the same object comes back when the event says nothing new to an insight. */
-export function foldInsight(state: InsightState, event: InsightEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
+export function foldInsight(state: InsightState, event: SyncEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
   const counted = countEvent(state, event, keeper, now);
   const problems = foldProblems(counted.problems, event, keeper.mode, now);
   return problems === counted.problems ? counted : { ...counted, problems };
 }
 
-function countEvent(state: InsightState, event: InsightEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
+function countEvent(state: InsightState, event: SyncEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
   switch (event.kind) {
     case 'opened':
       return { ...openStream(state, event, keeper, now), tokenExpiresAt: event.tokenExpiresAt ?? null };
@@ -155,7 +121,7 @@ export function renderStatus(stored: JsonObject, { problems, tokenExpiresAt, ref
 
 function openStream(
   state: InsightState,
-  event: InsightEvent & { kind: 'opened' },
+  event: SyncEvent & { kind: 'opened' },
   keeper: SubscriptionKeeper,
   now: Date,
 ): InsightState {
