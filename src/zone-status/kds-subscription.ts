@@ -1,22 +1,9 @@
 // One KDSSubscription: the life of one stream on which this side is the xDS server (kds-wire 4), and its proto3 JSON, in which
 // zero values are left out and uint64 are strings. Pure.
 import { feature } from '../kds/features.ts';
+import type { PeerNode } from '../kds/sync-events.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { isOpen } from '../resource/online-status.ts';
-
-export type SubscriptionPeer = {
-  readonly version: {
-    readonly version?: string;
-    readonly gitTag?: string;
-    readonly gitCommit?: string;
-    readonly buildDate?: string;
-  };
-  /** The peer's configuration as JSON, `''` if it sent none. */
-  readonly config: string;
-  readonly instanceId: string;
-  /** Capabilities by name. */
-  readonly features: readonly string[];
-};
 
 /** The side that keeps the record: global keeps one of every zone, a zone keeps one of its own stream to global. */
 export type SubscriptionKeeper = {
@@ -34,7 +21,7 @@ export type Subscription = {
   readonly disconnectTime: Date | null;
   readonly authTokenProvided: boolean;
   /** Null until the first request of the peer has named it. */
-  readonly peer: SubscriptionPeer | null;
+  readonly peer: PeerNode | null;
   readonly lastUpdateTime: Date | null;
   readonly counts: Readonly<Record<string, ResponseCounts>>;
   readonly generation: number;
@@ -68,7 +55,7 @@ export function renderSubscription(one: Subscription): JsonObject {
 }
 
 /** Whether a peer is compatible with this control plane: its capabilities decide, not its version. */
-export function isCompatible({ features }: Pick<SubscriptionPeer, 'features'>): boolean {
+export function isCompatible({ features }: Pick<PeerNode, 'features'>): boolean {
   return features.includes(feature.hashSuffix);
 }
 
@@ -101,7 +88,7 @@ function renderCounts({ sent, acknowledged, rejected }: ResponseCounts): JsonObj
   };
 }
 
-function renderVersion(peer: SubscriptionPeer): JsonObject {
+function renderVersion(peer: PeerNode): JsonObject {
   const { version = '', gitTag = '', gitCommit = '', buildDate = '' } = peer.version;
   return { kumaCp: withoutZeros({ version, gitTag, gitCommit, buildDate, kumaCpGlobalCompatible: isCompatible(peer) }) };
 }

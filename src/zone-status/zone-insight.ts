@@ -2,14 +2,7 @@
 // the state of this process, and that state is merged into the current row, which another process may have written.
 import { compareText } from '../base/compare-text.ts';
 import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
-import {
-  closedAt,
-  countResponse,
-  renderSubscription,
-  type Subscription,
-  type SubscriptionKeeper,
-  type SubscriptionPeer,
-} from './kds-subscription.ts';
+import { closedAt, countResponse, renderSubscription, type Subscription, type SubscriptionKeeper } from './kds-subscription.ts';
 import { foldProblems, renderProblems, type SyncProblems } from './sync-problem.ts';
 import { countRefused, renderRefused, type RefusedStreams } from './refused-streams.ts';
 import type { JsonObject } from '../resource/types.ts';
