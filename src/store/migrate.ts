@@ -1,4 +1,5 @@
-// Brings a database to the schema of this version: numbered files, forward only, one at a time under a lock.
+// Brings a database to the schema of this version: numbered files, forward only, one at a time under a lock. A file is the body of one
+// PL/pgSQL block: DDL, and `perform` where a file would say `select`.
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
@@ -32,7 +33,8 @@ export async function migrate({ bulk: db }: Database, { log }: { log: Logger }):
     const applied = await appliedMigrations(tx);
     for (const name of await migrationNames()) {
       if (applied.has(name)) continue;
-      for (const statement of statementsOf(await readFile(join(FOLDER, name), 'utf8'))) await sql.raw(statement).execute(tx);
+      // A block is one statement, so the server divides the file.
+      await sql.raw(`do $migration$ begin\n${await readFile(join(FOLDER, name), 'utf8')}\nend $migration$`).execute(tx);
       await sql`insert into meridian_migrations (name) values (${name})`.execute(tx);
       done.push(name);
     }
@@ -61,22 +63,4 @@ async function appliedMigrations(db: Kysely<Tables>): Promise<Map<string, string
     at: string;
   }>`select name, to_char(applied_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at from meridian_migrations`.execute(db);
   return new Map(rows.map(({ name, at }) => [name, at]));
-}
-
-/** Splits a file at the semicolons that end lines; bodies between `$$` stay whole. */
-function statementsOf(file: string): string[] {
-  const statements: string[] = [];
-  let current = '';
-  let inBody = false;
-  for (const line of file.split('\n')) {
-    if (line.trimStart().startsWith('--') && !inBody) continue;
-    current += `${line}\n`;
-    if ((line.match(/\$\$/g)?.length ?? 0) % 2 === 1) inBody = !inBody;
-    if (!inBody && line.trimEnd().endsWith(';')) {
-      statements.push(current);
-      current = '';
-    }
-  }
-  if (current.trim() !== '') statements.push(current);
-  return statements;
 }
