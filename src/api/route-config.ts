@@ -22,6 +22,7 @@ export type RouteConfig = {
 };
 
 declare module 'fastify' {
+  // Fastify merges only interfaces, and the fields are those of RouteConfig.
   // eslint-disable-next-line @typescript-eslint/no-empty-object-type
   interface FastifyContextConfig extends Partial<RouteConfig> {}
 }

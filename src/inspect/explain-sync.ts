@@ -52,12 +52,12 @@ type Named = Decision & { readonly name: string | null };
 type Verdict = { readonly isSent: boolean; readonly reason: string };
 
 function decisionOf(rules: SendRules, info: TypeInfo, resource: Resource): Named {
-  const refused = (because: string): Named => ({ visibility: { to: 'nobody' }, because, name: null });
+  const refused = (because: string): Named => ({ visibility: { to: 'none' }, because, name: null });
   // Types that never travel (kds-wire 3) are no business of the filter.
   if (!rules.types.includes(info))
     return refused(`the type ${info.name} is not synced ${rules.from === 'global' ? 'to zones' : 'to global'}`);
   const decision = visibilityOf(rules, resource);
-  if (decision.visibility.to === 'nobody') return { ...decision, name: null };
+  if (decision.visibility.to === 'none') return { ...decision, name: null };
   try {
     return { ...decision, name: rules.map(resource, info).name };
   } catch (error) {
@@ -75,7 +75,7 @@ function verdictFor(zone: string, { visibility, because }: Named, zones: readonl
 }
 
 function targetOf(to: string, { isSent, reason }: Verdict, { visibility, name }: Named): Explanation['targets'][number] {
-  const needs = isSent && visibility.to !== 'nobody' ? visibility.feature : undefined;
+  const needs = isSent && visibility.to !== 'none' ? visibility.feature : undefined;
   return { to, isSent, name: isSent ? name : null, reason, ...(needs !== undefined && { needs: needsOf(needs) }) };
 }
 

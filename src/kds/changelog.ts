@@ -220,7 +220,7 @@ export class Changelog {
   /** Null where no peer may ever see the row, or the row has no wire name. */
   #encode(row: Resource, info: TypeInfo): { names: SlotNames; entry: Entry } | null {
     const { visibility } = visibilityOf(this.rules, row);
-    if (visibility.to === 'nobody') return null;
+    if (visibility.to === 'none') return null;
     try {
       // Rows that were not written by a REST API of this version may lack defaults, which peers take for granted.
       const mapped = this.rules.map({ ...row, spec: completeSpec(info.name, row.spec) }, info);
@@ -260,7 +260,7 @@ function slotId(type: string, key: string): string {
 function sameVisibility(a: Visibility, b: Visibility): boolean {
   return (
     a.to === b.to &&
-    (a.to === 'nobody' || b.to === 'nobody' || a.feature === b.feature) &&
+    (a.to === 'none' || b.to === 'none' || a.feature === b.feature) &&
     (a.to !== 'others' || b.to !== 'others' || a.zone === b.zone)
   );
 }

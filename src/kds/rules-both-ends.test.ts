@@ -2,7 +2,7 @@
 // reference says (kds-wire 5.4).
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
-import { NAMESPACE, NOBODY, ZONE_OWNER, policySpec, resource } from '../../test/support/rule-rows.ts';
+import { NAMESPACE, NO_PEER, ZONE_OWNER, policySpec, resource } from '../../test/support/rule-rows.ts';
 import { label } from '../resource/labels.ts';
 import { resourceTypes, typeOf } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -37,7 +37,7 @@ describe('no echo', () => {
     fc.assert(
       fc.property(remote, ({ type, ...fields }) => {
         const copy = resource(type, { ...fields, syncVersion: 'abc' });
-        expect(visibilityOf(zoneSendRules({ zone: 'east' }), copy).visibility).toEqual(NOBODY);
+        expect(visibilityOf(zoneSendRules({ zone: 'east' }), copy).visibility).toEqual(NO_PEER);
       }),
       { numRuns: 2_000 },
     );

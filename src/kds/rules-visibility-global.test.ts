@@ -1,6 +1,6 @@
 // The zones that global sends a resource to: the filters of kds-wire 5.2, row by row.
 import { describe, expect, it } from 'vitest';
-import { ALL, FROM_EAST, NAMESPACE, NOBODY, labelled, policySpec, resource, type Target } from '../../test/support/rule-rows.ts';
+import { ALL, FROM_EAST, NAMESPACE, NO_PEER, labelled, policySpec, resource, type Target } from '../../test/support/rule-rows.ts';
 import { label } from '../resource/labels.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
@@ -14,13 +14,13 @@ describe('what global sends to zones (kds-wire 5.2)', () => {
   const disabled = { [label.kdsSync]: 'disabled' };
 
   it.each<[string, Resource, Visibility, because: RegExp]>([
-    ['1 a disabled policy', labelled('MeshTimeout', disabled), NOBODY, /kds-sync/],
-    ['1 a disabled Mesh', labelled('Mesh', disabled), NOBODY, /kds-sync/],
-    ['1 a disabled resource of a zone', labelled('MeshService', { ...FROM_EAST, ...disabled }), NOBODY, /kds-sync/],
-    ['1 the cluster id, disabled', labelled('Config', disabled, { name: 'kuma-cluster-id' }), NOBODY, /kds-sync/],
+    ['1 a disabled policy', labelled('MeshTimeout', disabled), NO_PEER, /kds-sync/],
+    ['1 a disabled Mesh', labelled('Mesh', disabled), NO_PEER, /kds-sync/],
+    ['1 a disabled resource of a zone', labelled('MeshService', { ...FROM_EAST, ...disabled }), NO_PEER, /kds-sync/],
+    ['1 the cluster id, disabled', labelled('Config', disabled, { name: 'kuma-cluster-id' }), NO_PEER, /kds-sync/],
     ['1 kds-sync enabled', labelled('MeshTimeout', { [label.kdsSync]: 'enabled' }), ALL, /global/],
     ['2 the cluster id', resource('Config', { name: 'kuma-cluster-id' }), ALL, /global/],
-    ['2 another Config', resource('Config', { name: 'cp-catalog' }), NOBODY, /Config/],
+    ['2 another Config', resource('Config', { name: 'cp-catalog' }), NO_PEER, /Config/],
     ['3 a GlobalSecret of a user', resource('GlobalSecret', { name: 'my-secret' }), ALL, /global/],
     ['3 a zone-token key', resource('GlobalSecret', { name: 'zone-token-signing-key-1' }), ALL, /global/],
     ['3 zone-token revocations', resource('GlobalSecret', { name: 'zone-token-revocations' }), ALL, /global/],
@@ -30,26 +30,26 @@ describe('what global sends to zones (kds-wire 5.2)', () => {
     ['4 of origin global', labelled('MeshTimeout', { [label.origin]: 'global' }), ALL, /global/],
     ['4 a dataplane token key', resource('Secret', { name: 'dataplane-token-signing-key-default-1' }), ALL, /global/],
     ['5a a producer policy', policy({}, 'own'), others('east', feature.producerPolicyFlow), /producer/],
-    ['5a no role label', policy({ [label.policyRole]: '' }, 'own'), NOBODY, /producer/],
-    ['5a label consumer', policy({ [label.policyRole]: 'consumer' }, 'own'), NOBODY, /producer/],
-    ['5a label producer, spec consumer', policy({}, 'other'), NOBODY, /producer/],
-    ['5a label producer, spec mixed', policy({}, 'own', 'other'), NOBODY, /producer/],
-    ['5a label producer, no to[]', policy({}), NOBODY, /producer/],
-    ['5a label producer, no namespace', policy({ [label.namespace]: '' }, 'own'), NOBODY, /producer/],
+    ['5a no role label', policy({ [label.policyRole]: '' }, 'own'), NO_PEER, /producer/],
+    ['5a label consumer', policy({ [label.policyRole]: 'consumer' }, 'own'), NO_PEER, /producer/],
+    ['5a label producer, spec consumer', policy({}, 'other'), NO_PEER, /producer/],
+    ['5a label producer, spec mixed', policy({}, 'own', 'other'), NO_PEER, /producer/],
+    ['5a label producer, no to[]', policy({}), NO_PEER, /producer/],
+    ['5a label producer, no namespace', policy({ [label.namespace]: '' }, 'own'), NO_PEER, /producer/],
     ['5b a MeshService of a zone', labelled('MeshService', FROM_EAST), others('east'), /zone/],
     ['5b a MeshZoneAddress of a zone', labelled('MeshZoneAddress', FROM_EAST), others('east'), /zone/],
     ['5b a label and a legacy name', labelled('MeshService', FROM_EAST, { name: 'west.backend' }), others('east'), /zone/],
     ['5b a legacy name', labelled('MeshService', { [label.origin]: 'zone' }, { name: 'west.backend.x' }), others('west'), /zone/],
-    ['6 a Dataplane of a zone', labelled('Dataplane', FROM_EAST), NOBODY, /control plane/],
-    ['6 a Mesh of a zone', labelled('Mesh', FROM_EAST), NOBODY, /control plane/],
-    ['6 a MeshExternalService of a zone', labelled('MeshExternalService', FROM_EAST), NOBODY, /control plane/],
-    ['6 a HostnameGenerator of a zone', labelled('HostnameGenerator', FROM_EAST), NOBODY, /control plane/],
-    ['6 an unknown origin', labelled('Mesh', { [label.origin]: 'moon' }), NOBODY, /control plane/],
+    ['6 a Dataplane of a zone', labelled('Dataplane', FROM_EAST), NO_PEER, /control plane/],
+    ['6 a Mesh of a zone', labelled('Mesh', FROM_EAST), NO_PEER, /control plane/],
+    ['6 a MeshExternalService of a zone', labelled('MeshExternalService', FROM_EAST), NO_PEER, /control plane/],
+    ['6 a HostnameGenerator of a zone', labelled('HostnameGenerator', FROM_EAST), NO_PEER, /control plane/],
+    ['6 an unknown origin', labelled('Mesh', { [label.origin]: 'moon' }), NO_PEER, /control plane/],
     ['7 an ordinary HostnameGenerator', generator({ meshService: {} }), ALL, /global/],
     ['7 one for MeshMultiZoneServices', generator({ meshMultiZoneService: {} }), MULTI_ZONE, /meshMultiZoneService/],
     ['7 one whose selector is null', generator({ meshMultiZoneService: null }), ALL, /global/],
-    ['7 one of a zone', generator({ meshMultiZoneService: {} }, FROM_EAST), NOBODY, /control plane/],
-    ['7 one that is disabled', generator({ meshMultiZoneService: {} }, disabled), NOBODY, /kds-sync/],
+    ['7 one of a zone', generator({ meshMultiZoneService: {} }, FROM_EAST), NO_PEER, /control plane/],
+    ['7 one that is disabled', generator({ meshMultiZoneService: {} }, disabled), NO_PEER, /kds-sync/],
   ])('%s', (_, sent, visibility, because) => {
     const decided = visibilityOf(rules, sent);
     expect(decided.visibility).toEqual(visibility);
@@ -75,7 +75,7 @@ describe('what global sends to zones (kds-wire 5.2)', () => {
   it.each([...own, ...keys])('3 keeps GlobalSecret %s at home, whatever its labels say', (name) => {
     for (const labels of [{}, { [label.origin]: 'global' }, FROM_EAST, { [label.kdsSync]: 'enabled' }]) {
       expect(visibilityOf(rules, labelled('GlobalSecret', labels, { name }))).toEqual({
-        visibility: NOBODY,
+        visibility: NO_PEER,
         because: 'this GlobalSecret belongs to its own control plane',
       });
     }
@@ -91,7 +91,7 @@ describe('what global sends to zones (kds-wire 5.2)', () => {
     const sent = resourceTypes.filter(({ name }) => {
       const row = resource(name, { name: name === 'Config' ? 'kuma-cluster-id' : 'thing' });
       const { visibility } = visibilityOf(rules, row);
-      expect([ALL, NOBODY]).toContainEqual(visibility);
+      expect([ALL, NO_PEER]).toContainEqual(visibility);
       return visibility.to === 'all';
     });
     const names = sent.map(({ name }) => name);

@@ -1,6 +1,6 @@
 // The resources that a zone sends to global, and their mapping (kds-wire 5.4).
 import { describe, expect, it } from 'vitest';
-import { ALL, FROM_EAST, NAMESPACE, NOBODY, frozen, labelled, resource } from '../../test/support/rule-rows.ts';
+import { ALL, FROM_EAST, NAMESPACE, NO_PEER, frozen, labelled, resource } from '../../test/support/rule-rows.ts';
 import type { WireResource } from '../resource/codec.ts';
 import { hashName } from '../resource/hash-name.ts';
 import { label } from '../resource/labels.ts';
@@ -15,10 +15,15 @@ describe('what a zone sends to global (kds-wire 5.4)', () => {
     ['without an origin', resource('MeshTimeout'), ALL, /this zone/],
     ['of origin zone', labelled('MeshTimeout', { [label.origin]: 'zone' }), ALL, /this zone/],
     ['with the label of another zone', labelled('Dataplane', { [label.zone]: 'west' }), ALL, /this zone/],
-    ['of origin global', labelled('MeshTimeout', { [label.origin]: 'global' }), NOBODY, /another control plane/],
-    ['of another zone, by way of global', labelled('MeshService', { ...FROM_EAST, [label.origin]: 'global' }), NOBODY, /another/],
-    ['disabled', labelled('MeshTimeout', { [label.kdsSync]: 'disabled' }), NOBODY, /kds-sync/],
-    ['disabled, of origin zone', labelled('Dataplane', { ...FROM_EAST, [label.kdsSync]: 'disabled' }), NOBODY, /kds-sync/],
+    ['of origin global', labelled('MeshTimeout', { [label.origin]: 'global' }), NO_PEER, /another control plane/],
+    [
+      'of another zone, by way of global',
+      labelled('MeshService', { ...FROM_EAST, [label.origin]: 'global' }),
+      NO_PEER,
+      /another/,
+    ],
+    ['disabled', labelled('MeshTimeout', { [label.kdsSync]: 'disabled' }), NO_PEER, /kds-sync/],
+    ['disabled, of origin zone', labelled('Dataplane', { ...FROM_EAST, [label.kdsSync]: 'disabled' }), NO_PEER, /kds-sync/],
   ])('%s', (_, sent, visibility, because) => {
     const decided = visibilityOf(rules, sent);
     expect(decided.visibility).toEqual(visibility);

@@ -15,11 +15,11 @@ import { objectOf, textOf } from '../resource/read-json.ts';
 
 /** The peers that may see an entry. `others`: every zone except its origin, and only while the origin zone is enabled. */
 export type Visibility =
-  | { readonly to: 'nobody' }
+  | { readonly to: 'none' }
   | { readonly to: 'all'; readonly feature?: string }
   | { readonly to: 'others'; readonly zone: string; readonly feature?: string };
 
-const NOBODY: Visibility = { to: 'nobody' };
+const NO_PEER: Visibility = { to: 'none' };
 const ALL: Visibility = { to: 'all' };
 
 /** One rule of kds-wire 5.2 or 5.4. */
@@ -41,7 +41,7 @@ export type SendRules = {
 const syncDisabled: FilterRule = {
   // kds-wire 5.2.1
   because: 'label kuma.io/kds-sync is disabled',
-  decide: ({ labels }) => (labels[label.kdsSync] === 'disabled' ? NOBODY : undefined),
+  decide: ({ labels }) => (labels[label.kdsSync] === 'disabled' ? NO_PEER : undefined),
 };
 
 /** Types that never leave a global, even if their labels say otherwise (kds-wire 5.2.3). */
@@ -56,14 +56,14 @@ const globalToZoneFilter: readonly FilterRule[] = [
   {
     // kds-wire 5.2.2
     because: 'a Config other than kuma-cluster-id belongs to its own control plane',
-    decide: ({ name }, info) => (info.name === 'Config' && name !== CLUSTER_ID ? NOBODY : undefined),
+    decide: ({ name }, info) => (info.name === 'Config' && name !== CLUSTER_ID ? NO_PEER : undefined),
   },
   {
     // kds-wire 5.2.3
     because: 'this GlobalSecret belongs to its own control plane',
     decide: ({ name }, info) =>
       info.name === 'GlobalSecret' && (PRIVATE_GLOBAL_SECRETS.has(name) || name.startsWith(USER_SIGNING_KEY))
-        ? NOBODY
+        ? NO_PEER
         : undefined,
   },
   {
@@ -86,7 +86,7 @@ const globalToZoneFilter: readonly FilterRule[] = [
       if (info.policy === null || isLocal(resource, 'global')) return undefined;
       const isProducer =
         info.policy.to && resource.labels[label.policyRole] === 'producer' && policyRole(resource, 'kuma') === 'producer';
-      return isProducer ? { to: 'others', zone: zoneOf(resource), feature: feature.producerPolicyFlow } : NOBODY;
+      return isProducer ? { to: 'others', zone: zoneOf(resource), feature: feature.producerPolicyFlow } : NO_PEER;
     },
   },
   {
@@ -168,7 +168,7 @@ export function visibilityOf(rules: SendRules, resource: Resource): Decision {
     if (visibility !== undefined) return { visibility, because: rule.because };
   }
   const isOwn = isLocal(resource, rules.from);
-  return { visibility: NOBODY, because: isOwn ? 'stays where it was written' : 'comes from another control plane' };
+  return { visibility: NO_PEER, because: isOwn ? 'stays where it was written' : 'comes from another control plane' };
 }
 
 /** The peer that a resource may go to. */
@@ -179,7 +179,7 @@ export type Viewer = {
 };
 
 export function isVisibleTo(visibility: Visibility, { zone, features, isEnabled }: Viewer): boolean {
-  if (visibility.to === 'nobody') return false;
+  if (visibility.to === 'none') return false;
   if (visibility.feature !== undefined && !features.has(visibility.feature)) return false;
   return visibility.to === 'all' || (visibility.zone !== zone && isEnabled(visibility.zone));
 }

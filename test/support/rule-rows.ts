@@ -7,7 +7,7 @@ import { makeRow } from './make-row.ts';
 export const NAMESPACE = 'payments';
 export const ZONE_OWNER = { type: 'Zone', mesh: '', name: 'east' };
 export const FROM_EAST = { [label.origin]: 'zone', [label.zone]: 'east' };
-export const NOBODY: Visibility = { to: 'nobody' };
+export const NO_PEER: Visibility = { to: 'none' };
 export const ALL: Visibility = { to: 'all' };
 
 export function resource(type: string, { name = 'thing', ...fields }: Partial<Omit<Resource, 'type'>> = {}): Resource {

@@ -102,7 +102,7 @@ function byRules(type: string, at: string): Holding[] {
 function toZones(row: Resource): Holding[] {
   const down = globalSendRules();
   const { visibility } = visibilityOf(down, row);
-  if (!down.types.includes(typeOf(row.type)) || visibility.to === 'nobody') return [];
+  if (!down.types.includes(typeOf(row.type)) || visibility.to === 'none') return [];
   const { name: storedName, labels } = down.map(row, typeOf(row.type));
   const zones = visibility.to === 'all' ? ZONES : ZONES.filter((zone) => zone !== visibility.zone);
   return zones.map((place) => ({ place, storedName, labels }));

@@ -30,7 +30,7 @@ export const meshTrafficPermissionSpec = z.object({
 export type MeshTrafficPermissionSpec = z.infer<typeof meshTrafficPermissionSpec>;
 
 export function checkMeshTrafficPermission(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
-  checkFrame({ oneOf: ['rules', 'from'], besideRules: ['from'], gateway: 'nobody' }, spec, document, findings);
+  checkFrame({ oneOf: ['rules', 'from'], besideRules: ['from'], gateway: 'none' }, spec, document, findings);
   for (const [index, item] of items(spec['from']).entries()) {
     if (at(item, 'targetRef.kind') === 'MeshService')
       findings.warning(`spec.from[${index}].targetRef.kind`, 'MeshService is deprecated here: use rules with SPIFFE IDs');

@@ -25,7 +25,7 @@ export type Frame = {
   /** Sections that must be empty when `rules` has items. */
   readonly besideRules?: readonly Section[];
   /** The roles whose policies may have MeshGateway at the top; all if left out. */
-  readonly gateway?: 'system' | 'nobody';
+  readonly gateway?: 'system' | 'none';
   /** Below a route at the top, `to[]` takes these kinds alone. */
   readonly toBelowRoute?: Kinds;
   /** Where a route belongs that stands at the top; without it no route may stand there. */
@@ -161,7 +161,7 @@ function checkTop(frame: Frame, spec: JsonObject, role: PolicyRole | null, findi
     if (role === 'system') findings.warning(path, `${textOf(kind)} is deprecated at the top level: ${advice}`);
     else findings.violation(path, `must not be ${textOf(kind)} in a ${whose} policy: ${advice}`);
   }
-  if (kind === 'MeshGateway' && frame.gateway !== 'nobody') {
+  if (kind === 'MeshGateway' && frame.gateway !== 'none') {
     if (role === 'system' || frame.gateway !== 'system')
       findings.warning(path, 'MeshGateway selects nothing here: there are no built-in gateways');
     else findings.violation(path, `must not be MeshGateway in a ${whose} policy`);
