@@ -3,16 +3,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Steps } from '../base/steps.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
-import type { Resource, ResourceKey } from '../resource/types.ts';
+import { nameText, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceMeta, Write } from '../store/resource-store.ts';
-import { keyText, type Incoming } from './incoming.ts';
+import type { Incoming } from './incoming.ts';
 import { nackedResource, type NackedResource } from './nack.ts';
 import type { ReceiveRules } from './rules.ts';
 
 /** A write whose row was read before: no `put`. */
 export type SyncWrite = Exclude<Write, { readonly op: 'put' }>;
 
-/** The part of a response that is not stored yet; everything by `keyText`. */
+/** The part of a response that is not stored yet; everything by `nameText`. */
 export type Work = {
   readonly incoming: ReadonlyMap<string, Incoming>;
   readonly removed: ReadonlyMap<string, ResourceKey>;
@@ -56,7 +56,7 @@ export function* planWrites(input: PlanInput): Steps<{ writes: SyncWrite[]; refu
   }
   for (const { type, mesh, name, version, ...row } of gone) {
     yield;
-    if (incoming.has(keyText({ mesh, name })) || !rules.inScope({ name, ...row }, info)) continue;
+    if (incoming.has(nameText({ mesh, name })) || !rules.inScope({ name, ...row }, info)) continue;
     writes.push({ op: 'delete', key: { type, mesh, name }, expectVersion: version });
   }
   return { writes, refusals };

@@ -5,7 +5,7 @@ import { decodeKumaResource, wireVersion, type WireResource } from '../resource/
 import { decodableStatus, undecodable } from '../resource/schema/undecodable.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
-import type { ResourceKey } from '../resource/types.ts';
+import { nameText, type ResourceKey } from '../resource/types.ts';
 import type { Steps } from '../base/steps.ts';
 import type { DeltaResponse } from '../wire/kds-messages.ts';
 import { peerNameViolations } from './peer-names.ts';
@@ -24,9 +24,9 @@ export type Validate = (
 ) => readonly Violation[];
 
 export type ReadResponse = {
-  /** By `keyText`. */
+  /** By `nameText`. */
   readonly resources: ReadonlyMap<string, Incoming>;
-  /** The rows that are gone, by `keyText`; a name that no row can have, or that is refused, is not among them. */
+  /** The removed rows, by `nameText`, without refused names and names that no row can have. */
   readonly removed: ReadonlyMap<string, ResourceKey>;
   readonly refusals: readonly NackedResource[];
 };
@@ -56,7 +56,7 @@ export function* readResponse(
       if (!rules.inScope(resource, info)) continue;
       const violations = violationsOf(info, resource, validate);
       if (violations.length === 0)
-        resources.set(keyText(resource), { ...resource, version: wireVersion(bytes), bytes: bytes.length });
+        resources.set(nameText(resource), { ...resource, version: wireVersion(bytes), bytes: bytes.length });
       else {
         const reason = violations.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
         refusals.push(nackedResource(info.name, storedKey(info, wireName, rules), reason));
@@ -69,10 +69,10 @@ export function* readResponse(
   for (const [index, wireName] of response.removedResources.entries()) {
     if (index % NAMES_A_STEP === 0) yield;
     const key = storedKey(info, wireName, rules);
-    if (isStorable(key.name) && isStorable(key.mesh)) removed.set(keyText(key), key);
+    if (isStorable(key.name) && isStorable(key.mesh)) removed.set(nameText(key), key);
   }
   // A response may remove a resource and add it again. If the new form is refused, the stored row stays unchanged (kds-wire 6.2.1).
-  for (const refusal of refusals) removed.delete(keyText(refusal));
+  for (const refusal of refusals) removed.delete(nameText(refusal));
   return { resources, removed, refusals };
 }
 
@@ -114,9 +114,4 @@ export function splitWireName(wireName: string): { name: string; mesh: string } 
 function storedKey(info: TypeInfo, wireName: string, rules: ReceiveRules): ResourceKey {
   const { name, mesh } = splitWireName(wireName);
   return { type: info.name, mesh, name: rules.storedName(name) };
-}
-
-/** Tells the rows of one type apart. */
-export function keyText({ mesh, name }: { readonly mesh: string; readonly name: string }): string {
-  return JSON.stringify([mesh, name]);
 }

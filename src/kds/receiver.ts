@@ -5,11 +5,11 @@ import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
-import type { Resource, ResourceKey } from '../resource/types.ts';
+import { nameText, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { FenceWatch } from '../store/fence-watch.ts';
 import type { ResourceMeta, ResourceStore, WriteOutcome } from '../store/resource-store.ts';
 import { countNamedInSteps, decodeDeltaResponseInSteps, encodeDeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts';
-import { keyText, readResponse, type Incoming, type ReadResponse, type Validate } from './incoming.ts';
+import { readResponse, type Incoming, type ReadResponse, type Validate } from './incoming.ts';
 import { nodeMetadata, type OwnNode } from './node.ts';
 import type { SyncObserver } from './sync-events.ts';
 import { atOnce, batchesOf, type Pace } from './pace.ts';
@@ -154,7 +154,7 @@ export class Receiver {
   #pruneAfter(info: TypeInfo, { isPartial }: DeltaResponse, { resources, refusals }: ReadResponse): Work['prune'] {
     const named = this.#fullState.get(info.name);
     if (named === undefined) return null;
-    for (const text of [...resources.keys(), ...refusals.map(keyText)]) named.add(text);
+    for (const text of [...resources.keys(), ...refusals.map(nameText)]) named.add(text);
     if (isPartial) return null;
     this.#fullState.delete(info.name);
     return { except: named };
@@ -208,7 +208,7 @@ export class Receiver {
     const known = this.#refused.get(info.name) ?? new Map<string, NackedResource>();
     for (const text of seen) known.delete(text);
     for (const refusal of refusals) {
-      const text = keyText(refusal);
+      const text = nameText(refusal);
       if (known.size < MAX_NAMED || known.has(text)) known.set(text, refusal);
     }
     this.#refused.set(info.name, known);
@@ -241,7 +241,7 @@ export class Receiver {
     let work: Work | null = all;
     for (let attempt = 1; work !== null; attempt += 1) {
       const { incoming } = work;
-      const stored = new Map((await this.#rowsOf(info, incoming.values())).map((row) => [keyText(row), row]));
+      const stored = new Map((await this.#rowsOf(info, incoming.values())).map((row) => [nameText(row), row]));
       const gone = await this.#rowsGone(info, work);
       const plan = await this.#pace.run(planWrites({ info, rules, incoming, stored, gone, exactVersions: resume }));
       const { admitted: writes, refused } = await this.#withinQuota(plan.writes);
@@ -253,14 +253,14 @@ export class Receiver {
       };
       for (const [index, outcome] of outcomes.entries()) {
         const { op, key } = writes[index] as SyncWrite;
-        const resource = work.incoming.get(keyText(key));
+        const resource = work.incoming.get(nameText(key));
         if ('version' in outcome) written += 1;
         else if (outcome.result === 'rejected') refusals.push(nackedResource(info.name, key, outcome.message));
         else if (op === 'delete' && outcome.result === 'missing') continue;
         else if (attempt === ATTEMPTS)
           refusals.push(nackedResource(info.name, key, 'another writer changes this row again and again'));
-        else if (op === 'delete') again.removed.set(keyText(key), key);
-        else if (resource !== undefined) again.incoming.set(keyText(key), resource);
+        else if (op === 'delete') again.removed.set(nameText(key), key);
+        else if (resource !== undefined) again.incoming.set(nameText(key), resource);
       }
       work = again.incoming.size > 0 || again.removed.size > 0 ? again : null;
     }
@@ -290,7 +290,7 @@ export class Receiver {
   async #write(writes: readonly SyncWrite[], incoming: Work['incoming']): Promise<WriteOutcome[]> {
     const { peer, store } = this.#options;
     const outcomes: WriteOutcome[] = [];
-    const bytesOf = ({ key }: SyncWrite): number => incoming.get(keyText(key))?.bytes ?? 0;
+    const bytesOf = ({ key }: SyncWrite): number => incoming.get(nameText(key))?.bytes ?? 0;
     for (const part of batchesOf(writes, this.#pace, bytesOf)) {
       await this.#pace.beforeBatch(part.length);
       const stored = await store.writeBatch(part, { peer, epoch: this.#epoch });
@@ -302,9 +302,9 @@ export class Receiver {
 
   /** The rows that the peer no longer has: those that it removed and, at the end of a full state, those that it did not name. */
   async #rowsGone(info: TypeInfo, { removed, prune }: Work): Promise<ResourceMeta[]> {
-    const rows = new Map<string, ResourceMeta>((await this.#rowsOf(info, removed.values())).map((row) => [keyText(row), row]));
+    const rows = new Map<string, ResourceMeta>((await this.#rowsOf(info, removed.values())).map((row) => [nameText(row), row]));
     if (prune === null) return [...rows.values()];
-    for (const row of await this.#inScope([info])) if (!prune.except.has(keyText(row))) rows.set(keyText(row), row);
+    for (const row of await this.#inScope([info])) if (!prune.except.has(nameText(row))) rows.set(nameText(row), row);
     return [...rows.values()];
   }
 }

@@ -36,12 +36,12 @@ export function keyOf({ type, mesh, name }: ResourceKey): ResourceKey {
   return { type, mesh, name };
 }
 
-/** A key as one text, for maps: different for each two rows. `describeKey` writes a key for people. */
+/** A key as one text, for maps. `describeKey` writes a key for people. */
 export function keyText({ type, mesh, name }: ResourceKey): string {
   return JSON.stringify([type, mesh, name]);
 }
 
-/** Different for each two rows of one type, and equal for a row and its insight. */
+/** The mesh and name of a row as one text, for maps of one type. A resource and its insight have the same text. */
 export function nameText({ mesh, name }: Pick<ResourceKey, 'mesh' | 'name'>): string {
   return JSON.stringify([mesh, name]);
 }
