@@ -9,8 +9,8 @@ const PATIENCE_MS = 60_000;
 
 export class RowWatch {
   readonly #client: pg.Client;
-  /** When each channel was last heard, in milliseconds of `nowMs`. */
-  readonly #heard = new Map<string, number>();
+  /** When each channel last had a notification, in milliseconds of `nowMs`. */
+  readonly #notified = new Map<string, number>();
   #count = 0;
   #wake: (() => void) | null = null;
 
@@ -23,7 +23,7 @@ export class RowWatch {
     await client.connect();
     const watch = new RowWatch(client);
     client.on('notification', ({ channel }) => {
-      watch.#heard.set(channel, nowMs());
+      watch.#notified.set(channel, nowMs());
       watch.#count += 1;
       watch.#wake?.();
     });
@@ -32,19 +32,19 @@ export class RowWatch {
   }
 
   lastHeard(channel: string): number | undefined {
-    return this.#heard.get(channel);
+    return this.#notified.get(channel);
   }
 
   /**
    * Waits until the query answers `yes` as true. One caller at a time.
-   * @returns when the change was heard that made it true, in milliseconds of `nowMs`
+   * @returns when the notification of the change arrived that made it true, in milliseconds of `nowMs`
    */
   async until(query: string, values: readonly unknown[]): Promise<number> {
     const first = this.#count;
     const began = nowMs();
     for (;;) {
       const seen = this.#count;
-      const at = seen === first ? nowMs() : (this.#heard.get(CHANNEL) ?? nowMs());
+      const at = seen === first ? nowMs() : (this.#notified.get(CHANNEL) ?? nowMs());
       const { rows } = await this.#client.query<{ yes: boolean }>(query, [...values]);
       if (rows[0]?.yes === true) return at;
       const left = PATIENCE_MS - (nowMs() - began);

@@ -84,8 +84,9 @@ async function describe(rows: readonly Resource[], overview: Overview, context: 
     // The status of a ZoneInsight lists the sync problems.
     const seen = insight === undefined ? {} : { [insightKey]: insight.spec, ...insight.status };
     const now = clock.now();
-    const told = insight === undefined ? [] : [rivalWarning(insight, now), warningOf(insight, now), refusedOf(insight, now)];
-    const warnings = [conflicts.get(row.name), ...told].filter((one) => one !== undefined);
+    const fromInsight =
+      insight === undefined ? [] : [rivalWarning(insight, now), warningOf(insight, now), refusedOf(insight, now)];
+    const warnings = [conflicts.get(row.name), ...fromInsight].filter((one) => one !== undefined);
     return { ...metaOf(info, row, type), [key]: row.spec, ...seen, ...(warnings.length > 0 && { warnings }) };
   });
 }

@@ -7,8 +7,8 @@ import { MeridianError } from './errors.ts';
 export async function requireReadable(files: Readonly<Record<string, string>>): Promise<void> {
   const given = Object.entries(files).filter(([, path]) => path !== '');
   const faults = await Promise.all(given.map(async ([key, path]) => await faultOf(key, path)));
-  const told = faults.filter((fault) => fault !== null);
-  if (told.length > 0) throw new MeridianError('config', told.join('; '));
+  const messages = faults.filter((fault) => fault !== null);
+  if (messages.length > 0) throw new MeridianError('config', messages.join('; '));
 }
 
 async function faultOf(key: string, path: string): Promise<string | null> {

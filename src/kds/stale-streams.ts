@@ -26,8 +26,8 @@ export class StaleStreams {
   readonly #policy: HealthPolicy;
   readonly #streams: ReadonlySet<WatchedStream>;
   readonly #clock: Clock;
-  /** When a zone that has streams was heard last. */
-  readonly #heard = new Map<string, number>();
+  /** When a zone last opened a stream or checked its health, by zone. */
+  readonly #lastSeen = new Map<string, number>();
   readonly #closed = new AbortController();
 
   /** @param streams those that are open */
@@ -39,12 +39,12 @@ export class StaleStreams {
   }
 
   /** The zone checked its health. */
-  heard(zone: string): void {
-    if (this.#isWatching) this.#heard.set(zone, this.#clock.elapsed());
+  seen(zone: string): void {
+    if (this.#isWatching) this.#lastSeen.set(zone, this.#clock.elapsed());
   }
 
   opened(stream: WatchedStream): void {
-    this.heard(stream.zone);
+    this.seen(stream.zone);
     if (!this.#policy.closeStaleConn) return;
     for (const other of this.#streams)
       if (other !== stream && other.zone === stream.zone && other.kind === stream.kind)
@@ -62,9 +62,9 @@ export class StaleStreams {
   #endSilent(): void {
     const latest = this.#clock.elapsed() - this.#policy.timeout;
     const open = new Set([...this.#streams].map(({ zone }) => zone));
-    for (const [zone, at] of this.#heard) if (!open.has(zone) && at < latest) this.#heard.delete(zone);
+    for (const [zone, at] of this.#lastSeen) if (!open.has(zone) && at < latest) this.#lastSeen.delete(zone);
     for (const { zone, features, end } of this.#streams)
-      if (features.includes(feature.zonePingHealth) && (this.#heard.get(zone) ?? 0) < latest)
+      if (features.includes(feature.zonePingHealth) && (this.#lastSeen.get(zone) ?? 0) < latest)
         end(canceled('stream canceled - zone hc failed'));
   }
 }

@@ -177,7 +177,7 @@ export class ZoneStreams {
     if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
     // A name that cannot be a zone takes no memory.
     await this.#enter(caller);
-    this.#stale.heard(caller.zone);
+    this.#stale.seen(caller.zone);
     return caller;
   }
 

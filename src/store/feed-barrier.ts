@@ -60,14 +60,14 @@ export class FeedBarrier {
     this.#next = null;
     const { mark, clock, limitMs, signal } = this.#options;
     const id = randomUUID();
-    const heard = Promise.withResolvers<void>();
+    const passed = Promise.withResolvers<void>();
     const done = new AbortController();
-    this.#marks.set(id, heard);
+    this.#marks.set(id, passed);
     try {
       const until = signal === undefined ? done.signal : AbortSignal.any([done.signal, signal]);
       const late = clock.sleep(limitMs, until).then(() => this.#giveUp(done.signal));
       // The limit holds for a store that does not take the mark, too.
-      await Promise.race([mark(id).then(() => heard.promise), late]);
+      await Promise.race([mark(id).then(() => passed.promise), late]);
     } finally {
       this.#marks.delete(id);
       done.abort();

@@ -17,7 +17,7 @@ export class FenceWatch {
   readonly #store: Store;
   readonly #follower: FeedFollower;
   readonly #watched = new Map<string, Set<Watched>>();
-  /** The newest epoch that was heard of each peer, watched or not: a mark may come before its loser watches. */
+  /** The newest announced epoch of each peer. A mark may arrive before the older receiver watches. */
   readonly #newest = new Map<string, number>();
 
   constructor(store: Store, following: Following) {
@@ -34,7 +34,7 @@ export class FenceWatch {
   watch({ peer, epoch }: Fence, lost: () => void): () => void {
     const watched = { epoch, lost };
     this.#watched.set(peer, (this.#watched.get(peer) ?? new Set()).add(watched));
-    this.#hear(peer, epoch);
+    this.#announce(peer, epoch);
     return () => this.#drop(peer, watched);
   }
 
@@ -42,15 +42,15 @@ export class FenceWatch {
     if (all) {
       // Marks of before may be lost, and the database may be another one.
       this.#newest.clear();
-      for (const { peer, epoch } of await this.#store.epochs([...this.#watched.keys()])) this.#hear(peer, epoch);
+      for (const { peer, epoch } of await this.#store.epochs([...this.#watched.keys()])) this.#announce(peer, epoch);
     }
     for (const mark of marks) {
       const [, epoch, peer = ''] = MARK.exec(mark) ?? [];
-      this.#hear(peer, Number(epoch));
+      this.#announce(peer, Number(epoch));
     }
   }
 
-  #hear(peer: string, epoch: number): void {
+  #announce(peer: string, epoch: number): void {
     const newest = Math.max(epoch, this.#newest.get(peer) ?? 0);
     this.#newest.set(peer, newest);
     for (const watched of [...(this.#watched.get(peer) ?? [])]) {

@@ -70,7 +70,7 @@ export function zonesOf({ resources }: PolicyCase): string[] {
 }
 
 /**
- * What the proxies of a case are told, in short: for each proxy its `_rules` by type and key, and for each outbound what is in
+ * The answers about the proxies of a case, in short: for each proxy its `_rules` by type and key, and for each outbound what is in
  * force on its routes (D37). Each side answers for the proxies that it knows.
  */
 export function answersOf(given: PolicyCase, side: Side): ReadonlyMap<string, JsonObject> {

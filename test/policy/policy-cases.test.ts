@@ -6,7 +6,7 @@ import { answersOf, caseNames, groupAnswers, readCase, readExpected, rolesOf, wr
 describe.each(caseNames())('policy case %s', (name) => {
   it('gives proxies the answers of the document', async () => {
     const given = await readCase(name);
-    const actual = { roles: rolesOf(given), told: groupAnswers(answersOf(given, 'global')) };
+    const actual = { roles: rolesOf(given), answers: groupAnswers(answersOf(given, 'global')) };
     if (process.env['UPDATE_GOLDEN'] === '1') writeExpected(name, actual);
     expect(actual).toEqual(readExpected(name));
   });

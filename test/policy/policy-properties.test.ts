@@ -83,8 +83,8 @@ const resource: fc.Arbitrary<Resource> = fc.oneof(
 );
 const mesh = fc.uniqueArray(resource, { selector: ({ type, name }) => `${type}/${name}`, minLength: 5, maxLength: 25 });
 
-/** Everything the index tells, as text. */
-function told(index: MeshIndex): string {
+/** All answers of the index, as text. */
+function answersOf(index: MeshIndex): string {
   const proxies = [...index.proxies()].sort((a, b) => (a.kri < b.kri ? -1 : 1));
   const rules = proxies.map((proxy) => buildRules(index, proxy));
   const conf = rules.map((given) =>
@@ -106,13 +106,13 @@ describe('the policy engine', () => {
       fc.property(mesh, fc.infiniteStream(fc.nat()), (resources, dice) => {
         const shuffled = resources.map((given) => [dice.next().value, given] as const).sort(([a], [b]) => Number(a) - Number(b));
         expect(
-          told(
+          answersOf(
             new MeshIndex(
               'default',
               shuffled.map(([, given]) => given),
             ),
           ),
-        ).toBe(told(new MeshIndex('default', resources)));
+        ).toBe(answersOf(new MeshIndex('default', resources)));
       }),
     );
   });
@@ -136,9 +136,9 @@ describe('the policy engine', () => {
             index.remove(target);
             held.delete(`${target.type}/${target.name}`);
           }
-          if (ask) told(index);
+          if (ask) answersOf(index);
         }
-        expect(told(index)).toBe(told(new MeshIndex('default', held.values())));
+        expect(answersOf(index)).toBe(answersOf(new MeshIndex('default', held.values())));
       }),
     );
   });
@@ -178,7 +178,7 @@ describe('the policy engine', () => {
     ];
     fc.assert(
       fc.property(mesh, fc.constantFrom(...unrelated), (resources, more) => {
-        expect(told(new MeshIndex('default', [...resources, more]))).toBe(told(new MeshIndex('default', resources)));
+        expect(answersOf(new MeshIndex('default', [...resources, more]))).toBe(answersOf(new MeshIndex('default', resources)));
       }),
     );
   });
