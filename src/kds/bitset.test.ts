@@ -12,7 +12,7 @@ const index = fc.oneof(
 const command = fc.record({ do: fc.constantFrom('add' as const, 'delete' as const, 'has' as const), index });
 
 describe('a bitset', () => {
-  it('answers as a Set does', () => {
+  it('behaves as a Set', () => {
     fc.assert(
       fc.property(fc.array(command, { maxLength: 200 }), (commands) => {
         const held = new Bitset();
@@ -36,7 +36,7 @@ describe('a bitset', () => {
     );
   });
 
-  it('keeps all bits of a word apart, the highest too', () => {
+  it('distinguishes all bits of a word, the highest included', () => {
     const held = new Bitset();
     for (let bit = 0; bit < 64; bit += 1) expect(held.add(bit)).toBe(true);
     held.delete(31);
@@ -51,7 +51,7 @@ describe('a bitset', () => {
     expect(held.has(4)).toBe(false);
   });
 
-  it('knows nothing of an index beyond its end, and need not grow to forget it', () => {
+  it('does not have an index beyond its end, and does not grow to delete it', () => {
     const held = new Bitset();
     held.delete(1_000_000);
     expect(held.has(1_000_000)).toBe(false);

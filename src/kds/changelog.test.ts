@@ -30,7 +30,7 @@ const namesOf = (changelog: Changelog, type: string): string[] =>
 afterEach(() => stop.abort());
 
 describe('the changelog', () => {
-  it('has all changes committed before a mark, by any replica (engine 10)', async () => {
+  it('contains all changes of any replica that were committed before a mark (engine 10)', async () => {
     const store = new TinyStore();
     const changelog = start(store);
     await put(store, 'Mesh', 'a');
@@ -41,7 +41,7 @@ describe('the changelog', () => {
     expect(namesOf(changelog, 'Mesh')).toEqual(['a.', 'b.']);
   });
 
-  it('sends one mark for all who ask in the same turn', async () => {
+  it('sends one mark for all callers of one turn of the event loop', async () => {
     const store = new TinyStore();
     const mark = vi.spyOn(store, 'mark');
     const changelog = start(store);
@@ -50,7 +50,7 @@ describe('the changelog', () => {
     expect(mark).toHaveBeenCalledTimes(1);
   });
 
-  it('takes a fresh read of all for a mark that got lost with the connection', async () => {
+  it('accepts a new read of all rows in place of a mark that was lost with the connection', async () => {
     const store = new TinyStore();
     const again = Promise.withResolvers<undefined>();
     store.mark = () => Promise.resolve(again.resolve(undefined));
@@ -65,7 +65,7 @@ describe('the changelog', () => {
     expect(namesOf(changelog, 'Mesh')).toEqual(['late.']);
   });
 
-  it('says that the store does not answer', async () => {
+  it('reports that the store does not answer', async () => {
     const store = new TinyStore();
     store.mark = () => Promise.reject(new Error('gone'));
     await expect(start(store).caughtUp()).rejects.toThrow('gone');
@@ -135,8 +135,8 @@ describe('the changelog', () => {
   });
 });
 
-describe('a row that waits for a taken name and is deleted', () => {
-  it('is not read when the name is free, and is published again when it is recreated', async () => {
+describe('a deleted row that waited for a taken name', () => {
+  it('is not read when the name becomes free, and is published when it is recreated', async () => {
     const store = new TinyStore();
     const getMany = vi.spyOn(store, 'getMany');
     const error = vi.spyOn(log, 'error').mockClear();
@@ -160,8 +160,8 @@ describe('a row that waits for a taken name and is deleted', () => {
   });
 });
 
-describe('a row that waits for a taken name and is gone when its type is read again', () => {
-  it('does not wait any more, and is reported once more when it is created again', async () => {
+describe('a row that waits for a taken name and is missing when its type is read again', () => {
+  it('no longer waits, and is reported again when it is recreated', async () => {
     const store = new TinyStore();
     const error = vi.spyOn(log, 'error').mockClear();
     const changes = store.changes.bind(store);
@@ -183,7 +183,7 @@ describe('a row that waits for a taken name and is gone when its type is read ag
 });
 
 describe('a row that waits for a taken name', () => {
-  it('has the name once the changelog has read the type from which the other row is gone, however slow the store is', async () => {
+  it('gets the name when the changelog has read the type without the other row, for any delay of the store', async () => {
     const store = new TinyStore();
     vi.spyOn(log, 'error').mockClear();
     const getMany = store.getMany.bind(store);
@@ -212,7 +212,7 @@ describe('a row that waits for a taken name', () => {
 describe('a row whose Zone changes while its labels stay', () => {
   const key = { type: 'MeshService', mesh: 'default', name: 'web' };
 
-  it('is of the new Zone alone: the old one can be disabled and enabled without it', async () => {
+  it('belongs to the new Zone only, so that disabling the old Zone does not change it', async () => {
     const store = new TinyStore();
     const labels = { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' };
     const write = async (zone: string): Promise<void> => {
@@ -254,7 +254,7 @@ describe('a row that was stored without the defaults of its schema', () => {
     return decodeKumaResource(typeOf('MeshRetry'), resource?.resource ?? new Uint8Array()).spec;
   }
 
-  it('goes out with them, and stands still when they are stored', async () => {
+  it('is sent with the defaults, and is not sent again when they are stored', async () => {
     const store = new TinyStore();
     await store.write({ op: 'put', key, labels: {}, spec });
     const changelog = start(store);

@@ -2,7 +2,7 @@ import { fc } from '../../test/support/property.ts';
 import { expect, it } from 'vitest';
 import { reconnectPauseMs } from './client.ts';
 
-it('a zone dials again within 0.8 s, however often it failed, and not all zones at once (engine 22)', () => {
+it('a zone reconnects within 0.8 s after any number of failures, and zones do not all reconnect at once (engine 22)', () => {
   fc.assert(
     fc.property(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }), (random) => {
       const pause = reconnectPauseMs(() => random);

@@ -33,7 +33,7 @@ async function listen(limits: Partial<ConnectionLimits> = {}): Promise<Listening
 const peerOf = ({ localAddress, localPort }: Socket): string => `${String(localAddress)}:${String(localPort)}`;
 
 describe('connections', () => {
-  it.each(['perAddress', 'total'] as const)('are refused over %s, and taken again when one has gone', async (key) => {
+  it.each(['perAddress', 'total'] as const)('are refused over %s, and accepted again when one has closed', async (key) => {
     const warn = vi.spyOn(log, 'warn').mockClear();
     const { connections, dial } = await listen({ perAddress: 90, total: 91, [key]: 3 });
     const open = await Promise.all([dial(), dial(), dial()]);
@@ -52,7 +52,7 @@ describe('connections', () => {
     await expect.poll(() => connections.size).toBe(0);
   });
 
-  it('let calls wait when their address had many refused, and close what has too many that wait', async () => {
+  it('delay the calls of an address with many refused calls, and close when too many calls wait', async () => {
     const { connections, dial, taken } = await listen();
     const [bad, good] = [await dial(), await dial()];
     await expect.poll(() => taken).toHaveLength(2);

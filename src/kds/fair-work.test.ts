@@ -18,7 +18,7 @@ function* busy(name: string, steps: number, done: string[]): Steps<string> {
 }
 
 describe('fair work', () => {
-  it('lets a short task through while another peer has long ones, and other work between the slices', async () => {
+  it('runs a short task of one peer between the long tasks of another, and other work between the slices', async () => {
     const work = new FairWork();
     const done: string[] = [];
     const long = Array.from({ length: 40 }, (_, n) => work.of('bad').run(busy(`long ${String(n)}`, 20, done)));
@@ -37,7 +37,7 @@ describe('fair work', () => {
     expect(turns).toBeGreaterThan(100);
   });
 
-  it('runs the tasks of one peer in their order, and rejects with what a step throws', async () => {
+  it('runs the tasks of one peer in order, and rejects with the error of a step', async () => {
     const work = new FairWork();
     const done: string[] = [];
     const failing = function* (): Steps<string> {
@@ -54,7 +54,7 @@ describe('fair work', () => {
 });
 
 describe('batches', () => {
-  it('hold all items in their order and keep both limits, but for one item that is larger alone', () => {
+  it('hold all items in order within both limits, except for a single item over the limit', () => {
     const items = fc.array(fc.nat(100), { maxLength: 60, size: 'max' });
     fc.assert(
       fc.property(items, fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 200 }), (sizes, batchRows, batchBytes) => {
@@ -69,7 +69,7 @@ describe('batches', () => {
     );
   });
 
-  it('are one where everything is done at once', () => {
+  it('are one batch without a pace', () => {
     expect(batchesOf([1, 2, 3], atOnce, (size) => size)).toEqual([[1, 2, 3]]);
   });
 });

@@ -29,13 +29,13 @@ describe('a response', () => {
   it.each<[string, Partial<WireResource>, RegExp]>([
     ['NUL in its name', { name: 'a\0b' }, /^name: must be letters/],
     ['NUL in its mesh', { mesh: 'a\0b' }, /^mesh: must be letters/],
-  ])('has a resource with %s refused, and the others not (pain 11062)', (_, bad, reason) => {
+  ])('with %s in one resource has only that resource refused (pain 11062)', (_, bad, reason) => {
     const response = read('MeshTimeout', [bad, { name: 'good' }]);
     expect(namesOf(response)).toEqual(['good']);
     expect(response.refusals).toMatchObject([{ type: 'MeshTimeout', reason: expect.stringMatching(reason) as string }]);
   });
 
-  it('refuses only the resource whose spec does not fit its type, by field', () => {
+  it('has only the resource refused whose spec does not fit its type, with the field', () => {
     const bad = { name: 'bad', spec: { to: [{ targetRef: { kind: 'Mesh' }, default: { idleTimeout: 5 } }] } };
     const response = read('MeshTimeout', [bad, { name: 'good' }]);
     expect(namesOf(response)).toEqual(['good']);
@@ -44,7 +44,7 @@ describe('a response', () => {
     ]);
   });
 
-  it('ignores the removal of a name that no row can have (pain 11062)', () => {
+  it('with the removal of an impossible name removes nothing (pain 11062)', () => {
     const { removed } = read('MeshTimeout', [], ['a\0b.default', 'b.de\0fault', 'good.default']);
     expect([...removed.values()]).toEqual([{ type: 'MeshTimeout', mesh: 'default', name: 'good' }]);
   });
@@ -58,7 +58,7 @@ describe('a response', () => {
     expect(refusals).toMatchObject([{ type, mesh, name: 'r', reason: expect.stringMatching(reason) as string }]);
   });
 
-  it('keeps a row that the response removes and sends again in a refused form (kds-wire 6.2.1)', () => {
+  it('does not remove a row that it removes and adds in a refused form (kds-wire 6.2.1)', () => {
     const bad = { name: 'bad', spec: { targetRef: 5 } };
     const { removed, refusals } = read('MeshTimeout', [bad, { name: 'good' }], ['bad.default', 'good.default', 'gone.default']);
     expect(refusals).toMatchObject([{ name: 'bad' }]);
@@ -66,16 +66,16 @@ describe('a response', () => {
   });
 });
 
-describe('what is wrong with a large response', () => {
+describe('the refusal of a large response', () => {
   const list = (length: number): 1[] => Array.from({ length }, () => 1 as const);
 
-  it('of one resource is a short reason', () => {
+  it('has a short reason for one resource', () => {
     const { refusals } = read('MeshTimeout', [{ spec: { to: list(1_900_000) } }]);
     expect(refusals).toHaveLength(1);
     expect(refusals[0]?.reason.length).toBeLessThanOrEqual(1_000);
   });
 
-  it('of many resources is a NACK that is a part of it', () => {
+  it('is a NACK smaller than the response for many resources', () => {
     const many = Array.from({ length: 1_000 }, (_, index) => ({ name: `t${String(index)}`, spec: { to: list(500) } }));
     const { refusals } = read('MeshTimeout', [{ name: 'n'.repeat(3_000_000) }, ...many.slice(1)]);
     expect(refusals).toHaveLength(1_000);

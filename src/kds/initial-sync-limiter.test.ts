@@ -12,7 +12,7 @@ const MAX_REVOKED = 64;
 
 type Peer = Permit & { readonly name: number };
 
-describe('first states', () => {
+describe('the limiter of first states', () => {
   let states: InitialSyncLimiter;
   let admitted: number[];
 
@@ -33,12 +33,12 @@ describe('first states', () => {
     });
   }
 
-  it('go to eight peers at once', () => {
+  it('gives permits to eight peers at once', () => {
     enter(20);
     expect(admitted).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   });
 
-  it('go to those who wait in the order in which they came', () => {
+  it('gives permits to waiting peers in the order of their arrival', () => {
     const peers = enter(12);
     peers[5]?.leave();
     expect(admitted.slice(MAX_PERMITS)).toEqual([8]);
@@ -47,7 +47,7 @@ describe('first states', () => {
     expect(admitted.slice(MAX_PERMITS)).toEqual([8, 9, 10]);
   });
 
-  it('share the limit of bytes in flight: with fewer joining peers a message is larger', () => {
+  it('divides the limit of bytes in flight, so that fewer joining peers get larger messages', () => {
     const alone = states.messageBytes;
     const [first, second] = enter(2);
     expect(states.messageBytes).toBe(alone / 2);
@@ -71,7 +71,7 @@ describe('first states', () => {
       return wasIn;
     }
 
-    it('wait until its sent bytes are paid for; other peers do not', () => {
+    it('wait in proportion to the bytes sent before, and other peers do not wait', () => {
       for (let n = 0; n < 7; n += 1) expect(join('east', 5 * MB)).toBe(true);
       expect(join('east', 5 * MB)).toBe(false);
       expect(join('west', 5 * MB)).toBe(true);
@@ -84,11 +84,11 @@ describe('first states', () => {
       permit.leave();
     });
 
-    it('are let in as often as the peer likes when they are small', () => {
+    it('do not wait when they are small', () => {
       for (let n = 0; n < 1_000; n += 1) expect(join('east', 1_000)).toBe(true);
     });
 
-    it('wait for the place that the peer has, too', () => {
+    it('wait while the peer has a permit, too', () => {
       const first = states.enter('east', () => undefined);
       first.sent(40 * MB);
       let isIn = false;
@@ -114,7 +114,7 @@ describe('first states', () => {
         seen.push(name);
       }).leave;
 
-    it('take one place, and the newest stream has it: an older one is most likely dead', () => {
+    it('take one permit, and the newest stream has it, because an older one is probably dead', () => {
       open('east 0');
       const others = Array.from({ length: MAX_PERMITS }, (_, index) => open(`other-${String(index)}`));
       expect(seen).toHaveLength(MAX_PERMITS);
@@ -127,7 +127,7 @@ describe('first states', () => {
       expect(vi.getTimerCount()).toBe(0);
     });
 
-    it('take no place away when the older one ends at last', () => {
+    it('keep their permit when the older stream ends', () => {
       const leaveOld = open('east 0');
       open('east 1');
       leaveOld();
@@ -135,7 +135,7 @@ describe('first states', () => {
       expect(seen).toHaveLength(MAX_PERMITS + 1);
     });
 
-    it('take over again only after a second, the newest first, so that a flood of streams is not sent all at once', () => {
+    it('pass the permit on at most once a second, to the newest stream first', () => {
       for (let index = 0; index < 2_000; index += 1) open(`east ${String(index)}`);
       expect(seen).toEqual(['east 0', 'east 1']);
       vi.advanceTimersByTime(MIN_HELD_MS);
@@ -144,7 +144,7 @@ describe('first states', () => {
       expect(seen.slice(3)).toEqual(['east 1998']);
     });
 
-    it('come after other peers that wait when one of them has had its turn', () => {
+    it('wait behind other peers after the newest stream has had the permit', () => {
       const others = Array.from({ length: MAX_PERMITS }, (_, index) => open(`other-${String(index)}`));
       const [, leaveNewer] = [open('east 0'), open('east 1')];
       open('other-8');
@@ -156,7 +156,7 @@ describe('first states', () => {
       expect(seen.slice(MAX_PERMITS + 2)).toEqual(['east 0']);
     });
 
-    it('come after other peers that wait', () => {
+    it('wait behind other waiting peers', () => {
       const leave = open('east 0');
       const others = Array.from({ length: MAX_PERMITS }, (_, index) => open(`other-${String(index)}`));
       leave();
@@ -167,7 +167,7 @@ describe('first states', () => {
     });
   });
 
-  it('pass over a peer that left while it waited, and give no place away for it', () => {
+  it('skips a peer that left while it waited, and spends no permit on it', () => {
     const peers = enter(11);
     peers[8]?.leave();
     expect(admitted).toHaveLength(MAX_PERMITS);
@@ -177,7 +177,7 @@ describe('first states', () => {
     expect(admitted.slice(MAX_PERMITS)).toEqual([9]);
   });
 
-  it('free one place only, however often a peer leaves', () => {
+  it('frees one permit only, however often a peer leaves', () => {
     const peers = enter(12);
     for (let i = 0; i < 5; i += 1) peers[0]?.leave();
     expect(admitted).toHaveLength(MAX_PERMITS + 1);
@@ -188,7 +188,7 @@ describe('first states', () => {
     expect(admitted.slice(MAX_PERMITS)).toEqual([8, 9, 10]);
   });
 
-  it('are open again when all have left', () => {
+  it('gives all permits again after all peers have left', () => {
     for (const { leave } of enter(30)) leave();
     const before = admitted.length;
     enter(MAX_PERMITS + 1, 100);
@@ -203,7 +203,7 @@ describe('first states', () => {
     }
   }
 
-  it('take the place of a peer that answers and never settles after the limit, and not before', () => {
+  it('takes the permit of a peer that answers and never finishes at the time limit, not before', () => {
     const peers = enter(10);
     pass(MAX_MS - 1, peers);
     expect(admitted).toHaveLength(MAX_PERMITS);
@@ -211,7 +211,7 @@ describe('first states', () => {
     expect(admitted).toHaveLength(10);
   });
 
-  it('count the limit from when the place was taken, not from when the peer came', () => {
+  it('counts the time limit from the permit, not from the arrival of the peer', () => {
     const peers = enter(17);
     pass(MAX_MS - 1, peers);
     peers[0]?.leave();
@@ -225,7 +225,7 @@ describe('first states', () => {
     expect(admitted).toHaveLength(17);
   });
 
-  describe('of peers that stand still', () => {
+  describe('of stalled peers', () => {
     it('delay the next stream only briefly, for any stalled peer', () => {
       enter(30);
       vi.advanceTimersByTime(STALL_MS - 1);
@@ -234,7 +234,7 @@ describe('first states', () => {
       expect(admitted).toHaveLength(2 * MAX_PERMITS);
     });
 
-    it('give their places to later peers, and keep them while no peer waits', () => {
+    it('give their permits to later peers, and keep them while no peer waits', () => {
       enter(MAX_PERMITS);
       vi.advanceTimersByTime(2 * STALL_MS);
       const alone = states.messageBytes;
@@ -243,7 +243,7 @@ describe('first states', () => {
       expect(states.messageBytes).toBe(alone);
     });
 
-    it('take none from a peer that answers', () => {
+    it('do not cost a peer its permit that answers', () => {
       const [first, ...others] = enter(MAX_PERMITS + 1);
       pass(2 * STALL_MS, others);
       expect(admitted.slice(MAX_PERMITS)).toEqual([MAX_PERMITS]);
@@ -255,7 +255,7 @@ describe('first states', () => {
       expect(admitted.slice(MAX_PERMITS + 1)).toEqual([100]);
     });
 
-    it('are at most 64 beside the eight, so the bytes in flight stay bounded', () => {
+    it('are at most 64 beside the eight permits, so that the bytes in flight are bounded', () => {
       enter(200);
       vi.advanceTimersByTime(MAX_MS - 1);
       expect(admitted).toHaveLength(MAX_PERMITS + MAX_REVOKED);
@@ -263,7 +263,7 @@ describe('first states', () => {
       expect(admitted.length).toBeGreaterThan(MAX_PERMITS + MAX_REVOKED);
     });
 
-    it('get in at once when they are back, beside the others', () => {
+    it('get a permit at once when they reconnect, beside the others', () => {
       const [first] = enter(MAX_PERMITS);
       vi.advanceTimersByTime(STALL_MS);
       enter(MAX_PERMITS + 1, 100);
@@ -278,7 +278,7 @@ describe('first states', () => {
     });
   });
 
-  it('do not free the place of a peer twice when it leaves after the limit', () => {
+  it('do not free a permit twice when the peer leaves after the time limit', () => {
     const peers = enter(MAX_PERMITS);
     vi.advanceTimersByTime(MAX_MS);
     for (const { leave } of peers) leave();

@@ -35,7 +35,7 @@ describe('refusals', () => {
     expect(isStorable(nackedResource('MeshTimeout', SLOW, text).reason)).toBe(true);
   });
 
-  it('come back as they were written', () => {
+  it('are read back as they were written', () => {
     fc.assert(
       fc.property(fc.array(refusal, { maxLength: 10 }), (refusals) => {
         expect(readNackDetails(writeNackDetails(refusals))).toEqual(refusals);
@@ -55,7 +55,7 @@ describe('refusals', () => {
     ['a string', { typeUrl: TYPE_URL, value: json('slow') }],
     ['a missing field', { typeUrl: TYPE_URL, value: json({ ...SLOW, reason: undefined }) }],
     ['a field of another type', { typeUrl: TYPE_URL, value: json({ ...SLOW, mesh: null }) }],
-  ])('pass over details with %s and keep the others', (_, foreign) => {
+  ])('are read without details that have %s', (_, foreign) => {
     expect(readNackDetails([foreign, ...writeNackDetails([SLOW]), foreign])).toEqual([SLOW]);
   });
 
@@ -64,14 +64,14 @@ describe('refusals', () => {
     expect(readNackDetails([{ typeUrl: TYPE_URL, value }])).toEqual([]);
   });
 
-  it('make a text that begins as Kuma expects and has a line a resource (kds-wire 6.2)', () => {
+  it('are written as a text with the beginning that Kuma expects and a line for each resource (kds-wire 6.2)', () => {
     expect(nackMessage([{ type: 'Secret', name: 'x', mesh: 'm', reason: 'resource already exists' }])).toBe(
       'user error\nresource already exists: type="Secret" name="x" mesh="m"',
     );
     expect(nackMessage([SLOW, SLOW]).split('\n')).toHaveLength(3);
   });
 
-  it('quote names, so that none can pass for another line', () => {
+  it('have quoted names, so that no name looks like another line', () => {
     const [first, ...lines] = nackMessage([{ ...SLOW, name: 'a"\nuser error\nb' }]).split('\n');
     expect([first, lines.length]).toEqual(['user error', 1]);
   });
@@ -91,11 +91,11 @@ describe('the fault that a NACK reports', () => {
     ['spec.to[0]: must be given', 'other'],
     ['the text of a user error', 'other'],
     ['', 'other'],
-  ])('of a peer that sends text alone: %j is %s', (message, fault) => {
+  ])('of a peer that sends only the text %j is of kind %s', (message, fault) => {
     expect(nackFaultOf([], message)).toBe(fault);
   });
 
-  it('is the fault of a user in a NACK of this side with more resources than it names', () => {
+  it('is the fault of a user in our own NACK with more resources than it names', () => {
     const many = refusals(MAX_NAMED + 1);
     expect(nackFaultOf(readNackDetails(writeNackDetails(many)), nackMessage(many))).toBe('user');
   });

@@ -34,12 +34,12 @@ describe('node metadata', () => {
     );
   });
 
-  it('says that versions follow only where they do (D29)', () => {
+  it('announces versions only in a request that has them (D29)', () => {
     expect(decodeStruct(nodeMetadata(OWN, true))).toMatchObject({ 'meridian-resume': true });
     expect(decodeStruct(nodeMetadata(OWN, false))).not.toHaveProperty('meridian-resume');
   });
 
-  it('is read as it was written', () => {
+  it('is read back as it was written', () => {
     const node = {
       version: { ...NO_VERSION, version: '1.2.3' },
       config: OWN.config,
@@ -50,7 +50,7 @@ describe('node metadata', () => {
     expect(readNodeMetadata(nodeMetadata(OWN, false))).toEqual({ node, resumes: false });
   });
 
-  it('is kept for each stream and stored for people, and so reads as empty where it is too large for that', () => {
+  it('has each field read as empty that is too large to keep for each stream', () => {
     const long = 'x'.repeat(120_000);
     const kumaCp = { version: long, gitTag: long, gitCommit: long, buildDate: long };
     const features = [...Array.from({ length: 10_000 }, String), long];
@@ -59,7 +59,7 @@ describe('node metadata', () => {
     expect(read).toMatchObject({ ...EMPTY, features: expect.any(Array) as string[] });
   });
 
-  it('of a Kuma peer is read whole', () => {
+  it('of a Kuma peer is read completely', () => {
     const kumaCp = { version: '3.0.0', gitTag: 'v3.0.0', gitCommit: 'abc', buildDate: '2026-01-01' };
     const metadata = { version: { kumaCp }, config: '{}', 'control-plane-id': 'kuma-1', features: ['zone-token'] };
     expect(peerNodeOf(metadata)).toEqual({ version: kumaCp, config: '{}', instanceId: 'kuma-1', features: ['zone-token'] });
@@ -78,7 +78,7 @@ describe('node metadata', () => {
     expect(peerNodeOf(metadata)).toEqual(EMPTY);
   });
 
-  it('resumes only where that is said by a boolean', () => {
+  it('resumes only with the boolean true', () => {
     const said = ['true', 1, null, {}].map((value) => readNodeMetadata(encodeStruct({ 'meridian-resume': value })).resumes);
     expect(said).toEqual([false, false, false, false]);
   });
@@ -89,11 +89,11 @@ describe('node metadata', () => {
     expect(() => read(1024 * 1024)).toThrow('node.metadata: 1048596 bytes, at most 1048576');
   });
 
-  it('that is no Struct is named', () => {
+  it('that is not a Struct gives an error that names it', () => {
     expect(() => readNodeMetadata(Buffer.from([0xff]))).toThrow('cannot read the metadata of a node');
   });
 
-  it('keeps the features that are texts among others', () => {
+  it('keeps only the features that are strings', () => {
     expect(peerNodeOf({ features: [1, 'hash-suffix', null, 'x'] }).features).toEqual(['hash-suffix', 'x']);
   });
 

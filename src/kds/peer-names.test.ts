@@ -45,7 +45,7 @@ describe('a name from a peer', () => {
     );
   });
 
-  it('never has an invisible character, nor does a mesh, a display name, a key or a value of a label', () => {
+  it('has no invisible character, and neither has a mesh, a display name, a label key or a label value', () => {
     fc.assert(
       fc.property(anywhere(INVISIBLE), (text) => {
         expect(fieldsAtFault(text)).toEqual(['name']);
@@ -65,7 +65,7 @@ describe('a name from a peer', () => {
     );
   });
 
-  it('has a mesh where its type has one, and no mesh where it has none', () => {
+  it('has a mesh exactly when its type is mesh-scoped', () => {
     expect(fieldsAtFault('x', '')).toEqual(['mesh']);
     expect(fieldsAtFault('x', 'a'.repeat(101))).toEqual(['mesh']);
     expect(peerNameViolations(generator, { name: 'x', mesh: 'm', labels: {} }).map(({ field }) => field)).toEqual(['mesh']);

@@ -19,7 +19,7 @@ function setUp(): { lines: () => object[]; warn: (cause: string) => void; pass: 
 
 const line = (zone: string): object => ({ level: 40, zone, msg: 'refused' });
 
-it('logs a cause once a minute, and then the number of skipped lines', () => {
+it('the logger writes a cause once a minute, and then the number of skipped lines', () => {
   const { lines, warn, pass } = setUp();
   for (let n = 0; n < 1_000; n += 1) warn('east');
   warn('west');
@@ -33,7 +33,7 @@ it('logs a cause once a minute, and then the number of skipped lines', () => {
   expect(lines()).toEqual([{ ...line('east'), leftOut: 1 }, line('west')]);
 });
 
-it('logs a hundred causes a minute and counts the others', () => {
+it('the logger writes a hundred causes a minute, and counts the others', () => {
   const { lines, warn, pass } = setUp();
   for (let n = 0; n < 10_000; n += 1) warn(`zone-${String(n)}`);
   expect(lines()).toHaveLength(100);

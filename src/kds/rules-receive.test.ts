@@ -9,10 +9,10 @@ import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
 import { globalConsumes, globalReceiveRules, zoneConsumes, zoneReceiveRules } from './rules.ts';
 
-describe('what a zone stores (kds-wire 6.1)', () => {
+describe('the receive rules of a zone (kds-wire 6.1)', () => {
   const rules = zoneReceiveRules();
 
-  it('asks for the types marked G→Z or X, takes them as they are and keeps its own status', () => {
+  it('request the types marked G→Z or X, store them unchanged and keep the own status', () => {
     expect(rules).toMatchObject({ by: 'zone', types: zoneConsumes, status: 'keep', ownerOnCreate: null, scope: null });
     const sent = { name: 'x', mesh: 'default', labels: FROM_EAST, spec: { a: 1 }, status: {} };
     for (const info of rules.types) expect(rules.rewrite(sent, info)).toBe(sent);
@@ -34,7 +34,7 @@ describe('what a zone stores (kds-wire 6.1)', () => {
   });
 });
 
-describe('what global stores of a zone (kds-wire 6.1)', () => {
+describe('the receive rules of global (kds-wire 6.1)', () => {
   const rules = globalReceiveRules('east', { hashedNames: true });
   const legacy = globalReceiveRules('east', { hashedNames: false });
   const wire = (fields: Partial<WireResource> = {}): WireResource => ({
@@ -42,11 +42,11 @@ describe('what global stores of a zone (kds-wire 6.1)', () => {
     ...fields,
   });
 
-  it('asks for the types marked Z→G, takes their status, and makes the Zone their owner', () => {
+  it('request the types marked Z→G, store their status and make the Zone their owner', () => {
     expect(rules).toMatchObject({ by: 'global', types: globalConsumes, status: 'take', ownerOnCreate: ZONE_OWNER });
   });
 
-  it('forces origin and zone to the caller, for any payload', () => {
+  it('set origin and zone to those of the caller, for any payload', () => {
     const labels = { [label.origin]: 'global', [label.zone]: 'west', team: 'blue' };
     for (const info of rules.types) {
       expect(rules.rewrite(frozen(wire({ labels })), info).labels).toEqual({ ...FROM_EAST, team: 'blue' });
@@ -54,7 +54,7 @@ describe('what global stores of a zone (kds-wire 6.1)', () => {
     }
   });
 
-  it('keeps names, or puts the zone before those of a peer without hash-suffix, removed ones too', () => {
+  it('keep names, and prefix those of a peer without hash-suffix with the zone, also removed names', () => {
     for (const info of rules.types) {
       expect(rules.rewrite(wire(), info).name).toBe('thing');
       expect(legacy.rewrite(wire(), info).name).toBe('east.thing');
@@ -62,7 +62,7 @@ describe('what global stores of a zone (kds-wire 6.1)', () => {
     expect([rules.storedName('thing'), legacy.storedName('thing')]).toEqual(['thing', 'east.thing']);
   });
 
-  it('overwrites the zone tag of a gateway, and adds none', () => {
+  it('overwrite the zone tag of a gateway, and do not add one', () => {
     const dataplane = typeOf('Dataplane');
     const gateway = (tags: JsonObject): JsonObject => ({
       networking: { address: '10.0.0.1', gateway: { type: 'DELEGATED', tags } },
@@ -96,7 +96,7 @@ describe('what global stores of a zone (kds-wire 6.1)', () => {
     }
   });
 
-  it('finds every row in scope by its queries', () => {
+  it('find every row in scope with their queries', () => {
     const labels = fc.dictionary(
       fc.constantFrom<string>(label.origin, label.zone),
       fc.constantFrom('global', 'zone', 'east', 'west'),

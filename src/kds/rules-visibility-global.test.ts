@@ -72,7 +72,7 @@ describe('what global sends to zones (kds-wire 5.2)', () => {
   const own = ['envoy-admin-ca', 'admin-user-token', 'inter-cp-ca', 'user-token-revocations'];
   const keys = ['', '-1', '-23'].map((serial) => `user-token-signing-key${serial}`);
 
-  it.each([...own, ...keys])('3 keeps GlobalSecret %s at home, whatever its labels say', (name) => {
+  it.each([...own, ...keys])('3 does not send GlobalSecret %s, with any labels', (name) => {
     for (const labels of [{}, { [label.origin]: 'global' }, FROM_EAST, { [label.kdsSync]: 'enabled' }]) {
       expect(visibilityOf(rules, labelled('GlobalSecret', labels, { name }))).toEqual({
         visibility: NO_PEER,
@@ -87,7 +87,7 @@ describe('what global sends to zones (kds-wire 5.2)', () => {
     ...['HTTPRoute', 'TCPRoute'],
   ];
 
-  it('4 sends what is written on global of every type but those that only zones write or that stay at home', () => {
+  it('4 sends rows of global of every type, except types that only zones write or that are not synced', () => {
     const sent = resourceTypes.filter(({ name }) => {
       const row = resource(name, { name: name === 'Config' ? 'kuma-cluster-id' : 'thing' });
       const { visibility } = visibilityOf(rules, row);
@@ -99,12 +99,12 @@ describe('what global sends to zones (kds-wire 5.2)', () => {
     expect(names).toHaveLength(27);
   });
 
-  it('6 does not name another control plane as the writer of a local resource', () => {
+  it('6 does not give another control plane as the reason for a local resource', () => {
     for (const type of ['MeshService', 'Dataplane'])
       expect(visibilityOf(rules, resource(type)).because).not.toBe('comes from another control plane');
   });
 
-  it('gives every rule a reason', () => {
+  it('has a reason for every rule', () => {
     for (const { because } of [...rules.filter, ...zoneSendRules({}).filter]) expect(because).not.toBe('');
   });
 });

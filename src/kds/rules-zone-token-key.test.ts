@@ -23,7 +23,7 @@ describe('a zone-token signing key (kds-wire 5.3.2)', () => {
     ['zone-token-signing-key-1', 'zone-token-signing-public-key-1'],
     ['zone-token-signing-key-12', 'zone-token-signing-public-key-12'],
     ['zone-token-signing-key', 'zone-token-signing-public-key'],
-  ])('%s goes to zones as %s, its public half alone', (name, onWire) => {
+  ])('%s is sent to zones as %s, with its public half only', (name, onWire) => {
     const sent = map(key(name, { data: base64(pem) }));
     expect(sent).toMatchObject({ name: onWire, mesh: '', status: undefined });
     expect(sent.labels).toEqual({ [label.origin]: 'global', [label.displayName]: name });
@@ -34,7 +34,7 @@ describe('a zone-token signing key (kds-wire 5.3.2)', () => {
     expect(Object.keys(sent.spec)).toEqual(['data']);
   });
 
-  it('keeps a display name that is there', () => {
+  it('keeps an existing display name', () => {
     const sent = map(key('zone-token-signing-key-1', { data: base64(pem) }, { [label.displayName]: 'mine' }));
     expect(sent.labels[label.displayName]).toBe('mine');
   });
@@ -48,7 +48,7 @@ describe('a zone-token signing key (kds-wire 5.3.2)', () => {
     ['a public key', { data: base64(String(createPublicKey(pem).export({ type: 'pkcs1', format: 'pem' }))) }],
     ['a key that is not RSA', { data: base64(String(ec)) }],
     ['data of another type', { data: 7 }],
-  ])('with %s is an error that names the secret and shows nothing of it', (_, spec) => {
+  ])('with %s gives an error that names the secret without its data', (_, spec) => {
     const secret = key('zone-token-signing-key-1', spec);
     expect(() => map(secret)).toThrow(MeridianError);
     expect(() => map(secret)).toThrow(/^GlobalSecret zone-token-signing-key-1 holds no PEM «RSA PRIVATE KEY»/);

@@ -31,16 +31,16 @@ describe('what a zone sends to global (kds-wire 5.4)', () => {
   });
 });
 
-describe('what a zone makes of a resource (kds-wire 5.4)', () => {
+describe('the wire form of a resource of a zone (kds-wire 5.4)', () => {
   const map = (sent: Resource, skipPrefixes: string[] = []): WireResource =>
     zoneSendRules({ zone: 'east', skipPrefixes }).map(frozen(sent), typeOf(sent.type));
 
-  it('sets origin and zone to its own, over any other value', () => {
+  it('has the origin and zone of the sender, in place of any other value', () => {
     for (const labels of [{}, { [label.origin]: 'global', [label.zone]: 'west' }])
       expect(map(labelled('Dataplane', labels)).labels).toEqual({ ...FROM_EAST, [label.displayName]: 'thing' });
   });
 
-  it('leaves the grace period and skipped prefixes at home', () => {
+  it('has no grace period and no labels with a skipped prefix', () => {
     const labels = { [label.deletionGracePeriodStartedAt]: '2026-01-01T00:00:00Z', 'argocd.x/y': 'z', team: 'blue' };
     expect(map(labelled('Dataplane', labels), ['argocd.']).labels).toEqual({
       ...FROM_EAST,
@@ -48,30 +48,30 @@ describe('what a zone makes of a resource (kds-wire 5.4)', () => {
     });
   });
 
-  it.each(globalConsumes)('hashes the name of $name', ({ name: type }) => {
+  it.each(globalConsumes)('has the hashed name of $name', ({ name: type }) => {
     const { mesh } = resource(type);
     expect(map(resource(type))).toMatchObject({ name: hashName({ mesh, name: 'thing', zone: 'east' }), mesh });
     const named = labelled(type, { [label.displayName]: 'shown', [label.namespace]: NAMESPACE });
     expect(map(named).name).toBe(hashName({ mesh, name: 'shown', zone: 'east', namespace: NAMESPACE }));
   });
 
-  it('gives an insight without labels the name of its Dataplane', () => {
+  it('has the name of its Dataplane for an insight without labels', () => {
     expect(map(resource('DataplaneInsight')).name).toBe(map(resource('Dataplane')).name);
   });
 
-  it('sends the status as it is, and none of a type without one', () => {
+  it('has the stored status, and none for a type without a status', () => {
     const status = { vips: [{ ip: '240.0.0.1' }], dataplaneProxies: { connected: 2 } };
     for (const { name, hasStatus } of globalConsumes)
       expect([name, map(resource(name, { status })).status]).toEqual([name, hasStatus ? status : undefined]);
   });
 
-  it('keeps status.zoneEgress of a MeshExternalService at home (D22)', () => {
+  it('has no status.zoneEgress of a MeshExternalService (D22)', () => {
     const status = { vip: { ip: '242.0.0.1' }, zoneEgress: { address: '10.0.0.1', port: 10002 } };
     expect(map(resource('MeshExternalService', { status })).status).toEqual({ vip: { ip: '242.0.0.1' } });
     expect(map(resource('MeshService', { status })).status).toEqual(status);
   });
 
-  it('gives a Dataplane without an address that of its zoneIngress, else that of its zoneEgress (D18)', () => {
+  it('has for a Dataplane without an address that of its zoneIngress, else that of its zoneEgress (D18)', () => {
     const addressOf = (networking: JsonObject): unknown =>
       (map(resource('Dataplane', { spec: { networking } })).spec['networking'] as JsonObject)['address'];
     const [zoneIngress, zoneEgress] = [{ address: '10.0.0.1' }, { address: '10.0.0.2' }];
@@ -80,7 +80,7 @@ describe('what a zone makes of a resource (kds-wire 5.4)', () => {
     expect(addressOf({ address: '10.0.0.3', zoneEgress, zoneIngress })).toBe('10.0.0.3');
   });
 
-  it('sends the subscriptions of an insight without their generations', () => {
+  it('has the subscriptions of an insight without their generations', () => {
     const spec = { subscriptions: [{ id: 'a', generation: 7 }, { id: 'b' }], mTLS: { issuedBackend: 'ca' } };
     expect(map(resource('DataplaneInsight', { spec })).spec).toEqual({ ...spec, subscriptions: [{ id: 'a' }, { id: 'b' }] });
     expect(map(resource('DataplaneInsight', { spec: {} })).spec).toEqual({});

@@ -70,7 +70,7 @@ async function streamsTo(
 
 const kinds = ({ events }: Stream): string[] => events.map(({ kind }) => kind);
 
-it('gives zones that join together the same bytes, and says who each is once', async () => {
+it('the sender shares bytes between zones that join together, and reports the node of each once', async () => {
   const streams = await streamsTo(['east', 'west']);
   for (const { sender } of streams) sender.handle(request);
   for (const { sender } of streams) sender.handle({ ...request, node: nodeWith(['hash-suffix']), typeUrl: 'MeshRetry' });
@@ -83,7 +83,7 @@ it('gives zones that join together the same bytes, and says who each is once', a
   for (const { sender } of streams) sender.close();
 });
 
-it('says who a peer is again when it says something else', async () => {
+it('the sender reports the node of a peer again when it changes', async () => {
   const [stream] = await streamsTo(['east']);
   if (stream === undefined) throw new Error('no stream');
   for (const features of [['hash-suffix'], ['zone-token'], ['zone-token']])
@@ -93,7 +93,7 @@ it('says who a peer is again when it says something else', async () => {
   stream.sender.close();
 });
 
-it('ignores an answer to a response from before a new subscription to the type', async () => {
+it('the sender ignores an answer to a response from before a new subscription', async () => {
   const [stream] = await streamsTo(['east']);
   if (stream === undefined) throw new Error('no stream');
   const { sender, sent } = stream;
@@ -110,7 +110,7 @@ it('ignores an answer to a response from before a new subscription to the type',
   sender.close();
 });
 
-it('withholds a resource that fills a message alone, and sends the others of its type', async () => {
+it('the sender withholds a resource too large for a message, and sends the others of its type', async () => {
   const nearly = makeRow(TYPE, 'nearly', { spec: { a: 'x'.repeat(99_400) } });
   const small = makeRow(TYPE, 'small', { spec: { a: 'x' } });
   const [stream] = await streamsTo(['east'], { stored: [nearly, small] });
@@ -127,7 +127,7 @@ it('withholds a resource that fills a message alone, and sends the others of its
 it.each([
   ['an ACK', null],
   ['a NACK', { code: 0, message: 'no', details: [] }],
-])('tells the limiter of first states that the peer answers with %s', async (_, errorDetail) => {
+])('the sender reports to the limiter of first states that the peer answered with %s', async (_, errorDetail) => {
   const initialSyncLimiter = new InitialSyncLimiter(systemClock);
   const progress = vi.fn();
   const enter = initialSyncLimiter.enter.bind(initialSyncLimiter);

@@ -79,7 +79,7 @@ async function streamTo(peer: {
   return { sender, add, sent: () => sent };
 }
 
-it('retries refused resources once an interval, with a bounded number of responses', async () => {
+it('the sender retries refused resources once an interval, with a bounded number of responses', async () => {
   vi.useFakeTimers();
   const { sender, add, sent } = await streamTo({ refuses: true });
   for (let i = 0; i < 50; i += 1) {
@@ -95,7 +95,7 @@ it('retries refused resources once an interval, with a bounded number of respons
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it('asks after five seconds once more when the peer has accepted all that it refused', async () => {
+it('the sender retries once after five seconds when the peer has accepted all refused resources', async () => {
   vi.useFakeTimers();
   const peer = { refuses: true };
   const { sender, add, sent } = await streamTo(peer);

@@ -15,14 +15,14 @@ const small = { ...parts, entries: [entry('small.default')] };
 it.each([
   ['large', parts],
   ['small', small],
-])('gives the same bytes of a %s message to whoever is sent the same', (_, wanted) => {
+])('the cache returns the same bytes for equal %s messages', (_, wanted) => {
   const messages = new SharedMessages(systemClock);
   const message = messages.encode(wanted);
   expect(message).toEqual(encodeDeltaResponse(wanted));
   expect(messages.encode({ ...wanted, entries: [...wanted.entries], removed: ['gone.default'] })).toBe(message);
 });
 
-it('keeps only messages with memory of their own, and of others the last', () => {
+it('the cache keeps only messages with a buffer of their own, and the last of the others', () => {
   const messages = new SharedMessages(systemClock);
   const [large, first] = [messages.encode(parts), messages.encode(small)];
   expect(large.buffer.byteLength).toBe(large.length);
@@ -42,7 +42,7 @@ it.each([
   ['names that are gone', { removed: ['another.default'] }],
   ['number of names that are gone', { removed: [] }],
   ['place in the full state', { isPartial: false }],
-])('gives nobody a message of another %s', (_, difference) => {
+])('the cache does not return a message with another %s', (_, difference) => {
   for (const before of [parts, small]) {
     const messages = new SharedMessages(systemClock);
     messages.encode(before);
@@ -51,7 +51,7 @@ it.each([
   }
 });
 
-it('keeps at most 24 MiB, and reuses the kept messages', () => {
+it('the cache keeps at most 24 MiB, and reuses the kept messages', () => {
   const messages = new SharedMessages(systemClock);
   const large = ['1', '2', '3'].map((nonce) => ({ ...parts, nonce, entries: [entry('large.default', 10_000_000)] }));
   const [first, second, third] = large.map((wanted) => messages.encode(wanted));
@@ -63,7 +63,7 @@ it('keeps at most 24 MiB, and reuses the kept messages', () => {
   expect(again.equals(third ?? Buffer.alloc(0))).toBe(true);
 });
 
-it('drops messages that no stream requests, and all messages after a minute', () => {
+it('the cache drops messages that no stream requests, and all messages after a minute', () => {
   vi.useFakeTimers();
   const messages = new SharedMessages(systemClock);
   const message = messages.encode(parts);

@@ -27,7 +27,7 @@ describe('SPEC.md', () => {
     expect([...numbers].sort((x, y) => x - y)).toEqual(Array.from({ length: 26 }, (_, index) => index + 1));
   });
 
-  it('has a test that names it for each pain', () => {
+  it('names a test for each pain', () => {
     const pains = spec.slice(spec.indexOf("## Pains of the original's users"));
     const named = [...pains.matchAll(/\[`([^`]+)`\]/g)].map(([, text = '']) => text);
     const numbers = ['9455', '13592', '14486', '3545', '13624', '11062', '16407', '12893', '11410', '8327', '5870'];

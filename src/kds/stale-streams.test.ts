@@ -41,19 +41,19 @@ describe('streams', () => {
     stale.opened(stream);
   }
 
-  it('of a zone that checks its health no more end after the timeout, those of others stay', async () => {
+  it('of a zone that stops its health checks end after the timeout, and those of others stay', async () => {
     start({ pollInterval: POLL, timeout: TIMEOUT });
-    for (const zone of ['silent', 'heard']) add(zone, 'globalToZone');
+    for (const zone of ['silent', 'checking']) add(zone, 'globalToZone');
     add('old', 'globalToZone', []);
     for (let time = 0; time < 2 * TIMEOUT; time += POLL) {
       await clock.advance(POLL);
-      stale.heard('heard');
+      stale.seen('checking');
       if (time < TIMEOUT - POLL) expect(ended).toEqual([]);
     }
     expect(ended).toEqual(['silent globalToZone: stream canceled - zone hc failed']);
   });
 
-  it('that are opened count as a sign of life', async () => {
+  it('count as a health check when they open', async () => {
     start({ pollInterval: POLL, timeout: TIMEOUT });
     add('east', 'globalToZone');
     await clock.advance(TIMEOUT - POLL);
@@ -62,7 +62,7 @@ describe('streams', () => {
     expect(ended).toEqual([]);
   });
 
-  it.each<Partial<HealthPolicy>>([{ pollInterval: POLL }, { timeout: TIMEOUT }, {}])('stay for ever with %j', async (policy) => {
+  it.each<Partial<HealthPolicy>>([{ pollInterval: POLL }, { timeout: TIMEOUT }, {}])('never end with %j', async (policy) => {
     start(policy);
     add('east', 'globalToZone');
     add('east', 'globalToZone');
@@ -70,7 +70,7 @@ describe('streams', () => {
     expect(ended).toEqual([]);
   });
 
-  it('are replaced by newer ones of their zone and kind where that is wanted', () => {
+  it('are replaced by newer ones of their zone and kind when closeStaleConn is set', () => {
     start({ closeStaleConn: true });
     add('east', 'globalToZone');
     add('east', 'stats');

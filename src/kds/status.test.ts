@@ -11,7 +11,7 @@ it.each([
   ['no name on a sync stream', (error: unknown) => missingName('globalToZone', error), status.UNKNOWN],
   ['no name on another stream', (error: unknown) => missingName('stats', error), status.INVALID_ARGUMENT],
   ['a name that no zone can have', (error: unknown) => statusOf(noZone(error)), status.INTERNAL],
-])('of %s fits into a header', (_, statusFor, code) => {
+])('a status of %s fits into a header', (_, statusFor, code) => {
   for (const text of [LONG, `${'a'.repeat(10)}\ud800`]) {
     const failure = statusFor(new MeridianError('invalid', text));
     expect(failure.code).toBe(code);

@@ -6,7 +6,7 @@ import { Openings } from './stream-limits.ts';
 const east = { zone: 'east', kind: 'globalToZone' } as const;
 
 describe('openings of a zone', () => {
-  it('are let in at once, then one after the other, then refused; other zones and kinds do not wait', () => {
+  it('are admitted at once, then one by one, then refused; other zones and kinds do not wait', () => {
     let now = 0;
     const openings = new Openings(() => now);
     for (let n = 0; n < 20; n += 1) expect(openings.take(east)).toBe(0);
@@ -20,7 +20,7 @@ describe('openings of a zone', () => {
     expect(openings.take(east)).toBe(0);
   });
 
-  it('are never more than the allowance, at any times of arrival', () => {
+  it('never exceed the allowance, at any times of arrival', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(2_000), { maxLength: 200 }), (pauses) => {
         let now = 0;

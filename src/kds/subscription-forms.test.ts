@@ -17,7 +17,7 @@ describe('a subscription', () => {
     expect(subscription.withheld.size).toBe(0);
   });
 
-  it('withholds a resource that no message can hold, and sends the others of its type (pain 11062)', () => {
+  it('withholds a resource too large for a message, and sends the others of its type (pain 11062)', () => {
     const log = new TypeLog('T');
     put(log, 'x'.repeat(2_000), '1');
     put(log, 'small', '1');
@@ -26,7 +26,7 @@ describe('a subscription', () => {
     expect([...subscription.withheld.values()]).toEqual([expect.stringMatching(/2\d+ bytes; .* takes 1000$/)]);
   });
 
-  it('sends un-hashed names to a peer without the feature (D28)', () => {
+  it('sends names without a hash to a peer without the feature (D28)', () => {
     const log = new TypeLog('T');
     put(log, 'r', '1');
     const subscription = subscribe(log, { form: 'legacy', chunkBytes: () => 1000 });

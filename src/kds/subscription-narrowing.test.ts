@@ -43,7 +43,7 @@ function numbered(count: number): string[] {
 }
 
 describe('a NACK without a name', () => {
-  it('is narrowed down to the culprit at once, with two halves for each doubling', () => {
+  it('is narrowed down to the culprit at once, by halves of the suspects', () => {
     const log = new TypeLog('T');
     for (const name of numbered(5_000)) put(log, name, '1');
     const subscription = subscribe(log, { form: 'kuma', largestBytes: 1_000_000 });
@@ -54,7 +54,7 @@ describe('a NACK without a name', () => {
     expect(subscription.isBehind).toBe(true);
   });
 
-  it('sends only the culprit once more at a retry, and forgets it when the peer takes it', () => {
+  it('leads to retries of the culprit only, until the peer accepts it', () => {
     const log = new TypeLog('T');
     for (const name of numbered(100)) put(log, name, '1');
     const subscription = subscribe(log, { form: 'kuma' });
@@ -67,7 +67,7 @@ describe('a NACK without a name', () => {
     expect([subscription.nacked.size, subscription.isBehind]).toEqual([0, false]);
   });
 
-  it('no longer names a culprit that was deleted', () => {
+  it('no longer counts for a deleted culprit', () => {
     const log = new TypeLog('T');
     for (const name of numbered(10)) put(log, name, '1');
     const subscription = subscribe(log, { form: 'kuma' });
@@ -79,7 +79,7 @@ describe('a NACK without a name', () => {
     expect(namesIn(subscription.nacked.refused)).toEqual(['r8']);
   });
 
-  it('costs a bounded number of responses between two retries, however many resources are bad', () => {
+  it('costs a bounded number of responses between two retries, for any number of bad resources', () => {
     const log = new TypeLog('T');
     for (const name of numbered(1_000)) put(log, name, '1');
     const subscription = subscribe(log, { form: 'kuma', largestBytes: 1_000_000 });
@@ -90,7 +90,7 @@ describe('a NACK without a name', () => {
     expect(subscription.nacked.size).toBe(1_000);
   });
 
-  it('does not hold up news of the log', () => {
+  it('does not delay new changes', () => {
     const log = new TypeLog('T');
     for (const name of numbered(64)) put(log, name, '1');
     const subscription = subscribe(log, { form: 'kuma' });
@@ -105,7 +105,7 @@ describe('a NACK without a name', () => {
     expect(namesOf(subscription.next())).toEqual(['news']);
   });
 
-  it('is about one of the suspects while it is not narrowed down', () => {
+  it('makes every resource of the response a suspect until it is narrowed down', () => {
     const log = new TypeLog('T');
     for (const name of numbered(4)) put(log, name, '1');
     const subscription = subscribe(log, { form: 'kuma' });
@@ -115,7 +115,7 @@ describe('a NACK without a name', () => {
     expect(namesIn(subscription.nacked.refused)).toEqual([]);
   });
 
-  it('ends with the culprits by name, during any writes, deletions and repairs', () => {
+  it('leads to the names of the culprits, during any writes, deletions and repairs', () => {
     const name = fc.nat(40).map((i) => `r${String(i)}`);
     const step = fc.oneof(
       fc.record({ do: fc.constant('put' as const), name }),

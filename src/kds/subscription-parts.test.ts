@@ -4,7 +4,7 @@ import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries
 import { TypeLog } from './type-log.ts';
 
 describe('a subscription', () => {
-  it('makes no response larger than a message, with any entries, removals and retries', () => {
+  it('sends no response over the message limit, with any entries, removals and retries', () => {
     const log = new TypeLog('T');
     const known = new Map(Array.from({ length: 300 }, (_, i) => [`gone-${String(i)}`, '1']));
     const put100 = (version: string): void => {
@@ -38,7 +38,7 @@ describe('a subscription', () => {
     expect(log.size).toBe(0);
   });
 
-  it('sends a resource of the largest size that a message takes, and withholds one of a byte more', () => {
+  it('sends a resource of the maximum message size, and withholds a resource one byte larger', () => {
     const log = new TypeLog('T');
     put(log, 'name', '1');
     put(log, 'names', '1');
@@ -69,7 +69,7 @@ describe('a subscription', () => {
     expect(subscription.next()?.removed).toEqual(['same']);
   });
 
-  it('splits a full state for a peer of ours and marks its end, even where that is empty', () => {
+  it('splits a full state for a Meridian peer and marks its end, also when the last part is empty', () => {
     const log = new TypeLog('T');
     put(log, 'a', '1');
     put(log, 'b', '1');
@@ -82,7 +82,7 @@ describe('a subscription', () => {
     expect(subscription.next()).toBeNull();
   });
 
-  it('splits a first state only for a peer of ours', () => {
+  it('splits a first state only for a Meridian peer', () => {
     const log = new TypeLog('T');
     for (let i = 0; i < 10; i += 1) put(log, `r${String(i)}`, '1');
     const kuma = subscribe(log, { form: 'kuma', chunkBytes: () => 20 });

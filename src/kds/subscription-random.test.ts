@@ -21,7 +21,7 @@ const command = fc.oneof(
 );
 
 describe('random writes, refusals, drops and reconnects', () => {
-  it('end with every peer holding exactly its visible entries, and no slot left over', () => {
+  it('end with every peer holding exactly its visible entries, and without unused slots', () => {
     fc.assert(
       fc.property(fc.array(command, { maxLength: 120 }), (commands) => {
         const log = new TypeLog('T');

@@ -9,7 +9,7 @@ const UNNAMED = new Map<string, string>();
 const namesOfItems = (items: ReadonlyMap<Item, string>): string[] => [...items.keys()].map(({ wireName }) => wireName);
 
 describe('a subscription', () => {
-  it('tries refused slots again and lets the rest count as stored (engine 15)', () => {
+  it('retries refused slots and counts the others as stored (engine 15)', () => {
     const log = new TypeLog('T');
     put(log, 'good', '1');
     put(log, 'bad', '1');
@@ -25,7 +25,7 @@ describe('a subscription', () => {
     expect(subscription.isBehind).toBe(false);
   });
 
-  it('suspects every name of a response when the peer names none', () => {
+  it('suspects every name of a response when the NACK names none', () => {
     const log = new TypeLog('T');
     put(log, 'a', '1');
     put(log, 'b', '1');
@@ -58,7 +58,7 @@ describe('a subscription', () => {
     expect(log.size).toBe(2);
   });
 
-  it.each(['native', 'legacy'] as const)('never takes a name away that another slot has filled since (%s)', (form) => {
+  it.each(['native', 'legacy'] as const)('does not remove a name that another slot has now (%s)', (form) => {
     const log = new TypeLog('Mesh');
     const subscription = subscribe(log, { form, chunkBytes: () => 1000 });
     put(log, 'mesh', '1', 'mesh@1');
@@ -116,7 +116,7 @@ describe('a subscription', () => {
     expect(namesOf(subscription.next())).toEqual(['bad']);
   });
 
-  it('tries a refused removal again that the log never knew, and is behind until then', () => {
+  it('retries the refused removal of a name that the log never had, and is behind until it is accepted', () => {
     const subscription = subscribe(new TypeLog('T'), { known: new Map([['gone', '1']]) });
     expect(subscription.next()?.removed).toEqual(['gone']);
     subscription.reject(new Map([['gone', 'no']]), 'no');
@@ -127,7 +127,7 @@ describe('a subscription', () => {
     expect(subscription.isBehind).toBe(false);
   });
 
-  it('suspects removals too when a peer of ours refuses more than it can name', () => {
+  it('suspects removals too when a Meridian peer refuses more resources than it can name', () => {
     const subscription = subscribe(new TypeLog('T'), {
       known: new Map([
         ['gone', '1'],

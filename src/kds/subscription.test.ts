@@ -4,7 +4,7 @@ import { namesOf, put, remove, subscribe } from '../../test/support/fake-entries
 import { TypeLog } from './type-log.ts';
 
 describe('a subscription', () => {
-  it('answers the first request even when there is nothing', () => {
+  it('answers the first request also when the log is empty', () => {
     const subscription = subscribe(new TypeLog('T'));
     expect(subscription.next()).toEqual({ entries: [], removed: [], bytes: 0, isPartial: false, upTo: 0 });
     subscription.acknowledge();
@@ -69,7 +69,7 @@ describe('a subscription', () => {
     expect(log.size).toBe(0);
   });
 
-  it('makes an update of a deletion and a new creation in flight (engine 7)', () => {
+  it('sends a deletion and recreation during a response in flight as an update (engine 7)', () => {
     const log = new TypeLog('T');
     put(log, 'r', '1');
     const subscription = subscribe(log);
@@ -80,7 +80,7 @@ describe('a subscription', () => {
     expect(subscription.next()).toMatchObject({ removed: [], entries: [expect.anything()] });
   });
 
-  it('sends a removal and then the addition of a name that another slot fills now (engine 7)', () => {
+  it('sends a removal and then an addition for a name that another slot has now (engine 7)', () => {
     const log = new TypeLog('T');
     put(log, 'mesh', '1', 'mesh@1');
     const subscription = subscribe(log);

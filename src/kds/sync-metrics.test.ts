@@ -25,7 +25,7 @@ function setUp(side: Parameters<typeof createSyncMetrics>[0]['side'] = { mode: '
 }
 
 describe('the metrics of the protocol', () => {
-  it('count responses, answers and refusals under the names of Kuma', async () => {
+  it("count responses, answers and refusals under Kuma's metric names", async () => {
     const { observe, lines } = setUp();
     observe(opened, { ...opened, streamId: 's2', stream: 'zoneToGlobal' }, sent, acknowledged, sent, rejected);
     observe({ kind: 'received', ...stream, type: 'Dataplane', written: 1, refused: [], seconds: 0.1 });
@@ -46,7 +46,7 @@ describe('the metrics of the protocol', () => {
     ]);
   });
 
-  it('count open streams, and a stream that ends twice once', async () => {
+  it('count open streams, and a stream once when it ends twice', async () => {
     const { metrics, observe, lines } = setUp();
     observe(opened, { ...opened, streamId: 's2', stream: 'zoneToGlobal' }, { ...opened, streamId: 's3', stream: 'stats' });
     expect(await lines('kds_delta_streams_active')).toEqual(['kds_delta_streams_active{zone="Global"} 1']);
@@ -58,7 +58,7 @@ describe('the metrics of the protocol', () => {
     expect(await lines('kds_zone_active_connections')).toEqual([]);
   });
 
-  it('count no stream of a deleted zone that ends after it, and count the next from nothing', async () => {
+  it('ignore the end of a stream after the deletion of its zone, and count new streams from zero', async () => {
     const { metrics, observe, lines } = setUp();
     observe(opened);
     metrics.forget('east');
@@ -106,7 +106,7 @@ describe('the metrics of the protocol', () => {
     expect(await lines('meridian_sync_lag_seconds')).toHaveLength(1);
   });
 
-  it('in a zone belong to that zone', async () => {
+  it('have the name of the zone on a zone', async () => {
     const { observe, lines } = setUp({ mode: 'zone', zone: 'east' });
     const up = { peer: 'global', streamId: 'u1' };
     observe({ kind: 'opened', ...up, stream: 'zoneToGlobal', authorized: true }, { ...sent, ...up });

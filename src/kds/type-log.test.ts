@@ -34,7 +34,7 @@ describe('a log of a type', () => {
     expect(log.find('a')).toMatchObject({ wireName: 'a.default', plainName: 'plain-a.default', entry: { version: '1' } });
   });
 
-  it('keeps a tombstone for those who hold it, and no longer (engine 4)', () => {
+  it('keeps a tombstone while a subscription holds it, and no longer (engine 4)', () => {
     const log = new TypeLog('Mesh');
     const slot = put(log, 'a');
     log.hold(slot);
@@ -47,7 +47,7 @@ describe('a log of a type', () => {
     expect([log.size, log.find('a'), keysSince(log, 0)]).toEqual([0, undefined, []]);
   });
 
-  it('gives a slot that comes back to life no second place', () => {
+  it('keeps one entry for a recreated slot', () => {
     const log = new TypeLog('Mesh');
     const slot = put(log, 'a');
     log.hold(slot);
@@ -57,7 +57,7 @@ describe('a log of a type', () => {
     expect([log.size, keysSince(log, 0)]).toEqual([1, ['a']]);
   });
 
-  it('uses indexes again, so that bits stay few', () => {
+  it('reuses indexes, so that bitsets stay small', () => {
     const log = new TypeLog('Mesh');
     const indexes = new Set<number>();
     for (let n = 0; n < 1_000; n += 1) {
@@ -83,7 +83,7 @@ const command = fc.oneof(
 );
 
 describe('random writes and holders', () => {
-  it('leave the log as the model says', () => {
+  it('leave the log equal to the model', () => {
     fc.assert(
       fc.property(fc.array(command, { maxLength: 150 }), fc.nat(200), (commands, asked) => {
         const log = new TypeLog('Mesh');

@@ -3,27 +3,27 @@ import { holdUnknown, meshesIn } from './unknown-meshes.ts';
 
 const versions = (...names: string[]): Map<string, string> => new Map(names.map((name) => [name, `version of ${name}`]));
 
-it("the meshes of a peer's resources are those of the wire names", () => {
+it('the meshes of the resources of a peer are those of their wire names', () => {
   expect(meshesIn('MeshTimeout', ['a.shop', 'b.shop', 'c.d.pay', 'without'])).toEqual(new Set(['shop', 'pay']));
   expect(meshesIn('Mesh', ['shop.', 'pay.'])).toEqual(new Set(['shop', 'pay']));
   expect(meshesIn('HostnameGenerator', ['one.', 'two.'])).toEqual(new Set());
 });
 
-describe('what belongs to an unknown mesh', () => {
-  it('is held with the reason, and nothing else', () => {
+describe('a resource of an unknown mesh', () => {
+  it('is held back with a reason, and no other resource', () => {
     const { known, held } = holdUnknown('MeshTimeout', versions('a.shop', 'b.pay', 'c.shop'), new Set(['shop']));
     expect(known).toEqual(versions('b.pay'));
     expect([...held.keys()]).toEqual(['a.shop', 'c.shop']);
     expect(held.get('a.shop')).toMatch(/mesh "shop".*never had it.*create it and delete it/);
   });
 
-  it('is the Mesh itself too', () => {
+  it('may be the Mesh itself', () => {
     const { known, held } = holdUnknown('Mesh', versions('shop.', 'pay.'), new Set(['shop']));
     expect([...known.keys()]).toEqual(['pay.']);
     expect([...held.keys()]).toEqual(['shop.']);
   });
 
-  it('is nothing where all are known', () => {
+  it('does not exist when all meshes are known', () => {
     const all = versions('a.shop');
     expect(holdUnknown('MeshTimeout', all, new Set())).toEqual({ known: all, held: new Map() });
   });

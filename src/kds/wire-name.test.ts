@@ -23,7 +23,7 @@ function read(named: readonly (readonly [wireName: string, name: string])[], rem
 }
 
 it.each(['outer.default', 'inner.other', 'inner', ''])(
-  'is refused when it is %j on the wire and inner.default inside',
+  'a resource is refused when its name is %j on the wire and inner.default inside',
   (wire) => {
     const { resources, refusals } = read([
       [wire, 'inner'],
@@ -40,12 +40,12 @@ it.each(['outer.default', 'inner.other', 'inner', ''])(
   },
 );
 
-it('leaves both rows unchanged, for any other use of the wire name in the response', () => {
+it('a refused wire name leaves both rows unchanged, for any other use of it in the response', () => {
   const { resources, removed } = read([['outer.default', 'inner']], ['outer.default']);
   expect([...resources.keys(), ...removed.keys()]).toEqual([]);
 });
 
-it('is one name in all that real peers were recorded to send', () => {
+it('every recorded resource of a real peer has the same name on the wire and inside', () => {
   const recording = readFileSync(join(import.meta.dirname, '../../test/vectors/kds-session.jsonl'), 'utf8')
     .trimEnd()
     .split('\n');
