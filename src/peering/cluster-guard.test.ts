@@ -28,21 +28,21 @@ describe('the admission of a global', () => {
     version: 'v',
   });
 
-  it('asks nothing of the first global, nor for the sake of an id that the zone made itself', async () => {
+  it('accepts any global when the zone has no cluster id, or one that it made itself', async () => {
     const store = new TinyStore();
     expect(await clusterAdmission(store, 'grpc://g:1', systemClock)).toBeNull();
     await store.write({ op: 'create', key, labels: {}, spec: { config: 'own' } });
     expect(await clusterAdmission(store, 'grpc://g:1', systemClock)).toBeNull();
   });
 
-  it('counts an id that a control plane of Kuma received: it has the mark of a copy and no version', async () => {
+  it('counts a cluster id that a Kuma control plane received, which is a copy without a version', async () => {
     const store = new TinyStore();
     await store.write({ op: 'create', key, labels, spec: { config: 'ours' } });
     const admission = await clusterAdmission(store, 'grpc://g:1', systemClock);
     await expect(admission?.check([config('theirs')])).rejects.toThrow(/"theirs".*"ours"/);
   });
 
-  it('accepts the known cluster, and refuses another or none with the remedy', async () => {
+  it('accepts the known cluster, and refuses another cluster or none with a remedy', async () => {
     const store = new TinyStore();
     await store.write({ op: 'create', key, labels, spec: { config: 'ours' }, syncVersion: 'v' });
     const admission = await clusterAdmission(store, 'grpc://g:1', systemClock);

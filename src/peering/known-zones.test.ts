@@ -11,39 +11,39 @@ async function setUp(flags: Record<string, boolean | undefined> = {}) {
     store.write({ op: 'put', key: zone(name), labels: {}, spec: enabled === undefined ? {} : { enabled } });
   for (const [name, enabled] of Object.entries(flags)) await put(name, enabled);
   const registry = new KnownZones(store, following);
-  const heard: string[] = [];
-  const silence = registry.onChange((name) => heard.push(`${name} ${registry.isEnabled(name)}`));
+  const changes: string[] = [];
+  const unsubscribe = registry.onChange((name) => changes.push(`${name} ${registry.isEnabled(name)}`));
   const stop = new AbortController();
   const running = registry.run(stop.signal);
   await registry.loaded;
-  return { store, put, registry, heard, silence, end: () => (stop.abort(), running) };
+  return { store, put, registry, changes, unsubscribe, end: () => (stop.abort(), running) };
 }
 
 describe('KnownZones', () => {
-  it('knows the flags after the load and reports only those that differ from the assumption', async () => {
-    const { registry, heard, end } = await setUp({ east: true, west: false, north: undefined });
+  it('has the enabled flags after the load, and reports only disabled zones', async () => {
+    const { registry, changes, end } = await setUp({ east: true, west: false, north: undefined });
     expect(['east', 'west', 'north', 'unknown'].map((name) => registry.isEnabled(name))).toEqual([true, false, true, true]);
-    expect(heard).toEqual(['west false']);
+    expect(changes).toEqual(['west false']);
     expect(registry.names().sort()).toEqual(['east', 'north', 'west']);
     await end();
   });
 
   it('reports a zone that is disabled, enabled, created and deleted, after the flag has changed', async () => {
-    const { store, put, heard, silence, end } = await setUp({ east: true });
+    const { store, put, changes, unsubscribe, end } = await setUp({ east: true });
     await put('east', false);
-    await vi.waitFor(() => expect(heard).toEqual(['east false']));
+    await vi.waitFor(() => expect(changes).toEqual(['east false']));
     await put('east', true);
     await put('south');
-    await vi.waitFor(() => expect(heard).toEqual(['east false', 'east true', 'south true']));
+    await vi.waitFor(() => expect(changes).toEqual(['east false', 'east true', 'south true']));
     await put('east');
     await store.write({ op: 'delete', key: zone('south') });
-    await vi.waitFor(() => expect(heard).toHaveLength(4));
-    expect(heard.at(-1)).toBe('south true');
-    silence();
+    await vi.waitFor(() => expect(changes).toHaveLength(4));
+    expect(changes.at(-1)).toBe('south true');
+    unsubscribe();
     await end();
   });
 
-  it('reports a deleted row, also when another row has its name at the next read', async () => {
+  it('reports a deleted row, also when a new row has its name at the next read', async () => {
     const { store, put, registry, end } = await setUp({ east: true, west: true });
     const gone: string[] = [];
     registry.onGone((name) => gone.push(name));
@@ -58,7 +58,7 @@ describe('KnownZones', () => {
     await end();
   });
 
-  it('creates a zone that is absent and leaves one that exists', async () => {
+  it('creates a missing zone and leaves an existing one unchanged', async () => {
     const { store, registry, end } = await setUp({ west: false });
     await registry.ensure('east');
     await registry.ensure('west');
@@ -74,7 +74,7 @@ describe('KnownZones', () => {
     await end();
   });
 
-  it.each(['a', 'z1', 'a'.repeat(63), 'us-east-1'])('takes %j as a name', async (name) => {
+  it.each(['a', 'z1', 'a'.repeat(63), 'us-east-1'])('accepts %j as a name', async (name) => {
     const { store, registry, end } = await setUp();
     await registry.ensure(name);
     expect([...store.rows.values()].map((row) => row.name)).toEqual([name]);

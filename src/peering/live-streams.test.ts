@@ -15,7 +15,7 @@ const subscription = fc.record({
 const insight = fc.record({ subscriptions: fc.uniqueArray(subscription, { selector: ({ id }) => id }) });
 
 describe('the liveness of the streams of a zone', () => {
-  it('is found with one question: live where an instance that lives keeps an open stream, else gone', () => {
+  it('is found with one question: live when a running instance has an open stream, else gone', () => {
     fc.assert(
       fc.property(insight, fc.integer({ min: ANSWER_MS, max: VERDICT_MS - 1 }), (spec, wait) => {
         const open = spec.subscriptions.filter(({ disconnectTime }) => disconnectTime === '');
@@ -31,7 +31,7 @@ describe('the liveness of the streams of a zone', () => {
     );
   });
 
-  it('is asked again when the verdict is old, or a stream was opened since', () => {
+  it('is asked again when the answer is old, or a stream has opened since', () => {
     fc.assert(
       fc.property(insight, insight, fc.integer({ min: -VERDICT_MS, max: 3 * VERDICT_MS }), (before, now, age) => {
         const status = withQuestion({}, before, start);
@@ -44,7 +44,7 @@ describe('the liveness of the streams of a zone', () => {
     );
   });
 
-  it('is never reported by an instance without an open stream, nor twice', () => {
+  it('is never reported by an instance without an open stream, and never twice', () => {
     fc.assert(
       fc.property(insight, (spec) => {
         const status = withQuestion({}, spec, start);

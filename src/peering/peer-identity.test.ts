@@ -28,7 +28,7 @@ async function refuse(store: TinyStore, id: string, now: Date): Promise<void> {
 }
 
 describe('the id of a store', () => {
-  it('is made once and stays, also when two processes ask at the same time', async () => {
+  it('is created once, also when two processes create it at the same time', async () => {
     const store = new TinyStore();
     const [one, other] = await Promise.all([ownStoreId(store), ownStoreId(store)]);
     expect(one).toMatch(/^[0-9a-f-]{36}$/);
@@ -36,21 +36,21 @@ describe('the id of a store', () => {
     expect(await ownStoreId(store)).toBe(one);
   });
 
-  it('is created again if its row was emptied', async () => {
+  it('is created again when its row is empty', async () => {
     const store = new TinyStore();
     await store.write({ op: 'create', key: ownStoreKey, labels: {}, spec: {} });
     expect(await ownStoreId(store)).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
 
-it('names the row of a zone, and the zone of a row', () => {
+it('has a row for each zone, whose name gives the zone', () => {
   expect(zoneOfStoreKey(zoneStoreKey('east'))).toBe('east');
   expect(zoneOfStoreKey({ type: 'Config', mesh: '', name: 'kuma-cluster-id' })).toBeNull();
   expect(zoneOfStoreKey({ type: 'Secret', mesh: '', name: 'zone-store.east' })).toBeNull();
 });
 
 describe('a refusal', () => {
-  it('leaves the accepted id and the wire version of the row alone, and is a conflict for a minute', async () => {
+  it('keeps the accepted id and the wire version of the row, and counts as a conflict for a minute', async () => {
     const store = await storeWith('ours');
     await refuse(store, 'theirs', at(0));
     const row = await store.get(key);
@@ -61,7 +61,7 @@ describe('a refusal', () => {
     expect(lastRefusal(row)?.id).toBe('theirs');
   });
 
-  it('is written once in 20 seconds however often the same peer comes, and at once for another', async () => {
+  it('is written at most once in 20 seconds for the same peer, and at once for another peer', async () => {
     const store = await storeWith('ours');
     for (let second = 0; second < 45; second += 3) await refuse(store, 'theirs', at(second));
     expect((await store.get(key))?.version).toBe(3);
@@ -69,7 +69,7 @@ describe('a refusal', () => {
     expect(lastRefusal(await store.get(key))?.id).toBe('others');
   });
 
-  it('that is malformed reads as none', async () => {
+  it('is ignored when it is malformed', async () => {
     const store = await storeWith('ours');
     for (const refused of [{ id: 5, time: 'x' }, 'x', { id: 'a', time: 'never' }]) {
       await store.write({ op: 'put', key, labels: {}, spec: { config: 'ours' }, status: { refused } });
@@ -79,7 +79,7 @@ describe('a refusal', () => {
 });
 
 describe('acceptance', () => {
-  it('puts the refused peer in the place of the known one, and the conflict is over', async () => {
+  it('replaces the known peer by the refused one, and ends the conflict', async () => {
     const store = await storeWith('ours');
     await refuse(store, 'theirs', at(0));
     expect(await acceptPeer(store, key, undefined)).toEqual({ id: 'theirs', before: 'ours' });
@@ -89,27 +89,27 @@ describe('acceptance', () => {
     expect(row?.syncVersion).toBe('');
   });
 
-  it('takes a given id, and forgets the known one for a peer without an id', async () => {
+  it('takes a given id, and removes the known id for a peer without an id', async () => {
     const store = await storeWith('ours');
     expect(await acceptPeer(store, key, 'named')).toEqual({ id: 'named', before: 'ours' });
     expect(await acceptPeer(store, key, '')).toEqual({ id: '', before: 'named' });
     expect(await store.get(key)).toBeUndefined();
   });
 
-  it('fails with the reason where there is nothing to accept', async () => {
+  it('fails with a reason when no peer was refused', async () => {
     const store = await storeWith('ours');
     await expect(acceptPeer(store, key, undefined)).rejects.toThrow(/no other one was refused/);
     await expect(acceptPeer(new TinyStore(), key, 'named')).rejects.toThrow(/none is known here yet/);
   });
 
-  it('makes the row where the owner is known', async () => {
+  it('creates the row when the owner is known', async () => {
     const store = new TinyStore();
     await store.write({ op: 'create', key: owner, labels: {}, spec: {} });
     expect(await acceptPeer(store, key, 'named', owner)).toEqual({ id: 'named', before: null });
     expect((await store.get(key))?.owner).toEqual(owner);
   });
 
-  it('decides again when another writer changes the row at the same time', async () => {
+  it('is decided again when another writer changes the row at the same time', async () => {
     const store = await storeWith('ours');
     let raced = false;
     store.beforeWrite = (write) => {

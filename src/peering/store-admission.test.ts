@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 describe('the store of a zone', () => {
-  it('is the first one that comes, also of many at the same time', async () => {
+  it('is the first one that connects, also of many at the same time', async () => {
     const ids = Array.from({ length: 8 }, (_, index) => `store-${String(index)}`);
     const answers = await Promise.all(ids.map((id) => stores.admit('east', id)));
     expect(answers.filter((answer) => answer === null)).toHaveLength(1);
@@ -43,12 +43,12 @@ describe('the store of a zone', () => {
     expect(await stores.admit('east', first)).toBeNull();
   });
 
-  it('is owned by its Zone, so that a Zone that goes is forgotten', async () => {
+  it('is owned by its Zone, and is removed with the Zone', async () => {
     await stores.admit('east', 'a');
     expect((await store.get(zoneStoreKey('east')))?.owner).toEqual(zone);
   });
 
-  it.each([['b'], [null]])('keeps out another one (%j) with what to do, and writes nothing but the refusal', async (other) => {
+  it.each([['b'], [null]])('excludes another one (%j) with a remedy, and only the refusal is written', async (other) => {
     await stores.admit('east', 'a');
     const before = store.rows.size;
     expect(await stores.admit('east', other)).toMatch(/zone "east" belongs to store a.*meridian zone adopt east/);
@@ -57,12 +57,12 @@ describe('the store of a zone', () => {
     expect(await stores.admit('east', 'a')).toBeNull();
   });
 
-  it('may be any of a zone that shows none', async () => {
+  it('may be any store for a zone that sends no store id', async () => {
     expect(await stores.admit('east', null)).toBeNull();
     expect(store.rows.size).toBe(1);
   });
 
-  it('is not taken from a connected zone without an id, and is free once that has gone', async () => {
+  it('cannot replace a connected zone without a store id, and can after that zone has disconnected', async () => {
     const live = { id: 's', globalInstanceId: 'global-1', connectTime: '2026-01-01T00:00:00Z' };
     await store.write({ op: 'create', key: insight, labels: {}, spec: { subscriptions: [live] } });
     expect(await stores.admit('east', 'a')).toMatch(/is served by a connected control plane without a store id/);
@@ -74,7 +74,7 @@ describe('the store of a zone', () => {
     expect(await stores.admit('east', null)).not.toBeNull();
   });
 
-  it('is not refused for a subscription that a killed instance has left open', async () => {
+  it('is not refused because of an open subscription of a killed instance', async () => {
     await leaveOpen('s');
     expect(await stores.admit('east', 'a')).toMatch(/was asked whether it still is.*within 10 s/);
     expect(stores.conflicts()).toEqual([]);
@@ -86,7 +86,7 @@ describe('the store of a zone', () => {
     expect(await stores.admit('east', 'b')).toMatch(/belongs to store a/);
   });
 
-  it('is refused while the stream of another one lives on another instance, which says so as often as it is asked', async () => {
+  it('is refused while another store has a stream on another instance, which confirms it at every question', async () => {
     await leaveOpen('s');
     const stopOther = runOther('global-0');
     for (let round = 0; round < 3; round += 1) {
@@ -97,7 +97,7 @@ describe('the store of a zone', () => {
     await stopOther();
   });
 
-  it('is refused for a stream that another instance took after the question', async () => {
+  it('is refused when another instance opened a stream after the question', async () => {
     await leaveOpen('s');
     await stores.admit('east', 'a');
     await clock.advance(ANSWER_MS);
@@ -108,7 +108,7 @@ describe('the store of a zone', () => {
     await stopOther();
   });
 
-  it('is another one once that was accepted; those who listen hear of it', async () => {
+  it('changes when another store is accepted, and listeners are notified', async () => {
     await stores.admit('east', 'a');
     await stores.admit('east', 'b');
     await acceptPeer(store, zoneStoreKey('east'), undefined, zone);
@@ -117,14 +117,14 @@ describe('the store of a zone', () => {
     expect(await stores.admit('east', 'a')).toMatch(/belongs to store b/);
   });
 
-  it('is forgotten on request: the next one that comes is the first', async () => {
+  it('is removed on request, and then the next store that connects is the first', async () => {
     await stores.admit('east', 'a');
     await acceptPeer(store, zoneStoreKey('east'), '', zone);
     expect(await stores.admit('east', 'c')).toBeNull();
     expect(await stores.admit('east', 'a')).not.toBeNull();
   });
 
-  it('cannot be remembered for a Zone that was removed meanwhile', async () => {
+  it('is not stored for a Zone that was deleted meanwhile', async () => {
     store.beforeWrite = (write) => (write.op === 'create' ? { result: 'rejected', message: 'no owner' } : undefined);
     await expect(stores.admit('east', 'a')).rejects.toThrow(/was removed; connect again/);
   });

@@ -32,7 +32,7 @@ async function withReader(use: (reader: Slow) => Promise<void>): Promise<void> {
 
 const keys = { kind: 'keys', keys: [{ type: 'MeshTimeout', mesh: 'default', name: 'a' }] };
 
-it('delivers a mark after the changes that were committed before it', async () => {
+it('the feed delivers a mark after the changes committed before it', async () => {
   await withReader(async ({ notify, next }) => {
     notify({ type: 'MeshTimeout', keys: [['default', 'a']] });
     notify({ type: 'MeshRetry' });
@@ -45,7 +45,7 @@ it('delivers a mark after the changes that were committed before it', async () =
   });
 });
 
-it('delivers each of 10,000 pending changes, and one change for more', async () => {
+it('the feed delivers each of 10,000 pending changes, and one change in place of more', async () => {
   await withReader(async ({ notify, next }) => {
     for (let mark = 0; mark < 10_000; mark += 1) notify({ mark: String(mark) });
     for (let mark = 0; mark < 10_000; mark += 1) expect(await next()).toEqual({ kind: 'mark', id: String(mark) });

@@ -28,7 +28,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   return settled;
 }
 
-it('opens only for callers that asked before their mark was sent', async () => {
+it('the barrier opens only for callers that asked before their mark was sent', async () => {
   const first = [barrier.wait(), barrier.wait()];
   await setImmediate();
   const second = barrier.wait();
@@ -41,7 +41,7 @@ it('opens only for callers that asked before their mark was sent', async () => {
   await second;
 });
 
-it('opens after a lost feed only for those who waited before everything was read again', async () => {
+it('the barrier opens after a lost feed only for callers that waited before the full read', async () => {
   const before = barrier.wait();
   await setImmediate();
   const release = barrier.lost();
@@ -53,7 +53,7 @@ it('opens after a lost feed only for those who waited before everything was read
   expect(await isSettled(during)).toBe(false);
 });
 
-it('rejects when the mark cannot be sent, and sends another for the next question', async () => {
+it('the barrier rejects when the mark cannot be sent, and sends a new mark for the next caller', async () => {
   let isDown = true;
   const mark = (id: string): Promise<void> => (isDown ? Promise.reject(new Error('gone')) : Promise.resolve(void sent.push(id)));
   barrier = new FeedBarrier({ mark, clock, log: createLogger('silent'), limitMs: LIMIT_MS });
@@ -65,7 +65,7 @@ it('rejects when the mark cannot be sent, and sends another for the next questio
   await next;
 });
 
-it('rejects after its limit when the store does not answer at all', async () => {
+it('the barrier rejects at its limit when the store does not answer', async () => {
   const mark = (): Promise<void> => new Promise(() => undefined);
   barrier = new FeedBarrier({ mark, clock, log: createLogger('silent'), limitMs: LIMIT_MS });
   const refused = expect(barrier.wait()).rejects.toMatchObject({ code: 'unavailable' });
@@ -74,7 +74,7 @@ it('rejects after its limit when the store does not answer at all', async () => 
   await refused;
 }, 5_000);
 
-it('rejects after its limit', async () => {
+it('the barrier rejects at its limit when the mark does not arrive', async () => {
   const waiting = barrier.wait();
   const refused = expect(waiting).rejects.toMatchObject({ code: 'unavailable' });
   await setImmediate();

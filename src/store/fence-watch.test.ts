@@ -27,7 +27,7 @@ async function open(peer: string, name: string): Promise<() => void> {
 }
 
 describe('a receiver', () => {
-  it('hears once that a newer one of its peer has opened, and of no other peer', async () => {
+  it('is notified once of a newer receiver of its peer, and of no other peer', async () => {
     await open('east', 'first');
     await open('west', 'of west');
     await open('east', 'second');
@@ -36,7 +36,7 @@ describe('a receiver', () => {
     await vi.waitFor(() => expect(lost).toEqual(['first', 'second']));
   });
 
-  it('hears nothing once it has ended', async () => {
+  it('is not notified after its end', async () => {
     const close = await open('east', 'first');
     close();
     await open('east', 'second');
@@ -45,7 +45,7 @@ describe('a receiver', () => {
     await vi.waitFor(() => expect(lost).toEqual(['a']));
   });
 
-  it('hears at once when the newer one opened before it could watch', async () => {
+  it('is notified at once of a newer receiver that opened before the watch', async () => {
     const epoch = await store.acquireFencingToken('east');
     await open('east', 'second');
     await vi.waitFor(async () => {
@@ -56,7 +56,7 @@ describe('a receiver', () => {
     expect(lost).toEqual([]);
   });
 
-  it('notices fences that were taken while the feed was lost, for any name of a peer', async () => {
+  it('is notified of fences acquired while the feed was lost, for any peer name', async () => {
     const peer = 'a "strange"\nepoch 7 name';
     await open(peer, 'first');
     stop.abort();

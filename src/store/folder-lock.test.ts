@@ -16,7 +16,7 @@ beforeEach(async () => {
 
 afterEach(async () => rm(folder, { recursive: true }));
 
-it('is given to one of many who want it in the same moment, and to another when it was given back', async () => {
+it('one of many concurrent callers gets the lock, and another one after its release', async () => {
   const tries = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(path)));
   const given = tries.filter((one) => one.status === 'fulfilled');
   expect(given).toHaveLength(1);
@@ -33,7 +33,7 @@ const CONTENDER = `
   process.stdin.once('data', () => lockFolder(process.argv[2]).then(() => process.stdout.write('1'), () => process.stdout.write('0')));
 `;
 
-it('is taken over by one alone of the processes that find it left behind', async () => {
+it('exactly one process takes over an abandoned lock', async () => {
   for (let round = 0; round < 4; round += 1) {
     const left = join(folder, `pg-${String(round)}`);
     await writeFile(`${left}.lock`, '4194303');
@@ -53,7 +53,7 @@ it('is taken over by one alone of the processes that find it left behind', async
   }
 });
 
-it('names its process from the first moment that it can be seen', async () => {
+it('the lock file names its process as soon as it exists', async () => {
   const looks: string[] = [];
   const look = async (): Promise<void> => {
     while (looks.length === 0) {
@@ -68,14 +68,14 @@ it('names its process from the first moment that it can be seen', async () => {
   await unlock();
 });
 
-it('is taken over from a process that had the number of this one: in a container that is started again every one has', async () => {
+it('a lock with our own process id is taken over, as after the restart of a container', async () => {
   await writeFile(`${path}.lock`, `${String(process.pid)} ${hostname()}`);
   const unlock = await lockFolder(path);
   await expect(lockFolder(path)).rejects.toMatchObject({ code: 'config' });
   await unlock();
 });
 
-it('is not taken from a process of that number in another container', async () => {
+it('a lock with our own process id of another container is not taken over', async () => {
   await writeFile(`${path}.lock`, `${String(process.pid)} another-container`);
   await expect(lockFolder(path)).rejects.toThrow(/another-container.*remove/);
   expect(await readdir(folder)).toEqual(['pg.lock']);

@@ -126,7 +126,7 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
 const followed = (rows: ReadonlyMap<string, number>): Map<string, number> =>
   new Map([...rows].filter(([id]) => !id.startsWith('Secret')));
 
-it('ends with the rows of the table, and opens a barrier after every earlier change, with any changes and failures', async () => {
+it('a follower ends with the rows of the table, and opens a barrier after every earlier change, with any changes and failures', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(stepArbitrary, { maxLength: 40 }), async (steps) => {
       const bench = new Bench();
@@ -158,7 +158,7 @@ it('ends with the rows of the table, and opens a barrier after every earlier cha
   );
 });
 
-it('merges the hints that arrive while it is busy, and passes over other types', async () => {
+it('a follower merges the hints that arrive while it is busy, and ignores other types', async () => {
   const bench = new Bench();
   bench.start();
   await bench.settle(bench.follower.caughtUp());
@@ -181,7 +181,7 @@ it('merges the hints that arrive while it is busy, and passes over other types',
   await bench.end();
 });
 
-it('names the type instead of more keys than it keeps', async () => {
+it('a follower names the type in place of keys over its limit', async () => {
   const bench = new Bench();
   bench.start();
   await bench.settle(bench.follower.caughtUp());
@@ -192,14 +192,14 @@ it('names the type instead of more keys than it keeps', async () => {
   await bench.end();
 });
 
-it('ends a wait for hints when its time is up', async () => {
+it('a follower ends a wait for hints at its time limit', async () => {
   const { follower, clock, stop } = new Bench();
   const next = follower.next(stop.signal, 100);
   await clock.advance(100);
   expect(await next).toBeNull();
 });
 
-it('gives the followed marks in their order, and none from before a loss of the feed', async () => {
+it('a follower yields the followed marks in order, and none from before a loss of the feed', async () => {
   const bench = new Bench();
   bench.start();
   await bench.settle(bench.follower.caughtUp());
@@ -217,7 +217,7 @@ it('gives the followed marks in their order, and none from before a loss of the 
   await bench.end();
 });
 
-it('is current from the first read on, and not from an error until everything has been read again', async () => {
+it('a follower is current after its first read, and after an error only when it has read everything again', async () => {
   const bench = new Bench();
   bench.start();
   expect(bench.follower.isCurrent).toBe(false);
@@ -231,7 +231,7 @@ it('is current from the first read on, and not from an error until everything ha
   expect(bench.follower.isCurrent).toBe(false);
 });
 
-it('gathers the hints of a burst', async () => {
+it('a follower merges the hints of a burst', async () => {
   const { clock, stop, log } = { clock: new ManualClock(), stop: new AbortController(), log: createLogger('silent') };
   const changes = async function* (): AsyncGenerator<StoreChange> {
     for (const name of ['a', 'b']) {

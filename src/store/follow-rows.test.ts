@@ -37,19 +37,19 @@ async function readsAfter(...changes: StoreChange[]): Promise<unknown[]> {
   return taken;
 }
 
-it('reads the wanted rows of its type whenever all of them may have changed', async () => {
+it('a follower of rows reads all wanted rows of its type when all may have changed', async () => {
   expect(await readsAfter({ kind: 'all' }, { kind: 'type', type: 'Zone' })).toEqual([
     [['east'], null],
     [['east'], null],
   ]);
 });
 
-it('reads the named rows, and says of which there are none', async () => {
+it('a follower of rows reads the named rows, and reports missing ones', async () => {
   const keys = [key('Zone', 'east'), key('Zone', 'gone'), key('Zone', 'west'), key('Mesh', 'east')];
   expect(await readsAfter({ kind: 'keys', keys })).toEqual([[['east'], ['east', 'gone']]]);
 });
 
-it('reads nothing for other types, other rows and marks', async () => {
+it('a follower of rows reads nothing for other types, other rows and marks', async () => {
   const changes: StoreChange[] = [
     { kind: 'type', type: 'Mesh' },
     { kind: 'keys', keys: [key('Zone', 'west'), key('Mesh', 'east')] },

@@ -49,13 +49,13 @@ describe('combined writes', () => {
   const writeAll = async (names: readonly string[]): Promise<string[]> =>
     (await Promise.allSettled(names.map((name) => writer.write(writeOf(name))))).map(({ status }) => status);
 
-  it('are stored where their rows are free, and fail alone where they are held', async () => {
+  it('are stored when their rows are free, and fail separately when their rows are locked', async () => {
     rows.held.add('b');
     expect(await writeAll(['first', 'a', 'b', 'c'])).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
     expect(rows.begun).toEqual([['first'], ['a', 'b', 'c'], ['a', 'c'], ['b']]);
   });
 
-  it('to a recently locked row do not delay others, and rejoin the batch later', async () => {
+  it('to a recently locked row do not delay other writes, and rejoin the batch later', async () => {
     rows.held.add('b');
     await writeAll(['b']);
     rows.begun.length = 0;
@@ -75,7 +75,7 @@ describe('combined writes', () => {
     expect(rows.begun).toEqual([['first'], ['a', 'b']]);
   });
 
-  it('forget the rows that were held long ago when another is found held', async () => {
+  it('forget rows that were locked long ago when another row is locked', async () => {
     for (const name of ['a', 'b', 'c']) {
       rows.held.add(name);
       await writeAll([name]);
@@ -87,7 +87,7 @@ describe('combined writes', () => {
     expect(writer.keysAside).toBe(1);
   });
 
-  it('are tried one by one where nothing is held any more', async () => {
+  it('are tried one by one when no row is locked any more', async () => {
     rows.held.add('b');
     rows.heldAmong = () => Promise.resolve(new Set());
     writer = new GroupCommitWriter({ run: rows.run, heldAmong: rows.heldAmong, now: () => now });
@@ -95,7 +95,7 @@ describe('combined writes', () => {
     expect(rows.begun.slice(2)).toEqual([['a'], ['b'], ['c']]);
   });
 
-  it('to one key are stored in the order of their arrival, even if another transaction locks it', async () => {
+  it('to one key are stored in the order of their arrival, even when another transaction locks the row', async () => {
     const step = fc.oneof(
       fc.record({ write: fc.constantFrom('a', 'b', 'c', 'd') }),
       fc.record({ hold: fc.constantFrom('a', 'b') }),

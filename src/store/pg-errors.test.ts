@@ -14,17 +14,17 @@ describe('an error of the driver without a code', () => {
     expect(isNoAnswer(new Error(text))).toBe(true);
   });
 
-  it('distinguishes a late answer and a statement that was not sent', () => {
+  it('distinguishes a late answer from a statement that was not sent', () => {
     const [overdue, unsent] = [new Error(driverText.overdue), new Error(driverText.noConnection)];
     expect([isAnswerOverdue(overdue), isNeverSent(overdue)]).toEqual([true, false]);
     expect([isAnswerOverdue(unsent), isNeverSent(unsent)]).toEqual([false, true]);
   });
 
-  it('is not any other text', () => {
+  it('is not recognized by any other text', () => {
     expect(isNoAnswer(new Error('the database does not answer on this connection'))).toBe(false);
   });
 });
 
-it('is no answer when the error has the code of a socket that timed out', () => {
+it('an error with the code of a socket timeout counts as no answer', () => {
   expect(isNoAnswer(Object.assign(new Error('any text'), { code: 'ETIMEDOUT' }))).toBe(true);
 });

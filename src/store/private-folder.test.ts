@@ -12,13 +12,13 @@ afterEach(() => rm(root, { recursive: true }));
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
 describe('the folder of an embedded store', () => {
-  it('is made for its owner alone, with the folders above it', async () => {
+  it('is created for its owner only, with its parent folders', async () => {
     await makePrivateFolder(join(root, 'work/global/pg'));
     for (const path of ['work', 'work/global', 'work/global/pg']) expect(await modeOf(join(root, path)), path).toBe(0o700);
     await makePrivateFolder(join(root, 'work/global/pg'));
   });
 
-  it.each([0o755, 0o750, 0o701, 0o770, 0o777])('that others may use is refused (%o)', async (mode) => {
+  it.each([0o755, 0o750, 0o701, 0o770, 0o777])('is refused when others may use it (%o)', async (mode) => {
     const path = join(root, 'pg');
     await makePrivateFolder(path);
     await chmod(path, mode);

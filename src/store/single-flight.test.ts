@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { SingleFlight } from './single-flight.ts';
 
-it('who asks while an answer is made shares the next one, begun after he asked', async () => {
+it('callers during a call share the next call, which starts after they asked', async () => {
   const shared = new SingleFlight();
   const gates: PromiseWithResolvers<undefined>[] = [];
   const ask = async (key = 'a'): Promise<number> =>

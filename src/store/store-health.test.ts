@@ -7,7 +7,7 @@ import { StoreHealth } from './store-health.ts';
 const failing = (code: string) => (): Promise<never> => Promise.reject(Object.assign(new Error(`as ${code}`), { code }));
 const working = (): Promise<number> => Promise.resolve(1);
 
-it('reports once that the database is away, and once that it is back', async () => {
+it('the health reports once that the database is unavailable, and once that it is back', async () => {
   const lines: string[] = [];
   const health = new StoreHealth(
     pino({}, { write: (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg) }),
@@ -18,22 +18,25 @@ it('reports once that the database is away, and once that it is back', async () 
   expect(lines).toEqual(['the database does not answer', 'the database answers again']);
 });
 
-it.each(['53100', '25006', '54000'])('takes no writes after %s until one is stored, whatever is read', async (code) => {
-  const health = new StoreHealth(pino({ level: 'silent' }));
-  await expect(health.watch('write', failing(code))).rejects.toMatchObject({ code: 'unavailable' });
-  await health.watch('read', working);
-  expect(health.takesWrites).toBe(false);
-  await health.watch('write', working);
-  expect(health.takesWrites).toBe(true);
-});
+it.each(['53100', '25006', '54000'])(
+  'the health is read-only after %s until a write is stored, after any reads',
+  async (code) => {
+    const health = new StoreHealth(pino({ level: 'silent' }));
+    await expect(health.watch('write', failing(code))).rejects.toMatchObject({ code: 'unavailable' });
+    await health.watch('read', working);
+    expect(health.takesWrites).toBe(false);
+    await health.watch('write', working);
+    expect(health.takesWrites).toBe(true);
+  },
+);
 
-it("rethrows an error that is not the database's", async () => {
+it('the health rethrows an error of another origin', async () => {
   const health = new StoreHealth(pino({ level: 'silent' }));
   await expect(health.watch('write', failing('23505'))).rejects.toMatchObject({ code: '23505' });
   expect(health.takesWrites).toBe(true);
 });
 
-it('combined writes fail together when the database is away: it is not asked again for each', async () => {
+it('combined writes fail together when the database is unavailable, without a query for each', async () => {
   const health = new StoreHealth(pino({ level: 'silent' }));
   const batches: number[] = [];
   const writer = new GroupCommitWriter({

@@ -24,7 +24,7 @@ function brokenDatabase(): Kysely<Tables> {
   });
 }
 
-it('fails with the first statement while the next is made ready, and leaves no rejection unhandled', async () => {
+it('a batch fails with its first statement while the next is prepared, without an unhandled rejection', async () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown): void => void unhandled.push(reason);
   process.on('unhandledRejection', note);

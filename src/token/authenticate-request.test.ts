@@ -24,13 +24,13 @@ async function authenticate(facts: Partial<RequestFacts>, authorization?: string
 }
 
 describe('authenticateRequest', () => {
-  it('takes who shows nothing for anonymous', async () => {
+  it('treats a caller without a token as anonymous', async () => {
     expect(await authenticate({})).toEqual({ ok: true, user: anonymousUser });
     expect(await authenticate({}, 'Basic YTpi')).toEqual({ ok: true, user: anonymousUser });
     expect(await authenticate({}, 'Bearerx good')).toEqual({ ok: true, user: anonymousUser });
   });
 
-  it('takes the bearer of a good token for its user', async () => {
+  it('treats the bearer of a valid token as its user', async () => {
     for (const header of ['Bearer good', 'bearer   good '])
       expect(await authenticate({}, header)).toEqual({ ok: true, user: ann, token: { text: 'good', expiresAt: new Date(0) } });
   });
@@ -43,13 +43,13 @@ describe('authenticateRequest', () => {
     for (const url of ['/guide', '//', '/meshes?/gui/']) expect(await authenticate({ url }, 'Bearer bad')).toEqual(refusal);
   });
 
-  it('answers the first pages with any token', async () => {
+  it('answers the public pages with any token', async () => {
     for (const url of ['/', '/?a=b', '/gui', '/gui/', '/gui/x'])
       expect(await authenticate({ url }, 'Bearer bad')).toEqual({ ok: true, user: anonymousUser });
     expect(await authenticate({ url: '/' }, 'Bearer good')).toMatchObject({ ok: true, user: ann });
   });
 
-  it('takes the machine itself for the admin, before any token', async () => {
+  it('treats a local caller as the admin, in preference to any token', async () => {
     const local = { remoteAddress: '127.0.0.1', headers: { host: 'localhost:5681' } };
     expect(await authenticate(local)).toEqual({ ok: true, user: adminUser });
     expect(await authenticate(local, 'Bearer bad')).toEqual({ ok: true, user: adminUser });
@@ -58,7 +58,7 @@ describe('authenticateRequest', () => {
     expect(await authenticate(local, 'Bearer good', strict)).toMatchObject({ ok: true, user: ann });
   });
 
-  it('reads no tokens where they are switched off', async () => {
+  it('reads no tokens when they are disabled', async () => {
     expect(await authenticate({}, 'Bearer bad', { ...config, type: 'none' })).toEqual({ ok: true, user: anonymousUser });
   });
 });

@@ -26,7 +26,7 @@ function namesOf(): string[] {
 }
 
 describe('createAdminToken', () => {
-  it('makes the key and a token of the admin for ten years', async () => {
+  it('creates the key and an admin token for ten years', async () => {
     await createAdminToken(store, options);
     expect(namesOf()).toEqual(['admin-user-token', 'user-token-signing-key-1']);
     const outcome = await new TokenVerifier(new TokenSecrets({ store, federated: false }), now).user(await adminToken());
@@ -41,7 +41,7 @@ describe('createAdminToken', () => {
     expect(store.rows).toEqual(before);
   });
 
-  it('brings no rotated key back, and signs with the newest', async () => {
+  it('does not recreate a rotated key, and signs with the newest', async () => {
     await putKey(store, userRealm, '7');
     await createAdminToken(store, options);
     expect(namesOf()).toEqual(['admin-user-token', 'user-token-signing-key-7']);
@@ -53,12 +53,12 @@ describe('createAdminToken', () => {
     expect(namesOf()).toEqual(['admin-user-token', 'user-token-signing-key']);
   });
 
-  it('leaves the token out where it is not wanted', async () => {
+  it('creates no token when it is disabled', async () => {
     await createAdminToken(store, { ...options, bootstrapAdminToken: false });
     expect(namesOf()).toEqual(['user-token-signing-key-1']);
   });
 
-  it('leaves a token alone that is there', async () => {
+  it('keeps an existing token', async () => {
     await putSecret(store, userRealm, 'admin-user-token', 'mine');
     await createAdminToken(store, options);
     expect(await adminToken()).toBe('mine');

@@ -12,7 +12,7 @@ async function check(claims: Record<string, unknown>, at = now) {
 }
 
 describe('a token', () => {
-  it('has the header and the claims that were given', async () => {
+  it('has the given header and claims', async () => {
     const token = await signJwt({ ...timesAt(now), Name: 'ann' }, '7', privateKey);
     expect(partOf(token, 0)).toEqual({ alg: 'RS256', kid: '7', typ: 'JWT' });
     expect(partOf(token, 1)).toMatchObject({ Name: 'ann' });
@@ -39,7 +39,7 @@ describe('a token', () => {
     expect(outcome).toMatchObject(reason === null ? { ok: true } : { ok: false, reason });
   });
 
-  it('does not count under another key', async () => {
+  it('is not valid under another key', async () => {
     const token = await signJwt(timesAt(now), '1', pairOf('other').privateKey);
     expect(await verifyJwt(token, '1', publicKey, now)).toEqual({ ok: false, reason: 'does not have the signature of key 1' });
   });
@@ -64,7 +64,7 @@ describe('kidOfJwt', () => {
     expect(kidOfJwt(token)).toEqual({ ok: false, reason });
   });
 
-  it('shows serials as they are and other kids in quotes', () => {
+  it('prints serials unchanged and other kids in quotes', () => {
     expect(showKid('3')).toBe('3');
     expect(showKid('../x\n')).toBe('"../x\\n"');
   });

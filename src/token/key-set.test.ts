@@ -16,7 +16,7 @@ function row(name: string, text: string, type = 'GlobalSecret'): Resource {
 }
 
 describe('KeySet', () => {
-  it('signs with the highest serial by number, and keeps the others to verify', () => {
+  it('signs with the numerically highest serial, and verifies with the others', () => {
     const names = ['', '-1', '-9', '-10', '-09', '-old'].map((suffix) => row(`user-token-signing-key${suffix}`, privatePem));
     const keys = new KeySet(userRealm, names);
     expect(keys.signer().kid).toBe('10');
@@ -24,7 +24,7 @@ describe('KeySet', () => {
     expect(keys.find('2')).toBeUndefined();
   });
 
-  it('takes serials longer than a number holds', () => {
+  it('accepts serials larger than a safe integer', () => {
     const serials = ['9007199254740993', '9007199254740992', '100000000000000000000'];
     const keys = new KeySet(
       userRealm,
@@ -33,16 +33,16 @@ describe('KeySet', () => {
     expect(keys.signer().kid).toBe('100000000000000000000');
   });
 
-  it('signs with the un-suffixed key if there is no other', () => {
+  it('signs with the key without a suffix when no other exists', () => {
     expect(new KeySet(userRealm, [row('user-token-signing-key', privatePem)]).signer().kid).toBe('0');
   });
 
-  it('says that there is no key, and where to look', () => {
+  it('reports a missing key with its expected place', () => {
     expect(() => new KeySet(userRealm, []).signer()).toThrow('there is no GlobalSecret user-token-signing-key-1');
     expect(() => new KeySet(dataplaneRealm('shop'), []).signer()).toThrow('does the mesh "shop" exist?');
   });
 
-  it('holds public keys in a federated zone, and sends people to the global for tokens', () => {
+  it('holds public keys in a federated zone, and refers to global for tokens', () => {
     const keys = new KeySet(federatedZoneRealm, [row('zone-token-signing-public-key-1', publicPem)]);
     expect(keys.find('1')).toMatchObject({ privateKey: null });
     expect(() => keys.signer()).toThrow('zone tokens are signed by the global of this zone');

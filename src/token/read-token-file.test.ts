@@ -11,31 +11,34 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-it('reads the token without the white space around it', async () => {
+it('the token file is read without surrounding white space', async () => {
   await writeFile(join(folder, 'good'), '  aa.b-b.c_c\n');
   expect(await readTokenFile(join(folder, 'good'))).toBe('Bearer aa.b-b.c_c');
 });
 
-it('has none without a file', async () => {
+it('no file gives no token', async () => {
   expect(await readTokenFile('')).toBeNull();
 });
 
-it('names the key and the path of an unreadable file', async () => {
+it('an unreadable token file is an error with its key and path', async () => {
   await expect(readTokenFile(join(folder, 'absent'))).rejects.toMatchObject({
     code: 'config',
     message: `multizone.zone.kds.auth.tokenFile: ${join(folder, 'absent')} cannot be read (ENOENT)`,
   });
 });
 
-it.each(['', 'half a.secret', 'a.b', 'a.b.c\nd.e.f', 'Bearer a.b.c'])('does not repeat what it cannot use: %o', async (text) => {
-  const path = join(folder, 'bad');
-  await writeFile(path, text);
-  await expect(readTokenFile(path)).rejects.toThrow(
-    `multizone.zone.kds.auth.tokenFile: ${path} holds no token; it must hold what «meridian generate zone-token» prints`,
-  );
-});
+it.each(['', 'half a.secret', 'a.b', 'a.b.c\nd.e.f', 'Bearer a.b.c'])(
+  'an invalid token is not repeated in the error: %o',
+  async (text) => {
+    const path = join(folder, 'bad');
+    await writeFile(path, text);
+    await expect(readTokenFile(path)).rejects.toThrow(
+      `multizone.zone.kds.auth.tokenFile: ${path} holds no token; it must hold what «meridian generate zone-token» prints`,
+    );
+  },
+);
 
-it('gives the expiry of the token, and nothing for a token without one', async () => {
+it('the expiry of a token is read, and is absent for a token without one', async () => {
   const path = join(folder, 'ending');
   const tokenOf = (claims: unknown): string => `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
   await writeFile(path, tokenOf({ exp: 1_767_225_600 }));

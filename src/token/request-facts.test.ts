@@ -12,18 +12,18 @@ const local: RequestFacts = {
 const withHeaders = (headers: RequestFacts['headers']): RequestFacts => ({ ...local, headers: { ...local.headers, ...headers } });
 
 describe('isLocalAdmin', () => {
-  it.each(['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1', '::FFFF:127.0.0.1'])('takes the peer %s', (remoteAddress) => {
+  it.each(['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1', '::FFFF:127.0.0.1'])('accepts the peer %s', (remoteAddress) => {
     expect(isLocalAdmin({ ...local, remoteAddress })).toBe(true);
   });
 
   it.each(['', '10.0.0.1', '::', '::2', '::ffff:10.0.0.1', '127.0.0.1.evil.example', '127.', 'localhost'])(
-    'does not take the peer %o',
+    'refuses the peer %o',
     (remoteAddress) => {
       expect(isLocalAdmin({ ...local, remoteAddress })).toBe(false);
     },
   );
 
-  it.each(['localhost', 'LOCALHOST:5681', '127.0.0.1', '127.0.0.2:5681', '[::1]', '[::1]:5681'])('takes Host %s', (host) => {
+  it.each(['localhost', 'LOCALHOST:5681', '127.0.0.1', '127.0.0.2:5681', '[::1]', '[::1]:5681'])('accepts Host %s', (host) => {
     expect(isLocalAdmin(withHeaders({ host }))).toBe(true);
   });
 
@@ -39,12 +39,12 @@ describe('isLocalAdmin', () => {
     '[::1',
     '[::2]',
     '10.0.0.1:5681',
-  ])('does not take Host %o', (host) => {
+  ])('refuses Host %o', (host) => {
     expect(isLocalAdmin(withHeaders({ host }))).toBe(false);
   });
 
   it.each(['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'])(
-    'does not take what a proxy passed on: %s',
+    'refuses a request forwarded by a proxy: %s',
     (name) => {
       expect(isLocalAdmin(withHeaders({ [name]: '127.0.0.1' }))).toBe(false);
       expect(isLocalAdmin(withHeaders({ [name]: '' }))).toBe(false);
@@ -78,14 +78,14 @@ describe('isLocalAdmin', () => {
     expect(isLocalAdmin(withHeaders({ origin }))).toBe(expected);
   });
 
-  it('reads a missing port as the one of the scheme', () => {
+  it('uses the port of the scheme when the port is missing', () => {
     expect(isLocalAdmin(withHeaders({ host: 'localhost', origin: 'http://localhost:80' }))).toBe(true);
     const encrypted = { ...withHeaders({ host: 'localhost', origin: 'https://localhost' }), encrypted: true };
     expect(isLocalAdmin(encrypted)).toBe(true);
     expect(isLocalAdmin({ ...encrypted, encrypted: false })).toBe(false);
   });
 
-  it('does not take a header that stands there twice', () => {
+  it('refuses a repeated header', () => {
     expect(isLocalAdmin(withHeaders({ host: ['localhost', 'evil.example'] }))).toBe(false);
     expect(isLocalAdmin(withHeaders({ origin: ['http://localhost:5681', 'http://evil.example'] }))).toBe(false);
     expect(isLocalAdmin(withHeaders({ 'sec-fetch-site': ['none', 'cross-site'] }))).toBe(false);

@@ -25,7 +25,7 @@ describe.each(KINDS)('a %s token that is signed offline', (kind) => {
   const pair = pairOf(`offline ${kind}`);
   const sign = (kid: string): Promise<string> => signOffline(kind, REQUESTS[kind], { kid, privateKey: pair.privateKey }, now);
 
-  it('counts where the store has the key under that kid, and under no other', async () => {
+  it('is valid when the store has the key under that kid, and under no other', async () => {
     const store = new TinyStore();
     await putKey(store, REALMS[kind], '2', pair);
     const verifier = new TokenVerifier(new TokenSecrets({ store, federated: false }), now);
@@ -36,7 +36,7 @@ describe.each(KINDS)('a %s token that is signed offline', (kind) => {
     expect(await verified(verifier, kind, await sign('1'))).toMatchObject({ ok: false });
   });
 
-  it('counts where the configuration has the public half alone', async () => {
+  it('is valid when the configuration has only the public key', async () => {
     const publicKeys = { [kind]: [{ kid: 'laptop', key: pair.publicPem }] };
     const verifier = new TokenVerifier(new TokenSecrets({ store: new TinyStore(), federated: false, publicKeys }), now);
     expect(await verified(verifier, kind, await sign('laptop'))).toMatchObject({ ok: true });
@@ -53,7 +53,7 @@ describe.each(KINDS)('a %s token that is signed offline', (kind) => {
   });
 });
 
-it('is refused as a control plane refuses, by field', async () => {
+it('is refused with the fields that a control plane refuses', async () => {
   const key = { kid: '1', privateKey: pairOf('offline user').privateKey };
   await expect(signOffline('zone', { zone: 'East', validFor: 'soon' }, key, now)).rejects.toMatchObject({
     code: 'invalid',
@@ -64,7 +64,7 @@ it('is refused as a control plane refuses, by field', async () => {
   });
 });
 
-it('takes RSA private keys of 2048 bits in PEM, and no other text', async () => {
+it('is signed with an RSA private key of 2048 bits in PEM only', async () => {
   const pem = await createSigningKey();
   expect(parseSigningKey(pem)).not.toBeNull();
   expect(parseSigningKey(createPrivateKey(pem).export({ type: 'pkcs8', format: 'pem' }).toString())).not.toBeNull();

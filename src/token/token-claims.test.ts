@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readDataplaneClaims, readUserClaims, readZoneClaims } from './token-claims.ts';
 
 describe('claims', () => {
-  it('are read by kind; null is an empty list', () => {
+  it('are read by kind, and null as an empty list', () => {
     expect(readUserClaims({ Name: 'ann', Groups: null })).toEqual({ ok: true, value: { name: 'ann', groups: [] } });
     expect(readZoneClaims({ Zone: 'east', Scope: ['x'] })).toEqual({ ok: true, value: { zone: 'east', scope: ['x'] } });
     expect(readDataplaneClaims({ Mesh: 'm', Tags: { a: ['b'] } })).toEqual({
@@ -19,7 +19,7 @@ describe('claims', () => {
     { Name: 'a', Groups: [1] },
     { Name: 'a', Mesh: 'm' },
     { Name: 'a', Zone: 'z' },
-  ])('of %o are no user', (claims) => {
+  ])('of %o are not those of a user', (claims) => {
     expect(readUserClaims(claims)).toEqual({ ok: false, reason: 'is no user token: those have the claims Name and Groups' });
   });
 
@@ -30,7 +30,7 @@ describe('claims', () => {
     { Zone: 'east', Scope: 1 },
     { Zone: 'east', Name: 'a' },
     { Zone: 'east', Mesh: 'm' },
-  ])('of %o are no zone', (claims) => {
+  ])('of %o are not those of a zone', (claims) => {
     expect(readZoneClaims(claims)).toMatchObject({ ok: false, reason: 'is no zone token: those have the claims Zone and Scope' });
   });
 
@@ -41,7 +41,7 @@ describe('claims', () => {
     { Mesh: 'm', Tags: { a: 'b' } },
     { Mesh: 'm', Name: 1 },
     { Mesh: 'm', Zone: 'z' },
-  ])('of %o are no dataplane', (claims) => {
+  ])('of %o are not those of a dataplane', (claims) => {
     expect(readDataplaneClaims(claims)).toMatchObject({ ok: false });
   });
 });

@@ -47,7 +47,7 @@ function guard(ms: number): TokenGuard {
 }
 
 describe('TokenGuard', () => {
-  it('ends at the last moment of its token, past the longest timer and not before', async () => {
+  it('ends when its token expires, also later than the longest timer', async () => {
     const { ended } = guard(40 * DAY_MS);
     await clock.advance(40 * DAY_MS + 4_999);
     expect([ended.aborted, checks]).toEqual([false, 1]);
@@ -61,7 +61,7 @@ describe('TokenGuard', () => {
     expect(ended.aborted).toBe(true);
   });
 
-  it('says why, once it was revoked, and only then', async () => {
+  it('gives the reason after a revocation, and not before', async () => {
     const one = guard(DAY_MS);
     expect(await one.refusal()).toBeNull();
     refusal = 'was revoked';
@@ -71,7 +71,7 @@ describe('TokenGuard', () => {
     expect(one.ended.aborted).toBe(true);
   });
 
-  it('gives no answer of a check that began before the last change', async () => {
+  it('discards the answer of a check that began before the last change', async () => {
     const one = guard(DAY_MS);
     const answer = one.refusal();
     refusal = 'was revoked';
@@ -85,16 +85,16 @@ describe('TokenGuard', () => {
     away = true;
     refusal = 'was revoked';
     changed();
-    let told: string | null | undefined;
-    void one.refusal().then((answer) => (told = answer));
+    let reason: string | null | undefined;
+    void one.refusal().then((answer) => (reason = answer));
     await clock.advance(60_000);
-    expect([told, one.ended.aborted]).toEqual([undefined, false]);
+    expect([reason, one.ended.aborted]).toEqual([undefined, false]);
     away = false;
     await clock.advance(2_000);
-    expect([told, one.ended.aborted]).toEqual(['was revoked', true]);
+    expect([reason, one.ended.aborted]).toEqual(['was revoked', true]);
   });
 
-  it('stops with its signal, without an end', async () => {
+  it('stops with its signal without ending the stream', async () => {
     const one = guard(DAY_MS);
     await clock.advance(0);
     stop.abort();

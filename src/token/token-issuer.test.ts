@@ -43,7 +43,7 @@ describe('TokenIssuer', () => {
     await expect(issuer.dataplane({ ...request, mesh: 'other' }, 1000)).rejects.toThrow('does the mesh "other" exist?');
   });
 
-  it('gives every token an id of its own', async () => {
+  it('gives every token its own id', async () => {
     await putKey(store, userRealm, '1');
     const ids = await Promise.all(
       ['a', 'b'].map(async (name) => partOf(await issuer.user({ name, groups: [] }, 1000), 1)['jti']),

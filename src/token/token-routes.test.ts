@@ -28,7 +28,7 @@ function claimsOf(answer: TokenAnswer): Record<string, unknown> {
 }
 
 describe('tokenRoutes', () => {
-  it('names the rule that guards each', () => {
+  it('names the access rule of each route', () => {
     const none = { user: () => Promise.resolve(''), zone: () => Promise.resolve(''), dataplane: () => Promise.resolve('') };
     const routes = tokenRoutes(none, { user: true, zone: true, dataplane: true });
     expect(routes.map(({ path, action }) => [path, action])).toEqual([
@@ -77,11 +77,11 @@ describe('tokenRoutes', () => {
     expect(violations.map(({ field, reason }) => `${field}: ${reason}`)).toEqual(wrong);
   });
 
-  it.each(['', '{', 'null', '[]', '5', '"text"', '{"name":"a"'])('answers 400 and nothing to %o', async (body) => {
+  it.each(['', '{', 'null', '[]', '5', '"text"', '{"name":"a"'])('answers 400 without a token to %o', async (body) => {
     expect(await post('/tokens/user', body)).toEqual({ status: 400, text: '' });
   });
 
-  it('says that no key signs', async () => {
+  it('reports that no signing key exists', async () => {
     expect(await post('/tokens/dataplane', { mesh: 'nowhere' })).toEqual({
       code: 'not_found',
       title: 'Signing Key not found',
@@ -91,13 +91,13 @@ describe('tokenRoutes', () => {
     });
   });
 
-  it('says that tokens are not issued here', async () => {
+  it('reports that this control plane issues no tokens', async () => {
     const answer = await post('/tokens/zone', { zone: 'east' }, { user: true, zone: false, dataplane: true });
     const detail = 'zone tokens are not issued here: dpServer.authn.zoneProxy.zoneToken.enableIssuer is false';
     expect(answer).toMatchObject({ code: 'bad_request', detail });
   });
 
-  it('rejects when the key cannot be read, without its text', async () => {
+  it('rejects when the key cannot be read, without the text of the key', async () => {
     await putSecret(store, userRealm, 'user-token-signing-key-2', 'half of a secret');
     await expect(post('/tokens/user', { name: 'a', validFor: '1h' })).rejects.toMatchObject({
       code: 'internal',
@@ -105,7 +105,7 @@ describe('tokenRoutes', () => {
     });
   });
 
-  it('takes names that objects have for their own', async () => {
+  it('accepts names of properties that objects inherit', async () => {
     const claims = claimsOf(await post('/tokens/dataplane', '{"mesh":"shop","tags":{"constructor":["x"],"__proto__":["y"]}}'));
     expect(JSON.stringify(claims['Tags'])).toContain('"constructor":["x"]');
     expect(({} as Record<string, unknown>)['y']).toBeUndefined();

@@ -22,7 +22,7 @@ describe('TokenSecrets', () => {
     expect(store.reads).toBe(reads);
   });
 
-  it('keeps nothing while it does not follow the feed', async () => {
+  it('caches nothing while it does not follow the feed', async () => {
     await putKey(store, userRealm, '1');
     const secrets = new TokenSecrets({ store, federated: false });
     await revoke(store, userRealm, 'a');
@@ -31,7 +31,7 @@ describe('TokenSecrets', () => {
     expect([...(await secrets.of(userRealm)).revoked]).toEqual(['b']);
   });
 
-  it('keeps nothing after the feed has ended', async () => {
+  it('caches nothing after the feed has ended', async () => {
     await putKey(store, userRealm, '1');
     const secrets = await followedSecrets(store, stop.signal);
     await secrets.of(userRealm);
@@ -41,7 +41,7 @@ describe('TokenSecrets', () => {
     expect([...(await secrets.of(userRealm)).revoked]).toEqual(['late']);
   });
 
-  it('sees keys and revocations that change, and forgets no other realm for it', async () => {
+  it('reads changed keys and revocations again, and keeps other realms', async () => {
     const shop = dataplaneRealm('shop');
     for (const realm of [userRealm, zoneRealm, shop, dataplaneRealm('bank')]) await putKey(store, realm, '1', pairOf('any'));
     const secrets = await followedSecrets(store, stop.signal);
@@ -60,17 +60,17 @@ describe('TokenSecrets', () => {
 
   it('notifies followers only of their kind', async () => {
     const secrets = await followedSecrets(store, stop.signal);
-    const told: string[] = [];
-    const unfollow = secrets.follow('zone', () => told.push('zone'));
-    secrets.follow('user', () => told.push('user'));
+    const notified: string[] = [];
+    const unfollow = secrets.follow('zone', () => notified.push('zone'));
+    secrets.follow('user', () => notified.push('user'));
     await putKey(store, zoneRealm, '1', pairOf('any'));
     await store.write({ op: 'put', key: { type: 'GlobalSecret', mesh: '', name: 'unrelated' }, labels: {}, spec: {} });
     await settled();
-    expect(told).toEqual(['zone']);
+    expect(notified).toEqual(['zone']);
     unfollow();
     await revoke(store, zoneRealm, 'x');
     await settled();
-    expect(told).toEqual(['zone']);
+    expect(notified).toEqual(['zone']);
   });
 
   it('follows the public keys in a federated zone', async () => {
@@ -82,7 +82,7 @@ describe('TokenSecrets', () => {
     expect((await secrets.of(secrets.zoneRealm)).keys.find('1')).toHaveProperty('publicKey');
   });
 
-  it('does not remember a read that failed', async () => {
+  it('does not cache a failed read', async () => {
     const secrets = await followedSecrets(store, stop.signal);
     store.beforeRead = () => Promise.reject(new Error('away'));
     await expect(secrets.of(userRealm)).rejects.toThrow('away');
@@ -90,7 +90,7 @@ describe('TokenSecrets', () => {
     await expect(secrets.of(userRealm)).resolves.toBeDefined();
   });
 
-  it('forgets a read that a change overtook', async () => {
+  it('discards a read when a change arrives during it', async () => {
     const secrets = await followedSecrets(store, stop.signal);
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));

@@ -32,7 +32,7 @@ describe('TokenVerifier', () => {
     expect(await verifier.dataplane(await issuer.dataplane(claims, 60_000), 'shop')).toMatchObject({ ok: true, claims });
   });
 
-  it('says that a token expired, after a little leeway', async () => {
+  it('reports that a token has expired, after a short leeway', async () => {
     const token = await issuer.user({ name: 'ann', groups: [] }, 60_000);
     now = new Date('2026-01-01T00:01:04Z');
     expect(await verifier.user(token)).toMatchObject({ ok: true });
@@ -40,7 +40,7 @@ describe('TokenVerifier', () => {
     expect(await verifier.user(token)).toEqual({ ok: false, reason: 'expired on 2026-01-01T00:01:00.000Z' });
   });
 
-  it('takes a token from a machine whose clock is ahead by ten seconds', async () => {
+  it('accepts a token from a machine with a clock ten seconds ahead', async () => {
     const token = await issuer.user({ name: 'ann', groups: [] }, 60_000);
     now = new Date('2025-12-31T23:59:50Z');
     expect(await verifier.user(token)).toMatchObject({ ok: true });
@@ -51,19 +51,19 @@ describe('TokenVerifier', () => {
     });
   });
 
-  it('says that a token was revoked', async () => {
+  it('reports that a token was revoked', async () => {
     const token = await issuer.zone({ zone: 'east', scope: null }, 60_000);
     await revoke(store, zoneRealm, 'other', String(partOf(token, 1)['jti']));
     expect(await verifier.zone(token)).toEqual({ ok: false, reason: 'was revoked' });
   });
 
-  it('reads the list of the realm alone', async () => {
+  it('reads the revocation list of its realm only', async () => {
     const token = await issuer.zone({ zone: 'east', scope: null }, 60_000);
     await revoke(store, userRealm, String(partOf(token, 1)['jti']));
     expect(await verifier.zone(token)).toMatchObject({ ok: true });
   });
 
-  it('says that a key is not known or cannot be read', async () => {
+  it('reports that a key is unknown or unreadable', async () => {
     const sign = (kid: string) => signJwt({ ...timesAt(now), Name: 'ann' }, kid, pairOf('user1').privateKey);
     expect(await verifier.user(await sign('3'))).toEqual({ ok: false, reason: 'is signed by key 3, which is not known here' });
     await putSecret(store, userRealm, 'user-token-signing-key-3', 'nonsense');
@@ -72,13 +72,13 @@ describe('TokenVerifier', () => {
     });
   });
 
-  it('holds a dataplane token to its mesh, even if two meshes share a key', async () => {
+  it('accepts a dataplane token in its mesh only, even when two meshes share a key', async () => {
     await putKey(store, dataplaneRealm('bank'), '1', pairOf('dataplane1'));
     const token = await issuer.dataplane({ name: '', mesh: 'shop', tags: {}, type: '', workload: '' }, 60_000);
     expect(await verifier.dataplane(token, 'bank')).toEqual({ ok: false, reason: 'is for mesh "shop", not for "bank"' });
   });
 
-  it('holds a token to its kind, even if two kinds share a key', async () => {
+  it('accepts a token as its kind only, even when two kinds share a key', async () => {
     for (const realm of [userRealm, zoneRealm, dataplaneRealm('shop')]) await putKey(store, realm, '1', pairOf('shared'));
     const user = await issuer.user({ name: 'mesh-system:admin', groups: [] }, 60_000);
     const zone = await issuer.zone({ zone: 'east', scope: null }, 60_000);
@@ -88,7 +88,7 @@ describe('TokenVerifier', () => {
     for (const token of [user, zone]) expect(await verifier.dataplane(token, 'shop')).toMatchObject({ ok: false });
   });
 
-  it('checks zone tokens in a federated zone by the public half', async () => {
+  it('checks zone tokens in a federated zone with the public key', async () => {
     const token = await issuer.zone({ zone: 'east', scope: null }, 60_000);
     const zoneStore = new TinyStore();
     await putKey(zoneStore, federatedZoneRealm, '1');
@@ -96,7 +96,7 @@ describe('TokenVerifier', () => {
     expect(await new TokenVerifier(secrets, () => now).zone(token)).toMatchObject({ ok: true, claims: { zone: 'east' } });
   });
 
-  it('passes on that the store is away', async () => {
+  it('rejects when the store is unavailable', async () => {
     const token = await issuer.user({ name: 'ann', groups: [] }, 60_000);
     store.list = () => Promise.reject(new Error('away'));
     await expect(verifier.user(token)).rejects.toThrow('away');

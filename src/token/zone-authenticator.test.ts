@@ -21,7 +21,7 @@ const how =
   'zone that file: multizone.zone.kds.auth.tokenFile or MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE=east.token';
 
 describe('ZoneAuthenticator', () => {
-  it('lets a zone in with its token', async () => {
+  it('admits a zone with its token', async () => {
     for (const value of ['Bearer good.east.x', 'bearer  good.east.x'])
       expect(await authenticate([value])).toEqual({ ok: true, token: { zone: 'east', text: 'good.east.x', expiresAt } });
   });
@@ -38,7 +38,7 @@ describe('ZoneAuthenticator', () => {
     [['ingress', 'cp'], true],
     [['ingress'], false],
     [['ingress', 'egress'], false],
-  ])('of a token with the scope %j says %s', async (scope, ok) => {
+  ])('answers %s for a token with the scope %j', async (scope, ok) => {
     const claims = { zone: 'east', scope };
     const scoped = { zone: async () => ({ ok: true, claims, id: 'i', expiresAt }) as const };
     const authenticator = new ZoneAuthenticator(scoped, { type: 'zoneToken', allowWithoutToken: ['east'] });
@@ -47,13 +47,13 @@ describe('ZoneAuthenticator', () => {
     if (!outcome.ok) expect(outcome.reason).toContain(`has the scope ${scope.join(', ')}, and a control plane needs cp`);
   });
 
-  it('names the command to run if there is no token', async () => {
+  it('prints the command to run when the token is missing', async () => {
     const kuma =
       'A Kuma zone sends no token; let it in by listing east in multizone.global.kds.auth.allowWithoutToken of the global';
     expect(await authenticate([])).toEqual({ ok: false, reason: `zone "east" sent no token. ${how}. ${kuma}` });
   });
 
-  it('names the command to run if the token is invalid', async () => {
+  it('prints the command to run when the token is invalid', async () => {
     const reason = `the token of zone "east" expired on 2020-01-01T00:00:00.000Z. ${how}`;
     expect(await authenticate(['Bearer bad.x.x'])).toEqual({ ok: false, reason });
   });
@@ -70,19 +70,19 @@ describe('ZoneAuthenticator', () => {
     expect(await authenticate(values)).toEqual({ ok: false, reason });
   });
 
-  it('lets listed zones in without a token, but with no bad one', async () => {
+  it('admits listed zones without a token, but not with an invalid one', async () => {
     const config = { allowWithoutToken: ['east'] };
     expect(await authenticate([], 'east', config)).toEqual({ ok: true, token: null });
     expect(await authenticate(['Bearer bad.x.x'], 'east', config)).toMatchObject({ ok: false });
     expect(await authenticate([], 'west', config)).toMatchObject({ ok: false });
   });
 
-  it('asks nothing with type none', async () => {
+  it('requires no token with type none', async () => {
     expect(await authenticate([], 'east', { type: 'none' })).toEqual({ ok: true, token: null });
     expect(await authenticate(['Bearer bad.x.x'], 'east', { type: 'none' })).toEqual({ ok: true, token: null });
   });
 
-  it('puts no name into a command that a shell would read otherwise', async () => {
+  it('prints no command with a name that a shell would interpret', async () => {
     for (const zone of ['', 'East', 'a b', '$(reboot)', 'x;y', 'a'.repeat(64), 'x\n']) {
       const outcome = await authenticate([], zone, { allowWithoutToken: [zone] });
       expect(outcome).toMatchObject({
@@ -92,7 +92,7 @@ describe('ZoneAuthenticator', () => {
     }
   });
 
-  it('fits into a gRPC status', async () => {
+  it('gives a reason that fits into a gRPC status', async () => {
     const outcome = await authenticate([], `z${'z'.repeat(62)}`);
     expect(outcome.ok ? '' : outcome.reason).toMatch(/of the global$/);
     expect(outcome.ok ? 0 : outcome.reason.length).toBeLessThan(1_000);

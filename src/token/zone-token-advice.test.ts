@@ -9,7 +9,7 @@ it.each([
   ['2026-01-02T12:00:00Z', 'expires in 1 day (2026-01-02T12:00:00.000Z)'],
   ['2026-01-01T12:00:00Z', 'expires in less than a day (2026-01-01T12:00:00.000Z)'],
   ['2026-01-01T00:00:00Z', 'has expired (2026-01-01T00:00:00.000Z)'],
-])('a token that ends at %s: %s', (end, text) => {
+])('a token that expires at %s: %s', (end, text) => {
   const warning = expiryWarning('east', new Date(end), now);
   if (text === null) expect(warning).toBeNull();
   else {

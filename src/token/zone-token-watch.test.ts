@@ -92,7 +92,7 @@ describe('ZoneTokenWatch', () => {
     expect(ended).toHaveLength(1);
   });
 
-  it('ends a stream when its token expires, also past the longest timer', async () => {
+  it('ends a stream when its token expires, also later than the longest timer', async () => {
     open('east/40');
     await clock.advance(40 * DAY_MS + 4_999);
     expect(ended).toEqual([]);
@@ -103,7 +103,7 @@ describe('ZoneTokenWatch', () => {
     expect(checks).toBe(before);
   });
 
-  it('does not check again while nothing happens', async () => {
+  it('does not check again without a change', async () => {
     open('east/40');
     await clock.advance(0);
     open('east/40');

@@ -11,7 +11,7 @@ const REMEDY = `proto/ has changed, and with it what peers read. Check that
 Then put the new hash into src/wire/descriptor.test.ts.`;
 
 describe('the descriptor of the wire', () => {
-  it('is the one that peers know', () => {
+  it('equals the descriptor of the peers', () => {
     expect(hash('sha256', JSON.stringify(descriptor), 'hex'), REMEDY).toBe(KNOWN);
   });
 });

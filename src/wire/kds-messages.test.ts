@@ -50,7 +50,7 @@ describe('DeltaDiscoveryRequest', () => {
   it.each([
     ['an ACK', ACK],
     ['everything', NACK],
-  ])('gives back %s', (_, request) => {
+  ])('reads back %s', (_, request) => {
     expect(decodeDeltaRequest(encodeDeltaRequest(request))).toEqual(request);
   });
 
@@ -78,7 +78,7 @@ describe('DeltaDiscoveryResponse', () => {
     kumaResource: Buffer.from(name),
   }));
 
-  it('is the concatenation of entries that were encoded before', () => {
+  it('is the concatenation of encoded entries', () => {
     const entries = resources.map(encodeResourceEntry);
     const bytes = encodeDeltaResponse({
       typeUrl: 'MeshTimeout',
@@ -103,7 +103,7 @@ describe('DeltaDiscoveryResponse', () => {
     });
   });
 
-  it('is counted without being read, up to a limit', () => {
+  it('is counted without being decoded, up to a limit', () => {
     const counts = fc.tuple(fc.nat(300), fc.nat(300), fc.nat(700));
     fc.assert(
       fc.property(counts, ([added, gone, most]) => {
@@ -177,7 +177,7 @@ describe('broken bytes', () => {
   ];
   const decoders = [decodeDeltaRequest, decodeDeltaResponse, decodeHealthCheckResponse, decodeAdminRequest, decodeAdminResponse];
 
-  it('give something or an Error that names the message', () => {
+  it('give a value or an Error that names the message', () => {
     const change = fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }));
     fc.assert(
       fc.property(fc.constantFrom(...whole), fc.array(change, { maxLength: 5 }), fc.nat(), (original, changes, cut) => {
@@ -197,7 +197,7 @@ describe('broken bytes', () => {
     );
   });
 
-  it('give something or an Error for anything at all', () => {
+  it('give a value or an Error, for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.constantFrom(...decoders), (bytes, decode) => {
         try {

@@ -30,14 +30,14 @@ describe('proto3 JSON → binary', () => {
     expect(hex(`${MESH}Dataplane`, { networking: { zoneEgress: { name: 'e' } } })).toBe('0a069a3f031a0165');
   });
 
-  it('keeps empty messages and leaves defaults out', () => {
+  it('keeps empty messages and omits defaults', () => {
     const json = { networking: { inbound: [{ serviceProbe: { tcp: {} }, port: 0, address: '', state: 'Ready' }] } };
     expect(there(`${MESH}Dataplane`, json)).toEqual({ networking: { inbound: [{ serviceProbe: { tcp: {} } }] } });
     expect(there(`${SYSTEM}Zone`, { enabled: false })).toEqual({ enabled: false });
     expect(there(`${SYSTEM}Zone`, { enabled: null })).toEqual({});
   });
 
-  it('takes original names, camelCase names, and not both', () => {
+  it('accepts original names or camelCase names, but not both', () => {
     expect(there(`${MESH}Dataplane`, { networking: { zone_ingress: { advertised_port: '1' } } })).toEqual({
       networking: { zoneIngress: { advertisedPort: 1 } },
     });
@@ -46,7 +46,7 @@ describe('proto3 JSON → binary', () => {
     );
   });
 
-  it('passes over unknown keys, unless it is strict', () => {
+  it('ignores unknown keys, unless it is strict', () => {
     const json = { networking: { adress: 'x', advertisedAddress: 'y' }, kind: 'z' };
     expect(hex(`${MESH}Dataplane`, json)).toBe('0a00');
     expect(() => protoJsonToBinary(`${SYSTEM}Zone`, { enable: true }, { strict: true })).toThrow(
@@ -82,7 +82,7 @@ describe('proto3 JSON → binary', () => {
       { subscriptions: [{ status: { total: { responsesSent: '18446744073709551616' } } }] },
       'from 0 to 18446744073709551615',
     ],
-  ])('refuses what does not fit: %s %j', (message, json, error) => {
+  ])('refuses values that do not fit: %s %j', (message, json, error) => {
     expect(() => protoJsonToBinary(message, json)).toThrow(ProtoJsonError);
     expect(() => protoJsonToBinary(message, json)).toThrow(error);
   });
@@ -102,18 +102,18 @@ describe('binary → proto3 JSON', () => {
     [`${MESH}Dataplane`, { networking: { inbound: [{ state: 'NotReady' }, { state: 7 }] } }],
     [`${MESH}DataplaneInsight`, { metadata: { a: [1, 'x', null, true, { b: {} }, []], c: -1.5e300 } }],
     [`${MESH}ServiceInsight`, { services: { '': { status: 'online', issuedBackends: { ca: 0 } } } }],
-  ])('gives back %s %j', (message, json) => {
+  ])('reads back %s %j', (message, json) => {
     expect(there(message, json)).toEqual(json);
   });
 
-  it('brings times and durations into one form', () => {
+  it('writes times and durations in the canonical form', () => {
     const time = (text: string): StructValue | undefined =>
       there(`${SYSTEM}ZoneInsight`, { healthCheck: { time: text } })['healthCheck'];
     expect(time('2026-11-21T06:05:06.1200+02:00')).toEqual({ time: '2026-11-21T04:05:06.120Z' });
     expect(time('2026-11-21t04:05:06.123456789z')).toEqual({ time: '2026-11-21T04:05:06.123456789Z' });
   });
 
-  it('merges the parts of a message, takes the last scalar, and passes over unknown fields', () => {
+  it('merges the parts of a message, takes the last scalar, and ignores unknown fields', () => {
     const networking = (text: string): Buffer => Buffer.from(hex(`${MESH}Dataplane`, { networking: { address: text } }), 'hex');
     const admin = Buffer.from(hex(`${MESH}Dataplane`, { networking: { admin: { port: 1 } } }), 'hex');
     const unknown = Buffer.from('f83f05', 'hex');
@@ -131,7 +131,7 @@ describe('binary → proto3 JSON', () => {
     expect(() => binaryToProtoJson(message, Buffer.from(bytes, 'hex'))).toThrow(`cannot read ${message}: `);
   });
 
-  it('refuses nesting without end, in both directions', () => {
+  it('refuses deep nesting, in both directions', () => {
     expect(() => hex(`${MESH}DataplaneInsight`, { metadata: { a: nested(101) } })).toThrow('metadata: nested deeper than 100');
     expect(there(`${MESH}DataplaneInsight`, { metadata: { a: nested(99) } })).toEqual({ metadata: { a: nested(99) } });
     let value: Uint8Array = Buffer.alloc(0);

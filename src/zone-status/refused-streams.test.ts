@@ -5,19 +5,19 @@ import { countRefused, refusedStreamsWarning, renderRefused } from './refused-st
 const at = (seconds: number): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, seconds));
 
 describe('refused streams of a zone', () => {
-  it('are counted while they come, and forgotten ten minutes after the last', () => {
+  it('are counted until ten minutes after the last', () => {
     const two = countRefused(countRefused(null, 'too many', at(0)), 'too often', at(60));
     expect(two).toEqual({ count: 2, since: at(0), last: at(60), reason: 'too often' });
     const status = { refusedStreams: renderRefused(two) };
-    const told =
+    const warning =
       '2 streams were refused of zone "east" since 2026-01-01T00:00:00.000Z, the last at 2026-01-01T00:01:00.000Z: too often';
-    expect(refusedStreamsWarning('east', status, at(600))).toBe(told);
+    expect(refusedStreamsWarning('east', status, at(600))).toBe(warning);
     expect(refusedStreamsWarning('east', status, at(660))).toBeNull();
     expect(countRefused(two, 'too many', at(660))).toEqual({ count: 1, since: at(660), last: at(660), reason: 'too many' });
   });
 
   it.each([{}, { refusedStreams: null }, { refusedStreams: { count: 'x' } }, { refusedStreams: { count: 1, last: 'never' } }])(
-    'are none in %j',
+    'are absent in %j',
     (status) => {
       expect(refusedStreamsWarning('east', status, at(0))).toBeNull();
     },

@@ -15,7 +15,7 @@ describe('two control planes under one name', () => {
     ['the rows are in another order', insight(['a', 10], ['b', 20], ['a', 30]), ['a', 'b']],
     ['three take turns', insight(['a', 50], ['b', 40], ['c', 30], ['b', 10]), ['a', 'b', 'c']],
     ['each tries several times', insight(['a', 50], ['a', 45], ['b', 40], ['b', 35], ['a', 10]), ['a', 'b']],
-  ])('are seen when %s', (_, rows, expected) => {
+  ])('are detected when %s', (_, rows, expected) => {
     expect(rivalSpeakers(rows, now)).toEqual(expected);
   });
 
@@ -26,7 +26,7 @@ describe('two control planes under one name', () => {
     ['it was more than five minutes ago', insight(['a', 900], ['b', 800], ['a', 10])],
     ['nothing says which instance it was', insight(['', 30], ['b', 20], ['', 10])],
     ['there is no subscription', {}],
-  ])('are not seen when %s', (_, rows) => {
+  ])('are not detected when %s', (_, rows) => {
     expect(rivalSpeakers(rows, now)).toEqual([]);
   });
 });

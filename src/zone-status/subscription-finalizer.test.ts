@@ -28,7 +28,7 @@ async function setUp() {
 }
 
 describe('the finalizer of subscriptions', () => {
-  it('closes one whose generation stood still for five minutes, and nothing before', async () => {
+  it('closes a subscription after five minutes without a new generation, not before', async () => {
     const { clock, spec, end } = await setUp();
     await clock.advance(4.9 * MINUTE);
     expect(isOnline(await spec())).toBe(true);
@@ -42,7 +42,7 @@ describe('the finalizer of subscriptions', () => {
     await end();
   });
 
-  it('leaves one alone whose generation rises', async () => {
+  it('keeps a subscription with a rising generation', async () => {
     const { clock, put, spec, end } = await setUp();
     for (let generation = 4; generation < 9; generation += 1) {
       await clock.advance(2.4 * MINUTE);
@@ -52,7 +52,7 @@ describe('the finalizer of subscriptions', () => {
     await end();
   });
 
-  it('yields to a concurrent writer of the row', async () => {
+  it('leaves the row to a concurrent writer', async () => {
     const { clock, store, put, spec, end } = await setUp();
     await clock.advance(4 * MINUTE);
     store.beforeWrite = async (write) => {

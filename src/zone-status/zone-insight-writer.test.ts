@@ -31,7 +31,7 @@ describe('ZoneInsightWriter', () => {
     expect((await row())?.owner).toEqual({ type: 'Zone', mesh: '', name: 'east' });
   });
 
-  it('stores counts on the interval, in one write, and nothing when nothing happened', async () => {
+  it('stores counts once an interval in one write, and writes nothing without an event', async () => {
     const { writer, clock, row, spec } = setUp();
     const stop = new AbortController();
     const running = writer.run(stop.signal);
@@ -90,7 +90,7 @@ describe('ZoneInsightWriter', () => {
     expect((await spec())['healthCheck']).toEqual({ time: '2026-01-01T00:00:00Z' });
   });
 
-  it('forgets a zone whose Zone row is gone as soon as no stream of it is open', async () => {
+  it('forgets a zone without a Zone row when its last stream ends', async () => {
     const { writer, store, clock, spec } = setUp();
     await store.write({ op: 'delete', key: { type: 'Zone', mesh: '', name: 'east' } });
     let attempts = 0;
@@ -142,7 +142,7 @@ describe('ZoneInsightWriter', () => {
     await writer.flush();
   });
 
-  it('waits for a Zone row that is not there yet, and survives a store that fails', async () => {
+  it('waits for a missing Zone row, and survives a failing store', async () => {
     const { writer, store, clock, spec } = setUp();
     let attempts = 0;
     store.beforeWrite = () => {

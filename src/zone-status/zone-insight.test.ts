@@ -52,7 +52,7 @@ function fold(events: readonly SyncEvent[], keeper: Parameters<typeof foldInsigh
 }
 
 describe('the insight of a zone', () => {
-  it('renders the streams of a global as proto3 JSON', () => {
+  it('has the streams of a global as proto3 JSON', () => {
     const events = [
       opened('s1'),
       node,
@@ -92,7 +92,7 @@ describe('the insight of a zone', () => {
     });
   });
 
-  it('on a global makes no subscription of a zoneToGlobal stream, on a zone of nothing else', () => {
+  it('has no subscription for a zoneToGlobal stream on a global, and only for those on a zone', () => {
     const events = [opened('s1'), opened('s2', 'zoneToGlobal'), { ...node, streamId: 's2' } as SyncEvent];
     expect(subscriptionsOf(mergeInsight({}, fold(events), 10, at(9))).map((row) => row['id'])).toEqual(['s1']);
     const zone = mergeInsight({}, fold(events, { mode: 'zone', instanceId: 'zone-cp' }), 10, at(9));
@@ -112,7 +112,7 @@ describe('the insight of a zone', () => {
     expect(mergeInsight(row, fold([opened('s99')]), 0, at(50))['subscriptions']).toBeUndefined();
   });
 
-  it('rests with more live streams over two processes than a row keeps', () => {
+  it('does not change further with more open streams of two processes than a row keeps', () => {
     const open = (names: readonly number[]): InsightState =>
       names.reduce((state, n) => foldInsight(state, opened(`s${n}`), global, at(n)), emptyInsight);
     const states = [open([1, 2, 3, 5, 7, 9, 11]), open([4, 6, 8, 10, 12])];
@@ -123,7 +123,7 @@ describe('the insight of a zone', () => {
     expect(subscriptionsOf(row).filter((one) => one['disconnectTime'] === undefined)).toMatchObject([{ id: 's12' }]);
   });
 
-  it('opens a living subscription again that was closed by mistake, but not while another one is open', () => {
+  it('reopens an open subscription that was closed by mistake, but not while another one is open', () => {
     const mine = fold([opened('s1')]);
     const stored = mergeInsight({}, mine, 10, at(1));
     const finalised = mergeInsight(stored, closeInsight(mine, at(2)), 10, at(2));
@@ -136,7 +136,7 @@ describe('the insight of a zone', () => {
     ]);
   });
 
-  it('keeps a later stream record and a later health check of another process', () => {
+  it('keeps the later record of a stream and the later health check of another process', () => {
     const theirs = {
       kdsStreams: { globalToZone: { globalInstanceId: 'other', connectTime: at(40).toISOString() } },
       healthCheck: { time: at(40).toISOString() },
@@ -145,12 +145,12 @@ describe('the insight of a zone', () => {
     expect(merged).toMatchObject(theirs);
   });
 
-  it('leaves rows alone that it cannot read', () => {
+  it('does not change unreadable rows', () => {
     expect(isOnline({ subscriptions: 'nonsense' })).toBe(false);
     expect(mergeInsight({ subscriptions: [null, 1], extra: true }, emptyInsight, 10, at(1))).toEqual({ extra: true });
   });
 
-  it('at rest says online exactly while a stream lives, wherever it lives, and its totals are the sums', () => {
+  it('finally shows a zone online exactly while a process has an open stream, with the sums as totals', () => {
     const step = fc.record({
       process: fc.nat(1),
       action: fc.constantFrom('open', 'close', 'send', 'reject', 'flush'),
@@ -214,11 +214,14 @@ describe('isCompatible', () => {
     expect(isCompatible({ features })).toBe(expected);
   });
 
-  it.each(['2.6.0', '2.14.1', '3.0.0', '3.9.2', '1.0.0-preview', 'unknown', ''])('whatever its version is: %j', (version) => {
-    const events = [opened('s1'), { ...node, node: { ...nodeOf(version), features: ['hash-suffix'] } }];
-    const [subscription] = subscriptionsOf(mergeInsight({}, fold(events), 10, at(9)));
-    expect(subscription).toMatchObject({ version: { kumaCp: { kumaCpGlobalCompatible: true } } });
-  });
+  it.each(['2.6.0', '2.14.1', '3.0.0', '3.9.2', '1.0.0-preview', 'unknown', ''])(
+    'does not depend on the version: %j',
+    (version) => {
+      const events = [opened('s1'), { ...node, node: { ...nodeOf(version), features: ['hash-suffix'] } }];
+      const [subscription] = subscriptionsOf(mergeInsight({}, fold(events), 10, at(9)));
+      expect(subscription).toMatchObject({ version: { kumaCp: { kumaCpGlobalCompatible: true } } });
+    },
+  );
 });
 
 describe('the problems of a zone', () => {
@@ -234,7 +237,7 @@ describe('the problems of a zone', () => {
     ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'MeshRetry', resources: new Map(resources), all: null },
   });
 
-  it('come with the streams that were refused, but not with responses that were', () => {
+  it('are stored with the refused streams, but not with refused responses', () => {
     const over = (quota: 'streams' | 'rows'): SyncEvent => ({ kind: 'overQuota', peer: 'east', quota, reason: 'too many' });
     const state = fold([opened('s1'), over('rows'), over('streams'), over('streams')]);
     expect(renderStatus({}, state)).toEqual({
@@ -284,7 +287,7 @@ describe('the problems of a zone', () => {
     ]);
   });
 
-  it('say why nothing of a type is sent', () => {
+  it('give the reason when no resource of a type is sent', () => {
     const standing: SyncEvent = {
       ...{ kind: 'withheld', peer: 'east', streamId: 's1', type: 'Mesh', resources: new Map(), all: 'too large' },
     };
@@ -293,7 +296,7 @@ describe('the problems of a zone', () => {
     expect(foldInsight(state, { ...standing, all: null }, global, at(9)).problems).toEqual([]);
   });
 
-  it('stay while refused resources are outstanding, and go with a fresh stream', () => {
+  it('stay while refused resources are outstanding, and end with a new stream', () => {
     const bad = fold([opened('s1'), refused({ 'a.default': 'no' }), counted('acknowledged', 'Mesh')]);
     expect(bad.problems).toHaveLength(1);
     expect(foldInsight(bad, opened('s3'), global, at(9)).problems).toEqual([]);
