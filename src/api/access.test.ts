@@ -14,13 +14,13 @@ describe('mayAccess', () => {
     ['viewStats', true],
     ['viewClusters', true],
     ['controlPlaneMetadata', true],
-  ] as const)('%s: for everybody %s, for the admin true', (action: Action, everybody) => {
+  ] as const)('allows %s to everybody: %s, and to the admin always', (action: Action, everybody) => {
     expect(mayAccess(adminUser, action)).toBe(true);
     expect(mayAccess(ann, action)).toBe(everybody);
     expect(mayAccess(anonymousUser, action)).toBe(everybody);
   });
 
-  it('lets in by name or by group', () => {
+  it('allows an action to a user by name or by group', () => {
     const rules = { ...defaultAccess, adminResources: { users: ['bob'], groups: ['dev'] }, viewStats: { users: [], groups: [] } };
     expect(mayAccess(ann, 'adminResources', rules)).toBe(true);
     expect(mayAccess(userOf({ name: 'bob', groups: [] }), 'adminResources', rules)).toBe(true);
@@ -45,7 +45,7 @@ describe('requireAccess', () => {
 });
 
 describe('userOf', () => {
-  it('adds the group of all who showed a token, once', () => {
+  it('adds the group of authenticated users once', () => {
     expect(ann).toEqual({ name: 'ann', groups: ['dev', 'mesh-system:authenticated'] });
     expect(userOf({ name: 'ann', groups: ['mesh-system:authenticated'] }).groups).toEqual(['mesh-system:authenticated']);
   });

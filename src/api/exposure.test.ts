@@ -6,12 +6,12 @@ import { exposureWarnings } from './exposure.ts';
 const warningsOf = (flags: Record<string, string>): string[] => exposureWarnings(loadConfig({ mode: 'global', flags }).config);
 
 describe('the warnings of a start', () => {
-  it.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])('are none where the API listens on %s', (address) => {
+  it.each(['127.0.0.1', '127.0.0.2', '::1', 'localhost'])('are empty when the API listens on %s', (address) => {
     expect(warningsOf({})).toEqual([]);
     expect(warningsOf({ 'apiServer.http.interface': address })).toEqual([]);
   });
 
-  it.each(['0.0.0.0', '::', '10.1.2.3', 'global.example'])('name the key where it listens on %s', (address) => {
+  it.each(['0.0.0.0', '::', '10.1.2.3', 'global.example'])('name the key when the API listens on %s', (address) => {
     expect(warningsOf({ 'apiServer.http.interface': address })).toEqual([
       `apiServer.http.interface: the REST API listens on ${address}, and every client that reaches it may write every resource except ` +
         'secrets without a token; list who may in access.static.resources, or listen on 127.0.0.1',
@@ -20,7 +20,7 @@ describe('the warnings of a start', () => {
     expect(warningsOf({ 'apiServer.https.interface': address, 'apiServer.https.enabled': 'true' })).toHaveLength(1);
   });
 
-  it('are empty where every write needs a token', () => {
+  it('are empty when every write needs a token', () => {
     const { config } = loadConfig({ mode: 'global', flags: { 'apiServer.http.interface': '0.0.0.0' } });
     const rule = { users: ['jo'], groups: ['mesh-system:authenticated'], types: ['*'], meshes: ['*'] };
     const closed = { ...config, access: { ...config.access, static: { ...config.access.static, resources: [rule] } } };

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RateLimiter } from './rate-limit.ts';
 
-it('a bucket fills steadily, to its size and no further', async () => {
+it('a bucket refills at the configured rate, up to the burst', async () => {
   const clock = new ManualClock();
   const limiter = new RateLimiter({ requestsPerSecond: 2, burst: 3 }, clock);
   const take = (count: number): number[] => Array.from({ length: count }, () => limiter.take('a'));

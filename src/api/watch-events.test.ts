@@ -5,7 +5,7 @@ import { TinyStore } from '../../test/support/tiny-store.ts';
 import { MAX_ROWS, watchEvents } from './watch-events.ts';
 
 describe('a watch', () => {
-  it('ends when there are more rows than it can follow, so that no change is missed silently', async () => {
+  it('ends with an error when it cannot follow all rows, so that no change is lost silently', async () => {
     const store = new TinyStore();
     const writes = Array.from({ length: MAX_ROWS + 1 }, (_, index) => ({
       ...{ op: 'create' as const, key: { type: 'Dataplane', mesh: 'shop', name: `web-${String(index).padStart(5, '0')}` } },

@@ -11,7 +11,7 @@ function taken(permits: WatchPermits, watchers: readonly Watcher[]): number {
 }
 const times = <T>(count: number, of: (index: number) => T): T[] => Array.from({ length: count }, (_, index) => of(index));
 
-it('leaves most of the watches to others, however often one anonymous address asks', () => {
+it('limits one anonymous address to a share of the watches', () => {
   const permits = new WatchPermits();
   expect(
     taken(
@@ -22,7 +22,7 @@ it('leaves most of the watches to others, however often one anonymous address as
   expect(taken(permits, [anonymous('192.0.2.2'), known('192.0.2.1'), known('127.0.0.1')])).toBe(3);
 });
 
-it('keeps a reserve for known callers, however many anonymous addresses ask', () => {
+it('keeps a reserve for known callers against any number of anonymous addresses', () => {
   const permits = new WatchPermits();
   expect(
     taken(
@@ -38,7 +38,7 @@ it('keeps a reserve for known callers, however many anonymous addresses ask', ()
   ).toBe(MAX_WATCHES - MAX_ANONYMOUS);
 });
 
-it('gives known callers the permits that anonymous ones leave free', () => {
+it('gives known callers the permits that anonymous callers do not use', () => {
   expect(
     taken(
       new WatchPermits(),
@@ -47,7 +47,7 @@ it('gives known callers the permits that anonymous ones leave free', () => {
   ).toBe(MAX_WATCHES);
 });
 
-it('counts like a list of the open watches, after any takes and releases', () => {
+it('counts permits as a list of the open watches does, after any takes and releases', () => {
   const step = fc.oneof(
     fc.record({ address: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), isAnonymous: fc.boolean() }),
     fc.nat(),

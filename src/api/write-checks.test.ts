@@ -25,7 +25,7 @@ function fieldsOf(type: string, spec: JsonObject, strict = true): string[] {
 }
 
 describe('draftOf', () => {
-  it.each(['HTTPRoute', 'TCPRoute'])('leaves %s to the reader of Gateway API, as strict on PUT as on apply', (type) => {
+  it.each(['HTTPRoute', 'TCPRoute'])('checks %s with the Gateway API reader, on PUT as strictly as on apply', (type) => {
     const spec = {
       parentRefs: [{ kind: 'Service', name: 'cart' }],
       rules: [{ backendRefs: [{ name: 'cart' }], retries: 3 }],
@@ -34,13 +34,13 @@ describe('draftOf', () => {
       expect(fieldsOf(type, spec, strict).toSorted()).toEqual(['spec.rules[0].backendRefs[0].port', 'spec.rules[0].retries']);
   });
 
-  it('leaves the others to their schemas', () => {
+  it('checks other types with their schemas', () => {
     const to = [{ targetRef: { kind: 'Mesh' }, default: { http: { requestTimeout: 'soon' } } }];
     expect(fieldsOf('MeshTimeout', { to })).toEqual(['spec.to[0].default.http.requestTimeout']);
     expect(fieldsOf('Mesh', {})).toEqual([]);
   });
 
-  it('refuses every policy that a control plane would refuse from a peer', () => {
+  it('refuses every policy that a control plane refuses from a peer', () => {
     const ref = fc.oneof(
       { weight: 2, arbitrary: fc.constantFrom<object>({ kind: 'Mesh' }, { kind: '' }, { kind: 1 }, {}) },
       fc.constantFrom(null, 1, 'x', []),
@@ -72,11 +72,11 @@ describe('unreadWrite', () => {
     ['Mesh', {}, undefined],
     ['Secret', { data: 'YQ==' }, undefined],
     ['Dataplane', { networking: { address: '10.0.0.1', inbound: [{ port: 80 }] } }, undefined],
-  ])('of a %s is what needs no row', (type, spec, op) => {
+  ])('plans a write of a %s without a read when the stored row does not matter', (type, spec, op) => {
     expect(unreadWrite(draft(type, spec))?.op).toBe(op);
   });
 
-  it('is none for a name that the type cannot have: the title of the refusal depends on the row', () => {
+  it('plans no write for an invalid name, because the title of the error depends on the stored row', () => {
     const service = draft('MeshService', { ports: [{ port: 80 }] }, { name: '1a' });
     expect(service.nameFaults.map(({ field }) => field)).toEqual(['name']);
     expect(unreadWrite(service)).toBe(null);

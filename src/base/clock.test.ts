@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { every, systemClock, within } from './clock.ts';
 
-it('calls a task once when its time has come, and never when it was cancelled', async () => {
+it('runs a task once at its time, and a cancelled task never', async () => {
   const clock = new ManualClock();
   const [task, cancelled] = [vi.fn(), vi.fn()];
   clock.after(100, task);
@@ -14,7 +14,7 @@ it('calls a task once when its time has come, and never when it was cancelled', 
   expect(clock.sleepers).toBe(0);
 });
 
-it('calls a task again and again until the signal aborts', async () => {
+it('runs a periodic task until the signal aborts', async () => {
   const clock = new ManualClock();
   const stop = new AbortController();
   const task = vi.fn();
@@ -25,7 +25,7 @@ it('calls a task again and again until the signal aborts', async () => {
   expect(task).toHaveBeenCalledTimes(2);
 });
 
-it('ends a sleep of the system clock when the signal aborts, before it or meanwhile', async () => {
+it('ends a sleep of the system clock when the signal aborts before or during the sleep', async () => {
   const stop = new AbortController();
   const sleeping = systemClock.sleep(1e9, stop.signal);
   stop.abort();
@@ -34,7 +34,7 @@ it('ends a sleep of the system clock when the signal aborts, before it or meanwh
   expect(systemClock.elapsed()).toBeLessThanOrEqual(systemClock.elapsed());
 });
 
-it('runs a task of the system clock once, and not when it was cancelled', async () => {
+it('runs a task of the system clock once, and a cancelled task never', async () => {
   const cancelled = vi.fn();
   systemClock.after(1, cancelled)();
   await new Promise<void>((resolve) => {
@@ -46,7 +46,7 @@ it('runs a task of the system clock once, and not when it was cancelled', async 
   expect(cancelled).not.toHaveBeenCalled();
 });
 
-it('gives a promise its limit, and lets no timer stay', async () => {
+it('rejects a promise at its time limit, and leaves no timer', async () => {
   const clock = new ManualClock();
   const late = (): Error => new Error('late');
   expect(await within(clock, 100, Promise.resolve('in time'), late)).toBe('in time');

@@ -20,7 +20,7 @@ function problemsOf(sources: Partial<ConfigSources>): string {
 }
 
 describe('the configuration', () => {
-  it('has defaults that work', () => {
+  it('has valid defaults', () => {
     const { config, warnings } = loadConfig({ mode: 'global', flags: { 'general.workDir': '/w' } });
     expect(config.store).toEqual({ type: 'embedded', path: '/w/global/pg', unsafeDelete: false });
     expect(config.multizone.global.kds).toMatchObject({
@@ -32,7 +32,7 @@ describe('the configuration', () => {
     expect([config.apiServer.http.port, config.diagnostics.serverPort, warnings]).toEqual([5681, 5680, []]);
   });
 
-  it('takes the file, then the environment, then flags', () => {
+  it('lets the environment override the file, and flags override both', () => {
     const file = fileWith(
       'apiServer: { http: { port: 1, interface: 10.0.0.1 } }\ndiagnostics: { serverPort: 1 }\nstore: { type: postgres, postgres: { dbName: a, password: hush } }',
     );
@@ -67,7 +67,7 @@ describe('the configuration', () => {
     }
   });
 
-  it("warns of Kuma's keys that Meridian does not need", () => {
+  it('warns about keys of Kuma that Meridian does not use', () => {
     const { config, warnings } = loadConfig({
       mode: 'zone',
       file: fileWith(
@@ -78,7 +78,7 @@ describe('the configuration', () => {
     expect(config.dpServer.authn.dpProxy.dpToken.enableIssuer).toBe(false);
   });
 
-  it('spells the environment name of a key', () => {
+  it('derives the environment variable of a key', () => {
     expect(envName('multizone.zone.kds.tlsSkipVerify')).toBe('MERIDIAN_MULTIZONE_ZONE_KDS_TLS_SKIP_VERIFY');
   });
 });

@@ -37,14 +37,14 @@ describe('Go durations', () => {
   });
 
   it.each(['', '-', '60', '1x', 's', '.s', '1 s', '1d', '1s ', 'soon', '2562047h47m16.854775808s', '9223372036854775808ns'])(
-    'does not take %j',
+    'refuses %j',
     (text) => {
       expect(parseGoNanoseconds(text)).toBeNull();
       expect(parseGoDuration(text)).toBeNull();
     },
   );
 
-  it('reads what it prints as the same duration, for every int64', () => {
+  it('parses the printed form of every int64 to the same duration', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -MAX - 1n, max: MAX }), (nanoseconds) => {
         const text = formatGoNanoseconds(nanoseconds);

@@ -14,12 +14,12 @@ function setUp() {
   return { metrics, lines };
 }
 
-describe('the metrics of what ends', () => {
-  it('are none where there is nothing', async () => {
+describe('the expiry metrics', () => {
+  it('are absent without certificates and tokens', async () => {
     expect(await setUp().lines()).toEqual([]);
   });
 
-  it('follow the certificates in use', async () => {
+  it('show the expiry of the certificates in use', async () => {
     const { metrics, lines } = setUp();
     let end: Date | null = NEW_YEAR;
     metrics.certificate('api', () => end);
@@ -32,7 +32,7 @@ describe('the metrics of what ends', () => {
     expect(await lines()).toEqual([kds]);
   });
 
-  it('show the tokens that there are, and none of a zone that has left or cannot be asked', async () => {
+  it('show the tokens of connected zones, and none when the tokens cannot be read', async () => {
     const { metrics, lines } = setUp();
     const tokens = new Map([['east', NEW_YEAR]]).set('west', new Date(NEW_YEAR.getTime() + 1000));
     let read = (): Promise<ReadonlyMap<string, Date>> => Promise.resolve(tokens);

@@ -6,7 +6,7 @@ import { groupLines } from './grouped-lines.ts';
 
 const LOG = join(import.meta.dirname, 'log.ts');
 
-it('writes lines that come without a pause in one piece, before anybody who waits goes on', async () => {
+it('writes the lines of one turn of the event loop together, before a waiting task continues', async () => {
   const written: string[] = [];
   const lines = groupLines({ write: (text) => void written.push(text) });
   const requests = [1, 2, 3].map(async (request) => {
@@ -21,7 +21,7 @@ it('writes lines that come without a pause in one piece, before anybody who wait
   expect(written).toEqual(['1\n2\n3\n', '4\n']);
 });
 
-it('holds back no more than 64 kB', () => {
+it('buffers at most 64 kB', () => {
   const written: string[] = [];
   const lines = groupLines({ write: (text) => void written.push(text) });
   for (let line = 0; line < 100; line += 1) lines.write(`${'x'.repeat(999)}\n`);
@@ -32,7 +32,7 @@ it.each([
   ['it exits', 'process.exit(0)'],
   ['it throws', 'throw new Error("the end")'],
   ['its last listener logs', 'process.on("exit", () => log.info("last"))'],
-])('loses no line of a process when %s right after', async (_, end) => {
+])('writes every line of a process when %s directly after it', async (_, end) => {
   const script = `import { createLogger } from ${JSON.stringify(LOG)};
     const log = createLogger('info'); log.info('one'); log.info('other'); ${end};`;
   const run = promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);

@@ -24,7 +24,7 @@ class DatabaseError extends Error {
 }
 
 describe('a line about an error', () => {
-  it('has its type, message, code and stack, and nothing that a database adds', () => {
+  it('has the type, message, code and stack of the error, and no fields of a database', () => {
     const { to, lines } = sink();
     const log = createLogger('info', {}, to);
     const error = new DatabaseError('unsupported Unicode escape sequence', { cause: new DatabaseError('inner') });
@@ -45,7 +45,7 @@ describe('a line about an error', () => {
   });
 });
 
-it('does not stop the server when no line can be written', () => {
+it('does not stop the server when it cannot be written', () => {
   const module = join(import.meta.dirname, 'log.ts');
   const script = `import { createLogger } from ${JSON.stringify(module)};
     const log = createLogger('info');

@@ -16,7 +16,7 @@ describe('the metrics of a process', () => {
     ]);
   });
 
-  it('follow the id of the cluster, which may come later, and do without it while the store is away', async () => {
+  it('show the cluster id when it is known, and omit it while the store is unavailable', async () => {
     const registry = createRegistry('Global');
     let clusterId = (): Promise<string> => Promise.resolve('');
     const info = { product: 'Meridian', version: '1', buildDate: '', gitCommit: '', gitTag: '', instanceId: 'i' };

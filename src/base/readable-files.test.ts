@@ -8,11 +8,11 @@ const folder = mkdtempSync(join(tmpdir(), 'meridian-files-'));
 const there = join(folder, 'there');
 writeFileSync(there, '');
 
-it('takes files that can be read, and keys that are not set', async () => {
+it('accepts readable files and unset keys', async () => {
   await expect(requireReadable({ 'a.file': there, 'b.file': '' })).resolves.toBeUndefined();
 });
 
-it('names every key whose file cannot be read, in their order', async () => {
+it('names every key with an unreadable file, in the order of the keys', async () => {
   const files = { 'a.caFile': join(folder, 'none'), 'a.file': there, 'a.tokenFile': folder };
   await expect(requireReadable(files)).rejects.toMatchObject({
     code: 'config',

@@ -47,7 +47,7 @@ describe('a certificate issued by an authority', () => {
     ['an address', {}],
     ['a name', { servername: 'localhost' }],
     ['another name', { servername: 'global.example' }],
-  ])('is trusted under %s by who knows the CA', async (_, options) => {
+  ])('is trusted under %s by a peer that trusts the CA', async (_, options) => {
     expect(await greet(issued, { ca: authority.certPem, ...options })).toBe('hello');
   });
 
@@ -55,19 +55,19 @@ describe('a certificate issued by an authority', () => {
     expect(await greet(issued, { ca: authority.certPem, minVersion: version, maxVersion: version })).toBe('hello');
   });
 
-  it('is not trusted under a host that it does not name', async () => {
+  it('is not trusted for a host that it does not name', async () => {
     const elsewhere = greet(issued, { ca: authority.certPem, servername: 'elsewhere.example' });
     await expect(elsewhere).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
     const named = await authority.issue({ hosts: ['localhost'] });
     await expect(greet(named, { ca: authority.certPem })).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
   });
 
-  it('is not trusted by who knows another CA of the same name, or none', async () => {
+  it('is not trusted by a peer without the CA, or with another CA of the same name', async () => {
     await expect(greet(issued, { ca: other.certPem })).rejects.toThrow(/signature|certificate|self-signed/i);
     await expect(greet(issued, {})).rejects.toThrow(/certificate/i);
   });
 
-  it('serves a client too', async () => {
+  it('authenticates a client too', async () => {
     const client = await authority.issue({ hosts: ['east'] });
     const mutual = { ca: authority.certPem };
     const options = { ca: authority.certPem, cert: client.certPem, key: client.keyPem };
@@ -75,7 +75,7 @@ describe('a certificate issued by an authority', () => {
     await expect(greet(issued, { ca: authority.certPem }, mutual)).rejects.toThrow();
   });
 
-  it('cannot sign others', () => {
+  it('cannot sign other certificates', () => {
     const [ca, leaf] = [new X509Certificate(authority.certPem), new X509Certificate(issued.certPem)];
     expect([ca.ca, leaf.ca]).toEqual([true, false]);
     expect(leaf.checkIssued(ca)).toBe(true);
@@ -83,7 +83,7 @@ describe('a certificate issued by an authority', () => {
     expect(leaf.verify(new X509Certificate(other.certPem).publicKey)).toBe(false);
   });
 
-  it('names its hosts and nothing else', () => {
+  it('names its hosts only', () => {
     expect(new X509Certificate(issued.certPem).subjectAltName).toBe('DNS:localhost, DNS:global.example, IP Address:127.0.0.1');
   });
 
@@ -94,7 +94,7 @@ describe('a certificate issued by an authority', () => {
     expect(new Set([authority, issued, again].map(({ keyPem }) => keyPem)).size).toBe(3);
   });
 
-  it('counts from before it was made and for years', () => {
+  it('is valid from before its creation, and for years', () => {
     for (const { certPem } of [authority, issued]) {
       const { validFrom, validTo } = new X509Certificate(certPem);
       const days = (Date.parse(validTo) - Date.parse(validFrom)) / 86_400_000;
@@ -105,7 +105,7 @@ describe('a certificate issued by an authority', () => {
 });
 
 describe('a certificate that signs itself', () => {
-  it('is trusted, as a server or as a client, by who was given it', async () => {
+  it('is trusted, as a server or as a client, by a peer that has it', async () => {
     const [server, client] = await Promise.all([
       createSelfSigned('server', ['global.example', '127.0.0.1'], new Date()),
       createSelfSigned('client', ['jo'], new Date()),
@@ -115,12 +115,12 @@ describe('a certificate that signs itself', () => {
     await expect(greet(server, {})).rejects.toThrow(/self-signed/i);
   });
 
-  it('is not trusted for another use', async () => {
+  it('is not trusted for another key usage', async () => {
     const client = await createSelfSigned('client', ['127.0.0.1'], new Date());
     await expect(greet(client, { ca: client.certPem })).rejects.toThrow(/purpose/i);
   });
 
-  it('names its hosts and is a text with a line end', async () => {
+  it('names its hosts and ends with a newline', async () => {
     const { certPem, keyPem } = await createSelfSigned('server', ['global.example', '::1'], new Date());
     const { subject, subjectAltName, ca } = new X509Certificate(certPem);
     expect([subject, subjectAltName, ca]).toEqual(['CN=global.example', 'DNS:global.example, IP Address:0:0:0:0:0:0:0:1', true]);

@@ -7,7 +7,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createAuthority } from './self-signed.ts';
 import { endOfCertificate, followTlsFiles, LOOK_MS, readTlsFiles, type TlsFiles } from './tls-material.ts';
 
-it('reports changed files, and none while key and certificate do not match', async () => {
+it('reports changed files only when key and certificate match', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'meridian-tls-'));
   const files: TlsFiles = { keyOfConfig: 'x.tlsCertFile', cert: join(folder, 'cert'), key: join(folder, 'key'), ca: '' };
   const authority = await createAuthority('test', new Date());
@@ -42,7 +42,7 @@ it('reports changed files, and none while key and certificate do not match', asy
   await expect(readTlsFiles({ ...files, cert: join(folder, 'none') })).rejects.toThrow('x.tlsCertFile');
 });
 
-it("gives the expiry of the server's own certificate, also with others after it in the file", async () => {
+it("gives the expiry of the first certificate of the file, which is the server's own", async () => {
   const authority = await createAuthority('test', new Date());
   const { certPem } = await authority.issue({ hosts: ['a'] });
   const end = new X509Certificate(certPem).validToDate;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { boundViolations, collectViolations, MAX_VIOLATIONS } from './violations.ts';
 
 describe('collectViolations', () => {
-  it('ends the check with the first violation that finds no room', () => {
+  it('stops the check at the first violation over the limit', () => {
     let checked = 0;
     const violations = collectViolations((refuse) => {
       for (let index = 0; index < 1_000_000; index += 1) {
@@ -26,7 +26,7 @@ describe('collectViolations', () => {
     expect(violations.map(({ reason }) => reason)).toEqual(['must be given', 'must be text']);
   });
 
-  it('lists all of them where there is room', () => {
+  it('lists all violations below the limit', () => {
     const violations = collectViolations((refuse) => {
       for (let index = 0; index < MAX_VIOLATIONS; index += 1) refuse(`to[${String(index)}]`, 'must be an object');
     });
@@ -44,7 +44,7 @@ describe('collectViolations', () => {
 });
 
 describe('boundViolations', () => {
-  it('counts the violations that it leaves out', () => {
+  it('counts the omitted violations', () => {
     const many = Array.from({ length: 50_000 }, (_, index) => ({ field: `to[${String(index)}]`, reason: 'must be an object' }));
     const listed = boundViolations(many);
     expect(listed).toHaveLength(MAX_VIOLATIONS + 1);

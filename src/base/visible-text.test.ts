@@ -24,7 +24,7 @@ describe('visible text', () => {
     expect(visibleText(text)).toBe(visible);
   });
 
-  it('has no control characters, and as a JSON string decodes to the text', () => {
+  it('has no control characters, and decodes to the original text as a JSON string', () => {
     fc.assert(
       fc.property(hostile, (parts) => {
         const text = parts.join('');

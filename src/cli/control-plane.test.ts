@@ -12,7 +12,7 @@ it.each([
   [Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
   [Object.assign(new Error('getaddrinfo ENOTFOUND db.example'), { code: 'ENOTFOUND' }), 'getaddrinfo ENOTFOUND db.example'],
   [new MeridianError('unavailable', 'x', { cause: new Error('Connection terminated') }), 'Connection terminated'],
-])('says where the database was looked for, and ends with 4: %s', async (error, why) => {
+])('an unreachable database is reported with its address and exit code 4: %s', async (error, why) => {
   const explained: unknown = await explainDatabase(error, store).catch((thrown: unknown) => thrown);
   expect(explained).toMatchObject({
     message: `cannot reach PostgreSQL at db.example:5432 (store.postgres.host, .port): ${why}; is it running?`,
@@ -20,7 +20,7 @@ it.each([
   expect(exitCodeOf(explained)).toBe(4);
 });
 
-it('keeps other errors unchanged', async () => {
+it('other errors of a start stay unchanged', async () => {
   const error = Object.assign(new Error('password authentication failed'), { code: '28P01' });
   await expect(explainDatabase(error, store)).rejects.toBe(error);
   await expect(explainDatabase(undefined, { type: 'embedded', path: 'x' } as typeof store)).rejects.toBe(undefined);

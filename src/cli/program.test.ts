@@ -28,7 +28,7 @@ describe('help', () => {
   });
 
   it.each(commands.filter((command) => command.commands.length === 0).map((command) => [pathOf(command), command] as const))(
-    'of %s has examples, which call it',
+    'of %s has examples that call the command',
     (path, command) => {
       const [, examples = ''] = helpOf(command).split('\nExamples:\n');
       expect(examples).toContain(path);
@@ -51,7 +51,7 @@ describe('the command help', () => {
     expect(await run('inspect', 'dataplane')).toContain('Usage: meridian inspect dataplane ');
   });
 
-  it('names the commands that there are', async () => {
+  it('lists the existing commands after an unknown one', async () => {
     await expect(run('nosuch')).rejects.toThrow(/^there is no command "nosuch"; there are get, apply/);
     await expect(run('inspect', 'nosuch')).rejects.toThrow(/^there is no command "inspect nosuch"; there are zones/);
     await expect(run('get', 'more')).rejects.toThrow('there is no command "get more"; get has none of its own');

@@ -16,7 +16,7 @@ const text = fc
   .map((parts) => parts.join('').toWellFormed());
 
 describe('output', () => {
-  it('as a table has no unsafe character', () => {
+  it('of a table has no unsafe character', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(text, text), { maxLength: 8 }), (rows) => {
         expect(isUnsafe(table(['NAME', 'WHY'], rows))).toBe(false);
@@ -24,7 +24,7 @@ describe('output', () => {
     );
   });
 
-  it.each(['json', 'yaml'] as const)('as %s has none either, and reads as the same value', (format) => {
+  it.each(['json', 'yaml'] as const)('in %s has no unsafe character, and is parsed to the same value', (format) => {
     fc.assert(
       fc.property(fc.dictionary(text, fc.oneof(text, fc.array(text, { maxLength: 3 })), { maxKeys: 4 }), (value) => {
         const printed = serialize({ ...value }, format);

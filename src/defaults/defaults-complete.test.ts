@@ -6,7 +6,7 @@ import { defaultsComplete } from './defaults-complete.ts';
 const defaults = { skipMeshCreation: false, skipTenantResources: false, skipHostnameGenerators: false };
 
 describe('the first start', () => {
-  it('is over when the default resources exist, and stays over', async () => {
+  it('is complete when the default resources exist, and stays complete', async () => {
     const store = new TinyStore();
     const isOver = defaultsComplete({ store, createsDefaults: true, defaults });
     expect(await isOver()).toBe(false);
@@ -19,7 +19,7 @@ describe('the first start', () => {
   it.each([
     ['a zone of a global, which may be out of reach', { createsDefaults: false, defaults }],
     ['defaults.skipTenantResources', { createsDefaults: true, defaults: { skipTenantResources: true } }],
-  ])('is not waited for: %s', async (_why, options) => {
+  ])('is complete at once for %s', async (_why, options) => {
     expect(await defaultsComplete({ store: new TinyStore(), ...options })()).toBe(true);
   });
 });

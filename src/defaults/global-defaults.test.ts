@@ -84,7 +84,7 @@ describe('the defaults of a global', () => {
     );
   });
 
-  it('are completed after a start that broke off', async () => {
+  it('are completed after an interrupted start', async () => {
     const store = new TinyStore();
     store.beforeWrite = (write) => {
       if (write.key.type === 'MeshRetry') throw new Error('connection lost');
@@ -96,7 +96,7 @@ describe('the defaults of a global', () => {
     expect(store.rows.size).toBe(13);
   });
 
-  it('do not bring back the first key of a rotated series', async () => {
+  it('do not recreate the first key of a rotated series', async () => {
     const store = new TinyStore();
     await store.write({
       op: 'create',
@@ -108,7 +108,7 @@ describe('the defaults of a global', () => {
     expect(Object.keys(dump(store)).sort()).toEqual(['Config//kuma-cluster-id', 'GlobalSecret//zone-token-signing-key-2']);
   });
 
-  it('are none when tenant resources are skipped', async () => {
+  it('are empty when tenant resources are skipped', async () => {
     const store = new TinyStore();
     await createGlobalDefaults(store, { ...all, skipTenantResources: true });
     expect(store.rows.size).toBe(0);
@@ -121,7 +121,7 @@ describe('the set of a new mesh', () => {
     [['MeshTimeout'], 2],
     [['MeshRetry', 'MeshCircuitBreaker'], 2],
     [[], 4],
-  ])('without the policies that it skips: %j', async (skipCreatingInitialPolicies, policies) => {
+  ])('omits the skipped policies: %j', async (skipCreatingInitialPolicies, policies) => {
     const store = new TinyStore();
     await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'pay' }, labels: {}, spec: {} });
     await createAbsent(

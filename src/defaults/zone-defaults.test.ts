@@ -6,7 +6,7 @@ const all = { skipMeshCreation: false, skipTenantResources: false, skipHostnameG
 const keys = (store: TinyStore): string[] => [...store.rows.values()].map((row) => `${row.type}/${row.name}`).sort();
 
 describe('the defaults of a zone', () => {
-  it('under a global are its Zone and its HostnameGenerators', async () => {
+  it('are its Zone and its HostnameGenerators when it has a global', async () => {
     const store = new TinyStore();
     await createZoneDefaults(store, { name: 'east', hasGlobal: true }, all);
     expect(keys(store)).toEqual([
@@ -24,7 +24,7 @@ describe('the defaults of a zone', () => {
     expect(await store.get({ type: 'Zone', mesh: '', name: 'east' })).toMatchObject({ labels: {}, spec: {} });
   });
 
-  it('delete the Zone rows of other names, keep the own one, and do not recreate deleted rows', async () => {
+  it('delete Zone rows with other names, keep its own Zone row, and do not recreate deleted rows', async () => {
     const store = new TinyStore();
     for (const name of ['old', 'east'])
       await store.write({ op: 'create', key: { type: 'Zone', mesh: '', name }, labels: {}, spec: { enabled: true } });
@@ -44,7 +44,7 @@ describe('the defaults of a zone', () => {
     expect((await store.get(key))?.spec['config']).toBe(kept);
   });
 
-  it('on its own are those of a global too, as resources of the zone', async () => {
+  it('include those of a global when it has no global, as resources of the zone', async () => {
     const store = new TinyStore();
     await createZoneDefaults(store, { name: 'east', hasGlobal: false }, all);
     expect(keys(store)).toEqual([

@@ -82,7 +82,7 @@ const FORMS: Record<string, [(row: Resource) => JsonObject, (type: string) => bo
 };
 
 describe('a resource that is printed', () => {
-  it.each(Object.entries(FORMS))('in form %s is the same resource when it is applied', (_, [print, has, leftOut]) => {
+  it.each(Object.entries(FORMS))('in form %s is applied as the same resource', (_, [print, has, leftOut]) => {
     fc.assert(
       fc.property(
         resource.filter(({ type }) => has(type)),
@@ -95,7 +95,7 @@ describe('a resource that is printed', () => {
     );
   });
 
-  it('to be applied anywhere has nothing that a control plane computes, and the same content', () => {
+  it('in the portable form has no computed fields and the same content', () => {
     fc.assert(
       fc.property(resource, (row) => {
         const info = typeOf(row.type);
@@ -109,7 +109,7 @@ describe('a resource that is printed', () => {
     );
   });
 
-  it('is read back by the command line as the control plane has it', () => {
+  it('is parsed by the command line to the resource of the control plane', () => {
     fc.assert(
       fc.property(resource, (row) => {
         const info = typeOf(row.type);
@@ -118,7 +118,7 @@ describe('a resource that is printed', () => {
     );
   });
 
-  it('in Universal form has a spec that no key around it hides', () => {
+  it('in Universal form has no spec field with the name of a key beside the spec', () => {
     for (const info of TYPES.filter(({ codec }) => codec.kind === 'proto')) {
       const fields = Object.keys((specJsonSchema(info.name)?.['properties'] ?? {}) as JsonObject);
       expect(fields.length, info.name).toBeGreaterThan(0);
@@ -126,7 +126,7 @@ describe('a resource that is printed', () => {
     }
   });
 
-  it('has the keys of its schema', () => {
+  it('has only keys of its schema', () => {
     fc.assert(
       fc.property(resource, (row) => {
         const info = typeOf(row.type);
@@ -137,7 +137,7 @@ describe('a resource that is printed', () => {
     );
   });
 
-  it('in no form of Gateway API is refused with the reason', () => {
+  it('without a Gateway API form is refused with the reason', () => {
     const row = makeRow('MeshTimeout', 'slow', {});
     expect(toGatewayForm(row, { services: [], timeouts: [] })).toMatchObject({
       violations: [{ field: 'type', reason: expect.stringContaining('MeshTimeout') as string }],
@@ -146,12 +146,12 @@ describe('a resource that is printed', () => {
 });
 
 describe('a resource in Kubernetes form', () => {
-  it('names the system namespace where the resource has none', () => {
+  it('names the system namespace when the resource has none', () => {
     const row = makeRow('MeshTimeout', 'slow', { labels: { [label.displayName]: 'slow' } });
     expect(toKubernetes(typeOf('MeshTimeout'), row)).toMatchObject({ metadata: { name: 'slow', namespace: SYSTEM_NAMESPACE } });
   });
 
-  it('may not say two namespaces', () => {
+  it('may not have two namespaces', () => {
     const metadata = { name: 'slow', namespace: 'a', labels: { [label.namespace]: 'b' } };
     const read = fromKubernetes({ apiVersion: 'kuma.io/v1alpha1', kind: 'MeshTimeout', metadata, spec: {} });
     expect(read).toEqual({
@@ -164,7 +164,7 @@ describe('a resource in Kubernetes form', () => {
     ['type', { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata: { name: 's' } }],
     ['metadata', { apiVersion: 'kuma.io/v1alpha1', kind: 'Mesh', metadata: 'm' }],
     ['metadata.labels', { apiVersion: 'kuma.io/v1alpha1', kind: 'Mesh', metadata: { name: 'm', labels: ['a'] } }],
-  ])('is refused by its field %s', (field, document) => {
+  ])('is refused with its field %s', (field, document) => {
     expect(fromKubernetes(document)).toMatchObject({ violation: { field } });
   });
 });

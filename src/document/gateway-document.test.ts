@@ -12,7 +12,7 @@ function route(rest: JsonObject = {}): JsonObject {
   return { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', metadata, spec, ...rest };
 }
 
-it('has no namespace where Kubernetes gives none', () => {
+it('has no namespace when its Kubernetes object has none', () => {
   const mesh = { apiVersion: 'kuma.io/v1alpha1', kind: 'Mesh', metadata: { name: 'm', namespace: 'a' }, spec: {} };
   expect(fromKubernetes(mesh)).toEqual({ body: { type: 'Mesh', name: 'm', labels: {} } });
 });

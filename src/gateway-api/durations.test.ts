@@ -18,12 +18,12 @@ describe('durations', () => {
     expect(parseGoDuration(go)).toBe(milliseconds);
   });
 
-  it.each(['', '1', '1.5s', '-1s', '1d', '100000s', '1h1m1s1ms1ms', ' 1s'])('takes %j for no Gateway API duration', (text) => {
+  it.each(['', '1', '1.5s', '-1s', '1d', '100000s', '1h1m1s1ms1ms', ' 1s'])('refuses %j as a Gateway API duration', (text) => {
     expect(parseGatewayDuration(text)).toBeNull();
   });
 
   it.each(['', '1', '-1s', '1us', '1.0001s', '1d', '100000h'])(
-    'takes %j for no policy duration that Gateway API could say',
+    'refuses %j as a policy duration with a Gateway API form',
     (text) => {
       expect(parseGoDuration(text)).toBeNull();
     },

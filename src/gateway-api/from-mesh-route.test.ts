@@ -11,7 +11,7 @@ function route(item: JsonObject, spec: JsonObject = {}): MeshResource {
 }
 
 describe('fromMeshRoute', () => {
-  it('spells out the target of a rule without backends', () => {
+  it('writes the target of a rule without backends as its backend', () => {
     const conf = { filters: [{ type: 'URLRewrite', urlRewrite: { hostname: 'a.b' } }] };
     expect(fromMeshRoute(route({ rules: [{ matches: [{}], default: conf }] }))).toEqual({
       document: {
@@ -26,13 +26,13 @@ describe('fromMeshRoute', () => {
     });
   });
 
-  it('takes labels that name one object', () => {
+  it('accepts labels that name one object', () => {
     const targetRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart', 'k8s.kuma.io/namespace': 'billing' } };
     const inverse = fromMeshRoute(route({ targetRef, rules: [{ matches: [{}], default: BACKENDS }] }));
     expect(inverse).toHaveProperty('document.spec.parentRefs', [{ kind: 'Service', name: 'cart', namespace: 'billing' }]);
   });
 
-  it('gives a MeshTCPRoute without rules a rule to its target', () => {
+  it('adds a rule to the target to a MeshTCPRoute without rules', () => {
     const inverse = fromMeshRoute({ ...route({ rules: [] }), type: 'MeshTCPRoute' });
     expect(inverse).toHaveProperty('document.spec.rules', [{ backendRefs: [{ kind: 'Service', name: 'cart', port: 80 }] }]);
   });
@@ -63,12 +63,12 @@ describe('fromMeshRoute', () => {
     ],
     ['a rule of text', route({ rules: ['x'] }), 'spec.to[0].rules[0]'],
     ['another type', { ...route({}), type: 'MeshTimeout' }, 'type'],
-  ])('names what Gateway API cannot say: %s', (_, resource, field) => {
+  ])('names the field that Gateway API does not have: %s', (_, resource, field) => {
     const inverse = fromMeshRoute(resource);
     expect('violations' in inverse ? inverse.violations.map((violation) => violation.field) : []).toContain(field);
   });
 
-  it('takes the request timeout alone from a MeshTimeout', () => {
+  it('takes only the request timeout from a MeshTimeout', () => {
     const timeout = (conf: JsonObject): MeshResource => ({
       ...route({}),
       type: 'MeshTimeout',

@@ -49,7 +49,7 @@ describe('routeStatus', () => {
     ]);
   });
 
-  it('finds its former entry in any order of keys, and keeps the entries of other controllers', () => {
+  it('finds its previous entry in any order of keys, and keeps the entries of other controllers', () => {
     const other = { controllerName: 'example.org/other', parentRef: { name: 'gateway' }, conditions: [] };
     const [mine] = statusAt(1, true, {})['parents'] as JsonObject[];
     const parentRef = Object.fromEntries(Object.entries(mine?.['parentRef'] as JsonObject).toReversed());
@@ -68,11 +68,11 @@ describe('routeStatus', () => {
     [[]],
     [{ parents: 'x' }],
     [{ parents: [null, { controllerName: CONTROLLER_NAME, conditions: {} }] }],
-  ])('takes the former status %j for none', (former) => {
+  ])('ignores the invalid previous status %j', (former) => {
     expect(conditionsOf(statusAt(5, true, former))).toEqual(['Accepted True Accepted 05', 'ResolvedRefs True ResolvedRefs 05']);
   });
 
-  it('reports the fault to the readable parents of a document, and is stable', () => {
+  it('reports an error to every readable parent of a document, and is stable', () => {
     const spec = { parentRefs: [{ kind: 'Service', name: 'cart' }, { name: 'gateway' }], rules: [] };
     const document = { apiVersion: 'gateway.networking.k8s.io/v1', kind: 'HTTPRoute', metadata: { name: 'r' }, spec };
     const parsed = parseRoute(document);

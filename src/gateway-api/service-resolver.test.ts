@@ -30,7 +30,7 @@ describe('serviceResolver', () => {
   const west = service('in-west', { 'kuma.io/zone': 'west', 'k8s.kuma.io/namespace': 'shop' });
   const bare = service('bare', {});
 
-  it('prefers the own zone, and takes any other', () => {
+  it('prefers a service of its own zone to one of another zone', () => {
     const older = { ...west, creationTime: new Date(1) };
     const newer = { ...east, name: 'z-in-east', creationTime: new Date(2) };
     expect(found([older, newer], cart({ namespace: 'shop' }), 'east')).toBe('in-east');
@@ -39,12 +39,12 @@ describe('serviceResolver', () => {
     expect(found([west, east], cart({ namespace: 'shop' }), null)).toBe('in-east');
   });
 
-  it('takes the oldest of several', () => {
+  it('takes the oldest of several services', () => {
     const older = { ...west, name: 'z', creationTime: new Date(1) };
     expect(found([{ ...east, creationTime: new Date(2) }, older], cart({ namespace: 'shop' }), null)).toBe('in-west');
   });
 
-  it('wants the namespace to be equal; without one any will do', () => {
+  it('requires an equal namespace, or a service without one', () => {
     expect(found([bare], cart())).toBe('bare');
     expect(found([east], cart())).toBe('in-east');
     expect(found([bare, west], cart({ namespace: 'billing' }))).toEqual({
@@ -52,7 +52,7 @@ describe('serviceResolver', () => {
     });
   });
 
-  it('stays within mesh and kind', () => {
+  it('finds services of the same mesh and kind only', () => {
     expect(found([{ ...bare, mesh: 'other' }], cart())).toEqual({ missing: 'this mesh has nothing of that name' });
     expect(found([{ ...bare, type: 'MeshMultiZoneService' }], cart())).toHaveProperty('missing');
     expect(found([{ ...bare, type: 'MeshMultiZoneService' }], cart({ group: 'kuma.io', kind: 'MeshMultiZoneService' }))).toBe(
@@ -60,14 +60,14 @@ describe('serviceResolver', () => {
     );
   });
 
-  it('is a stranger to custom kinds', () => {
+  it('does not resolve custom kinds', () => {
     expect(found([bare], cart({ group: 'networking.acme.io', kind: 'server' }))).toEqual({
       foreign: 'nothing here resolves the kind server.networking.acme.io',
     });
     expect(found([bare], cart({ kind: 'ConfigMap' }))).toEqual({ foreign: 'nothing here resolves the kind ConfigMap' });
   });
 
-  it('reads ports of any shape without harm', () => {
+  it('reads ports of any shape without an error', () => {
     const resolution = serviceResolver(
       [{ ...bare, spec: { ports: [null, 'x', { port: '80' }, { port: 81, name: 5 }] } }],
       'default',

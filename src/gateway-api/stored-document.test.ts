@@ -18,7 +18,7 @@ describe('universalOf', () => {
     expect(universalOf(document({ name: 'r' }))).toHaveProperty('body.mesh', 'default');
   });
 
-  it('leaves the spec to the check of a write', () => {
+  it('does not check the spec, because the check of a write does', () => {
     expect(universalOf(document({ name: 'r' }, { spec: { rules: [] } }))).toHaveProperty('body.spec', { rules: [] });
     expect(universalOf(document({ name: 'r' }, { spec: [] }))).toHaveProperty('violation.field', 'spec');
   });
@@ -37,7 +37,7 @@ describe('universalOf', () => {
 });
 
 describe('documentOf', () => {
-  it('shows the status where a Gateway API user looks, and none of the labels that a control plane computes', () => {
+  it('has the status at the place of Gateway API, and no computed labels', () => {
     const labels = {
       ...{ 'kuma.io/display-name': 'r', 'k8s.kuma.io/namespace': 'shop', 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' },
       ...{ 'kuma.io/kds-sync': 'disabled', team: 'a' },

@@ -15,7 +15,7 @@ const cart: ParentRef = {
 const r = { name: 'r', namespace: 'shop' };
 
 describe('derivedName', () => {
-  it('is the name of the route in the usual case', () => {
+  it('is the name of the route when it has one parent and one group', () => {
     expect(derivedName(r, cart, { parent: 0, group: 0 })).toBe('r');
   });
 
@@ -26,13 +26,13 @@ describe('derivedName', () => {
     expect(derivedName(r, { ...cart, port: 80 }, { parent: 1, group: 0 })).not.toBe(name);
   });
 
-  it('grows with the group, so that rules written first stay stronger', () => {
+  it('sorts by group, so that earlier rules have precedence', () => {
     const names = [0, 1, 2, 9, 10].map((group) => derivedName(r, cart, { parent: 0, group }));
     expect(names).toEqual(['r', 'r-t02', 'r-t03', 'r-t10', 'r-t11']);
     expect(names.toSorted()).toEqual(names);
   });
 
-  it('has at most 253 characters, with the namespace that it is stored with', () => {
+  it('has at most 253 characters together with its namespace', () => {
     const long = { name: 'a'.repeat(248), namespace: 'shop' };
     expect(`${derivedName(long, cart, { parent: 1, group: 0 })}.shop`).toHaveLength(253);
     expect(derivedName(long, cart, { parent: 0, group: 0 })).toBe(long.name);

@@ -48,7 +48,7 @@ function namesTold(explained: object, to: string): string[] {
   return targets.flatMap((target) => (target.to === to && target.isSent && target.name !== null ? [target.name] : []));
 }
 
-it('names a resource as the log of global does, with any skipped label prefixes', async () => {
+it('explain-sync and the log of global give a resource the same name, with any skipped label prefixes', async () => {
   await fc.assert(
     fc.asyncProperty(row, skipPrefixes, async (resource, prefixes) => {
       const rules = globalSendRules({ skipPrefixes: prefixes });
@@ -58,7 +58,7 @@ it('names a resource as the log of global does, with any skipped label prefixes'
   );
 });
 
-it('names a resource as the log of a zone does, with any skipped label prefixes', async () => {
+it('explain-sync and the log of a zone give a resource the same name, with any skipped label prefixes', async () => {
   await fc.assert(
     fc.asyncProperty(row, skipPrefixes, async (resource, prefixes) => {
       const rules = zoneSendRules({ zone: 'east', skipPrefixes: prefixes });

@@ -50,8 +50,8 @@ class WatchedStore extends TinyStore {
       const first = extra.shift();
       if (first !== undefined) yield first;
       else {
-        const told = new Promise<null>((resolve) => (wake = () => resolve(null)));
-        const result = await Promise.race([next, told]);
+        const woken = new Promise<null>((resolve) => (wake = () => resolve(null)));
+        const result = await Promise.race([next, woken]);
         if (result === null) continue;
         if (result.done === true) return;
         yield result.value;
@@ -114,7 +114,7 @@ describe('the indexes of meshes', () => {
   it.each<[what: string, hint: StoreChange]>([
     ['the type alone', { kind: 'type', type: 'MeshTimeout' }],
     ['everything', { kind: 'all' }],
-  ])('read again when the feed names %s', async (_, hint) => {
+  ])('are read again when the feed names %s', async (_, hint) => {
     const { store, indexes } = await started();
     const index = await indexes.indexOf('default');
     const [id] = [...store.rows].find(([, row]) => row.name === 'a') ?? [''];
@@ -124,7 +124,7 @@ describe('the indexes of meshes', () => {
     expect(await indexes.indexOf('default')).toBe(index);
   });
 
-  it('answer after a mark was lost with the connection', async () => {
+  it('answer after a connection failure that lost a mark', async () => {
     const { store, indexes } = await started();
     await indexes.indexOf('default');
     store.losesMarks = true;
@@ -132,7 +132,7 @@ describe('the indexes of meshes', () => {
     expect((await indexes.indexOf('default')).policy('MeshTimeout', 'b')).toBeDefined();
   });
 
-  it('read again after a failed read', async () => {
+  it('are read again after a failed read', async () => {
     const { store, indexes } = await started();
     await indexes.indexOf('default');
     store.failsOnce = true;
@@ -140,7 +140,7 @@ describe('the indexes of meshes', () => {
     await expect.poll(async () => (await indexes.indexOf('default')).policy('MeshTimeout', 'b')?.displayName).toBe('b');
   });
 
-  it('forget a mesh that is deleted, and do not remember one that never was', async () => {
+  it('drop a deleted mesh, and keep nothing for a mesh that never existed', async () => {
     const { store, indexes } = await started();
     const index = await indexes.indexOf('default');
     await store.write({ op: 'delete', key: { type: 'Mesh', mesh: '', name: 'default' } });
@@ -148,7 +148,7 @@ describe('the indexes of meshes', () => {
     expect(await indexes.indexOf('default')).not.toBe(await indexes.indexOf('default'));
   });
 
-  it('end with the signal and then refuse', async () => {
+  it('end with the signal, and refuse questions after that', async () => {
     const { indexes, end } = await started();
     await indexes.indexOf('default');
     await end();

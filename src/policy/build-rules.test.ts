@@ -26,7 +26,7 @@ function confs(rules: TypeRules | undefined): Record<string, Json> {
 }
 
 describe('keys', () => {
-  it('are the resolved references: the mesh, a service, its sections; nothing unreferenced', () => {
+  it('are the resolved references: the mesh, a service and its sections, and nothing unreferenced', () => {
     const rules = rulesOf('MeshTimeout', [
       makeService('backend'),
       makeService('other'),
@@ -45,7 +45,7 @@ describe('keys', () => {
     ]);
   });
 
-  it('of unresolved references do not exist; the references are warnings', () => {
+  it('do not exist for unresolved references, which are warnings', () => {
     const rules = rulesOf('MeshTimeout', [
       makeTo('MeshTimeout', 'nothing', SERVICE, http('1s')),
       makeTo('MeshTimeout', 'wrong', { kind: 'Dataplane', name: 'client' }, http('1s')),
@@ -57,7 +57,7 @@ describe('keys', () => {
     ]);
   });
 
-  it('hold each contribution with the index of its item, in merge order', () => {
+  it('have each contribution with the index of its item, in merge order', () => {
     const policy = make('MeshTimeout', 'p', {
       to: [
         { targetRef: SERVICE, default: http('1s') },
@@ -74,7 +74,7 @@ describe('keys', () => {
 describe("a route's key", () => {
   const route = makeRoute('r', { name: 'backend' });
 
-  it("holds the route's items over the Mesh's, and of both only what a route can have (D12)", () => {
+  it('has the items of the route over those of the Mesh, and only fields that a route can have (D12)', () => {
     const rules = rulesOf('MeshTimeout', [
       makeService('backend'),
       route,
@@ -99,7 +99,7 @@ describe("a route's key", () => {
       { hashPolicies: [{ type: 'Connection' }] },
     ],
     ['MeshAccessLog', { backends: [] }, { backends: [] }],
-  ])('of a MeshTCPRoute for %s holds what D11 allows', (type, conf, expected) => {
+  ])('of a MeshTCPRoute for %s has only what D11 allows', (type, conf, expected) => {
     const tcp = make('MeshTCPRoute', 'r', { to: [{ targetRef: SERVICE, rules: [] }] });
     const found = rulesOf(type, [makeService('backend'), tcp, makeTo(type, 'p', { kind: 'MeshTCPRoute', name: 'r' }, conf)]);
     expect(confs(found)).toEqual({ kri_mtcpr_default___r_: expected });
@@ -116,7 +116,7 @@ describe("a route's key", () => {
     expect(confs(rulesOf('MeshTimeout', [elsewhere, makeTo('MeshTimeout', 'p', ROUTE, http('1s'))]))).toEqual({});
   });
 
-  it('takes the place of old rules (D14)', () => {
+  it('replaces old rules (D14)', () => {
     const old = makeTo('MeshTimeout', 'old', MESH, http('7s'), {}, ROUTE);
     const mesh = makeTo('MeshTimeout', 'mesh', MESH, http('1s', { streamIdleTimeout: '1m0s' }));
     const alone = rulesOf('MeshTimeout', [route, old, mesh]);
@@ -142,7 +142,7 @@ describe('inbound rules', () => {
     make('MeshTimeout', name, { rules, ...(top !== undefined && { targetRef: top }) });
   const spiffe = (type: string): JsonObject => ({ spiffeID: { type, value: 'spiffe://a/b' } });
 
-  it('are one a match, weakest first, then exact before prefix before none, a server name before none', () => {
+  it('are one for each match: exact before prefix before none, a server name before none, the weakest policy first', () => {
     const rules = rulesOf('MeshTimeout', [
       inbound('b', [{ default: http('1s') }, { matches: [spiffe('Prefix'), spiffe('Exact')], default: http('2s') }]),
       inbound('a', [
@@ -161,7 +161,7 @@ describe('inbound rules', () => {
     expect(section?.rules[1]?.match).toEqual(spiffe('Exact'));
   });
 
-  it('are on the sections that the policy selects: zone listeners too', () => {
+  it('are on the sections that the policy selects, zone listeners included', () => {
     const zoneProxy = makeDataplane(
       'zp',
       {},
@@ -187,7 +187,7 @@ describe('inbound rules', () => {
     expect(found?.inboundRules[0]?.rules).toMatchObject([{ match: null, conf }]);
   });
 
-  it('take from[] as rules without match where rules is empty, and keep clients for those that tell them apart', () => {
+  it('read from[] as rules without a match when rules is empty, and keep clients for types that distinguish them', () => {
     const from = [{ targetRef: { kind: 'Mesh' }, default: { action: 'Allow' } }];
     const timeouts = rulesOf('MeshTimeout', [
       make('MeshTimeout', 'p', { from }),
@@ -202,7 +202,7 @@ describe('inbound rules', () => {
   });
 });
 
-it('reads anything without failing', () => {
+it('are built from any input without an error', () => {
   const bad = (spec: JsonObject): Resource => make('MeshTimeout', 'bad', spec);
   for (const spec of [
     {},

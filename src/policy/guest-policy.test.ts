@@ -35,7 +35,7 @@ describe('a producer policy of zone evil for the cart of zone west', () => {
     ['MeshTimeout', makeTo('MeshTimeout', 'slow', byName, conf, place)],
     ['MeshTimeout by labels', makeTo('MeshTimeout', 'slow', byLabels, conf, place)],
     ['MeshHTTPRoute', makeRoute('steal', { name: 'cart' }, '/', place)],
-  ])('has no effect in east, and says so: %s', (_, policy) => {
+  ])('has no effect in east, and a reason explains it: %s', (_, policy) => {
     const index = new MeshIndex('default', [cart('west'), web, policy]);
     expect(taken(index, policy)).toEqual([]);
     const parsed = index.policyOf(policy);
@@ -48,7 +48,7 @@ describe('a producer policy of zone evil for the cart of zone west', () => {
     expect(warnings).toMatchObject([expect.stringMatching(why) as string]);
   });
 
-  it('has no effect on the route of west either', () => {
+  it('has no effect on a route of west', () => {
     const route = makeRoute('r', { name: 'cart' }, '/', { ...place, zone: 'west' });
     const policy = makeTo('MeshTimeout', 'slow', { kind: 'MeshHTTPRoute', name: 'r' }, conf, place);
     expect(taken(new MeshIndex('default', [cart('west'), web, route, policy]), policy)).toEqual([]);
@@ -60,7 +60,7 @@ describe('a producer policy of zone evil for the cart of zone west', () => {
     expect(taken(index, policy)).toEqual(['east: kri_msvc_default_evil_shop_cart_']);
   });
 
-  it('may configure it for its own proxies, which harms no one else', () => {
+  it('configures it for proxies of zone evil only', () => {
     const policy = makeTo('MeshTimeout', 'slow', byName, conf, place);
     const own = makeDataplane('own', { zone: 'evil', namespace: 'shop' });
     const index = new MeshIndex('default', [cart('west'), web, own, policy]);
@@ -68,7 +68,7 @@ describe('a producer policy of zone evil for the cart of zone west', () => {
   });
 });
 
-it('a policy that only says it is a producer configures nothing but services of its zone', () => {
+it('a policy with a false producer label configures only services of its own zone', () => {
   const ref = fc.constantFrom<JsonObject>(
     { kind: 'Mesh' },
     byName,

@@ -216,7 +216,7 @@ it('_resources/dataplanes and _dataplanes list proxies', () => {
   expect(serviceDataplanesView(index, cart)).toEqual([]);
 });
 
-it('effective conf says where each value came from', () => {
+it('effective conf names the origin of each value', () => {
   const { outbounds, inbounds } = effectiveConf(index, rules);
   const [cartHttp, cartAdmin] = outbounds;
   const timeout = cartHttp?.routes[0]?.policies.find(({ type }) => type === 'MeshTimeout');
@@ -256,15 +256,15 @@ describe('the SPIFFE ID of a proxy', () => {
     );
   });
 
-  it('is that of the first by name, where they have equally many', () => {
+  it('is that of the first MeshIdentity by name when several have equally many labels', () => {
     expect(idWith(identity('b', { la: '1' }), identity('a', { lb: '2' }))).toBe('spiffe://t.example/a');
   });
 
-  it('is left out if the template needs a value that the proxy lacks', () => {
+  it('is omitted when the template needs a value that the proxy lacks', () => {
     expect(idWith(identity('a', { la: '1' }, '/wl/{{ .Workload }}'), identity('b', {}))).toBeUndefined();
   });
 
-  it('is left out where none selects it, none is ready, or it is of another zone', () => {
+  it('is omitted when no ready MeshIdentity of its zone selects the proxy', () => {
     expect(idWith()).toBeUndefined();
     expect(idWith(identity('a', { la: '2' }))).toBeUndefined();
     expect(idWith({ ...identity('a', {}), status: {} })).toBeUndefined();

@@ -50,7 +50,7 @@ describe('hash policies in force', () => {
     expect(service).toEqual({ conf: { hashPolicies: list('new') }, hashes: list('new') });
   });
 
-  it.each(['RoundRobin', 'Random', 'LeastRequest'])('new with %s: written all the same', (type) => {
+  it.each(['RoundRobin', 'Random', 'LeastRequest'])('new with %s: still written', (type) => {
     expect(inForce([[SERVICE, { hashPolicies: list('new'), loadBalancer: { type } }]]).service.hashes).toEqual(list('new'));
   });
 

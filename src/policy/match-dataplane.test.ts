@@ -47,7 +47,7 @@ describe('the zone', () => {
     expect(match(web, undefined, { zone, namespace: 'shop', role }).isMatched).toBe(expected);
   });
 
-  it('does not count where Dataplane or policy are not of a zone', () => {
+  it('does not matter when the Dataplane or the policy has no zone', () => {
     expect(match(makeDataplane('web-1', { origin: 'global' }), undefined, { zone: 'west' }).isMatched).toBe(true);
     expect(match(web, undefined).isMatched).toBe(true);
   });
@@ -96,7 +96,7 @@ describe('the top-level targetRef', () => {
     ]);
   });
 
-  it('matches a delegated gateway without sections, and nothing that has neither', () => {
+  it('matches a delegated gateway without sections, and no other proxy without sections', () => {
     expect(match(gateway, undefined)).toEqual({ isMatched: true, sections: [] });
     expect(match(gateway, { kind: 'Mesh', proxyTypes: ['Gateway'] }).isMatched).toBe(true);
     expect(match(gateway, { kind: 'MeshSubset', tags: { 'kuma.io/service': 'gw' } }).isMatched).toBe(true);
@@ -112,6 +112,6 @@ describe('the top-level targetRef', () => {
   });
 });
 
-it('skips shadows and says so', () => {
+it('a policy with kuma.io/effect shadow matches no proxy, with a reason', () => {
   expect(sectionsOf(match(web, undefined, { labels: { 'kuma.io/effect': 'shadow' } }))).toMatch(/shadow/);
 });

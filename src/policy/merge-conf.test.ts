@@ -25,7 +25,7 @@ describe('mergeConf', () => {
     expect(mergeConf(weaker, { http: { retryOn: [] } })).toEqual({ a: 1, http: { requestTimeout: '1s', retryOn: [] } });
   });
 
-  it.each(['appendMatch', 'appendModifications', 'appendProfiles'])('lets lists under %s grow, weakest first', (key) => {
+  it.each(['appendMatch', 'appendModifications', 'appendProfiles'])('appends lists under %s, weakest first', (key) => {
     expect(mergeConfs([{ [key]: [1] }, { [key]: [2] }, { [key]: [3] }])).toEqual({ [key]: [1, 2, 3] });
   });
 
@@ -41,7 +41,7 @@ describe('mergeConf', () => {
     );
   });
 
-  it('is idempotent where nothing grows', () => {
+  it('is idempotent without append keys', () => {
     fc.assert(
       fc.property(conf, ({ appendMatch, ...given }) => {
         expect(mergeConf(given, given)).toEqual(given);
@@ -49,14 +49,14 @@ describe('mergeConf', () => {
     );
   });
 
-  it('takes nulls and __proto__ out, and reads no inherited key', () => {
+  it('removes nulls and __proto__, and reads no inherited key', () => {
     const given = JSON.parse('{"a":null,"b":{"c":null,"d":[{"e":null}]},"__proto__":{"polluted":true}}') as JsonObject;
     expect(withoutNulls(given)).toEqual({ b: { d: [{}] } });
     expect(mergeConf({}, { constructor: { name: 'x' } })).toEqual({ constructor: { name: 'x' } });
     expect(({} as JsonObject)['polluted']).toBeUndefined();
   });
 
-  it('keeps values that are nested deeper than any body may be', () => {
+  it('keeps values nested deeper than a request body may be', () => {
     let deep: JsonObject = { end: null };
     for (let level = 0; level < 50_000; level += 1) deep = { deep };
     expect(() => withoutNulls(deep)).not.toThrow();

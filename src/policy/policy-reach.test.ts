@@ -20,7 +20,7 @@ function reach(policy: Resource, ...others: Resource[]): PolicyReach {
   return policyReach(index, parsed);
 }
 
-it('lists the proxies with their sections and destinations', () => {
+it('the reach of a policy lists the proxies with their sections and destinations', () => {
   const policy = makeTo('MeshTimeout', 'p', { kind: 'MeshService', name: 'backend' }, conf, {
     zone: 'east',
     namespace: 'shop',
@@ -37,7 +37,7 @@ it('lists the proxies with their sections and destinations', () => {
   expect(warnings).toEqual([]);
 });
 
-it('says that a route is on other proxies', () => {
+it('the reach of a policy names routes that only other proxies have', () => {
   const route = makeRoute('r', { name: 'backend' }, '/', {}, { kind: 'Dataplane', labels: { 'kuma.io/display-name': 'web' } });
   const policy = makeTo(
     'MeshTimeout',
@@ -52,14 +52,14 @@ it('says that a route is on other proxies', () => {
   expect(untouched.map(({ reason }) => reason)).toContain('is about MeshHTTPRoute r, which these proxies do not have');
 });
 
-it('names objects that do not exist', () => {
+it('the reach of a policy names objects that do not exist', () => {
   const { touched, untouched, warnings } = reach(makeTo('MeshTimeout', 'p', { kind: 'MeshService', name: 'nope' }, conf));
   expect(touched).toEqual([]);
   expect(untouched).toEqual([{ reason: 'matches, but has no effect: MeshService nope does not exist', proxies: 3 }]);
   expect(warnings).toEqual(['spec.to[0].targetRef: MeshService nope does not exist']);
 });
 
-it('says when the mesh is empty', () => {
+it('the reach of a policy reports an empty mesh', () => {
   const policy = makeTo('MeshTimeout', 'p', { kind: 'Mesh' }, conf);
   const index = new MeshIndex('default', [policy]);
   const parsed = index.policyOf(policy);
@@ -67,7 +67,7 @@ it('says when the mesh is empty', () => {
   expect(policyReach(index, parsed)).toMatchObject({ touched: [], untouched: [], warnings: ['the mesh has no Dataplanes'] });
 });
 
-it('says which backends of a route are not there', () => {
+it('the reach of a route names missing backends', () => {
   const backendRefs = [
     { kind: 'MeshService', name: 'backend', port: 90 },
     { kind: 'MeshService', name: 'backend', sectionName: 'admin' },

@@ -105,11 +105,11 @@ describe('the order of items', () => {
     expect(to.toSorted(toOrder('')).map(({ index }) => index)).toEqual([0, 1]);
   });
 
-  it('leaves row 5 out for rules', () => {
+  it('has no row 5 for rules', () => {
     expect(ruleOrder('east')(itemOf({ to: SERVICE, name: 'b' }), itemOf({ name: 'a' }))).toBeLessThan(0);
   });
 
-  it('D10: puts consumer items behind producer items for all top-level kinds, and keeps the rest of the order', () => {
+  it('D10: consumer items come after producer items for all top-level kinds, in the same order otherwise', () => {
     const consumer = itemOf({ made: { ...ZONE, role: 'consumer' }, name: 'consumer' });
     const system = itemOf({ top: { kind: 'MeshSubset', tags: { a: 'b' } }, name: 'system' });
     const producer = itemOf({ top: { kind: 'Dataplane' }, made: { ...ZONE, role: 'producer' }, name: 'producer' });
@@ -118,7 +118,7 @@ describe('the order of items', () => {
     expect(names(consumersLast([consumer, system].sort(toOrder('east'))))).toEqual(['consumer', 'system']);
   });
 
-  it('of equal items of two lists puts those of the first list first', () => {
+  it('keeps equal items of the first list before those of the second', () => {
     const byRank = (a: string, b: string): number => a.charCodeAt(0) - b.charCodeAt(0);
     expect(mergeOrdered(['1 first', '2 first'], ['1 second', '2 second'], byRank)).toEqual([
       '1 first',
@@ -128,7 +128,7 @@ describe('the order of items', () => {
     ]);
   });
 
-  it('is a total order, so arrival never decides; two sorted lists merge to the sorted whole', () => {
+  it('is a total order independent of arrival, and merges two sorted lists to a sorted list', () => {
     const row = fc.record({
       kind: fc.constantFrom(...TOP_KINDS),
       zone: fc.constantFrom('east', 'west', undefined),

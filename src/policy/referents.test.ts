@@ -22,7 +22,7 @@ function resolve(
   return referents.resolve(targetRefOf({ kind: 'MeshService', ...ref }), { zone: '', namespace: '', ...from }, seenFrom);
 }
 
-describe('by name', () => {
+describe('a reference by name', () => {
   it("finds the object of the policy's own zone and namespace", () => {
     expect(resolve([eastShop, westShop], { name: 'backend' }, { zone: 'east', namespace: 'shop' })).toEqual([eastShop]);
     expect(resolve([eastShop, westShop], { name: 'backend', namespace: 'shop' }, { zone: 'west', namespace: 'other' })).toEqual([
@@ -30,37 +30,37 @@ describe('by name', () => {
     ]);
   });
 
-  it('finds all of any zone where the own zone has none', () => {
+  it('finds the objects of all zones when its own zone has none', () => {
     expect(resolve([eastShop, westShop], { name: 'backend', namespace: 'shop' })).toEqual([eastShop, westShop]);
   });
 
-  it('looks into every namespace where neither policy nor reference has one and none is found without', () => {
+  it('searches every namespace when the policy and the reference have none and no object without a namespace exists', () => {
     expect(resolve([eastShop, westShop], { name: 'backend' })).toEqual([eastShop, westShop]);
     expect(resolve([eastShop, westShop], { name: 'backend' }, { zone: 'west' })).toEqual([westShop]);
     expect(resolve([east, westShop], { name: 'backend' })).toEqual([east]);
   });
 
-  it('stays in the namespace that the policy has', () => {
+  it('finds objects in the namespace of the policy only', () => {
     expect(resolve([east, eastShop], { name: 'backend' }, { zone: 'east', namespace: 'other' })).toEqual([]);
   });
 });
 
-describe('by labels', () => {
-  it('finds all that carry every pair, wherever they are', () => {
+describe('a reference by labels', () => {
+  it('finds all objects with every label, in any zone and namespace', () => {
     expect(resolve([eastShop, labelled], { labels: { app: 'cart', team: 'a' } }, { zone: 'east', namespace: 'x' })).toEqual([
       labelled,
     ]);
     expect(resolve([labelled], { labels: { app: 'cart', team: 'b' } })).toEqual([]);
   });
 
-  it('takes the name for the display name where the label is missing', () => {
+  it('uses the name as the display name when the label is missing', () => {
     const bare = { ...east, labels: {} };
     expect(resolve([bare], { labels: { 'kuma.io/display-name': 'backend.east' } })).toEqual([bare]);
   });
 });
 
-describe('for the proxies of a zone', () => {
-  it('leaves out resources that the control plane of the zone does not have', () => {
+describe('a reference for the proxies of a zone', () => {
+  it('does not find resources that the control plane of the zone does not have', () => {
     const ref = { kind: 'MeshExternalService', name: 'pay' };
     expect(resolve([external], ref, {}, 'west')).toEqual([]);
     expect(resolve([external], ref, {}, 'east')).toEqual([external]);
@@ -68,7 +68,7 @@ describe('for the proxies of a zone', () => {
   });
 });
 
-it('forgets deleted resources', () => {
+it('does not find deleted resources', () => {
   const referents = new Referents();
   for (const resource of [eastShop, labelled]) {
     referents.add(resource);

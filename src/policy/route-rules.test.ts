@@ -2,12 +2,12 @@ import { expect, it } from 'vitest';
 import { canonicalMatches, matchesHash, mergeRouteRules } from './route-rules.ts';
 import type { JsonObject } from '../resource/types.ts';
 
-it('hashes the canonical JSON', () => {
+it('a route rule key is the hash of the canonical JSON', () => {
   expect(matchesHash([{ path: { value: '/', type: 'Exact' } }])).toBe('JNNc6//C3P17nUsOJm5f4kqG+U3v8pXhS0od9C3+oss=');
   expect(matchesHash([{ path: { type: 'Exact', value: '/' } }])).toBe('JNNc6//C3P17nUsOJm5f4kqG+U3v8pXhS0od9C3+oss=');
 });
 
-it('puts keys in the order of the hash', () => {
+it('the canonical JSON has its keys in sorted order', () => {
   const match = {
     headers: [{ value: 'v', name: 'n', type: 'Exact' }],
     method: 'GET',
@@ -19,7 +19,7 @@ it('puts keys in the order of the hash', () => {
   );
 });
 
-it('distinguishes matches and reads any value', () => {
+it('a route rule key distinguishes matches, for any value', () => {
   expect(matchesHash([{ path: { type: 'Exact', value: '/<a>' } }])).not.toBe(
     matchesHash([{ path: { type: 'Exact', value: '/a' } }]),
   );
@@ -33,13 +33,13 @@ const rule = (path: string, conf: JsonObject = {}): JsonObject => ({
 const paths = (confs: readonly JsonObject[]): unknown =>
   confs.map(({ rules }) => (rules as JsonObject[]).map(({ matches }) => JSON.stringify(matches).match(/\/\w*/)?.[0]));
 
-it("puts the strongest policy's rules first, in the order they were written", () => {
+it('route rules of the strongest policy come first, in the order of the document', () => {
   expect(paths(mergeRouteRules([{ rules: [rule('/a'), rule('/b')] }, { rules: [rule('/c'), rule('/d')] }]))).toEqual([
     ['/c', '/d', '/a', '/b'],
   ]);
 });
 
-it('folds equal matches into the later place; filters and backendRefs replace, each for itself', () => {
+it('route rules with equal matches are merged at the later place, filters and backendRefs separately', () => {
   const merged = mergeRouteRules([
     { rules: [rule('/b'), rule('/a', { filters: [1], backendRefs: [1] })] },
     { rules: [rule('/c'), rule('/a', { backendRefs: [2] })] },
@@ -48,6 +48,6 @@ it('folds equal matches into the later place; filters and backendRefs replace, e
   expect((merged[0]?.['rules'] as JsonObject[])[1]?.['default']).toEqual({ filters: [1], backendRefs: [2] });
 });
 
-it('keeps groups of hostnames apart', () => {
+it('route rules of different hostnames stay separate', () => {
   expect(mergeRouteRules([{ rules: [rule('/a')], hostnames: ['x'] }, { rules: [rule('/a')] }])).toHaveLength(2);
 });

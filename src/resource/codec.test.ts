@@ -23,7 +23,7 @@ const resource = (fields: Partial<WireResource>): WireResource => ({
 });
 
 describe('encodeKumaResource', () => {
-  it('gives the bytes that kds-wire 2.3 computed by hand', () => {
+  it('gives the bytes of the worked example in kds-wire 2.3', () => {
     const bytes = encodeKumaResource(mesh, resource({ name: 'default', mesh: '', labels: { 'kuma.io/origin': 'global' } }));
     expect(bytes.toString('hex')).toBe(
       '0a230a0764656661756c7432180a0e6b756d612e696f2f6f726967696e1206676c6f62616c122d0a2b747970652e676f6f676c65617069732e636f6d2f6b756d612e6d6573682e7631616c706861312e4d657368',
@@ -57,7 +57,7 @@ describe('encodeKumaResource', () => {
 });
 
 describe('decodeKumaResource', () => {
-  it('gives back any resource', () => {
+  it('reads back any encoded resource', () => {
     const text = fc.string({ unit: 'binary', maxLength: 20 });
     const spec = fc.dictionary(text, fc.jsonValue({ maxDepth: 3, noUnicodeString: false })) as fc.Arbitrary<JsonObject>;
     const any = fc.record({
@@ -78,7 +78,7 @@ describe('decodeKumaResource', () => {
     );
   });
 
-  it('takes __proto__ as a key like any other', () => {
+  it('reads __proto__ as an ordinary key', () => {
     const labels = JSON.parse('{"__proto__":"x"}') as Record<string, string>;
     const spec = JSON.parse('{"__proto__":{"polluted":true}}') as JsonObject;
     const read = decodeKumaResource(timeout, encodeKumaResource(timeout, resource({ labels, spec })));
@@ -87,7 +87,7 @@ describe('decodeKumaResource', () => {
     expect(({} as JsonObject)['polluted']).toBeUndefined();
   });
 
-  it('refuses another message than the type has, and a missing spec', () => {
+  it('refuses a message of another type, and a missing spec', () => {
     const bytes = encodeKumaResource(mesh, resource({}));
     expect(() => decodeKumaResource(dataplane, bytes)).toThrow(
       'cannot read Dataplane "one" of mesh "default": spec has type_url "type.googleapis.com/kuma.mesh.v1alpha1.Mesh"',
@@ -110,7 +110,7 @@ describe('decodeKumaResource', () => {
     expect(read).toThrow(MeridianError);
   });
 
-  it('counts the brackets of a spec outside of strings only', () => {
+  it('counts the brackets of a spec outside strings only', () => {
     const spec = { text: '[{"\\'.repeat(200) };
     expect(decodeKumaResource(timeout, encodeKumaResource(timeout, resource({ spec }))).spec).toEqual(spec);
   });
@@ -141,12 +141,12 @@ describe('decodeKumaResource', () => {
 });
 
 describe('normalizeSpec', () => {
-  it('leaves JSON specs as they are', () => {
+  it('does not change JSON specs', () => {
     const spec = { unknown: 1, to: [] };
     expect(normalizeSpec(timeout, spec)).toBe(spec);
   });
 
-  it('brings protobuf specs into one form', () => {
+  it('writes protobuf specs in the canonical form', () => {
     const given = {
       networking: { transparent_proxying: { redirect_port_inbound: '15006' }, inbound: [{ port: 80, state: 0 }], unknown: 1 },
     };
@@ -155,7 +155,7 @@ describe('normalizeSpec', () => {
     });
   });
 
-  it('says all that is wrong, by path', () => {
+  it('reports every violation by path', () => {
     const given = { networking: { address: 1, inbound: [{ port: 'x' }, { state: 'Maybe' }] } };
     let thrown: unknown;
     try {

@@ -17,12 +17,12 @@ it.each<[string, JsonObject, string[]]>([
   ['a listener of type ZoneEgress', { listeners: [{ type: 'ZoneEgress' }] }, [egress]],
   ['a zoneIngress', { zoneIngress: {} }, [ingress]],
   ['both', { zoneIngress: {}, listeners: [{ type: 'ZoneEgress' }] }, [ingress, egress]],
-])('keep the listener labels of a Dataplane with %s to what it has', (_, networking, has) => {
+])('computed labels name only the listeners of a Dataplane with %s', (_, networking, has) => {
   const computed = labelsOfDataplane(networking, { [ingress]: 'enabled', [egress]: 'enabled' });
   expect([ingress, egress].filter((key) => key in computed)).toEqual(has);
 });
 
-it('drop kuma.io/proxy-type of a Dataplane, and keep the labels of its owner', () => {
+it('computed labels drop kuma.io/proxy-type of a Dataplane, and keep the labels of its author', () => {
   const computed = labelsOfDataplane({}, { 'kuma.io/proxy-type': 'ingress', team: 'a' });
   expect(computed).toMatchObject({ team: 'a' });
   expect(computed).not.toHaveProperty('kuma.io/proxy-type');

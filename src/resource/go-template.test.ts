@@ -47,14 +47,14 @@ describe('an action', () => {
 describe('a template', () => {
   const values = { fields: { Name: 'cart' }, labels: { long: 'x'.repeat(1_000) } };
 
-  it('longer than the limit gives no text', () => {
+  it('over the length limit renders nothing', () => {
     expect(renderTemplate('x'.repeat(MAX_TEMPLATE), values)).toHaveProperty('text');
     expect(renderTemplate('x'.repeat(MAX_TEMPLATE + 1), values)).toEqual({
       error: 'the template is longer than 2048 characters',
     });
   });
 
-  it('whose text exceeds the limit renders nothing', () => {
+  it('whose output exceeds the limit renders nothing', () => {
     expect(renderTemplate('{{ label "long" }}'.repeat(4), values)).toHaveProperty('text');
     expect(renderTemplate('{{ label "long" }}'.repeat(100), values)).toEqual({
       error: 'the text is longer than 4096 characters',

@@ -28,18 +28,18 @@ describe('hashName', () => {
     [{ mesh: 'default', name: 'redis-zone-1', zone: 'zone-1' }, 'redis-zone-1-2v6wfvvcvbc9f55d'],
     [{ mesh: 'default', name: 'default-timeout-global' }, 'default-timeout-global-54dbd4c66zwbcf9c'],
     [{ mesh: '', name: 'foo', zone: 'zone-1', namespace: 'custom-ns' }, 'foo-696vzv497z4cv4f4'],
-  ])("gives the original's names: %j", (input, result) => {
+  ])('gives the names of Kuma: %j', (input, result) => {
     expect(hashName(input)).toBe(result);
   });
 
-  it('cuts the visible part at a whole character, engine 25', () => {
+  it('cuts the visible part at a whole character (engine 25)', () => {
     const visible = (name: string): string => hashName({ mesh: 'default', name }).slice(0, -17);
     expect(visible('é'.repeat(130))).toBe('é'.repeat(118));
     expect(visible(`a${'é'.repeat(130)}`)).toBe(`a${'é'.repeat(117)}`);
     expect(visible(`ab${'😀'.repeat(60)}`)).toBe(`ab${'😀'.repeat(58)}`);
   });
 
-  it('hashes the full name, so that names with one visible part differ', () => {
+  it('hashes the full name, so that names with the same visible part differ', () => {
     const long = 'a'.repeat(240);
     expect(hashName({ mesh: 'default', name: `${long}1` })).not.toBe(hashName({ mesh: 'default', name: `${long}2` }));
   });

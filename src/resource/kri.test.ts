@@ -4,13 +4,13 @@ import { kriOf, parseKri } from './kri.ts';
 describe('kriOf', () => {
   const labels = { 'kuma.io/zone': 'zone-1', 'k8s.kuma.io/namespace': 'backend-ns', 'kuma.io/display-name': 'backend' };
 
-  it('names a resource alike under its own name and its name on the wire', () => {
+  it('is the same for the stored name and the wire name of a resource', () => {
     const kri = 'kri_msvc_default_zone-1_backend-ns_backend_';
     expect(kriOf({ type: 'MeshService', mesh: 'default', name: 'backend-5b4f4xdx76x7zxxx', labels })).toBe(kri);
     expect(kriOf({ type: 'MeshService', mesh: 'default', name: 'backend.backend-ns', labels })).toBe(kri);
   });
 
-  it('keeps empty slots and appends the section', () => {
+  it('keeps empty parts and appends the section', () => {
     expect(kriOf({ type: 'MeshHTTPRoute', mesh: 'envoyconfig', name: 'route-1', labels: {} })).toBe(
       'kri_mhttpr_envoyconfig___route-1_',
     );
@@ -19,7 +19,7 @@ describe('kriOf', () => {
     );
   });
 
-  it('names a Mesh by its name alone', () => {
+  it('has only the name of a Mesh', () => {
     expect(kriOf({ type: 'Mesh', mesh: '', name: 'default', labels })).toBe('kri_m____default_');
   });
 

@@ -181,7 +181,7 @@ describe('toKumaForm translates', () => {
   });
 });
 
-it('toKumaForm withholds a spec that a Go program cannot decode, and names the field', () => {
+it('toKumaForm withholds a spec that Go cannot decode, and names the field', () => {
   const given = resource({ targetRef: { kind: 'Mesh' }, to: [{ targetRef: { kind: 'Mesh', name: 5 } }] });
   expect(toKumaForm(typeOf('MeshTimeout'), given)).toEqual({ withheld: 'spec.to[0].targetRef.name: must be a string' });
 });
@@ -318,7 +318,7 @@ describe('toKumaForm', () => {
     ),
   });
 
-  it('never throws, never mutates, and leaves its own output alone', () => {
+  it('never throws, never mutates its input, and is idempotent', () => {
     const outcomes = { withheld: 0, same: 0, translated: 0 };
     fc.assert(
       fc.property(

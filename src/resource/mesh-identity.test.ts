@@ -18,7 +18,7 @@ describe('isMeshIdentityReady', () => {
     expect(isMeshIdentityReady({ status: { conditions } })).toBe(expected);
   });
 
-  it('is false before there is a status', () => {
+  it('is false without a status', () => {
     expect(isMeshIdentityReady({ status: {} })).toBe(false);
   });
 });
@@ -27,7 +27,7 @@ describe('an identity', () => {
   const ready = { conditions: [condition('Ready', 'True', 'Ready')] };
   const labels = { app: 'web', [label.workload]: 'front' };
 
-  it('selects by all labels, and none before it is ready', () => {
+  it('selects proxies by all its labels, and none before it is ready', () => {
     const spec = { selector: { dataplane: { matchLabels: { app: 'web' } } } };
     expect(selectsProxy(parseMeshIdentity({ spec, status: ready }), labels)).toBe(true);
     expect(selectsProxy(parseMeshIdentity({ spec, status: ready }), {})).toBe(false);

@@ -40,22 +40,22 @@ describe('a row on global', () => {
     ['has an owner, which decides', { name: 'west.a', labels: zone('west'), owner: east }, 'east'],
     ['has a label', { name: 'west.a', labels: { ...origin('zone'), ...zone('east') } }, 'east'],
     ['has a legacy name', { name: 'east.a', labels: origin('zone') }, 'east'],
-  ])('that %s comes from that zone alone', (_, row, expected) => {
+  ])('that %s comes from that zone only', (_, row, expected) => {
     expect(zoneOf(row)).toBe(expected);
     expect(['east', 'west'].filter((name) => belongsToZone(row, name))).toEqual([expected]);
   });
 
-  it('that global wrote is of no zone, with any name and zone label', () => {
+  it('that global wrote belongs to no zone, with any name and zone label', () => {
     const row = { name: 'east.a', labels: { ...origin('global'), ...zone('east') } };
     expect(belongsToZone(row, 'east')).toBe(false);
     expect(isOfZone(row)).toBe(false);
   });
 
-  it('whose owner is a Zone is of that zone, also without labels', () => {
+  it('whose owner is a Zone belongs to that zone, also without labels', () => {
     expect(isOfZone({ labels: {}, owner: east })).toBe(true);
   });
 
-  it('has a name of its zone: the hash of its labels, or the prefix', () => {
+  it('has a name from its zone: the hash of its labels, or the zone prefix', () => {
     const labels = { ...origin('zone'), ...zone('east'), 'kuma.io/display-name': 'cart' };
     const hashed = hashNameOf({ mesh: 'default', name: 'cart', labels });
     const names = [
@@ -79,7 +79,7 @@ it.each([
   expect(isFromGlobal(row)).toBe(expected);
 });
 
-it('a write replaces no row of a Zone, even where the labels are gone', () => {
+it('a write replaces no row of a Zone, even without labels', () => {
   expect(mayReplace({ labels: {} }, { labels: origin('global') })).toBe(true);
   expect(mayReplace({ labels: {}, owner: east }, { labels: origin('global') })).toBe(false);
 });

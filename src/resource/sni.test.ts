@@ -16,13 +16,13 @@ describe('sni (policies 9.2)', () => {
     expect(sni({ type, name, mesh, port, ...(extras !== undefined && { extras }) })).toBe(expected);
   });
 
-  it('prints the twin of row 1 for an external service (MADR 095)', () => {
+  it('gives the name of MADR 095 for an external service', () => {
     expect(sni({ type: 'MeshExternalService', name: 'backend', mesh: 'demo', port: 8080 })).toBe(
       'ae10a8071b8a8eeb8.backend.8080.demo.mes',
     );
   });
 
-  it('keeps 62 bytes whole, sorts the extras and pads the hash', () => {
+  it('keeps 62 bytes uncut, sorts the extras and pads the hash', () => {
     const mesh = 'm'.repeat(62);
     expect(sni({ type: 'MeshService', name: 'a', mesh, port: 1 })).toMatch(new RegExp(`^a[0-9a-f]{16}\\.a\\.1\\.${mesh}\\.ms$`));
     const first = sni({ type: 'MeshService', name: 'a', mesh: 'm', port: 1, extras: { b: '2', a: '1' } });
@@ -42,12 +42,12 @@ describe('serviceSni', () => {
     expect(serviceSni({ ...copy, labels: { ...labels, [label.origin]: 'global', [label.zone]: 'east' } }, 6739)).toBe(expected);
   });
 
-  it('leaves the system namespace out of a copy', () => {
+  it('omits the system namespace of a copy', () => {
     const copy = { ...redis, labels: { ...labels, [label.namespace]: 'kuma-system', [label.origin]: 'global' } };
     expect(serviceSni(copy, 6739)).toMatch(/^a[0-9a-f]{16}\.redis\.6739\.default\.ms$/);
   });
 
-  it('names external and multi-zone services by display name alone', () => {
+  it('has only the display name of external and multi-zone services', () => {
     const row = {
       mesh: 'default',
       name: 'external-api-6b9f24zbvcd8db4x',
@@ -57,7 +57,7 @@ describe('serviceSni', () => {
     expect(serviceSni({ ...row, type: 'MeshMultiZoneService' }, 443)).toMatch(/\.external-api\.443\.default\.mzms$/);
   });
 
-  it('is null for other types than services', () => {
+  it('is null for types other than services', () => {
     expect(serviceSni({ type: 'Mesh', mesh: '', name: 'default', labels: {} }, 80)).toBeNull();
   });
 });

@@ -20,7 +20,7 @@ describe('storable text', () => {
     );
   });
 
-  it('is known in JSON by its characters, not by how they are written', () => {
+  it('is recognized in JSON by its characters, not by their escapes', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' }), units, (value, text) => {
         const parts = JSON.stringify(value).includes('\\u0000') ? null : value;
@@ -30,7 +30,7 @@ describe('storable text', () => {
     );
   });
 
-  it.each(['a peer’s text \0', `${'x'.repeat(1_999)}😀`])('is the whole text of a problem', (text) => {
+  it.each(['a peer’s text \0', `${'x'.repeat(1_999)}😀`])('keeps the whole text of a problem', (text) => {
     const at = { stream: 'globalToZone', type: 'MeshTimeout', kind: 'refused' } as const;
     const { message, resources } = describeProblem(at, [text], text, new Date(0));
     expect([message, ...resources].map(isStorable)).toEqual([true, true]);

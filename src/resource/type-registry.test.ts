@@ -52,18 +52,18 @@ describe('the registry of types, kds-wire 3', () => {
     expect(names(resourceTypes.filter(({ kds }) => kds.skipHash))).toEqual(['Mesh', 'Config', 'Secret', 'GlobalSecret']);
   });
 
-  it('gives no path or short name twice', () => {
+  it('has each path and short name once', () => {
     const paths = resourceTypes.flatMap(({ path, aliases }) => (path === '' ? [] : [path, ...aliases]));
     const shorts = resourceTypes.flatMap(({ shortName }) => (shortName === null ? [] : [shortName]));
     expect(new Set(paths).size).toBe(paths.length);
     expect(new Set(shorts).size).toBe(shorts.length);
   });
 
-  it('names messages that proto/ has', () => {
+  it('names messages that exist in proto/', () => {
     for (const { codec } of resourceTypes) if (codec.kind === 'proto') expect(planOf(codec.message).name).toBe(codec.message);
   });
 
-  it('has zero statuses that are JSON objects', () => {
+  it('has JSON objects as zero statuses', () => {
     for (const { zeroStatus } of resourceTypes) expect(JSON.parse(zeroStatus)).toBeTypeOf('object');
   });
 
@@ -71,12 +71,12 @@ describe('the registry of types, kds-wire 3', () => {
     expect(findTypeByAnyName(text)?.name).toBe('MeshTimeout');
   });
 
-  it('knows a hyphenated path in the singular too, as kumactl does', () => {
+  it('finds a hyphenated path in the singular too, as kumactl does', () => {
     expect(findTypeByAnyName('global-secret')?.name).toBe('GlobalSecret');
     expect(findTypeByAnyName('zone-insight')?.name).toBe('ZoneInsight');
   });
 
-  it('finds by exact name only where asked to', () => {
+  it('finds a type by its exact name only, unless asked otherwise', () => {
     expect(findType('meshtimeout')).toBeUndefined();
     expect(findTypeByAnyName('constructor')).toBeUndefined();
     expect(() => typeOf('Nothing')).toThrow('unknown resource type "Nothing"');

@@ -13,14 +13,14 @@ function violations(networking: JsonObject): string[] {
 it.each<[string, JsonObject]>([
   ['inbound', { inbound: [{ port: 80 }] }],
   ['listeners', { listeners: [{ type: 'ZoneIngress', address, port: 1 }] }],
-])('refuses a gateway beside %s', (_, sections) => {
+])('a Dataplane is refused with a gateway beside %s', (_, sections) => {
   const reason = 'networking.gateway: must not stand beside inbound or listeners';
   expect(violations({ address, gateway: {}, ...sections })).toEqual([reason]);
   expect(violations({ address, gateway: {} })).toEqual([]);
   expect(violations({ address, ...sections })).toEqual([]);
 });
 
-it('refuses a zone section on the port of an inbound that has the address of the Dataplane', () => {
+it('a Dataplane is refused with a zone section on the address and port of an inbound', () => {
   const inbound = [{ name: 'http', port: 80 }];
   expect(violations({ address, inbound, zoneEgress: { ...egress, port: 80 } })).toEqual([]);
   expect(violations({ address, inbound, zoneEgress: { address, port: 80, name: 'egress' } })).toEqual([
@@ -28,7 +28,7 @@ it('refuses a zone section on the port of an inbound that has the address of the
   ]);
 });
 
-it.each(['256.1.1.1', '10.0.0', '10.0.0.1.', 'zone.1'])('takes no %s for the address of a zone section', (text) => {
+it.each(['256.1.1.1', '10.0.0', '10.0.0.1.', 'zone.1'])('refuses %s as the address of a zone section', (text) => {
   const reason = 'must be an IP address or a DNS name';
   expect(violations({ zoneEgress: { ...egress, address: text } })).toEqual([`networking.zoneEgress.address: ${reason}`]);
 });

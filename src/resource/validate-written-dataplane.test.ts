@@ -11,7 +11,7 @@ const outbound = (more: string): string => `outbound: [{ ${more} }]`;
 const reachable = (refs: string): string => `transparentProxying: { reachableBackends: { refs: [${refs}] } }`;
 const listener = (type: string, more: string): string => `{ type: ${type}, address: 1.2.3.4, ${more} }`;
 
-describe('a Dataplane that a person writes', () => {
+describe('a Dataplane that a user writes', () => {
   it.each([
     inbound('name: http, protocol: grpc, address: 10.0.0.1, serviceAddress: "::1", servicePort: 8080'),
     inbound('name: "80", tags: { kuma.io/service: "x y", "a!": "" }'),

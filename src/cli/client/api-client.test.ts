@@ -58,7 +58,7 @@ describe('a list', () => {
         ...all,
       ],
     ],
-  ])('has every lasting row once, although others %s between pages', async (_, change) => {
+  ])('returns every lasting row once, although other rows %s between pages', async (_, change) => {
     rows = ROWS;
     meanwhile = () => (rows = change(rows));
     try {

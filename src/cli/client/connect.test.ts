@@ -23,7 +23,7 @@ const contexts: Contexts = {
 const none: Contexts = { current: null, controlPlanes: [] };
 
 describe('the control plane of a command', () => {
-  it('comes from --address, --context, the environment, the current context, this machine: in that order', () => {
+  it('comes from --address, --context, the environment, the current context or this machine, in this order', () => {
     const env = { MERIDIAN_ADDRESS: 'http://env:5681' };
     const address = (...args: Parameters<typeof chooseControlPlane>): string => chooseControlPlane(...args).address;
     expect(address({ address: 'http://flag:1' }, env, contexts)).toBe('http://flag:1');
@@ -33,14 +33,14 @@ describe('the control plane of a command', () => {
     expect(address({}, {}, none)).toBe(DEFAULT_ADDRESS);
   });
 
-  it('gets the token of its own context only', () => {
+  it('receives the token of its own context only', () => {
     expect(chooseControlPlane({}, {}, contexts).token).toBe('of-prod');
     expect(chooseControlPlane({ address: 'http://flag:1' }, {}, contexts).token).toBeUndefined();
     expect(chooseControlPlane({}, { MERIDIAN_ADDRESS: 'http://env:1' }, contexts).token).toBeUndefined();
     expect(chooseControlPlane({ context: 'east' }, {}, contexts).token).toBeUndefined();
   });
 
-  it('gets the token of the options before any other', () => {
+  it('receives the token of the options in preference to all others', () => {
     const env = { MERIDIAN_TOKEN: 'of-env' };
     expect(chooseControlPlane({ token: 'given' }, env, contexts)).toMatchObject({ token: 'given', caCertFile: '/ca.pem' });
     expect(chooseControlPlane({}, env, contexts).token).toBe('of-env');
@@ -48,21 +48,21 @@ describe('the control plane of a command', () => {
     expect([fromFile.token, fromFile.tokenFile]).toEqual([undefined, 'a.token']);
   });
 
-  it('is refused for contradicting options', () => {
+  it('is an error when options contradict each other', () => {
     expect(() => chooseControlPlane({ address: 'http://a', context: 'east' }, {}, contexts)).toThrow('not both');
     expect(() => chooseControlPlane({ token: 'a', tokenFile: 'b' }, {}, contexts)).toThrow('not both');
     expect(() => chooseControlPlane({ clientCertFile: 'a' }, {}, contexts)).toThrow('together');
     expect(() => chooseControlPlane({ context: 'west' }, {}, contexts)).toThrow('there are prod, east');
   });
 
-  it('names the option of a file that cannot be read', async () => {
+  it('is an error that names the option of an unreadable file', async () => {
     await expect(endpointOf({ name: '', address: 'http://a/', tokenFile: '/nowhere' })).rejects.toThrow('--token-file');
     expect(await endpointOf({ name: '', address: 'http://a/' })).toMatchObject({ address: 'http://a' });
   });
 });
 
 describe('contexts', () => {
-  it('are kept in a file that only their owner reads', async () => {
+  it('are stored in a file that only its owner can read', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'meridian-contexts-')), 'deep', 'config');
     expect(await readContexts(file)).toEqual(none);
     await writeContexts(contexts, file);
@@ -88,7 +88,7 @@ describe('contexts', () => {
     'controlPlanes: [{ name: a }]',
     'a: [1',
     'controlPlanes: [{ name: a, address: b, token: 5 }]',
-  ])('that are damaged are refused: %s', (text) => {
+  ])('are refused when the file is damaged: %s', (text) => {
     expect(() => parseContexts(text, 'the-file')).toThrow('the-file');
   });
 });

@@ -14,11 +14,11 @@ async function find(...items: Item[]): Promise<Item> {
 }
 
 describe('a resource by its name', () => {
-  it('is the one of that display name', async () => {
+  it('is found by its display name', async () => {
     expect((await find(proxy('cart-1-x6475v88898b86w4', {}))).name).toBe('cart-1-x6475v88898b86w4');
   });
 
-  it('is ambiguous when several have the display name: the error has the command for each', async () => {
+  it('is ambiguous when several have the display name, and the error prints a command for each', async () => {
     const found = find(
       proxy('cart-1-x6475v88898b86w4', { 'kuma.io/zone': 'east' }),
       proxy('cart-1-6cbbz2zvbvdcwbdv', { 'kuma.io/zone': 'west', 'k8s.kuma.io/namespace': 'ui' }),
@@ -31,7 +31,7 @@ describe('a resource by its name', () => {
     await expect(found).rejects.toBeInstanceOf(UsageError);
   });
 
-  it.each(['', '.', '..'])('%j is no name: in a URL it is another path', (name) => {
+  it.each(['', '.', '..'])('%j is not a name, because it changes the path of a URL', (name) => {
     expect(() => pathPart(name)).toThrow('is not a valid name');
   });
 });

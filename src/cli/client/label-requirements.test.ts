@@ -30,7 +30,7 @@ const selector = fc
   .chain((requirements) => fc.tuple(fc.constant(requirements), fc.tuple(...requirements.map(written))));
 
 describe('a label selector', () => {
-  it('has one meaning in each of its spellings', () => {
+  it('means the same in all its spellings', () => {
     fc.assert(
       fc.property(selector, ([requirements, texts]) => {
         expect(parseRequirements(texts.join(','))).toEqual(requirements);
@@ -38,7 +38,7 @@ describe('a label selector', () => {
     );
   });
 
-  it('is parsed completely, or refused with a place', () => {
+  it('is parsed completely, or refused with a position', () => {
     const piece = fc.constantFrom('a', 'in', 'notin', '=', '==', '!', '!=', '(', ')', ',', ' ', '"', '<', '[', 'ü', '\n');
     fc.assert(
       fc.property(
@@ -81,7 +81,7 @@ describe('a label selector', () => {
     expect(() => parseRequirements(text)).toThrow(allowed);
   });
 
-  it('shows the place of an error, and the allowed syntax', () => {
+  it('prints the position of an error and the allowed syntax', () => {
     expect(() => parseRequirements('team in shop')).toThrow(
       `--selector: at character 9 there is "shop"; allowed is the values in parentheses: (A,B)
   team in shop
@@ -111,7 +111,7 @@ describe('labels', () => {
     ['empty in (,x)', true],
     ['constructor', false],
     ['!constructor', true],
-  ])('a=x,empty= against %s: %s', (text, expected) => {
+  ])('a=x,empty= match the selector %s: %s', (text, expected) => {
     expect(parseRequirements(text).every((one) => meets({ a: 'x', empty: '' }, one))).toBe(expected);
   });
 });

@@ -48,7 +48,7 @@ async function shown(
 }
 
 describe('a watch whose control plane restarts', () => {
-  it('continues with the changes of the outage, and shows nothing twice', async () => {
+  it('continues with the changes made during the outage, and shows no change twice', async () => {
     const { rows, said } = await shown(
       [[put('kept'), put('edited'), put('gone'), synced], lost],
       [[put('kept'), put('edited', { to: [] }), put('fresh'), synced, deletion('kept')], lost],
@@ -63,7 +63,7 @@ describe('a watch whose control plane restarts', () => {
     expect(said).toEqual(['the control plane ended the watch; trying again until Ctrl-C', 'the control plane is back']);
   });
 
-  it('waits longer each time, and keeps its rows when a list breaks off', async () => {
+  it('waits longer after each failure, and keeps its rows when a list is interrupted', async () => {
     const { rows, said, pauses } = await shown(
       [[put('a'), put('b'), synced], lost],
       [[], lost],
@@ -76,7 +76,7 @@ describe('a watch whose control plane restarts', () => {
     expect(said).toHaveLength(4);
   });
 
-  it('ends when the control plane refuses, or when the first list breaks off', async () => {
+  it('ends when the control plane refuses it, or when the first list is interrupted', async () => {
     const refused = new MeridianError('forbidden', 'the user token has expired');
     await expect(shown([[synced], lost], [[], refused], [[], lost])).rejects.toThrow('expired');
     await expect(shown([[put('a')], lost], [[], lost])).rejects.toThrow('ended the watch');

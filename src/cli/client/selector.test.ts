@@ -17,7 +17,7 @@ describe('a selector', () => {
     expect(selectionOf({ selector: [''] })).toEqual({ filter: {}, matches: null });
   });
 
-  it('gives the client the parts that the server has no filter for', () => {
+  it('lets the client apply the parts that the server has no filter for', () => {
     const { filter, matches } = selectionOf({ selector: ['team=a,tier!=db', 'team=b'] });
     expect(filter).toEqual({ 'filter[labels.team]': 'a' });
     expect(matches?.({ team: 'a' })).toBe(false);
@@ -25,7 +25,7 @@ describe('a selector', () => {
     expect(matches?.({ team: 'b', tier: 'db' })).toBe(false);
   });
 
-  it('selects the same rows divided as whole', () => {
+  it('selects the same rows when it is divided between server and client', () => {
     const part = fc.constantFrom('a=x', 'a=y', 'a!=x', 'a in (x,y)', 'a notin (x)', 'a', '!a', 'b=x', 'b=', 'b in (x)', '!b');
     const value = fc.constantFrom('', 'x', 'y', 'z');
     const labels = fc.record({ a: value, b: value, 'kuma.io/zone': fc.constantFrom('east', 'west') }, { requiredKeys: [] });

@@ -31,13 +31,13 @@ describe('server-sent events', () => {
     }
   });
 
-  it('pass on the last error of the server', async () => {
+  it('end with the last error of the server', async () => {
     await expect(collect(['event: error\ndata: {"title":"Payload too large","detail":"narrow the list"}\n\n'])).rejects.toThrow(
       'Payload too large: narrow the list',
     );
   });
 
-  it('are refused when one has no end', async () => {
+  it('are refused when one event exceeds the size limit', async () => {
     const piece = `data: ${'x'.repeat(1024 * 1024)}`;
     await expect(collect(Array.from({ length: 40 }, () => piece))).rejects.toThrow('the watch broke off');
   });

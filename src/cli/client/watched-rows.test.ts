@@ -29,7 +29,7 @@ async function shown(selector: string, events: readonly ServerEvent[]): Promise<
 }
 
 describe('a watch with a selector', () => {
-  it('shows rows that begin to match as added, and rows that stop matching as deleted', async () => {
+  it('shows a row as added when it starts to match, and as deleted when it stops to match', async () => {
     const synced: ServerEvent = { event: 'synced', data: {} };
     const events = [put('one', { tier: 'web' }), put('two', { tier: 'db' }), synced];
     const later = [

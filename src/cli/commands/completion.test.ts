@@ -29,7 +29,7 @@ describe('completion', () => {
     expect(completeWords(program, words)).toEqual(expected);
   });
 
-  it('begins with every command', () => {
+  it('of an empty word lists every command', () => {
     expect(completeWords(program, [''])).toEqual(
       expect.arrayContaining(['get', 'apply', 'diff', 'edit', 'delete', 'export', 'inspect', 'generate', 'config', 'demo']),
     );

@@ -17,7 +17,7 @@ function applied(type: string, at: string, name: string, labels: Labels = {}): A
 const placesOf = (holdings: readonly Holding[]): string[] => holdings.map(({ place }) => place);
 
 describe('the placement of a resource', () => {
-  it('follows the table of kds-wire 5.4 for a MeshService of zone-1', () => {
+  it('agrees with the table of kds-wire 5.4 for a MeshService of zone-1', () => {
     const [hash, shown] = ['backend-d8466458x7574b7b', { [label.displayName]: 'backend' }];
     expect(placements(applied('MeshService', 'zone-1', 'backend'), ['zone-1', 'zone-2'])).toEqual([
       { place: 'zone-1', storedName: 'backend', labels: { ...shown, [label.origin]: 'zone' } },
@@ -26,7 +26,7 @@ describe('the placement of a resource', () => {
     ]);
   });
 
-  it('follows the table for a policy of global in any zone', () => {
+  it('agrees with the table for a policy of global in any zone', () => {
     const labels = { [label.displayName]: 'default-timeout-global', [label.origin]: 'global' };
     const storedName = 'default-timeout-global-54dbd4c66zwbcf9c';
     expect(placements(applied('MeshTimeout', 'global', 'default-timeout-global'), ZONES)).toEqual([
@@ -61,7 +61,7 @@ describe('the placement of a resource', () => {
     for (const { name } of resourceTypes) expect(placesOf(placements(applied(name, at, 'thing', labels), ZONES))).toEqual([at]);
   });
 
-  it('keeps the name of the four types that are not hashed, and of no other', () => {
+  it('keeps the names of the four types without hashed names, and of no other type', () => {
     for (const { name, kds } of resourceTypes.filter(({ kds: ways }) => ways.globalToZone)) {
       const [, copy] = placements(applied(name, 'global', 'thing'), ZONES);
       const { mesh } = applied(name, 'global', 'thing');

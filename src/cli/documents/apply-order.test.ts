@@ -4,7 +4,7 @@ import { applyable } from '../../document/universal-form.ts';
 import { exportedTypes, isCopy } from './apply-order.ts';
 
 describe('an export', () => {
-  it('begins with resources that others need, without insights, and without secrets unless asked', () => {
+  it('lists resources before the resources that need them, without insights, and with secrets only on request', () => {
     const names = exportedTypes({ secrets: false, mode: 'global' }).map(({ name }) => name);
     expect(names[0]).toBe('Mesh');
     expect(names.indexOf('HostnameGenerator')).toBeLessThan(names.indexOf('MeshService'));
@@ -15,13 +15,13 @@ describe('an export', () => {
     );
   });
 
-  it('gives the Zones of a global, and not the one that a zone makes for itself', () => {
+  it('includes the Zones of a global, but not the Zone that a zone creates for itself', () => {
     const namesOf = (mode: string | undefined): string[] => exportedTypes({ secrets: false, mode }).map(({ name }) => name);
     expect(namesOf('global')).toContain('Zone');
     expect(namesOf('zone')).not.toContain('Zone');
   });
 
-  it('leaves out computed fields', () => {
+  it('omits computed fields', () => {
     const item = {
       type: 'MeshService',
       name: 'cart',
@@ -45,7 +45,7 @@ describe('an export', () => {
     expect(Object.keys(body)).toEqual(['type', 'mesh', 'name', 'labels', 'spec']);
   });
 
-  it('knows a copy by its origin', () => {
+  it('recognizes a copy by its origin', () => {
     const from = (origin: string): Parameters<typeof isCopy>[0] => ({
       type: 'MeshTimeout',
       name: 't',

@@ -11,7 +11,7 @@ describe('a patch', () => {
     [{ gone: true, kept: null }, { kept: null }],
     [{ a: [1] }, { a: { b: 1 } }],
     [null, { type: 'Mesh' }],
-  ])('of %j makes %j', (before, after) => {
+  ])('of %j gives %j', (before, after) => {
     const copy = structuredClone(before);
     expect(applyPatch(before, diffJson(before, after))).toEqual(after);
     expect(before).toEqual(copy);
@@ -23,7 +23,7 @@ describe('a patch', () => {
     expect(Object.keys(after as object)).toEqual(['__proto__']);
   });
 
-  it('that does not fit is refused', () => {
+  it('is refused when it does not fit the document', () => {
     expect(() => applyPatch({}, [{ op: 'replace', path: '/a/b', value: 1 }])).toThrow('/a/b');
   });
 });

@@ -58,13 +58,13 @@ async function send(
 }
 
 describe('documents', () => {
-  it('go in one transaction where they fit', async () => {
+  it('are sent in one transaction when they fit', async () => {
     const client = new Receiver();
     expect(await send(client, undefined, false, 'a', 'b')).toHaveLength(3);
     expect(client.requests).toHaveLength(1);
   });
 
-  it('go in parts of bounded size where they do not, in order', async () => {
+  it('are sent in order in parts of bounded size when they do not fit in one transaction', async () => {
     const client = new Receiver();
     const names = Array.from({ length: 20 }, (_, index) => `t${String(index)}`);
     const applied = await send(client, { whole: 500, part: 300 }, false, ...names);
@@ -75,20 +75,20 @@ describe('documents', () => {
     expect(plan.isOneTransaction).toBe(false);
   });
 
-  it('of a dry run in parts bring their Meshes along, and report each once', async () => {
+  it('are sent with their Meshes in each request of a dry run, and each is reported once', async () => {
     const client = new Receiver();
     const applied = await send(client, { whole: 200, part: 150 }, true, 'a', 'b', 'c');
     expect(applied.map(({ document }) => document.name)).toEqual(['shop', 'a', 'b', 'c']);
     for (const request of client.requests) expect(request[0]?.['name']).toBe('shop');
   });
 
-  it('that are refused are named by file, line and column', async () => {
+  it('are named by file, line and column when they are refused', async () => {
     await expect(send(new Receiver(), undefined, false, 'a', 'bad')).rejects.toThrow(
       'all.yaml:16:7: spec.to[0].default: must be better',
     );
   });
 
-  it('in conflict with another name its place', async () => {
+  it('are named with the position of the other document when two conflict', async () => {
     const client = new Receiver();
     const violation = { field: 'documents[2]', reason: 'is the same resource as documents[1]', related: 'documents[1]' };
     client.applyAll = async () => Promise.reject(failedAnswer(400, { title: 'No', invalid_parameters: [violation] }, ''));
@@ -97,7 +97,7 @@ describe('documents', () => {
     );
   });
 
-  it('in a missing mesh are named by place, from the field of the answer and not from its text', async () => {
+  it('are named by position when their mesh is missing, from a field of the answer and not from its text', async () => {
     const answer = { status: 404, title: 'Failed to retrieve Mesh', detail: 'no', missing: { type: 'Mesh', name: 'shop' } };
     const client = new Receiver();
     client.applyAll = async () => Promise.reject(failedAnswer(404, answer, ''));
@@ -110,13 +110,13 @@ describe('documents', () => {
     await expect(send(client, undefined, false, 'a')).rejects.toThrow('Failed to retrieve Mesh: mesh "shop" does not exist');
   });
 
-  it('go one by one to a control plane without transactions, which has no dry run', async () => {
+  it('are sent one by one to a control plane without transactions, and a dry run is refused there', async () => {
     const client = new Receiver({ product: 'Kuma', mode: 'global' });
     expect((await send(client, undefined, false, 'a')).map(({ messages }) => messages)).toEqual([['old'], ['old']]);
     await expect(send(client, undefined, true, 'a')).rejects.toThrow('no dry run');
   });
 
-  it('for a zone get a missing origin, with a message (D6)', async () => {
+  it('get the origin `zone` for a zone when it is missing, with a message (D6)', async () => {
     const client = new Receiver({ product: 'Meridian', mode: 'zone' });
     const [mesh, timeout] = await send(client, undefined, false, 'a');
     expect(mesh?.messages).toEqual([]);

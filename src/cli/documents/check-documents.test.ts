@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { unansweredWarnings } from './check-documents.ts';
 import { parseDocuments } from './read-files.ts';
 
-it('of a document is left out only when the control plane answered it for the same document', () => {
+it('a warning is omitted only when the control plane printed it for the same document', () => {
   const [a, b] = parseDocuments([{ name: 'all.yaml', text: 'type: Mesh\nname: a\n---\ntype: Mesh\nname: b\n' }], 'default');
   if (a === undefined || b === undefined) throw new Error('two documents');
   const warnings = [

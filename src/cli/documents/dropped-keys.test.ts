@@ -19,7 +19,7 @@ describe('keys that a protobuf type does not have', () => {
     ]);
   });
 
-  it('do not include zeros, first values of enums, and snake_case keys', () => {
+  it('do not include zeros, first values of enums, or snake_case keys', () => {
     expect(droppedOf('Zone', { enabled: false })).toEqual([]);
     expect(droppedOf('Mesh', { skipCreatingInitialPolicies: [] })).toEqual([]);
     const inbound = [

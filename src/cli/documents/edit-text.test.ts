@@ -5,19 +5,19 @@ const PROBLEMS = ['nothing was done:', '  /tmp/shop.yaml:4:1: spce', '    is not
 
 describe('the text of an editor', () => {
   it.each(['type: Mesh\nname: shop\nspce: {}\n', 'type: Secret\ndata: |+\n  a\n\n\n', ''])(
-    '%j comes back without comments',
+    '%j is read back without comments',
     (text) => {
       expect(withoutComments(withComments(text, 'Mesh shop')).trimEnd()).toBe(text.trimEnd());
       expect(withoutComments(withComments(text, 'Mesh shop', PROBLEMS)).trimEnd()).toBe(text.trimEnd());
     },
   );
 
-  it('comes back with the blank lines at its end', () => {
+  it('is read back with the blank lines at its end', () => {
     const text = 'data: |+\n  a\n\n\n';
     expect(withoutComments(withComments(text, 'Secret key', PROBLEMS))).toBe(text);
   });
 
-  it('has each line in one place, however often and with how many errors it is shown', () => {
+  it('keeps the line numbers of the document when it is shown again with any number of errors', () => {
     const file = withComments('type: Mesh\nname: shop\nspce: {}\n', 'Mesh shop');
     for (const problems of [PROBLEMS, [...PROBLEMS, 'and more'], ['one']]) {
       const shown = withComments(withoutComments(file), 'Mesh shop', problems);

@@ -39,18 +39,18 @@ describe('the position of a field', () => {
     expect(file.positionOf(1, path)).toEqual({ line, column });
   });
 
-  it('is found in JSON, and in a file that has no such document it is the start', () => {
+  it('is found in JSON, and is the start of the file when the document does not exist', () => {
     const json = new SourceFile('a.json', '{\n  "spec": {"to": [ {"a": 1},\n {"b": 2} ]}\n}');
     expect(json.positionOf(0, 'spec.to[1].b')).toEqual({ line: 3, column: 3 });
     expect(json.positionOf(4, 'spec')).toEqual({ line: 1, column: 1 });
   });
 
-  it('takes paths apart as violations write them', () => {
+  it('splits paths in the syntax of violations', () => {
     expect(pathSteps('spec.to[10].labels["a.b/c \\" ]"].x-y')).toEqual(['spec', 'to', 10, 'labels', 'a.b/c " ]', 'x-y']);
     expect(pathSteps('spec.«x»')).toEqual(['spec']);
   });
 
-  it('has a path that is read back as its steps', () => {
+  it('is described by a path that is parsed to the same steps', () => {
     const step = fc.oneof(fc.nat(), fc.string(), fc.constantFrom('spec', 'x-y', '0', 'a.b', ''));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 5 }), (steps) => {

@@ -12,7 +12,7 @@ function folderWith(files: Record<string, string>): string {
 }
 
 describe('documents', () => {
-  it('come from all files of a folder, Meshes first, in the given mesh unless they name one', async () => {
+  it('are read from all files of a folder, Meshes first, in the given mesh unless they name one', async () => {
     const folder = folderWith({
       'a.yaml': 'type: MeshTimeout\nname: t\nspec: {}\n---\n# nothing\n---\ntype: MeshRetry\nname: r\nmesh: other\nspec: {}',
       'deep/z.json': '{"type":"Mesh","name":"shop"}',
@@ -26,7 +26,7 @@ describe('documents', () => {
     ]);
   });
 
-  it('are taken in Kubernetes form (D5)', async () => {
+  it('are accepted in Kubernetes form (D5)', async () => {
     const text =
       'apiVersion: kuma.io/v1alpha1\nkind: MeshTimeout\nmetadata:\n  name: t\n  namespace: shop-ns\n  labels: { kuma.io/mesh: shop, team: a }\nspec: { targetRef: { kind: Mesh } }';
     const [document] = await readDocuments([folderWith({ 'k.yaml': text })], 'default');
@@ -39,7 +39,7 @@ describe('documents', () => {
     });
   });
 
-  it('that are no YAML name the place once', async () => {
+  it('are refused with one position when they are not YAML', async () => {
     await expect(readDocuments([folderWith({ 'broken.yaml': 'name: t\nlist: [1' })], 'default')).rejects.toThrow(
       /broken\.yaml:2:\d+: (?!.*\b(line|column) \d)./,
     );
@@ -57,7 +57,7 @@ describe('documents', () => {
     ],
     ['a wrong type', 'type: MeshTimout\nname: m', ':1:1: type: .* did you mean MeshTimeout\\?'],
     ['a number', 'type: Mesh\nname: 5', ':2:1: name: must be a string; quote it'],
-  ])('say where, before anything is sent: %s', async (_, text, said) => {
+  ])('are refused with a position before anything is sent: %s', async (_, text, said) => {
     await expect(readDocuments([folderWith({ 'a.yaml': text })], 'default')).rejects.toThrow(new RegExp(`a\\.yaml${said}`));
   });
 
@@ -69,7 +69,7 @@ describe('documents', () => {
     await expect(readDocuments([folder], 'default')).rejects.toThrow(/bad\.yaml: is not UTF-8/);
   });
 
-  it('name every document at fault by file, line and column', async () => {
+  it('are all named by file, line and column when several are invalid', async () => {
     const folder = folderWith({
       'bad.yaml': 'type: Mesh\nname: ok\n---\ntype: Nothing\nname: x\n---\nname: y\n',
       'broken.yaml': 'a: [1',
@@ -79,7 +79,7 @@ describe('documents', () => {
     );
   });
 
-  it('know where their fields stand, in every form', async () => {
+  it('know the position of their fields, in every form', async () => {
     const folder = folderWith({
       'k.yaml': 'apiVersion: kuma.io/v1alpha1\nkind: MeshTimeout\nmetadata:\n  name: t\n  labels: { team: a }\nspec:\n  to: []\n',
       'd.yaml': 'type: Dataplane\nname: d\nspec:\n  networking:\n    address: 192.0.2.1\n',
@@ -103,7 +103,7 @@ describe('documents', () => {
     expect(document?.body).toEqual({ type: 'Secret', name: 's', mesh: 'shop', labels: {}, data: 'YQ==' });
   });
 
-  it('may stand in a list, as `get -o yaml` prints it', async () => {
+  it('may be items of a list, as `get -o yaml` prints it', async () => {
     const text = 'total: 2\nitems:\n  - type: Mesh\n    name: a\n  - type: MeshRetry\n    name: r\n    spec: { x: 1 }\n';
     const documents = await readDocuments([folderWith({ 'list.yaml': text })], 'default');
     expect(documents.map(({ name }) => name)).toEqual(['a', 'r']);

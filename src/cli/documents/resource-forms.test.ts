@@ -41,7 +41,7 @@ async function gatewayForm(items: readonly Item[], list = meshWith(), type = 'Me
   return await resourceForms['gateway-api']?.(typeOf(type), items, { list });
 }
 
-it('get --format kubernetes prints the same as the control plane', async () => {
+it('get --format kubernetes prints the same form as the control plane', async () => {
   const info = typeOf('MeshTimeout');
   const row = makeRow(info.name, 'slow.shop', { labels: LABELS, spec: { to: [] } });
   const printed = await resourceForms['kubernetes']?.(info, [toUniversal(info, row) as Item], { list: meshWith() });
@@ -49,7 +49,7 @@ it('get --format kubernetes prints the same as the control plane', async () => {
 });
 
 describe('get --format gateway-api', () => {
-  it('says a mesh route as an HTTPRoute, with the port that its service has', async () => {
+  it('prints a mesh route as an HTTPRoute with the port of its service', async () => {
     expect(await gatewayForm([meshRoute()])).toEqual([
       {
         apiVersion: 'gateway.networking.k8s.io/v1',
@@ -68,7 +68,7 @@ describe('get --format gateway-api', () => {
     ]);
   });
 
-  it('takes the timeout along that was made of the route, and leaves policies of people alone', async () => {
+  it('includes the timeout that was derived from the route, but no timeout policy of a user', async () => {
     const made = await gatewayForm([meshRoute()], meshWith(timeout({ 'kuma.io/managed-by': 'gateway-api' })));
     expect(made).toHaveProperty('[0].spec.rules[0].timeouts', { request: '1m30s' });
     const own = await gatewayForm([meshRoute()], meshWith(timeout({})));
@@ -82,7 +82,7 @@ describe('get --format gateway-api', () => {
     expect(documents).toMatchObject([{ kind: 'HTTPRoute', metadata: { name: 'cart', namespace: 'shop' }, spec, status }]);
   });
 
-  it('names a route that cannot be said, and says the others', async () => {
+  it('names a route that has no Gateway API form, and prints the others', async () => {
     const selective = meshRoute({ targetRef: { kind: 'Dataplane', labels: { app: 'web' } } });
     const notes = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     expect(await gatewayForm([selective, meshRoute()])).toHaveLength(1);
@@ -91,7 +91,7 @@ describe('get --format gateway-api', () => {
     notes.mockRestore();
   });
 
-  it('is for routes alone, and fails when nothing can be said', async () => {
+  it('is for routes only, and fails when no route has a Gateway API form', async () => {
     await expect(gatewayForm([], meshWith(), 'MeshTimeout')).rejects.toThrow(/MeshTimeout has no form there/);
     const selective = meshRoute({ targetRef: { kind: 'Dataplane', labels: { app: 'web' } } });
     await expect(gatewayForm([selective])).rejects.toThrow(/default\/cart: spec\.targetRef: must/);

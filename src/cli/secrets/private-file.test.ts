@@ -21,7 +21,7 @@ async function modeOf(name: string): Promise<number> {
 }
 
 describe('a private file', () => {
-  it('has mode 0600 under every umask, holds the text, and nothing stays beside it', async () => {
+  it('has mode 0600 under every umask and holds the text, and no temporary file remains', async () => {
     const before = process.umask(0);
     try {
       await writePrivateFile(at('a'), 'secret');
@@ -53,7 +53,7 @@ describe('a private file', () => {
     expect(await modeOf('a')).toBe(0o600);
   });
 
-  it('is written where a symbolic link leads', async () => {
+  it('is written to the target of a symbolic link', async () => {
     await writeFile(join(folder, 'a'), 'old');
     await symlink('a', join(folder, 'link'));
     await expect(writePrivateFile(at('link'), 'new')).rejects.toThrow('--force');
@@ -62,7 +62,7 @@ describe('a private file', () => {
     expect(await readFile(join(folder, 'a'), 'utf8')).toBe('new');
   });
 
-  it('is never a folder, a device or in a folder that does not exist', async () => {
+  it('is not written to a folder, a device or a missing folder', async () => {
     await mkdir(join(folder, 'a'));
     await expect(writePrivateFile(at('a', true), 'x')).rejects.toThrow('it is not a file');
     await expect(writePrivateFile({ option: '--out', path: '/dev/null', replace: true }, 'x')).rejects.toThrow(

@@ -34,7 +34,7 @@ describe('explain', () => {
     );
   });
 
-  it('names durations, maps, lists and numbers that may be text', () => {
+  it('names durations, maps, lists, and numbers that may be strings', () => {
     expect(explain('MeshTimeout', ['to', 'default'])).toContain('idleTimeout <duration>');
     expect(explain('MeshTimeout', ['to', 'targetRef'])).toContain('labels <map of string>');
     expect(explain('MeshHTTPRoute', ['to'])).toContain('hostnames <[]string>');
@@ -42,17 +42,17 @@ describe('explain', () => {
     expect(explain('MeshAccessLog', ['to', 'default', 'backends', 'openTelemetry'])).toContain('body <any>');
   });
 
-  it('reads protobuf types too, with and without spec in front', () => {
+  it('explains protobuf types, with and without the prefix spec', () => {
     expect(explain('Dataplane', ['networking', 'inbound'])).toContain('state <string>');
     expect(explain('Dataplane', ['spec', 'networking'])).toContain('address <string>');
     expect(explain('MeshTimeout', ['spec', 'to', 'default', 'idleTimeout'])).toContain('<duration>');
   });
 
-  it('shows all fields below with recursive', () => {
+  it('shows all nested fields with --recursive', () => {
     expect(explain('MeshTimeout', ['to'], true)).toMatch(/\n {6}requestTimeout <duration>/);
   });
 
-  it('says which fields there are where a path ends', () => {
+  it('lists the existing fields when a path does not exist', () => {
     expect(() => explain('MeshTimeout', ['to', 'defalt'])).toThrow(
       'MeshTimeout.to has no field "defalt". Did you mean default?\nFields of MeshTimeout.to: targetRef, default',
     );
@@ -61,7 +61,7 @@ describe('explain', () => {
     );
   });
 
-  it('explains every type that the command line knows', () => {
+  it('explains every type of the command line', () => {
     for (const { name } of readableTypes()) {
       if (GATEWAY_API.has(name)) expect(specJsonSchema(name)).toBeNull();
       else expect(explain(name, [], true)).toContain(`TYPE     ${name} (`);

@@ -13,7 +13,7 @@ const text = fc
   .map((parts) => parts.join(''));
 
 describe('a text of a peer', () => {
-  it('begins no line of the problems of a zone', () => {
+  it('cannot start a line in the problems of a zone', () => {
     fc.assert(
       fc.property(text, text, text, text, (type, resource, message, warning) => {
         const problem = { stream: 'zoneToGlobal', type, kind: 'refused', resources: [resource], count: 1, message };
@@ -25,7 +25,7 @@ describe('a text of a peer', () => {
     );
   });
 
-  it('makes no row of a table', () => {
+  it('cannot add a row to a table', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(text, text), { maxLength: 4 }), (rows) => {
         expect(table(['NAME', 'WHY'], rows).split('\n')).toHaveLength(rows.length + 1);
@@ -33,7 +33,7 @@ describe('a text of a peer', () => {
     );
   });
 
-  it('makes no line of a way of a resource', () => {
+  it('cannot add a line to the output of explain-sync', () => {
     fc.assert(
       fc.property(text, text, (reason, message) => {
         const target = { to: 'east', isSent: false, reason, name: null, problem: { kind: 'refused', message } };

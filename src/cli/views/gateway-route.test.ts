@@ -13,7 +13,7 @@ const said = (type: string, status: string, message = ''): Condition => ({ type,
 const cells = (item: Item): string[] => gatewayRouteColumns.map((column) => column.of(item));
 
 describe('the columns of a Gateway API route', () => {
-  it('show a route in force', () => {
+  it('show an accepted route', () => {
     const item = route([
       said('Accepted', 'True', 'the route is in force'),
       said('ResolvedRefs', 'True', 'every reference is found'),
@@ -21,7 +21,7 @@ describe('the columns of a Gateway API route', () => {
     expect(cells(item)).toEqual(['True', 'True', '-']);
   });
 
-  it('show False if one parent has it, and each reason once', () => {
+  it('show False if one parent has False, and each reason once', () => {
     const degraded = [
       said('Accepted', 'True'),
       said('ResolvedRefs', 'False', 'rule 1 is left out'),

@@ -53,7 +53,7 @@ function widest(text: string): number {
 }
 
 describe('a proxy', () => {
-  it('fits tables of 80 columns, and prints shared conf of outbounds once', () => {
+  it('is printed in 80 columns, and shared conf of outbounds once', () => {
     const text = describeEffective(effective(), 'default', { wide: false });
     expect(text).toMatchInlineSnapshot(`
       "Dataplane web-1.web (east)
@@ -129,19 +129,19 @@ describe('a proxy', () => {
     expect(widest(text)).toBeLessThanOrEqual(80);
   });
 
-  it('shows everything when wide', () => {
+  it('is printed with all columns when wide', () => {
     const text = describeEffective(effective(), 'default', { wide: true });
     expect(text).toContain(JSON.stringify(HASH));
     expect(text).toContain('MeshService user.shop (east) admin');
   });
 
-  it('without outbounds says so', () => {
+  it('is printed with a note when it has no outbounds', () => {
     expect(describeEffective({ ...effective(), outbounds: [] }, 'default', { wide: false })).toContain('no outbounds');
   });
 });
 
 describe('a policy', () => {
-  it('names the proxies that it touches', () => {
+  it('is printed with the proxies that it configures', () => {
     const text = describeReach(reachOf('all'), 'default', { wide: false });
     expect(text).toMatchInlineSnapshot(`
       "MeshTimeout all, a system policy
@@ -155,7 +155,7 @@ describe('a policy', () => {
     expect(widest(text)).toBeLessThanOrEqual(80);
   });
 
-  it('that touches none says why', () => {
+  it('is printed with the reason when it configures no proxy', () => {
     expect(describeReach(reachOf('lost'), 'default', { wide: false })).toMatchInlineSnapshot(`
       "MeshTimeout lost, a system policy
       kri_mt_default___lost_
@@ -171,7 +171,7 @@ describe('a policy', () => {
 });
 
 describe('sync', () => {
-  it('shows for each zone whether the resource is sent, its name there, and the reason', () => {
+  it('prints for each zone whether the resource is sent, its name there, and the reason', () => {
     const resource = make('MeshTimeout', 'mine', { to: [] }, { zone: 'east', namespace: 'web', role: 'consumer' });
     const insight = {
       syncProblems: [{ stream: 'globalToZone', type: 'Mesh', kind: 'refused', resources: [], message: 'no such' }],

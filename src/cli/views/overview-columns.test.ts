@@ -35,7 +35,7 @@ function proxy(subscriptions: object[], networking: object): Item {
 const rowsOf = (columns: readonly Column[], item: Item): string[] => itemTable(columns, [item], { wide: false }).split('\n');
 
 describe('tables of zones and proxies', () => {
-  it('show a zone in 80 columns: last times, summed counts', () => {
+  it('show a zone in 80 columns, with the latest times and the sums of the counts', () => {
     const [head, row] = rowsOf(ZONE_COLUMNS, zone([closed, open]));
     expect(head).toMatch(/^NAME +STATUS +CONNECTED +UPDATED +UPDATES +ERRORS +VERSION$/);
     expect(row).toMatch(/^us-east-1 +Online +\d+\w +\d+\w +240 +6 +0\.1\.0-preview$/);
@@ -58,7 +58,7 @@ describe('tables of zones and proxies', () => {
     ['Offline', [open], { inbound: [{ port: 80, state: 'NotReady' }] }],
     ['Online', [open], { gateway: {} }],
     ['Online', [open], {}],
-  ])('%s is the status of %j with %j (rest-api 3)', (status, subscriptions, networking) => {
+  ])('show the status %s for %j with %j (rest-api 3)', (status, subscriptions, networking) => {
     expect(dataplaneStatus(proxy(subscriptions, networking))).toBe(status);
   });
 });

@@ -28,7 +28,7 @@ function linesOf(service: Item, given: ReachFacts = facts): string[] {
 }
 
 describe('a MeshService', () => {
-  it('is local at home and behind the ingress elsewhere, one line a port', () => {
+  it('is local in its zone and behind the ingress in other zones, with one line for each port', () => {
     expect(linesOf(cart({ zoneIngress, ports: [{ port: 80 }, { port: 81 }] }))).toEqual([
       'east | local |  |  | 1 of 2 proxies healthy',
       'west | through ingress | 192.0.2.1:30001 | a57288023ec4e82f1.cart.80.shop.ms | ',
@@ -36,7 +36,7 @@ describe('a MeshService', () => {
     ]);
   });
 
-  it('is behind the MeshZoneAddress of a zone without a published ingress (D27)', () => {
+  it('is reached by the MeshZoneAddress of a zone that publishes no ingress (D27)', () => {
     const address = (name: string, zone: string, ip: string): Item => ({
       ...{ type: 'MeshZoneAddress', mesh: 'shop', name, labels: { [label.zone]: zone } },
       spec: { address: ip, port: 10001 },
@@ -56,7 +56,7 @@ describe('a MeshService', () => {
     ['a zone that is disabled', cart({ zoneIngress }), { ...facts, zones: disabled('east') }, 1, 'zone east is disabled'],
     ['no proxies', cart({}, { status: { dataplaneProxies: {} } }), facts, 0, 'finds no Dataplane'],
     ['no healthy ones', cart({}, { status: { dataplaneProxies: { total: 2 } } }), facts, 0, 'all of its 2 proxies are unhealthy'],
-  ])('is not reached at all: %s', (_, service, given, line, says) => {
+  ])('is not reachable: %s', (_, service, given, line, says) => {
     const found = meshServiceReach(service, given)[line];
     expect(found?.how).toBe('not at all');
     expect(found?.why).toContain(says);
@@ -68,14 +68,14 @@ describe('a MeshExternalService', () => {
   const external = (status: JsonObject): Item => ({ type: 'MeshExternalService', mesh: 'shop', name: 'api', status });
   const inEast: ReachFacts = { zones: zones.slice(0, 1), asked: 'east', addresses: [] };
 
-  it('goes through the egress of the zone that is asked, or not at all', () => {
+  it('is reached through the egress of the local zone, or is not reachable', () => {
     expect(externalServiceReach(external({ zoneEgress: egress }), inEast)).toMatchObject([
       { from: 'east', how: 'through egress', address: '10.0.0.2:10002', sni: 'a.b' },
     ]);
     expect(externalServiceReach(external({}), inEast)).toMatchObject([{ how: 'not at all' }]);
   });
 
-  it('is not known on global, since zones do not publish their egress (D22)', () => {
+  it('is unknown on global, because zones do not publish their egress (D22)', () => {
     expect(externalServiceReach(external({}), facts).map(({ how }) => how)).toEqual(['not known here', 'not known here']);
   });
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Item } from '../client/api-client.ts';
 import { pagedTable, table, TableLayout } from './table.ts';
 
-it('keeps the columns of the first page for later ones, as far as their cells fit', () => {
+it('keeps the column widths of the first page on later pages while cells fit', () => {
   const layout = new TableLayout(['NAME', 'AGE']);
   expect(
     layout.lines([
@@ -19,7 +19,7 @@ it('keeps the columns of the first page for later ones, as far as their cells fi
   ).toEqual(['cart-even-longer   1h', 'a']);
 });
 
-it('shows the line feeds and tabs of a cell, so that no cell looks like another row', () => {
+it('escapes line feeds and tabs of a cell, so that no cell looks like another row', () => {
   expect(
     new TableLayout(['A', 'B']).lines([
       ['east\nwest   Online', 'x'],
@@ -37,7 +37,7 @@ it('counts characters, not UTF-16 units', () => {
   ).toEqual(['😀    x', 'ab   y']);
 });
 
-it('reads each cell of a large table once', () => {
+it('computes each cell of a large table once', () => {
   let reads = 0;
   const rows = Array.from({ length: 50_000 }, (_, index) => {
     const row = [`row-${String(index)}`, '5m'];
@@ -60,7 +60,7 @@ it('puts three spaces between columns', () => {
 const itemsFrom = (start: number, count: number): Item[] =>
   Array.from({ length: count }, (_, index) => ({ type: 'MeshTimeout', mesh: 'shop', name: `row-${String(start + index)}` }));
 
-it('draws a page before the next is asked for, and each item once', async () => {
+it('prints a page before it requests the next page, and each item once', async () => {
   const events: string[] = [];
   let cells = 0;
   const columns = [{ head: 'NAME', of: ({ name }: Item) => ((cells += 1), name) }];
@@ -82,14 +82,14 @@ it('draws a page before the next is asked for, and each item once', async () => 
   expect(events).toEqual(Array.from({ length: 20 }, (_, page) => [`asked ${String(page)}`, 'drawn']).flat());
 });
 
-it.each([0, 1, 2])('says nothing for %i pages without rows', async (count) => {
+it.each([0, 1, 2])('prints nothing for %i pages without rows', async (count) => {
   const pages = Array.from({ length: count }, (): Item[] => []);
   const texts: string[] = [];
   for await (const text of pagedTable([{ head: 'NAME', of: ({ name }: Item) => name }], pages)) texts.push(text);
   expect(texts).toEqual([]);
 });
 
-it('begins with the head although the first pages are empty', async () => {
+it('prints the head first, although the first pages are empty', async () => {
   const texts: string[] = [];
   const pages = [[], itemsFrom(0, 1), [], itemsFrom(1, 1)];
   for await (const text of pagedTable([{ head: 'NAME', of: ({ name }: Item) => name }], pages)) texts.push(text);

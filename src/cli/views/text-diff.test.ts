@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { diffLines } from './text-diff.ts';
 
 describe('the difference of two texts', () => {
-  it('shows removed lines, added lines and three lines around them', () => {
+  it('shows removed lines, added lines and three lines of context', () => {
     expect(diffLines('a\nb\nc\nd\ne\nf\ng\nh\ni\n', 'a\nb\nc\nd\nE\nf\ng\nh\ni\n')).toEqual([
       '  b',
       '  c',
@@ -16,7 +16,7 @@ describe('the difference of two texts', () => {
     ]);
   });
 
-  it('puts … where equal lines are left out', () => {
+  it('prints … in place of omitted equal lines', () => {
     const lines = Array.from({ length: 20 }, (_, index) => `line ${String(index)}`);
     const changed = lines.with(0, 'first').with(19, 'last');
     const shown = diffLines(lines.join('\n'), changed.join('\n'));
@@ -29,7 +29,7 @@ describe('the difference of two texts', () => {
     expect(diffLines('', 'a\nb\n')).toEqual(['+ a', '+ b']);
   });
 
-  it('shows texts with too many differences as replaced', () => {
+  it('shows a text with too many differences as replaced', () => {
     const lines = (sign: string): string[] => Array.from({ length: 1_500 }, (_, index) => `${sign} ${String(index)}`);
     const text = (sign: string): string => `${lines(sign).join('\n')}\n`;
     expect(diffLines(text('a'), text('b'))).toEqual([

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { readBackendRefs } from './backend-refs-view.ts';
 
-it('reads the references of a policy to collectors, and none of another kind', () => {
+it('the view reads the references of a policy to collectors, and no references of other kinds', () => {
   const backend = (backendRef: object): object => ({ backends: [{ type: 'OpenTelemetry', openTelemetry: { backendRef } }] });
   const spec = {
     default: backend({ kind: 'MeshOpenTelemetryBackend', name: 'otel' }),

@@ -57,7 +57,7 @@ describe('the rows derived from Gateway API routes', () => {
     await store.write({ op: 'create', key, labels, spec: route as unknown as JsonObject });
   });
 
-  it('leave out a rule whose referent is missing, say so, and take it back when the referent appears', async () => {
+  it('omit a rule whose referent is missing, report it, and include it when the referent appears', async () => {
     await derive();
     expect(await paths()).toEqual(['/a']);
     expect(await conditions()).toMatchObject({ ResolvedRefs: 'False DegradedRoutes', Accepted: 'True Accepted' });
@@ -67,7 +67,7 @@ describe('the rows derived from Gateway API routes', () => {
     expect(await conditions()).toEqual({ ResolvedRefs: 'True ResolvedRefs', Accepted: 'True Accepted' });
   });
 
-  it('have the labels of a resource of this control plane, its role among them, and belong to the route', async () => {
+  it('have the labels and role of a resource of this control plane, and are owned by the route', async () => {
     await derive();
     expect(await derived()).toMatchObject({
       owner: key,
@@ -78,21 +78,21 @@ describe('the rows derived from Gateway API routes', () => {
     });
   });
 
-  it('are written once: another look changes nothing', async () => {
+  it('are written once, and a second pass changes nothing', async () => {
     await derive();
     expect(writes).toHaveLength(2);
     await derive();
     expect(writes).toEqual([]);
   });
 
-  it('go with the route', async () => {
+  it('are deleted with the route', async () => {
     await derive();
     await store.write({ op: 'delete', key });
     await derive();
     expect(await derived()).toBeUndefined();
   });
 
-  it('never replace a row of the same name that was written by hand', async () => {
+  it('never replace a row of the same name that a user wrote', async () => {
     const own = { targetRef: { kind: 'Mesh' } };
     await store.write({ op: 'create', key: meshRoute, labels: {}, spec: own });
     await derive();
@@ -102,7 +102,7 @@ describe('the rows derived from Gateway API routes', () => {
     expect(writes).toEqual([]);
   });
 
-  it('go, and the status says why, when a route that cannot be read was written past the API', async () => {
+  it('are deleted with a reason in the status when an unreadable route is written past the API', async () => {
     await derive();
     await store.write({ op: 'put', key, labels, spec: { ...route, rules: [{ backendRefs: [{ name: 'cart' }] }] } });
     await derive();

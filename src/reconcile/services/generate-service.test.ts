@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { generateService } from './generate-service.ts';
 import type { Membership } from './service-groups.ts';
 
-it('leaves the proxies that name the service by a label out where others name it by a tag', () => {
+it('a generated service selects proxies by tag only, when some name it by a tag and others by a label', () => {
   const member = (by: Membership['by'], name: string, port: number, created: number): Membership => ({
     ...{ by, service: 'web', name, created, ports: [{ port }] },
   });

@@ -9,13 +9,13 @@ function dataplane(name: string, inbounds: readonly Inbound[]): DataplaneFacts {
   return { name, displayName: name, created: 0, labels: {}, inbounds, ingress: null, egress: null };
 }
 
-it('leaves out a Dataplane without an inbound, such as a gateway', () => {
+it('a service counts no Dataplane without an inbound, such as a gateway', () => {
   const selected = [dataplane('gateway', []), dataplane('web', [inbound])];
   expect(countProxies({ ports: [{ port: 80 }] }, selected, () => true)).toEqual({ total: 1, connected: 1, healthy: 1 });
   expect(countProxies({}, [dataplane('gateway', [])], () => true)).toEqual({ total: 0, connected: 0, healthy: 0 });
 });
 
-it('counts a service without a zone label to the own zone, in the order of names and zones', () => {
+it('a service without a zone label counts for the own zone, in the order of names and zones', () => {
   const services = [
     { name: 'web', mesh: 'default', labels: { 'kuma.io/zone': 'west' } },
     { name: 'web', mesh: 'default', labels: {} },

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { VipPool } from './vip-pool.ts';
 
-it('takes an address from the row that held it when another row carries it', () => {
+it('the pool takes an address from its holder when another row has it stored', () => {
   const pool = new VipPool('241.0.0.0/8');
   pool.hold('a', '241.0.0.1');
   pool.hold('b', '241.0.0.1');

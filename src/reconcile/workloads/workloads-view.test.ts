@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { makeRow } from '../../../test/support/make-row.ts';
 import { WorkloadsView } from './workloads-view.ts';
 
-it('gives a Workload once for each mark, and again when it is touched', () => {
+it('the view yields a Workload once for each change, and again when it is touched', () => {
   const view = new WorkloadsView();
   view.put(makeRow('Mesh', 'default'));
   view.put(makeRow('Dataplane', 'cart-1', { labels: { 'kuma.io/workload': 'cart' } }));

@@ -35,7 +35,7 @@ describe('unknown keys', () => {
     expect(warnings[0]).toBe('spec.to[0].targetRef.nam: is not a known key and has no effect; did you mean "name"?');
   });
 
-  it('are found beside the slip of MADR 063', () => {
+  it('are found in the misspelt example of MADR 063', () => {
     const spec = { targetRef: { kind: 'MeshSubset', tag: { a: 'b' } }, to: [TO_MESH] };
     expect(find('MeshTimeout', spec).violations).toEqual(['spec.targetRef.tag: is not a known key; did you mean "tags"?']);
   });
@@ -47,14 +47,14 @@ describe('odd input', () => {
     expect(specJsonSchema('Nonsense')).toBeNull();
   });
 
-  it('takes null for absent and never changes or completes a spec', () => {
+  it('has null read as absent, and is never changed or completed', () => {
     const spec = { targetRef: null, to: [{ ...TO_MESH, default: { idleTimeout: '60s', http: null } }], rules: null };
     const before = structuredClone(spec);
     expect(find('MeshTimeout', spec)).toEqual(NOTHING_FOUND);
     expect(spec).toEqual(before);
   });
 
-  it('names keys that are dangerous, and pollutes nothing', () => {
+  it('has dangerous keys reported, and pollutes no prototype', () => {
     const spec = JSON.parse(
       '{"to":[{"targetRef":{"kind":"MeshService","labels":{"__proto__":"x"}},"default":{"__proto__":{"a":1},"constructor":{"prototype":{"b":1}},"idleTimeout":"1s"}}]}',
     ) as JsonObject;
@@ -97,7 +97,7 @@ describe('odd input', () => {
     expect(find('MeshAccessLog', log(200_000)).violations).toHaveLength(1);
   });
 
-  it('of 1 MB is checked in time, and its findings are counted', () => {
+  it('of 1 MB is checked in bounded time, and its violations are counted', () => {
     const good = Array.from({ length: 8_000 }, (_, index) => ({
       ...TO_MESH,
       targetRef: { kind: 'MeshService', name: `s${index}`, namespace: 'some-namespace' },
@@ -117,7 +117,7 @@ describe('odd input', () => {
 });
 
 describe('the schemas', () => {
-  it('take the policies that every mesh begins with', () => {
+  it('accept the default policies of a mesh', () => {
     for (const { type, spec } of initialPolicies('default', {})) expect(find(type, spec)).toEqual(NOTHING_FOUND);
   });
 
@@ -125,7 +125,7 @@ describe('the schemas', () => {
     expect(specJsonSchema(type)).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'object' });
   });
 
-  it('are there for every policy', () => {
+  it('exist for every policy', () => {
     for (const { name, policy } of resourceTypes) if (policy !== null) expect(specDefinitions.has(name), name).toBe(true);
   });
 });

@@ -73,14 +73,14 @@ const CASES: readonly (readonly [string, string, string])[] = [
 ];
 
 describe('completeSpec', () => {
-  it.each(CASES)('fills the defaults of %s where the object above exists: %s', (type, given, completed) => {
+  it.each(CASES)('fills the defaults of %s when the parent object exists: %s', (type, given, completed) => {
     const spec = parse(given) as JsonObject;
     const before = structuredClone(spec);
     expect(completeSpec(type, spec)).toEqual(parse(completed));
     expect(spec).toEqual(before);
   });
 
-  it.each([...specDefinitions.keys()])('%s: changes nothing a second time, and takes nothing away', (type) => {
+  it.each([...specDefinitions.keys()])('%s: is idempotent and removes nothing', (type) => {
     fc.assert(
       fc.property(specOf(type), (spec) => {
         const before = structuredClone(spec);
@@ -93,7 +93,7 @@ describe('completeSpec', () => {
   });
 
   it.each([...specDefinitions].map(([type, { schema }]) => [type, shapeOf(schema)] as const))(
-    '%s: each default is a value that its own field takes',
+    '%s: each default is valid for its field',
     (_type, shape) => {
       for (const field of fieldsOf(shape)) {
         if (field.default === undefined) continue;
@@ -104,7 +104,7 @@ describe('completeSpec', () => {
   );
 });
 
-it('finds nothing to complete in the policies that every mesh begins with', () => {
+it('changes nothing in the default policies of a mesh', () => {
   for (const { type, spec } of initialPolicies('default', {})) expect(completeSpec(type, spec)).toBe(spec);
 });
 

@@ -22,7 +22,7 @@ for (const line of readFileSync(join(import.meta.dirname, 'kuma-verdicts.fixture
 }
 const OTEL = 'openTelemetry: { endpoint: "otel:4317" }';
 
-describe('specs that a Kuma control plane was asked about', () => {
+describe('specs with a recorded verdict of Kuma', () => {
   it('are many, of many types', () => {
     expect(verdicts.length).toBeGreaterThan(400);
     expect(new Set(verdicts.map((verdict) => verdict.type)).size).toBeGreaterThan(20);
@@ -43,7 +43,7 @@ describe('specs that a Kuma control plane was asked about', () => {
   });
 });
 
-describe('our check differs from a Kuma control plane', () => {
+describe('our check differs from Kuma', () => {
   it.each([
     ['the old address of a collector', 'MeshTrace', `default: { backends: [{ type: OpenTelemetry, ${OTEL} }] }`],
     ['the old address of a collector', 'MeshMetric', `default: { backends: [{ type: OpenTelemetry, ${OTEL} }] }`],
@@ -58,7 +58,7 @@ describe('our check differs from a Kuma control plane', () => {
       'MeshHTTPRoute',
       'to: [{ targetRef: { kind: MeshService, labels: { a: b } }, rules: [{ matches: [{}], default: { filters: [{ type: RequestHeaderModifier, requestHeaderModifier: { set: [{ name: X-A, value: b }] } }] } }] }]',
     ],
-  ])('and takes %s in %s', (_, type, spec) => {
+  ])('and accepts %s in %s', (_, type, spec) => {
     expect(fieldsIn(type, spec)).toEqual([]);
   });
 
@@ -91,7 +91,7 @@ describe('our check differs from a Kuma control plane', () => {
     ]);
   });
 
-  it.each(['http', '8080', 'a-b', 'a'.repeat(63)])('takes the section name "%s"', (name) => {
+  it.each(['http', '8080', 'a-b', 'a'.repeat(63)])('and accepts the section name "%s"', (name) => {
     expect(fieldsIn('MeshService', `ports: [{ port: 1, name: "${name}" }]`)).toEqual([]);
   });
 });

@@ -133,7 +133,7 @@ describe('the examples of MADR 063', () => {
         universal('MeshTimeout', `${subset('services-group: frontend')}  to:${timeout('MeshHTTPRoute', 'route-to-backend')}`),
       ].join('\n---\n'),
     ],
-  ])('takes %s with a word on MeshSubset', (_, documents) => {
+  ])('takes %s with a warning about MeshSubset', (_, documents) => {
     for (const found of findInDocuments(documents)) expect(found).toEqual({ violations: [], warnings: [SUBSET] });
   });
 
@@ -149,7 +149,7 @@ describe('the examples of MADR 063', () => {
     });
   });
 
-  it('takes a route at the top level in the whole mesh alone', () => {
+  it('takes a route at the top level in the whole mesh only', () => {
     const old =
       'targetRef: { kind: MeshHTTPRoute, name: r }\nto: [{ targetRef: { kind: Mesh }, default: { http: { requestTimeout: 5s } } }]';
     expect(findIn('MeshTimeout', old)).toEqual({
@@ -193,7 +193,7 @@ describe('the examples of MADR 063', () => {
     ],
     ['MeshAccessLog', 'MeshHTTPRoute', '{ backends: [] }', [], ''],
     ['MeshAccessLog', 'MeshTCPRoute', '{ backends: [{ type: File, file: { path: /tmp/x } }] }', [], ''],
-  ])('refuses of %s on %s what a route cannot have', (type, kind, conf, refused, allowed) => {
+  ])('refuses fields of %s on %s that a route cannot have', (type, kind, conf, refused, allowed) => {
     expect(findIn(type, `to: [{ targetRef: { kind: ${kind}, name: r }, default: ${conf} }]`)).toEqual({
       violations: refused.map(
         (field) => `spec.to[0].default.${field}: must not be set for a ${kind}: a route can have ${allowed}`,
@@ -210,7 +210,7 @@ describe('the examples of MADR 063', () => {
       'http.requestTimeout and http.streamIdleTimeout',
     ],
     ['MeshRetry', '{ tcp: { maxConnectAttempt: 1 }, http: { numRetries: 1 } }', ['tcp'], 'http and grpc'],
-  ])('warns of what a MeshHTTPRoute cannot have in %s, which Kuma takes', (type, conf, ignored, allowed) => {
+  ])('warns about fields in %s that a MeshHTTPRoute cannot have and Kuma accepts', (type, conf, ignored, allowed) => {
     expect(findIn(type, `to: [{ targetRef: { kind: MeshHTTPRoute, name: r }, default: ${conf} }]`)).toEqual({
       violations: [],
       warnings: ignored.map(

@@ -129,7 +129,7 @@ describe('MeshTCPRoute', () => {
     expect(findIn('MeshTCPRoute', spec)).toEqual({ violations: [`spec.to[0].${line}`], warnings: [] });
   });
 
-  it('serves a MeshGateway the whole mesh', () => {
+  it('may route a MeshGateway to the whole mesh', () => {
     expect(
       findIn('MeshTCPRoute', `targetRef: { kind: MeshGateway, name: g }\nto: [{ targetRef: { kind: Mesh }, rules: [${one}] }]`),
     ).toEqual({

@@ -81,7 +81,7 @@ describe('MeshLoadBalancingStrategy', () => {
     expect(findIn(TYPE, inTo(conf))).toEqual({ violations: [`spec.to[0].default.${line}`], warnings: [] });
   });
 
-  it.each(['labels: { a: b }', 'name: a, sectionName: http'])('has no crossZone for a MeshService with %s', (fields) => {
+  it.each(['labels: { a: b }', 'name: a, sectionName: http'])('may not have crossZone for a MeshService with %s', (fields) => {
     const [field] = /labels|sectionName/.exec(fields) ?? [];
     expect(findIn(TYPE, inTo(CROSS_ZONE, `{ kind: MeshService, ${fields} }`)).violations).toEqual([
       `spec.to[0].default.localityAwareness.crossZone: must not be set for a MeshService with ${field}`,

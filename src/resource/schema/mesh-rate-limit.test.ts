@@ -34,7 +34,7 @@ describe('MeshRateLimit', () => {
     expect(inRules(conf)).toEqual(violation(`spec.rules[0].default${line}`));
   });
 
-  it('warns about a status that is no error', () => {
+  it('warns about a status that is not an error', () => {
     expect(inRules('{ local: { http: { onRateLimit: { status: 200 } } } }')).toEqual({
       violations: [],
       warnings: [
@@ -43,7 +43,7 @@ describe('MeshRateLimit', () => {
     });
   });
 
-  it('limits no connections by SPIFFE ID', () => {
+  it('may not limit connections by SPIFFE ID', () => {
     const matches = ', matches: [{ spiffeId: { type: Prefix, value: "spiffe://a/" } }]';
     expect(inRules('{ local: { tcp: { disabled: true } } }', matches)).toEqual(
       violation(

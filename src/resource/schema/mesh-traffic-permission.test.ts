@@ -8,7 +8,7 @@ const inRules = (conf: string, more = '', type = TYPE): Found =>
 const violation = (line: string): Found => ({ violations: [line], warnings: [] });
 
 describe('MeshTrafficPermission', () => {
-  it('takes the example of MADR 095, matches beside deny', () => {
+  it('takes the example of MADR 095 with matches and deny', () => {
     expect(inRules('{ deny: [{ spiffeId: { type: Prefix, value: "spiffe://default/" } }] }', ', matches: []')).toEqual(
       NOTHING_FOUND,
     );
@@ -51,7 +51,7 @@ describe('MeshTrafficPermission', () => {
     expect(inRules(`{ allow: [${match}] }`)).toEqual(violation(`spec.rules[0].default.allow[0]${line}`));
   });
 
-  it('needs a match that narrows in MeshTimeout and MeshRateLimit alone', () => {
+  it('needs a restrictive match in MeshTimeout and MeshRateLimit only', () => {
     const empty = ', matches: [{}]';
     expect(inRules('{ allow: [{}] }', empty)).toEqual(NOTHING_FOUND);
     for (const [type, conf] of [

@@ -11,6 +11,6 @@ it.each([
   ['x', null],
   ['abcd', null],
   ['x'.repeat(1_000_000), null],
-])('finds for %s', (key, nearest) => {
+])('the nearest key is found for %s', (key, nearest) => {
   expect(nearestKey(key, ['requestTimeout', 'idleTimeout', 'http'])).toBe(nearest);
 });

@@ -25,7 +25,7 @@ describe('sections', () => {
     ['MeshAccessLog', 'to and from'],
     ['MeshCircuitBreaker', 'from'],
     ['MeshRateLimit', 'to and from'],
-  ])('%s needs one, and rules do not stand beside %s', (type, others) => {
+  ])('%s needs one, and does not allow rules beside %s', (type, others) => {
     const top = 'targetRef: { kind: Dataplane }\n';
     expect(findIn(type, top).violations).toEqual(['spec: must have at least one of to, rules, from']);
     expect(findIn(type, `${top}to: []`).violations).toEqual(['spec: must have at least one of to, rules, from']);
@@ -36,7 +36,7 @@ describe('sections', () => {
     );
   });
 
-  it.each(['MeshRetry', 'MeshHealthCheck', 'MeshLoadBalancingStrategy'])('%s has to[] alone', (type) => {
+  it.each(['MeshRetry', 'MeshHealthCheck', 'MeshLoadBalancingStrategy'])('%s has to[] only', (type) => {
     expect(findIn(type, to(type))).toEqual(NOTHING_FOUND);
     expect(findIn(type, `${to(type)}${rules(type)}`).violations).toEqual([
       'spec.rules: is not a known key; known keys are targetRef, to',
@@ -150,7 +150,7 @@ describe('kinds', () => {
     expect(findIn('MeshHealthCheck', spec + to('MeshHealthCheck'), options).violations).toEqual([]);
   });
 
-  it('a rate limit has other advice for a route at the top level', () => {
+  it('MeshRateLimit has its own advice for a route at the top level', () => {
     expect(findIn('MeshRateLimit', `targetRef: { kind: MeshHTTPRoute, name: a }\n${to('MeshRateLimit')}`)).toEqual({
       violations: [],
       warnings: [

@@ -36,7 +36,7 @@ function nearly(schema: z.core.JSONSchema.BaseSchema): fc.Arbitrary<Json> {
 }
 
 describe('the violations of a schema', () => {
-  it.each([...specDefinitions])('%s are the same in one go and part by part', (_, { schema }) => {
+  it.each([...specDefinitions])('%s are the same for the whole spec and for its parts', (_, { schema }) => {
     const json = z.toJSONSchema(schema, {
       io: 'input',
       unrepresentable: 'any',
@@ -55,7 +55,7 @@ describe('the violations of a schema', () => {
     ['1', () => 1],
     ['{}', () => ({})],
     ['{"targetRef":{"kind":"Mesh"},"default":{"http":5}}', () => ({ targetRef: { kind: 'Mesh' }, default: { http: 5 } })],
-  ])('of a list of %s end the check, so that the rest of the list is not looked at', (_, item) => {
+  ])('of a list of %s end the check at the limit, before the rest of the list', (_, item) => {
     let looked = 0;
     const list = new Proxy(Array.from({ length: 400_000 }, item), {
       get(target, key, receiver): unknown {

@@ -50,7 +50,7 @@ zoneIngress: { address: 192.168.0.1, port: 10002, sni: ae10a8071b8a8eeb8.backend
     expect(findIn(type, spec)).toEqual(NOTHING_FOUND);
   });
 
-  it('take the generators that every deployment begins with', () => {
+  it('may be the default HostnameGenerators', () => {
     for (const { spec } of [...globalHostnameGenerators, ...zoneHostnameGenerators])
       expect(find('HostnameGenerator', spec)).toEqual(NOTHING_FOUND);
   });
@@ -133,13 +133,13 @@ zoneIngress: { address: 192.168.0.1, port: 10002, sni: ae10a8071b8a8eeb8.backend
     ['secret', 'type: Secret with secretRef: { kind: Secret, name: … }'],
     ['inline', 'type: InsecureInline with insecureInline: { value: … }, not in base64'],
     ['inlineString', 'type: InsecureInline with insecureInline: { value: … }'],
-  ])('may not have a certificate in the older form %s, which peers refuse, and name the one to write', (key, instead) => {
+  ])('may not have a certificate in the old form %s, and the error names the new form', (key, instead) => {
     expect(findIn('MeshExternalService', tls(`{ caCert: { ${key}: YQ== } }`)).violations).toContain(
       `spec.tls.verification.caCert.${key}: is an older form: write ${instead}`,
     );
   });
 
-  it('warn where nothing is selected or nothing answers', () => {
+  it('give a warning without a selector or an endpoint', () => {
     expect(findIn('MeshService', 'ports: [{ port: 1 }]').warnings).toEqual([
       'spec.selector: selects no Dataplane: set one of dataplaneRef, dataplaneLabels, dataplaneTags',
     ]);

@@ -61,7 +61,7 @@ describe('undecodable', () => {
     expect(found === null ? null : `${found.field}: ${found.reason}`).toBe(expected);
   });
 
-  it.each(types)('finds nothing in what the check of a %s takes', (type) => {
+  it.each(types)('finds nothing in a valid %s', (type) => {
     const info = typeOf(type);
     fc.assert(
       fc.property(
@@ -75,7 +75,7 @@ describe('undecodable', () => {
     );
   });
 
-  it.each(types)('finds each value of a %s that is of another JSON type than its field', (type) => {
+  it.each(types)('finds each value of a %s with a JSON type other than that of its field', (type) => {
     const definition = specDefinitions.get(type);
     if (definition === undefined) throw new Error(type);
     const shape = shapeOf(definition.schema);
@@ -92,12 +92,12 @@ describe('undecodable', () => {
 });
 
 describe('decodableStatus', () => {
-  it('knows each status that is synced', () => {
+  it('covers each synced status', () => {
     const synced = resourceTypes.filter(({ hasStatus, isOwn }) => hasStatus && !isOwn).map(({ name }) => name);
     expect([...statusSchemas.keys()].sort()).toEqual(synced.sort());
   });
 
-  it.each([...statusSchemas])('leaves out each field of a %s of another JSON type, and keeps all others', (type, schema) => {
+  it.each([...statusSchemas])('removes each field of a %s with a wrong JSON type, and keeps all others', (type, schema) => {
     fc.assert(
       fc.property(fc.gen(), fc.dictionary(fc.constantFrom('other', 'more'), fc.jsonValue()), (random, others) => {
         const mutant = mutate(shapeOf(schema), (count) => random(fc.nat, { max: count - 1 }));
@@ -109,7 +109,7 @@ describe('decodableStatus', () => {
     );
   });
 
-  it.each([...statusSchemas])('keeps what a zone can compute of a %s as the very same object', (type, schema) => {
+  it.each([...statusSchemas])('returns the same object for a status of %s that a zone can compute', (type, schema) => {
     fc.assert(
       fc.property(valueOf(shapeOf(schema)), (status) => {
         expect(decodableStatus(type, status as JsonObject)).toBe(status);

@@ -88,13 +88,13 @@ describe('a value of a wrong type', () => {
     expect(missed).toEqual([]);
   });
 
-  it('is looked for in every synced JSON type, below every field', () => {
+  it('is tried in every synced JSON type, below every field', () => {
     const counts = types.map((type) => [type, [...fieldsOf(specJsonSchema(type) ?? {})].length] as const);
     expect(counts.filter(([type, count]) => count === 0 && type !== 'Workload')).toEqual([]);
     expect(counts.reduce((sum, [, count]) => sum + count, 0)).toBeGreaterThan(900);
   });
 
-  it('is looked for in whole numbers, each of which says how a Go control plane holds it', () => {
+  it('is tried for whole numbers, each of which names its Go type', () => {
     for (const type of types)
       for (const { path, schema } of fieldsOf(specJsonSchema(type) ?? {}))
         if (schema['type'] === 'integer')
