@@ -162,17 +162,17 @@ describe('a watch', () => {
     await call('PUT', '/meshes/default/meshtimeouts/a', timeout('a'));
     const answer = await call('GET', '/meshes/default/meshtimeouts?watch=true');
     expect(answer.headers.get('content-type')).toContain('text/event-stream');
-    let heard = '';
+    let received = '';
     const reading = (async () => {
-      for await (const bytes of answer.body ?? []) heard += Buffer.from(bytes).toString();
+      for await (const bytes of answer.body ?? []) received += Buffer.from(bytes).toString();
     })();
-    const events = (): (string | undefined)[] => [...heard.matchAll(/^event: (\w+)/gm)].map(([, event]) => event);
+    const events = (): (string | undefined)[] => [...received.matchAll(/^event: (\w+)/gm)].map(([, event]) => event);
     await expect.poll(events).toEqual(['put', 'synced']);
     await call('PUT', '/meshes/default/meshtimeouts/b', timeout('b'));
     await expect.poll(events).toEqual(['put', 'synced', 'put']);
     await call('DELETE', '/meshes/default/meshtimeouts/a');
     await expect.poll(events).toEqual(['put', 'synced', 'put', 'delete']);
-    expect(heard).toContain('data: {"type":"MeshTimeout","mesh":"default","name":"a"}');
+    expect(received).toContain('data: {"type":"MeshTimeout","mesh":"default","name":"a"}');
     await app.close();
     await reading;
   });
@@ -240,11 +240,11 @@ describe('limits', () => {
       'PUT /meshes/a HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
     ]) {
       const socket = connect(port, '127.0.0.1');
-      let heard = '';
-      socket.on('data', (bytes) => (heard += bytes.toString()));
+      let received = '';
+      socket.on('data', (bytes) => (received += bytes.toString()));
       socket.write(beginning);
       await once(socket, 'close');
-      expect(heard).toMatch(/^HTTP\/1\.1 408/);
+      expect(received).toMatch(/^HTTP\/1\.1 408/);
     }
   });
 

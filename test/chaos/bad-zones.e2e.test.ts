@@ -66,8 +66,8 @@ describe('zones that do not keep to the protocol', () => {
       if (isSilent) expect(sent, guest.name).toBe(1);
       else expect(sent, guest.name).toBeLessThan(CHANGES + MAX_RETRIES);
       await expect.poll(() => lagOf(guest.name), WAIT).toContain(TYPE);
-      const told = expect.arrayContaining([expect.objectContaining({ kind: 'refused', type: TYPE })]) as unknown;
-      if (!isSilent) await expect.poll(() => problemsOf(guest.name), WAIT).toEqual(told);
+      const refusal = expect.arrayContaining([expect.objectContaining({ kind: 'refused', type: TYPE })]) as unknown;
+      if (!isSilent) await expect.poll(() => problemsOf(guest.name), WAIT).toEqual(refusal);
     }
     for (const zone of ['east', 'west']) {
       expect(await problemsOf(zone)).toEqual([]);

@@ -20,8 +20,8 @@ afterEach(() => fleet.close());
 /** Address of the ingress as each side has it; null where the field, or the service, is not there. */
 function ingresses(): Record<Side, unknown> {
   const of = (side: Side): unknown => {
-    const told = fleet.row(side, 'MeshService', 'cart')?.spec['zoneIngress'] as JsonObject | undefined;
-    return told?.['address'] ?? null;
+    const ingress = fleet.row(side, 'MeshService', 'cart')?.spec['zoneIngress'] as JsonObject | undefined;
+    return ingress?.['address'] ?? null;
   };
   return { global: of('global'), east: of('east'), west: of('west') };
 }
@@ -36,9 +36,9 @@ describe('spec.zoneIngress', () => {
     await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.1'));
     await fleet.rest();
     expect(ingresses()).toEqual(everywhere('192.0.2.1'));
-    const told = sides.map((side) => fleet.row(side, 'MeshService', 'cart')?.spec['zoneIngress']);
-    expect(new Set(told.map((one) => JSON.stringify(one))).size).toBe(1);
-    expect(told[0]).toMatchObject({
+    const ingressesFound = sides.map((side) => fleet.row(side, 'MeshService', 'cart')?.spec['zoneIngress']);
+    expect(new Set(ingressesFound.map((one) => JSON.stringify(one))).size).toBe(1);
+    expect(ingressesFound[0]).toMatchObject({
       port: 30_001,
       sni: expect.stringMatching(/^a[0-9a-f]{16}\.cart\.80\.default\.ms$/) as string,
     });

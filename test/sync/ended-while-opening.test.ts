@@ -31,9 +31,9 @@ describe('a server whose store is slow while a stream opens', () => {
     const stream = session.request({ ...headers, ':path': path, 'client-id': 'late', features: 'hash-suffix' });
     stream.on('error', () => undefined);
     await vi.waitFor(() => expect(acquireFencingToken).toHaveBeenCalled());
-    const told = new Promise((resolve) => stream.once('trailers', resolve).resume());
+    const trailers = new Promise((resolve) => stream.once('trailers', resolve).resume());
     await store.write({ op: 'delete', key: { type: 'Zone', mesh: '', name: 'late' } });
-    await told;
+    await trailers;
     raised.resolve(1);
     stream.end(framed('too-late'));
     await vi.waitFor(() => expect(logged.join('')).toMatch(/"zone":"late".*stream closed/));

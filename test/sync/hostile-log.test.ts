@@ -25,9 +25,9 @@ describe('a server of hostile peers', () => {
   const server = serverUnderAttack();
 
   /** The lines of its log at level info about a zone; undefined: about peers without a name. */
-  const told = (zone: string | undefined): Line[] =>
+  const linesAbout = (zone: string | undefined): Line[] =>
     server.logged.map((line) => JSON.parse(line) as Line).filter((line) => line.zone === zone);
-  const toldOf = (zone: string | undefined, msg: string): Line[] => told(zone).filter((line) => line.msg === msg);
+  const linesWith = (zone: string | undefined, msg: string): Line[] => linesAbout(zone).filter((line) => line.msg === msg);
 
   /** Ends so many streams on each of the methods, one after the other. */
   async function endMany(methods: typeof streams, zone: string | undefined, times: number): Promise<void> {
@@ -61,14 +61,14 @@ describe('a server of hostile peers', () => {
       call.write(message());
       await ending(call);
     }
-    await vi.waitFor(() => expect(toldOf(zone, 'stream closed')).toHaveLength(methods.length));
+    await vi.waitFor(() => expect(linesWith(zone, 'stream closed')).toHaveLength(methods.length));
     const inTurn = methods.flatMap(() => ['stream closed', 'stream opened']);
     expect(
-      told(zone)
+      linesAbout(zone)
         .map(({ msg }) => msg)
         .toSorted(),
     ).toEqual(inTurn.toSorted());
-    for (const line of toldOf(zone, 'stream closed')) expect(line.reason).toMatch(reason);
+    for (const line of linesWith(zone, 'stream closed')) expect(line.reason).toMatch(reason);
   });
 
   it.each([
@@ -81,12 +81,12 @@ describe('a server of hostile peers', () => {
     const ways = ['clusters', 'configDump', 'globalToZone', 'healthCheck', 'stats', 'zoneToGlobal'];
     await vi.waitFor(() =>
       expect(
-        told(zone)
+        linesAbout(zone)
           .map(({ stream = '' }) => stream)
           .toSorted(),
       ).toEqual(ways),
     );
-    for (const line of told(zone)) expect(line.reason).toContain(reason);
+    for (const line of linesAbout(zone)) expect(line.reason).toContain(reason);
   });
 
   it('logs a few of many peers with a new name each time', async () => {
@@ -107,7 +107,7 @@ describe('a server of hostile peers', () => {
       call.write(encodeDeltaResponse({ typeUrl: 'MeshTimeout', nonce: String(n), controlPlane: '', entries, removed: [] }));
       await answered;
     }
-    expect(toldOf('unstorable', 'refused resources of the peer')).toHaveLength(1);
+    expect(linesWith('unstorable', 'refused resources of the peer')).toHaveLength(1);
     call.cancel();
   });
 
@@ -121,11 +121,11 @@ describe('a server of hostile peers', () => {
       const { nonce } = decodeDeltaResponse(await sent);
       call.write(encodeDeltaRequest({ ...request, responseNonce: nonce, errorDetail }));
     }
-    await vi.waitFor(() => expect(toldOf('refusing', 'the peer refused resources')).toHaveLength(1));
+    await vi.waitFor(() => expect(linesWith('refusing', 'the peer refused resources')).toHaveLength(1));
     call.end();
-    await vi.waitFor(() => expect(toldOf('refusing', 'stream closed')).toHaveLength(1));
-    expect(told('refusing')).toHaveLength(3);
-    expect(JSON.stringify(told('refusing')).length).toBeLessThan(5_000);
+    await vi.waitFor(() => expect(linesWith('refusing', 'stream closed')).toHaveLength(1));
+    expect(linesAbout('refusing')).toHaveLength(3);
+    expect(JSON.stringify(linesAbout('refusing')).length).toBeLessThan(5_000);
   });
 });
 

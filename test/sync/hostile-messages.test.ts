@@ -33,13 +33,13 @@ describe('a server of hostile peers', () => {
     const reasons = (): number => server.logged.filter((line) => line.includes('cannot read a Delta')).length;
     for (const bytes of [Buffer.from('ffffffffff', 'hex'), Buffer.alloc(1_000, 0x0b), Buffer.from('GET / HTTP/1.1\r\n\r\n')]) {
       const call = open(client, method, 'east');
-      const told = reasons();
+      const before = reasons();
       call.write(bytes);
       const { code, details } = await ending(call);
       expect([status[code], details]).toEqual([expect.stringMatching(/^(INTERNAL|INVALID_ARGUMENT)$/), expect.any(String)]);
       expect(details).toMatch(/^cannot read a Delta/);
-      await vi.waitFor(() => expect(reasons()).toBeGreaterThan(told));
-      expect(reasons(), 'lines of the log that say why').toBe(told + 1);
+      await vi.waitFor(() => expect(reasons()).toBeGreaterThan(before));
+      expect(reasons(), 'lines of the log that say why').toBe(before + 1);
     }
   });
 

@@ -28,7 +28,7 @@ describe('a server of hostile peers', () => {
 
   it('answers a health check of a name that no zone can have with INVALID_ARGUMENT, and does not report it', async () => {
     const { path, requestSerialize, responseDeserialize } = globalService.healthCheck;
-    const told = server.healthChecks.length;
+    const before = server.healthChecks.length;
     const answers = await Promise.all(
       ['east.west', 'EAST', 'fine'].map(async (name) => {
         const metadata = new Metadata();
@@ -40,7 +40,7 @@ describe('a server of hostile peers', () => {
       }),
     );
     expect(answers).toEqual(['INVALID_ARGUMENT', 'INVALID_ARGUMENT', 'OK']);
-    expect(server.healthChecks.slice(told)).toEqual(['fine']);
+    expect(server.healthChecks.slice(before)).toEqual(['fine']);
     expect(await server.store.get({ type: 'Zone', mesh: '', name: 'fine' })).toBeDefined();
   });
 

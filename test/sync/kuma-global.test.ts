@@ -134,9 +134,10 @@ describe('a zone at a global that is not ours', () => {
     stop = new AbortController();
     for (const name of ['t9', 't10']) await put(name, large);
     const none = await askedBy(KUMA);
-    const told = (): string[] => events.flatMap((event) => (event.kind === 'withheld' && event.all !== null ? [event.all] : []));
-    await vi.waitFor(() => expect(told()).toHaveLength(1), WAIT);
-    expect(told()[0]).toMatch(/^the state of type MeshTimeout is 115\d{5} bytes, over the limit of 10485760 for one message/);
+    const withheld = (): string[] =>
+      events.flatMap((event) => (event.kind === 'withheld' && event.all !== null ? [event.all] : []));
+    await vi.waitFor(() => expect(withheld()).toHaveLength(1), WAIT);
+    expect(withheld()[0]).toMatch(/^the state of type MeshTimeout is 115\d{5} bytes, over the limit of 10485760 for one message/);
     expect(none).toEqual([]);
   });
 

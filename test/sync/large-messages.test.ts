@@ -62,13 +62,13 @@ describe('a server', () => {
     expect((await zone.take()).resources).toHaveLength(9);
     zone.leave();
     for (const name of ['t9', 't10']) await putLarge(name);
-    const told: string[] = [];
-    server.observers.push((event) => void (event.kind === 'withheld' && event.all !== null && told.push(event.all)));
+    const withheld: string[] = [];
+    server.observers.push((event) => void (event.kind === 'withheld' && event.all !== null && withheld.push(event.all)));
     cleanUps.push(() => server.observers.splice(0));
     const another = join({});
     another.subscribe('MeshRetry');
-    await vi.waitFor(() => expect(told).toHaveLength(1), WAIT);
-    expect(told[0]).toMatch(/^the state of type MeshRetry is 115\d{5} bytes, over the limit of 10485760 for one message/);
+    await vi.waitFor(() => expect(withheld).toHaveLength(1), WAIT);
+    expect(withheld[0]).toMatch(/^the state of type MeshRetry is 115\d{5} bytes, over the limit of 10485760 for one message/);
     // The stream lives, and brings what is not too large.
     another.subscribe('MeshTimeout');
     expect(await another.take()).toMatchObject({ typeUrl: 'MeshTimeout', resources: [{ name: SLOW }] });

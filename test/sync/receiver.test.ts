@@ -179,12 +179,12 @@ describe('versions that would take more than half of a message (D29)', () => {
     const retry = { type: 'MeshRetry', mesh: 'default', name: 'r' };
     await store.write({ op: 'create', key: retry, labels, spec: {}, owner, syncVersion: 'v' });
     const { receiver, sent } = await receive(store, true, { types: ['MeshTimeout', 'MeshRetry'], maxMessageBytes: 1_000 });
-    const told = sent.map(({ typeUrl, node, initialResourceVersions }) => ({
+    const requests = sent.map(({ typeUrl, node, initialResourceVersions }) => ({
       type: typeUrl,
       resumes: readNodeMetadata(node.metadata ?? new Uint8Array()).resumes,
       names: [...initialResourceVersions.keys()],
     }));
-    expect(told).toEqual([
+    expect(requests).toEqual([
       { type: 'MeshTimeout', resumes: false, names: [] },
       { type: 'MeshRetry', resumes: true, names: ['r.default'] },
     ]);

@@ -103,13 +103,13 @@ it('reports withheld resources only when they change', async () => {
   };
   await put('first', 3_000);
   await readStore();
-  const told: string[][] = [];
+  const reports: string[][] = [];
   const sent: string[] = [];
   const request = firstRequest('MeshTimeout');
   const { sender }: Stream = open({
     maxMessageBytes: 2_000,
     observe: (event) =>
-      void (event.kind === 'withheld' && told.push([...event.resources.keys()].map((name) => name.slice(0, 6)))),
+      void (event.kind === 'withheld' && reports.push([...event.resources.keys()].map((name) => name.slice(0, 6)))),
     send(message) {
       const { nonce } = decodeDeltaResponse(message);
       sent.push(nonce);
@@ -117,15 +117,15 @@ it('reports withheld resources only when they change', async () => {
     },
   });
   sender.handle(request);
-  await vi.waitFor(() => expect(told).toEqual([['first-']]));
+  await vi.waitFor(() => expect(reports).toEqual([['first-']]));
   await put('first', 1);
   await put('second', 3_000);
-  await vi.waitFor(() => expect(told.at(-1)).toEqual(['second']));
-  const before = told.length;
+  await vi.waitFor(() => expect(reports.at(-1)).toEqual(['second']));
+  const before = reports.length;
   await put('third', 1);
   await vi.waitFor(() => expect(changelog.logOf('MeshTimeout')?.size).toBe(3));
   const responses = sent.length;
   await put('third', 2);
   await vi.waitFor(() => expect(sent.length).toBeGreaterThan(responses));
-  expect(told.length).toBe(before);
+  expect(reports.length).toBe(before);
 });

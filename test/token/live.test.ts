@@ -40,14 +40,14 @@ async function removeKey(kid: string): Promise<void> {
   await store.write({ op: 'delete', key });
 }
 
-/** Lets a zone in, and returns what its stream hears. */
+/** Lets a zone in, and returns the reasons that end its stream. */
 async function open(zone: string, token: string): Promise<string[]> {
   const outcome = await zones.authenticate([`Bearer ${token}`], zone);
   if (!outcome.ok || outcome.token === null) throw new Error('the zone was not let in');
-  const heard: string[] = [];
-  watch.watch(outcome.token, (reason) => heard.push(reason));
+  const ended: string[] = [];
+  watch.watch(outcome.token, (reason) => ended.push(reason));
   await settled();
-  return heard;
+  return ended;
 }
 
 /** Time for real signature checks and the events after them. */
@@ -75,10 +75,10 @@ describe('keys that rotate', () => {
   });
 
   it('end the streams of tokens whose key was replaced under the same name', async () => {
-    const heard = await open('east', await zoneToken('east'));
+    const ended = await open('east', await zoneToken('east'));
     await putKey(store, zoneRealm, '1', pairOf('another'));
-    await until(() => heard.length > 0);
-    expect(heard[0]).toContain('the token of zone "east" does not have the signature of key 1.');
+    await until(() => ended.length > 0);
+    expect(ended[0]).toContain('the token of zone "east" does not have the signature of key 1.');
   });
 });
 
@@ -110,13 +110,13 @@ describe('a revocation', () => {
 
 describe('time', () => {
   it('ends a stream whose token expires while it is open', async () => {
-    const heard = await open('east', await zoneToken('east'));
+    const ended = await open('east', await zoneToken('east'));
     await until(() => clock.sleepers > 0);
     await clock.advance(10 * HOUR_MS + 4_000);
-    expect(heard).toEqual([]);
+    expect(ended).toEqual([]);
     await clock.advance(1_000);
-    await until(() => heard.length > 0);
-    expect(heard[0]).toContain('the token of zone "east" expired on 2026-01-01T10:00:00.000Z.');
+    await until(() => ended.length > 0);
+    expect(ended[0]).toContain('the token of zone "east" expired on 2026-01-01T10:00:00.000Z.');
   });
 });
 

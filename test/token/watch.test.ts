@@ -38,19 +38,19 @@ afterEach(async () => {
 });
 
 /** The events that a watch of the secrets has received so far. */
-class Heard {
+class WatchReader {
   text = '';
   isOver = false;
 
-  static async of(token: string): Promise<Heard> {
+  static async of(token: string): Promise<WatchReader> {
     const { port } = app.server.address() as AddressInfo;
     const url = `http://127.0.0.1:${String(port)}/global-secrets?watch=true`;
     const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
     expect(answer.status).toBe(200);
-    const heard = new Heard();
-    void heard.#read(answer);
-    await expect.poll(() => heard.text).toContain('event: synced');
-    return heard;
+    const watch = new WatchReader();
+    void watch.#read(answer);
+    await expect.poll(() => watch.text).toContain('event: synced');
+    return watch;
   }
 
   async #read({ body }: Response): Promise<void> {
@@ -74,45 +74,45 @@ const secret = async (name: string): Promise<void> => putSecret(store, zoneRealm
 describe('a watch with a token', () => {
   it('goes on while the token counts, and hears nothing after it was revoked', async () => {
     const token = await issuer.user(admin, HOUR_MS);
-    const heard = await Heard.of(token);
+    const watch = await WatchReader.of(token);
     await secret('before');
-    await expect.poll(() => heard.text).toContain('"before"');
+    await expect.poll(() => watch.text).toContain('"before"');
     await revoke(store, userRealm, 'another');
     await secret('between');
-    await expect.poll(() => heard.text).toContain('"between"');
+    await expect.poll(() => watch.text).toContain('"between"');
     await revoke(store, userRealm, String(partOf(token, 1)['jti']));
     await secret('after');
-    await heard.ends('was revoked');
-    expect(heard.text).not.toContain('"after"');
+    await watch.ends('was revoked');
+    expect(watch.text).not.toContain('"after"');
   });
 
   it('ends when the token expires', async () => {
-    const heard = await Heard.of(await issuer.user(admin, HOUR_MS));
+    const watch = await WatchReader.of(await issuer.user(admin, HOUR_MS));
     await clock.advance(HOUR_MS - 10_000);
-    expect(heard.isOver).toBe(false);
+    expect(watch.isOver).toBe(false);
     // Real signatures are checked meanwhile: who looks late looks again two seconds later.
-    await expect.poll(async () => (await clock.advance(20_000), heard.isOver)).toBe(true);
-    await heard.ends('expired on 2026-01-01T01:00:00.000Z');
+    await expect.poll(async () => (await clock.advance(20_000), watch.isOver)).toBe(true);
+    await watch.ends('expired on 2026-01-01T01:00:00.000Z');
   });
 
   it('ends when its key goes', async () => {
-    const heard = await Heard.of(await issuer.user(admin, HOUR_MS));
+    const watch = await WatchReader.of(await issuer.user(admin, HOUR_MS));
     await store.write({ op: 'delete', key: { type: 'GlobalSecret', mesh: '', name: `${userRealm.keyName}-1` } });
-    await heard.ends('is signed by key 1, which is not known here');
+    await watch.ends('is signed by key 1, which is not known here');
   });
 
   it('sends nothing while the validity of the token is unknown, and continues after that', async () => {
-    const heard = await Heard.of(await issuer.user(admin, HOUR_MS));
+    const watch = await WatchReader.of(await issuer.user(admin, HOUR_MS));
     store.beforeRead = () => Promise.reject(new Error('the database is away'));
     await revoke(store, userRealm, 'another');
     await secret('meanwhile');
     await clock.advance(2_000);
-    expect(heard.text).not.toContain('"meanwhile"');
+    expect(watch.text).not.toContain('"meanwhile"');
     store.beforeRead = () => Promise.resolve();
     await expect
       .poll(async () => {
         await clock.advance(2_000);
-        return heard.text;
+        return watch.text;
       })
       .toContain('"meanwhile"');
   });
