@@ -126,12 +126,12 @@ describe('the architecture', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('gives no two files of the command line one name', () => {
+  it('gives each file of the command line its own name', () => {
     const names = sources.filter((file) => file.startsWith('cli/')).map((file) => file.split('/').at(-1) ?? '');
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 
-  it('lets a folder run nothing of a folder that gives it types alone', () => {
+  it('lets a folder run no code of a folder from which it may import types only', () => {
     const wrong = sources.flatMap((file) =>
       importsOf(file, { types: false })
         .filter((target) => TYPES_ALONE[file.split('/')[0] ?? '']?.includes(target.split('/')[0] ?? '') === true)
@@ -154,7 +154,7 @@ describe('the architecture', () => {
     for (const file of sources) visit(file, []);
   });
 
-  it.each(Object.entries(LOADED_WHEN_NEEDED))('loads %s without the packages that it may not need', (file, packages) => {
+  it.each(Object.entries(LOADED_WHEN_NEEDED))('loads %s without forbidden packages', (file, packages) => {
     const loaded = loadedWith(file);
     expect(loaded.size).toBeGreaterThan(100);
     expect(
@@ -162,7 +162,7 @@ describe('the architecture', () => {
     ).toEqual([]);
   });
 
-  it('takes time from a Clock', () => {
+  it('reads time from a Clock only', () => {
     /** Files and folders that read real time, and why. */
     const real: Record<string, string> = {
       'base/clock.ts': 'the clock itself',
@@ -187,7 +187,7 @@ describe('the architecture', () => {
     expect(wrong.map((file) => `${file}: follow the feed with store/follow-feed.ts`)).toEqual([]);
   });
 
-  it('has no room too large, no barrel and no lumber-room', () => {
+  it('has no folder over its size, no barrel and no catch-all folder', () => {
     const wrong = files.flatMap((file) => {
       const lines = readFileSync(join(SRC, file), 'utf8').split('\n').length;
       const name = file.split('/').at(-1) ?? '';
@@ -203,7 +203,7 @@ describe('the architecture', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('lets only the file of ownership read the labels of origin and zone', () => {
+  it('reads the labels of origin and zone in the file of ownership only', () => {
     // A name on the wire holds the zone label, and ownership.ts asks for such names. The command line shows the labels of answers.
     const mayRead = new Set(['resource/ownership.ts', 'resource/hash-name.ts']);
     const reads = /\blabels\??\.?\[label\.(?:origin|zone)\]|\[label\.(?:origin|zone)\]: \w+ *[=,}].*\} = \w*[lL]abels\b/;

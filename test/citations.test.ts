@@ -25,7 +25,7 @@ const pages = new Map(
 );
 
 describe('a citation of the reference', () => {
-  it('leads to a heading', () => {
+  it('names a heading', () => {
     expect([...texts.values()].flatMap((text) => citationsIn(text)).length).toBeGreaterThan(500);
     const wrong = [...texts].flatMap(([name, text]) =>
       citationsIn(text).flatMap((citation) =>
@@ -42,7 +42,7 @@ describe('a citation of the reference', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('stands in no text for users', () => {
+  it('is in no text for users', () => {
     const wrong = [...texts].flatMap(([name, text]) => {
       if (!/^src\/.*\.ts$/.test(name) || name.endsWith('.test.ts') || citationsIn(text).length === 0) return [];
       return literalsOf(name, text).flatMap((literal) =>
@@ -63,7 +63,7 @@ describe('a citation of the reference', () => {
     ],
     ['engine 7: a Mesh', ['engine 7']],
     ['5,000 policies 10ms apart, docs/reference/kds-wire.md, 3D6, d2', []],
-  ])('is read in %j', (text, cited) => {
+  ])('is found in %j', (text, cited) => {
     expect(citationsIn(text).map(({ page, heading }) => `${page} ${heading}`)).toEqual(cited);
   });
 
@@ -81,7 +81,7 @@ describe('a citation of the reference', () => {
 });
 
 describe('the reference', () => {
-  it('gives each number to one heading', () => {
+  it('has one heading for each number', () => {
     const twice = [...pages.keys()].flatMap((page) => {
       const text = texts.get(`docs/reference/${page}.md`) ?? '';
       const numbers = [...text.matchAll(/^#{2,4} (\d[\w.]*|D\d+|MADR \d+|GEP-\d+)(?= |$)/gm)].map(([, number]) => number);
@@ -90,7 +90,7 @@ describe('the reference', () => {
     expect(twice).toEqual([]);
   });
 
-  it('links to files that exist, as all pages do', () => {
+  it('links to existing files, as all pages do', () => {
     const wrong = [...texts].flatMap(([name, text]) => {
       if (!name.endsWith('.md')) return [];
       const prose = text.replaceAll(/`[^`\n]+`/g, (code) => (code.includes('](') ? '' : code));

@@ -31,12 +31,12 @@ const { services } = parse(read('compose.yaml'), { merge: true }) as { services:
 const ours = Object.entries(services).filter(([, service]) => service.build !== undefined);
 
 describe('the image', () => {
-  it('takes each base from an argument, which can be a digest', () => {
+  it('takes each base image from an argument, which may be a digest', () => {
     expect([...defaults.keys()]).toEqual(['BUILD_IMAGE', 'RUN_IMAGE']);
     expect(stages.slice(1).map(([from]) => from)).toEqual(['FROM ${BUILD_IMAGE} AS build', 'FROM ${RUN_IMAGE}']);
   });
 
-  it('runs on the Node of the packages and has no other', () => {
+  it('has only the Node of the packages', () => {
     expect(defaults.get('RUN_IMAGE')).not.toContain('node');
     expect(final.filter((line) => line.startsWith('COPY --from'))).toEqual([
       'COPY --from=build /meridian/node_modules node_modules',
@@ -44,13 +44,13 @@ describe('the image', () => {
     expect(final.find((line) => line.startsWith('HEALTHCHECK'))).toContain('CMD ["node_modules/node/bin/node", ');
   });
 
-  it('runs as a user with a number other than 0, and nothing is changed after that', () => {
+  it('runs as a user other than root, and no later step changes files', () => {
     const user = final.findIndex((line) => line.startsWith('USER '));
     expect(final[user]).toMatch(/^USER [1-9]\d*:[1-9]\d*$/);
     expect(final.slice(user).filter((line) => /^(RUN|COPY|ADD|USER)\b/.test(line))).toHaveLength(1);
   });
 
-  it('gets from this folder only what is named', () => {
+  it('copies only the named files of this folder', () => {
     const [first, ...rest] = read('.dockerignore')
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));
@@ -63,13 +63,13 @@ describe('the image', () => {
 });
 
 describe('compose.yaml', () => {
-  it('publishes ports on 127.0.0.1 alone', () => {
+  it('publishes ports on 127.0.0.1 only', () => {
     const ports = Object.values(services).flatMap(({ ports = [] }) => ports);
     expect(ports).toHaveLength(3);
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
   });
 
-  it('takes the rights of the superuser from each control plane, and builds on the same images', () => {
+  it('runs each control plane without superuser rights, on the same images', () => {
     expect(ours).toHaveLength(6);
     for (const [, { build, cap_drop: dropped, security_opt: options }] of ours) {
       expect(dropped).toEqual(['ALL']);

@@ -38,7 +38,7 @@ const code: readonly Code[] = pages.flatMap((page) =>
 );
 
 describe('the pages for people', () => {
-  it('name only keys of the configuration that there are', () => {
+  it('name only existing configuration keys', () => {
     const { leaves, sections } = keysOf(configSchema);
     const roots = [...sections].filter((path) => !path.includes('.'));
     const key = new RegExp(`(?<![\\w.$/~-])(?:${roots.join('|')})(?:\\.[a-zA-Z]+)+(?![\\w.*]|-\\w)`, 'g');
@@ -48,7 +48,7 @@ describe('the pages for people', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('name only variables of the environment that are read', () => {
+  it('name only environment variables that the code reads', () => {
     const known = new Set([...keysOf(configSchema).leaves].map(envName));
     for (const name of ['MERIDIAN_ADDRESS', 'MERIDIAN_CONFIG', 'MERIDIAN_MESH', 'MERIDIAN_TOKEN']) known.add(name);
     // vitest.config.ts reads it.
@@ -59,7 +59,7 @@ describe('the pages for people', () => {
     expect(wrong).toEqual([]);
   });
 
-  it('name only metrics that are measured', async () => {
+  it('name only existing metrics', async () => {
     const known = await metricNames();
     // Tables, triggers and functions have names of the same form.
     const ofStore = [
@@ -82,7 +82,7 @@ describe('the pages for people', () => {
     expect(names.filter((name) => !described.has(name))).toEqual([]);
   });
 
-  it('show only commands and options that there are', () => {
+  it('show only existing commands and options', () => {
     const program = createProgram();
     const lines = code.flatMap(({ page, text, isBlock }) => commandsIn(text, isBlock).map((line) => ({ page, line })));
     expect(lines.length).toBeGreaterThan(20);

@@ -66,14 +66,14 @@ const found = new Map(
     .map((file) => [file, matchesIn(readFileSync(join(SRC, file), 'utf8'))] as const),
 );
 
-it('is matched by no file of the product but those where a stranger gives no code', () => {
+it('no file of the product matches prose, except for foreign errors without a code', () => {
   const wrong = [...found].flatMap(([file, matches]) =>
     file in ALLOWED ? [] : matches.map((match) => `${file}: ${match}: give the error a code or a field, and decide by that`),
   );
   expect(wrong).toEqual([]);
 });
 
-it('is matched by each of the files that may', () => {
+it('every listed exception matches prose', () => {
   expect(Object.keys(ALLOWED).filter((file) => (found.get(file) ?? []).length === 0)).toEqual([]);
 });
 
@@ -88,7 +88,7 @@ it.each([
   `(answer.title ?? '').toLowerCase().includes('mesh')`,
   `/position/.exec(String(error))`,
   `error.message === 'not found'`,
-])('is matched by %s', (source) => {
+])('the search finds the match in %s', (source) => {
   expect(matchesIn(source)).not.toEqual([]);
 });
 
@@ -99,6 +99,6 @@ it.each([
   `error.message.split('\\n')`,
   `reason.replaceAll(related, () => place)`,
   `NAME.test(name)`,
-])('is not matched by %s', (source) => {
+])('the search finds no match in %s', (source) => {
   expect(matchesIn(source)).toEqual([]);
 });

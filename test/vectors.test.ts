@@ -49,13 +49,13 @@ const resources = responses.flatMap((frame) => {
 });
 
 describe('the recorded session', () => {
-  it('holds what the tests below count on', () => {
+  it('has the frames that the tests below need', () => {
     expect(requests).toHaveLength(209);
     expect(responses).toHaveLength(111);
     expect(resources).toHaveLength(58);
   });
 
-  it('has requests that decode to what was recorded', () => {
+  it('has requests that decode to the recorded fields', () => {
     for (const frame of requests) {
       const request = decodeDeltaRequest(bytesOf(frame));
       const { node, type, subscribe, nonce } = frame.decoded;
@@ -79,7 +79,7 @@ describe('the recorded session', () => {
     }
   });
 
-  it('has responses that decode to what was recorded and encode to the same bytes', () => {
+  it('has responses that decode to the recorded fields and encode to the same bytes', () => {
     for (const frame of responses) {
       const response = decodeDeltaResponse(bytesOf(frame));
       expect(response.typeUrl).toBe(frame.decoded.type_url);
@@ -96,7 +96,7 @@ describe('the recorded session', () => {
     }
   });
 
-  it('has resources that encode to the same bytes, so that versions agree', () => {
+  it('has resources that encode to the same bytes and so have the same versions', () => {
     for (const { info, resource, version, anyTypeUrl } of resources) {
       expect(anyTypeUrl).toBe(KUMA_RESOURCE_TYPE_URL);
       const again = encodeKumaResource(info, decodeKumaResource(info, resource));
@@ -105,7 +105,7 @@ describe('the recorded session', () => {
     }
   });
 
-  it('has resources whose names follow from their labels', () => {
+  it('has resources with names that follow from their labels', () => {
     for (const { info, resource, name } of resources) {
       const decoded = decodeKumaResource(info, resource);
       const { mesh, labels } = decoded;

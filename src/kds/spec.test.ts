@@ -32,6 +32,6 @@ describe('SPEC.md', () => {
     const named = [...pains.matchAll(/\[`([^`]+)`\]/g)].map(([, text = '']) => text);
     const numbers = ['9455', '13592', '14486', '3545', '13624', '11062', '16407', '12893', '11410', '8327', '5870'];
     expect(numbers.filter((number) => !named.some((text) => text.includes(number)))).toEqual([]);
-    expect(named.some((text) => text.includes('once the global is reachable again'))).toBe(true);
+    expect(named.some((text) => text.includes('after their restart new resources are synced'))).toBe(true);
   });
 });

@@ -86,7 +86,7 @@ describe.each([
     [{ [field]: 'x'.repeat(101) }, field],
     [{ other: 1 }, 'other'],
     [[1], ''],
-  ])('refuses %j by the field, and changes nothing', async (payload, at) => {
+  ])('refuses %j with the field, and changes nothing', async (payload, at) => {
     await known(key, 'ours', 'theirs');
     const before = new Map(store.rows);
     const { status, body } = await post(place, url, payload);
@@ -95,7 +95,7 @@ describe.each([
     expect(store.rows).toEqual(before);
   });
 
-  it('is a conflict where no peer was refused', async () => {
+  it('answers 409 when no peer was refused', async () => {
     await known(key, 'ours');
     expect(await post(place, url, {})).toMatchObject({
       status: 409,
@@ -118,7 +118,7 @@ describe.each([
     else expect(lines.join()).toContain('"user":"jo"');
   });
 
-  it('a caller without a token is refused, from elsewhere', async () => {
+  it('is refused for a remote caller without a token', async () => {
     await known(key, 'ours', 'theirs');
     expect((await post(place, url, {}, elsewhere)).status).toBe(403);
     expect(acceptedPeer(await store.get(key))).toBe('ours');
@@ -132,14 +132,14 @@ describe.each([
 });
 
 describe('a zone on global', () => {
-  it('is forgotten on request, and not together with a store', async () => {
+  it('is removed on request, and not together with a store', async () => {
     await known(zoneStoreKey('east'), 'ours');
     expect((await post('global', '/zones/east/_adopt', { forget: true, storeId: 'x' })).status).toBe(400);
     expect((await post('global', '/zones/east/_adopt', { forget: true })).status).toBe(200);
     expect(await store.get(zoneStoreKey('east'))).toBeUndefined();
   });
 
-  it('that does not exist is not found', async () => {
+  it('is answered with 404 when it does not exist', async () => {
     expect((await post('global', '/zones/west/_adopt', {})).status).toBe(404);
   });
 });

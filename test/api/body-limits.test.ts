@@ -48,7 +48,7 @@ async function routesOf(place: Place): Promise<{ method: string; url: string; is
 }
 
 describe.each(PLACES)('on %s', (place) => {
-  it('a route that takes no resource takes a small body', async () => {
+  it('a route without a resource accepts only a small body', async () => {
     const routes = (await routesOf(place)).filter(({ url, isResource }) => !isResource && url !== '/_apply');
     expect(routes.map(({ method, url }) => `${method} ${url}`)).toEqual(
       expect.arrayContaining([
@@ -68,7 +68,7 @@ describe.each(PLACES)('on %s', (place) => {
     }
   });
 
-  it('a resource is at most one mebibyte', async () => {
+  it('a resource has at most one mebibyte', async () => {
     const puts = (await routesOf(place)).filter(({ isResource }) => isResource);
     expect(puts.length).toBeGreaterThan(20);
     const statuses = new Set<number>();
@@ -77,7 +77,7 @@ describe.each(PLACES)('on %s', (place) => {
     expect([...statuses].filter((status) => status !== 405)).toEqual([413]);
   });
 
-  it('an apply names its limit', async () => {
+  it('an apply over the limit is refused with the limit', async () => {
     const { status, body } = await send(place, 'post', '/_apply', MAX_APPLY_BYTES + 1);
     expect(status).toBe(413);
     expect(body).toContain(`the body is larger than ${String(MAX_APPLY_BYTES)} bytes`);

@@ -41,7 +41,7 @@ const timeout = (spec: string): string => `{"type":"MeshTimeout","mesh":"default
 const MEBIBYTE = 1024 * 1024;
 
 describe('an answer', () => {
-  it.each(['', '?dryRun=true'])('to a policy of bad items lists a hundred violations (%s)', async (query) => {
+  it.each(['', '?dryRun=true'])('to a policy with many violations lists a hundred of them (%s)', async (query) => {
     const found = await refused('PUT', `/meshes/default/meshtimeouts/t${query}`, timeout(`{"to":${list('1', MEBIBYTE - 200)}}`));
     expect(found.at(-1)?.reason).toMatch(/there may be more/);
     expect(new Set(found.map(({ field }) => field)).size).toBe(found.length);
@@ -61,7 +61,7 @@ describe('an answer', () => {
     ],
     ['a label', 'meshtimeouts', 'MeshTimeout', `"labels":{"${'?'.repeat(MEBIBYTE - 200)}":"a"},"spec":{}`],
     ['the name of a type', 'meshtimeouts', 'x'.repeat(MEBIBYTE - 200), '"spec":{}'],
-  ])('to %s that is bad all over is small', async (_, path, type, rest) => {
+  ])('to %s with errors everywhere is small', async (_, path, type, rest) => {
     const place = path === 'dataplanes' ? testApi(new TinyStore(), 'alone') : api;
     const { body, statusCode } = await place.inject({
       method: 'PUT',
@@ -73,7 +73,7 @@ describe('an answer', () => {
     expect(body.length).toBeLessThan(MAX_ANSWER);
   });
 
-  it('to many bad documents lists a hundred violations, and the documents after are not looked at', async () => {
+  it('to many invalid documents lists a hundred violations, and later documents are not checked', async () => {
     const found = await refused('POST', '/_apply', list('1', MEBIBYTE / 8));
     expect(found).toHaveLength(MAX_VIOLATIONS + 1);
     const large = timeout(`{"to":${list('1', MEBIBYTE - 200)}}`);
@@ -83,7 +83,7 @@ describe('an answer', () => {
     expect(inEach.every(({ field }) => field.startsWith('documents[0].spec.to['))).toBe(true);
   });
 
-  it('to more documents than one request takes says how many it takes', async () => {
+  it('to too many documents gives the limit of a request', async () => {
     const { statusCode, body } = await api.inject({
       method: 'POST',
       url: '/_apply',

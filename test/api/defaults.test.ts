@@ -52,13 +52,13 @@ describe.each(WRITES)('a %s', (path, type, given, stored) => {
   const body = { type, mesh: 'default', name: 'a', spec: given };
   const read = async (): Promise<JsonObject> => (await api.inject({ url })).json();
 
-  it('is stored complete by PUT', async () => {
+  it('is stored with its defaults by PUT', async () => {
     const answer = await api.inject({ method: 'PUT', url, payload: body });
     expect(answer.statusCode, answer.body).toBe(201);
     expect((await read())['spec']).toEqual(stored);
   });
 
-  it('is stored complete by apply, and is unchanged when it is applied again as it was written and as it is read', async () => {
+  it('is stored with its defaults by apply, and is unchanged when the written or the read form is applied again', async () => {
     const apply = async (document: JsonObject): Promise<JsonObject> => {
       const answer = await api.inject({ method: 'POST', url: '/_apply', payload: [document] });
       expect(answer.statusCode, answer.body).toBe(200);
@@ -71,7 +71,7 @@ describe.each(WRITES)('a %s', (path, type, given, stored) => {
     expect(await apply(await read())).toMatchObject({ result: 'unchanged' });
   });
 
-  it('is shown complete by a dry run', async () => {
+  it('is shown with its defaults by a dry run', async () => {
     const answer = await api.inject({ method: 'PUT', url: `${url}?dryRun=true`, payload: body });
     expect(answer.json<{ resource: JsonObject }>().resource['spec']).toEqual(stored);
   });
@@ -96,7 +96,7 @@ describe('a MeshService', () => {
     api = testApi(new TinyStore(), 'alone');
   });
 
-  it('gets the protocol of its annotation where a port has none, else tcp', async () => {
+  it('gets the protocol of its annotation for a port without one, else tcp', async () => {
     await api.inject({ method: 'PUT', url: '/meshes/default', payload: { type: 'Mesh', name: 'default' } });
     const annotated = { 'gateway.networking.k8s.io/app-protocol': 'http2' };
     expect(await put([{ port: 80 }, { port: 81, appProtocol: 'grpc' }], annotated)).toMatchObject({

@@ -38,7 +38,7 @@ describe('bytes that are not UTF-8', () => {
   it.each([
     ['PUT', '/meshes/default/meshtimeouts/t'],
     ['POST', '/_apply'],
-  ] as const)('are refused, not replaced by others: %s %s', async (method, url) => {
+  ] as const)('are refused, not replaced: %s %s', async (method, url) => {
     const payload = Buffer.from('[{"type":"Mesh","name":"m\xff"}]', 'latin1');
     const answer = await app.inject({ method, url, payload, headers: { 'content-type': 'application/json' } });
     expect([answer.statusCode, answer.json()]).toMatchObject([400, { title: 'Bad Request', detail: /UTF-8/ }]);
@@ -54,7 +54,7 @@ describe('U+0000', () => {
     ['GET', '/zones/%00/_overview', 'Could not retrieve a resource'],
     ['DELETE', '/meshes/default/meshtimeouts/a%00b', 'Could not delete a resource'],
     ['DELETE', '/meshes/a%00/meshtimeouts/b', 'Failed to retrieve Mesh'],
-  ] as const)('in the name of what is asked for is not found: %s %s', async (method, url, title) => {
+  ] as const)('in the name of a requested resource gives 404: %s %s', async (method, url, title) => {
     expect(await call(method, url)).toMatchObject({ status: 404, body: { title } });
   });
 
@@ -68,11 +68,11 @@ describe('U+0000', () => {
     ['/dataplanes?tag=a:%00', 'tag'],
     ['/dataplanes/_overview?name=%00', 'name'],
     ['/mesh-insights?name=%00', 'name'],
-  ])('elsewhere in the URL is refused by field: %s', async (url, field) => {
+  ])('elsewhere in the URL is refused with the field: %s', async (url, field) => {
     expect(await call('GET', url)).toMatchObject({ status: 400, body: { invalid_parameters: [{ field }] } });
   });
 
-  it('in the URL of a write is refused by field', async () => {
+  it('in the URL of a write is refused with the field', async () => {
     const payload = JSON.stringify({ type: 'Mesh', name: 'a' });
     expect(await call('PUT', '/meshes/a%00', payload)).toMatchObject({
       status: 400,
@@ -83,7 +83,7 @@ describe('U+0000', () => {
     });
   });
 
-  it('that is spelled and not meant is a name like any other', async () => {
+  it('in a doubly escaped form is an ordinary name', async () => {
     expect(await call('GET', '/meshes/a%2500b')).toMatchObject({ status: 404 });
     expect(await call('GET', '/meshes?name=a%2500b')).toMatchObject({ status: 200 });
   });
@@ -111,12 +111,12 @@ describe('a body', () => {
     ['{"type":"Mesh","name":"u","list":[1,["\\udc00"]]}', 'list[1][0]'],
     ['{"type":"Mesh","name":"u","a\\u0000":1}', ''],
     ['{"type":"Mesh","name":"u","a":{"b\\udfff":1}}', 'a'],
-  ])('cannot hold what is no text: %s', async (payload, field) => {
+  ])('cannot have invalid text: %s', async (payload, field) => {
     const { status, body } = await call('PUT', '/meshes/u', payload);
     expect([status, body.title, body.invalid_parameters?.[0]?.field]).toEqual([400, 'Bad Request', field]);
   });
 
-  it('can hold every other character, escaped or not', async () => {
+  it('can have every other character, escaped or not', async () => {
     const payload = '{"type":"Mesh","name":"whole","skipCreatingInitialPolicies":["\\ud83d\\ude00 \\u00e9","😀"]}';
     expect((await call('PUT', '/meshes/whole', payload)).status).toBe(201);
   });

@@ -29,7 +29,7 @@ const whereOf = (type: string, nameContains = 'a'): ListQuery => ({ type, mesh: 
 const page = { size: 100, offset: 0 };
 const timeouts = typeOf('MeshTimeout');
 
-it('is read once while nothing is committed, and again after that', async () => {
+it('a page is read once until the next commit, and then again', async () => {
   const store = new CountingStore();
   const lists = new ListPages(store);
   const ask = async (): Promise<string> =>
@@ -46,7 +46,7 @@ it('is read once while nothing is committed, and again after that', async () => 
 it.each([
   ['the database cannot tell what was committed', 'MeshTimeout', null],
   ['it shows secrets', 'Secret', 'one'],
-])('is read each time when %s', async (_, type, state) => {
+])('a page is read each time when %s', async (_, type, state) => {
   const store = new CountingStore();
   store.state = state;
   const lists = new ListPages(store);
@@ -54,7 +54,7 @@ it.each([
   expect(store.reads).toBe(2);
 });
 
-it('reports a mesh that does not exist, and caches nothing', async () => {
+it('a page of a missing mesh is an error, and nothing is cached', async () => {
   const store = new CountingStore();
   const lists = new ListPages(store);
   const missing = (): Promise<void> => Promise.reject(new Error('no such mesh'));
@@ -62,7 +62,7 @@ it('reports a mesh that does not exist, and caches nothing', async () => {
   await expect(lists.page(timeouts, whereOf('MeshTimeout'), page, missing)).rejects.toThrow('no such mesh');
 });
 
-it('is read once for all who ask at the same time', async () => {
+it('a page is read once for concurrent requests', async () => {
   const store = new CountingStore();
   store.state = null;
   const lists = new ListPages(store);
@@ -70,14 +70,14 @@ it('is read once for all who ask at the same time', async () => {
   expect(store.reads).toBe(1);
 });
 
-it('says how many rows there are although it has none itself', async () => {
+it('a page without rows gives the total number of rows', async () => {
   const store = new CountingStore();
   store.listPage = () => Promise.resolve({ rows: [], total: 250, snapshot: 'one' });
   const { total, between } = await new ListPages(store).page(timeouts, whereOf('MeshTimeout'), page, none);
   expect([total, between('', '').toString()]).toEqual([250, '[]']);
 });
 
-it('keeps few pages under long names, and one that is large leaves the others', async () => {
+it('the cache keeps few pages with long names, and a large page does not remove the others', async () => {
   const store = new CountingStore();
   const lists = new ListPages(store);
   const ask = async (name: string): Promise<void> => void (await lists.page(timeouts, whereOf('MeshTimeout', name), page, none));
@@ -92,7 +92,7 @@ it('keeps few pages under long names, and one that is large leaves the others', 
   expect(store.reads).toBe(19);
 });
 
-it('keeps the pages that were asked for last, up to 16 MB as text and bytes', async () => {
+it('the cache keeps the latest requested pages, up to 16 MB of text and bytes', async () => {
   const store = new CountingStore();
   store.specBytes = 1_500_000;
   const lists = new ListPages(store);

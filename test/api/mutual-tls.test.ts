@@ -42,14 +42,14 @@ describe('the HTTPS API', () => {
       asked.on('error', reject);
     });
 
-  it('answers who shows a certificate of its authority', async () => {
+  it('answers a client with a certificate of its authority', async () => {
     expect(await ask(own)).toBe(200);
   });
 
   it.each([
     ['none', null],
     ['one of another authority', other],
-  ])('does not answer who shows %s', async (_what, identity) => {
+  ])('does not answer a client with %s', async (_what, identity) => {
     await expect(ask(identity)).rejects.toThrow();
   });
 });
@@ -58,7 +58,7 @@ describe('KDS', () => {
   const grpc = new Server();
   afterEach(() => grpc.forceShutdown());
 
-  it('knows zones by their certificates', async () => {
+  it('authenticates zones by their certificates', async () => {
     const port = await new Promise<number>((resolve, reject) => {
       grpc.bindAsync('127.0.0.1:0', new ReplaceableCredentials(tls), (error, bound) =>
         error === null ? resolve(bound) : reject(error),

@@ -78,7 +78,7 @@ describe('the audit log', () => {
   const audits = (): Record<string, unknown>[] =>
     lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ logger }) => logger === 'audit');
 
-  it('has every write that was made, who made it, and no other', async () => {
+  it('has every write with its author, and no other entries', async () => {
     await put('/zones/east', { type: 'Zone', name: 'east' }, { 'x-request-id': 'r1' });
     await put('/zones/east?dryRun=true', { type: 'Zone', name: 'east', enabled: false });
     await put('/zones/west', { type: 'Zone', name: 'other' });
@@ -103,7 +103,7 @@ describe('the audit log', () => {
     ['error', 1],
     ['warn', 1],
     ['silent', 0],
-  ] as const)('is written with the log level %s: %i line', async (level, expected) => {
+  ] as const)('has with the log level %s this number of lines: %i', async (level, expected) => {
     await app.close();
     app = start(level);
     await put('/zones/east', { type: 'Zone', name: 'east' });

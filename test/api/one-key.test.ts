@@ -45,7 +45,7 @@ describe.each([
     ['a dry PUT', () => put(second, '?dryRun=true'), 'name'],
     ['_apply', () => apply([bodyOf(second)]), 'documents[0].name'],
     ['a dry _apply', () => apply([bodyOf(second)], '?dryRun=true'), 'documents[0].name'],
-  ])('is refused by name in %s, and changes nothing', async (_way, again, field) => {
+  ])('is refused in %s with the name field, and changes nothing', async (_way, again, field) => {
     expect((await put(first)).status).toBe(201);
     const before = await stored('x.y');
     expect(await again()).toMatchObject({ status: 400, fields: [field], text: expect.stringContaining('x.y') as string });
@@ -56,13 +56,13 @@ describe.each([
 });
 
 describe('one call', () => {
-  it('may hold one name in two namespaces, and in none', async () => {
+  it('may have one name in two namespaces and without a namespace', async () => {
     const docs = [inY, { name: 'x', labels: { [label.namespace]: 'z' } }, { name: 'x', labels: {} }];
     expect((await apply(docs.map((doc) => bodyOf(doc)))).status).toBe(200);
     for (const name of ['x', 'x.y', 'x.z']) expect(await stored(name)).toMatchObject({ labels: { [label.displayName]: 'x' } });
   });
 
-  it('may do so in Kubernetes form', async () => {
+  it('may have one name in two namespaces in Kubernetes form', async () => {
     const docs = ['y', 'z', 'kuma-system'].map((namespace): JsonObject => {
       return { apiVersion: 'kuma.io/v1alpha1', kind: 'MeshTimeout', metadata: { name: 'x', namespace }, spec: spec(1) };
     });
@@ -70,7 +70,7 @@ describe('one call', () => {
     for (const name of ['x', 'x.y', 'x.z']) expect(await stored(name)).toBeDefined();
   });
 
-  it('may not hold two resources of one stored name, or one resource twice', async () => {
+  it('may not have two resources with one stored name, or one resource twice', async () => {
     const refused = await apply([
       bodyOf(inY),
       bodyOf(plain),
@@ -86,7 +86,7 @@ describe('one call', () => {
 });
 
 describe('a name with a dot', () => {
-  it('is not stored under a third name when the label has another namespace', async () => {
+  it('is refused, not renamed, when the label has another namespace', async () => {
     expect((await put(inY)).status).toBe(201);
     const moved = { name: 'x.y', labels: { [label.namespace]: 'zzz' } };
     const refused = await put(moved);
@@ -101,7 +101,7 @@ describe('a name with a dot', () => {
 describe('a long name', () => {
   const cut = (position: number): string => `${'a'.repeat(position - 1)}.${'b'.repeat(12)}`;
 
-  it('is refused where other control planes would cut it after a dot', async () => {
+  it('is refused when other control planes would cut it after a dot', async () => {
     const refused = await put({ name: cut(236), labels: {} });
     expect(refused).toMatchObject({ status: 400, fields: ['name'] });
     expect(refused.text).toContain('must not have a dot as character 236');

@@ -66,7 +66,7 @@ function apiOf(place: Place): FastifyInstance {
 }
 
 describe('the document', () => {
-  it('names operations that the server has, each once', () => {
+  it('lists the operations of the server, each once', () => {
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     for (const { method, path } of operations) {
@@ -90,7 +90,7 @@ describe('the document', () => {
     }
   });
 
-  it('has every schema that it refers to', () => {
+  it('has every referenced schema', () => {
     const text = JSON.stringify(document);
     for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g))
       expect(document.components.schemas, name).toHaveProperty(name);
@@ -149,7 +149,7 @@ function requireAnswer({ responses }: Operation, body: unknown): void {
 }
 
 describe('the whole surface', () => {
-  it('gives only documented answers to random requests', async () => {
+  it('answers random requests as documented', async () => {
     const seen = new Map<number, number>();
     const asked = fc.nat().chain((index) => {
       const { method, path, operation } = operations[index % operations.length] as (typeof operations)[number];

@@ -70,7 +70,7 @@ const failure = async (work: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error as ApiError).message,
   );
 
-it('creates and replaces without reading', async () => {
+it('a PUT creates and replaces without a read', async () => {
   await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
   expect(await put('MeshTimeout', 'slow')).toMatchObject({ result: 'created', version: 0 });
   expect(await put('MeshTimeout', 'slow')).toMatchObject({ result: 'updated', version: 1 });
@@ -79,7 +79,7 @@ it('creates and replaces without reading', async () => {
 });
 
 it.each(['MeshTimeout', 'MeshService', 'Dataplane', 'Secret', 'Mesh'])(
-  'lets each of many who write a %s at once win in turn',
+  'concurrent PUTs of a %s all succeed, one after the other',
   async (type) => {
     service = serviceOf({ mode: 'zone', zone: 'east', federated: false });
     await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
@@ -90,7 +90,7 @@ it.each(['MeshTimeout', 'MeshService', 'Dataplane', 'Secret', 'Mesh'])(
   },
 );
 
-it('deletes a row that was recreated meanwhile', async () => {
+it('a DELETE deletes a row that was recreated meanwhile', async () => {
   await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
   await seed(timeout, {});
   let isSerializationFailure = true;
@@ -105,28 +105,25 @@ it('deletes a row that was recreated meanwhile', async () => {
 it.each<[string, Labels, string | null, string]>([
   ['came from a zone', { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' }, null, 'zone east has a resource under this name'],
   ['came by the sync', {}, 'v1', 'this is a copy of a resource of'],
-])('tells why it leaves a row that %s', async (_, labels, syncVersion, reason) => {
+])('a PUT is refused with a reason for a row that %s', async (_, labels, syncVersion, reason) => {
   await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
   await seed(timeout, labels, syncVersion);
   expect(await failure(put('MeshTimeout', 'slow'))).toContain(reason);
   expect(store.rows.get(JSON.stringify(Object.values(timeout)))?.version).toBe(0);
 });
 
-it('reports a missing mesh when the store refuses a row without its owner', async () => {
+it('a PUT reports a missing mesh when the store refuses a row without its owner', async () => {
   expect(await failure(put('MeshTimeout', 'slow'))).toContain('mesh "default" does not exist');
   expect(store.rows.size).toBe(0);
 });
 
-it.each(['Dataplane', 'Secret'])(
-  'makes no %s in a mesh that does not exist, though no owner says that the mesh is there',
-  async (type) => {
-    service = serviceOf({ mode: 'zone', zone: 'east', federated: false });
-    expect(await failure(put(type, 'a'))).toContain('mesh "default" does not exist');
-    expect(store.rows.size).toBe(0);
-  },
-);
+it.each(['Dataplane', 'Secret'])('a PUT of a %s in a missing mesh is refused, although the type has no owner', async (type) => {
+  service = serviceOf({ mode: 'zone', zone: 'east', federated: false });
+  expect(await failure(put(type, 'a'))).toContain('mesh "default" does not exist');
+  expect(store.rows.size).toBe(0);
+});
 
-it('writes nothing for a caller without access, and reports a missing mesh first', async () => {
+it('a PUT without access writes nothing, and reports a missing mesh first', async () => {
   const authorize = (): never => {
     throw new Error('may not');
   };
@@ -136,14 +133,14 @@ it('writes nothing for a caller without access, and reports a missing mesh first
   expect(store.writes).toEqual([]);
 });
 
-it('reads the row first where the caller asks for its version', async () => {
+it('a PUT with If-Match reads the row first', async () => {
   await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});
   await seed(timeout, {});
   expect(await put('MeshTimeout', 'slow', undefined, { precondition: [0] })).toMatchObject({ result: 'updated', version: 1 });
   expect(store.writes).toEqual(['update']);
 });
 
-it('creates partly computed resources without a read, and reads on an update to keep the computed part', async () => {
+it('a PUT creates a partly computed resource without a read, and reads it on an update to keep the computed part', async () => {
   service = serviceOf({ mode: 'zone', zone: null, federated: false });
   const key = { type: 'MeshService', mesh: 'default', name: 'web' };
   await seed({ type: 'Mesh', mesh: '', name: 'default' }, {});

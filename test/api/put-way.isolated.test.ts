@@ -8,7 +8,7 @@ import { openEmbeddedStore } from '../support/embedded-store.ts';
 import { filesRun } from '../support/files-run.ts';
 import { testApi } from './test-api.ts';
 
-it('of a changed MeshTimeout are at most 14 of 4 folders, those of docs/flow.md', async () => {
+it('the files of a PUT of a MeshTimeout are at most 14 in 4 folders, those of docs/flow.md', async () => {
   const store = await openEmbeddedStore();
   const api = testApi(answerInTime(store, systemClock), 'global');
   const url = await api.listen({ host: '127.0.0.1', port: 0 });

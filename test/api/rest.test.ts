@@ -86,7 +86,7 @@ describe('a resource', () => {
     });
   });
 
-  it('of a protobuf type is flat and canonical', async () => {
+  it('of a protobuf type has a flat and canonical form', async () => {
     const body = {
       type: 'Dataplane',
       mesh: 'default',
@@ -115,7 +115,7 @@ describe('a resource', () => {
     expect(page.json()).toMatchObject({ next: `${expected}zones?offset=1&size=1` });
   });
 
-  it('that is deleted from a missing mesh gives no advice to create the mesh', async () => {
+  it('is deleted from a missing mesh with 404 and no advice to create the mesh', async () => {
     const answer = await global.inject({ method: 'DELETE', url: '/meshes/none/meshtimeouts/t' });
     expect([answer.statusCode, answer.json<{ title: string }>().title]).toEqual([404, 'Failed to retrieve Mesh']);
     expect(answer.body).not.toContain('create it');
@@ -127,13 +127,13 @@ describe('a resource', () => {
     '/dataplanes/_overview',
     '/meshes/default/dataplanes+insights',
     '/global-insight',
-  ])('that is computed cannot be watched: %s', async (url) => {
+  ])('cannot be watched when it is computed: %s', async (url) => {
     const answer = await global.inject(`${url}?watch=true`);
     expect([answer.statusCode, answer.json()]).toMatchObject([400, { invalid_parameters: [{ field: 'watch' }] }]);
     expect((await global.inject(`${url}?watch=false`)).statusCode).toBe(200);
   });
 
-  it('of the whole cluster keeps its name with any namespace in a label or an object', async () => {
+  it('of global scope keeps its name with any namespace in a label or an object', async () => {
     const mesh = { type: 'Mesh', name: 'wide', labels: NAMESPACE };
     expect((await put(global, '/meshes/wide', mesh)).statusCode).toBe(201);
     const zoned = { apiVersion: 'kuma.io/v1alpha1', kind: 'Zone', metadata: { name: 'wide', namespace: 'a' }, spec: {} };
@@ -212,7 +212,7 @@ describe('bad input gets a 4xx that names the field and changes nothing', () => 
     expect(answer.json()).toMatchObject({ invalid_parameters: [{ field: 'labels["kuma.io/zone"]' }] });
   });
 
-  it('half a zoneIngress, ports as words, clashing names', async () => {
+  it('an incomplete zoneIngress, ports as words, duplicate names', async () => {
     const networking = {
       address: '10.0.0.1',
       inbound: [{ port: 1, name: 'x' }],

@@ -35,7 +35,7 @@ async function remove(place: Place, type: string, name: string): Promise<number>
   return (await api.inject({ method: 'DELETE', url: urlOf(type, name) })).statusCode;
 }
 
-it.each(TYPES)('may be deleted on global for any writer of a %s, and then its name is free', async (type) => {
+it.each(TYPES)('a %s that occupies a name may be deleted on global, and then the name is free', async (type) => {
   const names = ['frozen', hashName({ mesh: meshOf(type), name: 'cart', zone: 'west' })];
   for (const name of names) {
     await plant(type, name, { ...ofEvil, [label.displayName]: 'cart' });
@@ -44,7 +44,7 @@ it.each(TYPES)('may be deleted on global for any writer of a %s, and then its na
   }
 });
 
-it.each(TYPES)('is the only copy of a %s that global may delete', async (type) => {
+it.each(TYPES)('no other copy of a %s may be deleted on global', async (type) => {
   const labels = { ...ofEvil, [label.displayName]: 'cart', [label.namespace]: 'shop-ns' };
   const hashed = hashName({ mesh: meshOf(type), name: 'cart', zone: 'evil', namespace: 'shop-ns' });
   for (const name of [hashed, 'evil.cart']) {
@@ -54,7 +54,7 @@ it.each(TYPES)('is the only copy of a %s that global may delete', async (type) =
   }
 });
 
-it('is not deleted by a read-only API', async () => {
+it('a read-only API does not delete a resource that occupies a name', async () => {
   await plant('MeshService', 'frozen', ofEvil);
   const answer = await testApi(store, 'global', { readOnly: true }).inject({
     method: 'DELETE',
@@ -63,7 +63,7 @@ it('is not deleted by a read-only API', async () => {
   expect(answer.statusCode).toBe(405);
 });
 
-it('gives writers of its name the remedy', async () => {
+it('a write to an occupied name is refused with the remedy', async () => {
   await plant('MeshTimeout', 'frozen', ofEvil);
   const spec = { targetRef: { kind: 'Mesh' }, to: [{ targetRef: { kind: 'Mesh' }, default: { idleTimeout: '1s' } }] };
   const payload = { type: 'MeshTimeout', mesh: 'shop', name: 'frozen', spec };

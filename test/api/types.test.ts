@@ -98,31 +98,31 @@ describe('the types', () => {
     expect(shown.map(({ name }) => name)).toEqual(shown.map(({ name }) => name).toSorted());
   });
 
-  it('have the display names that Kuma has', async () => {
+  it('have the display names of Kuma', async () => {
     const shown = (await global.inject('/_resources')).json<{ resources: Record<string, string>[] }>().resources;
     const named = shown.map((one) => `${one['singularDisplayName'] ?? ''}, ${one['pluralDisplayName'] ?? ''}`);
     expect(named).toEqual(DISPLAY_NAMES.split('\n'));
   });
 
-  it('leave out those of Meridian, of which kumactl would warn', async () => {
+  it("do not include Meridian's own types, about which kumactl would warn", async () => {
     expect((await resourcesOf(global)).map(({ name }) => name)).not.toEqual(expect.arrayContaining(['HTTPRoute']));
     expect((await global.inject('/httproutes')).statusCode).toBe(200);
   });
 
-  it('are all read-only on a zone that has a global, and only insights elsewhere', async () => {
+  it('are all read-only on a zone with a global, and only insights on others', async () => {
     expect((await resourcesOf(zone)).every(({ readOnly }) => readOnly)).toBe(true);
     const written = (await resourcesOf(global)).filter(({ readOnly }) => !readOnly).map(({ name }) => name);
     expect(written).toContain('Dataplane');
     expect(written.filter((name) => name.endsWith('Insight'))).toEqual([]);
   });
 
-  it('go to zones as they are synced, insights aside', async () => {
+  it('are marked as federated when they are synced to zones, except insights', async () => {
     const federated = (await resourcesOf(global)).filter((one) => one.includeInFederation).map(({ name }) => name);
     expect(federated).toEqual(expect.arrayContaining(['Mesh', 'Secret', 'GlobalSecret', 'MeshTimeout', 'HostnameGenerator']));
     for (const name of ['Dataplane', 'MeshService', 'Zone', 'ServiceInsight', 'Workload']) expect(federated).not.toContain(name);
   });
 
-  it('that are policies list their sections', async () => {
+  it('have the sections of each policy', async () => {
     const answer = (await global.inject('/policies')).json<{ policies: { name: string }[] }>();
     expect(answer.policies).toHaveLength(16);
     expect(answer.policies.find(({ name }) => name === 'MeshTLS')).toEqual({

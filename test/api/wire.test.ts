@@ -52,14 +52,14 @@ beforeEach(async () => {
 afterEach(async () => app.close());
 
 describe('an answer', () => {
-  it('has the id of its request, given or made', async () => {
+  it('has the given or generated id of its request', async () => {
     expect((await call('GET', '/', undefined, { 'x-request-id': 'mine-1' })).headers.get('x-request-id')).toBe('mine-1');
     expect((await call('GET', '/', undefined, { 'x-request-id': 'not mine' })).headers.get('x-request-id')).toMatch(
       /^[\w-]{36}$/,
     );
   });
 
-  it('that is an error is a problem when asked to be', async () => {
+  it('with an error is a problem document on request', async () => {
     const answer = await call('GET', '/meshes/none', undefined, { accept: 'application/problem+json' });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
     expect((await call('GET', '/meshes/none')).headers.get('content-type')).toBe('application/json');
@@ -69,7 +69,7 @@ describe('an answer', () => {
     ['/meshes/%ZZ?token=x', 400, 'every % must begin'],
     ['/meshes/%ED%A0%80', 400, 'every % must begin'],
     [`/meshes/${'a'.repeat(1025)}`, 414, 'longer than 1024 characters'],
-  ])('to a path that cannot be looked for has the form of all others: %s', async (path, status, words) => {
+  ])('to an invalid path has the form of other errors: %s', async (path, status, words) => {
     const { answer, bytes } = await raw(path, { 'x-request-id': 'r1' });
     const text = bytes.toString();
     const body = JSON.parse(text) as { status: number; title: string; detail: string };
@@ -83,7 +83,7 @@ describe('an answer', () => {
     expect(text).not.toContain('FST_');
   });
 
-  it('that is large is gzip for who takes it', async () => {
+  it('of large size is compressed with gzip for clients that accept it', async () => {
     for (let index = 0; index < 100; index += 1)
       await store.write({
         ...{ op: 'create', labels: {}, spec },
@@ -97,7 +97,7 @@ describe('an answer', () => {
     expect((await raw('/', { 'accept-encoding': 'gzip' })).answer.headers['content-encoding']).toBeUndefined();
   });
 
-  it('of HTTP has headers for the pages that may read it', async () => {
+  it('of HTTP has CORS headers for the allowed origins', async () => {
     await app.close();
     await listen({ corsAllowedDomains: ['https://GUI.example'] });
     const answer = await call('GET', '/', undefined, { origin: 'https://gui.example' });
@@ -110,7 +110,7 @@ describe('an answer', () => {
 describe('a write', () => {
   const path = '/meshes/default/meshtimeouts/t';
 
-  it('that is tried shows the difference and stores nothing', async () => {
+  it('as a dry run returns the difference and stores nothing', async () => {
     await call('PUT', path, timeout('t'));
     const before = [...store.rows.values()].map(({ version }) => version);
     const answer = await call('PUT', `${path}?dryRun=true`, timeout('t', { labels: { team: 'a' } }));
@@ -122,7 +122,7 @@ describe('a write', () => {
     expect([...store.rows.values()].map(({ version }) => version)).toEqual(before);
   });
 
-  it('goes by the version that its writer has seen', async () => {
+  it('with If-Match is refused when the version has changed', async () => {
     const created = await call('PUT', path, timeout('t'));
     const tag = created.headers.get('etag') ?? '';
     expect((await call('PUT', path, timeout('t', { labels: { a: '1' } }), { 'if-match': tag })).status).toBe(200);
@@ -133,13 +133,13 @@ describe('a write', () => {
     expect((await call('DELETE', path, undefined, { 'if-match': now })).status).toBe(200);
   });
 
-  it.each(['*', '"0"'])('with If-Match %s makes no resource that does not exist', async (tag) => {
+  it.each(['*', '"0"'])('with If-Match %s does not create a resource', async (tag) => {
     const answer = await call('PUT', path, timeout('t'), { 'if-match': tag });
     expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining('the resource does not exist')]);
     expect(store.rows.has(JSON.stringify(['MeshTimeout', 'default', 't']))).toBe(false);
   });
 
-  it('takes a weak tag as it takes the strong one', async () => {
+  it('with If-Match accepts a weak tag as the strong one', async () => {
     const tag = (await call('PUT', path, timeout('t'))).headers.get('etag') ?? '';
     expect((await call('PUT', path, timeout('t', { labels: { a: '1' } }), { 'if-match': `W/${tag}` })).status).toBe(200);
     expect((await call('PUT', path, timeout('t', { labels: { a: '2' } }), { 'if-match': `W/${tag}` })).status).toBe(409);
@@ -158,7 +158,7 @@ describe('a write', () => {
 });
 
 describe('a watch', () => {
-  it('sends the existing rows, then the changes, and ends with the server', async () => {
+  it('sends the existing rows and then the changes, and ends with the server', async () => {
     await call('PUT', '/meshes/default/meshtimeouts/a', timeout('a'));
     const answer = await call('GET', '/meshes/default/meshtimeouts?watch=true');
     expect(answer.headers.get('content-type')).toContain('text/event-stream');
@@ -200,14 +200,14 @@ describe('many watches', () => {
     held.length = 0;
   });
 
-  it('of one address without a token leave room for others, and for the machine itself', async () => {
+  it('of one anonymous address leave permits for others and for local callers', async () => {
     const answers = await Promise.all(Array.from({ length: MAX_PER_ADDRESS + 8 }, () => watch(anonymous)));
     expect(answers.filter((status) => status === 200)).toHaveLength(MAX_PER_ADDRESS);
     expect(answers.filter((status) => status === 503)).toHaveLength(8);
     expect(await watch({})).toBe(200);
   });
 
-  it('that end give their place to others', async () => {
+  it('release their permits when they end', async () => {
     for (let round = 0; round < 2; round += 1) {
       for (let count = 0; count < MAX_PER_ADDRESS; count += 1) await expect.poll(() => watch(anonymous)).toBe(200);
       stop.abort();
@@ -217,12 +217,12 @@ describe('many watches', () => {
 });
 
 describe('limits', () => {
-  it('of a body', async () => {
+  it('apply to a body', async () => {
     const answer = await call('PUT', '/meshes/default', JSON.stringify({ type: 'Mesh', name: 'x'.repeat(1_100_000) }));
     expect([answer.status, await answer.json()]).toEqual([413, expect.objectContaining({ title: 'Payload too large' })]);
   });
 
-  it('of headers', async () => {
+  it('apply to headers', async () => {
     const { answer, bytes } = await raw('/', { 'x-long': 'x'.repeat(20_000) });
     expect([answer.statusCode, answer.headers['content-type']]).toEqual([431, 'application/json']);
     expect(JSON.parse(bytes.toString())).toMatchObject({
@@ -232,7 +232,7 @@ describe('limits', () => {
     });
   });
 
-  it('of how long a sender may take', async () => {
+  it('apply to the duration of a request', async () => {
     await app.close();
     await listen({ timeouts: { headers: 100, request: 200, idle: 10_000 } });
     for (const beginning of [
@@ -248,7 +248,7 @@ describe('limits', () => {
     }
   });
 
-  it('of requests from one address, this machine aside', async () => {
+  it('apply to the requests of one remote address', async () => {
     await app.close();
     await listen({ rateLimit: { requestsPerSecond: 1, burst: 2 } });
     const from = async (remoteAddress: string): Promise<number> => (await app.inject({ url: '/', remoteAddress })).statusCode;
@@ -263,7 +263,7 @@ describe('limits', () => {
   });
 });
 
-describe('the end', () => {
+describe('the stop of the server', () => {
   it('waits for requests in flight and accepts no new ones', async () => {
     const arrived = Promise.withResolvers<undefined>();
     const gate = Promise.withResolvers<undefined>();

@@ -60,12 +60,12 @@ afterEach(() => api.close());
 describe('a rule for writes', () => {
   const SHOP: WriteRule = { users: [], groups: ['shop'], types: ['MeshTimeout', 'Mesh'], meshes: ['shop'] };
 
-  it('lets everybody write without one of its own', async () => {
+  it('is not needed by default: everybody may write', async () => {
     expect(await call('PUT', path('shop'), timeout('shop'))).toBe(201);
     expect(await call('DELETE', path('shop'))).toBe(200);
   });
 
-  it('names user or group, type and mesh', async () => {
+  it('selects users or groups, types and meshes', async () => {
     start([SHOP]);
     const jo = { token: true };
     expect(await call('PUT', path('shop'), timeout('shop'))).toBe(403);
@@ -79,7 +79,7 @@ describe('a rule for writes', () => {
     expect(await call('DELETE', path('shop'), undefined, jo)).toBe(200);
   });
 
-  it('is asked for each document of an apply, and for a dry run', async () => {
+  it('applies to each document of an apply, and to a dry run', async () => {
     start([SHOP]);
     const jo = { token: true };
     expect(await call('POST', '/_apply', [timeout('shop'), timeout('bank')], jo)).toBe(403);
@@ -88,7 +88,7 @@ describe('a rule for writes', () => {
     expect(await call('POST', '/_apply', [timeout('shop')], jo)).toBe(200);
   });
 
-  it('never keeps out who may write secrets', async () => {
+  it('never excludes callers that may write secrets', async () => {
     start([]);
     expect(await call('PUT', path('shop'), timeout('shop'), { token: true })).toBe(403);
     expect(await call('PUT', path('shop'), timeout('shop'), { from: LOCAL })).toBe(201);
@@ -98,7 +98,7 @@ describe('a rule for writes', () => {
 describe('a mesh with secrets', () => {
   const secret = { type: 'Secret', mesh: 'shop', name: 'card', data: 'YQ==' };
 
-  it('is deleted by who may write secrets, and its secrets go with it', async () => {
+  it('is deleted with its secrets, by callers that may write secrets', async () => {
     expect(await call('PUT', '/meshes/shop/secrets/card', secret, { from: LOCAL })).toBe(201);
     expect(await call('PUT', '/meshes/bank/secrets/card', { ...secret, mesh: 'bank' }, { from: LOCAL })).toBe(201);
     expect(await call('DELETE', '/meshes/shop')).toBe(403);
@@ -127,7 +127,7 @@ describe('the header Host', () => {
     },
   );
 
-  it('may be what apiServer.allowedHosts names', async () => {
+  it('may be a host of apiServer.allowedHosts', async () => {
     start(defaultAccess.resources, { allowedHosts: ['Global.example'] });
     expect(await call('PUT', path('shop'), timeout('shop'), { host: 'global.example:5681' })).toBe(201);
     expect(await call('PUT', path('shop'), timeout('shop'), { host: 'other.example' })).toBe(403);
@@ -135,7 +135,7 @@ describe('the header Host', () => {
     expect(await call('PUT', path('shop'), timeout('shop'), { host: 'other.example' })).toBe(200);
   });
 
-  it('must be given once', async () => {
+  it('must occur once', async () => {
     await api.listen({ host: LOCAL, port: 0 });
     const { port } = api.server.address() as { port: number };
     const socket = connect(port, LOCAL);

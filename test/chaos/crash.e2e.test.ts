@@ -129,7 +129,7 @@ describe('a process that is killed', () => {
 
   afterAll(() => started.disposeAsync());
 
-  it('is dialled after pauses that do not grow, and has a new policy in every zone when it is back', async () => {
+  it('is reconnected after bounded pauses, and syncs a new policy to every zone', async () => {
     await global.end('SIGKILL');
     await dials(fleet.kds, DIALS);
     global.start();
@@ -143,12 +143,12 @@ describe('a process that is killed', () => {
         .toBe(1);
   });
 
-  it('may be the zone: a batch of new rows arrives all the same', async () => {
+  it('may be the zone: a batch of new rows still arrives', async () => {
     const about = await killDuring(down(), (batch) => insert(`first-${String(batch)}`, down()), east);
     await expectEqualStores(fleet, about);
   });
 
-  it('may be the global: its zones hold the changed batch after it is back', async () => {
+  it('may be the global: its zones have the changed batch after its restart', async () => {
     const about = await killDuring(down(), () => update('first', down()), global);
     await expectEqualStores(fleet, about);
   });
@@ -162,7 +162,7 @@ describe('a process that is killed', () => {
     await expectEqualStores(fleet, about);
   });
 
-  it('may be the global twice, the second time while its zones come back', async () => {
+  it('may be the global twice, the second time while its zones reconnect', async () => {
     await killDuring(down(), () => update('second', down()), global);
     await expect.poll(() => global.answers(), WAIT).toBe(true);
     const about = await killDuring(down(), () => update('second', down()), global);
@@ -188,7 +188,7 @@ describe('a process that is killed', () => {
     await expectEqualStores(fleet, about);
   });
 
-  it('serves a new policy once the global is reachable again, and its return rewrites no row', async () => {
+  it('may be the global and a zone: after their restart new resources are synced, and no row is rewritten', async () => {
     await expectEqualStores(fleet);
     const stores = [global, east, west];
     const before = await Promise.all(stores.map(writesOf));

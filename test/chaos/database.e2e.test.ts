@@ -89,7 +89,7 @@ describe('a database that fails', () => {
     }
   });
 
-  it.each(sides)('may take no connection of %s: it is not ready as long', async (side, processOf) => {
+  it.each(sides)('may refuse the connections of %s, which is not ready meanwhile', async (side, processOf) => {
     const process = processOf();
     await writeDuring(fleet, `${side.replace(' ', '-')}-refused`, async () => {
       try {

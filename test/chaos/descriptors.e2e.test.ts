@@ -23,7 +23,7 @@ class FewDescriptors extends ControlPlane {
   }
 }
 
-describe('a global with more sessions on its port for zones than it takes', () => {
+describe('a global with more sessions on its KDS port than its limit', () => {
   let started = new AsyncDisposableStack();
 
   beforeEach(() => void (started = new AsyncDisposableStack()));
@@ -37,59 +37,56 @@ describe('a global with more sessions on its port for zones than it takes', () =
       env: { MERIDIAN_MULTIZONE_GLOBAL_KDS_CONNECTIONS_PER_ADDRESS: '20' },
       most: 20,
     },
-  ])(
-    'keeps as many as it has $name for, ends them when they stay without a stream, and serves REST and zones',
-    async (limits) => {
-      const kds = await freePort();
-      const global = new FewDescriptors('global', await cloneDatabase(inject('postgresUrl')), await freePort(), {
-        ...globalEnv(kds),
-        MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
-        ...limits.env,
-      });
-      global.descriptors = limits.descriptors;
-      global.isQuiet = true;
-      started.defer(async () => void (await global.end('SIGTERM')));
-      global.start();
-      await expect.poll(() => global.ready(), WAIT).toBe(200);
+  ])('keeps as many sessions as $name allow, ends sessions without a stream, and serves REST and zones', async (limits) => {
+    const kds = await freePort();
+    const global = new FewDescriptors('global', await cloneDatabase(inject('postgresUrl')), await freePort(), {
+      ...globalEnv(kds),
+      MERIDIAN_DIAGNOSTICS_SERVER_PORT: String(await freePort()),
+      ...limits.env,
+    });
+    global.descriptors = limits.descriptors;
+    global.isQuiet = true;
+    started.defer(async () => void (await global.end('SIGTERM')));
+    global.start();
+    await expect.poll(() => global.ready(), WAIT).toBe(200);
 
-      /** The connections that global answers on, with the time of the dial. */
-      const served = new Map<ClientHttp2Session, number>();
-      const stayed: number[] = [];
-      const sessions: ClientHttp2Session[] = [];
-      started.defer(() => {
-        for (const session of sessions) session.destroy();
+    /** The connections that global answers on, with the time of the dial. */
+    const served = new Map<ClientHttp2Session, number>();
+    const stayed: number[] = [];
+    const sessions: ClientHttp2Session[] = [];
+    started.defer(() => {
+      for (const session of sessions) session.destroy();
+    });
+    let closed = 0;
+    const open = (): void => {
+      const session = connect(`http://127.0.0.1:${String(kds)}`);
+      const dialledAt = performance.now();
+      sessions.push(session);
+      session.on('error', () => undefined);
+      session.once('remoteSettings', () => served.set(session, dialledAt));
+      session.once('close', () => {
+        closed += 1;
+        const since = served.get(session);
+        if (since === undefined) return;
+        served.delete(session);
+        stayed.push(performance.now() - since);
       });
-      let closed = 0;
-      const open = (): void => {
-        const session = connect(`http://127.0.0.1:${String(kds)}`);
-        const dialledAt = performance.now();
-        sessions.push(session);
-        session.on('error', () => undefined);
-        session.once('remoteSettings', () => served.set(session, dialledAt));
-        session.once('close', () => {
-          closed += 1;
-          const since = served.get(session);
-          if (since === undefined) return;
-          served.delete(session);
-          stayed.push(performance.now() - since);
-        });
-      };
-      let mostServed = 0;
-      while (sessions.length < SESSIONS) {
-        for (let n = 0; n < AT_ONCE; n += 1) open();
-        await expect.poll(() => closed + served.size, WAIT).toBe(sessions.length);
-        mostServed = Math.max(mostServed, served.size);
-        expect(await global.ready()).toBe(200);
-        expect(await global.answers()).toBe(true);
-      }
-      expect(mostServed).toBeGreaterThan(0);
-      expect(mostServed).toBeLessThanOrEqual(limits.most);
-      await expect.poll(() => closed, WAIT).toBe(SESSIONS);
-      expect(Math.min(...stayed)).toBeGreaterThan(IDLE_MS);
-      const guest = GuestZone.join('east', 'acknowledges', `127.0.0.1:${String(kds)}`);
-      started.defer(() => guest.leave());
-      await expect.poll(() => guest.hasFirstStates, WAIT).toBe(true);
-      global.assertRunning();
-    },
-  );
+    };
+    let mostServed = 0;
+    while (sessions.length < SESSIONS) {
+      for (let n = 0; n < AT_ONCE; n += 1) open();
+      await expect.poll(() => closed + served.size, WAIT).toBe(sessions.length);
+      mostServed = Math.max(mostServed, served.size);
+      expect(await global.ready()).toBe(200);
+      expect(await global.answers()).toBe(true);
+    }
+    expect(mostServed).toBeGreaterThan(0);
+    expect(mostServed).toBeLessThanOrEqual(limits.most);
+    await expect.poll(() => closed, WAIT).toBe(SESSIONS);
+    expect(Math.min(...stayed)).toBeGreaterThan(IDLE_MS);
+    const guest = GuestZone.join('east', 'acknowledges', `127.0.0.1:${String(kds)}`);
+    started.defer(() => guest.leave());
+    await expect.poll(() => guest.hasFirstStates, WAIT).toBe(true);
+    global.assertRunning();
+  });
 });

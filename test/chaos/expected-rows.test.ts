@@ -30,7 +30,7 @@ describe('the expected rows of the chaos tests', () => {
     expect(wireName({ mesh, name, labels })).toBe(expected);
   });
 
-  it('leave out what stays where it was written', () => {
+  it('do not include rows that are not synced', () => {
     const stays = [
       row('Config', { mesh: '', name: 'kuma-feature-flags' }),
       row('GlobalSecret', { mesh: '', name: 'user-token-signing-key-1' }),

@@ -26,7 +26,7 @@ const DEFAULTS = [
   ...defaultMeshRows,
 ];
 
-describe('two replicas of global that begin at once', () => {
+describe('two replicas of global that start at the same time', () => {
   const started = new AsyncDisposableStack();
   let replicas: ControlPlane[];
   let leader: ControlPlane;
@@ -80,7 +80,7 @@ describe('two replicas of global that begin at once', () => {
 
   afterAll(() => started.disposeAsync());
 
-  it('make the defaults once', async () => {
+  it('create the defaults once', async () => {
     const query = `select type || '/' || mesh || '/' || name as key, version, xmin::text, spec from resources order by type, mesh, name`;
     const stored = async (): Promise<{ key: string; version: number }[]> =>
       (await other.psql.query<{ key: string; version: number }>(query)).rows;
@@ -93,7 +93,7 @@ describe('two replicas of global that begin at once', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('go on when the leader dies: the other recreates nothing, counts, and closes the subscriptions of the dead one', async () => {
+  it('survive the leader: the other recreates nothing, writes the counts and closes the subscriptions of the leader', async () => {
     const left = GuestZone.join('left', 'acknowledges', kdsOf(leader));
     const kept = GuestZone.join('kept', 'acknowledges', kdsOf(other));
     started.defer(async () => [left, kept].forEach((guest) => guest.leave()));

@@ -99,7 +99,7 @@ describe('a link between a zone and global', () => {
     });
   });
 
-  it('may swallow everything: a new connection heals it, and no row is written twice', async () => {
+  it('may drop everything: a new connection ends the outage, and no row is written twice', async () => {
     expect(await putTimeout(global, 'before-the-hole', 1)).toBe(201);
     await expectEqualStores(fleet);
     const before = await writesOf(east);
@@ -119,7 +119,7 @@ describe('a link between a zone and global', () => {
     expect([...before].filter(([key, written]) => after.get(key) !== written)).toEqual([]);
   });
 
-  it('may lose a connection without a word to either end: pings find out, and a new one brings all', async () => {
+  it('may lose a connection silently: pings detect it, and a new connection syncs everything', async () => {
     await expectEqualStores(fleet);
     const streams = await openStreams();
     expect(streams).toBeGreaterThan(0);
@@ -143,7 +143,7 @@ describe('a link between a zone and global', () => {
     await expectEqualStores(fleet);
   });
 
-  it('may deliver what was sent on a lost connection after what was sent on the next: the newer state stays', async () => {
+  it('may deliver messages of a lost connection after those of the next: the newer state stays', async () => {
     const portOf = async (): Promise<unknown> => {
       const name = hashName({ mesh: 'default', name: 'reordered', zone: 'east' });
       const row = (await global.rows('MeshService')).get(name);
@@ -175,7 +175,7 @@ describe('a link between a zone and global', () => {
     expect(await portOf()).toBe(82);
   });
 
-  it('may be slow: the other zone gets every change and is never behind, the slow one skips what is outdated', async () => {
+  it('may be slow: the other zone gets every change without delay, the slow zone skips outdated states', async () => {
     const { psql } = global;
     const name = hashName({ mesh: 'default', name: 'counter' });
     const set = (n: number): Promise<unknown> =>

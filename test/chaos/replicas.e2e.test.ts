@@ -108,7 +108,7 @@ describe('two replicas of global', () => {
 
   afterAll(() => started.disposeAsync());
 
-  it('each serve a zone, and what is written on one is in the zone of the other', async () => {
+  it('each serve a zone, and a write on one reaches the zone of the other', async () => {
     expect(await putTimeout(first, 'on-first', 1)).toBe(201);
     expect(await putTimeout(second, 'on-second', 2)).toBe(201);
     expect(await putService(east, 'in-east', 80)).toBe(201);
@@ -119,11 +119,11 @@ describe('two replicas of global', () => {
     expect(await isLeader(second)).toBe(false);
   });
 
-  it('survive the leader: its zone moves to the other, which leads on', async () => {
+  it('survive the leader: its zone moves to the other replica, which becomes the leader', async () => {
     await moveDuringWrites(first, second, 'east', eastLink);
   });
 
-  it('survive the other one too, once the first is back', async () => {
+  it('survive the second replica too, after the restart of the first', async () => {
     if (!first.isRunning) first.start();
     await expect.poll(() => first.answers(), WAIT).toBe(true);
     westLink.target = kdsPort(second);

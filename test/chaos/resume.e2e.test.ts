@@ -71,21 +71,21 @@ describe('a reconnection', () => {
     ['global', () => fleet.global],
   ] as const;
 
-  describe('a zone that holds much of global', () => {
+  describe('a zone with many resources of global', () => {
     beforeAll(async () => {
       await insert(fleet.global, 'MeshTimeout');
       await expectEqualStores(fleet);
       expect(link.delivered, 'the first state').toBeGreaterThan(FULL_BYTES);
     });
 
-    it.each(sides)('after kill -9 of %s gets only what changed meanwhile', async (_, killedOf) => {
+    it.each(sides)('gets only the changes of the outage after kill -9 of %s', async (_, killedOf) => {
       const { down } = await bytesOfReturn(killedOf(), fleet.global, 'MeshTimeout');
       expect(down).toBeLessThan(DIFFERENCE_BYTES);
     });
   });
 
   // The first request names the versions of rows from the peer, so the count of the other direction excludes the rows of global.
-  describe('a global that holds much of a zone', () => {
+  describe('a global with many resources of a zone', () => {
     beforeAll(async () => {
       await remove(fleet.global, 'MeshTimeout');
       await expectEqualStores(fleet);
@@ -95,7 +95,7 @@ describe('a reconnection', () => {
       expect(link.sent - before, 'the first state').toBeGreaterThan(FULL_BYTES);
     });
 
-    it.each(sides)('after kill -9 of %s gets only what changed meanwhile', async (_, killedOf) => {
+    it.each(sides)('gets only the changes of the outage after kill -9 of %s', async (_, killedOf) => {
       const { up } = await bytesOfReturn(killedOf(), east, 'MeshService');
       expect(up).toBeLessThan(DIFFERENCE_BYTES + SUBSCRIPTION_BYTES);
     });

@@ -111,7 +111,7 @@ describe('a PostgreSQL server', () => {
     });
   });
 
-  it.each(['global', 'east'])('may have no connection left for %s', async (name) => {
+  it.each(['global', 'east'])('may have no free connection for %s', async (name) => {
     const { process, site } = memberOf(name);
     const hogs: pg.Client[] = [];
     const take = async (): Promise<void> => {
@@ -153,7 +153,7 @@ describe('a PostgreSQL server', () => {
   });
 
   // A trigger raises the error as a full disk does (SQLSTATE 53100): a file system of its own would need root.
-  it.each(['global', 'east'])('may have no room for a row of %s', async (name) => {
+  it.each(['global', 'east'])('may have no disk space for a row of %s', async (name) => {
     const { process } = memberOf(name);
     await writeDuring(fleet, `${name}-full`, async () => {
       try {

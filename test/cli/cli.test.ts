@@ -69,19 +69,19 @@ describe('apply', () => {
     expect(await requestTimeoutOf('slow')).toBe('20s');
   });
 
-  it('is refused for a missing mesh, and names its places', async () => {
+  it('is refused for a missing mesh, with the positions of its documents', async () => {
     const { code, stderr } = await line.run(['apply', '-f', '-'], { input: timeout('x', '1s').replace('shop', 'nowhere') });
     expect(code).toBe(3);
     expect(stderr).toContain('there is no mesh "nowhere"');
     expect(stderr).toContain('standard input:3:1: mesh');
   });
 
-  it('answers programs in JSON', async () => {
+  it('prints JSON for programs', async () => {
     const { stdout } = await line.run(['apply', '-f', '-', '-o', 'json'], { input: timeout('slow', '20s') });
     expect(JSON.parse(stdout)).toMatchObject([{ type: 'MeshTimeout', mesh: 'shop', name: 'slow' }]);
   });
 
-  it('takes a URL', async () => {
+  it('accepts a URL', async () => {
     const { code, stdout } = await run('apply', '-f', `${line.address}/meshes/shop`);
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^Mesh shop /) as string });
   });
@@ -114,7 +114,7 @@ describe('get', () => {
     expect(stderr).toContain('no mesh timeouts');
   });
 
-  it('gives YAML that apply takes back unchanged, and other forms', async () => {
+  it('prints YAML that apply accepts unchanged, and other forms', async () => {
     const { stdout } = await run('get', 'mt', 'slow', '--mesh', 'shop', '-o', 'yaml');
     const again = await line.run(['apply', '-f', '-', '--dry-run'], { input: stdout });
     expect(again.stdout).toBe('MeshTimeout shop/slow unchanged\n');
@@ -124,7 +124,7 @@ describe('get', () => {
     expect(kubernetes.stdout).toContain('apiVersion: kuma.io/v1alpha1');
   });
 
-  it('names the remedy for a wrong type, name, mesh or address', async () => {
+  it('prints a remedy for a wrong type, name, mesh or address', async () => {
     const said = async (args: string[], code: number, text: string): Promise<void> => {
       const outcome = await run(...args);
       expect([outcome.code, outcome.stderr]).toEqual([code, expect.stringContaining(text)]);
@@ -199,7 +199,7 @@ describe('edit', () => {
     expect(kept.split('\n')[Number(number) - 1]).toContain('requestTimeuot: 7s');
   });
 
-  it('keeps the text when the editor fails later on, and ends on an empty file', async () => {
+  it('keeps the text when the editor fails later, and stops on an empty file', async () => {
     await line.write('once.sh', '#!/bin/sh\ngrep -q "not accepted" "$1" && exit 1\nsed -i s/requestTimeout/mine/ "$1"\n', 0o700);
     const { code, stderr } = await line.run(['edit', 'mt', 'edited', '--mesh', 'shop'], { env: { EDITOR: './once.sh' } });
     expect(code).toBe(1);
@@ -215,7 +215,7 @@ function specOf(requestTimeout: string): object {
 }
 
 describe('diff and export', () => {
-  it('differ by exit code 5', async () => {
+  it('report a difference with exit code 5', async () => {
     await line.write('same.yaml', timeout('diffed', '1s'));
     await run('apply', '-f', 'same.yaml');
     expect(await run('diff', '-f', 'same.yaml')).toMatchObject({ code: 0, stdout: '' });
@@ -223,7 +223,7 @@ describe('diff and export', () => {
     expect([changed.code, changed.stdout]).toEqual([5, expect.stringContaining('requestTimeout: 2s')]);
   });
 
-  it('give documents for apply, Meshes first, without secrets unless asked', async () => {
+  it('print documents for apply, Meshes first, with secrets only on request', async () => {
     const { code, stdout, stderr } = await run('export');
     expect([code, stderr]).toEqual([0, expect.stringContaining('without secrets')]);
     expect(stdout.startsWith('type: Mesh\n')).toBe(true);
@@ -241,7 +241,7 @@ describe('diff and export', () => {
 });
 
 describe('delete', () => {
-  it('takes a name or files', async () => {
+  it('accepts a name or files', async () => {
     await line.write('gone.yaml', `type: Mesh\nname: gone\n---\n${timeout('gone', '1s').replace('mesh: shop', 'mesh: gone')}`);
     await run('apply', '-f', 'gone.yaml');
     const byName = await run('delete', 'meshtimeout', 'gone', '--mesh', 'gone');
@@ -302,7 +302,7 @@ describe('generate', () => {
     expect((await run('generate', 'signing-key', '--force')).code).toBe(2);
   });
 
-  it('signs with a key from a file, without a control plane', async () => {
+  it('signs with a key from a file without a control plane', async () => {
     await line.write('signing.pem', (await run('generate', 'signing-key', '--format', 'pem')).stdout);
     const env = { MERIDIAN_ADDRESS: 'http://127.0.0.1:1' };
     const args = ['generate', 'user-token', '--name', 'jo', '--group', 'mesh-system:admin', '--valid-for', '1h'];
@@ -337,7 +337,7 @@ describe('generate', () => {
     expect(stderr).not.toContain('hush');
   });
 
-  it('makes a certificate that its own file lets a client trust, and a key for one reader', async () => {
+  it('creates a certificate that a client can trust by its file, and a private key file', async () => {
     const args = ['generate', 'tls-certificate', '--type', 'server', '--hostname', 'localhost'];
     expect((await run(...args)).code).toBe(0);
     for (const file of ['cert.pem', 'key.pem']) expect(statSync(join(line.folder, file)).mode & 0o777).toBe(0o600);
@@ -364,7 +364,7 @@ function claimsOf(token: string): unknown {
 }
 
 describe('config control-planes', () => {
-  it('keeps control planes by name', async () => {
+  it('stores control planes by name', async () => {
     const env = { MERIDIAN_ADDRESS: '' };
     const config = async (...args: string[]): Promise<Outcome> => line.run(['config', 'control-planes', ...args], { env });
     expect((await config('add', 'local', '--address', line.address)).stdout).toContain('is Meridian');
@@ -385,7 +385,7 @@ describe('config control-planes', () => {
   });
 });
 
-describe('the rest', () => {
+describe('other commands', () => {
   it('completes words in bash', async () => {
     const { stdout } = await run('completion', 'bash');
     expect(stdout).toContain('complete -o default -F _meridian meridian');
@@ -415,7 +415,7 @@ describe('the rest', () => {
     expect(code).toBe(4);
   });
 
-  it('does not start a zone with missing files, and names their keys', async () => {
+  it('refuses to start a zone with missing files, and names their keys', async () => {
     const store = ['--store-path', join(line.folder, 'zone/pg'), '--token-file', 'none.token'];
     const global = ['--global-address', 'grpcs://127.0.0.1:1', '--set', 'multizone.zone.kds.rootCaFile=none.pem'];
     const { code, stderr } = await run('zone', 'run', ...store, ...global);
@@ -423,7 +423,7 @@ describe('the rest', () => {
     expect(code).toBe(1);
   });
 
-  it('shows the state of a store, and prepares one', async () => {
+  it('prints the state of a store, and migrates it', async () => {
     const store = ['--store-path', join(line.folder, 'other/pg')];
     expect((await run('migrate', 'up', ...store)).code).toBe(0);
     expect((await run('migrate', 'status', ...store)).stdout).toContain('0001');

@@ -143,7 +143,7 @@ describe('a zone that joins', () => {
     });
   });
 
-  it.each(['xds', 'stats', 'clusters'])('is asked for the %s of a proxy, and global tells what it answers', async (path) => {
+  it.each(['xds', 'stats', 'clusters'])('answers a query of global for the %s of a proxy', async (path) => {
     const networking = { address: '192.0.2.1', inbound: [{ port: 80 }] };
     const body = { type: 'Dataplane', mesh: 'default', name: 'dp', networking };
     expect([200, 201]).toContain(await east.put('/meshes/default/dataplanes/dp', body));

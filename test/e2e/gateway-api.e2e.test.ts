@@ -113,7 +113,7 @@ describe('Gateway API routes', () => {
     for (const at of [global, east, west]) expect(await pathsAt(at)).toEqual([]);
   });
 
-  it('are refused by the field that is wrong, in the spelling that was sent, and nothing is stored', async () => {
+  it('are refused with the invalid field, as it was spelled, and nothing is stored', async () => {
     const wrong = route('shop', 'next', ZONE_ORIGIN);
     (wrong['spec'] as Body)['rules'] = [
       { forwardTo: [{ serviceName: 'cart', port: 80 }] },
@@ -150,7 +150,7 @@ describe('Gateway API routes', () => {
     expect((await east.rows('HTTPRoute')).size).toBe(0);
   });
 
-  it('lose a rule while its service is missing, say so, and have it back when the service comes from another zone', async () => {
+  it('omit a rule while its service is missing, report it, and include it when the service is synced from another zone', async () => {
     expect((await call(east, 'POST', '/_apply', [route('shop', 'next', ZONE_ORIGIN)])).status).toBe(200);
     await expect.poll(() => pathsAt(east), WAIT).toEqual(['cart-route /stable producer']);
     await expect
@@ -186,7 +186,7 @@ describe('Gateway API routes', () => {
     }
   });
 
-  it('stay with their clients when they stand in the namespace of the clients', async () => {
+  it('apply to clients of their own namespace only as consumer routes', async () => {
     expect((await call(east, 'POST', '/_apply', [route('web', 'cart', ZONE_ORIGIN)])).status).toBe(200);
     const consumer = ['cart-route /stable consumer', 'cart-route-t02 /next consumer'];
     for (const at of [east, global]) await expect.poll(() => pathsAt(at), WAIT).toEqual(consumer);
@@ -198,7 +198,7 @@ describe('Gateway API routes', () => {
     for (const at of [east, global]) await expect.poll(() => pathsAt(at), WAIT).toEqual([]);
   });
 
-  it('written on global find the services of zones, and are in force in every zone', async () => {
+  it('on global resolve the services of zones, and apply in every zone', async () => {
     expect((await call(global, 'POST', '/_apply', [route('shop', 'cart')])).status).toBe(200);
     for (const at of [global, east, west]) await expect.poll(() => pathsAt(at), WAIT).toEqual(WHOLE);
     await expect.poll(async () => (await conditionsOf(global))['ResolvedRefs']?.status, WAIT).toBe('True');
@@ -207,7 +207,7 @@ describe('Gateway API routes', () => {
     for (const at of [global, east, west]) await expect.poll(() => pathsAt(at), WAIT).toEqual([]);
   });
 
-  it('go through the command line: applied as YAML, shown with conditions, and a mesh route shown as an HTTPRoute', async () => {
+  it('are applied as YAML and shown with conditions on the command line, which shows a mesh route as an HTTPRoute', async () => {
     const address = ['--address', `http://127.0.0.1:${String(east.api)}`];
     const applied = await meridian(['apply', '-f', '-', ...address], stringify(route('shop', 'next')));
     expect(applied, applied.stderr).toMatchObject({ code: 0 });

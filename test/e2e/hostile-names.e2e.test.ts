@@ -87,7 +87,7 @@ describe.each(cases)('a $type', ({ type, mesh, from, nameOfCopy, specOf }) => {
     await expect.poll(uncounted, WAIT).toEqual([]);
   }
 
-  it('of any name is created, changed and removed on the other side', async () => {
+  it('with any valid name is created, changed and removed on the other side', async () => {
     for (const name of NAMES) await write(name, 1);
     await expectCopies();
     for (const name of NAMES) await write(name, 2);
@@ -98,7 +98,7 @@ describe.each(cases)('a $type', ({ type, mesh, from, nameOfCopy, specOf }) => {
     }
   });
 
-  it('of a name that no control plane can have stays at home, and the others go', async () => {
+  it('with an impossible name is not sent, and the others are', async () => {
     for (const name of REFUSED) await write(name, 1);
     for (const name of NAMES) await write(name, 1);
     for (const name of REFUSED) written.delete(name);
@@ -109,7 +109,7 @@ describe.each(cases)('a $type', ({ type, mesh, from, nameOfCopy, specOf }) => {
     await expectCopies();
   });
 
-  it('of any name is resumed: what changed meanwhile is written, what went is removed, the rest is left alone', async () => {
+  it('with any valid name is resumed: changes are written, removals are applied, other rows stay unchanged', async () => {
     for (const name of NAMES) await write(name, 3);
     await expectCopies();
     await expectComputed();

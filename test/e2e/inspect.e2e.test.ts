@@ -104,7 +104,7 @@ describe('inspect', () => {
 });
 
 describe('on a terminal', () => {
-  it('inspect dataplane prints each value with the policy that set it, the same in the zone and on global', async () => {
+  it('inspect dataplane prints each value with its policy, the same in the zone and on global', async () => {
     const here = await meridian(east, 'inspect', 'dataplane', 'web-1', '--mesh', 'shop');
     expect(here).toContain('Dataplane web-1 (east)');
     expect(here).toMatch(/OUTBOUND MeshService cart \(east\) 80: port 80, http/);
@@ -116,7 +116,7 @@ describe('on a terminal', () => {
     expect(there).toBe(here);
   });
 
-  it('inspect policy says which proxies it touches, and why none', async () => {
+  it('inspect policy prints the proxies of the policy, or why there are none', async () => {
     expect(await meridian(global, 'inspect', 'policy', 'mt', 'all', '--mesh', 'shop')).toMatch(
       /touches 2 proxies[^]*web-1 \(west\)/,
     );

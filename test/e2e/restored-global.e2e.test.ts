@@ -53,7 +53,7 @@ async function withheld(): Promise<string[]> {
   return syncProblems.filter(({ kind }) => kind === 'withheld').flatMap(({ resources }) => resources);
 }
 
-it('keeps a mesh and what is in it when global is restored from a backup that does not know it, until it is created and deleted', async () => {
+it('a zone keeps a mesh and its resources when a restored global never had them, until the mesh is created and deleted', async () => {
   let backup: PostgresConfig | undefined;
   await replaceGlobal(async () => {
     backup = await cloneDatabase(url, fleet.global.database.dbName);

@@ -82,7 +82,7 @@ describe('a zone and its store', () => {
 
   let second: ControlPlane;
 
-  it('loses nothing to a second, empty store under its name, which gets the reason and is shown on global', async () => {
+  it('loses nothing when a second, empty store connects under its name, which is refused with a reason and shown on global', async () => {
     second = await anotherEast(await cloneDatabase(url));
     // It has no mesh of global, so that its API takes no Dataplane.
     const spec = JSON.stringify({ networking: { address: '192.0.2.9', inbound: [{ port: 80 }] } });
@@ -101,13 +101,13 @@ describe('a zone and its store', () => {
     expect((await second.rows('Mesh')).size).toBe(0);
   });
 
-  it('is replaced when a person accepts the other store; the old one is then the stranger', async () => {
+  it('is replaced when a person accepts the other store, and is then refused itself', async () => {
     expect(await meridian('zone', 'adopt', 'east')).toContain('zone east belongs to store');
     await expect.poll(proxies, WAIT).toEqual({ east: 1, west: 1 });
     await expect.poll(() => east.lastWords(), WAIT).toContain('meridian zone adopt east');
   });
 
-  it('has its own back when it is accepted again: both sides are compared from the start, without a restart', async () => {
+  it('gets its rows back when it is accepted again: both sides are compared from the start, without a restart', async () => {
     await second.end('SIGTERM');
     expect(await fleet.global.put('/meshes/shop', { type: 'Mesh', name: 'shop' })).toBe(201);
     const { rows } = await east.psql.query<{ spec: string }>(`select spec from resources where name = 'meridian-store-id'`);
@@ -117,7 +117,7 @@ describe('a zone and its store', () => {
     await expect.poll(async () => (await east.rows('Mesh')).has('shop'), WAIT).toBe(true);
   });
 
-  it('is the same with a backup: global ends with the content of the backup', async () => {
+  it('is the same store after a restored backup: global ends with the content of the backup', async () => {
     await east.end('SIGTERM');
     await east.psql.end();
     const backup = await cloneDatabase(url, east.database.dbName);
@@ -128,7 +128,7 @@ describe('a zone and its store', () => {
     await expect.poll(proxies, WAIT).toEqual({ east: 7, west: 1 });
   });
 
-  it('is the same for all replicas on one database', async () => {
+  it('is the same store for all replicas on one database', async () => {
     const first = others.at(-1) as ControlPlane;
     const replica = await anotherEast(first.database);
     await first.end('SIGKILL');
@@ -137,7 +137,7 @@ describe('a zone and its store', () => {
     expect(replica.lastWords()).not.toContain('meridian zone adopt');
   });
 
-  it('is forgotten with its Zone: the next store under the name is accepted as the first', async () => {
+  it('is removed with its Zone: the next store under the name is accepted as the first', async () => {
     for (const other of others) await other.end('SIGTERM');
     await expect.poll(() => meridian('delete', 'zone', 'east').catch(() => ''), WAIT).toContain('deleted');
     const next = await anotherEast(await cloneDatabase(url));

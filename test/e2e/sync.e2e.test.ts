@@ -34,7 +34,7 @@ describe('a global and two zones', () => {
 
   afterAll(() => started.stop());
 
-  it('holds policies of global in every zone under hashed names, two of one name apart (MADR 029)', async () => {
+  it('has policies of global in every zone under distinct hashed names, also for one display name (MADR 029)', async () => {
     expect(
       await global.put('/meshes/shop/meshtimeouts/slow', timeout('shop', 'slow', 1, { team: 'a', 'local.example/tool': 'x' })),
     ).toBe(201);
@@ -57,7 +57,7 @@ describe('a global and two zones', () => {
     }
   });
 
-  it('carries a MeshService over global to the other zone, with the zoneIngress that its zone computes, without status', async () => {
+  it('syncs a MeshService over global to the other zone, with the zoneIngress of its zone and without status', async () => {
     const zoneIngress = { address: '10.1.0.2', port: 10001, advertisedAddress: '192.0.2.1', advertisedPort: 30001 };
     const proxy = { type: 'Dataplane', mesh: 'shop', name: 'zone-proxy', networking: { zoneIngress } };
     expect(await east.put('/meshes/shop/dataplanes/zone-proxy', proxy)).toBe(201);
@@ -95,7 +95,7 @@ describe('a global and two zones', () => {
     });
   });
 
-  it('refuses to change a copy, and syncs writes, changes and deletions of psql, on either side', async () => {
+  it('refuses to change a copy, and syncs writes, changes and deletions by psql on either side', async () => {
     const name = hashName({ mesh: 'shop', name: 'slow' });
     const labels = { 'kuma.io/origin': 'zone' };
     expect(await east.put(`/meshes/shop/meshtimeouts/${name}`, timeout('shop', name, 9, labels))).toBe(400);
@@ -127,7 +127,7 @@ describe('a global and two zones', () => {
     for (const side of [global, west]) await expect.poll(() => ports(side), WAIT).toBeUndefined();
   });
 
-  it('converges after kill -9 of either side, and a reconnect writes nothing that did not change', async () => {
+  it('converges after kill -9 of either side, and a reconnect writes no unchanged row', async () => {
     const kept = hashName({ mesh: 'shop', name: 'slow' });
     const versionOf = async (): Promise<unknown> =>
       (await east.psql.query('select version from resources where name = $1', [kept])).rows[0];
@@ -154,7 +154,7 @@ describe('a global and two zones', () => {
     expect(await versionOf()).toEqual(before);
   });
 
-  it('takes a thousand changes of one resource in a burst and ends with the last', async () => {
+  it('syncs the last of a thousand changes of one resource in a burst', async () => {
     const puts = Array.from({ length: 1000 }, (_, i) =>
       global.psql.query(`update resources set spec = $1 where mesh = 'shop' and name = 'slow' and type = 'MeshTimeout'`, [
         JSON.stringify({ n: i }),

@@ -165,7 +165,7 @@ afterAll(async () => {
 });
 
 describe('the REST API', () => {
-  it('knows its callers by their tokens', async () => {
+  it('identifies callers by their tokens', async () => {
     expect(await (await call('/who-am-i')).json()).toEqual({
       name: 'mesh-system:anonymous',
       groups: ['mesh-system:unauthenticated'],
@@ -180,7 +180,7 @@ describe('the REST API', () => {
     expect((await call('/', { token: `${admin}x` })).status).toBe(200);
   });
 
-  it('gives secrets and tokens to admins alone', async () => {
+  it('gives secrets and tokens to admins only', async () => {
     const ann = await issue('user', { name: 'ann', groups: ['team'], validFor: '1h' });
     for (const token of [undefined, ann]) {
       const with_ = token === undefined ? {} : { token };
@@ -193,7 +193,7 @@ describe('the REST API', () => {
     await expect.poll(async () => (await call('/meshes', { token: ann })).status, WAIT).toBe(401);
   });
 
-  it('takes tokens signed without a control plane: with a key of its store, or one whose public half it was given', async () => {
+  it('accepts tokens signed offline with a key of its store, or a key whose public half is configured', async () => {
     const secret = (await (await call('/global-secrets/user-token-signing-key-1', { token: admin })).json()) as { data: string };
     await writeFile(file('stored.pem'), Buffer.from(secret.data, 'base64'));
     for (const [key, kid] of [
@@ -210,7 +210,7 @@ describe('the REST API', () => {
     expect((await call('/who-am-i', { token: wrong })).status).toBe(401);
   });
 
-  it('answers over HTTPS too', async () => {
+  it('answers over HTTPS', async () => {
     const ca = await readFile(file('ca.pem'));
     const body = await new Promise<string>((resolve, reject) => {
       const request = get({ host: 'localhost', port: https, path: '/who-am-i', ca }, (answer) => {
@@ -223,7 +223,7 @@ describe('the REST API', () => {
 });
 
 describe('a zone', () => {
-  it('without a token gets the command to run, and none of its resources are stored', async () => {
+  it('without a token is refused with the command to run, and none of its resources are stored', async () => {
     east.start();
     await expect.poll(() => east.lastWords(), WAIT).toContain('meridian generate zone-token --zone east --scope cp');
     expect(east.lastWords()).toContain('multizone.zone.kds.auth.tokenFile');
@@ -231,7 +231,7 @@ describe('a zone', () => {
     await east.end('SIGTERM');
   });
 
-  it('joins as soon as its file holds a token, without a restart', async () => {
+  it('joins when its file has a token, without a restart', async () => {
     await writeFile(file('east.token'), '');
     east.env['MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE'] = file('east.token');
     east.start();
@@ -240,20 +240,20 @@ describe('a zone', () => {
     await expect.poll(() => isOnline('east'), WAIT).toBe(true);
   });
 
-  it('shows in its overview and in `inspect zones` that its token ends soon', async () => {
+  it('shows in its overview and in `inspect zones` that its token expires soon', async () => {
     const answer = (await (await call('/zones/east/_overview')).json()) as { warnings?: string[] };
     expect(answer.warnings?.[0]).toMatch(/^the token of zone "east" expires in less than a day/);
     const { stdout } = await run(MERIDIAN, ['inspect', 'zones', '--address', `http://127.0.0.1:${String(global.api)}`]);
     expect(stdout).toContain('the token of zone "east" expires in less than a day');
   });
 
-  it('has a metric that says when its token ends, on both sides', async () => {
+  it('has a metric of the expiry of its token, on both sides', async () => {
     const claims = (await readFile(file('east.token'), 'utf8')).split('.')[1] ?? '';
     const { exp } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as { exp: number };
     for (const member of [global, east]) expect(await endsOf(member, 'zone_token')).toEqual({ east: exp });
   });
 
-  it('never comes in with the token of another', async () => {
+  it('is refused with the token of another zone', async () => {
     west.env['MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE'] = file('east.token');
     west.start();
     await expect.poll(() => west.lastWords(), WAIT).toContain('is for zone');
@@ -261,7 +261,7 @@ describe('a zone', () => {
     await west.end('SIGTERM');
   });
 
-  it('is put out when its token is revoked, and comes back with another', async () => {
+  it('is disconnected when its token is revoked, and joins with another', async () => {
     await revoke('zone-token-revocations', idOf(await readFile(file('east.token'), 'utf8')));
     await expect.poll(() => isOnline('east'), WAIT).toBe(false);
     await expect.poll(() => east.lastWords(), WAIT).toContain('was revoked');
@@ -272,11 +272,11 @@ describe('a zone', () => {
 });
 
 describe('TLS', () => {
-  it('refuses versions below the least', async () => {
+  it('refuses versions below the minimum', async () => {
     for (const port of [kds, https]) await expect(certificateOf(port, { maxVersion: 'TLSv1.2' })).rejects.toThrow();
   });
 
-  it('shows a renewed certificate without a restart, and keeps the old one while the files make no sense', async () => {
+  it('uses a renewed certificate without a restart, and keeps the old one while the files are invalid', async () => {
     const before = await certificateOf(kds);
     expect(await certificateOf(https)).toBe(before);
     await writeFile(file('server.pem'), 'half a file');
@@ -294,7 +294,7 @@ it('no token and no key is in any log', () => {
   for (const member of [global, east, west]) expect(member.lastWords()).not.toMatch(/eyJ[\w-]{10,}\.|BEGIN [A-Z ]*PRIVATE/);
 });
 
-describe('an empty store that shows the name and the token of a zone', () => {
+describe('an empty store with the name and the token of a zone', () => {
   let impostor: ControlPlane;
 
   beforeAll(async () => {
@@ -325,7 +325,7 @@ describe('an empty store that shows the name and the token of a zone', () => {
     return rows.map(({ labels }) => labels['kuma.io/display-name'] ?? '').sort();
   }
 
-  it('is refused over TLS, and the zone goes on', async () => {
+  it('is refused over TLS, and the zone stays connected', async () => {
     await putDataplane(east, 'cart-1');
     await expect.poll(proxies, WAIT).toEqual(['cart-1']);
     impostor.start();
@@ -336,7 +336,7 @@ describe('an empty store that shows the name and the token of a zone', () => {
     expect(await isOnline('east')).toBe(true);
   });
 
-  it('is the zone once an admin accepts it, and only an admin may', async () => {
+  it('becomes the zone when an admin accepts it, and only an admin may', async () => {
     const adopt = async (token: string): Promise<string> => {
       const env = { ...process.env, MERIDIAN_ADDRESS: `http://127.0.0.1:${String(global.api)}`, MERIDIAN_TOKEN: token };
       return (await run(MERIDIAN, ['zone', 'adopt', 'east'], { env })).stdout;

@@ -72,7 +72,7 @@ describe('a global with a heap of 512 MB', () => {
     await expectToServe();
   });
 
-  it('refuses a message of a zone with many violations, and the zone gets the reasons', async () => {
+  it('refuses a message of a zone with many violations, and sends the zone the reasons', async () => {
     const resource = (name: string, spec: Record<string, Json>): Buffer => {
       const stored = hashName({ mesh: 'default', name, zone: 'east' });
       const labels = { [label.displayName]: name };

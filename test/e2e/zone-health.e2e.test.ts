@@ -20,7 +20,7 @@ async function problemsOf(cp: ControlPlane, zone: string): Promise<Problem[]> {
   return ((await response.json()) as { syncProblems?: Problem[] }).syncProblems ?? [];
 }
 
-describe('a zone that is not well', () => {
+describe('a zone with a problem', () => {
   let fleet: Fleet;
   let east: ControlPlane;
   let other: ControlPlane | undefined;
@@ -36,7 +36,7 @@ describe('a zone that is not well', () => {
     await fleet.stop();
   });
 
-  it('is shown with the resource that global refuses and why, on both sides, until it is corrected', async () => {
+  it('is shown with the refused resource and the reason, on both sides, until it is corrected', async () => {
     const insert = `insert into resources (name, mesh, type, version, spec) values ($1, 'default', 'Dataplane', 0, $2)`;
     const bad = { networking: { address: '0.0.0.0', inbound: [{ port: 80 }] } };
     await east.psql.query(insert, ['bad', JSON.stringify(bad)]);

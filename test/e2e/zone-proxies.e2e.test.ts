@@ -70,7 +70,7 @@ describe('zone proxies of two zones', () => {
     return (await promisify(execFile)(MERIDIAN, [...args, ...address], { timeout: 120_000 })).stdout;
   }
 
-  it('show one ingress everywhere: set, moved, taken over, gone', async () => {
+  it('have the same ingress on every side: set, moved, taken over and removed', async () => {
     const everywhere = (address: string): unknown[] => Array.from({ length: 3 }, () => ({ address, port: 30_001, sni: SNI }));
     await dataplane(east, 'zi-1', ingress('192.0.2.1'));
     await expect.poll(ingresses, WAIT).toEqual(everywhere('192.0.2.1'));
@@ -115,7 +115,7 @@ describe('zone proxies of two zones', () => {
     expect(await meridian(east, 'inspect', 'service', 'api')).toMatch(/east +through egress +10\.1\.0\.3:10002/);
   });
 
-  it('are seen on the command line and over REST', async () => {
+  it('are shown on the command line and over REST', async () => {
     await expect.poll(() => meridian(global, 'get', 'meshservices'), WAIT).toMatch(/cart +east .*80\/http .*192\.0\.2\.1:30001/);
     expect(await meridian(east, 'get', 'meshservices')).toContain('cart.svc.mesh.local');
     const seen = await meridian(global, 'inspect', 'service', 'cart');
@@ -135,7 +135,7 @@ describe('zone proxies of two zones', () => {
     expect(hostnames).toEqual({ total: 1, items: [{ hostname: 'cart.svc.east.mesh.local', zones: [{ name: 'east' }] }] });
   });
 
-  it('take their services along when their zone is disabled, and bring them back', async () => {
+  it('lose their services in other zones while their zone is disabled', async () => {
     await put(global, '/zones/east', { type: 'Zone', name: 'east', enabled: false });
     await expect.poll(async () => row(west, 'MeshService', COPY), WAIT).toBeUndefined();
     expect(await meridian(global, 'inspect', 'service', 'cart')).toContain('zone east is disabled');
@@ -143,14 +143,14 @@ describe('zone proxies of two zones', () => {
     await expect.poll(async () => (await row(west, 'MeshService', COPY))?.spec.zoneIngress, WAIT).toMatchObject({ sni: SNI });
   });
 
-  it('are refused with a Dataplane that is not whole, and nothing is stored', async () => {
+  it('are refused with an incomplete Dataplane, and nothing is stored', async () => {
     const networking = { zoneIngress: { address: '10.1.0.2', port: 1, advertisedAddress: '0.0.0.0' } };
     const body = { type: 'Dataplane', mesh: 'shop', name: 'half', networking };
     expect(await east.put('/meshes/shop/dataplanes/half', body)).toBe(400);
     expect((await east.rows('Dataplane')).has('half')).toBe(false);
   });
 
-  it('and their zone killed with -9 come back as they were, with the same addresses', async () => {
+  it('have the same addresses after kill -9 of their zone', async () => {
     const before = await row(east, 'MeshService', 'cart');
     await east.end('SIGKILL');
     await east.psql.query(`update resources set status = '{}' where type = 'MeshService' and name = 'cart' and mesh = 'shop'`);

@@ -124,7 +124,7 @@ describe('a bad document', () => {
     expectViolations(document, expected);
   });
 
-  it('names everything at once', () => {
+  it('is refused with all violations at once', () => {
     const document = httpRoute(
       '[{backendRefs: [{name: a, weight: -1}], timeouts: {request: x}}, {filters: [{type: No}], forwardTo: [{serviceName: b, port: 1}]}]',
     );

@@ -106,7 +106,7 @@ describe('GEP-718', () => {
   it.each([
     ['custom backends in forwardTo', CUSTOM, 'forwardTo'],
     ['custom backends in backendRefs', CONSOLIDATED, 'backendRefs'],
-  ])('keeps %s, and reports them while nobody resolves them', (_, rule, list) => {
+  ])('keeps %s, and reports them while they are unresolved', (_, rule, list) => {
     const parsed = parseRoute(routeWith(rule));
     const backends = 'route' in parsed ? parsed.route.rules.flatMap((item) => item.backends) : [];
     const ref = { group: 'networking.acme.io', kind: 'server', namespace: 'shop', port: 80 };
@@ -128,11 +128,11 @@ describe('GEP-718', () => {
     expect(JSON.stringify(routes[0])).toContain('"name":"foo-v1-canary","namespace":"shop","port":80,"weight":20');
   });
 
-  it.each(['v1alpha1', 'v1alpha2', 'v1beta1', 'v1'])('takes both spellings in %s', (version) => {
+  it.each(['v1alpha1', 'v1alpha2', 'v1beta1', 'v1'])('accepts both spellings in %s', (version) => {
     for (const rule of [SERVICES, CUSTOM, CONSOLIDATED]) expect(violationsOf(routeWith(rule, version))).toEqual([]);
   });
 
-  it('refuses the alternative that was not chosen, field by field', () => {
+  it('refuses the rejected alternative, field by field', () => {
     expect(violationsOf(routeWith(BACKEND_NAME))).toEqual([
       'spec.rules[0].forwardTo[0].backendRef: must be given: write backendRef: {name: …} and port: …',
       'spec.rules[0].forwardTo[0].backendName: is not supported here; supported fields: backendRef, port, weight',
@@ -150,7 +150,7 @@ describe('GEP-718', () => {
     ]);
   });
 
-  it('has Service, and `service` as the document spells it, as the default kind; weight 1 as the default weight', () => {
+  it('has the default kind Service, also spelled service, and the default weight 1', () => {
     for (const ref of [
       '{name: foo}',
       '{name: foo, kind: service}',
@@ -163,7 +163,7 @@ describe('GEP-718', () => {
     }
   });
 
-  it('needs a port of a Service alone', () => {
+  it('requires a port for a Service only', () => {
     expect(violationsOf(routeWith('forwardTo: [{backendRef: {name: foo}}]'))).toEqual([
       'spec.rules[0].forwardTo[0].port: must be given when the backend is a Service: a port number from 1 to 65535',
     ]);

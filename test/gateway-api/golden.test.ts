@@ -8,19 +8,19 @@ import { typeOf } from '../../src/resource/type-registry.ts';
 import { caseNames, expectedText, readCase, textsOf, writeExpected } from './case-folder.ts';
 
 describe.each(caseNames)('%s', (name) => {
-  it('becomes the expected resources of the folder', () => {
+  it('is converted to the expected resources', () => {
     for (const [file, text] of textsOf(readCase(name))) {
       if (process.env['UPDATE_GOLDEN'] === '1') writeExpected(name, file, text);
       expect(text, file).toBe(expectedText(name, file));
     }
   });
 
-  it('fits the schemas of the mesh resources', () => {
+  it('gives resources that are valid in their schemas', () => {
     for (const { type, ...resource } of readCase(name).conversion.resources)
       expect(checkSpec(typeOf(type), resource, { strict: true }).violations).toEqual([]);
   });
 
-  it('comes back as a Gateway API route that becomes the same again', () => {
+  it('is converted back to a Gateway API route that gives the same resources', () => {
     const { conversion, resolve } = readCase(name);
     for (const route of conversion.resources.filter(({ type }) => type !== 'MeshTimeout')) {
       const timeout = conversion.resources.find(({ type, name }) => type === 'MeshTimeout' && name === route.name);

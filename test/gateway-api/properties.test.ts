@@ -53,7 +53,7 @@ const damaged = fc
   });
 
 describe('every document', () => {
-  it('is read or refused by field, and never throws', () => {
+  it('is parsed or refused with a field, and never throws', () => {
     fc.assert(
       fc.property(fc.oneof(damaged, fc.jsonValue(), fc.anything()), (document) => {
         const parsed = parseRoute(document);
@@ -69,7 +69,7 @@ describe('every document', () => {
     expect(Object.prototype).not.toHaveProperty('weight');
   });
 
-  it('inverts or refuses any spec, and never throws', () => {
+  it('is inverted or refused, and never throws', () => {
     const spec = fc.oneof(
       fc.jsonValue(),
       fc.record({
@@ -91,8 +91,8 @@ describe('every document', () => {
   });
 });
 
-describe('every right document', () => {
-  it('comes back as a document that becomes the same resources', () => {
+describe('every valid document', () => {
+  it('is converted back to a document that gives the same resources', () => {
     fc.assert(
       fc.property(arbitraryRoute, (document) => {
         const { resources, resolved } = toMeshRoutes(routeOf(document), findAll);
@@ -110,7 +110,7 @@ describe('every right document', () => {
     );
   });
 
-  it('gives resources that their own schemas allow', () => {
+  it('gives resources that are valid in their schemas', () => {
     fc.assert(
       fc.property(arbitraryRoute, (document) => {
         for (const { type, ...resource } of toMeshRoutes(routeOf(document), findAll).resources)
@@ -119,7 +119,7 @@ describe('every right document', () => {
     );
   });
 
-  it('passes the check of a write in Universal form, and comes back from the row as a document that means the same', () => {
+  it('is valid in Universal form, and is read back from its row as an equivalent document', () => {
     fc.assert(
       fc.property(arbitraryRoute, (document) => {
         const read = universalOf(document);
@@ -132,7 +132,7 @@ describe('every right document', () => {
     );
   });
 
-  it('gives resources that have one role and distinct names', () => {
+  it('gives resources with one role and distinct names', () => {
     fc.assert(
       fc.property(arbitraryRoute, (document) => {
         const { resources } = toMeshRoutes(routeOf(document), findAll);
@@ -143,7 +143,7 @@ describe('every right document', () => {
     );
   });
 
-  it('loses exactly the rules with a broken reference, and has them back when it is mended', () => {
+  it('loses exactly the rules with an unresolved reference, until the reference is resolved', () => {
     fc.assert(
       fc.property(arbitraryRoute, (document) => {
         const route = routeOf(document);
@@ -163,7 +163,7 @@ describe('every right document', () => {
     );
   });
 
-  it('has a status that settles at once', () => {
+  it('has a status that does not change at a second pass', () => {
     fc.assert(
       fc.property(arbitraryRoute, fc.constantFrom(findAll, findSome), (document, resolve) => {
         const conversion = toMeshRoutes(routeOf(document), resolve);

@@ -9,8 +9,8 @@ import { ControlPlanes } from './control-planes.ts';
 const ways = [
   { how: 'by differences', resume: true, reconnects: false },
   { how: 'by full states', resume: false, reconnects: false },
-  { how: 'by differences, anew after every step', resume: true, reconnects: true },
-  { how: 'by full states, anew after every step', resume: false, reconnects: true },
+  { how: 'by differences, with a reconnect after every step', resume: true, reconnects: true },
+  { how: 'by full states, with a reconnect after every step', resume: false, reconnects: true },
 ];
 const isUpdate = process.env['UPDATE_GOLDEN'] === '1';
 

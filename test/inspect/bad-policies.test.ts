@@ -66,7 +66,7 @@ const MESH = { kind: 'Mesh' };
 const SECOND = { connectionTimeout: '1s' };
 const HASH = [{ type: 'Header', header: { name: 'x' } }];
 
-describe('what is refused', () => {
+describe('the API refuses', () => {
   const cases: [what: string, type: string, path: string, spec: unknown, fields: string[]][] = [
     ['a kind that is none', 'MeshTimeout', 'meshtimeouts', timeoutOn({ kind: 'Moon' }, SECOND), ['spec.to[0].targetRef.kind']],
     [
@@ -120,7 +120,7 @@ describe('what is refused', () => {
     expect([route.status, route.fields]).toEqual([400, ['spec.to']]);
   });
 
-  it('objects without end, and keys that touch prototypes', async () => {
+  it('deeply nested objects, and keys of prototypes', async () => {
     const deep = `${'{"a":'.repeat(70)}1${'}'.repeat(70)}`;
     const head = '{"type":"MeshTimeout","mesh":"default","name":"bad","spec":';
     expect((await putText('meshtimeouts', `${head}${deep}}`)).status).toBe(400);
@@ -133,7 +133,7 @@ describe('what is refused', () => {
     expect(store.rows.size).toBe(2);
   });
 
-  it('a policy of one MB, with no more violations than a person can read', async () => {
+  it('a policy of one MB, with a bounded number of violations', async () => {
     const items = Array.from({ length: 9_000 }, () => ({ targetRef: { kind: 'Moon' }, default: { idleTimeout: 'soon' } }));
     const answer = await put('MeshTimeout', 'meshtimeouts', { to: items });
     expect(answer.status).toBe(400);
@@ -143,8 +143,8 @@ describe('what is refused', () => {
   });
 });
 
-describe('what is stored', () => {
-  it('a policy of one MB, which inspect then shows', async () => {
+describe('the API stores', () => {
+  it('a policy of one MB, which inspect shows', async () => {
     const items = Array.from({ length: 8_000 }, (_, at) => ({
       targetRef: { kind: 'MeshService', name: `service-${String(at)}`, sectionName: 'http' },
       default: { idleTimeout: '1s' },
@@ -155,7 +155,7 @@ describe('what is stored', () => {
     expect(warnings).toHaveLength(8_000);
   });
 
-  it('an unknown key is left out and warned of, with the nearest known one; apply refuses it (D7)', async () => {
+  it('a policy without its unknown key, with a warning that names the nearest key; apply refuses it (D7)', async () => {
     const spec = timeoutOn(MESH, { ...SECOND, conectionTimeout: '2s' });
     const answer = await put('MeshTimeout', 'meshtimeouts', spec);
     expect(answer.status).toBe(200);
@@ -172,7 +172,7 @@ describe('what is stored', () => {
     expect(applied.body).toContain('spec.to[0].default.conectionTimeout');
   });
 
-  it('references to nothing are kept and shown as unresolved', async () => {
+  it('unresolved references, which inspect shows', async () => {
     const spec = timeoutOn({ kind: 'MeshHTTPRoute', name: 'none' }, { http: { requestTimeout: '1s' } });
     expect((await put('MeshTimeout', 'meshtimeouts', spec)).status).toBe(200);
     const sentence = 'MeshHTTPRoute none does not exist';

@@ -10,7 +10,7 @@ import { globalSendRules } from '../../src/kds/rules.ts';
 import { testApi } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
-it('describes the routes that are registered', async () => {
+it('OpenAPI describes every registered route', async () => {
   const registered: string[] = [];
   const app = createApi({
     ...{ store: new TinyStore(), mode: 'global', zone: null, federated: false, readOnly: false, config: {} },
@@ -38,7 +38,7 @@ it('describes the routes that are registered', async () => {
     expect(paths[path]?.get, path).toMatchObject({ tags: ['Inspect'], summary: expect.stringMatching(/^[A-Z]/) as string });
 });
 
-it('refuses a route that does not declare itself', () => {
+it('the server refuses an undeclared route', () => {
   const addRoutes = (server: FastifyInstance): unknown => server.get('/secret-route', async () => ({}));
   expect(() => testApi(new TinyStore(), 'global', { addRoutes })).toThrow('the route GET /secret-route does not declare itself');
 });

@@ -36,7 +36,7 @@ async function ask(path: string): Promise<{ status: number; body: Record<string,
   return { status: answer.statusCode, body: answer.json(), allow: answer.headers['allow'] };
 }
 
-describe('what is not there', () => {
+describe('a missing object', () => {
   const nobody = '/meshes/default/dataplanes/nobody';
   it.each([
     [`${nobody}/_rules`, 'Could not retrieve Dataplane'],
@@ -53,7 +53,7 @@ describe('what is not there', () => {
     ['/meshes/default/meshservices/none/_dataplanes', 'Could not retrieve policy'],
     ['/meshes/none/meshservices/none/_dataplanes', 'Failed to retrieve Mesh'],
     ['/meshes/none/dataplanes/none/_rules', 'Failed to retrieve Mesh'],
-  ])('is a 404 with the title that kumactl prints: %s', async (url, title) => {
+  ])('gives a 404 with the title that kumactl prints: %s', async (url, title) => {
     const answer = await app.inject(url);
     expect([answer.statusCode, answer.json()]).toMatchObject([404, { title }]);
   });
@@ -90,7 +90,7 @@ describe('policies of a proxy', () => {
     });
   });
 
-  it('are none where none is attached', async () => {
+  it('are empty when none is attached', async () => {
     expect((await ask('/policies')).body).toEqual({ kind: 'SidecarDataplane', total: 0, items: [] });
     expect((await app.inject('/meshes/default/dataplanes/none/policies')).statusCode).toBe(404);
   });
@@ -103,7 +103,7 @@ describe('the configuration of a proxy', () => {
     expect(body['detail']).toContain('ask the zone of the proxy');
   });
 
-  it.each(['zone', 'alone'] as const)('is explained to be missing on a control plane %s', async (place) => {
+  it.each(['zone', 'alone'] as const)('is not available on a control plane %s, and the error names _effective', async (place) => {
     await app.close();
     open(place);
     const { status, body } = await ask('/_config');
@@ -114,7 +114,7 @@ describe('the configuration of a proxy', () => {
 });
 
 describe('_sync', () => {
-  it('is asked under every path of a type', async () => {
+  it('is answered under every path of a type', async () => {
     await store.write({ op: 'create', key: { type: 'GlobalSecret', mesh: '', name: 's' }, labels: {}, spec: { data: '' } });
     for (const path of ['/globalsecrets/s/_sync', '/global-secrets/s/_sync'])
       expect((await app.inject({ url: path, headers: { host: 'localhost' } })).statusCode).toBe(200);

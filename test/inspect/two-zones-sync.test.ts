@@ -45,7 +45,7 @@ describe('explaining sync', () => {
     });
   });
 
-  it('explains a global type, a synced copy and a type that is never synced', async () => {
+  it('explains a global type, a synced copy and an unsynced type', async () => {
     expect((await planes.ask('global', '/zones/east/_sync')).body).toMatchObject({
       targets: [{ isSent: false, reason: 'the type Zone is not synced to zones' }, { isSent: false }],
     });
@@ -55,7 +55,7 @@ describe('explaining sync', () => {
     });
   });
 
-  it('counts a zone that is disabled', async () => {
+  it('explains that the zone of the resource is disabled', async () => {
     const stored = mesh.storedOnGlobal('MeshTimeout', 'east', 'producer.shop');
     await mesh.apply('global', { type: 'Zone', name: 'east', enabled: false });
     const { body } = await planes.ask('global', `/meshes/default/meshtimeouts/${stored}/_sync`);

@@ -27,7 +27,7 @@ describe.each([
     `_outbounds/${cart}80/_routes/${slow}/_policies`,
     `_outbounds/kri_mzsvc_default___both_80/_policies`,
     `_inbounds/kri_dp_default_${zone}_${name.split('.')[1] ?? ''}_${name.split('.')[0] ?? ''}_http/_policies`,
-  ])('%s says the same on global and in its zone', async (question) => {
+  ])('has the same %s on global and in its zone', async (question) => {
     const here = await planes.ask(zone, `/meshes/default/dataplanes/${name}/${question}`);
     const there = await planes.ask(
       'global',
@@ -50,7 +50,7 @@ function metasIn(body: unknown): { type: string; mesh: string; name: string }[] 
 
 describe('the names in an answer', () => {
   it.each(['global', 'east', 'west'] as const)(
-    'of %s are those of its store: the next question finds what they name',
+    'of %s are those of its store, so that the next request finds them',
     async (side) => {
       const rows = [...planes.stores[side].rows.values()];
       const named = (type: string): string[] =>
@@ -81,11 +81,11 @@ describe('the names in an answer', () => {
   );
 });
 
-describe('what the answers hold', () => {
+describe('the answers', () => {
   const at = `/meshes/default/dataplanes/web-1.web`;
   const question = '_outbounds/kri_msvc_default_east_shop_cart_80/_routes/kri_mhttpr_default_east_shop_slow_/_policies';
 
-  it('a consumer adds to what the producer set, in its own zone and namespace alone', async () => {
+  it('add the conf of a consumer policy to that of the producer, in its own zone and namespace only', async () => {
     const origin = (name: string): object => ({ kri: name });
     expect((await planes.ask('east', `${at}/${question}`)).body).toEqual({
       policies: [
@@ -105,7 +105,7 @@ describe('what the answers hold', () => {
     });
   });
 
-  it('global does not show proxies of a zone policies that the zone does not have', async () => {
+  it('of global about proxies of a zone omit policies that the zone does not have', async () => {
     const card = '_outbounds/kri_extsvc_default_west__card_443/_policies';
     const east = `/meshes/default/dataplanes/${mesh.storedOnGlobal('Dataplane', 'east', 'web-1.web')}`;
     const west = `/meshes/default/dataplanes/${mesh.storedOnGlobal('Dataplane', 'west', 'web-1.web')}`;
@@ -118,7 +118,7 @@ describe('what the answers hold', () => {
     });
   });
 
-  it('a reference to nothing is kept, warned of, and does nothing', async () => {
+  it('keep an unresolved reference with a warning, and without effect', async () => {
     const { body } = await planes.ask('east', `${at}/_rules`);
     const { rules } = body as { rules: { type: string; warnings: string[] }[] };
     expect(rules.find(({ type }) => type === 'MeshTimeout')?.warnings).toEqual([
@@ -126,7 +126,7 @@ describe('what the answers hold', () => {
     ]);
   });
 
-  it('the proxies of policies and services, by display name, with paging', async () => {
+  it('list the proxies of policies and services by display name, with paging', async () => {
     const named = async (side: Side, url: string): Promise<unknown> => {
       const { body } = await planes.ask(side, url);
       const { items, ...page } = body as { items: { name: string; labels: Record<string, string> }[] };
@@ -154,7 +154,7 @@ describe('what the answers hold', () => {
     expect(await named('global', `${consumer}/_resources/dataplanes`)).toEqual({ total: 1, items: ['east/web-1'] });
   });
 
-  it('in the deprecated form that kumactl asks', async () => {
+  it('have the deprecated form that kumactl requests', async () => {
     const { body } = await planes.ask('east', '/meshes/default/meshtimeouts/producer.shop/dataplanes');
     expect(body).toMatchObject({
       total: 2,
@@ -169,7 +169,7 @@ describe('what the answers hold', () => {
     });
   });
 
-  it('why a policy touches no proxy', async () => {
+  it('explain why a policy configures no proxy', async () => {
     const { body } = await planes.ask('global', '/meshes/default/meshtimeouts/nowhere/_reach');
     expect(body).toMatchObject({
       total: 0,
@@ -193,7 +193,7 @@ describe('what the answers hold', () => {
     ['/meshes/default/meshtimeouts/none/_sync', 404],
     ['/meshes/default/meshservices/none/_dataplanes', 404],
     ['/meshes/default/meshtimeouts/inbound/_resources/dataplanes?size=0', 400],
-  ])('%s is answered by %d', async (url, status) => {
+  ])('have for %s the status %d', async (url, status) => {
     expect(await planes.ask('east', url)).toMatchObject({ status, body: { type: '/std-errors', status } });
   });
 });

@@ -13,19 +13,19 @@ describe('the changes of a text', () => {
     ['x.filter(f)', ['x']],
     ['c ? a : b', ['(a)', '(b)']],
     ["'a' + b", []],
-  ])('of %s are each operator, number, call and branch', (expression, expected) => {
+  ])('of %s include each operator, number, call and branch', (expression, expected) => {
     const found = changed(`export const it = ${expression};`).map((text) => text.slice('export const it = '.length, -1));
     expect(found.sort()).toEqual(expected.sort());
   });
 
-  it('remove statements and what waits, but no line of a log, no type and no import', () => {
+  it('remove statements and awaits, but no log line, type or import', () => {
     const body = "log.info('x', 1);\n  await g();\n  if (h) return;";
     const text = `import { a } from 'b';\ntype T = 1 | 2;\nasync function f() {\n  ${body}\n}`;
     const found = mutantsOf(text).map(({ kind, replacement }) => `${kind} ${replacement}`);
     expect(found.sort()).toEqual(['await void g()', 'statement ;', 'statement ;']);
   });
 
-  it('name the innermost block that they stand in', () => {
+  it('name their innermost block', () => {
     const text = 'const f = (a) => a + 1; function g() { if (h) { i(); } }';
     const around = (part: string): string | null => {
       const block = blockAround(text, text.indexOf(part));
@@ -35,7 +35,7 @@ describe('the changes of a text', () => {
   });
 });
 
-it('a seed gives one order of all items', () => {
+it('a seed always gives the same order', () => {
   const items = Array.from({ length: 50 }, (_, index) => index);
   expect(shuffled(items, 7)).toEqual(shuffled(items, 7));
   expect(shuffled(items, 7)).not.toEqual(shuffled(items, 8));

@@ -21,7 +21,7 @@ const WORKER_SERVICE = {
   ports: [{ name: '80', port: 80, targetPort: 80, appProtocol: 'tcp' }],
 };
 
-describe.each(plans)('a $global global with zones of both makers', (plan) => {
+describe.each(plans)('a $global global with Kuma and Meridian zones', (plan) => {
   let fleet: MixedFleet;
   let attempts: Attempts;
 
@@ -37,7 +37,7 @@ describe.each(plans)('a $global global with zones of both makers', (plan) => {
     expect(attempts.refused).toEqual([]);
   });
 
-  it('brings each document to every control plane that must have it', async () => {
+  it('syncs each document to every expected control plane', async () => {
     await vi.waitFor(async () => expect(await missingCopies(fleet, attempts.written)).toEqual([]), LONG_WAIT);
   });
 
@@ -46,7 +46,7 @@ describe.each(plans)('a $global global with zones of both makers', (plan) => {
     await vi.waitFor(async () => expect(await compareCopies(fleet, attempts.written)).toEqual([]), LONG_WAIT);
   });
 
-  it('makes the same MeshService and Workload of a Dataplane in a zone of either maker', async () => {
+  it('has the same MeshService and Workload for a Dataplane of a Kuma or Meridian zone', async () => {
     await vi.waitFor(async () => {
       const rows = (await readTable(fleet.global.plane)).filter(({ name, mesh }) => mesh === MESH && name.startsWith('worker-'));
       const made = rows.map(({ type, labels, spec }) => ({
@@ -62,14 +62,14 @@ describe.each(plans)('a $global global with zones of both makers', (plan) => {
     }, LONG_WAIT);
   });
 
-  it('refuses nothing and ends no stream', async () => {
+  it('has no refusal and no ended stream', async () => {
     const all = await Promise.all(fleet.members.map(({ plane }) => refusalsOf(plane)));
     expect(all.flat()).toEqual([]);
     const ended = await Promise.all(fleet.members.map(({ plane }) => endedStreamsOf(plane)));
     expect(ended.flat()).toEqual([]);
   });
 
-  it('deletes everywhere', async () => {
+  it('deletes each resource everywhere', async () => {
     for (const { document, writer } of attempts.written) {
       const { status, text } = await request(writer.plane, 'DELETE', pathOf(document));
       expect.soft(status, `${writer.name} ${pathOf(document)} ${text}`).toBe(200);

@@ -34,7 +34,7 @@ describe.each(plans)('values of the wrong type beside a $global global', (plan) 
 
   afterAll(() => fleet.stop());
 
-  it('are refused by the API where the peer would refuse them', async () => {
+  it('are refused by the API when the peer would refuse them', async () => {
     const taken: string[] = [];
     for (const document of hostile(ours, THROUGH_API, 'put')) {
       const { status } = await request(ours.plane, 'PUT', pathOf(document), document.body);
@@ -47,7 +47,7 @@ describe.each(plans)('values of the wrong type beside a $global global', (plan) 
     expect(taken).toEqual([]);
   });
 
-  it('are not sent when they are stored past the API, and everything else goes on', async () => {
+  it('are not sent when they are written past the API, and other resources are sent', async () => {
     await store(ours.plane, hostile(ours, PAST_API, 'stored'));
     for (const sample of leastOf(ours)) {
       const marker = { ...sample, name: 'after', body: { ...sample.body, name: 'after' } };
@@ -64,7 +64,7 @@ describe.each(plans)('values of the wrong type beside a $global global', (plan) 
     expect(await endedStreams()).toEqual([]);
   });
 
-  it('are left out of statuses that are stored past the API, and the resources are sent', async () => {
+  it('are removed from statuses that are written past the API, and the resources are sent', async () => {
     const documents = hostileStatuses(ours);
     await store(ours.plane, documents);
     const wanted = documents.map(({ info, name }) => `${info.name} ${name}`);

@@ -11,7 +11,7 @@ import { LONG_WAIT, startGlobal, startZone, stopPlane, untilReady, type Maker } 
 
 const MESH_DOCUMENT = { type: 'Mesh', name: MESH, skipCreatingInitialPolicies: ['*'] };
 
-describe.each(['global', 'zone'] as const)('kumactl and a %s of either maker', (mode) => {
+describe.each(['global', 'zone'] as const)('kumactl with a Kuma or Meridian %s', (mode) => {
   let kuma: Kumactl;
   let ours: Kumactl;
   // A zone without a global may write all types. A Kuma zone makes trusts and secrets of a MeshIdentity; ours makes none yet.
@@ -36,11 +36,11 @@ describe.each(['global', 'zone'] as const)('kumactl and a %s of either maker', (
     await Promise.all([kuma, ours].map(({ plane }) => stopPlane(plane)));
   });
 
-  it('applies the same', () => {
+  it('applies the same resources', () => {
     expect(withoutWarnings(applied[1])).toBe(withoutWarnings(applied[0]));
   });
 
-  it('applies the same a second time', async () => {
+  it('applies the same resources a second time', async () => {
     const documents = corpus.map(({ body }) => body);
     expect(withoutWarnings(await ours.apply(documents))).toBe(withoutWarnings(await kuma.apply(documents)));
   });
@@ -52,11 +52,11 @@ describe.each(['global', 'zone'] as const)('kumactl and a %s of either maker', (
     }
   });
 
-  it('exports the same', async () => {
+  it('exports the same resources', async () => {
     await expectSame(async (kumactl) => byKey(await kumactl.run('export', '--profile', 'all')), 'export');
   });
 
-  it('inspects the same', async () => {
+  it('prints the same answers of inspect', async () => {
     const policies = [...new Map(corpus.filter(({ info }) => info.policy !== null).map((one) => [one.info, one])).values()];
     const questions = [
       ['meshes', '-o', 'json'],
@@ -68,7 +68,7 @@ describe.each(['global', 'zone'] as const)('kumactl and a %s of either maker', (
       await expectSame(async (kumactl) => readable(await kumactl.run('inspect', ...question)), question.join(' '));
   });
 
-  it('deletes the same', async () => {
+  it('deletes the same resources', async () => {
     for (const { info, name } of corpus) {
       const args = ['delete', info.name.toLowerCase(), name, ...(info.scope === 'Mesh' ? ['-m', MESH] : [])];
       const [theirs, mine] = await Promise.all([kuma, ours].map((kumactl) => kumactl.run(...args)));

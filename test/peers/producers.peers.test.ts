@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => fleet.stop());
 
-it('is applied to the service of its own zone alone', async () => {
+it('a producer policy applies only to the service of its own zone', async () => {
   for (const zone of ['evil', 'west']) await writeCart(zone);
   await write(planeOf('evil'), `/meshes/${MESH}/meshtimeouts/slow`, {
     ...{ type: 'MeshTimeout', mesh: MESH, name: 'slow', labels: LABELS },

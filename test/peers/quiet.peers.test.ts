@@ -28,7 +28,7 @@ beforeAll(async () => {
 
 afterAll(() => Promise.all(fleets.map(({ stop }) => stop())));
 
-it('writes to no row for two minutes when nothing happens', async () => {
+it('an idle fleet writes no row for two minutes', async () => {
   // The reconcilers still compute fields of the last writes: states, addresses, hostnames, services.
   let before = new Map<string, number>();
   await vi.waitFor(

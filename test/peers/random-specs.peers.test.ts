@@ -46,25 +46,25 @@ describe(`random specs of seed ${String(SEED)}`, () => {
 
   afterAll(() => fleet.stop());
 
-  it('finds enough that the peer takes', () => {
+  it('include enough valid specs', () => {
     expect(valid.length).toBeGreaterThan(mutants().length / 4);
   });
 
-  it('accepts what Kuma accepts, except for fields without effect', () => {
+  it('are accepted as by Kuma, except for fields without effect', () => {
     const unexpected = attempts.refused.filter((line) => !STRICTER.some((reason) => reason.test(line)));
     expect(unexpected).toEqual([]);
   });
 
-  it('brings each to every control plane that must have it', async () => {
+  it('are synced to every expected control plane', async () => {
     await vi.waitFor(async () => expect(await missingCopies(fleet, attempts.written)).toEqual([]), LONG_WAIT);
   });
 
-  it('stores the same everywhere: name, labels and spec of every copy', async () => {
+  it('are stored with the same name, labels and spec everywhere', async () => {
     // Zones compute on some of them for seconds.
     await vi.waitFor(async () => expect(await compareCopies(fleet, attempts.written)).toEqual([]), LONG_WAIT);
   });
 
-  it('sends nothing that the peer refuses, and ends no stream', async () => {
+  it('are never refused by a peer, and end no stream', async () => {
     const all = await Promise.all(fleet.members.map(({ plane }) => refusalsOf(plane)));
     expect(all.flat()).toEqual([]);
     const ended = await Promise.all(fleet.members.map(({ plane }) => endedStreamsOf(plane)));

@@ -57,7 +57,7 @@ describe('the tables of a global', () => {
       expect.soft((await request(again, 'GET', pathOf(document))).status, pathOf(document)).toBe(200);
   });
 
-  it('born in Meridian are copied to a Kuma with the command of the documents, while its zones keep every row', async () => {
+  it('of Meridian are copied to a Kuma with the documented command, while its zones keep every row', async () => {
     const ours = await started(startGlobal('meridian', postgresUrl, kds));
     const zones = [await zoneOf('kuma', 'kuma-1'), await zoneOf('meridian', 'meridian-1')];
     await fill(ours, documentsOf('global'), zones);

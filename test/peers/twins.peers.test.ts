@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 afterAll(() => Promise.all([global, ...zones].map(stopPlane)));
 
-it('are seen as a conflict by inspect zones and the metric, and one alone is none', async () => {
+it('two control planes of one zone are shown as a conflict by inspect zones and the metric, one is not', async () => {
   await vi.waitFor(async () => expect(await isOnline(global, ZONE)).toBe(true), LONG_WAIT);
   expect(await inspectZones()).not.toContain(WARNING);
   expect(await metric()).toEqual([]);

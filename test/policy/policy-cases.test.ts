@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { answersOf, caseNames, groupAnswers, readCase, readExpected, rolesOf, writeExpected, zonesOf } from './policy-case.ts';
 
 describe.each(caseNames())('policy case %s', (name) => {
-  it('gives proxies the answers of the document', async () => {
+  it('gives proxies the answers of the MADR', async () => {
     const given = await readCase(name);
     const actual = { roles: rolesOf(given), answers: groupAnswers(answersOf(given, 'global')) };
     if (process.env['UPDATE_GOLDEN'] === '1') writeExpected(name, actual);

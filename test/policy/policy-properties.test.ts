@@ -101,7 +101,7 @@ function withoutSerials(key: string, value: unknown): unknown {
 }
 
 describe('the policy engine', () => {
-  it('does not care for the order of arrival', () => {
+  it('does not depend on the order of arrival', () => {
     fc.assert(
       fc.property(mesh, fc.infiniteStream(fc.nat()), (resources, dice) => {
         const shuffled = resources.map((given) => [dice.next().value, given] as const).sort(([a], [b]) => Number(a) - Number(b));
@@ -117,7 +117,7 @@ describe('the policy engine', () => {
     );
   });
 
-  it('answers after any puts and removes as an index built afresh, asked in between or not', () => {
+  it('answers after any puts and removes as a new index, with or without questions between them', () => {
     const steps = fc.array(
       fc.record({ op: fc.constantFrom('put', 'put', 'remove'), at: fc.nat(), given: resource, ask: fc.boolean() }),
       { maxLength: 15 },
@@ -143,7 +143,7 @@ describe('the policy engine', () => {
     );
   });
 
-  it('gives a proxy the same rules beside other proxies and alone', () => {
+  it('gives a proxy the same rules with and without other proxies', () => {
     fc.assert(
       fc.property(mesh, (resources) => {
         const together = new MeshIndex('default', resources);
@@ -157,7 +157,7 @@ describe('the policy engine', () => {
     );
   });
 
-  it('is not changed by a policy about something else', () => {
+  it('does not change its answers with an unrelated policy', () => {
     const unrelated = [
       make('MeshTimeout', 'z-elsewhere', {
         targetRef: { kind: 'Dataplane', name: 'nobody' },
@@ -183,7 +183,7 @@ describe('the policy engine', () => {
     );
   });
 
-  it('merges every key from its contributions, and touches exactly the proxies that reach says', () => {
+  it('merges every key from its contributions, and configures exactly the proxies of policyReach', () => {
     fc.assert(
       fc.property(mesh, (resources) => {
         const index = new MeshIndex('default', resources);

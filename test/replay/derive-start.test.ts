@@ -12,19 +12,19 @@ import { startOf, stepsOf } from './start-state.ts';
 
 const derived = deriveStart();
 
-describe('the kept start states', () => {
-  it.each([...derivedFiles(derived)])('%s is what follows from the recording', (name, text) => {
+describe('the stored start states', () => {
+  it.each([...derivedFiles(derived)])('%s is derived from the recording', (name, text) => {
     const path = join(vectorsFolder, name);
     const advice = `run DERIVE=1 node test/replay/derive-start.ts and read the difference in test/vectors/${name}`;
     expect(existsSync(path) ? readFileSync(path, 'utf8') : null, advice).toBe(text);
   });
 
-  it.each(sides)('%s reads back as it was derived', (side) => {
+  it.each(sides)('%s is read back as it was derived', (side) => {
     expect(startOf(side)).toEqual(derived.start[side]);
     expect(stepsOf(side)).toEqual(derived.steps.filter((step) => step.side === side));
   });
 
-  it('name every resource that its own side sent, and no copy', () => {
+  it('have every resource that their own side sent, and no copy', () => {
     for (const side of sides) {
       const zone = side === 'global' ? undefined : side;
       const steps = derived.steps.flatMap((step) => (step.side === side && step.put !== undefined ? [step.put] : []));
@@ -45,7 +45,7 @@ describe('the kept start states', () => {
 });
 
 describe('the fault of the recorded zones', () => {
-  it('is one update of one MeshService, whose labels come back with the next', () => {
+  it('is one update of one MeshService without labels, which the next update has again', () => {
     const lost = { 'kuma.io/env': 'universal', 'kuma.io/mesh': 'default' };
     for (const side of sides) {
       const losses = lossesIn(responses.filter((frame) => senderOf(frame) === side));
@@ -53,7 +53,7 @@ describe('the fault of the recorded zones', () => {
     }
   });
 
-  it('is no step: the step says what changed, and labels did not', () => {
+  it('is not in the steps, which have no change of labels there', () => {
     const steps = stepsOf('zone-1').filter(({ put }) => put?.type === 'MeshService');
     expect(steps.map(({ at, put }) => [at, put?.labels !== undefined])).toEqual([
       [303, true],

@@ -39,7 +39,7 @@ afterEach(async () => {
 });
 
 describe('a status update', () => {
-  it('of a Meridian zone goes to global with all labels, for any change', async () => {
+  it('of a Meridian zone is sent to global with all labels, for any change', async () => {
     const plane = await playedTo('zone-1', HAS_SERVICE);
     const [first] = resourcesOf(responseAt(303).response);
     const states = fc.record({
@@ -62,7 +62,7 @@ describe('a status update', () => {
     expect(first?.labels).toMatchObject({ [label.env]: 'universal', [label.mesh]: 'default' });
   });
 
-  it('in which a zone lost labels is stored as that zone’s and goes to the others alone', async () => {
+  it('without its labels is stored as a row of the sender, and is sent to the other zones only', async () => {
     const plane = await playedTo('global', HAS_SERVICE);
     await plane.feed(responseAt(LOSSY));
     await plane.settle();
@@ -82,7 +82,7 @@ describe('a status update', () => {
     ['every label', {}],
     ['its origin to global', { [label.displayName]: 'backend', [label.origin]: 'global' }],
     ['its zone to another', { [label.displayName]: 'backend', [label.origin]: 'zone', [label.zone]: 'zone-2' }],
-  ])('in which a zone lost %s is attributed by its stream', async (_what, labels) => {
+  ])('without %s belongs to the zone of its stream', async (_what, labels) => {
     const plane = await playedTo('global', HAS_SERVICE);
     const [lossy] = resourcesOf(responseAt(LOSSY).response);
     if (lossy === undefined) throw new Error('the recording has no such frame');
@@ -103,7 +103,7 @@ describe('an echo', () => {
     fc.constantFrom('zone', 'global', 'zone-1', 'slow', 'default', 'producer', 'system', 'enabled', ''),
   );
 
-  it('never leaves a Meridian zone, with any labels of the copy', async () => {
+  it('is never sent by a Meridian zone, with any labels of the copy', async () => {
     const plane = await playedTo('zone-1', JOINED);
     const isSent = ({ type, syncVersion }: Resource): boolean => syncVersion !== null && ownOf(type) !== undefined;
     const copies = [...plane.store.rows.values()].filter(isSent);
@@ -124,7 +124,7 @@ describe('an echo', () => {
     );
   });
 
-  it('ends with the next state that global sends: the copy has its labels again', async () => {
+  it('ends with the next state from global, which restores the labels of the copy', async () => {
     const plane = await playedTo('zone-1', JOINED);
     const { labels, spec } = await mustGet(plane, POLICY_COPY);
     await plane.store.write({ op: 'put', key: POLICY_COPY, labels: {}, spec, syncVersion: '' });
@@ -132,14 +132,14 @@ describe('an echo', () => {
     expect((await mustGet(plane, POLICY_COPY)).labels).toEqual(labels);
   });
 
-  it('is not made of a copy that has no version, as in a database of Kuma’s, while its origin is there', async () => {
+  it('is not sent for a copy without a version but with an origin, as in a database of Kuma', async () => {
     const plane = await playedTo('zone-1', JOINED);
     const { labels, spec } = await mustGet(plane, POLICY_COPY);
     await plane.store.write({ op: 'put', key: POLICY_COPY, labels, spec: { ...spec, to: [] }, syncVersion: null });
     expect(await firstState(plane, 'zone-1', 'ZoneToGlobalSync', 'MeshTimeout')).toEqual({ MeshTimeout: {} });
   });
 
-  it('would be just that frame, if a copy were known by its labels alone', async () => {
+  it('equals the recorded frame when the copy has neither a version nor labels', async () => {
     const plane = await playedTo('zone-1', JOINED);
     await plane.store.write({ op: 'put', key: POLICY_COPY, labels: {}, spec: POLICY_SPEC, syncVersion: null });
     await plane.settle();
@@ -149,7 +149,7 @@ describe('an echo', () => {
   it.each<[string, WireResource]>([
     ['under a doubly hashed name', ECHO],
     ['that passes for global’s', { ...ECHO, labels: { ...ECHO.labels, [label.origin]: 'global', [label.zone]: 'zone-2' } }],
-  ])('%s becomes a resource of the zone it came from, and stays on global', async (_what, echo) => {
+  ])('%s is stored as a resource of its sender, and the policy of global stays', async (_what, echo) => {
     const { plane, unharmed } = await globalWithPolicy();
     await plane.hear('zone-1', frameOf('MeshTimeout', [echo]));
     expect(answerTo(plane, 'zone-1').errorDetail).toBeNull();
@@ -174,7 +174,7 @@ describe('an echo', () => {
     await unharmed();
   });
 
-  it('takes nothing from global that is labelled with the zone, neither by name nor by leaving it out', async () => {
+  it('changes no row of global with the label of the zone, by its name or by a removal', async () => {
     const labels = { [label.displayName]: 'labelled', [label.origin]: 'global', [label.zone]: 'zone-1' };
     const labelled = { ...POLICY, name: 'labelled', labels, spec: POLICY_SPEC };
     const plane = await playedTo('global', JOINED, [labelled]);
@@ -184,14 +184,14 @@ describe('an echo', () => {
     expect(await plane.store.get(labelled)).toMatchObject({ version: 0, labels, spec: POLICY_SPEC, syncVersion: null });
   });
 
-  it('that removes a name that it never sent removes nothing', async () => {
+  it('with the removal of a name that was never sent removes nothing', async () => {
     const { plane, unharmed } = await globalWithPolicy();
     await plane.hear('zone-1', frameOf('MeshTimeout', [], ['slow.default', 'slow-zfbd2dz67fv2658c.default']));
     expect(answerTo(plane, 'zone-1').errorDetail).toBeNull();
     await unharmed();
   });
 
-  it('of another zone’s service under its name is refused', async () => {
+  it('of a service of another zone under the name of that service is refused', async () => {
     const plane = await playedTo('global', HAS_SERVICE);
     const service = await mustGet(plane, SERVICE_COPY);
     const [sent] = resourcesOf(responseAt(307).response);

@@ -25,8 +25,8 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-describe('our global before recorded zones', () => {
-  it('has sent everything, and an answer for every recorded acknowledgement', () => {
+describe('our global with the recorded zones', () => {
+  it('sends every response, and one for every recorded acknowledgement', () => {
     expect(behind).toEqual([]);
     expect(plane.unexpected).toEqual([]);
   });
@@ -35,7 +35,7 @@ describe('our global before recorded zones', () => {
     expect(historyOf(plane.sentTo('zone-1'))).toEqual(recordedTo('zone-1'));
   });
 
-  it('sends zone-2 what the recorded global sent it, and the state between that zone-1 was in', () => {
+  it('sends zone-2 the same as the recorded global, and one intermediate state of zone-1', () => {
     const ours = structuredClone(historyOf(plane.sentTo('zone-2')));
     const recorded = recordedTo('zone-2');
     // The recorded global gathers changes for a second, in which zone-1 restored the labels; Meridian sends every state.
@@ -47,12 +47,12 @@ describe('our global before recorded zones', () => {
     expect({ ...types, MeshService: { ...others, [MESH_SERVICE]: all.toSpliced(1, 1) } }).toEqual(recorded);
   });
 
-  it.each(zones)('sends %s the full state of each type in one response, by which a Kuma zone prunes', (zone) => {
+  it.each(zones)('sends %s the full state of each type in one response, because a Kuma zone prunes by it', (zone) => {
     const recorded = responses.filter((frame) => frame.from === 'global' && frame.zone === zone);
     expect(firstNames(plane.sentTo(zone))).toEqual(firstNames(recorded.map(({ response }) => response)));
   });
 
-  it.each(zones)('asks %s for the types that the recorded global asked for', (zone) => {
+  it.each(zones)('requests from %s the types of the recorded global', (zone) => {
     const asked = typesAsked(plane.requests[zone]);
     const recorded = typesAsked(recordedRequests('global', zone));
     // Left out of the recording (test/vectors/README.md).
@@ -64,7 +64,7 @@ describe('our global before recorded zones', () => {
     expect(answersAmong(plane.requests[zone])).toEqual(answersAmong(recordedRequests('global', zone)));
   });
 
-  it('holds its own writes and the last writes of the zones, each under its own zone', async () => {
+  it('has its own rows and the last rows of the zones, each under its own zone', async () => {
     const { rows } = plane.store;
     const own = startOf('global').filter(({ type, name }) => !(type === 'MeshRetry' && name === 'r1'));
     for (const { type, mesh, name, labels } of own) expect(await plane.store.get({ type, mesh, name })).toMatchObject({ labels });
@@ -91,7 +91,7 @@ describe('our global before recorded zones', () => {
   });
 });
 
-it('does not send resources with KDS disabled, which the recorded global had', async () => {
+it('does not send the resources of the recorded global with kds-sync disabled', async () => {
   const labels = { [label.displayName]: 'local', [label.mesh]: 'default', [label.origin]: 'global', [label.kdsSync]: 'disabled' };
   const local: Row = { type: 'MeshTimeout', mesh: 'default', name: 'local', labels, spec: { targetRef: { kind: 'Mesh' } } };
   const withLocal = await ReplayedPlane.start('global', [local]);
@@ -104,7 +104,7 @@ it('does not send resources with KDS disabled, which the recorded global had', a
   }
 });
 
-it('has a peer that is no Meridian', () => {
+it('the recorded peers are not Meridian', () => {
   for (const { request } of requests)
     if (request.node.metadata !== undefined) expect(Buffer.from(request.node.metadata).toString()).not.toContain('meridian');
 });

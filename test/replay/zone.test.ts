@@ -12,7 +12,7 @@ import { startOf, stepsOf } from './start-state.ts';
 /** The answer to the frame in which zone-1 gave back the labels that it had lost; ours never lost them. */
 const ANSWER_TO_REPAIR = 310;
 
-describe.each(zones)('our %s before a recorded global', (zone) => {
+describe.each(zones)('our %s with a recorded global', (zone) => {
   let plane: ReplayedPlane;
   let behind: string[];
   const stored: { line: number; count: number }[] = [];
@@ -32,7 +32,7 @@ describe.each(zones)('our %s before a recorded global', (zone) => {
     expect(plane.unexpected).toEqual(zone === 'zone-1' ? [ANSWER_TO_REPAIR] : []);
   });
 
-  it('asks for the types that the recorded zone asked for', () => {
+  it('requests the types of the recorded zone', () => {
     const asked = typesAsked(plane.requests[zone]);
     const recorded = typesAsked(recordedRequests(zone, zone));
     // Left out of the recording (test/vectors/README.md).
@@ -45,7 +45,7 @@ describe.each(zones)('our %s before a recorded global', (zone) => {
     expect(answersAmong(plane.requests[zone])).toEqual(answersAmong(recordedRequests(zone, zone)));
   });
 
-  it('has stored each response as it came', () => {
+  it('stores each response unchanged', () => {
     const recorded = responses.filter((frame) => frame.from === 'global' && frame.zone === zone);
     const counts = recorded.map(({ line, response }) => ({
       line,
@@ -54,7 +54,7 @@ describe.each(zones)('our %s before a recorded global', (zone) => {
     expect(stored).toEqual(counts.filter(({ count }) => count > 0));
   });
 
-  it('holds what it wrote as it wrote it, and else what global said last', () => {
+  it('has its own rows as written, and the last state of global for the others', () => {
     const own = new Map(startOf(zone).map((row) => [keyOf(row), row.labels]));
     for (const { put, delete: gone } of stepsOf(zone)) {
       if (put?.labels !== undefined) own.set(keyOf(put), put.labels);

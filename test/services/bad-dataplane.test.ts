@@ -143,13 +143,13 @@ describe('a Dataplane is stored', () => {
     expect(stored()).toEqual({ networking });
   });
 
-  it('from under `spec` too, flat (D18)', async () => {
+  it('with its fields under `spec` too, in the flat form (D18)', async () => {
     const { status, text } = await put(undefined, { spec: { networking: { zoneEgress: egress } } });
     expect(status, text).toBe(201);
     expect(stored()).toEqual({ networking: { zoneEgress: egress } });
   });
 
-  it('without kuma.io/proxy-type, and shown with the listeners that it has', async () => {
+  it('without kuma.io/proxy-type, and shown with its listeners', async () => {
     const listeners = [{ type: 'ZoneEgress', address: '10.0.0.1', port: 10_002, name: 'ze' }];
     const { status } = await put({ address: '10.0.0.1', listeners }, { labels: { 'kuma.io/proxy-type': 'sidecar' } });
     expect(status).toBe(201);

@@ -31,7 +31,7 @@ function everywhere(address: string | null): Record<Side, unknown> {
 }
 
 describe('spec.zoneIngress', () => {
-  it('is the same everywhere: set, moved, taken over, gone', async () => {
+  it('is the same everywhere when it is set, moved, taken over and removed', async () => {
     expect(ingresses()).toEqual(everywhere(null));
     await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.1'));
     await fleet.rest();
@@ -59,7 +59,7 @@ describe('spec.zoneIngress', () => {
     expect(ingresses()).toEqual(everywhere(null));
   });
 
-  it('is also published as MeshZoneAddress, for Kuma peers, and withdrawn (D27)', async () => {
+  it('is also published as a MeshZoneAddress for Kuma peers, and withdrawn (D27)', async () => {
     await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.1'));
     await fleet.rest();
     for (const side of sides)
@@ -72,7 +72,7 @@ describe('spec.zoneIngress', () => {
     for (const side of sides) expect(fleet.rows(side, 'MeshZoneAddress', 'zone-ingress')).toEqual([]);
   });
 
-  it('of one zone says nothing of another', async () => {
+  it('of one zone does not apply to another', async () => {
     await fleet.put('west', 'Dataplane', 'zi-1', ingressProxy('198.51.100.1'));
     await fleet.rest();
     expect(ingresses()).toEqual(everywhere(null));
@@ -80,7 +80,7 @@ describe('spec.zoneIngress', () => {
 });
 
 describe('status.zoneEgress', () => {
-  it('is there in the zone with an egress alone, and never leaves it (D22)', async () => {
+  it('exists only in the zone with the egress, and is never synced (D22)', async () => {
     const spec = { match: { type: 'HostnameGenerator', port: 443, protocol: 'tcp' }, endpoints: [{ address: 'api.example' }] };
     await fleet.put('global', 'MeshExternalService', 'api', spec);
     await fleet.put('east', 'Dataplane', 'ze', egressProxy('10.1.0.2'));
@@ -108,7 +108,7 @@ describe('a copy in another zone', () => {
     expect(fleet.row('global', 'MeshService', 'cart')?.status).toMatchObject({ tls: { status: 'NotReady' } });
   });
 
-  it('goes with its zone when that is disabled, and comes back', async () => {
+  it('is removed when its zone is disabled, and returns with it', async () => {
     await fleet.put('global', 'Zone', 'east', { enabled: false });
     await fleet.rest();
     expect(fleet.rows('west', 'MeshService', 'cart')).toEqual([]);
@@ -118,7 +118,7 @@ describe('a copy in another zone', () => {
     expect(fleet.rows('west', 'MeshService', 'cart')).toHaveLength(1);
   });
 
-  it('and a reconnect write nothing that did not change', async () => {
+  it('stays unwritten at a reconnect when it has not changed', async () => {
     await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.1'));
     await fleet.rest();
     const rows = (): unknown[] => sides.map((side) => [...fleet.planes.stores[side].rows.values()]);
@@ -146,7 +146,7 @@ describe('an ingress that flaps every 100 ms for a minute', () => {
     expect(ingresses()).toEqual(everywhere('192.0.2.1'));
   });
 
-  it('or moves every 100 ms, is followed every five seconds', async () => {
+  it('or moves every 100 ms is published every five seconds', async () => {
     await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.1'));
     await fleet.rest();
     const before = fleet.planes.received('west');
@@ -161,7 +161,7 @@ describe('an ingress that flaps every 100 ms for a minute', () => {
     expect(ingresses()).toEqual(everywhere('192.0.2.199'));
   });
 
-  it('that ends without an ingress leaves none', async () => {
+  it('and then stops is withdrawn', async () => {
     await fleet.put('east', 'Dataplane', 'zi-1', ingressProxy('192.0.2.1'));
     for (let flap = 0; flap < 50; flap += 1) {
       await fleet.put('east', 'DataplaneInsight', 'zi-1', insight(flap % 2 === 0));

@@ -106,7 +106,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 const history = fc.array(change, { minLength: 1, maxLength: 60 });
 
 describe('after a random history', () => {
-  it('a new pass over the table finds nothing to write', () => {
+  it('a new pass over the table writes nothing', () => {
     fc.assert(
       fc.property(history, (changes) => {
         const zone = play(changes);
@@ -117,7 +117,7 @@ describe('after a random history', () => {
     );
   });
 
-  it('the services are those of one pass over what was written by others', () => {
+  it('the services equal those of one pass over the rows of other writers', () => {
     fc.assert(
       fc.property(history, (changes) => {
         const zone = play(changes);
@@ -131,7 +131,7 @@ describe('after a random history', () => {
     );
   });
 
-  it('no two services share an address, and none of a mesh that is there lacks one', () => {
+  it('each service of an existing mesh has an address of its own', () => {
     fc.assert(
       fc.property(history, (changes) => {
         const zone = play(changes);

@@ -8,7 +8,7 @@ import { VipPool } from '../../src/reconcile/services/vip-pool.ts';
 import { makeRow } from '../support/make-row.ts';
 
 describe('the configuration', () => {
-  it('has the keys of Kuma, with their defaults', () => {
+  it('has the keys and defaults of Kuma', () => {
     const { meshService, ipam } = loadConfig({ mode: 'zone' }).config;
     expect(meshService).toEqual({ generationInterval: 2_000, deletionGracePeriod: 3_600_000 });
     expect(Object.values(ipam).map(({ cidr }) => cidr)).toEqual(['241.0.0.0/8', '242.0.0.0/8', '243.0.0.0/8']);
@@ -21,7 +21,7 @@ describe('the configuration', () => {
 });
 
 describe('addresses of a small network', () => {
-  it('begin with its first, are used again only when all were, and end', () => {
+  it('are given from the first on, reused only after all others, and run out', () => {
     const pool = new VipPool('10.9.8.7/30');
     expect(['a', 'b'].map((id) => pool.take(id))).toEqual(['10.9.8.4', '10.9.8.5']);
     pool.release('a');
@@ -29,7 +29,7 @@ describe('addresses of a small network', () => {
     expect(pool.take('f')).toBeNull();
   });
 
-  it('leave a service without one, and the others as they are', () => {
+  it('run out for one service without a change of the others', () => {
     const networks = { MeshService: '10.0.0.0/30', MeshExternalService: '10.1.0.0/30', MeshMultiZoneService: '10.2.0.0/30' };
     const view = new ServicesView('east', networks);
     view.put(makeRow('Mesh', 'default'));
@@ -46,7 +46,7 @@ describe('the generator', () => {
   const workload = { 'kuma.io/workload': 'cart' };
   const networking = { address: '10.0.0.1', inbound: [{ port: 80 }] };
 
-  it('makes nothing when it is off', () => {
+  it('creates nothing when it is disabled', () => {
     const view = new ServicesView('east');
     view.put(makeRow('Mesh', 'default'));
     view.put(makeRow('Dataplane', 'cart-1', { spec: { networking }, labels: workload }));

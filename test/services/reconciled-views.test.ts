@@ -90,7 +90,7 @@ const name = fc.constantFrom('a', 'b', 'c');
 const mesh = fc.constantFrom('default', 'other');
 const workload = fc.constantFrom<Record<string, string>>({}, { 'kuma.io/workload': 'w1' }, { 'kuma.io/workload': 'w2' });
 
-describe('after any history a new view finds nothing to write', () => {
+describe('after any history a new view writes nothing', () => {
   it('of Workloads', () => {
     const state = fc.constantFrom('Ready', 'NotReady', 'Ignored');
     const row = fc.oneof(

@@ -61,13 +61,16 @@ describe('the change feed', () => {
     ['changes', `update resources set spec = '{"a":1}' where type = $1`, ['MeshTimeout']],
     ['removes', `delete from resources where type = $1`, ['MeshTimeout']],
     ['renames', `update resources set name = 'renamed' where type = $1`, ['MeshTimeout']],
-  ])('finds by itself the type of a row that somebody %s while the triggers are off (engine 9)', async (_, statement, before) => {
-    for (const type of [...before, 'MeshRetry']) await psql.query(INSERT, [type]);
-    await psql.query('alter table resources disable trigger user');
-    follow(20);
-    // One for the connection, one for the first look, which has nothing to compare with.
-    await expect.poll(alls, WAIT).toBe(2);
-    await psql.query(statement, ['MeshTimeout']);
-    await expect.poll(() => seen.slice(2), WAIT).toEqual([{ kind: 'type', type: 'MeshTimeout' }]);
-  });
+  ])(
+    'finds the type of a row that another writer %s while the triggers are disabled (engine 9)',
+    async (_, statement, before) => {
+      for (const type of [...before, 'MeshRetry']) await psql.query(INSERT, [type]);
+      await psql.query('alter table resources disable trigger user');
+      follow(20);
+      // One for the connection, one for the first look, which has nothing to compare with.
+      await expect.poll(alls, WAIT).toBe(2);
+      await psql.query(statement, ['MeshTimeout']);
+      await expect.poll(() => seen.slice(2), WAIT).toEqual([{ kind: 'type', type: 'MeshTimeout' }]);
+    },
+  );
 });

@@ -42,7 +42,7 @@ async function deadlocks(): Promise<number> {
   return Number(rows[0]?.deadlocks);
 }
 
-it('takes the rows of a batch in one order, so that two never wait for each other', async () => {
+it('batches lock their rows in one order, so that two never deadlock', async () => {
   const names = Array.from({ length: 200 }, (_, index) => `row-${String(index)}`);
   const before = await deadlocks();
   for (let round = 0; round < 20; round += 1) {
@@ -63,7 +63,7 @@ it('takes the rows of a batch in one order, so that two never wait for each othe
 it.each([
   ['came by the sync', {}, 'v1'],
   ['is of a zone', { 'kuma.io/zone': 'east' }, null],
-])('waits for nobody who has locked a row that %s and must be left alone', async (_, labels, syncVersion) => {
+])('a write does not wait for a lock on a foreign row that %s', async (_, labels, syncVersion) => {
   const [store] = stores;
   await store.write({ op: 'put', key: key('copy'), labels, spec: {}, syncVersion });
   await psql.query('begin');
@@ -75,7 +75,7 @@ it.each([
   await psql.query('rollback');
 });
 
-it('is stored although it was the one to give way in a deadlock', async () => {
+it('a batch is stored although PostgreSQL cancelled it in a deadlock', async () => {
   const [store] = stores;
   for (const name of ['a', 'b']) await store.write(put(name));
   // It never gives way itself.
@@ -92,7 +92,7 @@ it('is stored although it was the one to give way in a deadlock', async () => {
   await expect.poll(deadlocks).toBeGreaterThan(before);
 });
 
-it.each(['create', 'put'] as const)('says that the owner of a %s is gone when it went just now', async (op) => {
+it.each(['create', 'put'] as const)('a write of a %s reports that its owner was deleted just before', async (op) => {
   const [store] = stores;
   await psql.query('begin');
   await psql.query(`delete from resources where type = 'Mesh'`);
@@ -102,7 +102,7 @@ it.each(['create', 'put'] as const)('says that the owner of a %s is gone when it
   expect(await writing).toEqual({ result: 'rejected', message: 'its owner Mesh "default" does not exist' });
 });
 
-it('commits a fenced batch before a newer fence opens, so that nothing of an older receiver is stored later', async () => {
+it('a fenced batch commits before a newer fence opens, so that an older receiver stores nothing later', async () => {
   const peer = 'east';
   const held = put('held-in-batch');
   await stores[0].write(held);

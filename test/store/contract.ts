@@ -23,7 +23,7 @@ export function storeContract(empty: () => ResourceStore): void {
   beforeEach(() => void (store = empty()));
 
   describe('all or nothing', () => {
-    it('stores all, or none when one of them cannot be', async () => {
+    it('stores all writes, or none when one fails', async () => {
       await store.write(create(timeout('there')));
       const refused = await store.writeAll([create(timeout('a')), create(timeout('there')), create(mesh)]);
       expect(refused.map(({ result }) => result)).toEqual(['created', 'exists', 'created']);
@@ -38,7 +38,7 @@ export function storeContract(empty: () => ResourceStore): void {
   });
 
   describe('listPage', () => {
-    it('reads the rows of a page, and how many there are in all', async () => {
+    it('reads the rows of a page and the total number of rows', async () => {
       await store.writeBatch(['c', 'a', 'b'].map((name) => create(timeout(name))));
       await store.write(create({ ...timeout('a'), mesh: 'other' }));
       const query = { type: 'MeshTimeout', mesh: 'default' };
@@ -95,7 +95,7 @@ export function storeContract(empty: () => ResourceStore): void {
       expect((await store.get(timeout('a')))?.status).toEqual({ ready: true });
     });
 
-    it('are combined without losing one, equal keys in their order', async () => {
+    it('are combined without a loss, and those of one key in order', async () => {
       const writes = Array.from({ length: 1000 }, (_, i) =>
         store.write({ op: 'put', key: timeout(`k${String(i % 300)}`), labels: {}, spec: { i } }),
       );
@@ -113,7 +113,7 @@ export function storeContract(empty: () => ResourceStore): void {
       ...more,
     });
 
-    it('create a row with version 0, and replace all of it but status, owner and the time it was made', async () => {
+    it('create a row with version 0, and replace all fields but status, owner and creation time', async () => {
       await store.write(create(mesh));
       expect(await store.write(put({ a: '1' }, { owner: mesh }))).toEqual({ result: 'created', version: 0 });
       const made = await store.get(timeout('a'));
@@ -127,13 +127,13 @@ export function storeContract(empty: () => ResourceStore): void {
       expect((await store.get(timeout('a')))?.status).toEqual({ ready: false });
     });
 
-    it('need the owner that they name, also where the row is there', async () => {
+    it('need their owner, also for an existing row', async () => {
       await store.write(put({}));
       const message = 'its owner Mesh "default" does not exist';
       expect(await store.write(put({}, { owner: mesh }))).toEqual({ result: 'rejected', message });
     });
 
-    it('of a batch may name owners of the same batch, and none, and be for own rows or for all', async () => {
+    it('of a batch may name an owner of the batch or none, and be for own rows only or for all', async () => {
       const outcomes = await store.writeBatch([
         put({}, { owner: mesh, ownOnly: true }),
         put({}, { key: timeout('b'), status: { s: 1 } }),
@@ -157,19 +157,19 @@ export function storeContract(empty: () => ResourceStore): void {
       ['is of another namespace', { [namespace]: 'n' }, { [namespace]: 'm' }, 'conflict'],
       ['is of a namespace, where the write is not', { [namespace]: 'n' }, {}, 'conflict'],
       ['is of no namespace, where the write is', { [namespace]: '' }, { [namespace]: 'n' }, 'conflict'],
-    ])('for own rows alone meet a row that %s', async (_, stored, written, result) => {
+    ])('for own rows only meet a row that %s', async (_, stored, written, result) => {
       await store.write(create(timeout('a'), { labels: stored }));
       expect((await store.write(put(written, { ownOnly: true }))).result).toBe(result);
       expect((await store.get(timeout('a')))?.labels).toEqual(result === 'updated' ? written : stored);
     });
 
-    it('for own rows alone leave what came by the sync', async () => {
+    it('for own rows only do not replace a synced row', async () => {
       await store.write(create(timeout('a'), { syncVersion: '' }));
       expect(await store.write(put({}, { ownOnly: true }))).toEqual({ result: 'conflict' });
     });
   });
 
-  it('a put for own rows alone replaces exactly what mayReplace allows', async () => {
+  it('a put for own rows only replaces exactly the rows that mayReplace allows', async () => {
     const zone: ResourceKey = { type: 'Zone', mesh: '', name: 'east' };
     await store.write(create(zone));
     const labels = fc.record(
@@ -202,7 +202,7 @@ export function storeContract(empty: () => ResourceStore): void {
   });
 
   describe('batches', () => {
-    it('store the valid rows and report each other one', async () => {
+    it('store the valid rows and report each invalid one', async () => {
       await store.write(create(timeout('old')));
       const outcomes = await store.writeBatch([
         create(timeout('new')),
@@ -216,7 +216,7 @@ export function storeContract(empty: () => ResourceStore): void {
       expect(await store.count({ type: 'MeshTimeout' })).toBe(2);
     });
 
-    it('of thousands of rows report each in its place, and store all or none', async () => {
+    it('of thousands of rows have an outcome for each in order, and store all or none', async () => {
       const names = Array.from({ length: 3_000 }, (_, index) => `n${String(index)}`);
       const taken = new Set([0, 1_249, 1_250, 2_999]);
       await store.writeBatch([...taken].map((index) => create(timeout(names[index] ?? ''))));
@@ -247,7 +247,7 @@ export function storeContract(empty: () => ResourceStore): void {
       expect((await store.get(timeout('good')))?.status).toEqual({ m: 'a text with \\u0000, \\ud800 and 😀' });
     });
 
-    it('refuse labels that are no text, and keep any spec', async () => {
+    it('refuse labels that are not strings, and accept any spec', async () => {
       const spec = { 'k\ud800': ['\0', '\udc00', '\\u0000'] };
       const outcomes = await store.writeBatch([
         create(timeout('a'), { labels: { team: '\ud800' } }),
@@ -258,7 +258,7 @@ export function storeContract(empty: () => ResourceStore): void {
       expect((await store.get(timeout('c')))?.spec).toEqual(spec);
     });
 
-    it('and reads pass over names that no row can have (pain 11062)', async () => {
+    it('ignore names that no row can have, as reads do (pain 11062)', async () => {
       const never = [timeout('nul\0'), timeout('half\ud800'), { ...timeout('a'), mesh: '\0' }];
       await store.write(create(timeout('a')));
       expect((await store.getMany([...never, timeout('a')])).map(({ name }) => name)).toEqual(['a']);
@@ -288,14 +288,14 @@ export function storeContract(empty: () => ResourceStore): void {
       expect(await store.epochs(['east', 'west'])).toEqual([{ peer: 'east', epoch: newer }]);
     });
 
-    it('that delete a Mesh are remembered; one that was never here is not', async () => {
+    it('record a deleted Mesh, but not one that never existed', async () => {
       await store.writeBatch([create({ ...mesh, name: 'kept' }), create({ ...mesh, name: 'pay' })]);
       expect(await store.deletedMeshes(['never', 'a\0b', 'pay'])).toEqual([]);
       await store.write({ op: 'delete', key: { ...mesh, name: 'pay' } });
       expect(await store.deletedMeshes(['never', 'a\0b', 'pay', 'kept'])).toEqual(['pay']);
     });
 
-    it('of an older epoch are announced: its receiver hears of the newer one without a write', async () => {
+    it('of an older epoch are announced: a newer epoch notifies the older receiver without a write', async () => {
       const fences = new FenceWatch(store, following);
       const stop = new AbortController();
       const running = fences.run(stop.signal);
@@ -329,7 +329,7 @@ export function storeContract(empty: () => ResourceStore): void {
   });
 
   describe('metas', () => {
-    it('find rows by labels, by the beginning of the name, or by the owner', async () => {
+    it('find rows by labels, by a name prefix, or by the owner', async () => {
       const owner: ResourceKey = { type: 'Zone', mesh: '', name: 'east' };
       const other = { ...owner, name: 'west' };
       await store.writeBatch([create(owner), create(other)]);
@@ -350,7 +350,7 @@ export function storeContract(empty: () => ResourceStore): void {
   });
 
   describe('the change feed', () => {
-    it('starts with everything, then reports each change before a mark that is sent after it', async () => {
+    it('starts with all rows, then reports each change before a mark that is sent after it', async () => {
       const stop = new AbortController();
       const seen: StoreChange[] = [];
       const reading = (async () => {

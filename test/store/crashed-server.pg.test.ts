@@ -15,7 +15,7 @@ import { configOf } from '../support/postgres-database.ts';
 const key = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
 const PATIENCE = { timeout: 90_000 };
 
-it('gives out no list of before the crash', async () => {
+it('the list cache is empty after a crash of the server', async () => {
   await using started = new AsyncDisposableStack();
   const binaries = embeddedBinaries() ?? installedBinaries();
   if (binaries === null) throw new Error('no binaries of PostgreSQL: run npm ci, or install PostgreSQL');

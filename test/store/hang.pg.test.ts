@@ -56,7 +56,7 @@ describe('a database that hangs', () => {
     writeAll: (from) => from.writeAll([putOf('e'), { op: 'delete', key: keyOf('f') }]),
   };
 
-  it('has every call answered, a write as unknown, and serves the same calls when it goes on', async () => {
+  it('fails every call, a write with an unknown outcome, and serves the same calls when it continues', async () => {
     const soon = answerInTime(store, systemClock, ANSWER_MS + 500);
     // Connections are open, and in the middle of something.
     for (const call of Object.values(reads)) await call(soon);
@@ -83,7 +83,7 @@ describe('a database that hangs', () => {
       await expect.poll(() => call(soon).then(() => 'answered', () => 'failed')).toBe('answered'); // prettier-ignore
   });
 
-  it('closes a connection whose statement timed out', async () => {
+  it('loses the connection of a statement that timed out', async () => {
     const [first, second] = ['before', 'after'].map((name) => putOf(name));
     proxy.blackHole();
     await expect(store.write(first as Write)).rejects.toMatchObject({ code: 'unavailable' });

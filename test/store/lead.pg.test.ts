@@ -26,7 +26,7 @@ async function candidate(config: Awaited<ReturnType<typeof cloneDatabase>>) {
   return { store: new SqlStore({ ...database, session }, log), count };
 }
 
-it('is asked again and again on one connection while another leads, and leads when that ends', async () => {
+it('a candidate tries on one connection while another process leads, and leads after it', async () => {
   const config = await cloneDatabase(inject('postgresUrl'));
   const [first, second] = await Promise.all([candidate(config), candidate(config)]);
   const stops = [new AbortController(), new AbortController()] as const;

@@ -11,7 +11,7 @@ import { cloneDatabase } from '../support/postgres-database.ts';
 const key = (name: string): ResourceKey => ({ type: 'MeshTimeout', mesh: 'default', name });
 const put = (name: string): Write => ({ op: 'put', key: key(name), labels: {}, spec: { by: 'store' } });
 
-it('keeps back the write of that row alone, which can be tried again', async () => {
+it('a locked row fails only its own write, which can be retried', async () => {
   const config = await cloneDatabase(inject('postgresUrl'));
   const store = await openStore(config, { clock: systemClock, log: createLogger('silent') });
   const psql = new pg.Client({ ...config, database: config.dbName });

@@ -13,7 +13,7 @@ const RUNS = 8;
 const owner = { type: 'Mesh', mesh: '', name: 'default' };
 const content = { labels: { 'kuma.io/origin': 'global' }, spec: { n: 1 } };
 
-it('finds the rows of every write, and of reads by key, by an index', async () => {
+it('every write, and every read by key, uses an index', async () => {
   const log = createLogger('silent');
   const database = await openDatabase(
     { ...(await cloneDatabase(inject('postgresUrl'))), maxOpenConnections: 1 },

@@ -8,7 +8,7 @@ import { cloneDatabase } from '../support/postgres-database.ts';
 
 const log = createLogger('silent');
 
-it('is not ready on a database that was read-only when it was opened, and ready once that takes writes', async () => {
+it('the store is not ready on a database that opened read-only, and ready when the database accepts writes', async () => {
   const config = await cloneDatabase(inject('postgresUrl'));
   const admin = new pg.Client({ connectionString: inject('postgresUrl') });
   await admin.connect();
@@ -26,7 +26,7 @@ it('is not ready on a database that was read-only when it was opened, and ready 
   await admin.end();
 });
 
-it('stores again when the database takes writes, though its sessions keep the mode that they began in', async () => {
+it('the store writes again when the database accepts writes, although its sessions keep their first mode', async () => {
   const config = await cloneDatabase(inject('postgresUrl'));
   const admin = new pg.Client({ connectionString: inject('postgresUrl') });
   await admin.connect();

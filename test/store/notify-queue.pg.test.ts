@@ -18,7 +18,7 @@ async function smallServer(): Promise<PostgresBinaries> {
   return await PostgresBinaries.create(binaries, ['max_notify_queue_pages=64']);
 }
 
-it('is reported, is not ready, and accepts writes again when the session has ended', async () => {
+it('a full NOTIFY queue makes the store not ready, and writes succeed again after it', async () => {
   const server = await smallServer();
   const database = await openDatabase(configOf(server.url, 'postgres'), { clock: systemClock, log });
   const store = new SqlStore(database, log);

@@ -52,7 +52,7 @@ describe('the store on PostgreSQL', () => {
     await store.close();
   });
 
-  it('upgrades a table that was filled before labels, and says which command to run until then', async () => {
+  it('upgrades a table from before labels, and names the command until then', async () => {
     const config = await cloneDatabase(inject('postgresUrl'), 'template1');
     const old = new pg.Client({
       host: config.host,

@@ -9,7 +9,7 @@ import { openDatabase } from '../../src/store/database.ts';
 import { SqlStore } from '../../src/store/sql-store.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
 
-it('prepares each statement with parameters once', async () => {
+it('the store prepares each statement with parameters once', async () => {
   const log = createLogger('silent');
   const database = await openDatabase(
     { ...(await cloneDatabase(inject('postgresUrl'))), maxOpenConnections: 1 },
@@ -33,7 +33,7 @@ it('prepares each statement with parameters once', async () => {
   await store.close();
 });
 
-it('continues when a migration alters the table under a running replica, in any language of the server', async () => {
+it('a running replica continues when a migration alters the table, in any language of the server', async () => {
   const log = createLogger('silent');
   const config = await cloneDatabase(inject('postgresUrl'));
   const store = new SqlStore(await openDatabase(config, { clock: systemClock, log }), log);

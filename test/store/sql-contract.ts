@@ -21,7 +21,7 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
 
   storeContract(() => store);
 
-  it('names the snapshot that a page is from', async () => {
+  it('has the snapshot of its rows', async () => {
     await store.writeBatch([create(timeout('a')), create(timeout('b'))]);
     const snapshotOf = async (): Promise<string | null> => (await store.listPage({ type: 'MeshTimeout', limit: 1 })).snapshot;
     // A server that tidies up commits something now and then.
@@ -48,14 +48,14 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
     });
   });
 
-  it('lets a put for own rows alone replace a row without labels', async () => {
+  it('lets a put for own rows only replace a row without labels', async () => {
     await store.write(create(timeout('a')));
     await sql`update resources set labels = null where name = 'a'`.execute(db());
     const put: Write = { op: 'put', key: timeout('a'), labels: { 'kuma.io/origin': 'zone' }, spec: {}, ownOnly: true };
     expect((await store.write(put)).result).toBe('updated');
   });
 
-  it('remembers a Mesh that psql deletes', async () => {
+  it('records a Mesh that psql deletes', async () => {
     await store.write(create({ ...mesh, name: 'by-hand' }));
     await sql`delete from resources where type = 'Mesh'`.execute(db());
     expect(await store.deletedMeshes(['by-hand'])).toEqual(['by-hand']);
@@ -69,7 +69,7 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
   });
 
   describe('synced rows', () => {
-    it('lose their version, not their mark, on an edit (D29)', async () => {
+    it('lose their version, but not their mark, on an edit (D29)', async () => {
       await store.write(create(timeout('s'), { syncVersion: 'v1' }));
       await sql`update resources set labels = '{"edited": "yes"}' where name = 's'`.execute(db());
       expect((await store.get(timeout('s')))?.syncVersion).toBe('');
@@ -81,7 +81,7 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
   });
 
   describe('the change feed', () => {
-    it('starts with everything, then names the keys that anybody changes', async () => {
+    it('starts with all rows, then names the keys of every change by any writer', async () => {
       const stop = new AbortController();
       const seen: StoreChange[] = [];
       const reading = (async () => {

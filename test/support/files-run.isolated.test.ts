@@ -4,7 +4,7 @@ import { hashName } from '../../src/resource/hash-name.ts';
 import { namesOf } from '../../src/resource/stored-name.ts';
 import { filesRun } from './files-run.ts';
 
-it('lists the files of the functions that ran before the end', async () => {
+it('filesRun lists the files of the functions that ran before the end', async () => {
   const work = async (end: () => void): Promise<void> => {
     await Promise.resolve();
     hashName({ mesh: 'm', name: 'n' });

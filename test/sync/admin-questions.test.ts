@@ -60,7 +60,7 @@ describe('a question of a proxy', () => {
   const bytes = (requestId: string, text: string): Buffer => encodeAdminResponse({ requestId, payload: Buffer.from(text) });
   const statusOf = (ended: StatusObject): string => status[ended.code] ?? '';
 
-  it.each(kinds)('for %s is asked with all that was said, and answered with what the zone says', async (path, kind) => {
+  it.each(kinds)('for %s is sent with all its parameters, and gets the answer of the zone', async (path, kind) => {
     const call = await join(kind);
     const answer = get(`${path}?format=json&usedonly=false&include_eds=true`);
     const { requestId, ...question } = await asked(call);
@@ -71,7 +71,7 @@ describe('a question of a proxy', () => {
     expect((await answer).type).toContain('application/json');
   });
 
-  it.each(kinds)('for %s fails with the words of the zone', async (path, kind) => {
+  it.each(kinds)('for %s fails with the error of the zone', async (path, kind) => {
     const call = await join(kind);
     const answer = get(path);
     call.write(encodeAdminResponse({ requestId: (await asked(call)).requestId, error: 'envoy is not there' }));
@@ -90,29 +90,32 @@ describe('a question of a proxy', () => {
     expect([(await first).text, (await second).text]).toEqual(['first', 'second']);
   });
 
-  it.each(kinds)('for %s has 12 s for its answer; a later one ends the stream, not the next', async (path, kind) => {
-    const call = await join(kind);
-    // Timers alone, those of gRPC too: what travels, travels in real time.
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldClearNativeTimers: true });
-    const inTime = get(path);
-    const { requestId } = await asked(call);
-    vi.advanceTimersByTime(PATIENCE_MS - 1);
-    call.write(bytes(requestId, 'in time'));
-    expect(await inTime).toMatchObject({ status: 200, text: 'in time' });
-    const tooLate = get(path);
-    const late = await asked(call);
-    vi.advanceTimersByTime(PATIENCE_MS);
-    expect(await tooLate).toMatchObject({ status: 400, text: expect.stringContaining('did not answer in 12 s') as string });
-    vi.useRealTimers();
-    call.write(bytes(late.requestId, 'late'));
-    expect(statusOf(await ending(call))).toBe('INVALID_ARGUMENT');
-    const again = await join(kind);
-    const next = get(path);
-    again.write(bytes((await asked(again)).requestId, 'on the next stream'));
-    expect(await next).toMatchObject({ status: 200, text: 'on the next stream' });
-  });
+  it.each(kinds)(
+    'for %s waits 12 s for its answer; a later answer ends the stream, not the next question',
+    async (path, kind) => {
+      const call = await join(kind);
+      // Timers alone, those of gRPC too: what travels, travels in real time.
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'], shouldClearNativeTimers: true });
+      const inTime = get(path);
+      const { requestId } = await asked(call);
+      vi.advanceTimersByTime(PATIENCE_MS - 1);
+      call.write(bytes(requestId, 'in time'));
+      expect(await inTime).toMatchObject({ status: 200, text: 'in time' });
+      const tooLate = get(path);
+      const late = await asked(call);
+      vi.advanceTimersByTime(PATIENCE_MS);
+      expect(await tooLate).toMatchObject({ status: 400, text: expect.stringContaining('did not answer in 12 s') as string });
+      vi.useRealTimers();
+      call.write(bytes(late.requestId, 'late'));
+      expect(statusOf(await ending(call))).toBe('INVALID_ARGUMENT');
+      const again = await join(kind);
+      const next = get(path);
+      again.write(bytes((await asked(again)).requestId, 'on the next stream'));
+      expect(await next).toMatchObject({ status: 200, text: 'on the next stream' });
+    },
+  );
 
-  it.each(kinds)('for %s has the first of two answers, and the second ends the stream', async (path, kind) => {
+  it.each(kinds)('for %s gets the first of two answers, and the second ends the stream', async (path, kind) => {
     const call = await join(kind);
     const ended = ending(call);
     const answer = get(path);
@@ -135,7 +138,7 @@ describe('a question of a proxy', () => {
     expect(await get(path)).toMatchObject({ status: 400, text: expect.stringContaining('is not open here') as string });
   });
 
-  it('is asked of no zone that is offline', async () => {
+  it('is not sent to a zone that is offline', async () => {
     const call = await join('stats');
     const closed = { subscriptions: [{ ...online.subscriptions[0], disconnectTime: '2026-01-01T01:00:00Z' }] };
     const put = (spec: typeof online | typeof closed) =>

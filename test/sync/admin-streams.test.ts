@@ -61,7 +61,7 @@ describe('the admin streams', () => {
     await expect(streams.ask('east', 'stats', question)).rejects.toThrow('no proxy of Dataplane "dp"');
   });
 
-  it('fail pending queries when the zone disconnects, and later ones', async () => {
+  it('fail pending and later queries when the zone disconnects', async () => {
     const streams = new AdminStreams(systemClock);
     const { zone, global } = connect();
     const served = streams.serve('east', 'stats', global);
@@ -72,7 +72,7 @@ describe('the admin streams', () => {
     await expect(streams.ask('east', 'stats', question)).rejects.toThrow('has no stats stream');
   });
 
-  it('end with an answer without a pending request', async () => {
+  it('end at an answer without a pending request', async () => {
     const streams = new AdminStreams(systemClock);
     const { zone, global } = connect();
     const served = streams.serve('east', 'stats', global);
@@ -95,7 +95,7 @@ describe('the admin streams', () => {
     expect(Buffer.from(await ask(dataplane, 'stats', options)).toString()).toBe(`${name} true`);
   });
 
-  it('say that the zone is offline, or which replica has its stream', async () => {
+  it('report that the zone is offline, or which replica has its stream', async () => {
     const streams = new AdminStreams(systemClock);
     await expect(createProxyAdmin(await storeWith({}), streams)(dataplane, 'stats', options)).rejects.toThrow('is offline');
     const ask = createProxyAdmin(await storeWith(online('postgres')), streams);

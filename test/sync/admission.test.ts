@@ -45,14 +45,14 @@ function state(typeUrl: string, cluster: string | null): DeltaResponse {
   return { typeUrl, nonce: '1', resources, removedResources: [], controlPlane: 'global', isPartial: false };
 }
 
-it('asks for everything once the id is the known one', async () => {
+it('a zone requests all types when the cluster id is the known one', async () => {
   const { receiver, asked } = await zoneOf('ours');
   expect(asked).toEqual(['Config']);
   await receiver.handle(state('Config', 'ours'));
   expect(asked).toHaveLength(zoneReceiveRules().types.length);
 });
 
-it.each([['theirs'], [null]])('stores and prunes nothing of a global with id %j', async (offered) => {
+it.each([['theirs'], [null]])('a zone stores and prunes nothing from a global with cluster id %j', async (offered) => {
   const { store, receiver, asked } = await zoneOf('ours');
   const before = new Map(store.rows);
   await expect(receiver.handle(state('Config', offered))).rejects.toThrow(MeridianError);

@@ -98,7 +98,7 @@ describe('a zone that knows its cluster', () => {
     return store;
   }
 
-  it('sends nothing to a global of another cluster, and takes nothing from a zone of its name there (engine 14)', async () => {
+  it('sends nothing to a global of another cluster, and stores nothing from it (engine 14)', async () => {
     const store = await globalOf('theirs');
     const { port } = await startGlobal(store);
     const before = new Map(store.rows);
@@ -120,7 +120,7 @@ describe('a zone that knows its cluster', () => {
   });
 });
 
-it('gives global back the resources of a connected zone when its Zone row and all owned rows are deleted', async () => {
+it('sends its resources to global again when its Zone row and all owned rows are deleted', async () => {
   const store = new TinyStore();
   const { port } = await startGlobal(store);
   await zone.write({ op: 'create', key: dataplane('mine'), labels: { 'kuma.io/origin': 'zone' }, spec: proxyAt('10.0.0.1') });
@@ -134,7 +134,7 @@ it('gives global back the resources of a connected zone when its Zone row and al
   expect(closed().join()).toContain('the Zone "east" was removed');
 });
 
-it('ends streams at its stop with a reason that people can read', async () => {
+it('ends its streams with a readable reason when it stops', async () => {
   const lines: string[] = [];
   const { server, port } = await startGlobal(
     new TinyStore(),
@@ -176,7 +176,7 @@ describe('two stores under the name of one zone', () => {
     return reasons;
   }
 
-  it('are one too many: the second gets the reason, opens no stream, and changes nothing on either side', async () => {
+  it('are a conflict: the second is refused with a reason and changes nothing on either side', async () => {
     startZone(port);
     await vi.waitFor(async () => expect(await proxies()).toBe(2), WAIT);
     await vi.waitFor(async () => expect(await store.count({ type: 'MeshService' })).toBe(1), WAIT);
@@ -199,7 +199,7 @@ describe('two stores under the name of one zone', () => {
     await vi.waitFor(() => expect(stores.conflicts()).toEqual(['east']), WAIT);
   });
 
-  it('change places when the other one is accepted, and back: each is compared from the start', async () => {
+  it('replace each other when the other one is accepted: each is compared from the start', async () => {
     startZone(port);
     await vi.waitFor(async () => expect(await proxies()).toBe(2), WAIT);
     const other = new TinyStore();
@@ -213,7 +213,7 @@ describe('two stores under the name of one zone', () => {
   });
 });
 
-it('ends the older stream of two control planes that show one store id, which then gives global back what it lost', async () => {
+it('two control planes with one store id replace each other: the older stream ends, and its control plane restores its rows on global', async () => {
   const store = new TinyStore();
   const { port } = await startGlobal(store);
   for (const name of ['one', 'two'])
@@ -233,7 +233,7 @@ it('ends the older stream of two control planes that show one store id, which th
 });
 
 describe('a global that answers a health check with an error', () => {
-  it('because it does not know the zone before it syncs is synced with all the same', async () => {
+  it('because it does not know the zone yet is still synced with', async () => {
     let isKnown = false;
     const healthCheck: GlobalManners['healthCheck'] = () =>
       isKnown ? 0 : { code: status.NOT_FOUND, details: 'Zone "east" not found' };
@@ -258,7 +258,7 @@ describe('a global that answers a health check with an error', () => {
     expect(asked).toBe(3);
   });
 
-  it('is resumed with at once when its header says that it is one of ours', async () => {
+  it('is resumed with at once when its header says that it is Meridian', async () => {
     const resumed: string[] = [];
     const onStream: GlobalManners['onStream'] = (call, name) => {
       if (name !== 'globalToZoneSync') return;
@@ -274,7 +274,7 @@ describe('a global that answers a health check with an error', () => {
   });
 
   it.each([status.UNAVAILABLE, status.UNAUTHENTICATED, status.FAILED_PRECONDITION])(
-    'that says to stay away (%s) is not synced with',
+    'with the status %s is not synced with',
     async (code) => {
       let asked = 0;
       const healthCheck: GlobalManners['healthCheck'] = () => {

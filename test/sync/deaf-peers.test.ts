@@ -14,7 +14,7 @@ function framed(message: Buffer): Buffer {
   return Buffer.concat([head, message]);
 }
 
-describe('a server of peers that read nothing', () => {
+describe('a server with peers that do not read', () => {
   const server = serverUnderAttack();
   const hangUps: (() => void)[] = [];
   afterEach(() => {
@@ -38,7 +38,7 @@ describe('a server of peers that read nothing', () => {
       return line ?? expect.fail(`the stream of ${zone} is open`);
     });
 
-  it('makes few responses that would only wait, however often a zone subscribes again', async () => {
+  it('queues few responses, for any number of new subscriptions', async () => {
     const key = { type: 'MeshRetry', mesh: 'default', name: 'large' };
     await server.store.write({ op: 'put', key, labels: {}, spec: { a: 'x'.repeat(300_000) } });
     const stream = deaf(syncService.globalToZoneSync, 'greedy');
@@ -52,7 +52,7 @@ describe('a server of peers that read nothing', () => {
     expect(sent?.values.find(({ labels }) => labels['type_url'] === 'MeshRetry')?.value).toBeLessThan(30);
   });
 
-  it('ends the stream of a zone that sends response after response and reads none of the answers', async () => {
+  it('ends the stream of a zone that sends responses and does not read the answers', async () => {
     const stream = deaf(syncService.zoneToGlobalSync, 'deaf');
     const response = { typeUrl: 'MeshTimeout', nonce: 'n'.repeat(1_000), controlPlane: 'deaf', entries: [], removed: [] };
     for (let i = 0; i < 2_000; i += 1) stream.write(framed(encodeDeltaResponse(response)));

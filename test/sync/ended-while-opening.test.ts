@@ -18,7 +18,7 @@ function framed(name: string): Buffer {
   return Buffer.concat([head, message]);
 }
 
-describe('a server whose store is slow while a stream opens', () => {
+describe('a server with a slow store while a stream opens', () => {
   const server = serverUnderAttack();
 
   it('stores nothing of a zone whose row was deleted meanwhile', async () => {

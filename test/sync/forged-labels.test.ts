@@ -17,7 +17,7 @@ const specs: Readonly<Record<string, JsonObject>> = {
   Dataplane: { networking: { address: '192.0.2.1', inbound: [{ port: 80 }] } },
 };
 
-describe('a server of hostile peers', () => {
+describe('a server with hostile peers', () => {
   const server = serverUnderAttack();
   const meshOf = ({ scope }: TypeInfo): string => (scope === 'Mesh' ? 'default' : '');
 
@@ -43,7 +43,7 @@ describe('a server of hostile peers', () => {
   const rowOf = async (info: TypeInfo, name: string): Promise<Resource | undefined> =>
     await server.store.get({ type: info.name, mesh: meshOf(info), name });
 
-  it.each(globalConsumes)('stores a $name that is said to be of another zone as the caller’s', async (info) => {
+  it.each(globalConsumes)('stores a $name with the labels of another zone as a row of the caller', async (info) => {
     const call = open(server.dial(), syncService.zoneToGlobalSync, 'east');
     const name = hashName({ mesh: meshOf(info), name: 'forged', zone: 'east' });
     expect((await send(call, info, name, '1')).errorDetail).toBeNull();
@@ -53,7 +53,7 @@ describe('a server of hostile peers', () => {
     call.cancel();
   });
 
-  it.each(globalConsumes)('leaves a $name of another zone, or of global, alone when the caller takes its name', async (info) => {
+  it.each(globalConsumes)('keeps a $name of another zone or of global when the caller sends its name', async (info) => {
     const key = { type: info.name, mesh: meshOf(info) };
     const labels = { 'kuma.io/zone': 'west', 'kuma.io/origin': 'zone' };
     const put = { op: 'put' as const, spec: specs[info.name] ?? {} };

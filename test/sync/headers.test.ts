@@ -48,7 +48,7 @@ describe('a zone', () => {
     return { port: (server.address() as AddressInfo).port, lines };
   }
 
-  it('says its name and each of its features in a line of its own, on all six calls', async () => {
+  it('sends its name and each of its features in separate headers, on all six calls', async () => {
     const { port, lines } = await listen();
     running = connectZone(new TinyStore(), port, stop.signal);
     const paths = [...Object.values(syncService), ...Object.values(globalService)].map(({ path }) => path);
@@ -89,11 +89,11 @@ describe('a global', () => {
     ['separate lines', ['zone-ping-health', 'hash-suffix', 'meridian-v1']],
     ['one line, joined by commas', ['zone-ping-health,hash-suffix,meridian-v1']],
     ['one line, joined as Node does', ['zone-ping-health, hash-suffix, meridian-v1']],
-  ])('reads features that come in %s', async (_, lines) => {
+  ])('reads features from %s', async (_, lines) => {
     expect(await met('east', lines)).toEqual({ resumes: true, storedName: HASHED });
   });
 
-  it('takes no feature for another that only contains it', async () => {
+  it('does not confuse a feature with one that contains its name', async () => {
     expect(await met('east', ['no-hash-suffix', 'meridian-v10'])).toEqual({ resumes: false, storedName: `east.${HASHED}` });
   });
 });

@@ -34,12 +34,12 @@ async function askedBy(intervalMs: number): Promise<{ checks: () => number; stre
   return { checks: () => checks, streams: () => streams };
 }
 
-it('is the period of global', async () => {
+it('a zone checks its health at the interval of global', async () => {
   const { checks } = await askedBy(10);
   await vi.waitFor(() => expect(checks()).toBeGreaterThan(3));
 });
 
-it('is not all the time where that is longer than a timer can run', async () => {
+it('a zone does not check continuously when the interval is longer than a timer', async () => {
   const busy = await askedBy(30 * DAY);
   const other = await askedBy(10);
   await vi.waitFor(() => expect(other.checks()).toBeGreaterThan(20));

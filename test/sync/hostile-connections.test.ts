@@ -5,10 +5,10 @@ import { describe, expect, it } from 'vitest';
 import { syncService } from '../../src/kds/services.ts';
 import { serverUnderAttack } from './server-under-attack.ts';
 
-describe('a server of hostile peers', () => {
+describe('a server with hostile peers', () => {
   const server = serverUnderAttack();
 
-  it('closes connections that speak no HTTP/2', async () => {
+  it('closes connections that do not use HTTP/2', async () => {
     const tlsHello = Buffer.from('16030100a5010000a10303', 'hex');
     for (const bytes of [Buffer.from('GET / HTTP/1.1\r\nhost: x\r\n\r\n'), tlsHello, Buffer.alloc(64 * 1024, 0xff)]) {
       const socket = connectTcp(server.port, '127.0.0.1');

@@ -84,7 +84,7 @@ describe('decoders of mutated frames', () => {
     );
   });
 
-  it('throw an Error for groups within groups, and do not exhaust the stack', () => {
+  it('throw an Error for nested groups, and do not exhaust the stack', () => {
     const groups = Buffer.alloc(2 * MIB, 0x0b);
     for (const decode of [decodeDeltaRequest, decodeDeltaResponse]) expect(returned(() => decode(groups))).toBeNull();
     expect(returned(() => decodeKumaResource(typeOf('Dataplane'), groups))).toBeNull();
@@ -98,7 +98,7 @@ describe('decoders of mutated frames', () => {
     expect(returned(() => decodeKumaResource(info, ofSpec(deep)))).toBeNull();
   });
 
-  it('keep __proto__ as a key like any other, through the rules too', () => {
+  it('keep __proto__ as an ordinary key, also in the rules', () => {
     const evil = JSON.parse('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}') as JsonObject;
     const labels = JSON.parse('{"__proto__":"polluted"}') as Record<string, string>;
     const tags = JSON.parse('{"__proto__":"polluted","kuma.io/zone":"west"}') as JsonObject;

@@ -21,7 +21,7 @@ const MANY_REFUSED = 8;
 const unlimited = { 'grpc.max_send_message_length': -1 };
 const badType = { typeUrl: 'NoSuchType', nonce: '1', controlPlane: '', entries: [], removed: [] };
 
-describe('a server of hostile peers', () => {
+describe('a server with hostile peers', () => {
   const server = serverUnderAttack();
 
   /** The lines of its log at level info about a zone; undefined: about peers without a name. */
@@ -54,7 +54,7 @@ describe('a server of hostile peers', () => {
       (): Buffer => encodeDeltaResponse(badType),
       /^invalid resource type/,
     ],
-  ])('tells why it ends the streams of %s, whose message %s, once each', async (zone, _, methods, message, reason) => {
+  ])('logs once per stream why it ends the streams of %s, whose message %s', async (zone, _, methods, message, reason) => {
     const client = server.dial(unlimited);
     for (const [, method] of methods) {
       const call = open(client, method, zone);
@@ -74,7 +74,7 @@ describe('a server of hostile peers', () => {
   it.each([
     ['without a name', undefined, '', 'not present'],
     ['of a name that no zone can have', 'EAST', 'EAST', 'cannot be the name of a zone'],
-  ])('tells once that it refuses the streams and health checks of a peer %s', async (_, zone, id, reason) => {
+  ])('logs once that it refuses the streams and health checks of a peer %s', async (_, zone, id, reason) => {
     await endMany(streams, zone, MANY_REFUSED);
     const client = server.dial();
     for (let n = 0; n < MANY_REFUSED; n += 1) await healthCheck(client, id);
@@ -89,7 +89,7 @@ describe('a server of hostile peers', () => {
     for (const line of linesAbout(zone)) expect(line.reason).toContain(reason);
   });
 
-  it('logs a few of many peers with a new name each time', async () => {
+  it('logs only a few of many peers with new names', async () => {
     const before = server.logged.length;
     const client = server.dial();
     const names = Array.from({ length: 500 }, (_, n) => `NO-ZONE-${String(n)}${'x'.repeat(2_000)}`);

@@ -25,10 +25,10 @@ const timeout = encodeKumaResource(typeOf('MeshTimeout'), {
   ...{ name: OTHER, mesh: 'default', labels: { 'kuma.io/display-name': 'other' }, spec: {}, status: undefined },
 });
 
-describe('a server of hostile peers', () => {
+describe('a server with hostile peers', () => {
   const server = serverUnderAttack();
 
-  it.each(sync)('ends %s with a status when a message is none', async (_, method) => {
+  it.each(sync)('ends %s with a status when a message is invalid', async (_, method) => {
     const client = server.dial();
     const reasons = (): number => server.logged.filter((line) => line.includes('cannot read a Delta')).length;
     for (const bytes of [Buffer.from('ffffffffff', 'hex'), Buffer.alloc(1_000, 0x0b), Buffer.from('GET / HTTP/1.1\r\n\r\n')]) {
@@ -71,7 +71,7 @@ describe('a server of hostile peers', () => {
     }
   });
 
-  it('ends a stream with a status that fits into headers, however long the name of an unknown type', async () => {
+  it('ends a stream with a status that fits into headers, for any length of an unknown type name', async () => {
     const call = open(server.dial(), syncService.zoneToGlobalSync, 'east');
     const message = { nonce: '1', controlPlane: 'east', entries: [], removed: [] };
     call.write(encodeDeltaResponse({ ...message, typeUrl: 'x'.repeat(MIB) }));
@@ -80,7 +80,7 @@ describe('a server of hostile peers', () => {
     expect(details).toContain('invalid resource type');
   });
 
-  it('refuses 100,000 resources that cannot be read in one answer that fits into a message', async () => {
+  it('refuses 100,000 unreadable resources in one answer within the message limit', async () => {
     const call = open(server.dial(), syncService.zoneToGlobalSync, 'east');
     const entries = Array.from({ length: 100_000 }, (_, n) =>
       encodeResourceEntry({ name: `r${String(n)}.default`, version: '', kumaResource: Buffer.from([0xff]) }),
@@ -109,7 +109,7 @@ describe('a server of hostile peers', () => {
     expect(answers).not.toContain('1');
   });
 
-  it('gives an unknown type one empty answer, and no series of its own', async () => {
+  it('gives an unknown type one empty answer, and no metric series', async () => {
     const call = open(server.dial(), syncService.globalToZoneSync, 'east');
     const answer = new Promise<Buffer>((resolve) => call.once('data', resolve));
     call.write(encodeDeltaRequest(firstRequest('NoSuchType')));

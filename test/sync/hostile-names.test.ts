@@ -7,7 +7,7 @@ import { decodeDeltaResponse, encodeDeltaRequest } from '../../src/wire/kds-mess
 import { firstRequest } from './first-request.ts';
 import { ending, open, serverUnderAttack, streams, sync } from './server-under-attack.ts';
 
-describe('a server of hostile peers', () => {
+describe('a server with hostile peers', () => {
   const server = serverUnderAttack();
 
   it.each(streams)('ends %s as Kuma does when client-id is missing (kds-wire 2.1)', async (name, method) => {
@@ -26,7 +26,7 @@ describe('a server of hostile peers', () => {
     expect(code).toBe(status.INVALID_ARGUMENT);
   });
 
-  it('answers a health check of a name that no zone can have with INVALID_ARGUMENT, and does not report it', async () => {
+  it('answers a health check of an invalid zone name with INVALID_ARGUMENT, and does not record it', async () => {
     const { path, requestSerialize, responseDeserialize } = globalService.healthCheck;
     const before = server.healthChecks.length;
     const answers = await Promise.all(
@@ -54,7 +54,7 @@ describe('a server of hostile peers', () => {
     '__proto__',
     'a'.repeat(64),
     'east, west',
-  ])('takes nobody in under the name %j', async (name) => {
+  ])('refuses the zone name %j', async (name) => {
     const client = server.dial();
     for (const [, method] of streams) {
       const { code, details } = await ending(open(client, method, name));
@@ -66,7 +66,7 @@ describe('a server of hostile peers', () => {
   it.each([
     ['east', 'west', ['cart']],
     ['west', 'east', []],
-  ])('takes %s, which calls itself %s in its messages, for who its client-id says', async (zone, node, sees) => {
+  ])('identifies %s by its client-id, although its messages name %s', async (zone, node, sees) => {
     const key = { type: 'MeshService', mesh: 'default', name: hashName({ mesh: 'default', name: 'cart', zone: 'west' }) };
     const labels = { 'kuma.io/zone': 'west', 'kuma.io/origin': 'zone', 'kuma.io/display-name': 'cart' };
     const owner = { type: 'Zone', mesh: '', name: 'west' };

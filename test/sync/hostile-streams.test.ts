@@ -7,10 +7,10 @@ import { encodeDeltaRequest } from '../../src/wire/kds-messages.ts';
 import { firstRequest } from './first-request.ts';
 import { SLOW, ending, open, serverUnderAttack, streams, takenIn, type Call } from './server-under-attack.ts';
 
-describe('a server of hostile peers', () => {
+describe('a server with hostile peers', () => {
   const server = serverUnderAttack();
 
-  it('keeps 10,000 idle streams of a hundred connections open and serves another', async () => {
+  it('keeps 10,000 idle streams of a hundred connections open, and serves another stream', async () => {
     const clients = Array.from({ length: 100 }, () => server.dial());
     const calls = Array.from({ length: 10_000 }, (_, n) => {
       const [, method] = streams[n % streams.length] ?? ['globalToZoneSync', syncService.globalToZoneSync];
@@ -34,7 +34,7 @@ describe('a server of hostile peers', () => {
     }
   }
 
-  it('takes no more streams of a connection at a time than it has room for', async () => {
+  it('accepts only a bounded number of streams of a connection', async () => {
     const client = server.dial();
     const calls = Array.from({ length: 150 }, (_, n) =>
       open(client, syncService.globalToZoneSync, `zone-${String(n)}`, Infinity),
@@ -49,7 +49,7 @@ describe('a server of hostile peers', () => {
     for (const call of calls) call.cancel();
   });
 
-  it('serves a zone while another subscribes on 2,000 streams: it refuses those over the quota, and says which it is', async () => {
+  it('serves a zone while another subscribes on 2,000 streams: it refuses those over the quota, and names the quota', async () => {
     const clients = Array.from({ length: 20 }, () => server.dial());
     const calls = Array.from({ length: 2_000 }, (_, n) =>
       open(clients[n % 20] ?? server.dial(), syncService.globalToZoneSync, 'east', Infinity),
@@ -66,7 +66,7 @@ describe('a server of hostile peers', () => {
     for (const call of calls) call.cancel();
   });
 
-  it('lets a zone in again when its streams over the quota have ended', async () => {
+  it('admits a zone again when its streams over the quota have ended', async () => {
     const client = server.dial();
     const calls = Array.from({ length: DEFAULT_QUOTAS.streams }, () =>
       open(client, syncService.globalToZoneSync, 'east', Infinity),
@@ -77,7 +77,7 @@ describe('a server of hostile peers', () => {
     await vi.waitFor(async () => expect(await server.firstState('east')).toEqual([SLOW]));
   });
 
-  it('delays a zone that opens streams without end, and refuses its streams meanwhile', async () => {
+  it('delays a zone that opens streams continuously, and refuses its streams meanwhile', async () => {
     const client = server.dial();
     const call = (): Call => open(client, syncService.globalToZoneSync, 'restless');
     for (let n = 0; n < 20; n += 1) {
@@ -98,7 +98,7 @@ describe('a server of hostile peers', () => {
     await serveBeside(40, (n) => `silent-${String(n)}`);
   });
 
-  it('forgets 500 streams that are cancelled at once', async () => {
+  it('keeps nothing for 500 streams that are cancelled at once', async () => {
     const clients = Array.from({ length: 5 }, () => server.dial());
     const calls = Array.from({ length: 500 }, (_, n) => {
       const call = open(clients[n % 5] ?? server.dial(), syncService.globalToZoneSync, `zone-${String(n)}`);

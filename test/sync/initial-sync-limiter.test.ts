@@ -74,7 +74,7 @@ async function crowd(): Promise<{ inside: Stream; waiting: Stream }> {
   return expect.fail('all peers were sent their first state at once');
 }
 
-it('sends nothing to one peer too many until another has acknowledged its first state', async () => {
+it('a peer over the limit gets nothing until another has acknowledged its first state', async () => {
   const { inside, waiting } = await crowd();
   const { nonce } = decodeDeltaResponse(inside.sent[0] ?? Buffer.alloc(0));
   inside.sender.handle({ ...firstRequest(TYPE), node: { id: 'zone-0' }, subscribe: [], responseNonce: nonce });
@@ -82,14 +82,14 @@ it('sends nothing to one peer too many until another has acknowledged its first 
   expect(waiting.sent).toHaveLength(1);
 });
 
-it('sends nothing to one peer too many until the stream of another has ended', async () => {
+it('a peer over the limit gets nothing until the stream of another has ended', async () => {
   const { inside, waiting } = await crowd();
   inside.sender.close();
   await settled();
   expect(waiting.sent).toHaveLength(1);
 });
 
-it('lets a stream that asks for everything once more wait for its place once more', async () => {
+it('a stream that requests its full state again waits for a permit again', async () => {
   const { inside, waiting } = await crowd();
   inside.sender.handle(firstRequest(TYPE, { node: 'zone-0' }));
   await settled();

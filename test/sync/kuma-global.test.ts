@@ -36,7 +36,7 @@ const byLabels = {
 const large = { targetRef: { kind: 'Mesh' }, a: 'x'.repeat(MIB) };
 const wireName = (name: string): string => `${hashName({ mesh: 'default', name, zone: 'east' })}.default`;
 
-describe('a zone at a global that is not ours', () => {
+describe('a zone with a Kuma global', () => {
   let stop: AbortController;
   let store: TinyStore;
   let running: Promise<unknown>;
@@ -88,7 +88,7 @@ describe('a zone at a global that is not ours', () => {
   const problems = async (): Promise<unknown> =>
     (await store.get({ type: 'ZoneInsight', mesh: '', name: 'east' }))?.status['syncProblems'];
 
-  it('sends global resources in a readable form, and lists the unreadable ones on itself (D26)', async () => {
+  it('sends global resources in a readable form, and lists the unreadable ones on the zone (D26)', async () => {
     await put('cart', byName);
     await put('subset', { targetRef: { kind: 'MeshSubset', tags: { app: 'cart' } } });
     const responses = await askedBy(KUMA);
@@ -106,7 +106,7 @@ describe('a zone at a global that is not ours', () => {
     await vi.waitFor(async () => expect(await problems()).toBeUndefined(), WAIT);
   });
 
-  it('withholds resources that global cannot decode, and lists them on itself with the field', async () => {
+  it('withholds resources that global cannot decode, and lists them on the zone with the field', async () => {
     await put('cart', byName);
     await put('broken', { targetRef: { kind: 5 } });
     const responses = await askedBy(KUMA);
@@ -117,14 +117,14 @@ describe('a zone at a global that is not ours', () => {
     await vi.waitFor(async () => expect(await problems()).toEqual([expect.objectContaining(problem)]), WAIT);
   });
 
-  it('says it as it was written to one that turns out to be ours', async () => {
+  it('sends resources unchanged when the global turns out to be Meridian', async () => {
     await put('cart', byName);
     const responses = await askedBy([...KUMA, feature.meridian]);
     await vi.waitFor(() => expect(responses).toHaveLength(1), WAIT);
     expect(resourcesIn(responses[0] as DeltaResponse)[wireName('cart')]?.spec).toEqual(byName);
   });
 
-  it('sends 9 MiB in one message, and nothing of 11 MiB, which it says with type and size', async () => {
+  it('sends 9 MiB in one message, withholds 11 MiB, and reports its type and size', async () => {
     for (let n = 0; n < 9; n += 1) await put(`t${String(n)}`, large);
     const responses = await askedBy(KUMA);
     await vi.waitFor(() => expect(responses).toHaveLength(1), WAIT);
@@ -141,7 +141,7 @@ describe('a zone at a global that is not ours', () => {
     expect(none).toEqual([]);
   });
 
-  it('takes 9 MiB in one message', async () => {
+  it('accepts 9 MiB in one message', async () => {
     const answers: DeltaRequest[] = [];
     const entries = Array.from({ length: 9 }, (_, n) => {
       const resource = { name: `t${String(n)}`, mesh: 'default', labels: { 'kuma.io/origin': 'global' }, spec: large };

@@ -47,8 +47,8 @@ describe('a zone', () => {
     return resourcesIn(await zone.take());
   }
 
-  describe('that does not know hashed names (D28)', () => {
-    it('gets those that the resources have here, whether their type has a status or not, and receives removals under them', async () => {
+  describe('without hashed names (D28)', () => {
+    it('gets resources and removals under their stored names, for types with and without a status', async () => {
       await put('Zone', WEST.name, { enabled: true });
       await put('MeshService', 'backend-of-west', { ports: [{ port: 80 }] }, fromWest);
       const remove = await put('MeshMultiZoneService', 'all', { ports: [{ port: 80 }] });
@@ -64,7 +64,7 @@ describe('a zone', () => {
     });
   });
 
-  describe('that is not ours (D26)', () => {
+  describe('of Kuma (D26)', () => {
     const byName = { targetRef: { kind: 'Mesh' }, to: [{ targetRef: { kind: 'MeshService', name: 'cart' }, default: {} }] };
     const byLabels = {
       targetRef: { kind: 'Mesh' },
@@ -82,7 +82,7 @@ describe('a zone', () => {
       return async () => (await store.get({ type: 'ZoneInsight', mesh: '', name: zone }))?.status['syncProblems'];
     }
 
-    it('gets content that Kuma can read, beside zones that get it as it was written', async () => {
+    it('gets content that Kuma can read, while Meridian zones get it unchanged', async () => {
       await put('MeshRetry', 'cart', byName);
       const guest = await stateOf(join(KUMA), 'MeshRetry');
       expect(guest[wireName('cart')]?.spec).toEqual(byLabels);
@@ -90,7 +90,7 @@ describe('a zone', () => {
       expect(ours[wireName('cart')]?.spec).toEqual(byName);
     });
 
-    it('does not get resources that Kuma cannot read, which the zone lists, until it can', async () => {
+    it('does not get resources that Kuma cannot read, and they are listed on the zone until it can', async () => {
       const problems = keepInsights('guest');
       await put('MeshRetry', 'subset', unsayable);
       await put('MeshRetry', 'cart', byName);
@@ -104,7 +104,7 @@ describe('a zone', () => {
       await vi.waitFor(async () => expect(await problems()).toBeUndefined(), WAIT);
     });
 
-    it('does not get resources that it cannot decode, which the zone lists with the field, and gets all others', async () => {
+    it('does not get resources that it cannot decode, which are listed on the zone with the field, and gets all others', async () => {
       const problems = keepInsights('guest');
       await put('MeshRetry', 'broken', {
         targetRef: { kind: 'Mesh' },
@@ -118,7 +118,7 @@ describe('a zone', () => {
       await vi.waitFor(async () => expect(await problems()).toEqual([expect.objectContaining(problem)]), WAIT);
     });
 
-    it('is not given a protobuf spec that does not fit its message, which is named on the zone with the field', async () => {
+    it('does not get a protobuf spec that does not fit its message, which is listed on the zone with the field', async () => {
       const problems = keepInsights('guest');
       await server.store.write({
         op: 'put',
@@ -149,7 +149,7 @@ describe('a zone', () => {
       await vi.waitFor(async () => expect(await problems()).toMatchObject([problem]), WAIT);
     });
 
-    it('receives all of it with the origin `global`', async () => {
+    it('receives all resources with the control plane `global`', async () => {
       const zone = join(KUMA);
       zone.subscribe('MeshTimeout');
       expect((await zone.take()).controlPlane).toBe('global');
@@ -174,7 +174,7 @@ describe('a zone', () => {
       ['the selector of services of many zones', [hostnameGeneratorMultiZone], ['everywhere', 'in-zone'], 0],
       ['the flow of producer policies', [producerPolicyFlow], ['in-zone'], 1],
       ['both', [hostnameGeneratorMultiZone, producerPolicyFlow], ['everywhere', 'in-zone'], 1],
-    ])('sees what needs no others: %s', async (_, features, seen, policies) => {
+    ])('gets only resources that need no other features: %s', async (_, features, seen, policies) => {
       await putForSome();
       const zone = join([...KUMA, ...features]);
       const names = seen.map((name) => `${hashName({ mesh: '', name })}.`);
@@ -182,7 +182,7 @@ describe('a zone', () => {
       expect(Object.keys(await stateOf(zone, 'MeshRetry'))).toHaveLength(policies);
     });
 
-    it('is given and loses by name what depends on them when it comes back with others (engine 17)', async () => {
+    it('gets and loses the resources that depend on features when it reconnects with others (engine 17)', async () => {
       await putForSome();
       const [everywhere = ''] = generators;
       const before = join([...OURS, hostnameGeneratorMultiZone]);
@@ -201,7 +201,7 @@ describe('a zone', () => {
       expect(await again.take()).toMatchObject({ resources: [{ name: everywhere }], removedResources: [] });
     });
 
-    it('is called by other names when it comes back and knows those (engine 17)', async () => {
+    it('gets hashed names when it reconnects with the feature (engine 17)', async () => {
       await put('Mesh', 'default', {});
       expect(Object.keys(await stateOf(join(OLD), 'MeshTimeout'))).toEqual(['slow.default']);
       const known = new Map([['slow.default', 'v']]);

@@ -55,7 +55,7 @@ describe('a server', () => {
     });
   }
 
-  it('sends a zone that is not ours 9 MiB in one message, and nothing of 11 MiB, which it says with type and size', async () => {
+  it('sends a Kuma zone 9 MiB in one message, withholds 11 MiB, and reports its type and size', async () => {
     for (let n = 0; n < 9; n += 1) await putLarge(`t${String(n)}`);
     const zone = join({ 'grpc.max_receive_message_length': 10 * MIB });
     zone.subscribe('MeshRetry');
@@ -74,7 +74,7 @@ describe('a server', () => {
     expect(await another.take()).toMatchObject({ typeUrl: 'MeshTimeout', resources: [{ name: SLOW }] });
   });
 
-  it('takes 9 MiB of a zone in one message, and no 11 MiB', async () => {
+  it('accepts 9 MiB of a zone in one message, and refuses 11 MiB', async () => {
     expect(await answerTo(9)).toMatchObject({ responseNonce: '1', errorDetail: null });
     expect(rowsOf('MeshRetry')).toHaveLength(9);
     await expect(answerTo(11)).rejects.toThrow(/larger than max \(\d+ vs\.? 10485760\)/);

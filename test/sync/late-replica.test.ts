@@ -13,7 +13,7 @@ describe('a replica', () => {
     await server.store.write({ op: 'delete', key });
   });
 
-  it('gives a zone no state before it has all that was committed before the zone came (engine 10)', async () => {
+  it('sends a zone no state before it has every change that was committed before the zone joined (engine 10)', async () => {
     const { store } = server;
     const pass = store.mark.bind(store);
     const asked = Promise.withResolvers<undefined>();

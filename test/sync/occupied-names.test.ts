@@ -88,7 +88,7 @@ describe('a zone with hashed names', () => {
     expect(rowsOf(store, 'east')).toEqual(sent.map(({ name }) => name));
   });
 
-  it('may change a row that it has, although the labels do not give its name any more', async () => {
+  it('may change its row although the labels no longer give the name', async () => {
     const store = new TinyStore().withZones('east', 'west', 'evil');
     const info = typeOf('MeshService');
     const name = hashName({ mesh: 'shop', name: 'cart', zone: 'east' });
@@ -103,7 +103,7 @@ describe('a zone with hashed names', () => {
     ['zone west', { owner: null, labels: { [label.origin]: 'zone', [label.zone]: 'west' } }],
     ['global', { owner: { type: 'Mesh', mesh: '', name: 'shop' }, labels: { [label.origin]: 'global' } }],
     ['global', { owner: null, labels: {} }],
-  ])('hears that %s has a name that is taken', async (holder, row) => {
+  ])('gets a refusal that names the owner of a taken name: %s', async (holder, row) => {
     const store = new TinyStore().withZones('east', 'west', 'evil');
     await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'shop' }, labels: {}, spec: {} });
     const name = hashName({ mesh: 'shop', name: 'cart', zone: 'east' });
@@ -117,7 +117,7 @@ describe('a zone with hashed names', () => {
   });
 });
 
-it('a zone without hashed names gets its own name before each of them', async () => {
+it('rows of a zone without hashed names have the prefix of the zone', async () => {
   const store = new TinyStore().withZones('east', 'west', 'evil');
   expect(await send(store, 'evil', typeOf('MeshTimeout'), [{ name: 'frozen', labels: CARTS }], false)).toBeNull();
   expect(rowsOf(store, 'evil')).toEqual(['evil.frozen']);

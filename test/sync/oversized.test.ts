@@ -11,7 +11,7 @@ import { decodeDeltaRequest, decodeDeltaResponse } from '../../src/wire/kds-mess
 import { encodeStruct } from '../../src/wire/struct.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
-it('stops a type whose full state is too large, and reports it', async () => {
+it('the sender stops a type with a full state over the limit, and reports it', async () => {
   const log = createLogger('silent');
   const store = new TinyStore();
   const put = async (name: string, spec: { a: string }): Promise<void> => {
@@ -69,7 +69,7 @@ it('stops a type whose full state is too large, and reports it', async () => {
   await running;
 });
 
-it('sends a full state over the limit in parts to a peer of ours, which prunes after the last', async () => {
+it('the sender splits a full state over the limit for a Meridian peer, which prunes after the last part', async () => {
   const log = createLogger('silent');
   const stop = new AbortController();
   const [global, zone] = [new TinyStore(), new TinyStore()];

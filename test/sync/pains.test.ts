@@ -26,7 +26,7 @@ async function put(store: TinyStore, type: string, name: string, spec: JsonObjec
 
 const rowsOf = (store: TinyStore): unknown[] => [...store.rows.values()];
 
-describe('what hurts users of the original', () => {
+describe('a reported problem of Kuma', () => {
   it('9455: a zone that disconnects does not change the state of others', async () => {
     const all = await start();
     const { stores } = all;
@@ -40,20 +40,17 @@ describe('what hurts users of the original', () => {
     expect(all.received('west')).toBe(messages);
   });
 
-  it.each([{ resume: true }, { resume: false }])(
-    '13592: a reconnect writes nothing that did not change (%j)',
-    async (options) => {
-      const all = await start(options);
-      for (const zone of zones) await put(all.stores[zone], 'MeshService', `of-${zone}`);
-      for (let i = 0; i < 20; i += 1) await put(all.stores.global, 'MeshTimeout', `t-${String(i)}`);
-      await all.rest();
-      const before = (['global', ...zones] as const).map((side) => rowsOf(all.stores[side]));
-      await all.reconnect();
-      expect((['global', ...zones] as const).map((side) => rowsOf(all.stores[side]))).toEqual(before);
-    },
-  );
+  it.each([{ resume: true }, { resume: false }])('13592: a reconnect writes no unchanged row (%j)', async (options) => {
+    const all = await start(options);
+    for (const zone of zones) await put(all.stores[zone], 'MeshService', `of-${zone}`);
+    for (let i = 0; i < 20; i += 1) await put(all.stores.global, 'MeshTimeout', `t-${String(i)}`);
+    await all.rest();
+    const before = (['global', ...zones] as const).map((side) => rowsOf(all.stores[side]));
+    await all.reconnect();
+    expect((['global', ...zones] as const).map((side) => rowsOf(all.stores[side]))).toEqual(before);
+  });
 
-  it('14486: bursts on both ends at once end with both in step, one response in flight per type', async () => {
+  it('14486: bursts on both ends at once end with equal stores, with one response in flight per type', async () => {
     const all = await start();
     const writes: Promise<void>[] = [];
     for (let i = 0; i < 500; i += 1) {
@@ -70,7 +67,7 @@ describe('what hurts users of the original', () => {
     expect(all.received('global')).toBeLessThan(500);
   });
 
-  it('16407: the status of one zone never shows up in another', async () => {
+  it('16407: the status of one zone never appears in another', async () => {
     const status = fc.record({ zone: fc.constantFrom(...zones), name: fc.constantFrom('a', 'b'), ip: fc.ipV4() });
     await fc.assert(
       fc.asyncProperty(fc.array(status, { minLength: 1, maxLength: 12 }), async (writes) => {
@@ -106,7 +103,7 @@ describe('what hurts users of the original', () => {
     expect(all.refusals).toMatchObject([{ by: 'east', type: 'Secret', message: expect.stringContaining('shared') as string }]);
   });
 
-  it('11410, 8327, 5870: inspect knows the namespace and zone of a consumer, and what a policy cannot do', async () => {
+  it('11410, 8327, 5870: inspect knows the namespace and zone of a consumer, and the limits of a policy', async () => {
     const all = await start();
     const labelsOf = (namespace: string): object => ({ 'kuma.io/origin': 'zone', 'k8s.kuma.io/namespace': namespace });
     const apply = async (zone: Zone, path: string, type: string, namespace: string, spec: JsonObject): Promise<void> => {

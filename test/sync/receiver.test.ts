@@ -58,8 +58,8 @@ const hashed = (name: string): string => hashName({ mesh: 'default', name, zone:
 const namesIn = (store: TinyStore): string[] =>
   [...store.rows.values()].flatMap(({ type, name }) => (type === 'Zone' ? [] : [name])).sort();
 
-describe('a row of the zone that somebody’s edit took the labels from', () => {
-  it('is listed at a resume, and is removed when the zone does not have it (engine 12)', async () => {
+describe('a row of the zone that lost its labels by an edit', () => {
+  it('is sent in the versions of a resume, and is removed when the zone does not have it (engine 12)', async () => {
     const store = new TinyStore().withZones('east', 'west');
     await store.write({ op: 'create', key: keyOf('lost'), labels: {}, spec: {}, owner, syncVersion: 'v' });
     await store.write({ op: 'create', key: keyOf('of-another'), labels: {}, spec: {}, owner: { ...owner, name: 'west' } });
@@ -72,7 +72,7 @@ describe('a row of the zone that somebody’s edit took the labels from', () => 
 });
 
 describe('a refused resource', () => {
-  it('keeps the stored version though the response removes it too (kds-wire 6.2.1)', async () => {
+  it('keeps the stored version although the response removes it too (kds-wire 6.2.1)', async () => {
     const store = new TinyStore().withZones('east', 'west');
     for (const name of ['bad', 'gone']) await store.write({ op: 'create', key: keyOf(name), labels, spec: {}, owner });
     const { receiver, sent } = await receive(store, true);
@@ -81,7 +81,7 @@ describe('a refused resource', () => {
     expect(sent.at(-1)?.errorDetail?.message).toContain('name="bad"');
   });
 
-  it('of a full state keeps the stored version: it is named, so it is not pruned', async () => {
+  it('of a full state keeps the stored version, because a named resource is not pruned', async () => {
     const store = new TinyStore().withZones('east', 'west');
     for (const name of ['bad', 'gone']) await store.write({ op: 'create', key: keyOf(name), labels, spec: {}, owner });
     const { receiver, sent } = await receive(store, false);
@@ -90,7 +90,7 @@ describe('a refused resource', () => {
     expect(sent.at(-1)?.errorDetail?.message).toContain('name="bad"');
   });
 
-  it('counts as refused until the peer sends it well or removes it', async () => {
+  it('counts as refused until the peer sends a valid form or removes it', async () => {
     const { receiver, events } = await receive(new TinyStore().withZones('east', 'west'), true);
     const refusedNow = (): string[] => {
       const event = events.findLast(({ kind }) => kind === 'received');
@@ -131,7 +131,7 @@ describe('a row that another writer changes meanwhile', () => {
     );
   });
 
-  it('is removed well when the other writer removes it first, at the last attempt too', async () => {
+  it('counts as removed when the other writer removes it first, at the last attempt too', async () => {
     const store = new TinyStore().withZones('east', 'west');
     await store.write({ op: 'create', key: keyOf('busy'), labels, spec: {}, owner });
     const { receiver, sent } = await receive(store, true);
@@ -145,7 +145,7 @@ describe('a response', () => {
   const answersTo = (sent: readonly DeltaRequest[]): string[] =>
     sent.map(({ responseNonce }) => responseNonce).filter((nonce) => nonce !== '');
 
-  it('is answered when it is committed, and not before', async () => {
+  it('is acknowledged after its commit, not before', async () => {
     const store = new TinyStore().withZones('east', 'west');
     const commit = Promise.withResolvers<undefined>();
     store.beforeWrite = () => commit.promise;
@@ -159,7 +159,7 @@ describe('a response', () => {
     expect(namesIn(store)).toEqual([hashed('a')]);
   });
 
-  it.each([true, false])('is not answered when the store does not take it (resumed: %s)', async (resume) => {
+  it.each([true, false])('is not answered when the store fails (resumed: %s)', async (resume) => {
     const store = new TinyStore().withZones('east', 'west');
     await store.write({ op: 'create', key: keyOf('gone'), labels, spec: {}, owner });
     store.beforeWrite = () => Promise.reject(new Error('disk full'));

@@ -83,7 +83,7 @@ const command = fc.oneof(
   { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const) }) },
 );
 
-it('ends with equal stores after random writes, refusals, cuts and resumes', async () => {
+it('the stores are equal after random writes, refusals, disconnects and resumes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(command, { minLength: 5, maxLength: 40 }), async (commands) => {
       const stop = new AbortController();

@@ -79,7 +79,7 @@ describe('a large response on global', () => {
     expect(answers(sent)).toMatchObject([{ responseNonce: '1', errorDetail: null }]);
   });
 
-  it('gets no answer when the store stops between two transactions, and is complete when it comes again', async () => {
+  it('gets no answer when the store fails between two transactions, and is complete when it is sent again', async () => {
     const store = new WatchedStore().withZones('east');
     const { receiver, sent } = await receive(store);
     store.before = (batch) => {
@@ -96,7 +96,7 @@ describe('a large response on global', () => {
     expect(answers(again.sent)).toHaveLength(1);
   });
 
-  it('takes rows away after it has stored the others, also at the end of a full state', async () => {
+  it('removes rows after it has stored the others, also at the end of a full state', async () => {
     const store = new WatchedStore().withZones('east');
     const first = await receive(store, { resume: false });
     await first.receiver.take(message(names(600)));
@@ -111,7 +111,7 @@ describe('a large response on global', () => {
 });
 
 describe('a zone over its quotas', () => {
-  it('has the rows over the limit refused by name, with the key to raise, and the others stored', async () => {
+  it('has the rows over the limit refused by name with the configuration key, and the others stored', async () => {
     const store = new TinyStore().withZones('east');
     const { receiver, sent, events } = await receive(store, { rows: 10 });
     await receiver.take(message(names(6)));
@@ -128,7 +128,7 @@ describe('a zone over its quotas', () => {
     expect(answers(sent).at(-1)?.errorDetail).toBeNull();
   });
 
-  it('counts the rows that it has from before', async () => {
+  it('has its existing rows counted', async () => {
     const store = new TinyStore().withZones('east');
     await (await receive(store)).receiver.take(message(names(9)));
     const { receiver } = await receive(store, { rows: 10 });
@@ -147,7 +147,7 @@ describe('a zone over its quotas', () => {
     );
   });
 
-  it('ends its stream with a response that names more than it may have, and changes nothing', async () => {
+  it('loses its stream at a response with more names than the limit, and nothing is changed', async () => {
     const store = new TinyStore().withZones('east');
     const { receiver, sent } = await receive(store, { rows: 100 });
     await expect(receiver.take(message([], names(101)))).rejects.toMatchObject({

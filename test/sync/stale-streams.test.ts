@@ -8,7 +8,7 @@ import { ending, open, serverUnderAttack, takenIn } from './server-under-attack.
 describe('a server that closes stale streams', () => {
   const server = serverUnderAttack({ pollInterval: 300, timeout: 0, closeStaleConn: true });
 
-  it('asks for checks as often as it looks', async () => {
+  it('requests health checks at its own interval', async () => {
     const { path, requestSerialize, responseDeserialize } = globalService.healthCheck;
     const metadata = new Metadata();
     metadata.set('client-id', 'east');
@@ -20,7 +20,7 @@ describe('a server that closes stale streams', () => {
     expect(decodeHealthCheckResponse(answer ?? Buffer.alloc(0))).toEqual({ intervalMs: 300 });
   });
 
-  it('ends the older of two streams with CANCELLED, and leaves those of other kinds', async () => {
+  it('ends the older of two streams with CANCELLED, and keeps those of other kinds', async () => {
     const client = server.dial();
     const older = open(client, syncService.globalToZoneSync, 'east');
     const other = open(client, syncService.zoneToGlobalSync, 'east');

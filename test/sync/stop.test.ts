@@ -4,7 +4,7 @@ import { expect, it, vi } from 'vitest';
 import { syncService } from '../../src/kds/services.ts';
 import { open, ServerUnderAttack } from './server-under-attack.ts';
 
-it('stops although gRPC never reports that the sessions have ended', async () => {
+it('the server stops although gRPC never reports the end of its sessions', async () => {
   const server = new ServerUnderAttack();
   await server.start();
   const call = open(server.dial(), syncService.globalToZoneSync, 'east');

@@ -13,7 +13,7 @@ const PER_ADDRESS = 12;
 
 let looks = 0;
 
-describe('a server of strangers', () => {
+describe('a server with unknown clients', () => {
   const server = serverUnderAttack(NO_HEALTH_POLICY, {
     connections: { perAddress: PER_ADDRESS, total: 100, streams: 100, idleTimeout: 200 },
     async admit(authorization, zone) {
@@ -35,7 +35,7 @@ describe('a server of strangers', () => {
     return socket;
   };
 
-  it('closes connections without a stream, whether they speak HTTP/2 or nothing, and none with a stream', async () => {
+  it('closes connections without a stream, also silent ones, and none with a stream', async () => {
     const call = open(server.dial(), syncService.globalToZoneSync, 'east');
     await takenIn(call);
     let hasEnded = false;
@@ -56,7 +56,7 @@ describe('a server of strangers', () => {
     call.cancel();
   });
 
-  it('looks at few calls of an address that are refused, and serves a zone of the same address meanwhile', async () => {
+  it('handles few refused calls of an address, and serves a zone of the same address meanwhile', async () => {
     const call = open(server.dial(), syncService.globalToZoneSync, 'east', Infinity);
     await takenIn(call);
     looks = 0;

@@ -67,7 +67,7 @@ function acknowledge(sender: Sender, request: DeltaRequest, responseNonce: strin
   sender.handle({ ...request, node: { id: request.node.id }, responseNonce });
 }
 
-it('3545, 13624: fails a stream whose peer does not answer, and no stream whose peer does', async () => {
+it('3545, 13624: the sender fails a stream without answers, and no other stream', async () => {
   await readStore();
   vi.useFakeTimers();
   const silent = open({ peer: 'silent', streamId: 'silent' });
@@ -81,7 +81,7 @@ it('3545, 13624: fails a stream whose peer does not answer, and no stream whose 
   expect(good.failures).toEqual([]);
 });
 
-it('does not blame a peer that has subscribed again since', async () => {
+it('the sender does not fail the stream of a peer that subscribed again', async () => {
   await readStore();
   vi.useFakeTimers();
   const { sender, nonces, failures } = open();
@@ -96,7 +96,7 @@ it('does not blame a peer that has subscribed again since', async () => {
   expect(failures).toEqual([]);
 });
 
-it('reports withheld resources only when they change', async () => {
+it('the sender reports withheld resources only when they change', async () => {
   const put = async (name: string, length: number): Promise<void> => {
     const key = { type: 'MeshTimeout', mesh: 'default', name };
     await store.write({ op: 'put', key, labels: {}, spec: { a: 'x'.repeat(length) } });

@@ -91,7 +91,7 @@ async function isHeld(): Promise<void> {
   expect(names('MeshService')).toEqual(['cart']);
 }
 
-it('is kept with its resources, and global shows why; created and deleted there it is deleted', async () => {
+it('a mesh unknown to global is kept with its resources and a reason, until it is created and deleted on global', async () => {
   await connect();
   await isHeld();
   await global.write({ op: 'create', key: mesh('shop'), labels: {}, spec: {} });
@@ -102,7 +102,7 @@ it('is kept with its resources, and global shows why; created and deleted there 
   await vi.waitFor(() => expect(names('Mesh')).toEqual(['default']), WAIT);
 });
 
-it('goes at once when it was deleted on global while the zone was away', async () => {
+it('a mesh is deleted at once when global deleted it while the zone was disconnected', async () => {
   await global.write({ op: 'create', key: mesh('shop'), labels: {}, spec: {} });
   await global.write({ op: 'delete', key: mesh('shop') });
   await connect();
@@ -110,7 +110,7 @@ it('goes at once when it was deleted on global while the zone was away', async (
   expect(withheld()).toEqual({});
 });
 
-it('goes at once when global has it and does not sync it', async () => {
+it('a mesh is deleted at once when global has it with kds-sync disabled', async () => {
   await global.write({ op: 'create', key: mesh('shop'), labels: { 'kuma.io/kds-sync': 'disabled' }, spec: {} });
   await connect();
   await vi.waitFor(() => expect(names('Mesh')).toEqual(['default']), WAIT);

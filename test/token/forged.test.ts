@@ -29,22 +29,22 @@ async function reasonFor(token: string): Promise<string> {
 }
 
 describe('a forged token', () => {
-  it('counts if it is not forged, so that the rest of this file means something', async () => {
+  it('is valid when it is not forged, which validates the other tests of this file', async () => {
     const input = inputOf({ alg: 'RS256', kid: '1' });
     expect(await reasonFor(`${input}.${rs256(input)}`)).toBe('it counts');
   });
 
-  it.each(['none', 'None', 'NONE', 'nOnE', '', 'RS256 ', 'rs256'])('with algorithm %o', async (alg) => {
+  it.each(['none', 'None', 'NONE', 'nOnE', '', 'RS256 ', 'rs256'])('is refused with algorithm %o', async (alg) => {
     const input = inputOf({ alg, kid: '1' });
     for (const signature of ['', rs256(input)])
       expect(await reasonFor(`${input}.${signature}`)).toMatch(/^is signed with .*; only RS256 counts$/);
   });
 
-  it('without a signature', async () => {
+  it('is refused without a signature', async () => {
     expect(await reasonFor(`${inputOf({ alg: 'RS256', kid: '1' })}.`)).toBe('does not have the signature of key 1');
   });
 
-  it('signed by HS256 with the public key as the secret', async () => {
+  it('is refused with an HS256 signature by the public key', async () => {
     const spki = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString();
     for (const alg of ['HS256', 'RS256'])
       for (const secret of [publicPem, publicPem.trim(), spki, spki.trim()]) {
@@ -56,14 +56,14 @@ describe('a forged token', () => {
       }
   });
 
-  it.each(['RS384', 'RS512', 'PS256', 'ES256', 'EdDSA'])('signed by %s', async (alg) => {
+  it.each(['RS384', 'RS512', 'PS256', 'ES256', 'EdDSA'])('is refused with a signature of %s', async (alg) => {
     const input = inputOf({ alg, kid: '1' });
     const hash = alg.endsWith('384') ? 'sha384' : alg.endsWith('512') ? 'sha512' : 'sha256';
     const signature = sign(hash, Buffer.from(input), privateKey).toString('base64url');
     expect(await reasonFor(`${input}.${signature}`)).toBe(`is signed with "${alg}"; only RS256 counts`);
   });
 
-  it('signed by a key that it brings along', async () => {
+  it('is refused with a key in its own header', async () => {
     const own = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const jwk = own.publicKey.export({ format: 'jwk' });
     for (const extra of [{ jwk }, { jku: 'http://127.0.0.1:1/keys' }, { x5c: ['AAAA'] }, { x5u: 'http://127.0.0.1:1/' }]) {
@@ -73,30 +73,30 @@ describe('a forged token', () => {
   });
 
   it.each(['2', '01', '1 ', ' 1', '0', '-1', '1.0', '../1', '__proto__', 'constructor', '', 'user-token-signing-key-1'])(
-    'with kid %o',
+    'is refused with kid %o',
     async (kid) => {
       const input = inputOf({ alg: 'RS256', kid });
       expect(await reasonFor(`${input}.${rs256(input)}`)).toMatch(/which is not known here$|its header has no kid$/);
     },
   );
 
-  it.each([1, null, ['1'], { 1: 1 }])('with kid %o, which is no text', async (kid) => {
+  it.each([1, null, ['1'], { 1: 1 }])('is refused with kid %o, which is not a string', async (kid) => {
     const input = inputOf({ alg: 'RS256', kid });
     expect(await reasonFor(`${input}.${rs256(input)}`)).toMatch(/its header has no kid$/);
   });
 
-  it('with another payload under the old signature', async () => {
+  it('is refused with another payload under the old signature', async () => {
     const input = inputOf({ alg: 'RS256', kid: '1' }, { ...admin, Name: 'ann' });
     const other = inputOf({ alg: 'RS256', kid: '1' });
     expect(await reasonFor(`${other}.${rs256(input)}`)).toBe('does not have the signature of key 1');
   });
 
-  it('signed by the key of zone tokens', async () => {
+  it('is refused with a signature by the key of zone tokens', async () => {
     const input = inputOf({ alg: 'RS256', kid: '1' });
     expect(await reasonFor(`${input}.${rs256(input, pairOf('zone1').privateKey)}`)).toBe('does not have the signature of key 1');
   });
 
-  it('with unknown header extensions', async () => {
+  it('is refused with unknown header extensions', async () => {
     for (const extra of [{ crit: ['x'], x: 1 }, { crit: ['b64'], b64: false }, { crit: [] }]) {
       const input = inputOf({ alg: 'RS256', kid: '1', ...extra });
       expect(await reasonFor(`${input}.${rs256(input)}`)).not.toBe('it counts');

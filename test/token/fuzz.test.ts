@@ -58,7 +58,7 @@ describe('the verifier', () => {
     );
   });
 
-  it('answers a good token of which characters were changed, taken out or put in', async () => {
+  it('answers a valid token with changed, removed or inserted characters', async () => {
     const edit = fc.record({ at: fc.nat(), remove: fc.nat(3), insert: fc.string({ maxLength: 3 }) });
     const apply = (text: string, { at, remove, insert }: { at: number; remove: number; insert: string }): string => {
       const start = at % (text.length + 1);
@@ -70,7 +70,7 @@ describe('the verifier', () => {
     );
   });
 
-  it('answers any header over a good payload', async () => {
+  it('answers any header with a valid payload', async () => {
     const [, payload = '', signature = ''] = good.split('.');
     const header = fc.record(
       {
@@ -88,7 +88,7 @@ describe('the verifier', () => {
     );
   });
 
-  it('answers any claims that were really signed', async () => {
+  it('answers any signed claims', async () => {
     const claim = fc.oneof(fc.jsonValue(), fc.string(), fc.double(), fc.constantFrom(0, -1, 1e300, -1e300, 2 ** 53));
     const keys = [
       'Name',
@@ -121,8 +121,8 @@ describe('the verifier', () => {
   });
 });
 
-describe('what is built on it', () => {
-  it('answers any headers of a request', async () => {
+describe('the callers of the verifier', () => {
+  it('answer any headers of a request', async () => {
     const value = fc.oneof(
       fc.string(),
       fc.array(fc.string(), { maxLength: 3 }),
@@ -146,7 +146,7 @@ describe('what is built on it', () => {
     );
   });
 
-  it('answers any metadata of a zone, and admits only the zone that the token names', async () => {
+  it('answer any metadata of a zone, and admit only the zone of the token', async () => {
     const zones = new ZoneAuthenticator(verifier, { type: 'zoneToken', allowWithoutToken: [] });
     const value = fc.oneof(
       fc.string(),
@@ -164,7 +164,7 @@ describe('what is built on it', () => {
     );
   });
 
-  it('answers any body', async () => {
+  it('answer any body', async () => {
     const routes = tokenRoutes(issuer, { user: true, zone: true, dataplane: true });
     const fields = ['name', 'groups', 'validFor', 'zone', 'scope', 'mesh', 'tags', 'type', 'workload', '__proto__'];
     const value = fc.oneof(fc.jsonValue(), fc.string(), fc.constantFrom('shop', 'east', '24h', '9999999999h', '1e9h', '.h'));

@@ -56,7 +56,7 @@ async function until(isTrue: () => boolean): Promise<void> {
 }
 
 describe('keys that rotate', () => {
-  it('leave old tokens good, and the newest signs', async () => {
+  it('keep old tokens valid, and the newest key signs', async () => {
     const before = await zoneToken('east');
     await putKey(store, zoneRealm, '2');
     await settled();
@@ -65,7 +65,7 @@ describe('keys that rotate', () => {
     for (const token of [before, after]) expect(await verifier.zone(token)).toMatchObject({ ok: true });
   });
 
-  it('take their tokens along when they go', async () => {
+  it('invalidate their tokens when they are removed', async () => {
     const before = await zoneToken('east');
     await putKey(store, zoneRealm, '2');
     await removeKey('1');
@@ -83,7 +83,7 @@ describe('keys that rotate', () => {
 });
 
 describe('a revocation', () => {
-  it('counts at once for the next request', async () => {
+  it('applies to the next request', async () => {
     const token = await issuer.user({ name: 'ann', groups: [] }, HOUR_MS);
     expect(await verifier.user(token)).toMatchObject({ ok: true });
     await revoke(store, userRealm, 'x', idOf(token));
@@ -123,7 +123,7 @@ describe('time', () => {
 describe('zones', () => {
   const names = ['east', 'west', 'east-1', 'eas', 'old-kuma'];
 
-  it('never pass with the token of another', async () => {
+  it('are refused with the token of another zone', async () => {
     for (const owner of names) {
       const token = await zoneToken(owner);
       for (const caller of names)
@@ -133,13 +133,13 @@ describe('zones', () => {
     }
   });
 
-  it('never pass with a token of another kind', async () => {
+  it('are refused with a token of another kind', async () => {
     const user = await issuer.user({ name: 'east', groups: [] }, HOUR_MS);
     const proxy = await issuer.dataplane({ name: 'east', mesh: 'shop', tags: {}, type: '', workload: '' }, HOUR_MS);
     for (const token of [user, proxy]) expect(await zones.authenticate([`Bearer ${token}`], 'east')).toMatchObject({ ok: false });
   });
 
-  it('know tokens of the global by the public keys that came by KDS', async () => {
+  it('verify tokens of global with the synced public keys', async () => {
     const token = await zoneToken('east');
     const zoneStore = new CountingStore();
     await putKey(zoneStore, federatedZoneRealm, '1');
@@ -151,7 +151,7 @@ describe('zones', () => {
   });
 });
 
-it('a thousand requests read the store no more than one', async () => {
+it('a thousand requests cause no more reads of the store than one', async () => {
   const token = await issuer.user({ name: 'ann', groups: [] }, HOUR_MS);
   await verifier.user(token);
   const { reads } = store;

@@ -26,7 +26,7 @@ afterAll(async () => {
   await store.close();
 });
 
-it('boots, lets the admin and a zone in, and puts the zone out when its token is revoked', async () => {
+it('a global admits the admin and a zone, and disconnects the zone when its token is revoked', async () => {
   const now = (): Date => new Date();
   const defaults = { skipMeshCreation: false, skipTenantResources: false, skipHostnameGenerators: true };
   await createBaseDefaults(store, { mode: 'global' }, defaults);

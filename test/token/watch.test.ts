@@ -72,7 +72,7 @@ class WatchReader {
 const secret = async (name: string): Promise<void> => putSecret(store, zoneRealm, name, 'x');
 
 describe('a watch with a token', () => {
-  it('goes on while the token counts, and hears nothing after it was revoked', async () => {
+  it('continues while the token is valid, and receives nothing after its revocation', async () => {
     const token = await issuer.user(admin, HOUR_MS);
     const watch = await WatchReader.of(token);
     await secret('before');
@@ -95,7 +95,7 @@ describe('a watch with a token', () => {
     await watch.ends('expired on 2026-01-01T01:00:00.000Z');
   });
 
-  it('ends when its key goes', async () => {
+  it('ends when the key of its token is deleted', async () => {
     const watch = await WatchReader.of(await issuer.user(admin, HOUR_MS));
     await store.write({ op: 'delete', key: { type: 'GlobalSecret', mesh: '', name: `${userRealm.keyName}-1` } });
     await watch.ends('is signed by key 1, which is not known here');
