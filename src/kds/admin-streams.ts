@@ -87,7 +87,7 @@ function keyOf(zone: string, kind: AdminKind): string {
   return `${kind} ${zone}`;
 }
 
-/** The end of a zone. Answers every request at once and once only: no proxy is connected to this control plane. */
+/** The end of a zone. Answers every request at once with an error, because no proxy is connected to this control plane. */
 export async function answerAdminRequests(call: Duplex): Promise<void> {
   for await (const bytes of messagesOf(call)) {
     const { requestId, resourceName } = decodeAdminRequest(bytes);

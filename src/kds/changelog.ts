@@ -13,7 +13,7 @@ import { visibilityOf, type Visibility, type SendRules } from './rules.ts';
 import { TypeLog, type Slot, type SlotNames } from './type-log.ts';
 import { WaitingRows } from './waiting-rows.ts';
 
-/** A stream waits this long for the feed, in milliseconds: a database may restart, and a large table be read again meanwhile. */
+/** The time for which a stream waits for the feed, in milliseconds. It covers a restart of the database and a new read of a large table. */
 const MAX_LAG_MS = 60_000;
 
 /** The store whose rows go to the peers. */
@@ -73,7 +73,7 @@ export class Changelog {
     return this.#slotOfRow.get('Mesh')?.has(nameText({ mesh: '', name })) === true;
   }
 
-  /** The meshes among these that are not here and were never deleted here. Rejects when the store does not answer. */
+  /** The meshes among these that do not exist here and were never deleted here. Rejects when the store does not answer. */
   async unknownMeshes(names: Iterable<string>): Promise<string[]> {
     const missing = [...names].filter((name) => !this.hasMesh(name));
     if (missing.length === 0) return [];
@@ -184,7 +184,7 @@ export class Changelog {
     this.#notify(type);
   }
 
-  /** Rows that lost a wire name to another get their chance when that one has gone. */
+  /** Reads rows again whose wire name has become free. */
   async #admitWaiting(): Promise<void> {
     const keys = this.#waiting.takeReady();
     if (keys.length === 0) return;
@@ -222,11 +222,11 @@ export class Changelog {
     const { visibility } = visibilityOf(this.rules, row);
     if (visibility.to === 'none') return null;
     try {
-      // Rows that were not written by a REST API of this version may lack defaults, which peers take for granted.
+      // Rows from other writers than this version of the REST API may lack defaults, which peers expect.
       const mapped = this.rules.map({ ...row, spec: completeSpec(info.name, row.spec) }, info);
       const plainName = info.kds.skipHash ? mapped.name : row.name;
       const wireName = `${mapped.name}.${mapped.mesh}`;
-      // Deleting a Mesh also deletes the resources in it. A recreated Mesh must do so on the peer too (engine 7).
+      // Deleting a Mesh also deletes its resources. A recreated Mesh has a new key, so that the peer deletes them too (engine 7).
       const key = info.name === 'Mesh' ? `${wireName}@${row.creationTime.toISOString()}` : wireName;
       return {
         names: { key, wireName, plainName: `${plainName}.${row.mesh}` },
@@ -238,7 +238,7 @@ export class Changelog {
     }
   }
 
-  /** A resource that does not fit its message is withheld under its name, so that it is a sync problem of each peer. */
+  /** A resource that does not fit its message is withheld under its name. Each peer then has a sync problem. */
   #entryOf(row: Resource, encode: () => Entry, visibility: Visibility): Entry {
     try {
       return encode();

@@ -5,16 +5,16 @@ import { messageOf } from '../base/errors.ts';
 import { Connection, type ConnectionOptions } from './zone-connection.ts';
 
 /**
- * Milliseconds from a lost connection to the next attempt: at least, and below. The pause does not grow with the attempts: after
- * global is back, a policy waits only for this pause and a connection (engine 22).
+ * The range of milliseconds from a lost connection to the next attempt. The pause does not grow with the attempts: after global is
+ * back, a policy waits only for this pause and a connection (engine 22).
  */
 const MIN_PAUSE_MS = 100;
 const MAX_PAUSE_MS = 800;
 /** A failure that only an operator can fix is retried less often. */
 const FORBIDDEN_MS = 15_000;
-/** A token may be put right, or a store accepted, at any moment: global is asked again after this. */
+/** The pause after a refusal, in milliseconds: a person may correct the token or accept the store at any time. */
 const REFUSED_MS = 3_000;
-/** A file that cannot be used is looked at again after this. */
+/** The pause until an unusable file is read again, in milliseconds. */
 const FILE_MS = 500;
 
 export type KdsClientTls = {
@@ -61,7 +61,7 @@ function endingOf(error: unknown): Ending {
   return { reason, isForbidden: waitMs !== null, waitMs: waitMs ?? reconnectPauseMs() };
 }
 
-/** The pause is random, so that the zones of a global that came back do not dial all at once. @param random in [0, 1) */
+/** The pause is random, so that not all zones reconnect to a restarted global at once. @param random in [0, 1) */
 export function reconnectPauseMs(random: () => number = Math.random): number {
   return MIN_PAUSE_MS + random() * (MAX_PAUSE_MS - MIN_PAUSE_MS);
 }
@@ -87,7 +87,7 @@ async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Prom
     'grpc.keepalive_timeout_ms': 15_000,
     'grpc.keepalive_permit_without_calls': 1,
     'grpc.initial_reconnect_backoff_ms': 100,
-    // A channel of its own, so that nothing of an earlier attempt lingers.
+    // A new channel, so that no state of an earlier attempt remains.
     'grpc.use_local_subchannel_pool': 1,
   });
   const ended = new AbortController();

@@ -1,5 +1,5 @@
-// The TCP connections to the KDS port: how many an address may have, and how many there may be at all. A call that would be
-// refused costs a token and the store work; an address from which many were refused waits, on connections that have no stream yet.
+// The TCP connections to the KDS port: limits for each address and for all. A refused call costs a token check and store reads. So
+// the calls of an address with many refused calls wait, on connections without a stream.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
@@ -11,7 +11,7 @@ import { exhausted } from './status.ts';
 export type ConnectionLimits = {
   readonly perAddress: number;
   readonly total: number;
-  /** Open streams of one connection; the peer keeps those beyond it on its side until one ends. */
+  /** Open streams of one connection. The peer queues more streams on its side until one ends. */
   readonly streams: number;
   /** Milliseconds after which a connection without a stream is closed. */
   readonly idleTimeout: number;
@@ -24,17 +24,17 @@ export const DEFAULT_CONNECTION_LIMITS: ConnectionLimits = {
   idleTimeout: 10_000,
 };
 
-/** Refused calls that an address may make at once, and how many a second after that. */
+/** Refused calls that an address may make at once. After that the limit is a rate per second. */
 const REFUSALS_AT_ONCE = 100;
 const REFUSALS_A_SECOND = 20;
-/** Calls of an address that may wait; with more of them the connection is closed. */
+/** Calls of an address that may wait. The next call closes its connection. */
 const MAX_WAITING = 100;
 /** Addresses whose refusals are counted. */
 const MAX_ADDRESSES = 10_000;
 
 type Connection = { readonly socket: Socket; readonly address: string; isTrusted: boolean };
 
-/** Refused calls of one address that it has left, at a time in milliseconds, and calls that wait for more. */
+/** The refused calls that an address may still make, at a time in milliseconds, and its waiting calls. */
 type Allowance = { left: number; at: number; waiting: number };
 
 export class Connections {
@@ -47,7 +47,7 @@ export class Connections {
   readonly #perAddress = new Map<string, number>();
   readonly #allowances = new LRUCache<string, Allowance>({ max: MAX_ADDRESSES });
 
-  /** @param take what serves a connection */
+  /** @param take serves a connection */
   constructor(limits: ConnectionLimits, take: (socket: Socket) => void, log: Logger, clock: Clock) {
     this.#limits = { ...limits, total: Math.min(limits.total, descriptorsForPeers()) };
     this.#warnings = new RateLimitedLogger(log, () => clock.elapsed());
@@ -81,7 +81,7 @@ export class Connections {
     return this.#open.size;
   }
 
-  /** A stream of this connection was let in: its calls wait for no others. */
+  /** A stream of this connection was admitted: its calls do not wait. */
   trust(peer: string): void {
     const connection = this.#open.get(peer);
     if (connection !== undefined) connection.isTrusted = true;
@@ -94,8 +94,8 @@ export class Connections {
   }
 
   /**
-   * Resolves when a call on this connection may be looked at.
-   * @throws StatusError RESOURCE_EXHAUSTED where so many wait that the connection was closed
+   * Resolves when a call on this connection may be handled.
+   * @throws StatusError RESOURCE_EXHAUSTED when too many calls wait; the connection is then closed
    */
   async requireTurn(peer: string): Promise<void> {
     const connection = this.#open.get(peer);
@@ -152,7 +152,7 @@ export class Connections {
   }
 }
 
-/** Half of the descriptors of this process, so that REST, diagnostics and the database have theirs; no limit where it is not known. */
+/** Half of the file descriptors of this process; the rest is for REST, diagnostics and the database. No limit if the number is unknown. */
 function descriptorsForPeers(): number {
   try {
     const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];

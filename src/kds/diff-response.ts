@@ -12,11 +12,11 @@ import type { ReceiveRules } from './rules.ts';
 /** A write whose row was read before: no `put`. */
 export type SyncWrite = Exclude<Write, { readonly op: 'put' }>;
 
-/** The part of a response that is not stored yet; everything by `nameText`. */
+/** The part of a response that is not stored yet. Keys are `nameText`. */
 export type Work = {
   readonly incoming: ReadonlyMap<string, Incoming>;
   readonly removed: ReadonlyMap<string, ResourceKey>;
-  /** With the end of a full state: rows in scope that it did not name are gone. */
+  /** Set at the end of a full state: rows in scope that are not in `except` are deleted. */
   readonly prune: { readonly except: ReadonlySet<string> } | null;
 };
 
@@ -25,16 +25,16 @@ export type PlanInput = Pick<Work, 'incoming'> & {
   readonly rules: ReceiveRules;
   /** The stored rows of the incoming resources. */
   readonly stored: ReadonlyMap<string, Resource>;
-  /** The rows that the peer does not have any more. */
+  /** The rows that the peer no longer has. */
   readonly gone: readonly ResourceMeta[];
-  /** The version of an equal row must be right, because the peer resumes by it (D29). */
+  /** Whether an equal row with another version is written, because the peer resumes by versions (D29). */
   readonly exactVersions: boolean;
 };
 
 /**
- * Computes the writes and the refusals. A resource is refused if a row out of scope holds its name, or if its labels do not allow
- * the name of a new row. An existing row keeps its name even if its labels change: peers lose labels for one update. One step
- * handles one row.
+ * Computes the writes and the refusals. A resource is refused if a row out of scope has its name, or if its labels do not allow the
+ * name of a new row. An existing row keeps its name even if its labels change: peers lose labels for one update. One step handles one
+ * row.
  */
 export function* planWrites(input: PlanInput): Steps<{ writes: SyncWrite[]; refusals: NackedResource[] }> {
   const { info, rules, incoming, stored, gone } = input;

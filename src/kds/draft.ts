@@ -1,15 +1,15 @@
-// A response while it is made. Invariant: the first thing always finds room; after that the limits hold.
+// Builds one response. Invariant: the first item always fits; the limits hold for the others.
 import type { Slot } from './type-log.ts';
 
-/** A response to be sent: encoded resources and the names that are gone. */
+/** The content of one response: encoded resources and removed names. */
 export type Draft = {
   readonly entries: readonly Uint8Array[];
   readonly removed: readonly string[];
   /** Of resources and names. */
   readonly bytes: number;
-  /** More parts of the full state follow: a resource that no part has named yet still exists. */
+  /** More parts of the full state follow: the peer must not prune yet. */
   readonly isPartial: boolean;
-  /** Position of the log that the peer has reached when it has taken this. */
+  /** The position of the log that the peer reaches with this response. */
   readonly upTo: number;
 };
 
@@ -31,7 +31,7 @@ export class DraftBuilder {
   readonly #fullBytes: number;
   readonly #maxBytes: number;
 
-  /** Ends after `fullBytes`, and never holds more than `maxBytes`. */
+  /** The response ends after `fullBytes`, and never has more than `maxBytes`. */
   constructor(fullBytes: number, maxBytes: number) {
     this.#fullBytes = fullBytes;
     this.#maxBytes = maxBytes;
@@ -41,7 +41,7 @@ export class DraftBuilder {
     return this.entries.length === 0 && this.removed.size === 0;
   }
 
-  /** @returns false where it finds no room */
+  /** @returns false if it does not fit */
   add(slot: Slot, bytes: Uint8Array): boolean {
     if (!this.#reserve(bytes.length)) return false;
     this.entries.push(bytes);
@@ -49,7 +49,7 @@ export class DraftBuilder {
     return true;
   }
 
-  /** @returns false where it finds no room */
+  /** @returns false if it does not fit */
   remove(name: string, item: Item): boolean {
     if (!this.removed.has(name) && !this.#reserve(Buffer.byteLength(name) + NAME_BYTES)) return false;
     this.removed.add(name);

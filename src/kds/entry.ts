@@ -1,5 +1,5 @@
-// The latest state of a resource as it goes to peers: encoded once, shared by all of them. A resource that a peer cannot read in
-// this form gets a second form, made when such a peer first needs it (D26, D28; engine 16).
+// The latest state of a resource for peers: encoded once and shared by all. A second form for peers that cannot read this one is
+// encoded when such a peer first needs it (D26, D28; engine 16).
 import { decodeKumaResource, encodeKumaResource, wireVersion, type WireResource } from '../resource/codec.ts';
 import { toKumaForm } from '../resource/kuma-form.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
@@ -9,8 +9,8 @@ import { feature } from './features.ts';
 import type { Visibility } from './rules.ts';
 
 /**
- * `native`: as it was written, for peers with our capability. `kuma`: translated to what Kuma can take. `legacy`: that, under
- * the un-hashed name, for peers without `hash-suffix`.
+ * `native`: unchanged, for Meridian peers. `kuma`: translated to the fields that Kuma accepts. `legacy`: the same under the name
+ * without a hash, for peers without `hash-suffix`.
  */
 export type Form = 'native' | 'kuma' | 'legacy';
 
@@ -34,7 +34,7 @@ export type Entry = {
   readonly visibility: Visibility;
   /** Of the native form. */
   readonly version: string;
-  /** Never throws: what cannot be put into a form is withheld from the peers that need it. */
+  /** Never throws: a resource without this form is withheld from the peers that need it. */
   readonly in: (form: Form) => Encoding | Withheld;
 };
 
@@ -69,7 +69,7 @@ export class EncodedEntry implements Entry, Encoding {
 
   #translate(name: string | null): Encoding | Withheld {
     try {
-      // The bytes are those of a response that holds this one resource.
+      // The bytes are a valid response with this one resource.
       const kumaResource = decodeDeltaResponse(this.bytes).resources[0]?.resource ?? new Uint8Array();
       const native = decodeKumaResource(this.#info, kumaResource);
       const translated = toKumaForm(this.#info, native);
@@ -83,7 +83,7 @@ export class EncodedEntry implements Entry, Encoding {
   }
 }
 
-/** A resource that cannot be written in any form: it is withheld from every peer. */
+/** A resource that cannot be encoded in any form. It is withheld from every peer. */
 export class WithheldEntry implements Entry {
   readonly visibility: Visibility;
   readonly version: string;
@@ -101,8 +101,8 @@ export class WithheldEntry implements Entry {
 }
 
 /**
- * A copy in a buffer of its own. The encoder cuts its results from slabs that it shares with short-lived data, and an entry lives
- * as long as its resource: 20,000 entries held 164 MB in slabs, and hold 49 MB as copies.
+ * A copy in its own buffer. The encoder takes its results from slabs that it shares with short-lived data, and an entry lives as long
+ * as its resource. 20,000 entries kept 164 MB of slabs alive; as copies they have 49 MB.
  */
 function owned(bytes: Uint8Array): Uint8Array {
   const copy = Buffer.allocUnsafeSlow(bytes.length);

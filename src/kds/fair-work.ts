@@ -1,6 +1,5 @@
-// The work of many peers on one thread, in slices: what one of them causes never holds up the others for longer than a slice.
-// Invariants: the work of one peer runs in the order in which it came; peers take turns; between two slices everything else that is
-// due runs.
+// The work of many peers on one thread, in slices: one peer delays the others by one slice at most.
+// Invariants: the work of one peer runs in the order of its arrival; peers take turns; other work runs between two slices.
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Steps } from '../base/steps.ts';
@@ -10,7 +9,7 @@ import type { Pace } from './pace.ts';
 const SLICE_MS = 2;
 /** The event loop had other work if it takes this many milliseconds to come back. */
 const OTHERS_MS = 0.5;
-/** A peer rests no longer than this after each batch, in milliseconds, however busy the process is. */
+/** The longest rest of a peer after a batch, in milliseconds, also in a busy process. */
 const MAX_REST_MS = 50;
 /** Rows and bytes of one transaction, or rows of one read. */
 const BATCH_ROWS = 250;
@@ -35,9 +34,9 @@ export class FairWork {
         return this.beforeBatch(Math.floor((bytes / BATCH_BYTES) * BATCH_ROWS));
       },
       async beforeBatch(next) {
-        // Small batches go without a rest until they are as much as a large one.
+        // Small batches need no rest until their sum is as large as a large one.
         if (rows > 0 && rows + next > BATCH_ROWS) {
-          // A message may be as much as many batches.
+          // A message may have the size of many batches.
           await rest(began, MAX_REST_MS * Math.max(1, rows / BATCH_ROWS));
           rows = 0;
         }
@@ -73,7 +72,7 @@ export class FairWork {
       const [next] = this.#tasks;
       if (next === undefined) break;
       const [peer, tasks] = next;
-      // Behind the others for its next slice.
+      // Its next slice comes after those of the others.
       this.#tasks.delete(peer);
       const began = performance.now();
       while (tasks.length > 0 && performance.now() - began < SLICE_MS) if (tasks[0]?.step() === true) tasks.shift();

@@ -1,7 +1,7 @@
 // Capabilities by name, never by version (kds-wire 5.6, D26, D32).
 
 export const feature = {
-  /** Hashed names: every Kuma of the 2.x and 3.x lines that has the types of Meridian has it. */
+  /** Hashed names. Every Kuma 2.x and 3.x with the types of Meridian has this feature. */
   hashSuffix: 'hash-suffix',
   zonePingHealth: 'zone-ping-health',
   zoneToken: 'zone-token',

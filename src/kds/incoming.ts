@@ -76,14 +76,14 @@ export function* readResponse(
   return { resources, removed, refusals };
 }
 
-/** A spec that a Kuma peer could not decode is not stored: it would be withheld from each of them. */
+/** A spec that a Kuma peer cannot decode is not stored, because it would be withheld from every Kuma peer. */
 function violationsOf(info: TypeInfo, resource: WireResource, validate: Validate): readonly Violation[] {
   const violations = [...peerNameViolations(info, resource), ...validate(info, resource)];
   const broken = violations.length === 0 ? undecodable(info.name, resource.spec) : null;
   return broken === null ? violations : [broken];
 }
 
-/** Fields of a status that a Kuma peer could not decode are not stored either; the zone will compute them again. */
+/** Fields of a status that a Kuma peer cannot decode are not stored either. The zone computes them again. */
 function withDecodableStatus(info: TypeInfo, resource: WireResource): WireResource {
   const status = resource.status && decodableStatus(info.name, resource.status);
   return status === resource.status ? resource : { ...resource, status };
@@ -95,7 +95,7 @@ function requireSize(bytes: number, maxBytes: number): void {
   throw new MeridianError('too_large', text);
 }
 
-/** Versions, removals and refusals go by the name on the wire: a row of another name would be resumed and pruned as that one. */
+/** Versions, removals and refusals use the wire name. A row with another name inside would be resumed and pruned under the wrong name. */
 function requireOneName(wireName: string, { name, mesh }: WireResource): void {
   if (wireName === `${name}.${mesh}`) return;
   const inside = JSON.stringify(`${name}.${mesh}`);

@@ -10,20 +10,23 @@ const MAX_PERMITS = 8;
 const IN_FLIGHT_BYTES = MAX_PERMITS * 1024 * 1024;
 /** A peer that has not answered for this long is stalled. */
 const STALL_MS = 250;
-/** Stalled peers whose permits were revoked. Each may have a message in flight, of the size for one of eight permits. */
+/** The largest number of stalled peers with revoked permits. Each may still have a message in flight. */
 const MAX_REVOKED = 64;
 /** A permit lasts no longer than this: a peer that never acknowledges everything must not delay the others. */
 const MAX_MS = 10_000;
-/** A stream that replaced another of its peer keeps the permit for this long. Otherwise a flood of streams would all be sent to. */
+/**
+ * The time for which a stream that replaced another of its peer keeps the permit. Without it every stream of a flood would get its
+ * first state.
+ */
 const MIN_HELD_MS = 1_000;
 
-/** Bytes of first states that a peer may be sent without a wait, and how many a second after that. */
+/** Bytes of first states that a peer gets without a wait. After that the limit is a rate per second. */
 const FREE_BYTES = 32 * 1024 * 1024;
 const BYTES_A_SECOND = 1024 * 1024;
 /** Peers whose byte budgets are kept. */
 const MAX_PEERS = 10_000;
 
-/** The permit of one stream, which may still have to wait for it. */
+/** The handle of one stream, which has the permit or waits for it. */
 export type Permit = {
   /** A message of this many bytes was sent. */
   readonly sent: (bytes: number) => void;
@@ -42,7 +45,7 @@ type Grant = {
   /** A newer stream of the peer may take it over. */
   isReplaceable: boolean;
   isStalled: boolean;
-  /** It does not count among the eight any more. */
+  /** It no longer counts among the eight. */
   isRevoked: boolean;
   /** Starts the time until it is stalled again. */
   readonly watch: () => void;
@@ -146,7 +149,7 @@ export class InitialSyncLimiter {
   }
 
   /**
-   * Ends with the first peer that finds no permit: thousands may wait, and the next free permit brings all of them here again.
+   * Stops at the first peer without a permit: thousands may wait, and every free permit starts this loop again.
    * @returns the least wait of the passed peers in milliseconds; Infinity if none waits for its budget
    */
   #admitAll(): number {
@@ -162,7 +165,7 @@ export class InitialSyncLimiter {
     return leastMs;
   }
 
-  /** @returns false where all permits are taken and no holder is stalled */
+  /** @returns false if all permits are in use and no holder is stalled */
   #makeRoom(): boolean {
     if (this.#active < MAX_PERMITS) return true;
     if (this.#revoked >= MAX_REVOKED) return false;
@@ -197,7 +200,7 @@ export class InitialSyncLimiter {
     const grant: Grant = { stream, isReplaceable, isRevoked, isStalled: false, watch, stop };
     this.#grants.set(peer, grant);
     if (isRevoked) this.#revoked += 1;
-    // The next stream of the peer comes after the other peers.
+    // The next stream of this peer waits behind the other peers.
     const queue = this.#waiting.get(peer);
     if (queue !== undefined && this.#waiting.delete(peer)) this.#waiting.set(peer, queue);
     stream.go();

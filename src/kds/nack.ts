@@ -22,10 +22,10 @@ export function nackedResource(type: string, { name, mesh }: { name: string; mes
 export const MAX_NAMED = 1_000;
 /** Resources whose reason it gives. */
 const MAX_LINES = 100;
-/** Characters of a name as a NACK repeats it: longer than any that a row can have. */
+/** Characters of a name in a NACK. No row has a longer name. */
 const MAX_NAME = 600;
 
-/** All resources, the first with their reasons, or none: a list that lacks some would say that those were accepted. */
+/** All resources, the first ones with their reasons, or none: an incomplete list would mean that the others were accepted. */
 export function writeNackDetails(resources: readonly NackedResource[]): Detail[] {
   if (resources.length > MAX_NAMED) return [];
   return resources.map(({ type, name, mesh, reason }, index) => {
@@ -47,7 +47,7 @@ export function readNackDetails(details: readonly Detail[]): NackedResource[] {
   });
 }
 
-/** The text people and Kuma peers see: `user error`, then a line a resource (kds-wire 6.2). */
+/** The text for people and Kuma peers: `user error`, then a line for each resource (kds-wire 6.2). */
 export function nackMessage(resources: readonly NackedResource[]): string {
   const lines = resources
     .slice(0, MAX_LINES)

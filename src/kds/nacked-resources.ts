@@ -1,11 +1,11 @@
-// What one peer has refused of one type and not accepted since. A peer that names no resource in its NACK is asked again with
-// halves of the response until each culprit stands alone. Pure: no clock; `retry` comes from outside.
-// Invariant: `refused` holds only resources that the peer named, or that it refused in a response of their own.
+// The resources of one type that one peer has refused and not accepted since. When a NACK names no resource, halves of the response
+// are sent again until each culprit is found. Pure: no clock; the caller calls `retry`.
+// Invariant: `refused` has only resources that the peer named, or that it refused alone in a response.
 import type { Item } from './draft.ts';
 
 /**
- * Responses that look for culprits between two retries. A NACK is rare, and a retry comes after 5 seconds at first: 64 halves
- * find four culprits among 50,000 at once, and bound what a peer costs that refuses everything.
+ * The largest number of responses that search for culprits between two retries. 64 halves find four culprits among 50,000 resources,
+ * and bound the cost of a peer that refuses everything.
  */
 export const MAX_PROBES = 64;
 
@@ -14,7 +14,7 @@ type Group = readonly Item[];
 
 export class NackedResources {
   readonly #refused = new Map<Item, string>();
-  /** At least one of those that came in one response was refused. */
+  /** The items of refused responses without names. At least one item of each response is a culprit. */
   readonly #suspects = new Map<Item, string>();
   #queue: Group[] = [];
   #probes = MAX_PROBES;
@@ -43,7 +43,7 @@ export class NackedResources {
   /** The peer refused these by name. */
   refuse(items: Iterable<Item>, reason: string): void {
     for (const item of items) {
-      // The one that was confirmed last is asked about last.
+      // The latest confirmed culprit is sent again last.
       this.#refused.delete(item);
       this.#refused.set(item, reason);
       this.#suspects.delete(item);
@@ -63,22 +63,22 @@ export class NackedResources {
     this.#queue.push(items.slice(0, middle), items.slice(middle));
   }
 
-  /** The peer has it, or has something newer to decide on. */
+  /** The peer has accepted the item, or gets a newer state of it. */
   delete(item: Item): void {
-    // Every item of every acknowledged response passes here, and to look for one in a Map costs it a hash.
+    // This runs for every item of every acknowledged response. The check avoids a hash for each.
     if (this.size === 0) return;
     const was = this.#refused.delete(item) || this.#suspects.delete(item);
     if (was) this.#revision += 1;
   }
 
-  /** All items are due again: first the groups that were not sent yet, then the refused items. */
+  /** Makes all items due again: first the groups that were not sent yet, then the refused items. */
   retry(): void {
     this.#probes = MAX_PROBES;
     this.#queue = this.#queue.filter((group) => group.some((item) => this.#suspects.has(item)));
     if (this.#refused.size > 0) this.#queue.push([...this.#refused.keys()]);
   }
 
-  /** The items of the next response that asks again, or null when none is due. */
+  /** The items of the next retry, or null when none is due. */
   takeDue(): Group | null {
     while (this.#probes > 0) {
       const group = this.#queue.shift();
@@ -91,7 +91,7 @@ export class NackedResources {
     return null;
   }
 
-  /** Items that did not fit into the response go into the next one, which does not count as a further probe. */
+  /** Returns items that did not fit into the response. Their response does not count as a further probe. */
   putBack(items: Group): void {
     this.#queue.unshift(items);
     this.#probes += 1;

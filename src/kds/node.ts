@@ -14,7 +14,7 @@ export type OwnNode = {
   readonly config: string;
 };
 
-/** Metadata as this side sends it. `resume`: versions follow and the first response shall be a difference (D29). */
+/** The metadata that this side sends. `resume`: the request has versions, and the first response may be a difference (D29). */
 export function nodeMetadata(node: OwnNode, resume: boolean): Uint8Array {
   return encodeStruct({
     version: { kumaCp: { version: node.version } },
@@ -25,9 +25,9 @@ export function nodeMetadata(node: OwnNode, resume: boolean): Uint8Array {
   });
 }
 
-/** Bytes of all of it: a peer says it with every subscription, and reading it must not be what delays the others. */
+/** Bytes of the whole metadata. A peer repeats it in every subscription, and decoding must not delay the others. */
 const MAX_BYTES = 1024 * 1024;
-/** Characters of a configuration; a control plane of Kuma has 20,000. */
+/** Characters of a configuration. That of a Kuma control plane has 20,000. */
 const MAX_CONFIG = 100_000;
 /** Characters of any other text. */
 const MAX_TEXT = 200;

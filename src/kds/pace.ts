@@ -1,5 +1,5 @@
-// How the work for one peer shares the thread and the store with that for others. A zone has one peer and does all at once; a
-// global cuts the work of each zone (fair-work.ts).
+// How the work for one peer shares the thread and the store with the work for others. A zone has one peer and needs no limits. A
+// global divides the work of each zone (fair-work.ts).
 import { runSteps, type Steps } from '../base/steps.ts';
 
 export type Pace = {
@@ -11,7 +11,7 @@ export type Pace = {
   readonly batchBytes: number;
   /** Resolves when a batch of so many rows may begin. */
   readonly beforeBatch: (rows: number) => Promise<void>;
-  /** Resolves when a message of so many bytes may be looked at: to receive it was work too. */
+  /** Resolves when a message of so many bytes may be decoded. Receiving it was work too. */
   readonly beforeMessage: (bytes: number) => Promise<void>;
 };
 
@@ -23,7 +23,7 @@ export const atOnce: Pace = {
   beforeMessage: () => Promise.resolve(),
 };
 
-/** Cuts a list so that each part keeps the limits of a batch; one item alone may be larger. */
+/** Divides a list into parts within the limits of a batch. A single item may be larger. */
 export function batchesOf<T>(
   items: readonly T[],
   { batchRows, batchBytes }: Pick<Pace, 'batchRows' | 'batchBytes'>,

@@ -3,7 +3,7 @@ import { Metadata } from '@grpc/grpc-js';
 import { MeridianError } from '../base/errors.ts';
 import { feature } from './features.ts';
 
-/** Of a call. */
+/** The caller of an RPC. */
 export type Caller = {
   readonly zone: string;
   readonly features: readonly string[];
@@ -13,12 +13,12 @@ export type Caller = {
   readonly authorization: readonly string[];
 };
 
-/** The header in which a zone shows the id of its store, on every call. */
+/** The header with the id of the zone's store, on every call. */
 export const STORE_ID_HEADER = 'store-id';
 const STORE_ID = /^[A-Za-z0-9-]{1,64}$/;
 
 /**
- * Node's HTTP/2 hands repeated headers over joined with commas: they are split (kds-wire 0.4).
+ * Reads the headers of a call. Node's HTTP/2 joins repeated headers with commas, so values are split (kds-wire 0.4).
  * @throws MeridianError `invalid` without `client-id`, or with a `store-id` that no store makes
  */
 export function callerOf(metadata: Metadata): Caller {

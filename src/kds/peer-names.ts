@@ -1,22 +1,22 @@
-// The names that a peer may give a resource. Only names that no control plane can have are refused. Names reach terminals, logs,
-// paths and SQL: every character must be visible, and none may separate paths. Pure.
+// The names that a peer may give a resource. Only names that no control plane can create are refused. Names appear in terminals,
+// logs, paths and SQL: every character must be visible, and none may separate paths. Pure.
 import type { Violation } from '../base/errors.ts';
 import type { WireResource } from '../resource/codec.ts';
 import { label } from '../resource/labels.ts';
 import { isStorable } from '../resource/storable-text.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 
-/** Wider than REST: old control planes allowed «_», and a database may hold names in any script. */
+/** Wider than the REST API: old control planes allowed «_», and a database may have names in any script. */
 const NAME = /^(?!\.)[[\p{L}\p{M}\p{N}._\-]--\p{Default_Ignorable_Code_Point}]+$/v;
 const NAME_REASON = 'must be letters, digits, "-", "_" and ".", and must not start with "."';
-/** Characters that the table holds. */
+/** The character limit of the table. */
 const MAX_NAME = 253;
 const MAX_MESH = 100;
-/** Control characters, format characters (those that turn the direction of writing too) and line separators. */
+/** Control characters, format characters (including those that change the direction of writing) and line separators. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/v;
 const ALL_INVISIBLE = new RegExp(INVISIBLE, 'gv');
 
-/** The fault of a resource's name, mesh or labels from a peer. Label values may have all visible characters. */
+/** The violations in the name, mesh and labels of a peer's resource. Label values may have all visible characters. */
 export function peerNameViolations(
   { scope }: TypeInfo,
   { name, mesh, labels }: Pick<WireResource, 'name' | 'mesh' | 'labels'>,

@@ -1,12 +1,12 @@
-// Since when each (zone, type) waits for its peer to accept a response: the lag of a stuck stream. Only the newest stream of a zone
-// counts, and a zone without one has no lag here: another replica may serve it.
+// The lag of each (zone, type): the time since the peer was last in step. Only the newest stream of a zone counts. A zone without a
+// stream has no lag here, because another replica may serve it.
 
 type TypeState = {
-  /** When the peer was last in step; null while it is. */
+  /** When the peer was last in step; null while it is in step. */
   since: Date | null;
-  /** A response has no answer yet. */
+  /** A response waits for its answer. */
   isOut: boolean;
-  /** Resources that the peer refused, or may have refused. */
+  /** The number of refused and suspected resources. */
   nacked: number;
 };
 
@@ -23,7 +23,7 @@ export class PendingResponses {
     if (this.#zones.get(zone)?.streamId === streamId) this.#zones.delete(zone);
   }
 
-  /** A response left. A refused one before it still counts: the peer has not been in step since. */
+  /** A response was sent. The lag of an earlier refused response continues. */
   sent(zone: string, streamId: string, type: string, now: Date): void {
     const types = this.#types(zone, streamId);
     if (types === undefined) return;

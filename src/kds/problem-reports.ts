@@ -6,7 +6,7 @@ import type { SyncObserver } from './sync-events.ts';
 import type { RateLimitedLogger } from './rate-limited-logger.ts';
 import type { Subscription } from './subscription.ts';
 
-/** Resources that one line or one burst of lines of the log names. */
+/** The largest number of resources that one log line, or one burst of lines, names. */
 const MAX_NAMED = 10;
 
 export type ProblemReportsOptions = {
@@ -27,7 +27,7 @@ export class ProblemReports {
   #withheld: ReadonlyMap<string, string> = new Map();
   /** Revision of the refused resources that were last reported. */
   #nackedRevision = 0;
-  /** Why the full state, larger than a message when it was last tried, is not sent. */
+  /** Why the full state is not sent; null if it fits into a message. */
   #tooLarge: string | null = null;
 
   constructor(options: ProblemReportsOptions) {

@@ -3,7 +3,7 @@ import type { Write, WriteOutcome } from '../store/resource-store.ts';
 import { nackedResource, type NackedResource } from './nack.ts';
 
 export type ZoneQuotas = {
-  /** Open streams of one kind; a zone needs one of each, and two for a moment when it connects again. */
+  /** Open streams of one kind. A zone needs one of each kind, and two for a moment when it reconnects. */
   readonly streams: number;
   /** Rows that a zone has on global, and resources that one response may name. */
   readonly rows: number;
@@ -13,7 +13,7 @@ export type ZoneQuotas = {
 
 export const DEFAULT_QUOTAS: ZoneQuotas = { streams: 8, rows: 100_000, resourceBytes: 2 * 1024 * 1024 };
 
-/** Counts the rows of one zone, from the first that is to be created. */
+/** Counts the rows of one zone. The first creation starts the count. */
 export class RowQuota {
   readonly #limit: number;
   readonly #count: () => Promise<number>;
@@ -42,7 +42,7 @@ export class RowQuota {
     return { admitted, refused };
   }
 
-  /** Takes what became of the writes. */
+  /** Counts the outcomes of the writes. */
   stored(outcomes: readonly WriteOutcome[]): void {
     if (this.#rows === null) return;
     for (const { result } of outcomes) {

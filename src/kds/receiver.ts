@@ -20,13 +20,13 @@ import { RateLimitedLogger } from './rate-limited-logger.ts';
 import { exhausted } from './status.ts';
 import { planWrites, type SyncWrite, type Work } from './diff-response.ts';
 
-/** Conflicts with other writers are re-read and tried again this often (kds-wire 6.2.5). */
+/** Attempts to write a row while other writers change it (kds-wire 6.2.5). */
 const ATTEMPTS = 4;
 
-/** A type that must be seen, and found good, before the others are asked for (engine 14). */
+/** A type that must be received and accepted before the other types are requested (engine 14). */
 export type Admission = {
   readonly type: string;
-  /** Takes the full state of the type. Rejects with a MeridianError when this peer must not be obeyed. */
+  /** Checks the full state of the type. Rejects with a MeridianError when this peer must not be trusted. */
   readonly check: (resources: readonly Incoming[]) => Promise<void>;
 };
 
@@ -40,12 +40,12 @@ export type ReceiverOptions = {
   /** Reports a newer receiver of the peer. Left out, the fence holds at the next write. */
   readonly fences?: Pick<FenceWatch, 'watch'> | undefined;
   readonly node: OwnNode;
-  /** The peer is Meridian: send versions, take differences, prune nothing (D29). */
+  /** The peer is Meridian: the receiver sends versions, gets differences and prunes nothing (D29). */
   readonly resume: boolean;
-  /** Left out: all types at once. */
+  /** If left out, all types are requested at once. */
   readonly admission?: Admission | null;
   readonly maxMessageBytes: number;
-  /** Left out: everything at once. */
+  /** If left out, the work is not divided. */
   readonly pace?: Pace;
   /** The quota of the peer; no limit if left out. */
   readonly quotas?: Pick<ZoneQuotas, 'rows' | 'resourceBytes'>;
@@ -64,8 +64,8 @@ export class Receiver {
   readonly #metadata: Readonly<Record<'fullState' | 'resume', Uint8Array>>;
   readonly #types: ReadonlyMap<string, TypeInfo>;
   /**
-   * Types whose full state is due, with the names that have arrived so far. It may come in parts. After the last part, rows that it
-   * did not name are pruned.
+   * Types whose full state is expected, with the names that have arrived so far. A full state may have several parts. After the last
+   * part, rows without a name in it are pruned.
    */
   readonly #fullState = new Map<string, Set<string>>();
   /** The resources that are refused now, by type and stored name; at most `MAX_NAMED` of a type. */
@@ -89,7 +89,7 @@ export class Receiver {
     this.#rowQuota = quotas === undefined ? null : new RowQuota(quotas.rows, count);
   }
 
-  /** Opens the fence and sends one request per type, without waiting (kds-wire 2.2), unless one type goes before the others. */
+  /** Opens the fence and sends one request per type, without waiting (kds-wire 2.2). With an admission, its type is requested first. */
   async start(): Promise<void> {
     const { peer, store, fences, fail } = this.#options;
     this.#epoch = await store.acquireFencingToken(peer);
@@ -108,7 +108,7 @@ export class Receiver {
 
   /**
    * Takes the bytes of one response as `handle` does.
-   * @throws Error on bytes that are no response, StatusError when it names more resources than the peer may have
+   * @throws Error on invalid bytes, StatusError when the response names more resources than the quota
    */
   async take(bytes: Uint8Array): Promise<void> {
     await this.#pace.beforeMessage(bytes.length);
@@ -129,7 +129,7 @@ export class Receiver {
 
   /**
    * Stores one response and answers it.
-   * @throws when the store cannot be reached, the fence is lost, or the type is unknown: the stream must end
+   * @throws when the store is unavailable, the fence is lost, or the type is unknown: the stream must end
    */
   async handle(response: DeltaResponse): Promise<void> {
     const info = this.#types.get(response.typeUrl);
@@ -215,7 +215,7 @@ export class Receiver {
     return [...known.values()];
   }
 
-  /** `Resource.name` → version of every row in scope, by type; `''` where it is unknown, so that it is updated or removed. */
+  /** `Resource.name` → version of every row in scope, by type. An unknown version is `''`, so that the peer updates or removes the row. */
   async #versionsOf(types: readonly TypeInfo[]): Promise<Map<string, Map<string, string>>> {
     const versions = new Map(types.map(({ name }) => [name, new Map<string, string>()]));
     for (const { type, name, mesh, syncVersion } of await this.#inScope(types))
@@ -229,7 +229,7 @@ export class Receiver {
     return rows.filter((row) => rules.inScope(row, this.#types.get(row.type) as TypeInfo));
   }
 
-  /** Writes what differs; a row that another writer changes meanwhile is read and decided again. */
+  /** Writes the differences. A row that another writer changes meanwhile is read and compared again. */
   async #store(
     info: TypeInfo,
     all: Work,
@@ -286,7 +286,7 @@ export class Receiver {
     return result;
   }
 
-  /** Writes in transactions of the size that the pace allows, each behind the fence; the outcomes of all. */
+  /** Writes in transactions of the size that the pace allows, each behind the fence. Returns the outcomes of all. */
   async #write(writes: readonly SyncWrite[], incoming: Work['incoming']): Promise<WriteOutcome[]> {
     const { peer, store } = this.#options;
     const outcomes: WriteOutcome[] = [];

@@ -1,5 +1,5 @@
-// The rule table: which resources each side sends, how they are rewritten, and which may be stored. Read this first; the sender and
-// the receiver are one mechanism for both directions, and everything by which Global and Zone differ is data here.
+// The rule table: which resources each side sends, how they are rewritten, and which may be stored. Read this first: the sender and
+// the receiver are the same for both directions, and all differences between Global and Zone are data in this file.
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import { hashNameOf } from '../resource/hash-name.ts';
@@ -34,7 +34,7 @@ export type SendRules = {
   readonly types: readonly TypeInfo[];
   /** The first rule that decides wins. Without one the resource goes to no peer. */
   readonly filter: readonly FilterRule[];
-  /** Resources that go on the wire under the hashed name. */
+  /** Maps a resource to its wire form, with the hashed name. */
   readonly map: (resource: Resource, info: TypeInfo) => WireResource;
 };
 
@@ -107,9 +107,9 @@ const zoneToGlobalFilter: readonly FilterRule[] = [
 ];
 
 export type SendOptions = {
-  /** Own name of the sending zone; global leaves it out. */
+  /** The name of the sending zone; left out on global. */
   readonly zone?: string;
-  /** Labels with these prefixes stay at home (`labels.skipPrefixes`). */
+  /** Labels with these prefixes are not sent (`labels.skipPrefixes`). */
   readonly skipPrefixes?: readonly string[];
 };
 
@@ -157,10 +157,10 @@ export const zoneConsumes = resourceTypes.filter(({ kds }) => kds.globalToZone |
 /** Types that global subscribes to on ZoneToGlobalSync (kds-wire 3: marked Z→G). */
 export const globalConsumes = resourceTypes.filter(({ kds }) => kds.zoneToGlobal);
 
-/** The decision of the rules on a resource, with the reason of the rule that decided. */
+/** The decision of the rules on a resource, with its reason. */
 export type Decision = { readonly visibility: Visibility; readonly because: string };
 
-/** The first rule that decides on a resource, with its reason: why it is or is not sent. */
+/** Applies the first rule that decides on a resource: its visibility and the reason. */
 export function visibilityOf(rules: SendRules, resource: Resource): Decision {
   const info = typeOf(resource.type);
   for (const rule of rules.filter) {
@@ -171,7 +171,7 @@ export function visibilityOf(rules: SendRules, resource: Resource): Decision {
   return { visibility: NO_PEER, because: isOwn ? 'stays where it was written' : 'comes from another control plane' };
 }
 
-/** The peer that a resource may go to. */
+/** A peer that may get a resource. */
 export type Viewer = {
   readonly zone: string;
   readonly features: ReadonlySet<string>;
@@ -187,17 +187,17 @@ export function isVisibleTo(visibility: Visibility, { zone, features, isEnabled 
 export type ReceiveRules = {
   readonly by: Mode;
   readonly types: readonly TypeInfo[];
-  /** `keep`: the stored status stays and differences do not count; `take`: it is stored (kds-wire 6.1). */
+  /** `keep`: the stored status stays, and differences in it are ignored. `take`: the incoming status is stored (kds-wire 6.1). */
   readonly status: 'keep' | 'take';
   /** Maps a wire name to the stored name. A removal uses the same wire name as the resource. */
   readonly storedName: (name: string) => string;
-  /** The only name that a row with these labels may be created under; null where any name is free to take. */
+  /** The only name under which a row with these labels may be created; null if any name is allowed. */
   readonly requiredName: (resource: WireResource, info: TypeInfo) => string | null;
   /** The owner of a row that is out of scope, for messages. */
   readonly holderOf: (row: Pick<Resource, 'name' | 'labels' | 'owner'>) => string;
-  /** Maps an incoming resource before the checks. */
+  /** Rewrites an incoming resource before the checks. */
   readonly rewrite: (resource: WireResource, info: TypeInfo) => WireResource;
-  /** Only rows in scope, stored or incoming, are seen; the others are invisible (kds-wire 6.1). */
+  /** Whether a stored or incoming row is in scope. The receiver ignores all others (kds-wire 6.1). */
   readonly inScope: (resource: OwnedRow, info: TypeInfo) => boolean;
   /** The filter that finds every row in scope; null = all rows of the type. */
   readonly scope: Omit<MetaQuery, 'types'> | null;
@@ -248,7 +248,7 @@ export function globalReceiveRules(zone: string, options: { hashedNames: boolean
   };
 }
 
-/** Name, mesh and labels under which a resource travels: the name is hashed unless its type says otherwise. */
+/** Name, mesh and labels on the wire. The name is hashed unless the type has `skipHash`. */
 function wireIdentity(
   resource: Resource,
   info: TypeInfo,
@@ -268,19 +268,19 @@ function selectsMultiZoneService(spec: JsonObject): boolean {
   return (objectOf(spec['selector'])['meshMultiZoneService'] ?? null) !== null;
 }
 
-/** `status.zoneEgress` is each zone's own and leaves it in neither direction (D22). */
+/** Removes `status.zoneEgress`: each zone computes its own, and it is never synced (D22). */
 function statusForGlobal({ status }: Resource, info: TypeInfo): JsonObject {
   if (info.name !== 'MeshExternalService' || !('zoneEgress' in status)) return status;
   return Object.fromEntries(Object.entries(status).filter(([key]) => key !== 'zoneEgress'));
 }
 
-/** The change of a spec on its way to global, by type. */
+/** The rewrite of a spec for global, by type. */
 const zoneSpecRewrites: Readonly<Partial<Record<string, (spec: JsonObject) => JsonObject>>> = {
   DataplaneInsight: withoutGenerations,
   Dataplane: withAddress,
 };
 
-/** A Dataplane of zone sections alone goes with the address of the first of them (D18). */
+/** A Dataplane without an address is sent with that of its first zone section (D18). */
 function withAddress(spec: JsonObject): JsonObject {
   const networking = objectOf(spec['networking']);
   if (networking['address'] !== undefined) return spec;
@@ -288,7 +288,7 @@ function withAddress(spec: JsonObject): JsonObject {
   return address === undefined ? spec : { ...spec, networking: { ...networking, address } };
 }
 
-/** kds-wire 5.4.2: the generation rises all the time and means nothing to global. */
+/** Removes the generation of subscriptions: it rises constantly, and global does not use it (kds-wire 5.4.2). */
 function withoutGenerations(spec: JsonObject): JsonObject {
   const subscriptions = spec['subscriptions'];
   if (!Array.isArray(subscriptions)) return spec;
@@ -306,7 +306,7 @@ function withGatewayZone(spec: JsonObject, zone: string): JsonObject {
   return { ...spec, networking: { ...networking, gateway: { ...gateway, tags: { ...tags, [label.zone]: zone } } } };
 }
 
-/** Zones get the public half of a zone-token signing key alone (kds-wire 5.3.2). */
+/** Zones get only the public half of a zone-token signing key (kds-wire 5.3.2). */
 function publicKeySpec({ name, spec }: Resource): JsonObject {
   try {
     const pem = Buffer.from(textOf(spec['data']), 'base64').toString('utf8');

@@ -14,7 +14,7 @@ import { Nonces, TypeStream, type StreamOptions } from './type-stream.ts';
 import { holdUnknown, meshesIn } from './unknown-meshes.ts';
 import type { ZoneRegistry } from './zone-access.ts';
 
-/** A peer of another version may ask for types that are not known here. */
+/** The largest number of unknown types of a peer. A peer of another version may request some. */
 const MAX_UNKNOWN_TYPES = 100;
 /** Room for type, nonce and sender in a message. */
 const ENVELOPE_BYTES = 512;
@@ -22,14 +22,14 @@ const ENVELOPE_BYTES = 512;
 export type SenderOptions = StreamOptions & {
   readonly changelog: Changelog;
   readonly initialSyncLimiter: InitialSyncLimiter;
-  /** Null where zones do not matter: a zone sends to global alone. */
+  /** Null on a zone, which sends only to global. */
   readonly zones: Pick<ZoneRegistry, 'isEnabled'> | null;
   readonly send: (message: Buffer) => void;
-  /** False while messages of this stream wait in this process: changes wait in the log then, until `drained` is called. */
+  /** False while messages of this stream wait in this process. Changes then wait in the log until `drained` is called. */
   readonly hasRoom?: () => boolean;
 };
 
-/** Of a peer that has sent no metadata. */
+/** The node of a peer without metadata. */
 const STRANGER = { digest: '', features: [], resumes: false };
 
 export class Sender {
@@ -38,12 +38,12 @@ export class Sender {
   readonly #dirty = new Set<string>();
   readonly #stop: () => void;
   readonly #warnings: RateLimitedLogger;
-  /** From the last metadata of the peer; `digest` is of the metadata, which each of its subscriptions repeats. */
+  /** The last metadata of the peer. `digest` is its hash, because every subscription repeats the metadata. */
   #node: { readonly digest: string; readonly features: readonly string[]; readonly resumes: boolean } = STRANGER;
   /** Meshes that the peer has and this side has never had. */
   readonly #unknownMeshes = new Set<string>();
   #admitted = false;
-  /** For the first states of this stream; null until it subscribes. */
+  /** The permit for the first states of this stream; null until it subscribes. */
   #permit: Permit | null = null;
   #scheduled = false;
   #closed = false;
@@ -87,7 +87,7 @@ export class Sender {
     this.#schedule();
   }
 
-  /** Ends the work for this stream and lets go of all slots. */
+  /** Ends the work for this stream and releases all slots. */
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -150,7 +150,7 @@ export class Sender {
     observe({ kind: 'node', peer, streamId, node });
   }
 
-  /** Each costs memory, and a peer could name as many as it likes. */
+  /** Limits unknown types: each costs memory, and a peer may send any number. */
   #requireFewUnknown(type: string): void {
     const unknown = [...this.#types].filter(([name, { subscription }]) => subscription === null && name !== type).length;
     if (unknown >= MAX_UNKNOWN_TYPES) throw new MeridianError('bad_request', 'too many types that this side does not provide');
@@ -187,7 +187,7 @@ export class Sender {
     this.#schedule();
   }
 
-  /** Changes of one turn of the event loop go together. */
+  /** Sends the changes of one turn of the event loop together. */
   #schedule(): void {
     if (this.#scheduled || !this.#admitted || this.#closed) return;
     this.#scheduled = true;
@@ -212,7 +212,7 @@ export class Sender {
     const { message, draft } = response;
     send(message);
     this.#permit?.sent(message.length);
-    // A peer may invent names of types: unknown ones must not become metric labels.
+    // A peer may send any type name: unknown ones must not become metric labels.
     if (stream?.subscription === null) return;
     const { entries, removed } = draft;
     const about = { peer, streamId, type };

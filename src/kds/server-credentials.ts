@@ -1,11 +1,11 @@
-// TLS of the gRPC server whose certificate can be replaced while it runs: connections that are open keep theirs.
+// TLS of the gRPC server. Its certificate can be replaced while it runs. Open connections keep theirs.
 import type { SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
 
 export type KdsServerTls = {
-  /** PEM. With `ca` clients are asked for a certificate that it signed. */
+  /** PEM. With `ca`, the server requests a client certificate that it signed. */
   readonly material: { readonly cert: Buffer; readonly key: Buffer; readonly ca: Buffer | null };
-  /** Clients without a good certificate are turned away. */
+  /** Refuses clients without a valid certificate. */
   readonly requireClientCert: boolean;
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
 };

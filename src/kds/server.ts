@@ -47,16 +47,16 @@ export type KdsServerOptions = {
   /** Called for every RPC. Without it, every caller is admitted. */
   readonly admit?: AdmitZone;
   readonly maxMessageBytes: number;
-  /** Left out: the defaults. */
+  /** If left out, the defaults. */
   readonly quotas?: ZoneQuotas;
-  /** Left out: the defaults. */
+  /** If left out, the defaults. */
   readonly connections?: ConnectionLimits;
   /** Without it, missing health checks do not end a stream. */
   readonly health?: HealthPolicy;
   readonly node: OwnNode;
   readonly changelog: Changelog;
   readonly zones: ZoneRegistry;
-  /** Left out, every store may speak for every zone. */
+  /** If left out, every store may speak for every zone. */
   readonly stores?: ZoneStores;
   readonly admin: AdminStreams;
   readonly store: ReceiverOptions['store'];
@@ -133,12 +133,12 @@ export class KdsServer {
     });
   }
 
-  /** Another certificate, for connections from now on. */
+  /** Sets another certificate for new connections. */
   replaceTls(material: KdsServerTls['material']): void {
     this.#tls?.replace(material);
   }
 
-  /** Zone and type pairs where the zone has not all that it should have. */
+  /** The (zone, type) pairs with an incomplete state. */
   *behind(): Generator<{ zone: string; type: string }> {
     for (const [sender, zone] of this.#senders) for (const type of sender.behind()) yield { zone, type };
   }
@@ -149,14 +149,14 @@ export class KdsServer {
     this.#streams.close(new MeridianError('unavailable', 'stream unavailable: this control plane stops'));
     const closed = new AbortController();
     this.#server.tryShutdown(() => closed.abort());
-    // gRPC may lose the end of a session that its peer was closing, and then never calls back.
+    // gRPC may miss the end of a session that its peer closes, and then never calls back.
     await this.#options.clock.sleep(MAX_CLOSE_MS, closed.signal);
     if (!closed.signal.aborted) this.#server.forceShutdown();
   }
 
   async #answerHealthCheck(call: ServerUnaryCall<Buffer, Buffer>): Promise<void> {
     await this.#connections.requireTurn(call.getPeer());
-    // First of all: a zone that is answered with an error must know all the same that this is Meridian, and resume.
+    // Send this first: a zone that gets an error must also learn that this is Meridian, so that it resumes.
     call.sendMetadata(ownFeatures());
     const { zone } = await this.#streams.check(call.metadata);
     this.#options.observe({ kind: 'healthCheck', peer: zone });

@@ -1,5 +1,5 @@
-// The two gRPC services of kds-wire 1 for grpc-js. Messages stay bytes here: responses are concatenations of shared buffers, and
-// each end decodes what it reads.
+// The two gRPC services of kds-wire 1 for grpc-js. Messages stay bytes here: responses are concatenations of shared buffers, and each
+// end decodes its messages.
 import type { MethodDefinition } from '@grpc/grpc-js';
 
 const PACKAGE = '/kuma.mesh.v1alpha1.';

@@ -1,6 +1,6 @@
-// One stream, either role: bytes in, bytes out. Reading never waits on writing (SPEC.md, 14486). What is written is bounded: one
-// response in flight per type, none made while others wait here to be sent, and no more answers than an honest peer leaves unread.
-// The first error ends the stream.
+// One stream, either role: bytes in, bytes out. Reading never waits on writing (SPEC.md, 14486). Output is bounded: one response in
+// flight per type, no new response while others wait to be sent, and no more answers than a correct peer leaves unread. The first
+// error ends the stream.
 import { finished, type Duplex } from 'node:stream';
 import { MeridianError } from '../base/errors.ts';
 import { decodeDeltaRequest, decodeDeltaRequestInSteps } from '../wire/kds-messages.ts';
@@ -11,10 +11,10 @@ import type { Sender } from './sender.ts';
 /** Answers that may wait in this process. A peer with one response in flight per type never exceeds the number of types. */
 const MAX_UNREAD = 100;
 
-/** Requests up to this size are read at once: an acknowledgement has some 100 bytes, and steps would cost more than it. */
+/** Requests up to this size are decoded at once: an acknowledgement has about 100 bytes, and steps would cost more. */
 const SMALL_BYTES = 4 * 1024;
 
-/** Answers the requests of a peer until it ends the stream. Rejects on a broken stream or a message that is none. */
+/** Answers the requests of a peer until it ends the stream. Rejects on a broken stream or an invalid message. */
 export async function serve(stream: Duplex, sender: Sender, pace: Pace = atOnce): Promise<void> {
   stream.on('drain', () => sender.drained());
   try {
@@ -31,7 +31,7 @@ export async function serve(stream: Duplex, sender: Sender, pace: Pace = atOnce)
 
 /**
  * Subscribes and stores what the peer sends until it ends the stream. Rejects if the store fails or the peer breaks the protocol.
- * @param inTurn runs a task when the same peer has no other on another stream
+ * @param inTurn runs a task when no other stream of the peer runs one
  */
 export async function consume(stream: Duplex, receiver: Receiver, inTurn: InTurnOfPeer = (task) => task()): Promise<void> {
   try {
@@ -56,7 +56,7 @@ type InTurnOfPeer = (task: () => Promise<void>) => Promise<void>;
 export async function* messagesOf(stream: Duplex): AsyncGenerator<Buffer, void, undefined> {
   const readNext = readOneByOne(stream);
   let wake = (): void => undefined;
-  /** Null once the stream has ended as it should. */
+  /** Null after a regular end of the stream. */
   let end: Error | null | undefined;
   const onReadable = (): void => wake();
   stream.on('readable', onReadable);
@@ -81,8 +81,8 @@ export async function* messagesOf(stream: Duplex): AsyncGenerator<Buffer, void, 
 }
 
 /**
- * A Readable of objects reads 16 ahead, and each may be as large as a message.
- * @returns what lets the next be read
+ * Disables read-ahead: a Readable of objects reads 16 messages ahead, and each may be large.
+ * @returns a function that allows the next read
  */
 function readOneByOne(stream: Duplex): () => void {
   const read = stream._read.bind(stream);

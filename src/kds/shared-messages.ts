@@ -9,13 +9,13 @@ import { encodeDeltaResponse, type DeltaResponseParts } from '../wire/kds-messag
  */
 const MAX_BYTES = 24 * 1024 * 1024;
 /**
- * Smaller ones are cut from slabs, which they would hold for as long as they are cached: 24 MiB of messages of 1 kB held 690 MB. Of
- * these the last is remembered: a change goes to all peers one after the other.
+ * Smaller messages are parts of slabs and would keep them alive: 24 MiB of cached messages of 1 kB held 690 MB. Only the last small
+ * message is cached, because a change is sent to all peers one after the other.
  */
 const MIN_BYTES = Buffer.poolSize / 2;
-/** The interval of checks for unused messages: peers in the same state ask for a message within moments. */
+/** The interval of checks for unused messages. Peers in the same state request a message at nearly the same time. */
 const LOOK_MS = 1_000;
-/** Then all is given up even if somebody asks: there is always a change somewhere. */
+/** The number of checks after which all messages are dropped, even requested ones: they are outdated by then. */
 const MAX_LOOKS = 60;
 
 type CachedMessage = { readonly parts: DeltaResponseParts; readonly message: Buffer };
@@ -32,7 +32,7 @@ export class SharedMessages {
     this.#clock = clock;
   }
 
-  /** As `encodeDeltaResponse`. Callers must not change the message. */
+  /** Encodes as `encodeDeltaResponse` does. Callers must not change the message. */
   encode(parts: DeltaResponseParts): Buffer {
     if (this.#last !== null && isSame(this.#last.parts, parts)) return this.#last.message;
     const key = `${parts.typeUrl} ${parts.nonce} ${String(parts.entries.length)}`;

@@ -1,5 +1,5 @@
 // Finds streams of zones that are probably gone: streams of a zone without health checks, and streams that a newer one of the same
-// kind replaces (`zoneHealthCheck`, kds-wire 2.5). Off unless configured: dead connections are found by pings of the transport.
+// kind replaces (`zoneHealthCheck`, kds-wire 2.5). Off unless configured: pings of the transport detect dead connections.
 import { every, type Clock } from '../base/clock.ts';
 import type { Caller } from './peer-metadata.ts';
 import { feature } from './features.ts';
@@ -7,11 +7,11 @@ import type { StreamKind } from './sync-events.ts';
 import { canceled } from './status.ts';
 
 export type HealthPolicy = {
-  /** Milliseconds between two looks, and between the checks that zones are asked for; 0 asks for none. */
+  /** Milliseconds between two checks of the streams, and between the health checks that zones must send; 0 disables both. */
   readonly pollInterval: number;
   /** Milliseconds without a health check after which a zone counts as gone; 0 is never. */
   readonly timeout: number;
-  /** A stream ends an older one of its zone and kind. */
+  /** A new stream ends an older one of its zone and kind. */
   readonly closeStaleConn: boolean;
 };
 

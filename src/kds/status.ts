@@ -1,4 +1,4 @@
-// Failures as gRPC statuses; the one place that maps the catalogue (kds-wire 2.6).
+// Errors as gRPC statuses. Only this file maps the error catalogue to them (kds-wire 2.6).
 import { status as code } from '@grpc/grpc-js';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { StreamKind } from './sync-events.ts';
@@ -19,7 +19,7 @@ export class StatusError extends Error {
   }
 }
 
-/** Of a stream that this side ends without a fault (kds-wire 2.6). */
+/** The status of a stream that this side ends without an error (kds-wire 2.6). */
 export function canceled(details: string): StatusError {
   return new StatusError(code.CANCELLED, details);
 }
@@ -29,18 +29,18 @@ export function exhausted(details: string): StatusError {
   return new StatusError(code.RESOURCE_EXHAUSTED, details);
 }
 
-/** Of a call from a store that does not speak for the zone. A person must decide: trying again changes nothing. */
+/** The status of a call from a store that does not speak for the zone. A person must decide: a retry changes nothing. */
 export function foreignStore(details: string): StatusError {
   return new StatusError(code.FAILED_PRECONDITION, details);
 }
 
-/** Of a stream without `client-id` (kds-wire 2.1). */
+/** The status of a stream without `client-id` (kds-wire 2.1). */
 export function missingName(kind: StreamKind, error: unknown): StatusError {
   const { code: usual, details } = statusOf(error);
   return new StatusError(kind === 'globalToZone' || kind === 'zoneToGlobal' ? code.UNKNOWN : usual, details);
 }
 
-/** The error of a stream whose name no zone can have (kds-wire 2.6). Errors of the store stay unchanged. */
+/** The error of a stream with an invalid zone name (kds-wire 2.6). Errors of the store stay unchanged. */
 export function noZone(error: unknown): unknown {
   if (!(error instanceof MeridianError) || error.code !== 'invalid') return error;
   return new StatusError(code.INTERNAL, `stream failed: ${messageOf(error)}`);

@@ -1,10 +1,10 @@
-// How many streams of a kind a zone may have open, and how often it may open one. Each stream costs the store some statements and the
-// log a line, so a zone that opens and closes streams without end would delay the others. A zone that connects again after a fault
+// Limits the number of open streams of a kind for each zone, and the rate at which it opens them. Each stream costs some statements
+// and a log line, so a zone that opens and closes streams continuously would delay the others. A zone that reconnects after a failure
 // stays far below both limits.
 import { LRUCache } from 'lru-cache';
 import type { StreamKind } from './sync-events.ts';
 
-/** Streams of a kind that a zone may open at once, and how many a second after that. */
+/** Streams of a kind that a zone may open at once. After that the limit is a rate per second. */
 const AT_ONCE = 20;
 const A_SECOND = 2;
 /** Openings that may wait; one more is refused. */
@@ -26,7 +26,7 @@ export class Openings {
     this.#now = now;
   }
 
-  /** @returns the milliseconds after which the stream may open; null where too many wait already */
+  /** @returns the milliseconds after which the stream may open; null if too many wait already */
   take(stream: StreamOf): number | null {
     const key = idOf(stream);
     const now = this.#now();
@@ -38,7 +38,7 @@ export class Openings {
   }
 }
 
-/** Of a stream that is opened while too many of its zone wait. */
+/** The reason for the refusal of a stream while too many of its zone wait. */
 export function opensTooOften(kind: StreamKind): string {
   return `the zone opens streams of ${kind} too often: ${String(A_SECOND)} a second are let in; look why its connection does not last`;
 }
@@ -60,13 +60,13 @@ export class OpenStreams {
     if (streams?.size === 0) this.#streams.delete(id);
   }
 
-  /** How many of the same zone and kind are open. */
+  /** The number of open streams of the same zone and kind. */
   count(like: StreamOf): number {
     return this.#streams.get(idOf(like))?.size ?? 0;
   }
 }
 
-/** Of a stream that is one too many. */
+/** The reason for the refusal of a stream over the limit. */
 export function tooManyStreams(kind: string, limit: number): string {
   return `the zone has ${String(limit)} open streams of ${kind}, which is the limit; end some, or raise multizone.global.kds.quotas.streams on global`;
 }

@@ -11,12 +11,12 @@ import type { Slot, TypeLog } from './type-log.ts';
 export type PeerView = {
   readonly canSee: (entry: Entry) => boolean;
   readonly form: Form;
-  /** Bytes of resources and names that a message can hold: a larger resource must not keep back the others of its type. */
+  /** Bytes of resources and names that fit into a message. A larger resource must not delay the others of its type. */
   readonly largestBytes: number;
 };
 
 export type SubscriptionOptions = {
-  /** Versions the peer says it has, by wire name; null where it did not say and gets the full state (D29). */
+  /** The versions that the peer reported, by wire name; null if it reported none and gets the full state (D29). */
   readonly known: ReadonlyMap<string, string> | null;
   /** Bytes of resources and names after which a response ends. The rest follows after the acknowledgement. */
   readonly chunkBytes: () => number;
@@ -27,7 +27,7 @@ type Pending = {
   readonly added: readonly Slot[];
   readonly gone: readonly Item[];
   readonly upTo: number;
-  /** The full state in one message. */
+  /** It is the full state in one message. */
   readonly isWhole: boolean;
 };
 
@@ -37,14 +37,14 @@ export class Subscription {
   readonly #chunkBytes: () => number;
   readonly #full: boolean;
   readonly #held = new Bitset();
-  /** Versions that the peer sent at subscription and that the walk of the log has not met yet. Null after the first walk. */
+  /** Versions that the peer sent at subscription and that the walk of the log has not reached yet. Null after the first walk. */
   #known: Map<string, string> | null;
   #sent = 0;
   #acknowledged = 0;
   #pending: Pending | null = null;
   #answered = false;
   #firstWalk = true;
-  /** The last response carried changes of the log: a retry of refused resources may go before the next changes. */
+  /** The last response had changes of the log. So a retry of refused resources may precede the next changes. */
   #sentChanges = false;
   readonly #nacked = new NackedResources();
   readonly #withheld = new Map<Slot, string>();
@@ -67,12 +67,12 @@ export class Subscription {
     return this.#pending !== null;
   }
 
-  /** True once the first state has been sent whole and settled. */
+  /** True after the first state was sent completely and answered. */
   get isSettled(): boolean {
     return !this.#firstWalk && this.#pending === null;
   }
 
-  /** True while the peer has not all it should have. */
+  /** True while the peer's state is incomplete. */
   get isBehind(): boolean {
     return this.#acknowledged < this.log.position || this.#nacked.size > 0;
   }
@@ -82,7 +82,7 @@ export class Subscription {
     return this.#nacked;
   }
 
-  /** Wire name → why the peer should have it and cannot take it (D26). */
+  /** Wire name → why the peer cannot read a resource that it should have (D26). */
   get withheld(): ReadonlyMap<string, string> {
     return new Map([...this.#withheld].map(([slot, reason]) => [slot.wireName, reason]));
   }
@@ -92,7 +92,7 @@ export class Subscription {
     this.#nacked.retry();
   }
 
-  /** The next response, or null when there is nothing to say. The first is due even when it is empty (kds-wire 2.3). */
+  /** The next response, or null when none is due. The first is due even when it is empty (kds-wire 2.3). */
   next(): Draft | null {
     if (this.#pending !== null) return null;
     for (const slot of this.#withheld.keys()) if (slot.entry === null) this.#withheld.delete(slot);
@@ -103,7 +103,8 @@ export class Subscription {
   /** The new entries of the log. Null if none is visible to this peer; its position is then the end of the log. */
   #sendChanges(): Draft | null {
     const isFullState = this.#full && this.#firstWalk;
-    // Kuma takes the full state in one message, and prunes after it (engine 1); other peers learn that more follows.
+    // Kuma expects the full state in one message, and prunes after it (engine 1). A Meridian peer learns from the message that more
+    // follows.
     const isWhole = isFullState && this.#view.form !== 'native';
     const draft = isWhole ? new DraftBuilder(Infinity, Infinity) : this.#draft();
     const complete = this.#walk(draft) && this.#takeUnmet(draft);
@@ -148,20 +149,20 @@ export class Subscription {
     return draft.finish(this.#sent, isPartial);
   }
 
-  /** @returns false where the response is full */
+  /** @returns false if the response is full */
   #takeAgain(item: Item, draft: DraftBuilder, filled: ReadonlySet<string>): boolean {
-    // What changed since is met in the log.
+    // A later change is sent from the log.
     if (!isStray(item) && item.position > this.#sent) return true;
     if (isStray(item) || item.entry === null) {
       const name = this.#nameOf(item);
-      // Another slot has filled the name: to take it away now would take that one's.
+      // Another slot has the name now: a removal would remove that resource.
       if (!filled.has(name)) return draft.remove(name, item);
       this.#release(item);
       return true;
     }
     const before = draft.added.length + draft.gone.length;
     if (!this.#take(item, draft)) return false;
-    // The peer may not see it any more, and does not have it.
+    // The peer may no longer see it, and does not have it.
     if (draft.added.length + draft.gone.length === before) this.#nacked.delete(item);
     return true;
   }
@@ -185,7 +186,7 @@ export class Subscription {
     return true;
   }
 
-  /** The names that the peer has and the log does not. */
+  /** Removes the names that the peer has and the log does not. */
   #takeUnmet(draft: DraftBuilder): boolean {
     for (const name of this.#known?.keys() ?? []) {
       if (!draft.remove(name, { wireName: name, plainName: name, isStray: true })) return false;
@@ -194,10 +195,10 @@ export class Subscription {
     return true;
   }
 
-  /** @returns false where it has to wait for another response */
+  /** @returns false if it has to wait for another response */
   #take(slot: Slot, draft: DraftBuilder): boolean {
     const name = this.#nameOf(slot);
-    // A name that goes and comes again needs two responses: in one it would be an update (engine 7).
+    // A removed and recreated name needs two responses: in one it would be an update (engine 7).
     if (draft.removed.size > 0 && slot.entry !== null && draft.removed.has(name)) return false;
     const sendable = this.#encodingOf(slot);
     if (sendable === null) return !this.#held.has(slot.index) || draft.remove(name, slot);
@@ -207,7 +208,7 @@ export class Subscription {
     return true;
   }
 
-  /** Null where the peer must not or cannot have it. */
+  /** Null if the peer must not see or cannot read it. */
   #encodingOf(slot: Slot): Encoding | null {
     const { entry } = slot;
     const encoding = entry !== null && this.#view.canSee(entry) ? this.#limited(entry.in(this.#view.form)) : null;
@@ -273,7 +274,7 @@ export class Subscription {
     this.#firstWalk = true;
   }
 
-  /** Lets go of every slot; the stream is gone. */
+  /** Releases every slot; the stream has ended. */
   close(): void {
     this.#pending = null;
     for (const slot of [...this.log.since(0)]) if (this.#held.has(slot.index)) this.#release(slot);

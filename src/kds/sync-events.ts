@@ -26,7 +26,7 @@ export type SyncEvent =
       readonly streamId: string;
       readonly stream: StreamKind;
       readonly authorized: boolean;
-      /** When the token of the zone expires; null or left out without one. */
+      /** The expiry of the zone's token; null or left out without a token. */
       readonly tokenExpiresAt?: Date | null;
     }
   | { readonly kind: 'node'; readonly peer: string; readonly streamId: string; readonly node: PeerNode }
@@ -55,8 +55,8 @@ export type SyncEvent =
       readonly seconds: number;
     }
   /**
-   * Resources that the peer should have and cannot read, by wire name; empty when there are none any more (D26). `all`: why no
-   * resource of the type is sent.
+   * Resources that the peer should have and cannot read, by wire name; empty when there are none left (D26). `all`: why no resource
+   * of the type is sent.
    */
   | {
       readonly kind: 'withheld';
@@ -67,8 +67,8 @@ export type SyncEvent =
       readonly all: string | null;
     }
   /**
-   * Resources of the type that the peer has refused and not accepted since, wire name → reason; both empty when there are none any
-   * more. `suspects` came in a response that the peer refused without a name: at least one of them is the culprit.
+   * Resources of the type that the peer has refused and not accepted since, wire name → reason; both empty when there are none left.
+   * `suspects` are the resources of a response that the peer refused without a name: at least one of them is the culprit.
    */
   | {
       readonly kind: 'refused';
@@ -99,7 +99,7 @@ export type SyncEvent =
       readonly seconds: number;
     }
   | { readonly kind: 'healthCheck'; readonly peer: string }
-  /** A zone that is let in asked for more than it may have. */
+  /** An admitted zone exceeded a quota. */
   | { readonly kind: 'overQuota'; readonly peer: string; readonly quota: 'streams' | 'rows'; readonly reason: string };
 
 export type SyncObserver = (event: SyncEvent) => void;

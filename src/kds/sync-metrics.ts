@@ -1,5 +1,5 @@
-// The metrics of the protocol, under Kuma's names where Kuma has them (rest-api 8), and how long a zone has been waiting for an
-// answer of its peer (D32). Fed by the events of the sessions alone.
+// The metrics of the protocol, under Kuma's names where Kuma has them (rest-api 8), and the lag of each zone and type (D32). Their
+// only source is the events of the sessions.
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { StreamKind, SyncEvent } from './sync-events.ts';
@@ -13,7 +13,7 @@ export type SyncMetricsOptions = {
 };
 
 export type SyncMetrics = {
-  /** Takes an event in; never throws, never waits. */
+  /** Records an event; never throws, never waits. */
   observe(event: SyncEvent): void;
   /** Drops the series of a deleted zone. Its open streams no longer count. */
   forget(zone: string): void;
@@ -22,7 +22,7 @@ export type SyncMetrics = {
 const MILLISECONDS = [1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000];
 const BYTES = [256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 10_485_760];
 
-/** Registers the metrics and returns what feeds them. Once per registry. */
+/** Registers the metrics. Call it once per registry. */
 export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): SyncMetrics {
   const registers = [registry];
   const streams = new Gauge({
@@ -151,7 +151,7 @@ export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): 
   return {
     observe,
     forget(zone) {
-      // Their ends come later, and would count down from nothing.
+      // Their `closed` events come later, and would make the counts negative.
       for (const [streamId, { stream, zone: owner }] of open) {
         if (owner !== zone) continue;
         open.delete(streamId);

@@ -2,7 +2,7 @@
 // Invariant: walking back from the tail meets every slot newer than a position before any older one.
 import type { Entry } from './entry.ts';
 
-/** How a resource is called. */
+/** The names of a resource. */
 export type SlotNames = {
   /** The identity of a slot: the wire name and, for a type that owns others, its incarnation (engine 7). */
   readonly key: string;
@@ -13,7 +13,7 @@ export type SlotNames = {
 };
 
 export type Slot = SlotNames & {
-  /** Index of the held bit; used again after the slot is gone. */
+  /** Index of the held bit; reused after the slot is dropped. */
   readonly index: number;
   position: number;
   /** Null: a tombstone. */
@@ -73,12 +73,12 @@ export class TypeLog {
     this.#link(slot);
   }
 
-  /** Of a slot that is in the log. */
+  /** Adds a holder to a slot of the log. */
   hold(slot: Slot): void {
     slot.holders += 1;
   }
 
-  /** Once for each `hold`. */
+  /** Removes a holder. Call it once for each `hold`. */
   release(slot: Slot): void {
     slot.holders -= 1;
     this.#dropIfGone(slot);

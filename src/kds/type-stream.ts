@@ -11,7 +11,10 @@ import type { RateLimitedLogger } from './rate-limited-logger.ts';
 import type { Subscription } from './subscription.ts';
 import type { SyncObserver } from './sync-events.ts';
 
-/** The largest message over a link of 40 kB/s takes as long. */
+/**
+ * The time without an answer after which a stream is stuck, in milliseconds. The largest message takes this long over a link of 40
+ * kB/s.
+ */
 const STUCK_MS = 300_000;
 const FIRST_RETRY_MS = 5_000;
 const MAX_RETRY_MS = 300_000;
@@ -20,7 +23,7 @@ const MAX_REASON = 1_000;
 
 /** The stream that all types of a peer share. */
 export type StreamOptions = {
-  /** Zone name of the peer, or of this zone where the peer is global: `node.id` in both directions. */
+  /** The name of the zone at either end: `node.id` in both directions. */
   readonly peer: string;
   readonly streamId: string;
   /** `control_plane.identifier`: `global`, or the zone's name (kds-wire 2.2). */
@@ -48,8 +51,8 @@ export type TypeStreamOptions = {
 };
 
 /**
- * The nonces of one type on one stream: positions of the log, so that peers in the same state get the same message. A position
- * that comes again, as after a NACK or a new subscription, gets another nonce.
+ * The nonces of one type on one stream: positions of the log, so that peers in the same state get the same message. A repeated
+ * position, as after a NACK or a new subscription, gets another nonce.
  */
 export class Nonces {
   #last = -1;
@@ -69,12 +72,12 @@ export class TypeStream {
   readonly #type: string;
   readonly #reports: ProblemReports;
   readonly #onRetry: () => void;
-  /** Of the response that waits for its answer; empty without one. */
+  /** The nonce of the response that waits for its answer; empty without one. */
   #nonce = '';
   #sentAt = 0;
   #retryMs = FIRST_RETRY_MS;
   #stuck = (): void => undefined;
-  /** One for all refused resources: they are tried again together. */
+  /** Cancels the retry of all refused resources, which are retried together. */
   #retry: (() => void) | undefined;
 
   constructor(stream: StreamOptions, { type, subscription, held, nonces, warnings, onRetry }: TypeStreamOptions) {
@@ -107,8 +110,8 @@ export class TypeStream {
     const response = { typeUrl: this.#type, nonce, controlPlane: identifier, entries, removed, isPartial };
     const message = draft.bytes > maxMessageBytes ? null : encode(response);
     if (message === null || message.length > maxMessageBytes) {
-      // A response smaller than the full state would be read as that, and the peer would prune all it does not name. The full
-      // state is tried again whenever the type changes.
+      // The peer would read a smaller response as the full state, and prune all other resources. The full state is tried again at
+      // every change of the type.
       subscription?.withdraw();
       this.#reports.tooLarge(message?.length ?? draft.bytes, maxMessageBytes);
       return null;
@@ -120,7 +123,7 @@ export class TypeStream {
     return { message, draft };
   }
 
-  /** Takes an ACK or a NACK. @returns false where it answers no response that waits, or a type that is not provided */
+  /** Handles an ACK or a NACK. @returns false if no response waits for it, or this side does not provide the type */
   settle({ responseNonce, errorDetail }: DeltaRequest): boolean {
     if (this.#nonce !== responseNonce) return false;
     this.#nonce = '';
@@ -146,7 +149,7 @@ export class TypeStream {
     return true;
   }
 
-  /** Lets go of all slots. */
+  /** Releases all slots. */
   close(): void {
     this.#stuck();
     this.#retry?.();
@@ -168,7 +171,7 @@ export class TypeStream {
     this.#retryMs = Math.min(this.#retryMs * 2, MAX_RETRY_MS);
   }
 
-  /** A stream without an answer is stuck. It ends, so that the peer opens a new one (pain 13624). */
+  /** Ends a stuck stream, so that the peer opens a new one (pain 13624). */
   #watch(): void {
     this.#stuck = this.#stream.clock.after(STUCK_MS, () => {
       const text = `no answer to the ${this.#type} of this stream for ${String(STUCK_MS / 60_000)} minutes; connect again`;

@@ -1,8 +1,8 @@
-// Meshes that a peer has and this side has never had, as a global that was restored from an old backup. Their removal is held: the
-// Mesh would take all that was written in it along. Pure.
+// Meshes that a peer has and this side never had, as after the restore of a global from an old backup. Their removal is held back: it
+// would delete all resources of the mesh. Pure.
 import { splitWireName } from './incoming.ts';
 
-/** The mesh that a resource is or belongs to, null for one of no mesh. @param wireName `<name>.<mesh>` */
+/** The mesh of a resource, or of a Mesh itself; null for a resource without a mesh. @param wireName `<name>.<mesh>` */
 function meshOf(type: string, wireName: string): string | null {
   const { name, mesh } = splitWireName(wireName);
   const found = type === 'Mesh' ? name : mesh;
@@ -19,7 +19,7 @@ export function meshesIn(type: string, known: Iterable<string>): Set<string> {
   return meshes;
 }
 
-/** What the peer has without what belongs to unknown meshes, and that, each with the reason why it stays. */
+/** Divides the peer's resources: those of known meshes, and those of unknown meshes with the reason why they stay. */
 export function holdUnknown(
   type: string,
   known: ReadonlyMap<string, string>,

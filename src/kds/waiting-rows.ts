@@ -1,5 +1,5 @@
-// Rows whose name on the wire another row has taken: each waits until that one goes (engine 5).
-// Invariant: a row waits for one slot at most, and is handed out once when it may be free.
+// Rows whose wire name another row has: each waits until the name is free (engine 5).
+// Invariant: a row waits for one slot at most, and is returned once when the slot is free.
 import { keyText, type ResourceKey } from '../resource/types.ts';
 
 export class WaitingRows {
@@ -9,7 +9,7 @@ export class WaitingRows {
   readonly #rows = new Map<string, Map<string, ResourceKey>>();
   #ready: ResourceKey[] = [];
 
-  /** @returns false if it has waited for this slot before */
+  /** @returns false if it waits for this slot already */
   wait(slot: string, { type, mesh, name }: ResourceKey): boolean {
     const key = { type, mesh, name };
     const row = keyText(key);
@@ -21,7 +21,7 @@ export class WaitingRows {
     return true;
   }
 
-  /** The row is gone, or has a slot. */
+  /** Removes a row that was deleted or has a slot. */
   leave(key: ResourceKey): void {
     const row = keyText(key);
     const slot = this.#slots.get(row);
@@ -32,13 +32,13 @@ export class WaitingRows {
     if (rows?.size === 0) this.#rows.delete(slot);
   }
 
-  /** The type was read again: a row of it that `exists` does not know is gone. */
+  /** Removes the rows of a type that no longer exist, after the type was read again. */
   prune(type: string, exists: (key: ResourceKey) => boolean): void {
     const waiting = [...this.#rows.values()].flatMap((rows) => [...rows.values()]);
     for (const key of waiting) if (key.type === type && !exists(key)) this.leave(key);
   }
 
-  /** The row that held the slot has left it. */
+  /** Makes the rows ready that wait for this slot. */
   free(slot: string): void {
     const rows = [...(this.#rows.get(slot)?.values() ?? [])];
     for (const key of rows) this.leave(key);

@@ -1,13 +1,12 @@
-// The questions of the KDS server about zones: whether a peer may open streams as a zone (D31), from its store, and whether the zone is
-// enabled.
-// The protocol knows no tokens and no rows.
+// The questions of the KDS server about zones: whether a peer may open streams as a zone and from its store (D31), and whether the
+// zone is enabled. The protocol does not know tokens or rows.
 
 export type ZonePass =
   | {
       readonly ok: true;
       /** When the zone's credentials expire; null if it sent none. */
       readonly expiresAt: Date | null;
-      /** Calls `end` once, with a reason for people, when the zone may no longer. Returns what ends the watch. */
+      /** Calls `end` once, with a reason for people, when the zone's access ends. Returns a function that ends the watch. */
       readonly watch: (end: (reason: string) => void) => () => void;
     }
   | { readonly ok: false; readonly reason: string };
@@ -21,9 +20,9 @@ export const admitAll: AdmitZone = async () => ({ ok: true, expiresAt: null, wat
 /** Decides which store speaks for a zone. A store is a database: replicas share its id. */
 export interface ZoneStores {
   /**
-   * Admits a caller that speaks for the zone from this store; the first store that comes is remembered.
-   * @param storeId null for a peer that shows none, as a Kuma zone
-   * @returns null, or why this store may not speak for the zone, with what to do
+   * Admits a caller that speaks for the zone from this store. The first store is saved.
+   * @param storeId null for a peer without one, such as a Kuma zone
+   * @returns null, or why this store may not speak for the zone, with a remedy
    */
   admit(zone: string, storeId: string | null): Promise<string | null>;
   /** Calls back with the reason for all others when another store was accepted for the zone. Returns the way to stop. */
@@ -37,13 +36,10 @@ export const anyStore: ZoneStores = { admit: async () => null, onAccepted: () =>
 export interface ZoneRegistry {
   /** Creates `Zone/<name>` if absent. Throws MeridianError `invalid` if the name is no RFC 1035 label (kds-wire 2.6). */
   ensure(zone: string): Promise<void>;
-  /** True unless the Zone says otherwise; true too while it is unknown. */
+  /** False only for a known Zone that is disabled. */
   isEnabled(zone: string): boolean;
   /** Calls back when a zone was disabled, enabled, created or deleted. Returns the way to stop. */
   onChange(listener: (zone: string) => void): () => void;
-  /**
-   * Calls back when the row of a zone went, and all it owns with it, even if one of its name is there again. Returns the way to
-   * stop.
-   */
+  /** Calls back when the row of a zone was deleted with all rows that it owns, even if a new row has its name. Returns the way to stop. */
   onGone(listener: (zone: string) => void): () => void;
 }

@@ -27,10 +27,7 @@ const HEALTH_CHECK_MS = 300_000;
 const MAX_CHECK_MS = 86_400_000;
 /** A call with a short deadline: without an answer the connection is unusable. */
 const ANSWER_MS = 10_000;
-/**
- * With these status codes no global has answered: none is reachable, or it refuses the caller. Any other code is an answer of a
- * global.
- */
+/** The status codes of an unreachable global, or of one that refuses the caller. Any other code is an answer of a global. */
 const NO_ANSWER: ReadonlySet<status> = new Set([
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,
@@ -40,7 +37,7 @@ const NO_ANSWER: ReadonlySet<status> = new Set([
 
 export type ConnectionOptions = {
   readonly zone: string;
-  /** The id of the database from which this zone speaks: global admits no other under the name. */
+  /** The id of this zone's database. Global admits no other under the name of the zone. */
   readonly storeId: string;
   readonly maxMessageBytes: number;
   readonly node: OwnNode;
@@ -53,16 +50,16 @@ export type ConnectionOptions = {
   readonly observe: SyncObserver;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Milliseconds before a failed health check is repeated: a global may know the zone by then. */
+  /** Milliseconds before a failed health check is repeated. A global may know the zone by then. */
   readonly checkAgainMs?: number;
 };
 
 /** The result of a health check. */
 type Health = {
   readonly isMeridian: boolean;
-  /** Milliseconds until the next; 0 = global names none. */
+  /** Milliseconds until the next check; 0 if global gives none. */
   readonly intervalMs: number;
-  /** Why global could not answer it, null if it could. */
+  /** Why global could not answer; null if it could. */
   readonly failure: string | null;
 };
 

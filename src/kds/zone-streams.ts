@@ -1,4 +1,4 @@
-// The streams that zones have open to global: who may open one, how many and how often, and with which status it ends.
+// The streams of zones to global: who may open one, how many and how often, and with which status it ends.
 // Invariant: a zone is who its `client-id` says (and, with tokens, who its token says), never what a payload claims.
 import { randomUUID } from 'node:crypto';
 import { status, type Metadata, type ServerDuplexStream } from '@grpc/grpc-js';
@@ -20,7 +20,7 @@ type Call = ServerDuplexStream<Buffer, Buffer>;
 /** The largest number of characters of a caller's name in the log. */
 const MAX_NAME = 100;
 
-/** A zone over its quota is refused after this many milliseconds: one that tries again at once costs little. */
+/** The delay of the refusal of a zone over its quota, in milliseconds. It bounds the cost of a zone that retries at once. */
 const REFUSAL_MS = 1_000;
 
 /** A stream that is open. */
@@ -107,7 +107,7 @@ export class ZoneStreams {
           });
           await this.#waitToOpen(stream);
           if (ended !== null || call.cancelled) return messageOf(ended ?? canceled('the zone ended the stream'));
-          // Once more: many may have asked at once.
+          // Check again: several streams may have passed the first check together.
           await this.#requireRoom(stream);
           isOpen = true;
           this.#open.add(stream);
@@ -141,7 +141,7 @@ export class ZoneStreams {
     };
   }
 
-  /** Rejects with the StatusError RESOURCE_EXHAUSTED, a moment later, for a stream that is one too many of its zone and kind. */
+  /** Rejects with the StatusError RESOURCE_EXHAUSTED, after a short delay, for a stream over the limit of its zone and kind. */
   async #requireRoom(stream: Stream): Promise<void> {
     const { streams } = this.#options.quotas;
     if (this.#open.count(stream) >= streams) await this.#refuseStream(stream, tooManyStreams(stream.kind, streams));
@@ -175,7 +175,7 @@ export class ZoneStreams {
     const caller = callerOf(metadata);
     const pass = await this.#options.admit(caller.authorization, caller.zone);
     if (!pass.ok) throw new MeridianError('forbidden', pass.reason);
-    // A name that cannot be a zone takes no memory.
+    // An invalid zone name must take no memory.
     await this.#enter(caller);
     this.#stale.seen(caller.zone);
     return caller;
@@ -201,7 +201,7 @@ export class ZoneStreams {
     for (const stream of this.#streams) if (stream.zone === zone && stream.storeId !== storeId) stream.end(foreignStore(reason));
   }
 
-  /** @throws StatusError for a store that does not speak for the zone, MeridianError `invalid` for no name of a zone */
+  /** @throws StatusError for a store that does not speak for the zone, MeridianError `invalid` for an invalid zone name */
   async #enter({ zone, storeId }: Caller): Promise<void> {
     await this.#options.zones.ensure(zone);
     const refusal = await this.#options.stores.admit(zone, storeId);
