@@ -1,22 +1,34 @@
 // A slow reader of the change feed gets all pending changes in their order, or `all` for too many.
 import { expect, it } from 'vitest';
-import { systemClock } from '../base/clock.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createLogger } from '../base/log.ts';
 import { ChangeFeed } from './change-feed.ts';
 import type { Database } from './database.ts';
 import type { StoreChange } from './resource-store.ts';
 
-type Slow = { readonly notify: (payload: object) => void; readonly next: () => Promise<StoreChange | undefined> };
+type Slow = {
+  readonly notify: (payload: object) => void;
+  readonly next: () => Promise<StoreChange | undefined>;
+  /** Ends the connection. The feed notices. */
+  readonly disconnect: () => Promise<void>;
+  /** Lets the feed make the next connection. */
+  readonly reconnect: () => Promise<void>;
+};
 
 /** Runs `use` with a reader that reads when the test calls it, after the first `all`. */
 async function withReader(use: (reader: Slow) => Promise<void>): Promise<void> {
   let publish: (payload: string) => void = () => undefined;
+  let disconnect: (reason: Error) => void = () => undefined;
+  const clock = new ManualClock();
   const database: Pick<Database, 'clock' | 'listen'> = {
-    clock: systemClock,
+    clock,
     listen: async (_channel, onListening, onPayload, signal) => {
       publish = onPayload;
       onListening();
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      await new Promise((resolve, reject) => {
+        disconnect = reject;
+        signal.addEventListener('abort', resolve);
+      });
     },
   };
   const feed = new ChangeFeed(database as Database, createLogger('silent'));
@@ -26,7 +38,15 @@ async function withReader(use: (reader: Slow) => Promise<void>): Promise<void> {
     return value;
   };
   expect(await next()).toEqual({ kind: 'all' });
-  await use({ notify: (payload) => publish(JSON.stringify(payload)), next });
+  await use({
+    notify: (payload) => publish(JSON.stringify(payload)),
+    next,
+    disconnect: async () => {
+      disconnect(new Error('ended'));
+      await clock.advance(0);
+    },
+    reconnect: () => clock.advance(2_000),
+  });
   await feed.close();
 }
 
@@ -53,5 +73,27 @@ it('the feed delivers each of 10,000 pending changes, and one change in place of
     notify({ mark: 'last' });
     expect(await next()).toEqual({ kind: 'all' });
     expect(await next()).toEqual({ kind: 'mark', id: 'last' });
+  });
+});
+
+it('the feed reports the loss of its connection after the earlier changes, and names everything on the next connection', async () => {
+  await withReader(async ({ notify, next, disconnect, reconnect }) => {
+    notify({ mark: 'm' });
+    await disconnect();
+    expect([await next(), await next()]).toEqual([{ kind: 'mark', id: 'm' }, { kind: 'lost' }]);
+    await reconnect();
+    expect(await next()).toEqual({ kind: 'all' });
+  });
+});
+
+it('the feed delivers a loss of its connection with more pending changes than its limit', async () => {
+  await withReader(async ({ notify, next, disconnect, reconnect }) => {
+    for (let mark = 0; mark < 10_000; mark += 1) notify({ mark: String(mark) });
+    await disconnect();
+    for (let mark = 0; mark < 10_000; mark += 1) expect(await next()).toMatchObject({ kind: 'mark' });
+    for (let mark = 0; mark < 10_000; mark += 1) notify({ mark: String(mark) });
+    expect([await next(), await next()]).toEqual([{ kind: 'all' }, { kind: 'lost' }]);
+    await reconnect();
+    expect(await next()).toEqual({ kind: 'all' });
   });
 });

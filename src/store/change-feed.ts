@@ -1,5 +1,5 @@
 // NOTIFY as a stream of hints. One listening connection serves all readers, and the queue of each is bounded.
-// After every (re)connection all readers receive `all`, because the table is the truth.
+// When the connection is lost all readers receive `lost`, and after every (re)connection `all`, because the table is the truth.
 import { sql } from 'kysely';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -18,8 +18,10 @@ class Reader {
   #wake: (() => void) | null = null;
 
   push(change: StoreChange): void {
-    if (change.kind === 'all' || this.#pending.length >= MAX_PENDING) this.#pending = [{ kind: 'all' }];
-    else this.#pending.push(change);
+    if (change.kind === 'all') this.#pending = [change];
+    else if (change.kind === 'lost' || this.#pending.length < MAX_PENDING) this.#pending.push(change);
+    // A pending loss stays the last word on the connection.
+    else this.#pending = [{ kind: 'all' }, ...this.#pending.filter(({ kind }) => kind === 'lost')];
     this.#wake?.();
   }
 
@@ -92,6 +94,7 @@ export class ChangeFeed {
       } catch (error) {
         this.#log.warn({ reason: messageOf(error) }, 'the change feed lost its connection; connecting again');
       }
+      if (this.#isListening) this.#publish({ kind: 'lost' });
       this.#isListening = false;
       if (!signal.aborted) await this.#database.clock.sleep(wait * (0.5 + Math.random()), signal);
     }
@@ -106,13 +109,19 @@ export class ChangeFeed {
       if (signal.aborted) return;
       try {
         const now = await digests(this.#database);
-        if (before === null) this.#publish({ kind: 'all' });
+        if (before === null) this.#publishAll();
         else for (const type of differing(before, now)) this.#publish({ kind: 'type', type });
         before = now;
       } catch (error) {
         this.#log.debug({ reason: messageOf(error) }, 'the rows could not be compared with the last look');
       }
     }
+  }
+
+  /** Says that all rows may have changed, without a new connection. */
+  #publishAll(): void {
+    this.#publish({ kind: 'all' });
+    if (!this.#isListening) this.#publish({ kind: 'lost' });
   }
 
   #publish(change: StoreChange): void {

@@ -30,6 +30,8 @@ class Bench {
   readonly #queue: StoreChange[] = [];
   #wake = (): void => undefined;
   #isBroken = false;
+  /** The feed has lost its connection: what is pushed does not arrive. */
+  isLost = false;
   #running: Promise<void> | undefined;
   readonly follower = new FeedFollower({
     store: { changes: (signal) => this.#changes(signal), mark: async (id) => this.push({ kind: 'mark', id }) },
@@ -55,8 +57,21 @@ class Bench {
   }
 
   push(change: StoreChange): void {
+    if (this.isLost) return;
     this.#queue.push(change);
     this.#wake();
+  }
+
+  /** The feed loses its connection. */
+  lose(): void {
+    this.push({ kind: 'lost' });
+    this.isLost = true;
+  }
+
+  /** The feed has a connection again. */
+  reconnect(): void {
+    this.isLost = false;
+    this.push({ kind: 'all' });
   }
 
   /** The feed fails, and what it had not delivered is lost. */
@@ -81,7 +96,7 @@ class Bench {
   async *#changes(signal: AbortSignal): AsyncGenerator<StoreChange> {
     this.#isBroken = false;
     signal.addEventListener('abort', () => this.#wake());
-    yield { kind: 'all' };
+    if (!this.isLost) yield { kind: 'all' };
     while (!signal.aborted) {
       const change = this.#queue.shift();
       if (change !== undefined) yield change;
@@ -110,7 +125,7 @@ class Bench {
   }
 }
 
-type Step = ({ readonly kind: 'change' } & Change) | { readonly kind: 'break' | 'fail' | 'turn' | 'wait' };
+type Step = ({ readonly kind: 'change' } & Change) | { readonly kind: 'break' | 'fail' | 'lose' | 'reconnect' | 'turn' | 'wait' };
 
 const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
@@ -119,7 +134,7 @@ const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
     isDelete: fc.boolean(),
     hint: fc.constantFrom('keys' as const, 'keys' as const, 'type' as const, 'all' as const),
   }),
-  fc.record({ kind: fc.constantFrom('break' as const, 'fail' as const, 'turn' as const, 'wait' as const) }),
+  fc.record({ kind: fc.constantFrom('break', 'fail', 'lose', 'reconnect', 'turn', 'wait') }),
 );
 
 /** The followed rows of one moment. */
@@ -134,7 +149,11 @@ it('a follower ends with the rows of the table, and opens a barrier after every 
       const states = [followed(bench.table)];
       const checks: Promise<void>[] = [];
       for (const [version, step] of steps.entries()) {
-        if (step.kind === 'turn') await setImmediate();
+        if (step.kind === 'turn') {
+          await setImmediate();
+          if (bench.isLost) expect(bench.follower.isCurrent).toBe(false);
+        } else if (step.kind === 'lose') bench.lose();
+        else if (step.kind === 'reconnect') bench.reconnect();
         else if (step.kind === 'fail') bench.failures = Math.min(bench.failures + 1, 3);
         else if (step.kind === 'break') bench.break();
         else if (step.kind === 'wait') {
@@ -149,6 +168,7 @@ it('a follower ends with the rows of the table, and opens a barrier after every 
           states.push(followed(bench.table));
         }
       }
+      bench.reconnect();
       await bench.settle(Promise.allSettled([...checks, bench.follower.caughtUp()]));
       await Promise.all(checks);
       expect(bench.copy).toEqual(followed(bench.table));
@@ -229,6 +249,28 @@ it('a follower is current after its first read, and after an error only when it 
   expect(bench.follower.isCurrent).toBe(true);
   await bench.end();
   expect(bench.follower.isCurrent).toBe(false);
+});
+
+it('a follower is not current from a loss of the feed until everything that the next connection names has been read', async () => {
+  const bench = new Bench();
+  bench.start();
+  await bench.settle(bench.follower.caughtUp());
+  const { promise, resolve } = Promise.withResolvers<void>();
+  bench.held = promise;
+  bench.push({ kind: 'all' });
+  await vi.waitFor(() => expect(bench.applied).toHaveLength(2));
+  bench.push({ kind: 'all' });
+  bench.lose();
+  await setImmediate();
+  expect(bench.follower.isCurrent).toBe(false);
+  resolve();
+  await vi.waitFor(() => expect(bench.applied).toHaveLength(3));
+  await bench.clock.advance(60_000);
+  expect(bench.follower.isCurrent).toBe(false);
+  bench.reconnect();
+  await bench.settle(bench.follower.caughtUp());
+  expect(bench.follower.isCurrent).toBe(true);
+  await bench.end();
 });
 
 it('a follower merges the hints of a burst', async () => {

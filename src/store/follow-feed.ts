@@ -1,6 +1,6 @@
 // Follows the change feed for one part of the process. The table is the truth, and a hint names only what to read again. Invariants:
-// hints that arrive while the last ones are applied are merged, in bounded memory. After an error everything is read again. A
-// barrier opens only when every change that was committed before it has been applied.
+// hints that arrive while the last ones are applied are merged, in bounded memory. After an error, and after a loss of the feed,
+// everything is read again. A barrier opens only when every change that was committed before it has been applied.
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -97,6 +97,8 @@ export class FeedFollower {
   /** Marks that came through the feed after the last hints. */
   #marks: string[] = [];
   #isCurrent = false;
+  /** Aborts when the feed loses its connection, or the run fails. */
+  #connection = new AbortController();
   /** Opens the barriers that wait for the last hints. */
   #release = (): void => undefined;
   #wake = (): void => undefined;
@@ -116,7 +118,10 @@ export class FeedFollower {
     await this.#barrier.wait();
   }
 
-  /** True while every change that the feed has reported is applied or waits to be; false from an error until all is read again. */
+  /**
+   * True while every change that the feed has reported is applied or waits to be. False from an error of the run, and from the
+   * loss of the feed, until everything has been read again: there may be changes that were not reported.
+   */
   get isCurrent(): boolean {
     return this.#isCurrent;
   }
@@ -153,7 +158,8 @@ export class FeedFollower {
   /** Adds a hint, as the feed does. */
   add(change: StoreChange): void {
     if (change.kind === 'mark') this.#addMark(change.id);
-    else if (change.kind === 'all') this.#addAll();
+    else if (change.kind === 'lost') this.#disconnect();
+    else if (change.kind === 'all') this.#reconnect();
     else if (change.kind === 'type') this.#hints.addType(change.type);
     else for (const key of change.keys) this.#hints.addKey(key);
     if (this.#hasNews()) this.#wake();
@@ -197,11 +203,22 @@ export class FeedFollower {
     this.#marks = [];
   }
 
+  #reconnect(): void {
+    if (this.#connection.signal.aborted) this.#connection = new AbortController();
+    this.#addAll();
+  }
+
+  /** Hints that came before stay good. */
+  #disconnect(): void {
+    this.#connection.abort();
+    this.#isCurrent = false;
+  }
+
   /** The hints of a failed run. The feed names everything first when it is followed again. */
   #discard(): void {
     this.#hints.take();
     this.#marks = [];
-    this.#isCurrent = false;
+    this.#disconnect();
     this.#release = () => undefined;
   }
 
@@ -209,9 +226,11 @@ export class FeedFollower {
   #barrierAfter({ all }: Hints): () => void {
     const marks = this.#marks;
     this.#marks = [];
+    const { signal } = this.#connection;
     const release = all ? this.#barrier.lost() : (): void => marks.forEach((id) => this.#barrier.pass(id));
     return () => {
-      this.#isCurrent = true;
+      // Hints that name everything count for the connection that they came from.
+      if (all && !signal.aborted) this.#isCurrent = true;
       release();
     };
   }

@@ -57,12 +57,14 @@ export type WriteOutcome =
 
 /**
  * A hint to read rows again. `all` after a (re)connection of the feed, `type` past the size of a notification.
+ * `lost` when the feed has lost its connection: changes are missed from then on, until the `all` of the next connection.
  * A `mark` says that the feed has reported every change committed before the mark was sent (engine 10).
  */
 export type StoreChange =
   | { readonly kind: 'keys'; readonly keys: readonly ResourceKey[] }
   | { readonly kind: 'type'; readonly type: string }
   | { readonly kind: 'all' }
+  | { readonly kind: 'lost' }
   | { readonly kind: 'mark'; readonly id: string };
 
 /** Fences a batch: it fails with code `conflict` unless `epoch` is still the newest of `peer` (engine 11). */

@@ -24,6 +24,7 @@ export class TinyStore implements ResourceStore {
   /** Rows are dated by it: at the beginning of time, unless a test says otherwise. */
   readonly #now: () => Date;
   readonly #followers = new Set<(change: StoreChange) => void>();
+  #isFeedLost = false;
   readonly #epochs = new Map<string, number>();
   readonly #deletedMeshes = new Set<string>();
 
@@ -112,7 +113,7 @@ export class TinyStore implements ResourceStore {
   }
 
   async *changes(signal: AbortSignal): AsyncIterable<StoreChange> {
-    const queue: StoreChange[] = [{ kind: 'all' }];
+    const queue: StoreChange[] = this.#isFeedLost ? [] : [{ kind: 'all' }];
     let wake: () => void = () => undefined;
     const follow = (change: StoreChange): void => void (queue.push(change), wake());
     this.#followers.add(follow);
@@ -126,8 +127,18 @@ export class TinyStore implements ResourceStore {
   }
 
   mark(id: string): Promise<void> {
-    for (const follow of this.#followers) follow({ kind: 'mark', id });
+    this.#publish({ kind: 'mark', id });
     return Promise.resolve();
+  }
+
+  /** The feed loses its connection. Its followers miss every change until the returned function is called. */
+  loseFeed(): () => void {
+    this.#publish({ kind: 'lost' });
+    this.#isFeedLost = true;
+    return () => {
+      this.#isFeedLost = false;
+      this.#publish({ kind: 'all' });
+    };
   }
 
   deletedMeshes(names: readonly string[]): Promise<string[]> {
@@ -168,7 +179,11 @@ export class TinyStore implements ResourceStore {
 
   /** Distinguishes a row that a test put into `rows` by its version. */
   #tell(keys: readonly ResourceKey[]): void {
-    if (keys.length > 0) for (const follow of this.#followers) follow({ kind: 'keys', keys });
+    if (keys.length > 0) this.#publish({ kind: 'keys', keys });
+  }
+
+  #publish(change: StoreChange): void {
+    if (!this.#isFeedLost) for (const follow of this.#followers) follow(change);
   }
 
   /** Deletes first, then what is new, owners before what they own, then updates. */
