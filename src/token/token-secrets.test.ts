@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { following } from '../../test/support/following.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { CountingStore, followedSecrets, pairOf, putKey, revoke, settled } from '../../test/token/signing-secrets.ts';
 import { dataplaneRealm, federatedZoneRealm, userRealm, zoneRealm } from './token-realm.ts';
 import { TokenSecrets } from './token-secrets.ts';
@@ -39,6 +41,49 @@ describe('TokenSecrets', () => {
     await settled();
     await revoke(store, userRealm, 'late');
     expect([...(await secrets.of(userRealm)).revoked]).toEqual(['late']);
+  });
+
+  it('caches nothing while the feed has no connection, and caches again on the next connection', async () => {
+    await putKey(store, userRealm, '1');
+    const secrets = await followedSecrets(store, stop.signal);
+    await secrets.of(userRealm);
+    const reconnect = store.loseFeed();
+    for (const id of ['a', 'b']) {
+      await revoke(store, userRealm, id);
+      await settled();
+      expect([...(await secrets.of(userRealm)).revoked]).toEqual([id]);
+    }
+    reconnect();
+    await settled();
+    expect([...(await secrets.of(userRealm)).revoked]).toEqual(['b']);
+    const { reads } = store;
+    await secrets.of(userRealm);
+    expect(store.reads).toBe(reads);
+  });
+
+  it('notifies its followers at intervals while the feed has no connection and the store answers', async () => {
+    const clock = new ManualClock();
+    const secrets = new TokenSecrets({ store, federated: false });
+    void secrets.run({ ...following, clock }, stop.signal);
+    await settled();
+    let told = 0;
+    for (const kind of ['zone', 'user'] as const) secrets.follow(kind, () => (told += 1));
+    await clock.advance(60_000);
+    expect(told).toBe(0);
+    const reconnect = store.loseFeed();
+    await clock.advance(10_000);
+    expect(told).toBe(2);
+    store.beforeRead = () => Promise.reject(new Error('away'));
+    await clock.advance(60_000);
+    expect(told).toBe(2);
+    store.beforeRead = () => Promise.resolve();
+    await clock.advance(10_000);
+    expect(told).toBe(4);
+    reconnect();
+    await settled();
+    expect(told).toBe(6);
+    await clock.advance(60_000);
+    expect(told).toBe(6);
   });
 
   it('reads changed keys and revocations again, and keeps other realms', async () => {

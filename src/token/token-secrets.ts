@@ -1,6 +1,9 @@
 // The secrets of all realms in memory, in step with the change feed: no request reads the store for a realm that is known.
-// Invariant: the cache is not asked while the feed is not followed. Otherwise a revocation in that time would go unnoticed.
+// Invariant: while the feed is not followed or has lost its connection, each answer is read from the store, and followers are
+// notified at intervals. Otherwise a revocation in that time would go unnoticed.
 import { LRUCache } from 'lru-cache';
+import { every } from '../base/clock.ts';
+import { together } from '../base/supervise.ts';
 import { FeedFollower, type Following, type Hints } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { KeySet, type StaticKey } from './key-set.ts';
@@ -41,6 +44,8 @@ export type TokenSecretsOptions = {
 
 /** Realms whose keys are held at once. */
 const MAX_REALMS = 256;
+/** Milliseconds from one notification of the followers to the next while the feed is lost. */
+const LOST_MS = 10_000;
 
 export class TokenSecrets {
   readonly #options: TokenSecretsOptions;
@@ -80,8 +85,22 @@ export class TokenSecrets {
 
   /** Follows the change feed until the signal aborts; run one, from the start of the process. */
   async run(following: Following, signal: AbortSignal): Promise<void> {
-    this.#follower = new FeedFollower({ ...following, store: this.#options.store, types: ['GlobalSecret', 'Secret'] });
-    await this.#follower.run((hints) => this.#forget(hints), signal);
+    const follower = new FeedFollower({ ...following, store: this.#options.store, types: ['GlobalSecret', 'Secret'] });
+    this.#follower = follower;
+    await together(
+      signal,
+      (either) => follower.run((hints) => this.#forget(hints), either),
+      (either) => every(following.clock, LOST_MS, either, () => (follower.isCurrent ? undefined : this.#notifyAll())),
+    );
+  }
+
+  /** Makes the followers check their tokens again. While the store cannot be read, they try again by themselves. */
+  async #notifyAll(): Promise<void> {
+    const isReadable = await this.of(userRealm).then(
+      () => true,
+      () => false,
+    );
+    if (isReadable) this.#forgetAll(['user', 'zone', 'dataplane']);
   }
 
   #forget({ types, keys }: Hints): void {
