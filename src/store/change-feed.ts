@@ -36,7 +36,7 @@ class Reader {
     return null;
   }
 
-  /** Lets `next` look at its signal. */
+  /** Lets `next` check its signal. */
   wake(): void {
     this.#wake?.();
   }
@@ -51,7 +51,7 @@ export class ChangeFeed {
   #running: Promise<unknown> | null = null;
   #isListening = false;
 
-  /** @param netMs milliseconds from one look at all rows to the next */
+  /** @param netMs milliseconds between two checks of all rows */
   constructor(database: Database, log: Logger, netMs = NET_MS) {
     this.#database = database;
     this.#log = log;
@@ -129,7 +129,10 @@ export class ChangeFeed {
   }
 }
 
-/** Type → a digest over the keys of its rows and the transactions that wrote them: psql raises no version, but it has an xmin. */
+/**
+ * Type → a digest over the keys of its rows and the transactions that wrote them. A write by psql raises no version, but it changes
+ * xmin.
+ */
 async function digests({ db }: Database): Promise<Map<string, string>> {
   const { rows } = await sql<{ type: string; digest: string }>`
     select type, count(*) || ':' || sum(hashtextextended(mesh || '/' || name || '@' || xmin::text, 0)) as digest

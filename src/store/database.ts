@@ -12,11 +12,11 @@ import { isSessionSpent } from './pg-errors.ts';
 
 /** The time limit of a statement with a waiting caller: the connection may be gone. */
 const ANSWER_MS = 8_000;
-/** The interval of probes on a connection whose loss must be noticed, and the time limit of an answer. */
+/** The interval of probes on a connection whose loss must be detected, and the time limit of an answer. */
 const PING_MS = 10_000;
 /** The time limit of reads of whole types, large transactions and migrations, which take long on a large table. */
 const BULK_MS = 120_000;
-/** The lock timeout of a statement. All writes that are combined with it wait too. */
+/** The lock timeout of a statement. All writes in the same batch wait too. */
 const LOCK_MS = 5_000;
 
 export type PostgresConfig = {
@@ -39,12 +39,12 @@ export type PostgresConfig = {
 
 export type StoreConfig = { readonly type: 'embedded'; readonly path: string } | PostgresConfig;
 
-/** Every statement is written by hand; kysely runs it, binds it and owns the transactions. */
+/** Every statement is written in SQL; kysely binds and runs it, and owns the transactions. */
 export type Tables = Record<string, never>;
 
 export type Database = {
   readonly kind: StoreConfig['type'];
-  /** For what waits on the connections. */
+  /** For timers of the connections. */
   readonly clock: Clock;
   /** For statements with a waiting caller. */
   readonly db: Kysely<Tables>;
@@ -57,12 +57,12 @@ export type Database = {
     onPayload: (payload: string) => void,
     signal: AbortSignal,
   ) => Promise<void>;
-  /** A connection of its own for a session lock; null where this process is alone anyway. */
+  /** Opens a separate connection for a session lock; null for a database with only this process. */
   readonly session: (() => Promise<pg.Client>) | null;
   readonly close: () => Promise<void>;
 };
 
-/** @param answerMs after which a PostgreSQL statement that somebody waits for is given up; milliseconds */
+/** @param answerMs the time limit in milliseconds of a PostgreSQL statement with a waiting caller */
 export async function openDatabase(config: StoreConfig, { clock, log }: Following, answerMs = ANSWER_MS): Promise<Database> {
   return config.type === 'embedded' ? await openEmbedded(config.path, clock) : openPostgres(config, { clock, log }, answerMs);
 }
@@ -120,8 +120,8 @@ function openPostgres(config: PostgresConfig, { clock, log }: Following, answerM
   pool.on('error', (error) => log.debug({ reason: error.message }, 'an idle database connection ended'));
   // A connection in use also fails its query. Without this listener the error event would end the process.
   pool.on('connect', (client) => void client.on('error', () => undefined));
-  // A session keeps the read-only mode that it began in and its plans. When one session becomes unusable, the pool drops all older
-  // ones: they would fail in the same way.
+  // A session keeps its plans and the read-only mode that it started with. When one session becomes unusable, the pool drops all
+  // older ones: they would fail in the same way.
   let generation = 0;
   const generations = new WeakMap<pg.PoolClient, number>();
   pool.on('connect', (client) => void generations.set(client, generation));
@@ -162,7 +162,7 @@ function openPostgres(config: PostgresConfig, { clock, log }: Following, answerM
       client.on('error', (error) => log.debug({ reason: error.message }, 'the session of the leader ended'));
       try {
         await client.connect();
-        // The server lets go of the locks of a client that vanished without a word.
+        // With keepalives the server releases the locks of a client that disappeared silently.
         for (const setting of ['tcp_keepalives_idle = 10', 'tcp_keepalives_interval = 5', 'tcp_keepalives_count = 3'])
           await client.query(`SET ${setting}`);
         return client;
@@ -178,7 +178,7 @@ function openPostgres(config: PostgresConfig, { clock, log }: Following, answerM
   };
 }
 
-/** The rows of a statement that is answered at once or never: a connection that is gone may be silent about it. */
+/** The rows of a short statement, with a time limit: a lost connection may not report its loss. */
 export async function answerOf<T extends pg.QueryResultRow>(
   client: pg.Client,
   clock: Clock,

@@ -7,7 +7,7 @@ import { isUnavailable } from './pg-errors.ts';
 /** Time between two attempts to become the leader. */
 const LEAD_AGAIN_MS = 1_000;
 
-/** `session` opens a connection of its own. */
+/** `session` opens a separate connection. */
 type Sessions = { readonly session: () => Promise<Client>; readonly clock: Clock };
 type Task = (signal: AbortSignal) => Promise<void>;
 
@@ -33,7 +33,7 @@ async function leadOnce(client: Client, clock: Clock, name: string, task: Task, 
   client.on('end', () => lost.abort());
   try {
     const lease = AbortSignal.any([signal, lost.signal]);
-    // While another process leads, the same session asks again: a connection costs the server more than a question.
+    // While another process leads, the same session tries again: a new connection costs the server more than a statement.
     while (!(await takesLock(client, clock, name))) {
       await clock.sleep(LEAD_AGAIN_MS, lease);
       if (lease.aborted) return;

@@ -1,5 +1,6 @@
-// Waits until a follower of the change feed has taken everything that was committed before (engine 10): a mark is sent through the
-// feed, and comes after it. Invariants: a caller that asks while a mark is being sent shares the next one. Every wait has a limit.
+// Waits until a follower of the change feed has taken every change that was committed before (engine 10): a mark is sent through the
+// feed, and arrives after them. Invariants: a caller that asks while a mark is being sent shares the next one. Every wait has a
+// limit.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';

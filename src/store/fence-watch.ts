@@ -1,5 +1,6 @@
 // Notifies a receiver when a newer one of its peer opens, in any process: `acquireFencingToken` sends a mark through the feed. The
-// fence of `writeBatch` does not depend on it. It ends the stream before the next write, so that the peer compares again.
+// fence of `writeBatch` does not depend on it. The notification ends the older stream before its next write, so that the peer
+// compares again.
 import { FeedFollower, type Following, type Hints } from './follow-feed.ts';
 import type { Fence, ResourceStore } from './resource-store.ts';
 
@@ -40,7 +41,7 @@ export class FenceWatch {
 
   async #apply({ all, marks }: Hints): Promise<void> {
     if (all) {
-      // Marks of before may be lost, and the database may be another one.
+      // Earlier marks may be lost, and the database may be another one.
       this.#newest.clear();
       for (const { peer, epoch } of await this.#store.epochs([...this.#watched.keys()])) this.#announce(peer, epoch);
     }

@@ -1,18 +1,22 @@
-// PGlite has no lock of its own: two processes on one folder lose acknowledged rows (engine 24). A file beside it is ours.
-// Invariant: the file never exists without its owner in it, so no process mistakes a new lock for an abandoned one.
+// PGlite has no lock of its own: two processes on one folder lose acknowledged rows (engine 24). A file beside the folder is the
+// lock.
+// Invariant: the file always contains its owner, so no process mistakes a new lock for an abandoned one.
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { MeridianError } from '../base/errors.ts';
 
-/** What this process holds: its number alone does not say, as in a container every process has the number of the one before. */
+/**
+ * The locks of this process. The process id alone does not prove ownership: in a container every process may have the id of its
+ * predecessor.
+ */
 const held = new Set<string>();
 
 /** @property host '' in a file of an earlier version */
 type Owner = { readonly pid: number; readonly host: string };
 
 /**
- * Takes the lock of a folder; one that a dead process left is taken over.
- * @returns gives it back
+ * Takes the lock of a folder. The lock of a dead process is taken over.
+ * @returns a function that releases the lock
  * @throws MeridianError `config` while another process has it
  */
 export async function lockFolder(path: string): Promise<() => Promise<void>> {
@@ -59,7 +63,7 @@ async function take(path: string, file: string): Promise<void> {
   throw new MeridianError('config', `cannot lock the embedded store: remove ${file} and ${taking} if no Meridian runs on it`);
 }
 
-/** The content that a dead process left in the file; null if there is none. @throws MeridianError if the process is alive */
+/** The content of the lock file of a dead process; null without a file. @throws MeridianError if the process is alive */
 async function leftIn(file: string, path: string): Promise<string | null> {
   const text = await contentOf(file);
   const owner = text === null ? null : ownerOf(text);
@@ -71,7 +75,7 @@ async function contentOf(file: string): Promise<string | null> {
   return await readFile(file, 'utf8').catch(() => null);
 }
 
-/** False where the step fails with `code`; other failures are thrown. */
+/** False if the step fails with `code`. Other failures are thrown. */
 async function succeeds(step: Promise<void>, code: string): Promise<boolean> {
   try {
     await step;

@@ -31,7 +31,7 @@ export type Hints = {
   readonly marks: readonly string[];
 };
 
-/** Hints that add up until they are taken. Changes of types that are not followed add nothing. */
+/** Merges hints until they are taken. Ignores types that are not followed. */
 class MergedHints {
   readonly #followed: ReadonlySet<string>;
   #all = false;
@@ -82,7 +82,7 @@ export type FeedFollowerOptions = Following & {
   readonly types: Iterable<string>;
   /** Which marks are followed, besides those of `caughtUp`; none if left out. */
   readonly isMark?: (id: string) => boolean;
-  /** Milliseconds from the first hint to the end of `next`, so that a burst is one call; 0 if left out. */
+  /** Milliseconds from the first hint to the end of `next`, so that a burst is one call. The default is 0. */
   readonly gatherMs?: number;
   /** Milliseconds that `caughtUp` may take. */
   readonly maxLagMs?: number;
@@ -119,8 +119,8 @@ export class FeedFollower {
   }
 
   /**
-   * True while every change that the feed has reported is applied or waits to be. False from an error of the run, and from the
-   * loss of the feed, until everything has been read again: there may be changes that were not reported.
+   * True while every reported change is applied or queued. False from an error of the run, or the loss of the feed, until everything
+   * has been read again, because unreported changes may exist.
    */
   get isCurrent(): boolean {
     return this.#isCurrent;
@@ -222,7 +222,7 @@ export class FeedFollower {
     this.#release = () => undefined;
   }
 
-  /** A reader of everything sees every commit before the waits of this moment, and their marks may be lost. */
+  /** The barrier of these hints. A full read sees every commit before the current waits, so it releases them: their marks may be lost. */
   #barrierAfter({ all }: Hints): () => void {
     const marks = this.#marks;
     this.#marks = [];

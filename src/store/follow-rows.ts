@@ -1,4 +1,5 @@
-// Keeps rows of one type in memory in step with the table: what the feed names is read again. The table is the truth, the feed a hint.
+// Keeps rows of one type in memory equal to the table: rows that the feed names are read again. The table is the truth, the feed a
+// hint.
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Following } from './follow-feed.ts';
 import type { ResourceStore } from './resource-store.ts';
@@ -10,14 +11,14 @@ export type FollowedRows = {
   /**
    * Takes rows that were read again.
    * @param rows those that exist among `keys`
-   * @param keys null: every row of the type; a row that is known and not among `rows` is gone
+   * @param keys null: every row of the type; a known row that is not among `rows` was deleted
    */
   readonly take: (rows: readonly Resource[], keys: readonly ResourceKey[] | null) => void | Promise<void>;
 };
 
 type Store = Pick<ResourceStore, 'changes' | 'mark' | 'getMany' | 'list'>;
 
-/** Follows until the signal aborts; the first read is of all rows, as is the first after an error. */
+/** Follows until the signal aborts. The first read, and the first after an error, is of all rows. */
 export async function followRows(
   store: Store,
   { type, isWanted = () => true, take }: FollowedRows,

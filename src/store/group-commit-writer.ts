@@ -1,17 +1,20 @@
-// Single writes, combined: while one transaction is in flight the writes that arrive wait and go together in the next, as
-// one statement with a result for each. NOTIFY serialises commits, so a transaction per write would top out early.
-// Invariant: writes to one key are committed in the order in which they came.
+// Combines single writes: writes that arrive during a transaction wait and share the next one, in one statement with a result for
+// each. NOTIFY serialises commits, so a transaction per write would limit the rate.
+// Invariant: writes to one key are committed in the order of their arrival.
 import { MeridianError, type ErrorCode } from '../base/errors.ts';
 import { KeyedMutex } from '../base/keyed-mutex.ts';
 import { keyText } from '../resource/types.ts';
 import type { Write, WriteOutcome } from './resource-store.ts';
 
 const MAX_AT_ONCE = 1_000;
-/** From here on a transaction takes half of what waits: while the database has the one half, this process works on the other. */
+/**
+ * From this number of waiting writes on, a transaction takes half of them: the database works on one half while this process prepares
+ * the other.
+ */
 const HALVED_FROM = 32;
-/** Transactions that wait for rows which others hold; each has a connection as long. */
+/** Transactions that may wait for locked rows at a time. Each holds a connection. */
 const LANES = 4;
-/** The time for which a row that was locked is written in its own lane. */
+/** The time for which a recently locked row is written in its own lane. */
 const SUSPECT_MS = 60_000;
 
 type Waiting = {
@@ -21,13 +24,13 @@ type Waiting = {
   readonly reject: (error: unknown) => void;
 };
 
-/** A key that is written in its own lane, because another transaction holds its row, or held it recently. */
+/** A key with its own lane, because another transaction locks its row, or did so recently. */
 type Aside = { readonly lane: string; waiting: number; until: number };
 
 export type CombinedWriterOptions = {
   /** Stores all in one transaction. @throws MeridianError `conflict` where another transaction holds a row, `unavailable` */
   readonly run: (writes: readonly Write[]) => Promise<WriteOutcome[]>;
-  /** Of these those that would have to wait for another transaction. */
+  /** Those of the writes that would wait for another transaction. */
   readonly heldAmong: (writes: readonly Write[]) => Promise<ReadonlySet<Write>>;
   /** Milliseconds, of a clock that never goes back. */
   readonly now: () => number;
@@ -45,12 +48,12 @@ export class GroupCommitWriter {
     this.#options = options;
   }
 
-  /** How many keys are remembered as held by others; what was held long ago is forgotten when another key is found held. */
+  /** The number of keys with their own lane. Keys that were locked long ago are removed when another key is locked. */
   get keysAside(): number {
     return this.#aside.size;
   }
 
-  /** Resolves when the write is committed, or was not possible. */
+  /** Resolves when the write is committed or has failed. */
   async write(write: Write): Promise<WriteOutcome> {
     const { promise, resolve, reject } = Promise.withResolvers<WriteOutcome>();
     const waiting = { write, key: keyText(write.key), resolve, reject };
@@ -88,7 +91,8 @@ export class GroupCommitWriter {
       const outcomes = await this.#options.run(batch.map(({ write }) => write));
       for (const [index, { resolve }] of batch.entries()) resolve(outcomes[index] ?? { result: 'missing' });
     } catch (error) {
-      // Nothing of the batch was stored. Alone, only the write that is at fault fails; a database that is away fails them all.
+      // Nothing of the batch was stored. Retry each write alone, so that only the faulty one fails. An unavailable database fails
+      // them all.
       const [first] = batch;
       if (first !== undefined && batch.length === 1 && isCode(error, 'conflict')) this.#suspect(first.key);
       if (batch.length === 1 || isCode(error, 'unavailable')) for (const { reject } of batch) reject(error);

@@ -1,5 +1,5 @@
-// Brings a database to the schema of this version: numbered files, forward only, one at a time under a lock. A file is the body of one
-// PL/pgSQL block: DDL, and `perform` where a file would say `select`.
+// Migrates a database to the schema of this version: numbered files, forward only, one process at a time under a lock. A file is the
+// body of one PL/pgSQL block: DDL, and `perform` where a file would say `select`.
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql, type Kysely } from 'kysely';
@@ -13,18 +13,18 @@ const LOCK = 7_291_163;
 
 export type MigrationStatus = { readonly name: string; readonly appliedAt: string | null };
 
-/** Every migration with the time it was applied, or null. */
+/** Every migration with the time of its application, or null. */
 export async function migrationStatus({ bulk: db }: Database): Promise<MigrationStatus[]> {
   const applied = await appliedMigrations(db);
   const names = await migrationNames();
   return names.map((name) => ({ name, appliedAt: applied.get(name) ?? null }));
 }
 
-/** Applies the missing migrations, all in one transaction. Returns the names applied now. */
+/** Applies the missing migrations in one transaction. Returns their names. */
 export async function migrate({ bulk: db }: Database, { log }: { log: Logger }): Promise<string[]> {
   const done: string[] = [];
   await db.transaction().execute(async (tx) => {
-    // However long another migration or a statement on the table takes.
+    // Wait without a limit for another migration or a statement on the table.
     await sql`set local lock_timeout = 0`.execute(tx);
     await sql`select pg_advisory_xact_lock(${LOCK})`.execute(tx);
     await sql`create table if not exists meridian_migrations (name text primary key, applied_at timestamp not null default (now() at time zone 'utc'))`.execute(

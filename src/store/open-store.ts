@@ -1,4 +1,4 @@
-// Opens the configured store: an embedded one migrates itself, a PostgreSQL must have been migrated.
+// Opens the configured store. An embedded store migrates itself; a PostgreSQL must be migrated before.
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -12,7 +12,7 @@ import { isNoAnswer } from './pg-errors.ts';
 const PATIENCE_MS = 15_000;
 const PAUSE_MS = 250;
 
-/** @throws MeridianError: `schema_outdated`, `unavailable`, or `config` while another process has the embedded folder */
+/** @throws MeridianError `schema_outdated`, `unavailable`, or `config` while another process uses the embedded folder */
 export async function openStore(
   config: StoreConfig,
   { clock, log, answerMs }: { readonly clock: Clock; readonly log: Logger; readonly answerMs?: number },

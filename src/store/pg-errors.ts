@@ -8,21 +8,21 @@ const NO_ANSWER = new Set([
   ...['08000', '08001', '08003', '08004', '08006'],
   // admin_shutdown, crash_shutdown, cannot_connect_now, database_dropped
   ...['57P01', '57P02', '57P03', '57P04'],
-  // object_not_in_prerequisite_state: a database that takes no connections
+  // object_not_in_prerequisite_state: a database that accepts no connections
   '55000',
   // insufficient_resources, out_of_memory, too_many_connections, configuration_limit_exceeded
   ...['53000', '53200', '53300', '53400'],
 ]);
 
-/** Failures of a connection that is being made. */
+/** Failures of an attempt to connect. */
 const NO_CONNECTION = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN'],
   ...['08001', '08004', '53300', '55000', '57P03'],
 ]);
 
-/** read_only_sql_transaction: this is a standby, or was made read-only. Reads work on. */
+/** read_only_sql_transaction: the database is a standby or read-only. Reads still work. */
 const READ_ONLY = '25006';
-/** That, disk_full, and program_limit_exceeded: the NOTIFY queue is full, and every write of a row notifies. */
+/** READ_ONLY, disk_full, and program_limit_exceeded (the NOTIFY queue is full, and every write notifies). */
 const NO_WRITES = new Set([READ_ONLY, '53100', '54000']);
 
 /** Errors of the driver have no code. These are parts of their texts: lib/client.js of pg, and index.js of pg-pool. */
@@ -42,22 +42,22 @@ export function isNoAnswer(error: unknown): boolean {
   );
 }
 
-/** A statement was given up because its answer did not come in time; the connection still waits for it. */
+/** A statement timed out. Its connection still waits for the answer. */
 export function isAnswerOverdue(error: unknown): boolean {
   return messageOf(error) === driverText.overdue;
 }
 
-/** The statement never reached the database: there was no connection for it. */
+/** The statement was never sent, because no connection was free. */
 export function isNeverSent(error: unknown): boolean {
   return NO_CONNECTION.has(codeOf(error)) || messageOf(error).includes(driverText.noConnection);
 }
 
-/** The database answers, and can store nothing. */
+/** The database answers, but cannot store anything. */
 export function takesNoWrites(error: unknown): boolean {
   return NO_WRITES.has(codeOf(error));
 }
 
-/** The session is unusable; a new one works. The session is read-only for good, or its prepared statements no longer fit the table. */
+/** The session is unusable, and a new one works: the session stays read-only, or its prepared statements no longer fit the table. */
 export function isSessionSpent(error: unknown): boolean {
   return codeOf(error) === READ_ONLY || isStalePlan(error);
 }
@@ -75,7 +75,7 @@ export function isUnavailable(error: unknown): boolean {
   return isNoAnswer(error) || takesNoWrites(error);
 }
 
-/** deadlock_detected, serialization_failure, and foreign_key_violation: an owner went while the row was written. */
+/** deadlock_detected, serialization_failure, and foreign_key_violation (an owner was deleted during the write). */
 const SERIALIZATION_FAILURES = new Set(['40P01', '40001', '23503']);
 
 /** Another transaction was faster. Nothing was stored; a retry sees its result. */
@@ -83,12 +83,12 @@ export function isSerializationFailure(error: unknown): boolean {
   return SERIALIZATION_FAILURES.has(codeOf(error));
 }
 
-/** lock_not_available: an open transaction holds a row that is to be written. */
+/** lock_not_available: an open transaction locks a row of the write. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(error) === '55P03';
 }
 
-/** The function of the server that raised it. */
+/** The function of the server that raised the error. */
 function originOf(error: unknown): unknown {
   return ((error ?? {}) as { routine?: unknown }).routine;
 }

@@ -1,18 +1,18 @@
-// A pool whose connections prepare their statements: the same few texts run all the time, and to parse and plan one costs the
-// server about as much as to run it. Invariants: one text has one name in this process, and names are bounded; a connection that
-// left a statement without its answer is not used again.
+// A pool whose connections prepare their statements: the same few texts run constantly, and parsing and planning costs the server
+// about as much as execution. Invariants: one text has one name in this process, and names are bounded; a connection with a timed-out
+// statement is not used again.
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import type pg from 'pg';
 import { isAnswerOverdue } from './pg-errors.ts';
 
-/** Texts that are prepared, in order of their first use; later ones are planned each time. */
+/** The number of prepared texts, in order of their first use. Later texts are planned at each execution. */
 const MAX_STATEMENTS = 500;
 
-/** The names of prepared statements, the same for all that share a pool. */
+/** The names of prepared statements, shared by all users of a pool. */
 export class StatementNames {
   readonly #names = new Map<string, string>();
 
-  /** Undefined: there are too many, and this one is not prepared. */
+  /** Undefined if the limit is reached: the statement is then not prepared. */
   of(text: string): string | undefined {
     const known = this.#names.get(text);
     if (known !== undefined || this.#names.size >= MAX_STATEMENTS) return known;
@@ -35,7 +35,7 @@ export function preparing(pool: pg.Pool, { names, limitMs, isSpent }: PreparingO
   const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
 
   const wrap = (client: pg.PoolClient): PostgresPoolClient => {
-    /** The statement that was given up; the rollback after it would wait behind it. */
+    /** The error of a statement that timed out. A rollback on this connection would wait behind it. */
     let overdue: Error | null = null;
     const query = async (text: string, values: readonly unknown[]): Promise<pg.QueryResult> => {
       if (overdue !== null) throw overdue;
@@ -64,12 +64,12 @@ export function preparing(pool: pg.Pool, { names, limitMs, isSpent }: PreparingO
         client.release(true);
         client = await pool.connect();
       }
-      // The same one again: kysely knows a connection by its client.
+      // Return the same wrapper for a client: kysely identifies a connection by its client.
       const known = clients.get(client) ?? wrap(client);
       clients.set(client, known);
       return known;
     },
-    // Others share the pool. Its creator ends it.
+    // The pool is shared. Its creator ends it.
     end: () => Promise.resolve(),
   };
 }

@@ -1,19 +1,19 @@
-// The folder of an embedded store is for its owner alone: it holds signing keys and secrets.
+// Only its owner may access the folder of an embedded store: it holds signing keys and secrets.
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MeridianError } from '../base/errors.ts';
 
-/** Bits of the group and of all others. */
+/** The mode bits of the group and of all others. */
 const OF_OTHERS = 0o077;
 
 /**
- * Makes the folder, and those above it that do not exist, for this user alone.
- * @throws MeridianError `config` with the command to run, where the folder exists and other users may do anything with it
+ * Creates the folder and its missing parents for this user only.
+ * @throws MeridianError `config` with the command to run, if the folder exists and other users have any access
  */
 export async function makePrivateFolder(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await mkdir(path, { recursive: true, mode: 0o700 });
-  // Windows has no such bits.
+  // Windows has no mode bits.
   if (process.platform === 'win32') return;
   const { mode } = await stat(path);
   if ((mode & OF_OTHERS) === 0) return;

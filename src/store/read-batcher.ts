@@ -1,8 +1,8 @@
-// Combines single reads: while one statement is in flight, new keys wait and go together in the next. A busy API then costs few
-// round trips. A statement begins after all its callers have asked: each caller sees its own earlier writes.
+// Combines single reads: new keys wait during a statement and share the next one. A busy API then costs few round trips. A statement
+// starts after all its callers have called, so each caller sees its own earlier writes.
 import { keyText, type ResourceKey } from '../resource/types.ts';
 
-/** Statements at a time; each holds a connection of the pool. */
+/** The largest number of statements at a time. Each holds a connection of the pool. */
 const MAX_IN_FLIGHT = 2;
 const MAX_AT_ONCE = 1_000;
 
@@ -25,7 +25,7 @@ export class ReadBatcher<Row extends ResourceKey> {
   async get(key: ResourceKey): Promise<Row | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<Row | undefined>();
     this.#queue.push({ key, resolve, reject });
-    // Reads of one turn of the event loop go together, from all sockets.
+    // Reads of one turn of the event loop share a statement, from all sockets.
     if (this.#queue.length === 1) setImmediate(() => this.#next());
     return await promise;
   }

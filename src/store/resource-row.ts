@@ -1,10 +1,10 @@
-// A row of the `resources` table as statements return it, and the Resource that it is.
+// A row of the `resources` table as statements return it, and its conversion to a Resource.
 import { sql } from 'kysely';
 import { isStorable } from '../resource/storable-text.ts';
 import type { JsonObject, Labels, Resource, ResourceKey } from '../resource/types.ts';
 import type { ResourceMeta } from './resource-store.ts';
 
-/** A row without what makes it large. */
+/** A row without its large columns. */
 export type MetaRow = {
   readonly type: string;
   readonly mesh: string;
@@ -17,7 +17,7 @@ export type MetaRow = {
   readonly sync_version: string | null;
 };
 
-/** JSON and times are text: as they came. */
+/** JSON and times are unparsed text. */
 export type Row = MetaRow & {
   readonly spec: string | null;
   readonly status: string | null;
@@ -54,7 +54,7 @@ function ownerOf({ owner_type: type, owner_mesh: mesh, owner_name: name }: MetaR
   return type === null ? null : { type, mesh: mesh ?? '', name: name ?? '' };
 }
 
-/** NULL, JSON null and the empty text of old rows read as an empty object. */
+/** NULL, JSON null and the empty text of old rows are read as an empty object. */
 function parseObject(text: string | null): JsonObject {
   if (text === null || text === '') return {};
   return (JSON.parse(text) as JsonObject | null) ?? {};
@@ -65,7 +65,7 @@ function utc(text: string): Date {
   return new Date(`${text.replace(' ', 'T')}Z`);
 }
 
-/** No row can have another key, and to look for one fails the statement. */
+/** Whether a row can have this key. A statement with another key fails. */
 export function canExist({ type, mesh, name }: ResourceKey): boolean {
   return isStorable(type) && isStorable(mesh) && isStorable(name);
 }

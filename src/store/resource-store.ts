@@ -13,7 +13,7 @@ export type ListQuery = {
   readonly offset?: number;
 };
 
-/** The rows of some types; of those with these labels, this beginning of the stored name or this owner, where any is given. */
+/** Selects rows by type, and by labels, prefix of the stored name, or owner where given. */
 export type MetaQuery = {
   readonly types: readonly string[];
   readonly labels?: Labels;
@@ -21,18 +21,18 @@ export type MetaQuery = {
   readonly owner?: ResourceKey;
 };
 
-/** A page of rows, how many rows there are without `limit` and `offset`, and the snapshot that all of it is from. */
+/** A page of rows, the number of rows without `limit` and `offset`, and the snapshot of both. */
 export type ListPage = { readonly rows: readonly Resource[]; readonly total: number; readonly snapshot: string | null };
 
-/** A row without what makes it large. */
+/** A row without spec and status. */
 export type ResourceMeta = Pick<Resource, 'type' | 'mesh' | 'name' | 'version' | 'labels' | 'syncVersion' | 'owner'>;
 
 /**
- * One write. `create` fails if the row exists, `update` and `delete` if it does not; `put` creates or updates.
- * With `expectVersion` an update or delete fails on any other version. `status` left out keeps the stored one.
- * With `ownOnly` a put fails on a row that came from elsewhere: one with a `syncVersion`, or whose labels name another origin or
- * zone than those of the write; and on a row of another namespace, which is another resource of the same stored name.
- * `syncVersion` left out means that this control plane wrote the row: the column becomes NULL.
+ * One write. `create` fails if the row exists, `update` and `delete` if it does not; `put` creates or updates. With `expectVersion`
+ * an update or delete fails on any other version. Without `status` the stored status stays. With `ownOnly` a put fails on a foreign
+ * row: one with a `syncVersion`, or with labels of another origin or zone than the write. It also fails on a row of another
+ * namespace, which is another resource with the same stored name. `syncVersion` left out means that this control plane wrote the row:
+ * the column becomes NULL.
  */
 export type Write =
   | (WriteContent & { readonly op: 'create' | 'update'; readonly expectVersion?: number | undefined })
@@ -52,7 +52,7 @@ type WriteContent = {
 export type WriteOutcome =
   | { readonly result: 'created' | 'updated' | 'deleted'; readonly version: number }
   | { readonly result: 'exists' | 'missing' | 'conflict' }
-  /** The row breaks a constraint of the table (a name too long, an owner that is gone). */
+  /** The row violates a constraint of the table, such as a name that is too long or a missing owner. */
   | { readonly result: 'rejected'; readonly message: string };
 
 /**
@@ -77,29 +77,29 @@ export interface ResourceStore {
   /** The existing rows among `keys`, in no particular order. */
   getMany(keys: readonly ResourceKey[]): Promise<Resource[]>;
   list(query: ListQuery): Promise<Resource[]>;
-  /** The same rows, with what a cache of them has to know. */
+  /** As `list`, with the total and the snapshot for a cache. */
   listPage(query: ListQuery): Promise<ListPage>;
-  /** Equal texts say that nothing at all was committed between the calls; null where the database cannot tell, as a standby. */
+  /** Equal texts mean that no transaction committed between the calls. Null if the database cannot tell, as on a standby. */
   snapshot(): Promise<string | null>;
   /** The fields of many rows that a resume and a prune need, in one statement. */
   listMeta(query: MetaQuery): Promise<ResourceMeta[]>;
   count(query: Omit<ListQuery, 'limit' | 'offset'>): Promise<number>;
 
-  /** How many rows there are of each type and mesh, in one statement. */
+  /** The number of rows of each type and mesh, in one statement. */
   countAll(): Promise<{ type: string; mesh: string; total: number }[]>;
 
-  /** Writes one row. Writes that arrive while a transaction is in flight go together in the next one. */
+  /** Writes one row. Writes that arrive during a transaction share the next one. */
   write(write: Write): Promise<WriteOutcome>;
   /**
-   * Writes all in one transaction and few statements; a row that cannot be written is reported in its place and the
-   * others are stored. A key stands once at most in `writes`. Deletes run first.
+   * Writes all in one transaction and few statements. A failed write is reported in its outcome, and the others are stored. A key
+   * occurs at most once in `writes`. Deletes run first.
    */
   writeBatch(writes: readonly Write[], fence?: Fence): Promise<WriteOutcome[]>;
 
   /** As `writeBatch`, and nothing is stored unless every outcome is a success. */
   writeAll(writes: readonly Write[]): Promise<WriteOutcome[]>;
 
-  /** The meshes among these that were deleted here at some time. A mesh that was never here is not among them. */
+  /** The meshes among these that were deleted here at some time, without meshes that never existed here. */
   deletedMeshes(names: readonly string[]): Promise<string[]>;
 
   /**
@@ -110,13 +110,10 @@ export interface ResourceStore {
   /** The newest epoch of each of these peers, if it has one. */
   epochs(peers: readonly string[]): Promise<Fence[]>;
 
-  /** Changes by any process, from now on. The first item is `all`, once the feed listens. Ends with the signal. */
+  /** New changes by any process. The first item is `all`, when the feed listens. Ends with the signal. */
   changes(signal: AbortSignal): AsyncIterable<StoreChange>;
 
-  /**
-   * Sends a mark through the feed of every process. One that gets lost while a feed connects again is made up for by the
-   * `all` that follows.
-   */
+  /** Sends a mark through the feed of every process. A reconnecting feed may lose it, and then reports `all`. */
   mark(id: string): Promise<void>;
 
   /** Runs `task` while this process alone holds the lock `name`; its signal aborts when the lock is lost. Returns when `signal` aborts. */

@@ -27,14 +27,14 @@ import { isSerializationFailure, isStalePlan } from './pg-errors.ts';
 import { isOneStatement, requireFence, runWrites } from './write-statements.ts';
 
 /**
- * The transactions that a statement sees, and the run of the server: after a crash a server may reuse the ids of lost transactions, and a
- * promoted standby has ids of its own. Each recovery ends with a checkpoint, so the redo position differs. Null on a standby, where the
- * end of a transaction may show before its changes.
+ * Identifies the transactions that a statement sees, and the run of the server. After a crash a server may reuse the ids of lost
+ * transactions, and a promoted standby has its own ids. Each recovery ends with a checkpoint, so the redo position differs. Null on a
+ * standby, where the end of a transaction may be visible before its changes.
  */
 const currentSnapshot = sql`case when pg_is_in_recovery() then null else pg_current_snapshot()::text || ' ' ||
   (select pg_postmaster_start_time()::text || ' ' || redo_lsn::text from pg_control_checkpoint()) end`;
 
-/** Attempts at one statement or transaction. Each meets fewer conflicts: its rivals have committed meanwhile. */
+/** Attempts at one statement or transaction. Each attempt has fewer conflicts, because others have committed meanwhile. */
 const ATTEMPTS = 5;
 
 export class SqlStore implements ResourceStore {
@@ -211,7 +211,7 @@ export class SqlStore implements ResourceStore {
     await this.#database.close();
   }
 
-  /** The writes whose row, or whose owner's row, another transaction holds. */
+  /** The writes whose row, or whose owner's row, another transaction locks. */
   async #heldAmong(writes: readonly Write[]): Promise<ReadonlySet<Write>> {
     const keysOf = (write: Write): ResourceKey[] => (write.op === 'delete' ? [write.key] : [write.key, write.owner ?? write.key]);
     const keys = writes.flatMap(keysOf);
@@ -265,7 +265,7 @@ function pageOf({ limit, offset, ...query }: ListQuery): RawBuilder<unknown> {
 
 function conditions({ type, mesh, labels, nameContains }: Omit<ListQuery, 'limit' | 'offset'>): RawBuilder<unknown> {
   const parts = [sql`r.type = ${type}`];
-  // The collation of the index that has the order of pages.
+  // Use the collation of the index that sorts pages.
   if (mesh !== undefined) parts.push(sql`r.mesh collate "C" = ${mesh}`);
   if (labels !== undefined) parts.push(sql`r.labels @> ${JSON.stringify(labels)}::jsonb`);
   if (nameContains !== undefined) parts.push(sql`r.name like ${`%${escapeLike(nameContains)}%`}`);

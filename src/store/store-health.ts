@@ -7,7 +7,7 @@ import { CHANNEL } from './change-feed.ts';
 import type { Tables } from './database.ts';
 import { isLockTimeout, isNeverSent, isNoAnswer, isSerializationFailure, isStalePlan, takesNoWrites } from './pg-errors.ts';
 
-/** Of a write whose answer did not come. */
+/** The message for a write without an answer. */
 export const MAY_BE_STORED = 'the write may have been stored: read the resource before you write it again';
 
 export class StoreHealth {
@@ -19,15 +19,15 @@ export class StoreHealth {
     this.#log = log;
   }
 
-  /** False from a write that found no room or a read-only database until a write is stored. */
+  /** False after a write that failed on a full disk or a read-only database, until a write is stored. */
   get takesWrites(): boolean {
     return this.#takesWrites;
   }
 
   /**
    * Runs a statement or a transaction.
-   * @throws MeridianError `unavailable` where the database is at fault and may recover, `conflict` where another transaction holds
-   *   a lock on the rows; else the thrown error
+   * @throws MeridianError `unavailable` if the database failed and may recover, `conflict` if another transaction locks the rows;
+   *   else the thrown error
    */
   async watch<T>(kind: 'read' | 'write', run: () => Promise<T>): Promise<T> {
     try {
@@ -59,11 +59,11 @@ export class StoreHealth {
   }
 
   /**
-   * Resolves if the database answers, and after a write that found no room or a read-only database, if it stores again.
+   * Resolves if the database answers. After a write that failed on a full disk or a read-only database, it must also store again.
    * @throws as `watch`
    */
   async ping(db: Kysely<Tables>): Promise<void> {
-    // On for a standby too: it is found before a write fails.
+    // Also on for a standby, so that it is detected before a write fails.
     const { rows } = await this.watch('read', () =>
       sql<{ read_only: string }>`select current_setting('transaction_read_only') as read_only`.execute(db),
     );
@@ -79,7 +79,7 @@ export class StoreHealth {
   }
 }
 
-/** Stores 64 kB and takes them back: a small row may find a place in a page although the disk has no room for another. */
+/** Stores 64 kB and rolls back. A small row may fit into an existing page although the disk is full. */
 async function tryWrite(db: Kysely<Tables>): Promise<void> {
   const undo = new Error('only a trial');
   const trial = db.transaction().execute(async (tx) => {
@@ -90,8 +90,7 @@ async function tryWrite(db: Kysely<Tables>): Promise<void> {
   await trial.catch((error: unknown) => {
     if (error !== undo) throw error;
   });
-  // A rolled back transaction sends no notification. Reading the usage of a full queue is what shortens it. No reader waits for
-  // the mark.
+  // A rolled back transaction sends no notification. Reading the usage of a full queue shortens it. No reader waits for the mark.
   await sql`select pg_notification_queue_usage()`.execute(db);
   await sql`select pg_notify(${CHANNEL}, '{"mark":"trial"}')`.execute(db);
 }

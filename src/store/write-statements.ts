@@ -1,5 +1,5 @@
-// Many writes, one transaction, one statement per kind of write: never a statement per row.
-// Every write gets its own outcome; one that cannot be stored does not touch the others.
+// Many writes, one transaction, one statement per kind of write: never a statement per row. Every write gets its own outcome. A
+// failed write does not affect the others.
 import { setImmediate } from 'node:timers/promises';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { MeridianError } from '../base/errors.ts';
@@ -17,10 +17,13 @@ type Put = Extract<Write, { op: 'put' }>;
 type Update = Extract<Write, { op: 'create' | 'update' }>;
 type Indexed<T> = { readonly index: number; readonly write: T };
 
-/** Rows of an insert. What follows is made ready while the database has these; more than 1,000, past which a type is notified, not keys. */
+/**
+ * Rows of an insert. The next statement is prepared while the database runs this one. More than 1,000: from there on the trigger
+ * notifies the type, not keys.
+ */
 const ROWS_AT_ONCE = 1_250;
 
-/** Whether `runWrites` makes one statement of them, failures aside, which only take another look to explain. */
+/** Whether `runWrites` needs only one statement, except for a second one that explains failures. */
 export function isOneStatement(writes: readonly Write[]): boolean {
   const [first] = writes;
   if (first === undefined || writes.some((write) => statementOf(write) !== statementOf(first))) return false;
@@ -41,7 +44,7 @@ function statementOf(write: Write): string {
 
 /**
  * Runs the writes in an open transaction: deletes, then creates, puts and updates, each in the order of their keys, so that two
- * transactions with the same rows cannot deadlock. Outcomes in the order of `writes`.
+ * transactions with the same rows cannot deadlock. Returns the outcomes in the order of `writes`.
  */
 export async function runWrites(tx: Tx, writes: readonly Write[]): Promise<WriteOutcome[]> {
   const outcomes = new Array<WriteOutcome | undefined>(writes.length);
@@ -74,7 +77,7 @@ function inOrderOfKeys(writes: readonly Write[]): Indexed<Write>[] {
   return writes.map((write, index) => ({ index, write })).sort((one, other) => compareKeys(one.write.key, other.write.key));
 }
 
-/** What goes into one statement; those without an owner first, as one statement does not see an owner that it makes itself. */
+/** Divides writes into statements. Those without an owner come first, because a statement does not see an owner that it creates itself. */
 function inPieces<T extends Content>(writes: readonly Indexed<T>[]): Indexed<T>[][] {
   const groups = Object.values(Object.groupBy(writes, ({ write }) => statementOf(write))).filter((group) => group !== undefined);
   const isOwned = (group: readonly Indexed<T>[]): number => Number((group[0]?.write.owner ?? null) !== null);
@@ -87,10 +90,10 @@ function inPieces<T extends Content>(writes: readonly Indexed<T>[]): Indexed<T>[
     );
 }
 
-/** A statement with all that it says; it runs when it is called. */
+/** A prepared statement; it runs when it is called. */
 type Ready = () => Promise<void>;
 
-/** Runs statements one after the other; each is made ready while the one before it runs. */
+/** Runs statements one after the other. Each is prepared while the previous one runs. */
 async function runOverlapped(statements: readonly (() => Ready)[]): Promise<void> {
   let running = Promise.resolve();
   for (const [index, makeReady] of statements.entries()) {
@@ -98,14 +101,14 @@ async function runOverlapped(statements: readonly (() => Ready)[]): Promise<void
     await running;
     running = run();
     if (index + 1 === statements.length) break;
-    // It is awaited in the next turn; meanwhile its bytes leave.
+    // It is awaited in the next iteration. Meanwhile its bytes are sent.
     running.catch(() => undefined);
     await setImmediate();
   }
   await running;
 }
 
-/** Fails unless the fence's epoch is the newest; holds the row, so that no newer one can open before the commit. */
+/** Fails unless the fence's epoch is the newest. Locks the row, so that no newer fence can open before the commit. */
 export async function requireFence(tx: Tx, { peer, epoch }: Fence): Promise<void> {
   const { rows } = await sql<{
     epoch: string;
@@ -129,8 +132,8 @@ async function runDeletes(tx: Tx, deletes: readonly Indexed<Delete>[], outcomes:
 }
 
 /**
- * The rows of an insert as a table `input`, and of each whether its owner is there. Owners are few, and looked up one by one: where
- * the rows are asked for theirs, the planner reads the whole of `resources` to answer.
+ * The rows of an insert as a table `input`, with a flag whether the owner exists. The few owners are looked up one by one: with a
+ * join on the owners of the rows, the planner would scan `resources`.
  */
 function inputOf(writes: readonly Indexed<Content>[]): RawBuilder<unknown> {
   const owners = new Map<string, ResourceKey>();
@@ -167,7 +170,7 @@ function withoutOwner({ owner }: Content): WriteOutcome {
 }
 
 function readyInserts(tx: Tx, inserts: readonly Indexed<Content>[], outcomes: (WriteOutcome | undefined)[]): Ready {
-  // Return only the rows that were not inserted: of thousands of rows there are nearly always none.
+  // Return only the rows that were not inserted: usually there are none.
   const statement = sql<{ index: number; has_owner: boolean }>`
     with ${inputOf(inserts)}, inserted as (insert ${insertInput(sql`true`)} on conflict do nothing returning type, mesh, name)
     select i.index, i.has_owner from input i
@@ -197,7 +200,7 @@ function mayReplaceRow(writtenLabels: RawBuilder<unknown>): RawBuilder<unknown> 
 const mayReplaceIfAny = sql`coalesce((
   select ${mayReplaceRow(sql`i.labels`)} is true from resources r where r.type = i.type and r.mesh = i.mesh and r.name = i.name limit 1), true)`;
 
-/** @param puts all with a status or none, all for own rows only or none */
+/** @param puts all of them with a status or none, all of them for own rows only or none */
 function readyPuts(tx: Tx, puts: readonly Indexed<Put>[], outcomes: (WriteOutcome | undefined)[]): Ready {
   const [first] = puts;
   const ownOnly = first?.write.ownOnly === true;
@@ -215,7 +218,7 @@ function readyPuts(tx: Tx, puts: readonly Indexed<Put>[], outcomes: (WriteOutcom
     const found = new Map(rows.map((row) => [row.index, row]));
     for (const { index, write } of puts) {
       const { has_owner: hasOwner = false, version = null } = found.get(index) ?? {};
-      // A row begins with version 0, and every update raises it.
+      // A row starts with version 0, and every update raises it.
       if (version !== null) outcomes[index] = { result: version === 0 ? 'created' : 'updated', version };
       else outcomes[index] = hasOwner ? { result: 'conflict' } : withoutOwner(write);
     }
@@ -249,7 +252,7 @@ async function explainFailures(tx: Tx, writes: readonly Indexed<Write>[], outcom
   for (const { index } of open) outcomes[index] = { result: present.has(index) ? 'conflict' : 'missing' };
 }
 
-/** Why no table can hold the row, or null: found before, because one bad row would end the whole transaction. */
+/** Why the table cannot store the row, or null. Checked before, because one bad row would fail the whole transaction. */
 function unstorable({ key, labels, status }: Content): string | null {
   const limits = [
     ['name', key.name, 253],
@@ -267,7 +270,7 @@ function unstorable({ key, labels, status }: Content): string | null {
   return null;
 }
 
-/** JSON leaves out undefined values; they are read as NULL. */
+/** JSON omits undefined values; they are read as NULL. */
 function contentOf(index: number, { key, labels, spec, status, syncVersion }: Content): Record<string, unknown> {
   const { type, mesh, name } = key;
   return { index, type, mesh, name, spec: JSON.stringify(spec), labels, status, sync_version: syncVersion };
