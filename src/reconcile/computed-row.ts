@@ -4,7 +4,7 @@ import { label } from '../resource/labels.ts';
 import type { Resource, ResourceKey } from '../resource/types.ts';
 import { compareText } from '../base/compare-text.ts';
 
-/** A row that this zone makes in a mesh: it goes with its Mesh (kds-wire 7). */
+/** A row that this zone creates in a mesh. It is deleted with its Mesh (kds-wire 7). */
 export function newRow(key: ResourceKey, now: Date): Resource {
   return {
     ...key,

@@ -1,6 +1,6 @@
-// Derives rows of a zone from other rows; leader only. Event-driven: rows that the feed names are read again, and a plan covers
-// only the rows that depend on them. Invariants: the table is the truth, so it can stop and start anywhere; a write needs the
-// version that was read; what does not differ is not written.
+// Derives rows of a zone from other rows; leader only. Event-driven: rows that the feed names are read again, and a plan covers only
+// the rows that depend on them. Invariants: the table is the truth, so it can stop and start at any time; a write requires the
+// version that was read; equal rows are not written.
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { together } from '../base/supervise.ts';
@@ -8,7 +8,7 @@ import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Hints } from '../store/follow-feed.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 
-/** Hints that arrive within this time are one look, in milliseconds. */
+/** Hints that arrive within this time are handled in one pass, in milliseconds. */
 const GATHER_MS = 5;
 /** The interval of the safety pass in milliseconds. It reads and plans all rows, for changes without a hint. */
 const SAFETY_MS = 60_000;
@@ -20,25 +20,25 @@ export type PlannedWrite =
 
 /** The rows that a reconciler reads and writes. It marks the rows that a change may affect. */
 export type ReconciledView = {
-  /** Takes a row of the store in, new or changed. */
+  /** Adds a new or changed row of the store. */
   put(row: Resource): void;
-  /** The store has no such row. */
+  /** Removes a row that the store does not have. */
   remove(key: ResourceKey): void;
-  /** The known rows of a type. They may be removed meanwhile. */
+  /** The known rows of a type. Rows may be removed during the iteration. */
   keysOf(type: string): Iterable<ResourceKey>;
-  /** Takes a row in as it was just written, so that its echo marks nothing. */
+  /** Adds a row that was just written, so that its change in the feed marks nothing. */
   accept(row: Resource): void;
-  /** Marks a row to be looked at again though it did not change: it could not be written. */
+  /** Marks an unchanged row for another pass, because a write of it failed. */
   touch(key: ResourceKey): void;
   /** Marks everything. */
   touchAll(): void;
 };
 
 export type Reconciler = {
-  /** The types that the view is fed with, in the order in which a first read costs least. */
+  /** The types of the view's rows, in the order with the cheapest first read. */
   readonly types: readonly string[];
   readonly view: ReconciledView;
-  /** Uses up the marks of the view. `wakeAt`: when to plan again without a change, in milliseconds since 1970. */
+  /** Plans the marked rows and clears the marks. `wakeAt`: when to plan again without a change, in milliseconds since 1970. */
   readonly plan: (now: Date) => { readonly writes: readonly PlannedWrite[]; readonly wakeAt: number | null };
 };
 
@@ -48,7 +48,7 @@ export type ReconcileOptions = {
   readonly clock: Clock;
   /** The interval at which everything is read and planned again, in milliseconds; a minute if left out. */
   readonly safetyMs?: number;
-  /** Gets every look, for measurements. */
+  /** Called after every pass, for measurements. */
   readonly onPass?: (pass: Pass) => void;
 };
 
@@ -60,7 +60,7 @@ export type Pass = {
   readonly durationMs: number;
 };
 
-/** Runs until the signal aborts. Rejects when the store does not answer: start it again with a view that is empty. */
+/** Runs until the signal aborts. Rejects when the store does not answer: start it again with an empty view. */
 export async function reconcile(reconciler: Reconciler, options: ReconcileOptions, signal: AbortSignal): Promise<void> {
   const loop = new Loop(reconciler, options);
   await together(
@@ -142,7 +142,7 @@ class Loop {
       } else if (outcome.result === 'rejected') {
         log.warn({ ...key, reason: outcome.message }, 'a computed row could not be written; it is tried again in a minute');
       } else {
-        // Another writer changed it since it was read: read it again and decide again.
+        // Another writer has changed the row: read it again and plan again.
         view.touch(key);
         this.#follower.add({ kind: 'keys', keys: [key] });
       }
@@ -151,7 +151,7 @@ class Loop {
   }
 }
 
-/** Takes the complete list of a type in: rows that are known and not among them are gone. */
+/** Adds the complete list of a type, and removes known rows that are not in it. */
 export function putAll(view: ReconciledView, type: string, rows: readonly Resource[]): void {
   const present = new Set(rows.map(keyText));
   for (const row of rows) view.put(row);

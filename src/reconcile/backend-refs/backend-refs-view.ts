@@ -1,6 +1,6 @@
 // The MeshOpenTelemetryBackends of a zone and the policies that refer to them (policies 2.4: MeshAccessLog; also MeshTrace,
-// MeshMetric); fed with rows, read by the planner. Pure. Invariants: a policy that changes resolves its own references alone; a
-// backend that appears, goes or changes its labels resolves those of its mesh; a row is marked only when its conditions can differ.
+// MeshMetric); fed with rows, read by the planner. Pure. Invariants: a changed policy resolves only its own references; a backend
+// that is created, deleted or changes its labels resolves those of its mesh; a row is marked only when its conditions can differ.
 import { isDeepStrictEqual } from 'node:util';
 import { objectOf, objectsOf, textMapOf, textOf } from '../../resource/read-json.ts';
 import { label } from '../../resource/labels.ts';
@@ -9,13 +9,13 @@ import type { ReconciledView } from '../reconcile.ts';
 import { byAge } from '../computed-row.ts';
 
 export type BackendRef = {
-  /** Labels that the backend must carry. */
+  /** Labels that the backend must have. */
   readonly labels: Labels;
   /** The reference as a message shows it: `labels:a=b,c=d` or `name:otel`. */
   readonly text: string;
 };
 
-/** The references in the order in which they stand in the spec. */
+/** The references in the order of the spec. */
 export function readBackendRefs(spec: JsonObject): BackendRef[] {
   const confs = [
     spec['default'],
@@ -143,7 +143,7 @@ export class BackendRefsView implements ReconciledView {
     }
   }
 
-  /** The oldest that carries the labels: one reference means one backend. */
+  /** The oldest backend with the labels: one reference means one backend. */
   #backendWith(mesh: string, labels: Labels): Resource | undefined {
     const wanted = Object.entries(labels);
     return [...this.#backends.values()]

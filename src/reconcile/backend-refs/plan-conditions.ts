@@ -1,5 +1,5 @@
-// The conditions that tell whether an observability policy reaches its MeshOpenTelemetryBackends, and whether a backend is in
-// use; words and reasons are those of Kuma. A zone writes them on its own rows and on those that came from global. Pure.
+// The conditions on observability policies (whether their MeshOpenTelemetryBackends exist) and on backends (whether they are in use).
+// Messages and reasons are those of Kuma. A zone writes them on its own rows and on synced ones. Pure.
 import { isDeepStrictEqual } from 'node:util';
 import { objectsOf } from '../../resource/read-json.ts';
 import type { JsonObject, Resource } from '../../resource/types.ts';
@@ -41,7 +41,7 @@ function referencedByPolicies(references: number): JsonObject {
   };
 }
 
-/** The row with the condition in place of the one of its type; null when that changes nothing. */
+/** The row with this condition in place of the one of the same type; null without a change. */
 function withCondition(row: Resource, condition: JsonObject): PlannedWrite | null {
   const before = objectsOf(row.status['conditions']);
   const at = before.findIndex(({ type }) => type === condition['type']);

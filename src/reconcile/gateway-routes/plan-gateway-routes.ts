@@ -1,5 +1,5 @@
 // Plans the mesh routes that Gateway API routes derive (D24): rows that the route owns, and its status. Pure.
-// Invariant: only what differs is written, and a row that was not derived is never touched.
+// Invariant: only differences are written, and a row that was not derived is never changed.
 import { isDeepStrictEqual } from 'node:util';
 import { parseRoute, readableParents } from '../../gateway-api/parse-route.ts';
 import { type Resolver, serviceResolver } from '../../gateway-api/service-resolver.ts';
@@ -22,11 +22,11 @@ export const DERIVED = ['MeshHTTPRoute', 'MeshTCPRoute', 'MeshTimeout'];
 /** The rows of one mesh, read at one time. */
 export type GatewayRows = {
   readonly mesh: string;
-  /** Of the types `GATEWAY_TYPES`. */
+  /** Rows of the types `GATEWAY_TYPES`. */
   readonly routes: readonly Resource[];
-  /** Of the types `SERVICE_TYPES`. */
+  /** Rows of the types `SERVICE_TYPES`. */
   readonly services: readonly Resource[];
-  /** Of the types `DERIVED`, with the label `MANAGED_BY`. */
+  /** Rows of the types `DERIVED` with the label `MANAGED_BY`. */
   readonly derived: readonly Resource[];
 };
 
@@ -36,7 +36,7 @@ export function deriveRoutes({ mesh, routes, services }: GatewayRows, writer: Co
   return routes.map((route) => derive(route, resolve, writer, now));
 }
 
-/** The writes that make the table hold what was derived. @param stored the rows that exist among the keys of `made` */
+/** The writes that make the stored rows equal to the derived ones. @param stored the existing rows among the keys of `made` */
 export function planGatewayRoutes(made: readonly Derived[], { derived }: GatewayRows, stored: readonly Resource[]): Write[] {
   const byKey = new Map(stored.map((row) => [keyText(row), row]));
   const wanted = new Set(made.flatMap(({ rows }) => rows.map(({ key }) => keyText(key))));
@@ -63,10 +63,7 @@ function derive(route: Resource, resolve: Resolver, writer: ControlPlaneIdentity
   return { route, rows, status: routeStatus(conversion, context) };
 }
 
-/**
- * The writes for rows and status that differ. A name that another row holds stays with that row, and the status of the route
- * reports it.
- */
+/** The writes for rows and status that differ. A name that another row has stays with that row, and the status of the route reports it. */
 function writesOf({ route, rows, status }: Derived, stored: ReadonlyMap<string, Resource>): Write[] {
   const isTaken = ({ key }: DerivedRow): boolean => {
     const row = stored.get(keyText(key));

@@ -1,5 +1,5 @@
-// Derives mesh routes from the Gateway API routes of this control plane, again whenever a route or a referent appears, changes
-// or goes (D24). The leader alone runs it.
+// Derives mesh routes from the Gateway API routes of this control plane, again at every change of a route or a referent (D24). Only
+// the leader runs it.
 import type { ControlPlaneIdentity } from '../../resource/compute-labels.ts';
 import { GATEWAY_TYPES } from '../../gateway-api/stored-document.ts';
 import { label } from '../../resource/labels.ts';
@@ -17,7 +17,7 @@ const MAX_ATTEMPTS = 5;
 
 /** Follows the store until the signal aborts. */
 export async function runGatewayRoutes(options: GatewayRoutesOptions, signal: AbortSignal): Promise<void> {
-  /** Meshes with such routes, or rows made of them: in the others no service and no policy is looked at. */
+  /** Meshes with Gateway API routes or derived rows. In the others no service and no policy is read. */
   let active = new Set<string>();
   const follower = new FeedFollower({ ...options, types: [...GATEWAY_TYPES, ...SERVICE_TYPES, ...DERIVED] });
   const apply = async ({ types, keys }: Hints): Promise<void> => {

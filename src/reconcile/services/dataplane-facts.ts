@@ -1,5 +1,5 @@
 // The facts of a Dataplane that services need, read once for each change (policies 9.1, 9.3, 9.4, D15, D17, D20).
-// Invariant: equal facts mean that no service can tell the difference.
+// Invariant: equal facts give equal services.
 import { numberOf, objectOf, objectsOf, textMapOf, textOf } from '../../resource/read-json.ts';
 import { displayNameOf } from '../../resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
@@ -13,7 +13,7 @@ export type Inbound = {
   readonly state: 'Ready' | 'NotReady' | 'Ignored';
 };
 
-/** Where a listener of a zone proxy is reached. */
+/** The address of a zone proxy's listener. */
 export type Address = { readonly address: string; readonly port: number };
 
 export type DataplaneFacts = {

@@ -1,17 +1,17 @@
-// A value that all services of a mesh carry may not change as fast as its source flaps: the first change counts at once, those
-// that follow wait until the source has been still. Invariant: a still source ends with its last value.
+// Debounces a value that all services of a mesh have. The first change is published at once; later changes wait until the source is
+// stable. Invariant: a stable source ends with its last value.
 import { isDeepStrictEqual } from 'node:util';
 
 /** The time for which the source must not change, in milliseconds. */
 export const QUIET_MS = 1_000;
-/** A source that is never still is followed this often, in milliseconds. */
+/** A source that is never stable is published at this interval, in milliseconds. */
 export const MAX_MS = 5_000;
 
 export class DebouncedValue<T> {
   #value: T;
   #candidate: T;
   #lastChange = -Infinity;
-  /** Since when the candidate is another than the value. */
+  /** Since when the candidate differs from the value. */
   #heldSince: number | null = null;
 
   constructor(first: T) {
@@ -23,12 +23,12 @@ export class DebouncedValue<T> {
     return this.#value;
   }
 
-  /** When to call `offer` again though the source is still, in milliseconds; null when there is nothing to wait for. */
+  /** When to call `offer` again without a change of the source, in milliseconds; null if not needed. */
   get wakeAt(): number | null {
     return this.#heldSince === null ? null : Math.min(this.#lastChange + QUIET_MS, this.#heldSince + MAX_MS);
   }
 
-  /** Takes the current value of the source. @returns whether the value changed */
+  /** Records the current value of the source. @returns whether the published value changed */
   offer(candidate: T, now: number): boolean {
     const wasQuiet = now - this.#lastChange >= QUIET_MS;
     if (!isDeepStrictEqual(candidate, this.#candidate)) {

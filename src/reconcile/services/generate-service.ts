@@ -1,5 +1,5 @@
-// MeshService generator of a Universal zone (policies 9.4): from the Dataplanes behind a service to the row that it should have.
-// Invariant: only local rows that it made itself are touched; labels that others put on them stay.
+// The MeshService generator of a Universal zone (policies 9.4): computes the row of a service from its Dataplanes.
+// Invariant: it changes only local rows that it created, and keeps labels of other writers.
 import { label } from '../../resource/labels.ts';
 import type { Json, JsonObject, Labels, Resource } from '../../resource/types.ts';
 import { byAge } from '../computed-row.ts';
@@ -15,16 +15,16 @@ export type GeneratorInput = {
   /** The MeshService of that name, from any origin. */
   readonly stored: Pick<Resource, 'labels' | 'spec' | 'syncVersion'> | undefined;
   readonly now: Date;
-  /** How long a service without proxies stays, in milliseconds: they may only be restarting. */
+  /** The time for which a service without proxies stays, in milliseconds. The proxies may only be restarting. */
   readonly graceMs: number;
 };
 
 export type Generated = {
   /** `null`: change nothing. */
   readonly want: { readonly labels: Labels; readonly spec: JsonObject } | 'gone' | null;
-  /** When to look again though nothing changes, in milliseconds since 1970. */
+  /** When to check again without a change, in milliseconds since 1970. */
   readonly wakeAt: number | null;
-  /** Dataplanes whose ports are not those of the service. */
+  /** Dataplanes with ports that differ from those of the service. */
   readonly conflicting: readonly string[];
 };
 
@@ -38,7 +38,7 @@ export function generateService(input: GeneratorInput): Generated {
 }
 
 function fromMembers({ mesh, zone, service, members, stored }: GeneratorInput): Generated {
-  // A tag says more than a label of the whole proxy: where both name the service, tags decide.
+  // A tag is more specific than a label of the whole proxy: if both name the service, tags decide.
   const by = members.some((member) => member.by === 'tag') ? 'tag' : 'workload';
   const sorted = members.filter((member) => member.by === by).sort(byAge);
   const present = stored?.spec['ports'];
@@ -63,7 +63,7 @@ function fromMembers({ mesh, zone, service, members, stored }: GeneratorInput): 
   };
 }
 
-/** Marks when the last proxy went (RFC 3339, never synced); after the grace period the service goes too. */
+/** Records when the last proxy was deleted (RFC 3339, never synced). After the grace period the service is deleted too. */
 function withoutMembers(
   { labels, spec }: Pick<Resource, 'labels' | 'spec'>,
   { now, graceMs }: Pick<GeneratorInput, 'now' | 'graceMs'>,

@@ -1,5 +1,5 @@
-// The hostnames of services (policies 9.5): what the HostnameGenerators of a zone give them, and who gets a hostname that several
-// services of one type and mesh claim. Invariant: the winner depends on the claims alone, never on their order of arrival.
+// The hostnames of services (policies 9.5): the names from the HostnameGenerators of a zone, and the winner of a name that several
+// services of one type and mesh claim. Invariant: the winner depends only on the claims, not on their order of arrival.
 import { isObject, objectOf, textMapOf, textOf } from '../../resource/read-json.ts';
 import { originOf } from '../../resource/ownership.ts';
 import type { Labels, Resource, Json, JsonObject } from '../../resource/types.ts';
@@ -17,7 +17,7 @@ type Generator = {
   readonly name: string;
   readonly created: number;
   readonly isOfZone: boolean;
-  /** Type of the services that it selects. */
+  /** The type of the selected services. */
   readonly type: string;
   readonly matchLabels: Labels;
   readonly template: string;
@@ -26,7 +26,7 @@ type Generator = {
 /** A hostname that a generator gives a service. `rank`: precedence of the generator, 0 first. */
 export type Claim = { readonly generator: string; readonly rank: number; readonly result: Rendered };
 
-/** The generators in their order of precedence: origin `zone` first, then the oldest, then by name. */
+/** The generators by precedence: origin `zone` first, then the oldest, then by name. */
 export class HostnameGenerators {
   readonly #byName = new Map<string, Generator>();
   #ranked: readonly Generator[] = [];
@@ -57,7 +57,7 @@ export class HostnameGenerators {
   }
 }
 
-/** Null without a template (an extension makes the names elsewhere) or a selector. */
+/** Null without a selector, or without a template (an extension then makes the names). */
 function generatorOf({ name, creationTime, labels, spec }: Resource): Generator | null {
   const selector = objectOf(spec['selector']);
   const [kind, type] = KINDS.find(([key]) => isObject(selector[key])) ?? [];
@@ -78,12 +78,12 @@ type Stake = Aged & { readonly id: string; readonly rank: number };
 
 export type HostnameStatus = { readonly addresses: Json[]; readonly hostnameGenerators: Json[] };
 
-/** Of several claims the generator with precedence wins, then the oldest service, then its name. */
+/** Decides between claims: the generator with precedence wins, then the oldest service, then its name. */
 export class HostnameClaims {
   readonly #claimants = new Map<string, Claimant>();
   readonly #stakes = new Map<string, Map<string, Stake>>();
 
-  /** Replaces the claims of a service. @returns the services for which that may change something, itself included */
+  /** Replaces the claims of a service. @returns the services whose hostnames may change, itself included */
   put(id: string, service: Aged, claims: readonly Claim[]): Set<string> {
     const touched = this.remove(id);
     this.#claimants.set(id, { service, claims });
@@ -97,7 +97,7 @@ export class HostnameClaims {
     return touched;
   }
 
-  /** @returns the services for which that may change something, itself included */
+  /** @returns the services whose hostnames may change, itself included */
   remove(id: string): Set<string> {
     const touched = new Set([id]);
     for (const { result } of this.#claimants.get(id)?.claims ?? []) {

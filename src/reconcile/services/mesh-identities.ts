@@ -15,7 +15,7 @@ export class MeshIdentities {
     this.#zone = zone;
   }
 
-  /** @returns whether that changes what proxies are called */
+  /** @returns whether the SPIFFE IDs of proxies change */
   put(row: Resource): boolean {
     const identity = parseMeshIdentity(row);
     if (isDeepStrictEqual(identity, this.#byName.get(row.name))) return false;
@@ -23,7 +23,7 @@ export class MeshIdentities {
     return true;
   }
 
-  /** @returns whether it was there */
+  /** @returns whether it existed */
   remove(name: string): boolean {
     return this.#byName.delete(name);
   }
@@ -32,7 +32,7 @@ export class MeshIdentities {
     return this.#byName.keys();
   }
 
-  /** The SPIFFE IDs of a proxy; an identity whose template needs a value that the proxy lacks is left out. */
+  /** The SPIFFE IDs of a proxy, without identities whose template needs a value that the proxy lacks. */
   idsOf({ labels }: DataplaneFacts): string[] {
     return [...this.#byName.values()].flatMap((identity) => {
       const id = selectsProxy(identity, labels) ? spiffeIdOf(identity, labels, this.#mesh, this.#zone) : null;

@@ -18,22 +18,22 @@ import { ServiceGroups, membershipsOf } from './service-groups.ts';
 import { DebouncedValue } from './debounced-value.ts';
 import { chooseZoneProxy } from './zone-proxies.ts';
 
-/** A service: the row of the store, and the row that is to be completed, which the generator may have changed or made. */
+/** A service: its stored row, and its base row, which the generator may have changed or created. */
 export type ServiceEntry = { readonly id: string; readonly stored: Resource | undefined; readonly base: Resource };
 
 type Proxy = 'ingress' | 'egress';
 
 export class MeshView {
   readonly mesh: string;
-  /** A mesh without its Mesh row is pending: nothing of it is written (engine 18). */
+  /** False for a mesh without its Mesh row: nothing in it is written (engine 18). */
   isThere = false;
-  /** The MeshZoneAddress of the own ingress, from any origin. */
+  /** The MeshZoneAddress of this zone's ingress, from any origin. */
   zoneAddress: Resource | undefined;
-  /** Ids of services to look at again. */
+  /** Ids of services to plan again. */
   readonly dirty = new Set<string>();
-  /** Names of generated services to look at again. */
+  /** Names of generated services to plan again. */
   readonly dirtyGroups = new Set<string>();
-  /** Name of a generated service → when to look at it again, in milliseconds since 1970. */
+  /** Name of a generated service → when to plan it again, in milliseconds since 1970. */
   readonly wakes = new Map<string, number>();
   readonly groups = new ServiceGroups();
   readonly services = new Map<string, ServiceEntry>();
@@ -121,7 +121,7 @@ export class MeshView {
     return ids.map((id) => this.services.get(id)?.base).filter((base) => base !== undefined);
   }
 
-  /** Lets ingress and egress settle; services that carry one that changed are marked. @returns when to call again, or null */
+  /** Publishes settled changes of ingress and egress, and marks the services that have them. @returns when to call again, or null */
   settle(now: number): number | null {
     if (this.#offer('ingress', now)) this.#touchType('MeshService');
     if (this.#offer('egress', now)) this.#touchType('MeshExternalService');

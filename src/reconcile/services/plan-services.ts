@@ -1,5 +1,5 @@
-// Compares the wanted services of a zone with the stored ones, and returns the writes (policies 9.2 to 9.5). Pure but for the view,
-// whose marks it uses up. Invariant: when nothing is marked, or nothing differs, there is nothing to write.
+// Compares the wanted services of a zone with the stored ones, and returns the writes (policies 9.2 to 9.5). Pure, except that it
+// clears the marks of the view. Invariant: without marks or differences there are no writes.
 import { keyText, type Resource } from '../../resource/types.ts';
 import { newRow, sameContent } from '../computed-row.ts';
 import { generateService, LEAVE } from './generate-service.ts';
@@ -15,9 +15,9 @@ export type Conflict = { readonly mesh: string; readonly service: string; readon
 
 export type Plan = {
   readonly writes: readonly PlannedWrite[];
-  /** When to plan again though nothing changes, in milliseconds since 1970. */
+  /** When to plan again without a change, in milliseconds since 1970. */
   readonly wakeAt: number | null;
-  /** Generated services looked at whose Dataplanes do not agree on the ports (policies 9.4). */
+  /** Planned generated services whose Dataplanes disagree on the ports (policies 9.4). */
   readonly conflicts: readonly Conflict[];
   /** The number of checked services without a free virtual address. */
   readonly withoutVip: number;
@@ -25,7 +25,7 @@ export type Plan = {
 
 export type PlanOptions = {
   readonly now: Date;
-  /** How long a generated service without proxies stays, in milliseconds; null makes no services (policies 9.4). */
+  /** The time for which a generated service without proxies stays, in milliseconds; null disables the generator (policies 9.4). */
   readonly graceMs: number | null;
 };
 
@@ -51,7 +51,7 @@ export function planServices(view: ServicesView, { now, graceMs }: PlanOptions):
   return { writes, wakeAt: earliest([...settles, ...graces]), conflicts, withoutVip };
 }
 
-/** Lets the generator decide on every group that is marked or due. A service that it makes is completed with the others. */
+/** Runs the generator for every marked or due group. Its services are completed with the others. */
 function generate(
   view: ServicesView,
   mesh: MeshView,

@@ -1,6 +1,6 @@
-// Selectors and the items that they select, both as pairs of strings: a selector selects the items that have all of its pairs.
-// Invariants: pairs of different sorts (label, inbound tag, name) never meet, because their keys differ; a lookup costs the rarest
-// pair, not all items or selectors.
+// Selectors and items, both as pairs of strings: a selector selects the items that have all of its pairs.
+// Invariants: pairs of different kinds (label, inbound tag, name) are never equal, because their keys differ; the cost of a lookup is
+// that of the rarest pair, not of all items or selectors.
 import { isObject, objectOf, textMapOf, textOf } from '../../resource/read-json.ts';
 import type { JsonObject, Labels } from '../../resource/types.ts';
 import type { DataplaneFacts } from './dataplane-facts.ts';
@@ -8,7 +8,7 @@ import { PairIndex } from '../../policy/pair-index.ts';
 
 export type Pair = readonly [key: string, value: string];
 
-/** A selector carries it too, so that one without labels finds everything (policies 2.9). */
+/** Part of every item and selector, so that a selector without labels selects everything (policies 2.9). */
 const EVERY: Pair = ['every', ''];
 
 /** The pairs of a resource are its labels. The pairs of a `matchLabels` are its required labels. */
@@ -16,7 +16,7 @@ export function labelPairs(labels: Labels): Pair[] {
   return [...pairsOf('label', labels), EVERY];
 }
 
-/** Everything by which a MeshService may select this Dataplane (policies 2.7). */
+/** All pairs by which a MeshService may select this Dataplane (policies 2.7). */
 export function dataplanePairs({ name, displayName, labels, inbounds }: DataplaneFacts): Pair[] {
   return [
     ...labelPairs(labels),
@@ -26,7 +26,7 @@ export function dataplanePairs({ name, displayName, labels, inbounds }: Dataplan
   ];
 }
 
-/** The selector of a MeshService, null if it selects nothing. Of two selectors the first counts. */
+/** The selector of a MeshService; null if it selects nothing. The first of two selectors counts. */
 export function serviceSelector(spec: JsonObject): readonly Pair[] | null {
   const { dataplaneRef, dataplaneLabels, dataplaneTags } = objectOf(spec['selector']);
   const name = textOf(objectOf(dataplaneRef)['name']);
@@ -42,7 +42,7 @@ export function multiZoneSelector(spec: JsonObject): readonly Pair[] | null {
   return isObject(meshService) ? labelPairs(textMapOf(meshService['matchLabels'])) : null;
 }
 
-/** Whether a Dataplane that carries all pairs is really selected: tags must stand on one inbound together (D15). */
+/** Whether a Dataplane with all pairs is selected: one inbound must have all tags (D15). */
 export function isSelected({ inbounds }: DataplaneFacts, spec: JsonObject): boolean {
   const { dataplaneRef, dataplaneLabels, dataplaneTags } = objectOf(spec['selector']);
   if (textOf(objectOf(dataplaneRef)['name']) !== '' || isObject(dataplaneLabels)) return true;
@@ -54,7 +54,7 @@ function pairsOf(sort: string, labels: Labels): Pair[] {
   return Object.entries(labels).map(([key, value]) => [`${sort} ${key}`, value]);
 }
 
-/** Items by the pairs that they carry. A question costs the rarest of its pairs. */
+/** Items by their pairs. The cost of a lookup is that of its rarest pair. */
 export class ItemIndex<T> {
   readonly #items = new PairIndex<T>();
   readonly #pairs = new Map<T, readonly Pair[]>();
@@ -70,7 +70,7 @@ export class ItemIndex<T> {
     this.#pairs.delete(item);
   }
 
-  /** The items that carry all of `pairs`; none for an empty question. */
+  /** The items with all of `pairs`; none for an empty list. */
   withAll(pairs: readonly Pair[]): T[] {
     const sets = pairs.map(([key, value]) => this.#items.get(key, value)).sort((a, b) => a.size - b.size);
     const [rarest, ...others] = sets;
@@ -80,7 +80,7 @@ export class ItemIndex<T> {
 
 type Indexed = { readonly pairs: readonly Pair[]; readonly at: Pair };
 
-/** Selectors, each under the one of its pairs that the fewest others have. A lookup visits few that do not match. */
+/** Selectors, each under its rarest pair. A lookup visits few selectors that do not match. */
 export class SelectorIndex {
   readonly #ids = new PairIndex<string>();
   readonly #entries = new Map<string, Indexed>();
@@ -105,7 +105,7 @@ export class SelectorIndex {
     return this.#entries.get(id)?.pairs ?? [];
   }
 
-  /** The selectors whose every pair is among `pairs`. */
+  /** The selectors with no pair outside `pairs`. */
   selecting(pairs: readonly Pair[]): Set<string> {
     const carried = new Map<string, Set<string>>();
     for (const [key, value] of pairs) {

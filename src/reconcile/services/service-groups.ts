@@ -1,5 +1,5 @@
-// Which generated MeshServices a Dataplane belongs to, the ports that it says they have, and the Dataplanes behind each of them
-// (policies 9.4). Invariant: a Dataplane that changes touches only its own groups.
+// The generated MeshServices that a Dataplane belongs to, their ports, and the Dataplanes of each (policies 9.4). Invariant: a
+// changed Dataplane changes only its own groups.
 import { label } from '../../resource/labels.ts';
 import { RFC_1035_LABEL } from '../../resource/stored-name.ts';
 import type { JsonObject, Labels } from '../../resource/types.ts';
@@ -10,7 +10,7 @@ const PROTOCOLS = new Set(['tcp', 'http', 'http2', 'grpc']);
 
 /** The part of a Dataplane that concerns one service. */
 export type Membership = {
-  /** By inbound tag `kuma.io/service`, or by label `kuma.io/workload` where no inbound has that tag. */
+  /** By the inbound tag `kuma.io/service`, or by the label `kuma.io/workload` if no inbound has that tag. */
   readonly by: 'tag' | 'workload';
   readonly service: string;
   /** Name of the Dataplane. */
@@ -19,7 +19,7 @@ export type Membership = {
   readonly ports: readonly JsonObject[];
 };
 
-/** Memberships with at least one port, of services whose name is an RFC 1035 label; the others are left out. */
+/** The memberships with at least one port, in services with an RFC 1035 label as the name. Others are omitted. */
 export function membershipsOf({ name, created, labels, inbounds }: DataplaneFacts): Membership[] {
   const tagged = Map.groupBy(inbounds, ({ tags }) => tags[SERVICE_TAG] ?? '');
   const byTag = inbounds.some(({ tags }) => tags[SERVICE_TAG] !== undefined);
@@ -31,7 +31,7 @@ export function membershipsOf({ name, created, labels, inbounds }: DataplaneFact
   });
 }
 
-/** The selector of the service that such a member belongs to. */
+/** The selector of the service for such a member. */
 export function selectorOf(by: Membership['by'], service: string): JsonObject {
   const pair = (key: string): Labels => ({ [key]: service });
   return by === 'tag' ? { dataplaneTags: pair(SERVICE_TAG) } : { dataplaneLabels: { matchLabels: pair(label.workload) } };
@@ -42,7 +42,7 @@ export function serviceTagsOf({ inbounds }: DataplaneFacts): string[] {
   return inbounds.flatMap(({ tags }) => tags[SERVICE_TAG] ?? []);
 }
 
-/** One port a port number: inbounds on several addresses may share it, and the first counts. */
+/** One port for each port number. Inbounds on several addresses may share a number, and the first counts. */
 function portsOf(inbounds: readonly Inbound[]): JsonObject[] {
   const ports = new Map<number, JsonObject>();
   for (const { name, port, protocol } of inbounds) {

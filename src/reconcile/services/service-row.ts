@@ -1,5 +1,6 @@
-// Builds the row of a service (policies 2.7 to 2.9, 9.3, D20, D22): status and the computed fields of its spec (state, identities, zoneIngress). Invariants: it never
-// changes the spec of a service that came by KDS, and never changes labels. It changes only the status fields named here.
+// Builds the row of a service (policies 2.7 to 2.9, 9.3, D20, D22): its status, and in its spec the computed fields state, identities
+// and zoneIngress. Invariants: it never changes the spec of a service that came by KDS, and never changes labels. It changes only the
+// status fields named here.
 import { objectsOf, objectOf } from '../../resource/read-json.ts';
 import type { JsonObject, Json, Resource } from '../../resource/types.ts';
 import type { DataplaneFacts, Address } from './dataplane-facts.ts';
@@ -44,7 +45,7 @@ export function countProxies(
 export type MultiZoneStatus = { readonly meshServices: Json[]; readonly conditions: Json[] };
 
 /**
- * @param services the MeshServices that carry its labels
+ * @param services the MeshServices with its labels
  * @param zone the own zone, for services without a zone label
  */
 export function multiZoneStatus(services: readonly Pick<Resource, 'name' | 'mesh' | 'labels'>[], zone: string): MultiZoneStatus {
@@ -77,13 +78,13 @@ export type LocalParts = {
   readonly proxies: ProxyCounts;
   /** Values of `kuma.io/service` on the selected Dataplanes. */
   readonly serviceTags: readonly string[];
-  /** That MeshIdentities give them. */
+  /** The SPIFFE IDs that MeshIdentities give them. */
   readonly spiffeIds: readonly string[];
-  /** Of the mesh; null without a ready one. */
+  /** The ingress of the mesh; null without a ready one. */
   readonly ingress: Address | null;
 };
 
-/** @param local null for a service of another zone: its spec, TLS and proxies are that zone's */
+/** @param local null for a service of another zone, which computes its spec, TLS and proxies */
 export function meshServiceRow(base: Resource, { vip, hostnames }: CommonParts, local: LocalParts | null): Resource {
   const status = { vips: vipsOf(vip), ...hostnameFields(base, hostnames) };
   if (local === null) return { ...base, status: merged(base.status, status) };
@@ -117,7 +118,7 @@ export function multiZoneServiceRow(base: Resource, { vip, hostnames }: CommonPa
   return { ...base, status: merged(base.status, status) };
 }
 
-/** The address that a row carries already; `''` for none. */
+/** The address in a stored row; `''` for none. */
 export function storedVip({ type, status }: Pick<Resource, 'type' | 'status'>): string {
   const vip = type === 'MeshExternalService' ? objectOf(status['vip']) : objectsOf(status['vips'])[0];
   return typeof vip?.['ip'] === 'string' ? vip['ip'] : '';
@@ -125,7 +126,7 @@ export function storedVip({ type, status }: Pick<Resource, 'type' | 'status'>): 
 
 type Fields = { readonly [key: string]: Json | undefined };
 
-/** Addresses that come from elsewhere (Kubernetes) stay. */
+/** Addresses of other writers (Kubernetes) stay. */
 function hostnameFields({ status }: Resource, { addresses, hostnameGenerators }: HostnameStatus): Fields {
   const others = objectsOf(status['addresses']).filter(({ origin }) => origin !== 'HostnameGenerator');
   return { addresses: some([...others, ...addresses]), hostnameGenerators: some(hostnameGenerators) };
@@ -142,7 +143,7 @@ function vipsOf(ip: string): JsonObject[] | undefined {
   return ip === '' ? undefined : [{ ip }];
 }
 
-/** Zeros are left out, as the stored form has it (kds-wire 3, zero-value status). */
+/** Omits zeros, as the stored form does (kds-wire 3, zero-value status). */
 function nonZero(counts: ProxyCounts): Fields {
   return Object.fromEntries(Object.entries(counts).map(([key, count]) => [key, count === 0 ? undefined : count]));
 }
@@ -151,7 +152,7 @@ function some(items: Json[]): Json[] | undefined {
   return items.length === 0 ? undefined : items;
 }
 
-/** A copy with these fields; one that is undefined goes. */
+/** A copy with these fields, without undefined ones. */
 function merged(before: JsonObject, fields: Fields): JsonObject {
   const after: JsonObject = { ...before };
   for (const [key, value] of Object.entries(fields)) {

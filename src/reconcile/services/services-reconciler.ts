@@ -1,4 +1,4 @@
-// The reconciler of a zone's services: as its Dataplanes, generators and zone proxies want them (policies 9, MADR 095).
+// The reconciler of a zone's services, computed from its Dataplanes, generators and zone proxies (policies 9, MADR 095).
 import type { Logger } from '../../base/log.ts';
 import { keyText } from '../../resource/types.ts';
 import type { Reconciler } from '../reconcile.ts';
@@ -12,9 +12,9 @@ export type ServicesOptions = {
   readonly log: Logger;
   /** Name of the own zone. */
   readonly zone: string;
-  /** How long a generated service without proxies stays, in milliseconds; null makes no services; an hour if left out. */
+  /** The time for which a generated service without proxies stays, in milliseconds; null disables the generator. The default is an hour. */
   readonly graceMs?: number | null;
-  /** Where virtual addresses come from. */
+  /** The networks of virtual addresses. */
   readonly vipNetworks?: VipNetworks;
 };
 
@@ -34,7 +34,7 @@ export function servicesReconciler({ zone, vipNetworks, log, graceMs = HOUR_MS }
   };
 }
 
-/** Warns of each conflict once, until it is another. */
+/** Warns about each conflict once, until it changes. */
 function conflictLog(log: Logger): (conflict: Conflict) => void {
   const last = new Map<string, string>();
   return ({ mesh, service, dataplanes }) => {

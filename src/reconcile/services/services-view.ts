@@ -10,7 +10,7 @@ import { defaultVipNetworks, VipPool, type VipNetworks } from './vip-pool.ts';
 import { ZONE_ADDRESS } from './zone-proxies.ts';
 import { isOnline } from '../../resource/online-status.ts';
 
-/** The types that a view is fed with, in the order in which a first read costs least. */
+/** The types of the view's rows, in the order with the cheapest first read. */
 export const viewedTypes = [
   'Mesh',
   'HostnameGenerator',
@@ -70,7 +70,7 @@ export class ServicesView implements ReconciledView {
     const entry = { id: keyText(row), stored: row, base: row };
     const before = mesh.services.get(entry.id);
     mesh.services.set(entry.id, entry);
-    // The store may have given it another age than the plan did, and hostnames go by age.
+    // The stored age may differ from the planned one, and hostnames depend on age.
     if (before !== undefined && !sameAge(before.base, row)) mesh.claimHostnames(entry);
   }
 
@@ -85,7 +85,7 @@ export class ServicesView implements ReconciledView {
     for (const mesh of this.meshes.values()) mesh.touchAll();
   }
 
-  /** Brings the hostname claims of all services up to date with generators that changed. */
+  /** Updates the hostname claims of all services after a change of generators. */
   refreshClaims(): void {
     if (!this.#generatorsChanged) return;
     this.#generatorsChanged = false;
@@ -97,7 +97,7 @@ export class ServicesView implements ReconciledView {
     }
   }
 
-  /** Gives an address to every service that is marked and has none, the oldest first. @returns how many none was left for */
+  /** Gives an address to every marked service without one, the oldest first. @returns the number of services without a free address */
   allocateVips(): number {
     const without = [...this.meshes.values()]
       .filter(({ isThere }) => isThere)
@@ -138,7 +138,7 @@ export class ServicesView implements ReconciledView {
     const before = mesh.services.get(id);
     const { stored } = before ?? {};
     if (before !== undefined && stored !== undefined && sameContent(stored, row) && sameAge(stored, row)) {
-      // Another version or wire version of the same content: only the next write must know.
+      // Only the version or wire version changed: keep it for the next write.
       const { version, syncVersion } = row;
       mesh.services.set(id, { id, stored: row, base: { ...before.base, version, syncVersion } });
       return;
@@ -155,7 +155,7 @@ export class ServicesView implements ReconciledView {
     if (type === 'MeshService') mesh.dirtyGroups.add(key.name);
   }
 
-  /** Of two rows with one address the older keeps it, and the other gets a new one. */
+  /** If two rows have one address, the older keeps it, and the other gets a new one. */
   #holdVip(mesh: MeshView, id: string, row: Resource): void {
     const address = storedVip(row);
     if (!isServiceType(row.type) || address === '') return;
@@ -195,7 +195,7 @@ export function isServiceType(type: string): type is ServiceType {
   return Object.hasOwn(defaultVipNetworks, type);
 }
 
-/** A copy of another zone's has a hashed name. */
+/** A copy of another zone's address has a hashed name. */
 function isOwnAddress({ type, name }: ResourceKey): boolean {
   return type === 'MeshZoneAddress' && name === ZONE_ADDRESS;
 }

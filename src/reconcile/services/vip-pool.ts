@@ -1,8 +1,8 @@
-// Virtual addresses of one type of service (policies 9.3, status.vips). Invariants: no two holders of one address; a holder
-// keeps its address; an address is not given to another while this process runs.
+// Virtual addresses of one type of service (policies 9.3, status.vips). Invariants: an address has one holder; a holder keeps its
+// address; a released address is reused only after all others.
 import { isIP } from 'node:net';
 
-/** Where the addresses of a type come from, as IPv4 CIDRs (`ipam` of the configuration); the first address is x.0.0.0. */
+/** The networks of each type, as IPv4 CIDRs (`ipam` of the configuration). The first address is x.0.0.0. */
 export type VipNetworks = {
   readonly MeshService: string;
   readonly MeshExternalService: string;
@@ -58,7 +58,7 @@ export class VipPool {
     this.#holders.delete(address);
   }
 
-  /** Gives the next free address, one used before only when all were; null when every address is held. */
+  /** Returns the next free address, and a used one only after all others; null when every address is held. */
   take(id: string): string | null {
     for (const isTaken of [this.#used, this.#holders]) {
       for (let step = 0; step < this.#size; step += 1) {

@@ -1,5 +1,5 @@
-// The zone proxy of a mesh that carries the traffic (D20), and its published address: the MeshZoneAddress from which Kuma control
-// planes learn the ingress of a zone (policies 2.9, D27). src/resource/service-reach.ts reads those of other zones.
+// Chooses the zone proxy of a mesh (D20) and publishes its address: the MeshZoneAddress from which Kuma control planes learn the
+// ingress of a zone (policies 2.9, D27). src/resource/service-reach.ts reads those of other zones.
 import { compareText } from '../../base/compare-text.ts';
 import type { Address } from './dataplane-facts.ts';
 import { label } from '../../resource/labels.ts';
@@ -10,21 +10,21 @@ export type ZoneProxy = {
   /** Stored name of the Dataplane. */
   readonly name: string;
   readonly address: Address;
-  /** Of its DataplaneInsight; undefined without one, which counts as ready (D20). */
+  /** From its DataplaneInsight; undefined without one, which counts as ready (D20). */
   readonly isOnline: boolean | undefined;
 };
 
-/** Where traffic goes, or null if no zone proxy is ready. */
+/** The address of the chosen zone proxy; null if none is ready. */
 export function chooseZoneProxy(proxies: readonly ZoneProxy[]): Address | null {
   const [first] = proxies.filter(({ isOnline }) => isOnline !== false).sort((a, b) => compareText(a.name, b.name));
   return first?.address ?? null;
 }
 
-/** Stored name of the row that a zone publishes, one a mesh. */
+/** The stored name of the row that a zone publishes, one for each mesh. */
 export const ZONE_ADDRESS = 'zone-ingress';
 const MANAGER = 'zone-ingress-publisher';
 
-/** The MeshZoneAddress that a mesh should have; `gone` without a ready ingress; null where a person has taken the name. */
+/** The MeshZoneAddress that a mesh should have; `gone` without a ready ingress; null if a user's row has the name. */
 export function publishedAddress(
   stored: Pick<Resource, 'labels' | 'syncVersion'> | undefined,
   ingress: Address | null,

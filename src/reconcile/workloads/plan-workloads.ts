@@ -1,5 +1,5 @@
-// What the Workloads of a zone should be against what they are. A zone makes one for every value of the label `kuma.io/workload`
-// on its Dataplanes, and deletes it with the last of them. One that a person wrote gets its status alone. Pure.
+// Compares the wanted Workloads of a zone with the stored ones. A zone creates one for every value of the label `kuma.io/workload` on
+// its Dataplanes, and deletes it with the last of them. A user's Workload gets only its status. Pure.
 import { label } from '../../resource/labels.ts';
 import type { Resource } from '../../resource/types.ts';
 import { newRow, sameContent } from '../computed-row.ts';

@@ -1,5 +1,5 @@
 // The Workloads of a zone and the Dataplanes behind them, all meshes together; fed with rows, read by the planner. Pure.
-// Invariant: a change marks the Workloads that it can make look otherwise, and no others.
+// Invariant: a change marks exactly the Workloads that it can affect.
 import { label } from '../../resource/labels.ts';
 import { keyText, type Resource, type ResourceKey } from '../../resource/types.ts';
 import { isLocal } from '../../resource/ownership.ts';
@@ -9,10 +9,10 @@ import { dataplaneFacts } from '../services/dataplane-facts.ts';
 import { sameContent } from '../computed-row.ts';
 import { isOnline } from '../../resource/online-status.ts';
 
-/** The types that a view is fed with. */
+/** The types of the view's rows. */
 export const viewedTypes = ['Mesh', 'Dataplane', 'DataplaneInsight', 'Workload'] as const;
 
-/** How many proxies a Workload has and how they are. */
+/** The proxies of a Workload, by state. */
 export type ProxyCounts = {
   readonly total: number;
   /** With an online insight. */
@@ -62,7 +62,7 @@ export class WorkloadsView implements ReconciledView {
     for (const id of this.#entries.keys()) this.#marked.add(id);
   }
 
-  /** The marked Workloads of meshes that exist; the marks are used up. */
+  /** Returns the marked Workloads of existing meshes, and clears the marks. */
   takeMarked(): { readonly key: ResourceKey; readonly stored: Resource | undefined; readonly counts: ProxyCounts }[] {
     const entries = [...this.#marked].map((id) => this.#entries.get(id)).filter((entry) => entry !== undefined);
     this.#marked.clear();
