@@ -1,5 +1,5 @@
-// A resource as a Kubernetes object and back. Kinds are those of Kuma's resources; secrets are `v1` Secrets of a type of their own.
-// Invariant: what `toKubernetes` gives is the same resource when it is applied: the same key, labels and spec.
+// A resource as a Kubernetes object and back. Kinds are those of Kuma's resources; secrets are `v1` Secrets with special types.
+// Invariant: the result of `toKubernetes` is applied as the same resource, with the same key, labels and spec.
 import type { Violation } from '../base/violations.ts';
 import { isGatewayDocument } from '../gateway-api/parse-route.ts';
 import { documentOf, GATEWAY_TYPES, universalOf } from '../gateway-api/stored-document.ts';
@@ -18,10 +18,7 @@ const SECRET_TYPES: Readonly<Record<string, string>> = {
   GlobalSecret: 'system.kuma.io/global-secret',
 };
 
-/**
- * The object that `kubectl apply` would take. Mesh and Zone have no namespace; others have that of their label, or without a label
- * the system namespace.
- */
+/** The object for `kubectl apply`. Mesh and Zone have no namespace. Others have that of their label, by default the system namespace. */
 export function toKubernetes(info: TypeInfo, resource: DocumentedResource): JsonObject {
   if (GATEWAY_TYPES.has(info.name)) return documentOf(resource);
   const labels: Labels = { ...resource.labels, ...(info.scope === 'Mesh' && { [label.mesh]: resource.mesh }) };
@@ -41,7 +38,10 @@ export function toKubernetes(info: TypeInfo, resource: DocumentedResource): Json
 
 type UniversalDocument = { readonly body: JsonObject } | { readonly violation: Violation };
 
-/** `kuma.io/v1alpha1`, Kuma's Secrets and Gateway API's group in Universal form, or the first violation. The caller checks name, mesh and spec. */
+/**
+ * Reads objects of `kuma.io/v1alpha1`, Kuma's Secrets and Gateway API routes into Universal form, or returns the first violation. The
+ * caller checks name, mesh and spec.
+ */
 export function fromKubernetes(document: JsonObject): UniversalDocument {
   const fault = (field: string, reason: string): UniversalDocument => ({ violation: { field, reason } });
   if (isGatewayDocument(document)) {
@@ -64,7 +64,7 @@ export function fromKubernetes(document: JsonObject): UniversalDocument {
     const named = own[label.namespace] ?? '';
     if (named !== '' && named !== namespace)
       return fault('metadata.namespace', `must be ${JSON.stringify(named)}, as in the label ${label.namespace}`);
-    // Kubernetes needs a namespace where a resource may have none: that is the system namespace.
+    // Kubernetes requires a namespace. A resource without one has the system namespace there.
     if (namespace !== SYSTEM_NAMESPACE && namespace !== '') own[label.namespace] = namespace;
   }
   const flat = isSecret ? { data: (isObject(data) ? data['value'] : undefined) ?? '' } : objectOf(spec);
@@ -79,7 +79,7 @@ export function fromKubernetes(document: JsonObject): UniversalDocument {
   };
 }
 
-/** A name with a dot could be a display name or a stored one; with its namespace it is a stored one. */
+/** A name with a dot may be a display name or a stored name. With its namespace it is a stored name. */
 function withStoredName(body: JsonObject): JsonObject {
   const { type, name } = body;
   const namespace = objectOf(body['labels'])[label.namespace];

@@ -13,14 +13,14 @@ export type ReadDocument = {
   readonly info: TypeInfo;
   /** `''` for a type without meshes. */
   readonly mesh: string;
-  /** As written: a display name or a stored name. */
+  /** The name as written: a display name or a stored name. */
   readonly name: string;
-  /** In Universal form, as a PUT takes it. */
+  /** The body in Universal form, as for a PUT. */
   readonly body: JsonObject;
 };
 
 /**
- * Reads type, mesh and name; the parts of the body are the business of `readUniversal`.
+ * Reads type, mesh and name. `readUniversal` reads the parts of the body.
  * @param defaultMesh the mesh of a document that names none; without it the mesh must be given
  * @returns the resource, or the first violation, whose field is named as in Universal form
  */
@@ -41,13 +41,13 @@ export function readDocument(value: unknown, defaultMesh?: string): ReadDocument
   return { info, mesh: textOf(ofMesh['mesh']), name: textOf(name), body: { ...read.body, ...ofMesh } };
 }
 
-/** The name under which a control plane stores the resource: a namespace is part of it. */
+/** The stored name of the resource, with its namespace. */
 export function storedNameOf({ info, name, body }: Pick<ReadDocument, 'info' | 'name' | 'body'>): string {
   const namespace = objectOf(body['labels'])[label.namespace];
   return namesOf(name, typeof namespace === 'string' && !isClusterWide(info) ? namespace : '').storedName;
 }
 
-/** Where a field of the Universal form stands in the document as it is written. */
+/** The path in the written document of a field of the Universal form. */
 export function writtenField(document: unknown, field: string): string {
   if (!isObject(document)) return field;
   if ('apiVersion' in document) {
@@ -55,7 +55,7 @@ export function writtenField(document: unknown, field: string): string {
     if (field === 'mesh') return `metadata.labels[${JSON.stringify(label.mesh)}]`;
     if (/^(name|labels)\b/.test(field)) return `metadata.${field}`;
   }
-  // The spec of a protobuf type may stand under `spec` (D18).
+  // The spec of a protobuf type may be under `spec` (D18).
   const [first = ''] = /^[^.[]*/.exec(field) ?? [];
   return !(first in document) && first in objectOf(document['spec']) ? `spec.${field}` : field;
 }

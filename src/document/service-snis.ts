@@ -1,5 +1,5 @@
-// `snis[]` of the service types: which server names stand for which port. Each port has two: the one that Kuma zones match, and the
-// hashed one of Meridian. Invariant: the hashed one of a MeshService is that in its `spec.zoneIngress`, both come from `serviceSni`.
+// `snis[]` of the service types: the server names of each port. Each port has two: the one that Kuma zones match, and the hashed one
+// of Meridian. Invariant: the hashed one of a MeshService equals that of its `spec.zoneIngress`, because both come from `serviceSni`.
 import { objectOf } from '../resource/read-json.ts';
 import { kumaSni, serviceSni } from '../resource/sni.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
@@ -14,7 +14,7 @@ export function snisOf(resource: Resource): JsonObject[] {
     });
 }
 
-/** Each port once, with the text that names it: its name, else its number. */
+/** Each port once, with its name, else its number as text. */
 function portsOf({ ports, match }: JsonObject): { readonly port: number; readonly section: string }[] {
   const found = new Map<number, string>();
   for (const item of [...(Array.isArray(ports) ? ports : []), match]) {

@@ -1,5 +1,5 @@
-// A resource in Universal form, as the REST API and people write it: the spec of a protobuf type stands at the top level, that of
-// any other type under `spec` (rest-api 2.3). This file alone knows the keys around a spec. Pure.
+// A resource in Universal form, as the REST API and people write it: the spec of a protobuf type is at the top level, that of any
+// other type under `spec` (rest-api 2.3). Only this file knows the keys beside a spec. Pure.
 import type { Violation } from '../base/violations.ts';
 import { kriOf } from '../resource/kri.ts';
 import { label } from '../resource/labels.ts';
@@ -23,7 +23,7 @@ const COMPUTED_LABELS: ReadonlySet<string> = new Set([
   label.listenerZoneIngress,
   label.listenerZoneEgress,
 ]);
-/** Keys of specs that PUT leaves as they are (D21). */
+/** Keys of specs that a PUT does not change (D21). */
 const COMPUTED_SPEC: Readonly<Record<string, readonly string[]>> = { MeshService: ['state', 'identities', 'zoneIngress'] };
 
 /** The fields of a document except its times. */
@@ -60,7 +60,7 @@ export function timeOf(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`;
 }
 
-/** The parts of a document that a write takes; type, mesh and name are not checked. */
+/** The parts of a document for a write. Type, mesh and name are not checked. */
 export type UniversalParts = {
   readonly type: Json | undefined;
   readonly mesh: Json | undefined;
@@ -71,7 +71,7 @@ export type UniversalParts = {
 
 /**
  * Reads a document of a known type. Read-only keys and unknown keys beside `spec` are dropped.
- * @returns the parts, or each label that is not valid, or the spec that is none
+ * @returns the parts, or the violations of labels and spec
  */
 export function readUniversal(
   info: TypeInfo,
@@ -88,14 +88,14 @@ export function readUniversal(
   return { type, mesh: meshOf(info, document), name, labels: labels as Labels, spec };
 }
 
-/** The resource that a control plane printed; a part with the wrong form reads as an empty one. */
+/** The resource that a control plane printed. A part of the wrong form is read as empty. */
 export function fromUniversal(info: TypeInfo, document: JsonObject): DocumentedResource {
   const { mesh, name, labels, status } = document;
   const spec = objectOf(specOf(info, document));
   return { type: info.name, mesh: textOf(mesh), name: textOf(name), labels: textMapOf(labels), spec, status: objectOf(status) };
 }
 
-/** A type with a spec is of the mesh `default` unless its document says otherwise; a flat one must say. */
+/** The mesh of a document. The default for a type with a spec is `default`; a flat document must name its mesh. */
 function meshOf(info: TypeInfo, { mesh }: JsonObject): Json | undefined {
   return info.codec.kind === 'json' && info.scope === 'Mesh' ? (mesh ?? DEFAULT_MESH) : mesh;
 }
@@ -104,7 +104,7 @@ function specOf(info: TypeInfo, document: JsonObject): Json | undefined {
   const { spec, ...rest } = document;
   if (info.codec.kind === 'json') return spec;
   const flat = Object.fromEntries(Object.entries(rest).filter(([key]) => !WRITTEN_KEYS.has(key) && !READ_ONLY_KEYS.has(key)));
-  // A Dataplane is taken with `networking` under `spec` too (D18).
+  // A Dataplane may also have `networking` under `spec` (D18).
   return { ...objectOf(spec), ...flat };
 }
 
@@ -113,7 +113,7 @@ export function editable(document: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(document).filter(([key]) => !READ_ONLY_KEYS.has(key)));
 }
 
-/** A document as one may apply it anywhere: without what control planes compute; type, mesh, name and labels first. */
+/** A portable document without computed fields; type, mesh, name and labels come first. */
 export function applyable(info: TypeInfo, document: JsonObject): JsonObject {
   const { type, mesh, name, labels, ...rest } = editable(document);
   const own = Object.entries(objectOf(labels)).filter(([key]) => !COMPUTED_LABELS.has(key));

@@ -32,7 +32,7 @@ export function universalSchema(info: TypeInfo): JsonObject {
   };
 }
 
-/** References inside of the schema stay its own. */
+/** Embeds a schema, with its internal references. */
 function embedded(type: string, { $schema: _dialect, ...schema }: JsonObject): JsonObject {
   return { $id: `urn:meridian:spec:${type}`, ...schema };
 }

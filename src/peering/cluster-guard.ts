@@ -10,10 +10,10 @@ import { isFromGlobal } from '../resource/ownership.ts';
 import { textOf } from '../resource/read-json.ts';
 
 /**
- * The verdict of a zone on the cluster id of a global (Config `kuma-cluster-id`). `first`: no id is stored, so store it and
- * continue; `same`: continue; `other`: stop with an error, store and prune nothing.
- * @param known the id that came from a global before, null if none did; the id a zone on its own made for itself does not count
- * @param offered the id of this global; an empty one is `other` wherever one is known
+ * The verdict of a zone on the cluster id of a global (Config `kuma-cluster-id`). `first`: no id is stored, so store it and continue;
+ * `same`: continue; `other`: stop with an error, store and prune nothing.
+ * @param known the id from an earlier global; null without one. An id that the zone created itself does not count
+ * @param offered the id of this global; an empty one is `other` if an id is known
  */
 export function decideCluster(known: string | null, offered: string): 'first' | 'same' | 'other' {
   if (known === null || known === '') return 'first';
@@ -21,8 +21,8 @@ export function decideCluster(known: string | null, offered: string): 'first' | 
 }
 
 /**
- * What a global must show before the zone asks it for anything else: the id of the cluster that the zone belongs to. Null for
- * a zone that has none yet.
+ * The check of a global before the zone requests other types: the global must have the cluster id of the zone. Null for a zone
+ * without a cluster id.
  */
 export async function clusterAdmission(store: ResourceStore, address: string, clock: Clock): Promise<Admission | null> {
   const row = await store.get(key);

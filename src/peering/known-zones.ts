@@ -28,7 +28,7 @@ export class KnownZones implements ZoneRegistry {
     this.#following = following;
   }
 
-  /** Resolves once all Zone rows are known; before it every zone passes for enabled. */
+  /** Resolves when all Zone rows are known. Before that every zone counts as enabled. */
   get loaded(): Promise<void> {
     return this.#loaded.promise;
   }
@@ -69,7 +69,7 @@ export class KnownZones implements ZoneRegistry {
     return listen(this.#goneListeners, listener);
   }
 
-  /** @param keys null: all there are */
+  /** @param keys null: all rows */
   #take(rows: readonly Resource[], keys: readonly ResourceKey[] | null): void {
     this.#apply(keys === null ? [...this.#zones.keys(), ...rows.map(({ name }) => name)] : keys.map(({ name }) => name), rows);
     if (keys !== null || this.#isLoaded) return;
@@ -100,7 +100,7 @@ function knownZone({ spec, creationTime }: Resource): KnownZone {
 }
 
 function listen(listeners: Set<Listener>, listener: Listener): () => void {
-  // A wrapper, so that one function that is registered twice is called and removed twice.
+  // A wrapper, so that a function that is registered twice is called twice and removed separately.
   const entry = (zone: string): void => listener(zone);
   listeners.add(entry);
   return () => void listeners.delete(entry);

@@ -1,6 +1,6 @@
-// Who is at the other end, remembered by both sides in a Config row: a global keeps the store id of each zone, a zone keeps the
-// cluster id of its global. The spec holds the id that is accepted, the status the one that was refused last.
-// Invariant: only `acceptPeer` puts another id in the place of a known one.
+// The identity of the peer, stored by both sides in a Config row: a global stores the store id of each zone, a zone stores the
+// cluster id of its global. The spec has the accepted id, the status the one that was refused last.
+// Invariant: only `acceptPeer` replaces a known id.
 import { randomUUID } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
@@ -8,21 +8,21 @@ import type { Resource, ResourceKey } from '../resource/types.ts';
 import { create } from '../defaults/create-defaults.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 
-/** Another peer that claimed the name and was turned away. @property id empty where it showed none */
+/** A refused peer that claimed the name. @property id empty for a peer without an id */
 export type RefusedPeer = { readonly id: string; readonly time: Date };
 
 /** The time for which a refusal counts as a conflict. A refused peer retries every few seconds. */
 const CONFLICT_MS = 60_000;
-/** A repeated refusal is stored this often. */
+/** The interval at which a repeated refusal is stored. */
 const RECORD_MS = 20_000;
 const ATTEMPTS = 5;
 
 const ZONE_STORE_PREFIX = 'zone-store.';
 
-/** The Config in which a store keeps its own id. It is never sent, and a backup of the database has it too. */
+/** The Config with a store's own id. It is never synced, and a backup of the database includes it. */
 export const ownStoreKey: ResourceKey = { type: 'Config', mesh: '', name: 'meridian-store-id' };
 
-/** The Config in which a global keeps which store speaks for a zone. The Zone owns it. */
+/** The Config in which a global stores which store speaks for a zone. The Zone owns it. */
 export function zoneStoreKey(zone: string): ResourceKey {
   return { type: 'Config', mesh: '', name: `${ZONE_STORE_PREFIX}${zone}` };
 }
@@ -32,7 +32,7 @@ export function zoneOfStoreKey({ type, name }: ResourceKey): string | null {
   return type === 'Config' && name.startsWith(ZONE_STORE_PREFIX) ? name.slice(ZONE_STORE_PREFIX.length) : null;
 }
 
-/** The id of this store. The first call makes it. Rejects with `unavailable` when the database does not answer. */
+/** The id of this store. The first call creates it. Rejects with `unavailable` when the database does not answer. */
 export async function ownStoreId(store: ResourceStore): Promise<string> {
   for (;;) {
     const row = await store.get(ownStoreKey);
@@ -42,26 +42,26 @@ export async function ownStoreId(store: ResourceStore): Promise<string> {
   }
 }
 
-/** The id that a row accepts, null where none is known. */
+/** The accepted id in a row; null without one. */
 export function acceptedPeer(row: Resource | undefined): string | null {
   const id = textOf(row?.spec['config']);
   return id === '' ? null : id;
 }
 
-/** The last refusal that a row holds, however old. */
+/** The last refusal in a row, of any age. */
 export function lastRefusal(row: Resource | undefined): RefusedPeer | null {
   const { id, time } = objectOf(row?.status['refused']);
   const at = new Date(textOf(time));
   return typeof id !== 'string' || Number.isNaN(at.getTime()) ? null : { id, time: at };
 }
 
-/** The refusal that is a conflict now: a second peer still tries. */
+/** The refusal that counts as a conflict now, because a second peer still retries. */
 export function currentRefusal(row: Resource | undefined, now: Date): RefusedPeer | null {
   const refused = lastRefusal(row);
   return refused !== null && now.getTime() - refused.time.getTime() < CONFLICT_MS ? refused : null;
 }
 
-/** Stores that `id` was refused, at most every 20 s for the same one. A write that loses a race is left out. */
+/** Stores that `id` was refused, at most every 20 s for the same id. A write that loses a race is dropped. */
 export async function recordRefusal(store: ResourceStore, row: Resource, id: string, now: Date): Promise<void> {
   const before = lastRefusal(row);
   if (before?.id === id && now.getTime() - before.time.getTime() < RECORD_MS) return;
@@ -72,9 +72,9 @@ export async function recordRefusal(store: ResourceStore, row: Resource, id: str
 }
 
 /**
- * Accepts another peer in the place of the known one: `id`, or without it the one that was refused last.
+ * Accepts another peer in place of the known one: `id`, or by default the one that was refused last.
  * @param owner of a row that does not exist yet
- * @returns the id that is accepted now, `''` for a peer that shows none, and the one before
+ * @returns the id that is accepted now, `''` for a peer without one, and the previous id
  * @throws MeridianError `conflict` when no peer was refused and no id is given, or others write the row
  */
 export async function acceptPeer(

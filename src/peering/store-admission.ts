@@ -15,7 +15,7 @@ type Listener = (zone: string, storeId: string, reason: string) => void;
 
 export type StoreAdmissionOptions = {
   readonly store: ResourceStore;
-  /** Under which this process keeps its subscriptions in ZoneInsights. */
+  /** The id of this process in the subscriptions of ZoneInsights. */
   readonly instanceId: string;
   readonly log: Logger;
   readonly clock: Clock;
@@ -27,7 +27,7 @@ export class StoreAdmission implements ZoneStores {
   readonly #log: Logger;
   readonly #clock: Clock;
   readonly #listeners = new Set<Listener>();
-  /** The rows as the feed brought them last, by zone. */
+  /** The latest rows, by zone. */
   readonly #rows = new Map<string, Resource>();
 
   constructor({ store, instanceId, log, clock }: StoreAdmissionOptions) {
@@ -102,7 +102,10 @@ export class StoreAdmission implements ZoneStores {
     }
   }
 
-  /** Says in the row that a stream of the zone lives here, if one does. A write that loses a race is left out: the feed brings the newer row. */
+  /**
+   * Answers in the row that a stream of the zone is open here, if one is. A write that loses a race is dropped: the feed reports the
+   * newer row.
+   */
   async #answer(zone: string, row: Resource): Promise<void> {
     const status = withAnswer(row.status, await this.#insightOf(zone), this.#instanceId);
     if (status === null) return;
@@ -119,7 +122,7 @@ function waitingFor(zone: string): string {
   );
 }
 
-/** Why the store may not speak for the zone. @param storeId null where the speaker shows none, or it is not known */
+/** Why the store may not speak for the zone. @param storeId null if the speaker has none, or it is unknown */
 function refusalOf(zone: string, known: string | null, storeId: string | null): string {
   const owner = known === null ? 'is served by a connected control plane without a store id' : `belongs to store ${known}`;
   const speaker = storeId === null ? 'this control plane does not show that id' : `this control plane has store ${storeId}`;

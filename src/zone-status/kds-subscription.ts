@@ -1,11 +1,11 @@
-// One KDSSubscription: the life of one stream on which this side is the xDS server (kds-wire 4), and its proto3 JSON, in which
-// zero values are left out and uint64 are strings. Pure.
+// One KDSSubscription: the record of one stream on which this side is the xDS server (kds-wire 4), and its proto3 JSON, which omits
+// zero values and writes uint64 as strings. Pure.
 import { feature } from '../kds/features.ts';
 import type { PeerNode } from '../kds/sync-events.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { isOpen } from '../resource/online-status.ts';
 
-/** The side that keeps the record: global keeps one of every zone, a zone keeps one of its own stream to global. */
+/** The side that keeps the record: global keeps one for every zone, a zone keeps one for its own stream to global. */
 export type SubscriptionKeeper = {
   readonly mode: 'global' | 'zone';
   readonly instanceId: string;
@@ -20,7 +20,7 @@ export type Subscription = {
   readonly connectTime: Date;
   readonly disconnectTime: Date | null;
   readonly authTokenProvided: boolean;
-  /** Null until the first request of the peer has named it. */
+  /** Null until the first request of the peer. */
   readonly peer: PeerNode | null;
   readonly lastUpdateTime: Date | null;
   readonly counts: Readonly<Record<string, ResponseCounts>>;

@@ -1,23 +1,23 @@
-// Streams of a zone that global refused because the zone is over its quota, for people. Kept in the status of the ZoneInsight row,
-// as problems of the sync are. Pure.
+// The streams of a zone that global refused because of a quota. They are stored in the status of the ZoneInsight row, as sync
+// problems are. Pure.
 import { objectOf, textOf } from '../resource/read-json.ts';
 import { storablePart } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
 
 export type RefusedStreams = {
-  /** How many, one after the other, with less than `LATELY_MS` between two. */
+  /** The number of refused streams with less than `LATELY_MS` between two. */
   readonly count: number;
   readonly since: Date;
   readonly last: Date;
-  /** Of the last. */
+  /** The reason of the last refusal. */
   readonly reason: string;
 };
 
-/** Older ones are no news. */
+/** The time after which refusals are dropped. */
 const LATELY_MS = 600_000;
 const MAX_REASON = 500;
 
-/** Adds one that was refused now. */
+/** Adds a stream that is refused now. */
 export function countRefused(known: RefusedStreams | null, reason: string, now: Date): RefusedStreams {
   const before = known !== null && now.getTime() - known.last.getTime() < LATELY_MS ? known : { count: 0, since: now };
   return { count: before.count + 1, since: before.since, last: now, reason: storablePart(reason, MAX_REASON) };
@@ -30,7 +30,7 @@ export function renderRefused({ count, since, last, reason }: RefusedStreams): J
 /**
  * A sentence for people about the streams of a zone that were refused lately.
  * @param status of the ZoneInsight row
- * @returns null where the last was refused more than ten minutes ago
+ * @returns null if the last refusal is older than ten minutes
  */
 export function refusedStreamsWarning(zone: string, status: JsonObject, now: Date): string | null {
   const { count, since, last, reason } = objectOf(status['refusedStreams']);

@@ -1,17 +1,17 @@
-// Two control planes under the name of one zone, as its subscriptions show them: where no store ids tell them apart, as for Kuma
-// zones and for copies of one database, each ends the stream of the other and comes back. Pure.
+// Detects two control planes under the name of one zone from its subscriptions. Without distinct store ids, as with Kuma zones and
+// copies of one database, each ends the stream of the other and reconnects. Pure.
 import { textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { subscriptionsOf } from '../resource/online-status.ts';
 
-/** A pair that came back within this time is a conflict now. A zone tries again within a minute. */
+/** An instance that reconnected within this time is a conflict. A zone retries within a minute. */
 const WINDOW_MS = 300_000;
 
 /**
- * The instances that took the zone from each other within the last five minutes: one that came back after another one had spoken.
- * Replicas hand over once; they come back only if their leader changes to and fro.
+ * The instances that replaced each other within the last five minutes: an instance returned after another one. Replicas hand over
+ * once; they return only if the leader changes repeatedly.
  * @param insight spec of a ZoneInsight
- * @returns instance ids in the order of their arrival, empty where there is no conflict
+ * @returns instance ids in the order of their arrival; empty without a conflict
  */
 export function rivalSpeakers(insight: JsonObject, now: Date): readonly string[] {
   const recent = subscriptionsOf(insight)

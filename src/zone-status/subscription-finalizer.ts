@@ -18,11 +18,11 @@ export type FinalizerOptions = {
   readonly store: ResourceStore;
   readonly log: Logger;
   readonly clock: Clock;
-  /** `metrics.zone.idleTimeout` in milliseconds; rows are looked at twice in that time. */
+  /** `metrics.zone.idleTimeout` in milliseconds. Rows are checked twice in that time. */
   readonly idleTimeoutMs?: number;
 };
 
-/** Looks at all ZoneInsights at once and then every half of the idle timeout, until the signal aborts. */
+/** Checks all ZoneInsights at the start and then twice per idle timeout, until the signal aborts. */
 export async function runSubscriptionFinalizer(options: FinalizerOptions, signal: AbortSignal): Promise<void> {
   const { store, log, clock, idleTimeoutMs = 300_000 } = options;
   let sightings: Sightings = new Map();

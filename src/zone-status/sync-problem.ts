@@ -1,11 +1,11 @@
-// What of a zone's sync does not work, for people: which resources a peer refuses or cannot take, and why. ZoneInsight has no
-// field for it, so it is kept in the status of the row, which Kuma leaves empty (kds-wire 7). Pure.
+// The sync problems of a zone, for people: the resources that a peer refuses or cannot read, and why. ZoneInsight has no field for
+// them, so they are stored in the status of the row, which Kuma leaves empty (kds-wire 7). Pure.
 import type { SyncEvent } from '../kds/sync-events.ts';
 import { storablePart } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
 
 export type SyncProblem = {
-  /** `globalToZone` or `zoneToGlobal`: the way that the resources did not go. */
+  /** `globalToZone` or `zoneToGlobal`: the direction of the resources. */
   readonly stream: string;
   readonly type: string;
   /**
@@ -13,9 +13,9 @@ export type SyncProblem = {
    * one of these is the culprit.
    */
   readonly kind: 'refused' | 'suspected' | 'withheld';
-  /** Wire names, the first ten; empty where it is all of the type. */
+  /** The first ten wire names; empty if it is every resource of the type. */
   readonly resources: readonly string[];
-  /** How many there are. */
+  /** The number of resources. */
   readonly count: number;
   readonly message: string;
   readonly time: Date;
@@ -29,8 +29,8 @@ const MAX_MESSAGE = 2_000;
 const MAX_NAME = 400;
 
 /**
- * Turns a NACK, a refused or a withheld resource into a problem that people see, and takes away those that are over. The sender is on
- * one stream and the receiver on the other.
+ * Turns a NACK, a refused or a withheld resource into a problem, and removes solved problems. The sender is on one stream and the
+ * receiver on the other.
  * @param known null before the first stream
  */
 export function foldProblems(
@@ -70,13 +70,13 @@ export function describeProblem(
   message: string,
   time: Date,
 ): SyncProblem {
-  // Names and text are the peer's.
+  // Names and text come from the peer.
   const names = resources.slice(0, MAX_NAMES).map((name) => storablePart(name, MAX_NAME));
   const count = resources.length;
   return { stream, type, kind, resources: names, count, message: storablePart(message, MAX_MESSAGE), time };
 }
 
-/** The list with this problem in place of the one before it; null takes that away. The same list comes back if nothing changes. */
+/** The list with this problem in place of the previous one; null removes that. Returns the same list without a change. */
 export function setProblem(
   problems: SyncProblems,
   { stream, type, kind }: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,
@@ -87,7 +87,7 @@ export function setProblem(
   return others.length === problems.length ? problems : others;
 }
 
-/** The same for resources by wire name, each with its reason; of those the first is shown. */
+/** The same for resources by wire name with their reasons. The first reason is shown. */
 export function setNamed(
   problems: SyncProblems,
   at: Pick<SyncProblem, 'stream' | 'type' | 'kind'>,
@@ -99,7 +99,7 @@ export function setNamed(
   return setProblem(problems, at, problem);
 }
 
-/** A fresh stream tries everything again. */
+/** Removes the problems of a stream: a new stream tries everything again. */
 export function dropStream(problems: SyncProblems, stream: string): SyncProblems {
   return problems.some((one) => one.stream === stream) ? problems.filter((one) => one.stream !== stream) : problems;
 }

@@ -1,6 +1,5 @@
-// Keeps ZoneInsight rows in step with the streams of this process (kds-wire 2.6). `observe` only folds in memory, so no stream ever
-// waits for the store; one write per zone is in flight, and later events go together in the next. A deleted zone leaves nothing in
-// memory.
+// Writes the state of this process's streams to ZoneInsight rows (kds-wire 2.6). `observe` only updates memory, so no stream waits
+// for the store. One write per zone is in flight, and later events share the next. A deleted zone leaves nothing in memory.
 import type { SyncEvent } from '../kds/sync-events.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { every, type Clock } from '../base/clock.ts';
@@ -24,7 +23,7 @@ import type { ResourceStore, WriteOutcome } from '../store/resource-store.ts';
 export type ZoneInsightWriterOptions = {
   readonly store: ResourceStore;
   readonly keeper: SubscriptionKeeper;
-  /** On a zone: its own name, which all its events count for. On the global: left out, the peer is the zone. */
+  /** On a zone: its own name, used for all events. Left out on global, where the peer is the zone. */
   readonly zone?: string;
   readonly log: Logger;
   readonly clock: Clock;
@@ -36,16 +35,16 @@ export type ZoneInsightWriterOptions = {
   readonly subscriptionLimit?: number;
 };
 
-/** Waits before each further attempt, in milliseconds: a conflict is settled at once, a Zone row may need a moment to exist. */
+/** The waits before each attempt, in milliseconds. A conflict is retried at once; a Zone row may not exist yet. */
 const RETRY_DELAYS_MS = [0, 50, 250, 1000, 2000];
 
 /** The events that are written without delay; counts may wait. */
 const AT_ONCE: ReadonlySet<SyncEvent['kind']> = new Set(['opened', 'closed', 'node']);
 
-/** Why a state is not stored. `refused`: trying again with the same is of no use. */
+/** Why a state is not stored. `refused`: a retry with the same state would fail too. */
 type Failure = { readonly kind: 'failed' | 'refused'; readonly reason: string };
 
-/** @property stored the spec as it was last read or written: it has what other processes know too */
+/** @property stored the spec as it was last read or written, with the state of other processes */
 type Entry = { state: InsightState; dirty: boolean; flushing: Promise<void> | null; stored: JsonObject };
 
 export class ZoneInsightWriter {
@@ -58,7 +57,7 @@ export class ZoneInsightWriter {
     this.#options = options;
   }
 
-  /** Takes an event in; never throws, never waits. */
+  /** Records an event; never throws, never waits. */
   observe(event: SyncEvent): void {
     if (this.#stop.signal.aborted) return;
     const { keeper, clock, zone = event.peer } = this.#options;
@@ -83,25 +82,25 @@ export class ZoneInsightWriter {
     await this.flush();
   }
 
-  /** Stores everything that waits; resolves when it is stored or was given up until the next flush. */
+  /** Stores all unsaved states; resolves when they are stored, or have failed until the next flush. */
   async flush(): Promise<void> {
     const waiting = [...this.#entries].filter(([, entry]) => entry.dirty || entry.flushing !== null);
     await Promise.all(waiting.map(([zone, entry]) => this.#flushZone(zone, entry)));
   }
 
-  /** Forgets a deleted zone. A zone with an open stream is forgotten when that ends. */
+  /** Drops a deleted zone. A zone with an open stream is dropped when the stream ends. */
   forget(zone: string): void {
     const entry = this.#entries.get(zone);
     if (entry !== undefined && !hasOpenStream(entry)) this.#entries.delete(zone);
   }
 
-  /** Zones that two control planes take from each other, of those with streams to this process. */
+  /** The zones with streams to this process that two control planes claim. */
   contended(): string[] {
     const now = this.#options.clock.now();
     return [...this.#entries].filter(([, { stored }]) => rivalSpeakers(stored, now).length > 0).map(([zone]) => zone);
   }
 
-  /** How many zones are kept in memory. */
+  /** The number of zones in memory. */
   get size(): number {
     return this.#entries.size;
   }
@@ -146,7 +145,7 @@ export class ZoneInsightWriter {
         );
       break;
     }
-    // In the same step as the last look at `dirty`: an event that comes now starts the next flush.
+    // Without an await since the last check of `dirty`: a later event starts the next flush.
     entry.flushing = null;
   }
 
@@ -159,7 +158,7 @@ export class ZoneInsightWriter {
     );
   }
 
-  /** Merges and writes with retries. Returns null, or why it did not work. */
+  /** Merges and writes with retries. Returns null, or why it failed. */
   async #store(zone: string, state: InsightState): Promise<Failure | null> {
     let failure: Failure = { kind: 'failed', reason: '' };
     for (const delay of [...RETRY_DELAYS_MS, 0]) {
@@ -179,7 +178,7 @@ export class ZoneInsightWriter {
     return failure;
   }
 
-  /** One attempt; null when the row says it all already. */
+  /** One attempt; null when the row needs no change. */
   async #mergeInto(zone: string, state: InsightState): Promise<WriteOutcome | null> {
     const { store, clock, subscriptionLimit = 10 } = this.#options;
     const key = { type: 'ZoneInsight', mesh: '', name: zone };

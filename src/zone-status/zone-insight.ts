@@ -1,5 +1,5 @@
-// What is known of a zone's streams, as the proto3 JSON of ZoneInsight (kds-wire 4, rest-api 3). Pure: events are folded into
-// the state of this process, and that state is merged into the current row, which another process may have written.
+// The streams of a zone as the proto3 JSON of ZoneInsight (kds-wire 4, rest-api 3). Pure: events are folded into the state of this
+// process, and that state is merged into the current row, which another process may have written.
 import { compareText } from '../base/compare-text.ts';
 import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
 import { closedAt, countResponse, renderSubscription, type Subscription, type SubscriptionKeeper } from './kds-subscription.ts';
@@ -11,18 +11,18 @@ import { objectOf } from '../resource/read-json.ts';
 
 type StreamRecord = { readonly globalInstanceId: string; readonly connectTime: string };
 
-/** The state of one zone in this process. Begins as `emptyInsight`. */
+/** The state of one zone in this process. It starts as `emptyInsight`. */
 export type InsightState = {
   /** In the order of their opening; closed ones stay until they are stored. */
   readonly subscriptions: readonly Subscription[];
-  /** The newest stream of each kind; the global alone records them (kds-wire 2.6). */
+  /** The newest stream of each kind; only global records them (kds-wire 2.6). */
   readonly streams: Readonly<Partial<Record<StreamKind, StreamRecord>>>;
   readonly healthCheck: Date | null;
-  /** Null until a stream of the zone was opened in this process: the row's are another's. */
+  /** Null until a stream of the zone opens in this process: until then the problems in the row are those of another process. */
   readonly problems: SyncProblems | null;
   /** When the token of the newest stream expires; null without one. */
   readonly tokenExpiresAt: Date | null;
-  /** Of the zone by this process; null while there is none. */
+  /** The streams of the zone that this process refused; null without any. */
   readonly refusedStreams: RefusedStreams | null;
 };
 
@@ -35,7 +35,7 @@ export const emptyInsight: InsightState = {
   refusedStreams: null,
 };
 
-/** Takes one event into the state; the same object comes back when the event says nothing new to an insight. */
+/** Folds one event into the state. Returns the same object if the event does not concern an insight. */
 export function foldInsight(state: InsightState, event: SyncEvent, keeper: SubscriptionKeeper, now: Date): InsightState {
   const counted = countEvent(state, event, keeper, now);
   const problems = foldProblems(counted.problems, event, keeper.mode, now);
@@ -71,12 +71,12 @@ export function raiseGeneration(state: InsightState): InsightState {
   return changeLive(state, (one) => ({ ...one, generation: one.generation + 1 }));
 }
 
-/** The state of a process that ends: its subscriptions are closed. */
+/** The final state of a process: its subscriptions are closed. */
 export function closeInsight(state: InsightState, now: Date): InsightState {
   return changeLive(state, (one) => ({ ...one, disconnectTime: now }));
 }
 
-/** Forgets the subscriptions that were closed in `stored`, a state that has reached the row: nothing more happens to them. */
+/** Drops the subscriptions that are closed in `stored`, a state that is in the row: they do not change any more. */
 export function dropStored(state: InsightState, stored: InsightState): InsightState {
   const done = new Set(stored.subscriptions.filter((one) => !isLive(one)).map((one) => one.id));
   if (done.size === 0) return state;
@@ -84,11 +84,11 @@ export function dropStored(state: InsightState, stored: InsightState): InsightSt
 }
 
 /**
- * The spec to store: the stored one with this process's state in it.
+ * The spec to store: the stored one merged with the state of this process.
  *
- * Subscriptions meet by id; one that the row does not know closes those that are open (kds-wire 4). A closed one stays closed,
- * except that while a stream of this process lives and none in the row is open, its newest is open again: a finalizer that was
- * too early, or two processes that crossed, must not leave a connected zone offline.
+ * Subscriptions are matched by id. A new one closes those that are open (kds-wire 4). A closed one stays closed, with one exception:
+ * if this process has an open stream and the row has no open subscription, the newest of this process is reopened. So an early
+ * finalizer, or two concurrent processes, cannot leave a connected zone offline.
  * @param limit how many subscriptions are kept, the newest; 0 keeps none (rest-api 3)
  */
 export function mergeInsight(stored: JsonObject, state: InsightState, limit: number, now: Date): JsonObject {
@@ -102,7 +102,7 @@ export function mergeInsight(stored: JsonObject, state: InsightState, limit: num
   };
 }
 
-/** The status to store: problems of the sync, the end of the token and refused streams; none has a field in ZoneInsight. */
+/** The status to store: sync problems, the expiry of the token and refused streams. ZoneInsight has no fields for them. */
 export function renderStatus(stored: JsonObject, { problems, tokenExpiresAt, refusedStreams }: InsightState): JsonObject {
   if (problems === null) return stored;
   return {
@@ -136,7 +136,7 @@ function openStream(
   return { ...state, streams, subscriptions: [...state.subscriptions, opened] };
 }
 
-/** Deterministic: two processes that merge in any order get the same row. Entries that a full row has dropped are dropped again. */
+/** Deterministic: two processes that merge in any order get the same row. Entries that a full row dropped are dropped again. */
 function mergeSubscriptions(before: JsonObject[], ours: readonly Subscription[], limit: number, now: Date): JsonObject[] {
   const mine = new Map(ours.map((one) => [one.id, one]));
   const known = new Set(before.map((row) => row['id']));
@@ -147,7 +147,7 @@ function mergeSubscriptions(before: JsonObject[], ours: readonly Subscription[],
   });
   const added = ours.filter(({ id }) => !known.has(id)).map(renderSubscription);
   const rows = [...updated, ...added].sort(byAge);
-  // A new one closes those before it; one that comes later than a newer one is closed by that.
+  // A new subscription closes older ones, and is closed itself if the row has a newer one.
   const isNew = (row: JsonObject): boolean => !known.has(row['id']);
   const newestNew = rows.findLastIndex(isNew);
   const newestOpen = rows.findLastIndex(isOpen);
@@ -155,14 +155,14 @@ function mergeSubscriptions(before: JsonObject[], ours: readonly Subscription[],
   return keepNewest(reopenNewest(merged, ours), limit);
 }
 
-/** While none is open, the newest that lives in this process is open again. */
+/** If none is open, reopens the newest one with an open stream in this process. */
 function reopenNewest(rows: JsonObject[], ours: readonly Subscription[]): JsonObject[] {
   const newest = ours.findLast(isLive);
   if (newest === undefined || rows.some(isOpen)) return rows;
   return rows.map((row) => (row['id'] === newest.id ? renderSubscription(newest) : row));
 }
 
-/** Drops the oldest that are closed; only if there are none, the oldest. */
+/** Drops the oldest closed ones; if none is closed, the oldest. */
 function keepNewest(rows: JsonObject[], limit: number): JsonObject[] {
   const kept = [...rows];
   while (kept.length > limit) {
@@ -178,7 +178,7 @@ const ADMIN_FIELDS: Partial<Record<string, string>> = {
   clusters: 'clustersGlobalInstanceId',
 };
 
-/** `kdsStreams` and the older `envoyAdminStreams`; a stream that another process opened later stays (kds-wire 2.6). */
+/** `kdsStreams` and the older `envoyAdminStreams`. A later stream of another process stays (kds-wire 2.6). */
 function mergeStreams(stored: JsonObject, streams: InsightState['streams']): JsonObject {
   const kdsStreams = { ...objectOf(stored['kdsStreams']) };
   const envoyAdminStreams = { ...objectOf(stored['envoyAdminStreams']) };
@@ -220,7 +220,7 @@ function newer(stored: JsonObject[string] | undefined, time: Date): JsonObject {
   return timeOf(objectOf(stored)['time']) > time.getTime() ? objectOf(stored) : { time: time.toISOString() };
 }
 
-/** Milliseconds, or `NaN`, which is neither older nor newer than anything. */
+/** Milliseconds, or `NaN` for an unreadable time, which compares false with every time. */
 function timeOf(value: JsonObject[string] | undefined): number {
   return typeof value === 'string' ? Date.parse(value) : Number.NaN;
 }
