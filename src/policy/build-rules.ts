@@ -28,9 +28,9 @@ export type TypeRules = {
   readonly toRules: ResourceRules;
   /** They apply if `toRules` has no key for their route (D14). */
   readonly oldRules: readonly OldRouteRule[];
-  /** Sections without rules are left out. */
+  /** Sections without rules are omitted. */
   readonly inboundRules: readonly SectionRules[];
-  /** References of matched policies that resolve to nothing. */
+  /** Unresolved references of matched policies. */
   readonly warnings: readonly string[];
 };
 
@@ -46,7 +46,7 @@ export type ProxyRules = {
 type Shared = {
   readonly revision: string;
   readonly policies: readonly Policy[];
-  /** Those about the whole proxy. */
+  /** The policies about the whole proxy. */
   readonly wide: readonly Policy[];
   readonly to: ToRulesOfType;
   readonly inbound: SharedInbound;

@@ -18,7 +18,7 @@ export type ConfInForce = {
   readonly contributions: readonly Contribution[];
 };
 
-/** KRIs: the service's without section, its port's section, the mesh's, and the route's if it is about one. */
+/** KRIs of the service without section, of its port, of the mesh, and of the route if there is one. */
 export type Destination = {
   readonly base: string;
   readonly section: string;
@@ -26,7 +26,7 @@ export type Destination = {
   readonly route?: string | undefined;
 };
 
-/** The conf of one type in force on an outbound or a route of it; null when none is. */
+/** The conf of one type in force on an outbound or one of its routes; null without one. */
 export function confInForce(rules: TypeRules, { base, section, mesh, route }: Destination): ConfInForce | null {
   const { type } = rules;
   if (route !== undefined && hasRouteFields(type)) {
@@ -44,7 +44,7 @@ function keyed({ type, toRules }: TypeRules, source: ConfSource, kri: string): C
   return { type, source, kri, conf: rule.conf, contributions: rule.contributions };
 }
 
-/** An old rule for this service comes before one for all services of the route. */
+/** An old rule for this service has precedence over one for all services of the route. */
 function oldRule({ type, oldRules }: TypeRules, route: string, base: string, section: string): ConfInForce | null {
   const ofRoute = oldRules.filter(({ kri, conf }) => kri === route && hasKeys(conf));
   for (const destination of [base + section, base, null]) {

@@ -40,7 +40,7 @@ function write(branch: Branch, conf: Record<string, Json>, by: Contribution): vo
       Array.isArray(known.value)
     )
       branch.set(key, { value: [...known.value, ...value], from: [...known.from, by] });
-    // An empty object over a full one changes nothing.
+    // An empty object over an object with fields changes nothing.
     else if (!(isObject(value) && known instanceof Map)) branch.set(key, { value, from: [by] });
   }
 }

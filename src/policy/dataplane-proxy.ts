@@ -1,4 +1,4 @@
-// A Dataplane as matching sees it: its place, its labels and the sections that a policy can select (policies 1.7, MADR 095).
+// The facts of a Dataplane for matching: its place, its labels and the sections that a policy can select (policies 1.7, MADR 095).
 import { kriOf } from '../resource/kri.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { originOf } from '../resource/ownership.ts';
@@ -9,7 +9,7 @@ import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from '../r
 /** An inbound, or the listener of a zone proxy. */
 export type Section = {
   readonly kind: 'Inbound' | 'ZoneIngress' | 'ZoneEgress';
-  /** What `sectionName` selects: the name, else the port as text. */
+  /** The value that `sectionName` selects: the name, else the port as text. */
   readonly section: string;
   /** As written, `''` when it has none. */
   readonly name: string;
@@ -28,7 +28,7 @@ export type DataplaneProxy = Place & {
   readonly sections: readonly Section[];
   /** Tags of a delegated gateway, null for other proxies. */
   readonly gatewayTags: Labels | null;
-  /** Labels and tags, each pair once. The policy index is asked for each pair. */
+  /** Labels and tags, each pair once. The policy index is searched for each pair. */
   readonly pairs: readonly (readonly [string, string])[];
 };
 

@@ -31,7 +31,7 @@ export type EffectiveConf = { readonly outbounds: readonly EffectiveOutbound[]; 
 
 const HTTP: ReadonlySet<string> = new Set(['http', 'http2', 'grpc']);
 
-/** The whole of a proxy's conf. Cluster settings of a route's outbound are those of the outbound itself. */
+/** The whole conf of a proxy. Cluster settings of a route are those of its outbound. */
 export function effectiveConf(index: MeshIndex, rules: ProxyRules): EffectiveConf {
   const inbounds = rules.types.flatMap(({ type, inboundRules }) =>
     inboundRules.map((section) => ({ ...section, type, catchAll: catchAllConf(section.rules) })),
@@ -66,7 +66,7 @@ export function policiesInForce({ types }: ProxyRules, destination: Destination)
   });
 }
 
-/** The keys to look under for a service and its port. */
+/** The keys of the rules for a service and its port. */
 export function destinationOf(index: MeshIndex, base: string, section: string): Destination {
   return { base, section, mesh: index.kriOf(index.meshResource()) };
 }

@@ -8,7 +8,7 @@ import { isServiceType } from '../resource/type-registry.ts';
 import { servicePorts } from './services.ts';
 import { describeRef, type TargetRef } from './target-ref.ts';
 
-/** Items that mean one resource or one of its ports, in the order in which they were given. */
+/** Items that refer to one resource or one of its ports, in the order of the input. */
 export type Group = { readonly resource: Resource; readonly items: ToItem[] };
 
 export type GroupedItems = {
@@ -16,7 +16,7 @@ export type GroupedItems = {
   readonly mesh: readonly ToItem[];
   /** By KRI without section. */
   readonly groups: ReadonlyMap<string, Group>;
-  /** A sentence for each reference that resolves to nothing. */
+  /** A sentence for each unresolved reference. */
   readonly warnings: readonly string[];
 };
 
@@ -45,7 +45,7 @@ export function groupItems(index: MeshIndex, items: readonly ToItem[], zone: str
   return { mesh, groups, warnings };
 }
 
-/** The resources that a `to[]` reference of a policy means for proxies of `zone` (`''`: of any), or why there are none. */
+/** The resources that a `to[]` reference of a policy resolves to for proxies of `zone` (`''`: of any), or why there are none. */
 export function destinationsOf(index: MeshIndex, ref: TargetRef, policy: Policy, zone: string): Resource[] | string {
   if (isRouteKind(ref.kind) ? !hasRouteFields(policy.type) : !isServiceType(ref.kind))
     return `${policy.type} cannot be configured on a ${ref.kind}`;

@@ -6,18 +6,18 @@ import type { Resource } from '../resource/types.ts';
 
 /**
  * Whether this is a producer policy of another zone.
- * @param zone of the proxy, `''` where it is unknown
+ * @param zone of the proxy, `''` if it is unknown
  */
 export function isGuest({ role, zone: home }: Pick<Policy, 'role' | 'zone'>, zone: string): boolean {
   return role === 'producer' && home !== '' && home !== zone;
 }
 
-/** The destinations that a guest may configure: those of its own zone. Services written on global belong to no zone. */
+/** The destinations that a guest may configure: those of its own zone. Services of global belong to no zone. */
 export function ownDestinations({ zone }: Policy, found: readonly Resource[]): Resource[] {
   return found.filter((resource) => placeOf(resource).zone === zone);
 }
 
-/** Why a guest has no effect on what its reference means. */
+/** Why a guest has no effect on the resources of its reference. */
 export function whyForeign({ zone }: Policy, ref: TargetRef, found: readonly Resource[]): string {
   const homes = [...new Set(found.map((resource) => placeOf(resource).zone))].sort();
   const where = homes.map((home) => (home === '' ? 'global' : `zone ${home}`)).join(', ');

@@ -74,7 +74,7 @@ export function routePoliciesView(index: MeshIndex, rules: ProxyRules, kri: stri
   return isHere ? { policies: policiesInForce(rules, { ...destination, route: route.base }).map(policyView) } : null;
 }
 
-/** `_layout`: the proxy's sections and outbounds under the names that they have in the proxy. */
+/** `_layout`: the sections and outbounds of the proxy under their names in Envoy. */
 export function layoutView(index: MeshIndex, proxy: DataplaneProxy): JsonObject {
   const { kri, labels, sections } = proxy;
   const spiffeId = proxySpiffeId(index, proxy);
@@ -124,7 +124,7 @@ function policyView({ type, conf, contributions }: ConfInForce): JsonObject {
   return { kind: type, conf: [...conf], origins: originKris(contributions) };
 }
 
-/** Any service that the zone of the proxy has, with one of its ports or as a whole. */
+/** Finds any service that the zone of the proxy has, with or without a port. */
 function outboundOf(index: MeshIndex, { proxy }: ProxyRules, kri: string): Destination | null {
   const parsed = parseKri(kri, index.mesh);
   const service = parsed === null || !isServiceType(parsed.type) ? undefined : index.withKri(parsed.type, parsed.base);
@@ -136,7 +136,7 @@ function outboundOf(index: MeshIndex, { proxy }: ProxyRules, kri: string): Desti
 
 type ResourceMeta = Pick<Resource, 'type' | 'mesh' | 'name' | 'labels'>;
 
-/** `name` is the stored name, which other requests take; the labels have the display name. */
+/** `name` is the stored name, for further requests. The labels have the display name. */
 export function metaOf(resource: Resource): ResourceMeta {
   let meta = known.get(resource);
   if (meta === undefined) {

@@ -23,9 +23,9 @@ export function hashPoliciesOf(conf: JsonObject): Json[] | null {
 }
 
 /**
- * Own rules with their route keys completed; a route on services that differ in their loadBalancer shows none.
- * @param own the rules of a proxy that are not shared; every route's is among them
- * @param all the same and the shared ones
+ * The proxy's own rules with a loadBalancer on their route keys. A route on services with different loadBalancers shows none.
+ * @param own the rules of a proxy that are not shared, including those of all routes
+ * @param all the own and the shared rules
  */
 export function withRouteLoadBalancers(
   index: MeshIndex,

@@ -1,4 +1,4 @@
-// Whether a policy matches a proxy, and which of its sections (policies 1.7, D14, D15). Invariant: nothing else decides this.
+// Whether a policy matches a proxy, and which of its sections (policies 1.7, D14, D15). Invariant: no other code decides this.
 import { label } from '../resource/labels.ts';
 import type { Labels, Resource } from '../resource/types.ts';
 import type { DataplaneProxy, Section } from './dataplane-proxy.ts';
@@ -22,7 +22,7 @@ export type Lookup = {
 /** Label and tag that name a service in the old form. */
 export const SERVICE_TAG = 'kuma.io/service';
 
-/** Matches one policy against one proxy. Reasons are sentences without subject: «is bound to zone east». */
+/** Matches one policy against one proxy. Reasons are sentences without a subject: «is bound to zone east». */
 export function matchDataplane(policy: Policy, proxy: DataplaneProxy, lookup: Lookup): Match {
   if (policy.isShadow) return no('is a shadow (label kuma.io/effect) and takes part in nothing');
   const { role, zone, namespace } = policy;
@@ -72,7 +72,7 @@ function selectDataplane(policy: Policy, proxy: DataplaneProxy, lookup: Lookup):
   return found(proxy, sections);
 }
 
-/** The display name counts as a label, even where the label is missing (policies 1.7). */
+/** The display name counts as a label, even if the label is missing (policies 1.7). */
 function hasLabels(proxy: DataplaneProxy, labels: Labels): boolean {
   return Object.entries(labels).every(
     ([key, value]) => (key === label.displayName ? proxy.displayName : proxy.labels[key]) === value,
@@ -106,7 +106,7 @@ function selectByRoute(policy: Policy, proxy: DataplaneProxy, lookup: Lookup): M
   return no(`targets ${describeRef(ref)}, which is on other proxies`);
 }
 
-/** Matched iff a section is selected or it is a delegated gateway. */
+/** A proxy matches if a section is selected or it is a delegated gateway. */
 function found(proxy: DataplaneProxy, sections: readonly Section[]): Match {
   if (sections.length === 0 && proxy.gatewayTags === null) return no('finds no inbound and no zone listener on it');
   return { isMatched: true, sections };

@@ -3,7 +3,7 @@
 import type { Json, JsonObject } from '../resource/types.ts';
 import { isObject } from '../resource/read-json.ts';
 
-/** Deeper than any body may be (D32). Deeper values stay unchanged. */
+/** The limit of a request body (D32). Deeper values stay unchanged. */
 const MAX_DEPTH = 64;
 
 /** One conf over another: scalars and lists override, objects recurse, `append…` lists grow at their end. */
@@ -28,7 +28,7 @@ export function withoutNulls(value: JsonObject): JsonObject {
   return strip(value, 0) as JsonObject;
 }
 
-/** Whether a list under this key grows instead of being replaced. */
+/** Whether lists under this key are appended, not replaced. */
 export function isAppended(key: string): boolean {
   return key.startsWith('append');
 }

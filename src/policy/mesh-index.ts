@@ -11,7 +11,7 @@ import { PolicyIndex } from './policy-index.ts';
 import { Referents } from './referents.ts';
 import type { TargetRef } from './target-ref.ts';
 
-/** Kinds that `to[]`, backends and old top-level refs can mean (policies 1.2). */
+/** Kinds that `to[]`, backends and old top-level refs can refer to (policies 1.2). */
 const DESTINATIONS: ReadonlySet<string> = new Set([
   'MeshService',
   'MeshExternalService',
@@ -75,7 +75,7 @@ export class MeshIndex implements Lookup {
     return this.#resources.get(type)?.get(name);
   }
 
-  /** The resource of a KRI without section; of services, routes and Dataplanes alone. */
+  /** The service, route or Dataplane with this KRI without section. */
   withKri(type: string, kri: string): Resource | undefined {
     return this.#referents.withKri(type, kri);
   }
@@ -85,7 +85,7 @@ export class MeshIndex implements Lookup {
     return this.#referents.kriOf(resource) || (kriOf(resource) ?? '');
   }
 
-  /** The Mesh, or one without labels where it was not put. */
+  /** The Mesh, or one without labels if it was not put. */
   meshResource(): Resource {
     return this.get('Mesh', this.mesh) ?? unknownMesh(this.mesh);
   }
@@ -121,14 +121,14 @@ export class MeshIndex implements Lookup {
     return this.policy(resource.type, resource.name);
   }
 
-  /** Policies of a type that match every proxy of this one's zone that can be matched at all. */
+  /** Policies of a type that match every matchable proxy in the zone of this proxy. */
   shared(type: string, proxy: Pick<DataplaneProxy, 'zone' | 'origin'>): Policy[] {
     const shared = this.#policiesOf(type).shared(proxy);
     if (this.#referents.disabledZones.size === 0) return shared;
     return shared.filter(({ zone }) => zone === proxy.zone || !this.isDisabled(zone));
   }
 
-  /** Policies of a type whose top-level targetRef matches this proxy, with the sections that they select; in no order. */
+  /** Policies of a type whose top-level targetRef matches this proxy, with the selected sections, unordered. */
   matching(type: string, proxy: DataplaneProxy): ProxyMatches {
     const matches: ProxyMatches = { selected: new Map(), unresolved: [] };
     for (const policy of this.#policiesOf(type).candidates(proxy)) {
@@ -143,7 +143,7 @@ export class MeshIndex implements Lookup {
     return this.#referents.resolve(ref, from, zone);
   }
 
-  /** Changes with every change that can alter rules of this type that all proxies share. */
+  /** A value that changes whenever the shared rules of this type can change. */
   revisionOf(type: string): string {
     return `${String(this.#changes.get(type) ?? 0)}/${String(this.#destinationChanges)}`;
   }

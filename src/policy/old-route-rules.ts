@@ -23,8 +23,8 @@ export type OldRouteRule = {
 
 /**
  * The old rules of one type for one proxy.
- * @param own matched policies of the type that are not everywhere: those with a route at the top are among them
- * @param everywhere policies of the type that every proxy has
+ * @param own matched policies of the type that are not shared, including those with a route at the top
+ * @param everywhere shared policies of the type
  * @param hasRoute whether the proxy has a route (by KRI) and no resource rule for it
  */
 export function oldRouteRules(
@@ -72,7 +72,7 @@ export function oldRouteRules(
   });
 }
 
-/** The services that items name, and null for items that apply to every service of the route. */
+/** The services of the items, and null for items that apply to every service of the route. */
 function destinations(index: MeshIndex, items: readonly ToItem[], zone: string): Set<string | null> {
   return new Set(
     items.flatMap(({ targetRef, policy }) => (targetRef.kind === 'Mesh' ? [null] : keysOf(index, targetRef, policy, zone))),

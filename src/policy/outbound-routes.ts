@@ -7,7 +7,7 @@ import type { Policy } from './parse-policy.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 
 export type RouteRule = {
-  /** The route that a rule's matches came from; of equal matches, the strongest. */
+  /** The route with the matches of the rule; the strongest of several. */
   readonly route: Policy;
   /** Null for TCP. */
   readonly matches: readonly JsonObject[] | null;
@@ -51,7 +51,7 @@ function httpRules({ conf, contributions }: ConfInForce): RouteRule[] {
   );
 }
 
-/** The rules of the strongest route replace the others, as lists do. */
+/** The rules of the strongest route replace the others, as with any list. */
 function tcpRules({ conf, contributions }: ConfInForce): RouteRule[] {
   const route = contributions.at(-1)?.policy;
   if (route === undefined) return [];

@@ -1,4 +1,4 @@
-// The outbounds of a proxy: the services that it lists, or all that it can reach (MADR 063: `to[]` selects outbounds).
+// The outbounds of a proxy: the services that it lists, or all reachable ones (MADR 063: `to[]` selects outbounds).
 import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
@@ -9,9 +9,9 @@ import { targetRefOf } from './target-ref.ts';
 import { isServiceType, SERVICE_TYPES } from '../resource/type-registry.ts';
 
 export type Outbound = {
-  /** Of the service with the port's section. */
+  /** The KRI of the service with the section of the port. */
   readonly kri: string;
-  /** Of the service. */
+  /** The KRI of the service. */
   readonly base: string;
   readonly section: string;
   readonly resource: Resource;

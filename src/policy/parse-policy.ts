@@ -31,13 +31,13 @@ export type Policy = Place & {
   readonly from: readonly FromItem[];
   /** `spec.default` of a policy about the whole proxy (MeshTrace, MeshProxyPatch …), else null. */
   readonly conf: JsonObject | null;
-  /** Grows with every put into one index; distinguishes versions of a policy. */
+  /** Rises with every put into one index, and so distinguishes versions of a policy. */
   readonly serial: number;
 };
 
 type Item = {
   readonly policy: Policy;
-  /** Position in its section. */
+  /** The position in its section. */
   readonly index: number;
   readonly conf: JsonObject;
 };
@@ -59,12 +59,12 @@ export function isRouteKind(kind: string): boolean {
   return ROUTE_TYPES.has(kind);
 }
 
-/** Zone and namespace labels of a resource, `''` where it has none. */
+/** Zone and namespace labels of a resource, `''` for missing ones. */
 export function placeOf(resource: { labels: Labels }): Place {
   return { zone: zoneNamed(resource.labels) ?? '', namespace: resource.labels[label.namespace] ?? '' };
 }
 
-/** Reads a policy, with the defaults of its schema; wrong shapes read as empty ones (D7). */
+/** Reads a policy, with the defaults of its schema. Wrong shapes are read as empty (D7). */
 export function parsePolicy(resource: Resource, serial: number): Policy {
   const { labels } = resource;
   const spec = completeSpec(resource.type, resource.spec);
@@ -109,7 +109,7 @@ function toConf(type: string, { rules, hostnames, default: conf }: JsonObject): 
   return { rules: objectsOf(rules), ...(Array.isArray(hostnames) && hostnames.length > 0 && { hostnames }) };
 }
 
-/** Entries with the positions that they have in the spec. */
+/** The entries with their positions in the spec. */
 function itemsOf(section: Json | undefined): [number, JsonObject][] {
   return Array.isArray(section)
     ? [...section.entries()].filter((entry): entry is [number, JsonObject] => isObject(entry[1]))

@@ -47,7 +47,7 @@ export class PolicyIndex {
     if (typeof anchor !== 'string') this.#anchored.delete(...anchor, policy);
   }
 
-  /** The policies whose anchor fits this proxy, without the shared ones. They still need a full check. */
+  /** The policies with an anchor that this proxy has, without the shared ones. They still need a full check. */
   *candidates(proxy: DataplaneProxy): Generator<Policy> {
     yield* this.#anchored.get(...ANY);
     yield* this.#anchored.get(NAME, proxy.displayName);
@@ -71,7 +71,7 @@ function anchorOf(policy: Policy): Anchor | 'everywhere' | 'nowhere' {
   return role === 'system' && policy.origin === 'zone' && policy.zone !== '' ? [ZONE, policy.zone] : 'everywhere';
 }
 
-/** The most selective pair: one that whole zones or namespaces do not share, if there is one. */
+/** The most selective pair, if possible one that not every proxy of a zone or namespace has. */
 function firstPair(pairs: Readonly<Record<string, string>>): Anchor | null {
   const keys = Object.keys(pairs);
   const key = keys.find((candidate) => !SHARED.has(candidate)) ?? keys[0];

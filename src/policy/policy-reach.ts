@@ -23,7 +23,7 @@ export type PolicyReach = {
   readonly policy: Policy;
   /** By display name. */
   readonly touched: readonly TouchedProxy[];
-  /** The reasons for the other proxies, each with the number of proxies that it holds for, the most frequent first. */
+  /** The reasons for the other proxies, each with its number of proxies, the most frequent first. */
   readonly untouched: readonly { readonly reason: string; readonly proxies: number }[];
   /** A sentence for each item without effect on any proxy and each backend that does not exist. */
   readonly warnings: readonly string[];

@@ -41,8 +41,8 @@ export function ruleOrder(zone: string): Order<Numbered> {
 }
 
 /**
- * Moves consumer items behind the producer items, for all top-level kinds (D10). A consumer item moves only as far as it must, so
- * every other pair keeps the order of policies 1.8 unless the three contradict each other.
+ * Moves consumer items behind the producer items, for all top-level kinds (D10). A consumer item moves only as far as needed, so
+ * every other pair keeps the order of policies 1.8, unless the three contradict each other.
  */
 export function consumersLast<T extends { readonly policy: Policy }>(ordered: readonly T[]): readonly T[] {
   const last = ordered.findLastIndex(({ policy }) => policy.role === 'producer');
@@ -55,7 +55,7 @@ export function consumersLast<T extends { readonly policy: Policy }>(ordered: re
   ];
 }
 
-/** Two ordered lists as one; of equals, the first list's come first. */
+/** Merges two ordered lists. Equal items of the first list come first. */
 export function mergeOrdered<T>(a: readonly T[], b: readonly T[], order: Order<T>): readonly T[] {
   if (a.length === 0) return b;
   if (b.length === 0) return a;
@@ -95,7 +95,7 @@ function byName(a: Policy, b: Policy): number {
   return compareText(b.displayName, a.displayName) || compareText(b.kri, a.kri) || compareText(b.resource.name, a.resource.name);
 }
 
-/** A producer policy of another zone has origin `global`, as it has in the zones that it is synced to. */
+/** A producer policy of another zone counts as origin `global`, as in the zones that it is synced to. */
 function originOf(policy: Policy, zone: string): number {
   if (policy.role === 'producer' && policy.zone !== '' && policy.zone !== zone) return 0;
   return ORIGINS.get(policy.origin) ?? 1;

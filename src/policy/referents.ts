@@ -23,7 +23,7 @@ export class Referents {
   readonly #byName = new PairIndex<Held>();
   readonly #byKri = new PairIndex<Held>();
   readonly #byLabel = new Map<string, PairIndex<Held>>();
-  /** Disabled zones: their resources do not reach other zones. */
+  /** Disabled zones: their resources are not synced to other zones. */
   disabledZones: ReadonlySet<string> = new Set();
 
   add(resource: Resource): void {
@@ -49,7 +49,7 @@ export class Referents {
     for (const [key, value] of Object.entries(resource.labels)) this.#labelsOf(resource.type).delete(key, value, held);
   }
 
-  /** The resource of a KRI without section. Of copies with one KRI, the one with the smallest stored name. */
+  /** The resource with this KRI without section. Of several copies, the one with the smallest stored name. */
   withKri(type: string, kri: string): Resource | undefined {
     return sorted(this.#byKri.get(type, kri))[0]?.resource;
   }
@@ -60,16 +60,17 @@ export class Referents {
     return held !== undefined && this.#isVisible(held, zone);
   }
 
-  /** KRI without section of a resource that is held, else `''`. */
+  /** KRI without section of a known resource, else `''`. */
   kriOf(resource: Resource): string {
     return this.#byResource.get(resource)?.kri ?? '';
   }
 
   /**
-   * The objects that a reference means; none is an answer, not an error. By labels: all that carry every pair, wherever they
-   * are. By name: those in the policy's own zone, else in any zone; where neither reference nor policy has a namespace and
-   * none without one is found, in any namespace.
-   * @param zone of the proxy that asks, `''` for all zones: what its control plane does not have is not found on the global either
+   * The objects that a reference resolves to, possibly none. By labels: all objects with every label, in any zone and namespace. By
+   * name: those in the policy's own zone, else in any zone. If neither the reference nor the policy has a namespace and no object
+   * without one exists, objects in any namespace.
+   * @param zone of the asking proxy, `''` for all zones. Resources that its control plane does not have are not found on global
+   *   either
    */
   resolve(ref: TargetRef, from: Place, zone: string): Resource[] {
     const found = ref.labels === null ? this.#byName.get(ref.kind, ref.name) : this.#withLabels(ref.kind, ref.labels);
@@ -101,7 +102,7 @@ export class Referents {
   }
 }
 
-/** By KRI; of copies that share one, by stored name, and only the first. */
+/** Sorted by KRI. Of copies with one KRI only the first by stored name. */
 function sorted(held: Iterable<Held>): Held[] {
   const all = [...held];
   if (all.length < 2) return all;

@@ -1,5 +1,5 @@
-// The resource rules of a proxy: a merged conf for each service, port, route and the mesh (policies 3.2 to 3.4). They come in two
-// layers, the proxy's own rules over those that all proxies share, so nothing is copied per proxy.
+// The resource rules of a proxy: a merged conf for each service, port, route and the mesh (policies 3.2 to 3.4). They have two
+// layers, the proxy's own rules over the shared rules, so nothing is copied per proxy.
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { type Group, type GroupedItems, sectionOf } from './group-items.ts';
 import { mergeConf } from './merge-conf.ts';
@@ -8,7 +8,7 @@ import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
 import { routeFields } from './route-fields.ts';
 import { consumersLast, mergeOrdered, type Order } from './precedence.ts';
 
-/** The conf of one item; `index` is its place in the section (`ruleIndex` in answers). */
+/** The conf of one item; `index` is its position in the section (`ruleIndex` in answers). */
 export type Contribution = { readonly policy: Policy; readonly index: number; readonly conf: JsonObject };
 
 type Key = {
@@ -18,7 +18,7 @@ type Key = {
   readonly section: string;
 };
 export type ResourceRule = Key & {
-  /** One conf; of MeshHTTPRoute one for each group of hostnames. Read-only: it shares parts with the policies. */
+  /** One conf, or for MeshHTTPRoute one for each group of hostnames. Read-only: it shares parts with the policies. */
   readonly conf: readonly JsonObject[];
   /** Weakest first. */
   readonly contributions: readonly Contribution[];
@@ -26,7 +26,7 @@ export type ResourceRule = Key & {
 /** A key with its items, in order. The Mesh's own key has none, because its items are part of every key. */
 export type ResourceKeyItems = Key & { readonly items: readonly ToItem[] };
 
-/** The keys of a resource: the whole where an item means it, and every port that an item names (policies 3.2.4). */
+/** The keys of a resource: the whole resource if an item refers to it, and every port that an item refers to (policies 3.2.4). */
 export function keysOf(kri: string, { resource, items }: Group): ResourceKeyItems[] {
   const sections = new Set(items.map(({ targetRef }) => sectionOf(targetRef)));
   return [...sections].map((section) => ({
@@ -53,12 +53,15 @@ export class ResourceRuleBuilder {
     this.#mesh = mesh;
   }
 
-  /** The rule of a key. The merge runs when its conf is first read, because a proxy reads few of its keys. */
+  /** The rule of a key. Its conf is merged at the first read, because a proxy reads few of its keys. */
   build(key: ResourceKeyItems): ResourceRule {
     return new LazyRule(key, this);
   }
 
-  /** The contributions to a key, weakest first: on services by precedence alone, on routes the route's items over the Mesh's (D12). */
+  /**
+   * The contributions to a key, weakest first: on services by precedence only, on routes the items of the route over those of the
+   * Mesh (D12).
+   */
   contributions({ resource, items }: ResourceKeyItems): readonly Contribution[] {
     if (!isRouteKind(resource.type)) return consumersLast(mergeOrdered(this.#mesh, items, this.#order));
     return [...this.#defaultsOf(resource.type), ...this.#routePart(resource.type, items)];

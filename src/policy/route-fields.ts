@@ -43,7 +43,7 @@ export function routeFields(type: string, routeKind: string, conf: JsonObject): 
   return fields === undefined || (routeKind !== 'MeshHTTPRoute' && routeKind !== 'MeshTCPRoute') ? {} : fields[routeKind](conf);
 }
 
-/** A TCP route can hash on the connection alone; `[]`, which turns hashing off, stays. */
+/** A TCP route can hash on the connection only. `[]`, which disables hashing, stays. */
 function connectionHashing(conf: JsonObject): JsonObject {
   const all = conf['hashPolicies'];
   if (!Array.isArray(all)) return {};

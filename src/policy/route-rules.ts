@@ -64,7 +64,10 @@ export function mergeRouteRules(confs: readonly JsonObject[]): JsonObject[] {
   }));
 }
 
-/** Of rules with equal matches, the stronger one's place counts; its filters and its backendRefs each replace the weaker one's. */
+/**
+ * Merges rules with equal matches: the position of the stronger one counts, and its filters and backendRefs each replace those of the
+ * weaker one.
+ */
 function fold(rules: Map<string, JsonObject>, rule: JsonObject): void {
   const key = matchesHash(rule['matches']);
   const weaker = rules.get(key);

@@ -12,8 +12,8 @@ import { objectsOf } from '../resource/read-json.ts';
 import type { ResourceRule } from './resource-rules.ts';
 
 /**
- * `{resource, httpMatches, rules[]}`. Types in the order in which they apply; new resource rules (`toResourceRules`) before the
- * old ones (`toRules`, only where there are some); resources by name, inbounds by port.
+ * `{resource, httpMatches, rules[]}`. Types in the order of application; new resource rules (`toResourceRules`) before the old ones
+ * (`toRules`, absent if empty); resources by name, inbounds by port.
  */
 export function rulesView({ proxy, types }: ProxyRules): JsonObject {
   return {

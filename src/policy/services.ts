@@ -1,5 +1,4 @@
-// What policies ask of a service: its ports, as sections of its KRI, and the proxies that its selector selects (policies 2.7 to 2.9,
-// 3.1, D15).
+// The facts of a service for policies: its ports, as sections of its KRI, and the selected proxies (policies 2.7 to 2.9, 3.1, D15).
 import type { Labels, Resource } from '../resource/types.ts';
 import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
 import { displayNameOf } from '../resource/labels.ts';
@@ -26,8 +25,8 @@ export function servicePorts({ type, spec }: Resource): ServicePort[] {
 }
 
 /**
- * The proxies of a service, sorted by display name. A MeshService selects proxies of its own zone and namespace; without a selector,
- * none. A MeshMultiZoneService has the proxies of all MeshServices that its selector matches. An external service has none.
+ * The proxies of a service, sorted by display name. A MeshService selects proxies of its own zone and namespace, and none without a
+ * selector. A MeshMultiZoneService has the proxies of all MeshServices that its selector matches. An external service has none.
  */
 export function selectedDataplanes(index: MeshIndex, service: Resource): DataplaneProxy[] {
   const services = service.type === 'MeshMultiZoneService' ? partsOf(index, service) : [service];

@@ -1,5 +1,5 @@
-// Resource rules of one policy type. The part that all proxies have is built once; each proxy adds its own policies (policies 3.2).
-// Invariant: the rules of a proxy equal those built from its matched policies alone.
+// Resource rules of one policy type. The shared part is built once, and each proxy adds its own policies (policies 3.2).
+// Invariant: the rules of a proxy equal those built from only its matched policies.
 import { groupItems, type Group, type GroupedItems } from './group-items.ts';
 import type { MeshIndex } from './mesh-index.ts';
 import { isRouteKind, type Policy, type ToItem } from './parse-policy.ts';
@@ -17,11 +17,11 @@ import { mergeOrdered, toOrder, type Order } from './precedence.ts';
 
 export type ToRules = {
   readonly rules: ResourceRules;
-  /** References that resolve to nothing. */
+  /** Unresolved references. */
   readonly warnings: readonly string[];
 };
 
-/** Sets of policies remembered at a time: proxies of one namespace or group share theirs. */
+/** The number of cached sets of policies. Proxies of one namespace or group share a set. */
 const MAX_REMEMBERED = 256;
 
 /** The rules for the proxies of one zone. Valid until a policy of the type, a service or a route changes. */
@@ -31,9 +31,9 @@ export class ToRulesOfType {
   readonly #zone: string;
   readonly #order: Order<ToItem>;
   readonly #shared: GroupedItems;
-  /** KRIs of the shared groups that are routes: not every proxy has them. */
+  /** KRIs of the shared groups of routes. Not every proxy has these routes. */
   readonly #sharedRoutes: readonly string[];
-  /** The shared keys but those of routes. */
+  /** The shared keys except those of routes. */
   readonly #sharedKeys = new Map<string, ResourceKeyItems>();
   readonly #builder: ResourceRuleBuilder;
   readonly #sharedRules: RulesOnDemand;
@@ -58,7 +58,7 @@ export class ToRulesOfType {
   /**
    * The rules of a proxy.
    * @param own matched policies that are not shared
-   * @param routes KRIs of the routes that the proxy has: a conf on any other route touches nothing (MADR 063)
+   * @param routes KRIs of the routes that the proxy has: a conf on any other route has no effect (MADR 063)
    */
   rulesFor(own: readonly Policy[], routes: ReadonlySet<string>): ToRules {
     const mine = this.#group(own);
@@ -106,7 +106,7 @@ export class ToRulesOfType {
     return rule;
   }
 
-  /** Shared items and a proxy's own on one resource. */
+  /** The shared items and the proxy's own items on one resource. */
   #joined(kri: string, mine: Group | undefined): Group {
     const shared = this.#shared.groups.get(kri);
     if (shared === undefined || mine === undefined) {
@@ -126,7 +126,7 @@ export class ToRulesOfType {
     for (const key of more) keys.set(key.kri, key);
   }
 
-  /** Policies whose top-level targetRef is a route are left out; they have old rules. */
+  /** Omits policies whose top-level targetRef is a route; they have old rules. */
   #group(policies: Iterable<Policy>): GroupedItems {
     const items = [...policies].flatMap((policy) => (isRouteKind(policy.targetRef.kind) ? [] : policy.to));
     return groupItems(this.#index, items.sort(this.#order), this.#zone);
