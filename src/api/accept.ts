@@ -1,7 +1,7 @@
-// The Accept header: which media types a caller takes.
+// The Accept header: which media types a caller accepts.
 
 /**
- * @param header undefined or empty takes everything
+ * @param header undefined or empty accepts everything
  * @param options.named wildcards do not count
  */
 export function accepts(header: string | undefined, type: string, options: { readonly named?: boolean } = {}): boolean {

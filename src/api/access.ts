@@ -1,6 +1,6 @@
-// Identifies callers and checks their rights by rules, which are data: `access.static` of the configuration (rest-api 5). No rule about
-// something means that everybody may do it. Invariants: every caller is identified before any other code reads the
-// request. An unidentified caller is anonymous. Only the rule decides about access to what it guards.
+// Identifies callers and checks their rights by rules, which are data: `access.static` of the configuration (rest-api 5). An action
+// without a rule is allowed to everybody. Invariants: every caller is identified before any other code reads the request. An
+// unidentified caller is anonymous. Only its rule decides about an action.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../base/clock.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
@@ -18,7 +18,7 @@ import type { TokenSecrets } from '../token/token-secrets.ts';
 import type { TokenVerifier } from '../token/token-verifier.ts';
 import { ApiError, unauthenticated } from './error-body.ts';
 
-/** A user may if its name or one of its groups is listed. */
+/** A rule allows a user whose name or group it lists. */
 export type AccessRule = { readonly users: readonly string[]; readonly groups: readonly string[] };
 
 export type Action =
@@ -32,7 +32,7 @@ export type Action =
   | 'viewClusters'
   | 'controlPlaneMetadata';
 
-/** Who may write resources of these types in these meshes; `*` is every type or mesh. */
+/** Allows writes of these types in these meshes; `*` is every type or mesh. */
 export type WriteRule = AccessRule & { readonly types: readonly string[]; readonly meshes: readonly string[] };
 
 export type AccessRules = Readonly<Record<Action, AccessRule>> & { readonly resources: readonly WriteRule[] };
@@ -68,7 +68,7 @@ const DOING: Record<Action, string> = {
   controlPlaneMetadata: 'read the configuration of the control plane',
 };
 
-/** Whether the rules let this user do this. */
+/** Whether the rules allow the action to this user. */
 export function mayAccess(user: User, action: Action, rules: AccessRules = defaultAccess): boolean {
   return isListed(user, rules[action]);
 }
@@ -76,7 +76,7 @@ export function mayAccess(user: User, action: Action, rules: AccessRules = defau
 /** The written resource: its type and its mesh. The mesh of a Mesh is its own name; it is `''` for resources outside of meshes. */
 export type Written = { readonly type: string; readonly mesh: string };
 
-/** Whether one of the rules lets this user write this. */
+/** Whether one of the rules allows the write to this user. */
 export function mayWrite(user: User, { type, mesh }: Written, rules: readonly WriteRule[]): boolean {
   const covers = (listed: readonly string[], value: string): boolean => listed.includes('*') || listed.includes(value);
   return rules.some((rule) => isListed(user, rule) && covers(rule.types, type) && covers(rule.meshes, mesh));
@@ -84,7 +84,7 @@ export function mayWrite(user: User, { type, mesh }: Written, rules: readonly Wr
 
 /**
  * A user who may write secrets may write everything else.
- * @throws ApiError 403 with what to do, if the rules do not let this user write this
+ * @throws ApiError 403 with a remedy, if the rules do not allow the write
  */
 function requireWrite(user: User, written: Written, rules: AccessRules): void {
   if (mayWrite(user, written, rules.resources) || mayAccess(user, 'adminResources', rules)) return;
@@ -100,7 +100,7 @@ function isListed({ name, groups }: User, rule: AccessRule): boolean {
   return rule.users.includes(name) || groups.some((group) => rule.groups.includes(group));
 }
 
-/** @throws ApiError 403 with what to do, if the rules do not let this user do this */
+/** @throws ApiError 403 with a remedy, if the rules do not allow the action */
 export function requireAccess(user: User, action: Action, rules: AccessRules = defaultAccess): void {
   if (mayAccess(user, action, rules)) return;
   throw new ApiError(
@@ -134,7 +134,7 @@ export function tokenAccess(
   };
 }
 
-/** Without tokens: the machine of the control plane is admin, everybody else anonymous. */
+/** Access without tokens: local callers are admin, all others anonymous. */
 export const localAccess: Access = tokenAccess(
   { type: 'none', localhostIsAdmin: true },
   { user: async () => ({ ok: false, reason: 'is not looked at here' }) },
@@ -152,7 +152,7 @@ declare module 'fastify' {
   }
 }
 
-/** Knows the user of each request in flight. */
+/** The callers of the requests in flight. */
 export class Callers {
   readonly #access: Access;
 
@@ -180,7 +180,7 @@ export class Callers {
     return token === undefined ? null : this.#access.guard(token, clock, signal);
   }
 
-  /** @throws ApiError 403 for types that are for admins alone */
+  /** @throws ApiError 403 for types that only admins may read */
   requireMay(info: TypeInfo, request: FastifyRequest): void {
     if (info.adminOnly) this.require('adminResources', request);
   }

@@ -1,5 +1,5 @@
-// The answers of the REST API that have one form each, as schemas: they give the types of handlers and of the command line, and the
-// components of the OpenAPI document. The command line imports types alone from here: it starts without the schemas.
+// The schemas of REST answers with a fixed form. They give the types of handlers and of the command line, and the components of the
+// OpenAPI document. The command line imports only types from here, so it starts without the schemas.
 import { z } from 'zod';
 import type { Json, JsonObject } from '../resource/types.ts';
 
@@ -28,7 +28,7 @@ const overview = {
   labels: labels.exactOptional(),
 };
 const version = z.object({ version: text.exactOptional() }).exactOptional();
-/** Counts of 64 bits are texts in proto3 JSON. */
+/** 64-bit counts are strings in proto3 JSON. */
 const subscription = z.object({
   connectTime: text.exactOptional(),
   disconnectTime: text.exactOptional(),

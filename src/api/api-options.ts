@@ -16,9 +16,9 @@ import type { ResourceService, ServiceOptions } from './resource-service.ts';
 export type ApiOptions = {
   readonly store: ResourceStore;
   readonly mode: 'global' | 'zone';
-  /** Own name of a zone. */
+  /** The name of this zone; null on global. */
   readonly zone: string | null;
-  /** A zone that has a global. */
+  /** True for a zone with a global. */
   readonly federated: boolean;
   readonly product: string;
   readonly productVersion: string;
@@ -43,11 +43,11 @@ export type ApiOptions = {
   readonly corsAllowedDomains?: readonly string[] | undefined;
   /** `apiServer.allowedHosts`. */
   readonly allowedHosts?: readonly string[] | undefined;
-  /** Identification and rights of callers; without it the machine itself is admin. */
+  /** Identification and rights of callers. By default local callers are admin. */
   readonly access?: Access | undefined;
   /** Registers routes of other folders: inspect endpoints, tokens. */
   readonly addRoutes?: ((app: FastifyInstance, context: ApiContext) => void) | undefined;
-  /** The token POSTs; without them there are none. */
+  /** The routes that issue tokens; none if left out. */
   readonly tokens?: readonly TokenRoute[] | undefined;
   readonly timeouts?: Timeouts | undefined;
   readonly rateLimit?: RateLimit | undefined;

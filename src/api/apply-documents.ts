@@ -1,5 +1,5 @@
-// The body of `POST /_apply`: documents in Universal or Kubernetes form → type, mesh, name and body of each (D5).
-// Every fault is named by the place of its document, `documents[3].name`.
+// The body of `POST /_apply`: documents in Universal or Kubernetes form → type, mesh, name and body of each (D5). Every violation
+// names the position of its document, `documents[3].name`.
 import { collectViolations, type Refuse, type Violation } from '../base/violations.ts';
 import { isObject } from '../resource/read-json.ts';
 import type { Json } from '../resource/types.ts';
@@ -8,13 +8,13 @@ import { MAX_BODY_BYTES } from './http-server.ts';
 import { readDocument, type ReadDocument } from '../document/read-document.ts';
 import { MESH_NAME, MESH_NAME_REASON, refuseAll } from './write-checks.ts';
 
-/** Documents of one request. */
+/** The largest number of documents in one request. */
 const MAX_DOCUMENTS = 100_000;
 
 /** `place` is `documents[3]`. */
 export type ApplyDocument = ReadDocument & { readonly place: string };
 
-/** A list, or an object with `documents` or, as a list is answered, `items`. @throws ApiError 400 */
+/** Reads a list, or an object with `documents` or `items` (the form of a list answer). @throws ApiError 400 */
 export function parseDocuments(given: unknown): ApplyDocument[] {
   const list = Array.isArray(given) ? given : isObject(given) ? (given['documents'] ?? given['items']) : undefined;
   if (!Array.isArray(list) || list.length === 0) {
@@ -37,7 +37,7 @@ export function parseDocuments(given: unknown): ApplyDocument[] {
   return documents;
 }
 
-/** Undefined where it was refused. */
+/** Undefined if it was refused. */
 function parseDocument(value: Json, place: string, refuse: Refuse): ApplyDocument | undefined {
   const fault = ({ field, reason }: Violation): undefined => void refuse(field === '' ? place : `${place}.${field}`, reason);
   if (Buffer.byteLength(JSON.stringify(value)) > MAX_BODY_BYTES)

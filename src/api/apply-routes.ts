@@ -1,4 +1,4 @@
-// `POST /_apply`: many documents in one transaction, all or nothing (D5, D7, D32). Answers what became of each.
+// `POST /_apply`: many documents in one transaction, all or nothing (D5, D7, D32). Answers the outcome of each.
 import type { FastifyInstance } from 'fastify';
 import type { Answer } from './answers.ts';
 import type { ApiContext } from './api-options.ts';

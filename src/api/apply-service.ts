@@ -1,5 +1,5 @@
-// Many documents, all or nothing: every check of a PUT on every document, all faults at once, then one transaction.
-// Invariant: when anything is refused nothing has been stored, races included.
+// Stores many documents, all or nothing: every check of a PUT on every document, all violations together, then one transaction.
+// Invariant: after a refusal nothing is stored, also after a race.
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { MeridianError } from '../base/errors.ts';
 import { MAX_VIOLATIONS, type Violation } from '../base/violations.ts';
@@ -12,7 +12,7 @@ import { ATTEMPTS, describeWrite, type DryRun, type ResourceService, type Servic
 import { draftOf, refuseAll, type ContentWrite, type Draft, type WriteRules } from './write-checks.ts';
 import { planWrite } from './write-plan.ts';
 
-/** Milliseconds for which documents are checked before others get their turn. */
+/** Milliseconds of checks before other work runs. */
 const MAX_SLICE_MS = 10;
 
 type Options = {
@@ -25,7 +25,7 @@ type Options = {
 type Call = { readonly dryRun: boolean; readonly authorize: (document: ApplyDocument) => void };
 type Planned = { readonly draft: Draft; readonly stored: Resource | undefined; readonly write: ContentWrite };
 
-/** @returns what became, or with `dryRun` would become, of each document. @throws ApiError 400 with fields `documents[3].spec…` */
+/** @returns the outcome of each document, with `dryRun` the expected one. @throws ApiError 400 with fields `documents[3].spec…` */
 export async function applyAll(documents: readonly ApplyDocument[], options: Options, call: Call): Promise<DryRun[]> {
   await requireMeshes(documents, options);
   const drafts = await checkEach(documents, ({ info, mesh, name, body }) => {
@@ -66,7 +66,7 @@ async function planAll(
   });
 }
 
-/** True when all is stored; false when somebody else wrote one of the rows meanwhile and all has to be read again. */
+/** True when all is stored; false when another writer changed a row meanwhile, so that all rows must be read again. */
 async function storeAll(planned: readonly Planned[], { store, meshDefaults }: Options): Promise<boolean> {
   const writes: Write[] = planned.map(({ write }) => write);
   const named = new Set(writes.map(({ key }) => describeKey(key)));
@@ -84,8 +84,8 @@ async function storeAll(planned: readonly Planned[], { store, meshDefaults }: Op
 }
 
 /**
- * Runs a check on one document after the other and throws the faults together, each with the place of its document. Once there are
- * as many as an answer lists, the documents after are not looked at. Other requests and streams get their turn in between.
+ * Runs a check on one document after the other and throws all violations together, each with the position of its document. It stops
+ * when there are as many as an answer lists. Other requests and streams run in between.
  */
 async function checkEach<T>(documents: readonly ApplyDocument[], check: (document: ApplyDocument) => T): Promise<T[]> {
   const violations: Violation[] = [];
@@ -117,7 +117,10 @@ function violationsOf(error: unknown, { place }: ApplyDocument): Violation[] {
   }));
 }
 
-/** One row in two documents has no order in one transaction. Names of two namespaces are two rows; two spellings may be one. */
+/**
+ * Refuses two documents for one row, which have no order in a transaction. Names of two namespaces are two rows; two spellings may be
+ * one row.
+ */
 function requireDistinct(documents: readonly ApplyDocument[], drafts: readonly Draft[]): void {
   const first = new Map<string, { place: string; displayName: string | undefined }>();
   refuseAll(

@@ -1,5 +1,5 @@
-// One line for each write: the caller, the operation, the resource and the time. It never contains bodies. A log level above info
-// does not silence it; `silent` does.
+// One line for each write: the caller, the operation, the resource and the time. It never contains bodies. It ignores the log level,
+// except `silent`.
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from '../base/log.ts';
 import type { ResourceKey } from '../resource/types.ts';
@@ -27,7 +27,7 @@ export class AuditLog {
     this.#log.info({ user, groups, from, action: 'issued', path, requestId: request.id }, `${user} issued a token by ${path}`);
   }
 
-  /** Another peer was accepted under the name of a known one. @param what in words, with both ids */
+  /** Another peer was accepted under the name of a known one. @param what a sentence with both ids */
   accepted(request: FastifyRequest, what: string): void {
     const { name: user, groups } = this.#callers.userOf(request);
     const from = request.socket.remoteAddress ?? '';

@@ -5,7 +5,7 @@ import { ApiError, badQuery } from './error-body.ts';
 import { parseFlag, queryOf } from './list-query.ts';
 import { EVENT_STREAM } from './watch-routes.ts';
 
-/** Parts of paths that name something which may be there or not. */
+/** The path parameters that name resources, with the title of their 404. */
 const NAMES: Readonly<Record<string, string>> = { mesh: 'Failed to retrieve Mesh', name: 'Could not retrieve a resource' };
 
 export function checkUrls(app: FastifyInstance): void {
@@ -21,7 +21,7 @@ export function checkUrls(app: FastifyInstance): void {
   });
 }
 
-/** @throws ApiError 404 where the text names the resource of a GET or DELETE, else 400 */
+/** @throws ApiError 404 if the text names the resource of a GET or DELETE, else 400 */
 function refuseNul(request: FastifyRequest): void {
   for (const [field, value] of Object.entries(request.params as Record<string, string>)) {
     if (!value.includes('\0')) continue;
@@ -38,7 +38,7 @@ function refuseNul(request: FastifyRequest): void {
     if (value.includes('\0') || field.includes('\0')) throw badQuery(field, 'must not have the character U+0000');
 }
 
-/** @throws ApiError 400 for `watch=true` where there is nothing to follow */
+/** @throws ApiError 400 for `watch=true` on a computed resource */
 function refuseComputedWatch(request: FastifyRequest): void {
   const { produces = [] } = request.routeOptions.config;
   if (request.method !== 'GET' || produces.includes(EVENT_STREAM) || !parseFlag(queryOf(request), 'watch')) return;

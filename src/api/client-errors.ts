@@ -1,18 +1,18 @@
-// Bytes that are no HTTP request, or too many of one: no hook and no route sees them, so that all of the answer is made here, in the
-// form of every other error (rest-api 2.6).
+// Answers bytes that are not a valid HTTP request, or a request over a limit. No hook and no route handles them, so the whole answer
+// is made here, in the form of other errors (rest-api 2.6).
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { ApiError, errorBody } from './error-body.ts';
 import { prettyJson } from './pretty-json.ts';
 
 const NO_REQUEST: readonly [status: number, detail: string] = [400, 'the bytes are not an HTTP/1.1 request'];
-/** By the code of Node's error. */
+/** Answers by the code of Node's error. */
 const KNOWN: Readonly<Record<string, typeof NO_REQUEST>> = {
   HPE_HEADER_OVERFLOW: [431, 'the path and the headers are too large'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not come in time'],
 };
 
-/** Of the event `clientError`. The connection ends with the answer. */
+/** Handles the event `clientError`. The connection ends with the answer. */
 export function refuseClient({ code = '' }: NodeJS.ErrnoException, socket: Pick<Socket, 'writable' | 'end' | 'destroy'>): void {
   if (code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

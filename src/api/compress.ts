@@ -1,8 +1,8 @@
-// gzip of large answers for callers that take it. Streams and small answers go as they are.
+// Compresses large answers for callers that accept gzip. Streams and small answers are not compressed.
 import { gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 
-/** Below this the bytes saved are not worth a turn of the thread pool. */
+/** Below this size compression costs more than it saves. */
 const MIN_BYTES = 8 * 1024;
 
 export function compressAnswers(app: FastifyInstance): void {

@@ -3,15 +3,15 @@ import { proxyStatus, subscriptionsOf, type ProxyStatus } from '../resource/onli
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
 
-/** How many proxies there are, by status. */
+/** The number of proxies, by status. */
 export type StatusCounts = { total: number; online: number; offline: number; partiallyDegraded: number };
 
-/** A Dataplane with its insight, as far as summaries count it. */
+/** The facts of a Dataplane and its insight that summaries count. */
 export type ProxyFacts = {
   readonly mesh: string;
   readonly isGateway: boolean;
   readonly status: ProxyStatus;
-  /** Null where the proxy has not said. */
+  /** Null if the proxy has not reported it. */
   readonly kumaDp: string | null;
   readonly envoy: string | null;
   readonly issuedBackend: string | null;
@@ -34,8 +34,8 @@ export function proxyFacts(dataplane: Resource, insight: Resource | undefined): 
 }
 
 /**
- * The status of a MeshService by its proxies: online when all of them are connected and healthy, offline when none is connected or
- * its state is not Available, partially degraded in between.
+ * The status of a MeshService from its proxies: online when all are connected and healthy, offline when none is connected or its
+ * state is not Available, else partially degraded.
  */
 export function serviceStatus({ spec, status }: Pick<Resource, 'spec' | 'status'>): ProxyStatus {
   const { connected, healthy, total } = objectOf(status['dataplaneProxies']);

@@ -1,4 +1,4 @@
-// Failures as HTTP: the one place that maps the catalogue to status codes and the body that Kuma's clients read (rest-api 2.6).
+// Errors as HTTP. Only this file maps the error catalogue to status codes and to the body that Kuma's clients read (rest-api 2.6).
 import { MeridianError, type ErrorCode, type MissingResource, type Violation } from '../base/errors.ts';
 import { cut } from '../base/violations.ts';
 import type { Answer } from './answers.ts';
@@ -19,7 +19,7 @@ const STATUS: Record<ErrorCode, readonly [number, string]> = {
   internal: [500, 'Internal Server Error'],
 };
 
-/** Characters of a sentence: it may repeat a part of the request. */
+/** The character limit of a message, which may repeat a part of the request. */
 const MAX_DETAIL = 2_000;
 
 /** Errors whose text is internal: callers must not see it. */
@@ -28,7 +28,7 @@ const INSIDE = new Set<ErrorCode>(['config', 'internal', 'schema_outdated', 'una
 /** An error with the title of the operation that failed. */
 export class ApiError extends MeridianError {
   readonly title: string;
-  /** In place of the status of the code. */
+  /** Overrides the status of the code. */
   readonly status: number | undefined;
 
   constructor(

@@ -10,7 +10,7 @@ type Exposed = {
   readonly access: { readonly static: { readonly resources: readonly WriteRule[] } };
 };
 
-/** One sentence for each door through which a caller without a token may write from another machine. */
+/** One sentence for each port on which a remote caller without a token may write. */
 export function exposureWarnings({ apiServer, access }: Exposed): string[] {
   if (apiServer.readOnly || !anonymousMayWrite(access.static.resources)) return [];
   return (['http', 'https'] as const).flatMap((door) => {

@@ -1,6 +1,6 @@
 // The host names that HostnameGenerators give a service, and the zone of each.
-// Invariants: a template that fails, or renders an invalid name, gives none and never fails the answer; a name that a zone gave
-// to another service is left out where that is known. Pure.
+// Invariants: a template that fails, or renders an invalid name, gives no name and never fails the answer; a name that a zone is
+// known to give to another service is omitted. Pure.
 import { renderHostname } from '../resource/hostname-template.ts';
 import { asStoredIn, originOf, zoneNamed } from '../resource/ownership.ts';
 import { compareKeys, type Json, type JsonObject, type Resource } from '../resource/types.ts';
@@ -18,10 +18,10 @@ export type Hostname = { readonly hostname: string; readonly zones: readonly { r
 const ELSEWHERE = '';
 
 /**
- * @param generators of all zones; one with a zone label counts in that zone alone
- * @param at `own` is the zone that answers, null on global; `zones` are the zones that global knows
- * @returns in the order of the generators, each name once. `zones` of a name is the zone of the service; a service without one has
- *   those in which the name holds
+ * @param generators of all zones; one with a zone label counts only in that zone
+ * @param at `own` is the answering zone, null on global; `zones` are the zones that global knows
+ * @returns each name once, in the order of the generators. `zones` of a name is the zone of the service; for a service without a
+ *   zone, the zones with the name
  */
 export function hostnamesOf(
   service: Resource,
@@ -52,7 +52,7 @@ export function hostnamesOf(
   }));
 }
 
-/** The zones from which the service has to be looked at: it looks the same from every zone but its own. */
+/** The zones to compute names for: the names are the same in every zone except the service's own. */
 function zonesOf(
   generator: Resource,
   serviceZone: string | undefined,
@@ -65,7 +65,7 @@ function zonesOf(
   return zones.length > 0 ? zones : [ELSEWHERE];
 }
 
-/** The names that the service won, null before they were computed (policies 9.5, collisions). */
+/** The names that the service has won; null before they were computed (policies 9.5, collisions). */
 function givenNames({ hostnameGenerators, addresses }: JsonObject): Set<Json | undefined> | null {
   if (!Array.isArray(hostnameGenerators) || hostnameGenerators.length === 0) return null;
   return new Set((Array.isArray(addresses) ? addresses : []).map((address) => objectOf(address)['hostname']));

@@ -36,8 +36,8 @@ export function followConventions(app: FastifyInstance, corsAllowedDomains: read
 }
 
 /**
- * Adds the headers for an allowed origin. Domains are compared as they are, letter case aside; `.*` allows all.
- * @returns true when it was a preflight and is answered: one that names request headers gets no CORS headers
+ * Adds the headers for an allowed origin. Domains are compared literally, ignoring case; `.*` allows all.
+ * @returns true if the request was a preflight and is answered. A preflight with request headers gets no CORS headers
  */
 function answerCors(request: FastifyRequest, reply: FastifyReply, domains: readonly string[]): boolean {
   const { origin } = request.headers;

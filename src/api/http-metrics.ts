@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Gauge, Histogram, type Registry } from 'prom-client';
 
-/** Measures every request of `app`; the handler is the route's template, so that names do not become series. */
+/** Measures every request of `app`. The handler label is the route template, so that names do not become series. */
 export function measureRequests(app: FastifyInstance, registry: Registry): void {
   const registers = [registry];
   const labelNames = ['service', 'handler', 'method', 'code'] as const;
@@ -40,7 +40,7 @@ export function measureRequests(app: FastifyInstance, registry: Registry): void 
   });
 }
 
-/** `/meshes/{mesh}/dataplanes/{name}`; empty where no route was found. */
+/** `/meshes/{mesh}/dataplanes/{name}`; empty without a route. */
 function handlerOf(request: FastifyRequest): string {
   const { url = '' } = request.routeOptions;
   const known = handlers.get(url);
@@ -50,5 +50,5 @@ function handlerOf(request: FastifyRequest): string {
   return handler;
 }
 
-/** By the template of the router; there are as many as routes. */
+/** By the template of the router. There is one for each route. */
 const handlers = new Map<string, string>();

@@ -1,5 +1,5 @@
-// The HTTP server under the REST API, with its limits: sizes, time-outs against slow senders, an end that waits for requests in
-// flight. Framework failures before a route is found are answered like all others.
+// The HTTP server of the REST API, with its limits: sizes, timeouts for slow senders, and a close that waits for requests in flight.
+// Failures of the framework before routing are answered as all others.
 import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import fastify, { type FastifyInstance } from 'fastify';
@@ -8,9 +8,9 @@ import type { Logger } from '../base/log.ts';
 import { refuseClient } from './client-errors.ts';
 import { MAX_PARAM_LENGTH, sendError, sendRoutingError } from './send-error.ts';
 
-/** One item's body is at most this (D32). */
+/** The size limit of one resource's body (D32). */
 export const MAX_BODY_BYTES = 1024 * 1024;
-/** Bodies of routes that take no resource: a token request, an accepted peer. A DELETE needs no body. */
+/** The size limit of other bodies: a token request, an accepted peer. */
 export const SMALL_BODY_BYTES = 16 * 1024;
 export const MAX_HEADER_BYTES = 16 * 1024;
 
@@ -23,7 +23,7 @@ export type Timeouts = {
   readonly headers: number;
   /** From the first byte of a request to its last. */
   readonly request: number;
-  /** A connection on which nothing moves. */
+  /** Without any traffic on a connection. */
   readonly idle: number;
 };
 
@@ -60,7 +60,7 @@ export function createServer(
   return app;
 }
 
-/** Once the API closes, a connection ends with the answer it still waits for: kept alive, it would hold up the end. */
+/** When the API closes, each connection ends after its current answer: keep-alive would delay the close. */
 export function endConnections(
   app: FastifyInstance,
   server: Pick<Server, 'closeIdleConnections' | 'closeAllConnections'>,

@@ -1,4 +1,4 @@
-// The same API over HTTPS: one handler, a second door (rest-api 1). Invariant: it closes with the API, after the requests in flight.
+// The same API over HTTPS: one handler, a second port (rest-api 1). Invariant: it closes with the API, after the requests in flight.
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
@@ -9,7 +9,7 @@ import { endConnections, MAX_HEADER_BYTES, TIMEOUTS, type Timeouts } from './htt
 
 export type HttpsOptions = {
   readonly material: TlsMaterial;
-  /** Callers without a certificate that `material.ca` signed are turned away. */
+  /** Refuses callers without a certificate that `material.ca` signed. */
   readonly requireClientCert: boolean;
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
   readonly clock: Clock;
@@ -35,7 +35,7 @@ export class HttpsListener {
     this.#server = createServer(options, (request, response) => app.routing(request, response));
     this.#server.setTimeout(timeouts.idle);
     this.#server.on('clientError', refuseClient);
-    // A handshake that fails is the caller's affair.
+    // A failed handshake concerns only the caller.
     this.#server.on('tlsClientError', () => undefined);
     endConnections(app, this.#server, clock);
     app.addHook('preClose', async () => this.#close());
@@ -50,7 +50,7 @@ export class HttpsListener {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** For connections from now on. */
+  /** Replaces the certificate for new connections. */
   replace(material: TlsMaterial): void {
     this.#server.setSecureContext(contextOf(material, this.#minVersion));
   }

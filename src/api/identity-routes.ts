@@ -1,4 +1,5 @@
-// Where a person accepts another peer: on global a new store of a zone, on a zone a new global. For admins, and audited.
+// The routes to accept another peer: on global a new store of a zone, on a zone a new global. Only admins may call them, and calls
+// are audited.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { MeridianError, Violation } from '../base/errors.ts';
 import { isObject } from '../resource/read-json.ts';

@@ -36,7 +36,7 @@ export function addIndexRoutes(app: FastifyInstance, { options, callers }: ApiCo
     },
   );
   const isReadOnly = (info: TypeInfo): boolean => options.federated || info.writers === 'none';
-  // Kuma's clients ask for every type that is listed here and warn of each that they do not know.
+  // Kuma's clients request every type in this list, and warn about each unknown one.
   const types = resourceTypes.filter(({ path, isOwn }) => path !== '' && !isOwn).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   app.get('/_resources', about(TAG, 'Types of resources'), async () => ({
     resources: types.map((info) => describeType(info, isReadOnly(info))),

@@ -1,25 +1,25 @@
-// Summaries of a mesh and of everything, from counted rows (rest-api 3). Pure. MeshInsight is protobuf JSON: zeros are left out
-// and objects kept; the global insight has its zeros.
+// Summaries of a mesh and of everything, from counted rows (rest-api 3). Pure. MeshInsight is protobuf JSON: it omits zeros and keeps
+// objects. The global insight includes zeros.
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { RowCount } from './api-options.ts';
 import { countProxy, noProxies, type ProxyFacts, type StatusCounts } from './dataplane-status.ts';
 
-/** The counts; taken once for all summaries. */
+/** The counts for all summaries. */
 export type Census = {
   readonly counts: readonly RowCount[];
   readonly proxies: readonly ProxyFacts[];
   readonly zonesOnline: number;
-  /** MeshServices by the proxies behind them. */
+  /** MeshServices by the state of their proxies. */
   readonly services: StatusCounts;
 };
 
-/** The version of a proxy that has not said one. */
+/** The version of a proxy that reported none. */
 const UNKNOWN = 'unknown';
 
 const counted = resourceTypes.filter(({ path, isInsight }) => path !== '' && !isInsight);
 
-/** The fields of a MeshInsight; `dataplanes` is always there, clients rely on it. */
+/** The fields of a MeshInsight. `dataplanes` is always present, because clients rely on it. */
 export function meshInsight(mesh: string, { counts, proxies }: Census): JsonObject {
   const all = noProxies();
   const standard = noProxies();
@@ -53,7 +53,7 @@ export function meshInsight(mesh: string, { counts, proxies }: Census): JsonObje
   };
 }
 
-/** The body of `/global-insight` less its time. */
+/** The body of `/global-insight` without its time. */
 export function globalInsight(census: Census): JsonObject {
   const standard = noProxies();
   const gateway = noProxies();

@@ -22,7 +22,7 @@ export function addInspectRoutes(app: FastifyInstance, context: ApiContext): voi
   options.addRoutes?.(app, context);
 }
 
-/** `_hostnames` of services. Of another type, known or not, it is refused. */
+/** `_hostnames` of services. It is refused for other types. */
 function addHostnameRoutes(app: FastifyInstance, { options, service, store }: ApiContext): void {
   const services = resourceTypes.filter(({ name }) => isServiceType(name));
   for (const info of services) {

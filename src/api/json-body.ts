@@ -1,5 +1,5 @@
-// Parses the text of a caller as JSON. Invariants: nesting is bounded before parsing. Keys that touch prototypes are refused. No
-// error repeats the text, which may be a secret.
+// Parses the text of a caller as JSON. Invariants: nesting is bounded before parsing. Keys of prototypes are refused. No error
+// repeats the text, which may be a secret.
 import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isStorable } from '../resource/storable-text.ts';
@@ -8,7 +8,7 @@ import { ApiError } from './error-body.ts';
 /** Levels of objects and lists (D32). */
 export const MAX_DEPTH = 64;
 
-/** Bodies of every route are read by `parseJsonBody`; no other content type is known. */
+/** Reads the bodies of every route with `parseJsonBody`. There is no other content type. */
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
@@ -36,7 +36,7 @@ export function parseJsonBody(text: string): unknown {
   return value;
 }
 
-/** The deepest nesting of brackets outside of strings; stops as soon as it is too deep. */
+/** The deepest nesting of brackets outside strings. Stops at the limit. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -55,7 +55,7 @@ function depthOf(text: string): number {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** The index of the quote that ends the string which begins at `start`. */
+/** The index of the closing quote of the string at `start`. */
 function endOfString(text: string, start: number): number {
   let at = start;
   for (;;) {
@@ -68,8 +68,8 @@ function endOfString(text: string, start: number): number {
 }
 
 /**
- * Keys are not those of prototypes, and every text can be stored: without escapes JSON cannot hold one that cannot.
- * Recursion is bounded by the depth that was checked.
+ * Requires that keys are not those of prototypes, and that every text can be stored. JSON without escapes has only storable text. The
+ * checked depth bounds the recursion.
  * @param place of the value in the body, `spec.to[0].name`
  */
 function requireHarmless(value: unknown, place: string): void {

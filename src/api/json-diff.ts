@@ -3,12 +3,12 @@ import type { Json, JsonObject } from '../resource/types.ts';
 import type { Answer } from './answers.ts';
 import { isObject } from '../resource/read-json.ts';
 
-/** Changes that are listed one by one; with more of them the whole document is replaced. */
+/** The largest number of listed changes. With more, the whole document is replaced. */
 const MAX_CHANGES = 1_000;
 
 type Change = Answer<'Change'>;
 
-/** Operations that make `before` into `after`; empty when they are equal. Lists are compared place by place. */
+/** The operations that change `before` into `after`; empty when they are equal. Lists are compared by index. */
 export function diffJson(before: Json, after: Json): Change[] {
   const changes = changesOf(before, after, '');
   return changes.length > MAX_CHANGES ? [{ op: 'replace', path: '', value: after }] : changes;

@@ -1,4 +1,4 @@
-// `GET /_kri/{kri}`: one resource by the identifier that is the same on every control plane (rest-api 2.2).
+// `GET /_kri/{kri}`: one resource by its identifier, which is the same on every control plane (rest-api 2.2).
 // Invariant: the returned resource has exactly the requested KRI, apart from the section.
 import type { FastifyInstance } from 'fastify';
 import { hashName } from '../resource/hash-name.ts';
@@ -50,7 +50,7 @@ export function parseKri(text: string): ParsedKri {
   throw new ApiError('bad_request', 'Bad Request', `not a KRI: it must have the form ${form}`);
 }
 
-/** The row by the names it can have: its own where it was made, the hashed one elsewhere, else by its labels. */
+/** Finds the row by its possible names: the original name on its own control plane, the hashed name elsewhere, else by its labels. */
 export async function findByKri(store: ResourceStore, kri: ParsedKri): Promise<Resource | undefined> {
   const { info, mesh, zone, namespace, name } = kri;
   const wanted = ['kri', info.shortName, mesh, zone, namespace, name, ''].join('_');

@@ -1,5 +1,5 @@
-// Caches pages of lists until the next commit: a cached page costs one small query. Invariants: all rows of a page are from the snapshot
-// that the page names, and it is given out for that snapshot alone. The cache is bounded.
+// Caches pages of lists until the next commit: a cached page costs one small query. Invariants: all rows of a page are from the
+// snapshot of the page, which is returned only for that snapshot. The cache is bounded.
 import { LRUCache } from 'lru-cache';
 import { toUniversal } from '../document/universal-form.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
@@ -8,19 +8,19 @@ import { SingleFlight } from '../store/single-flight.ts';
 import type { PageQuery } from './list-query.ts';
 import type { RowFilter } from './list-rows.ts';
 
-/** Characters of all pages together, each counted as text, as bytes, and with its key. */
+/** The character limit of all pages together, each counted as text, as bytes, and with its key. */
 const MAX_SIZE = 16_000_000;
-/** Larger ones would leave room for few others. */
+/** The limit of one page, so that others fit beside it. */
 const MAX_ENTRY_SIZE = MAX_SIZE / 4;
 /** The approximate overhead of a page, in bytes. */
 const OVERHEAD = 500;
 
 export type PrintedPage = {
-  /** How many rows there are on all pages. */
+  /** The number of rows on all pages. */
   readonly total: number;
   /** Of the items. */
   readonly characters: number;
-  /** Null where the database cannot tell. */
+  /** Null if the database cannot tell. */
   readonly snapshot: string | null;
   /** The items between two texts, in UTF-8. Callers with the same page and the same texts share the bytes. */
   readonly between: (head: string, tail: string) => Buffer;
@@ -40,7 +40,7 @@ export class ListPages {
     this.#store = store;
   }
 
-  /** Callers that ask for the same page at the same time share one read. @param requireMesh throws where the mesh of `where` does not exist */
+  /** Concurrent callers of one page share a read. @param requireMesh throws if the mesh of `where` does not exist */
   async page(info: TypeInfo, where: RowFilter['where'], page: PageQuery, requireMesh: () => Promise<void>): Promise<PrintedPage> {
     const query = { ...where, limit: page.size, offset: page.offset };
     const key = JSON.stringify(query);
@@ -51,9 +51,9 @@ export class ListPages {
       const printed = JSON.stringify({ items: rows.map((row) => toUniversal(info, row)) }, null, 1);
       const items = printed.slice(printed.indexOf('['), printed.lastIndexOf('\n'));
       const read = { total, characters: items.length, snapshot, between: wrapper(items) };
-      // Afterwards: no page is kept of a mesh that is deleted meanwhile.
+      // Check after the read: a page of a mesh that was deleted meanwhile must not be cached.
       await requireMesh();
-      // Secrets are not kept anywhere longer than they are needed.
+      // Secrets are not cached.
       if (snapshot !== null && !info.adminOnly) this.#kept.set(key, read);
       return read;
     });

@@ -10,7 +10,7 @@ export type FilterQuery = {
   readonly labels: Readonly<Record<string, string>>;
 };
 
-/** Filters that lists of Dataplanes have besides. */
+/** Additional filters of lists of Dataplanes. */
 export type DataplaneQuery = {
   /** Key and substring of the value; all must match. */
   readonly tags: readonly (readonly [key: string, value: string])[];
@@ -21,13 +21,13 @@ const TITLE = 'Could not retrieve resources';
 const FILTER = /^filter\[labels\.([^[\]]+)\]$/;
 const MAX_PER_PAGE = 1000;
 
-/** The query as it was sent, repeated keys and all. */
+/** The query as it was sent, with repeated keys. */
 export function queryOf(request: FastifyRequest): URLSearchParams {
   const start = request.url.indexOf('?');
   return new URLSearchParams(start === -1 ? '' : request.url.slice(start + 1));
 }
 
-/** The path of a route, as errors name it: `/meshes/{mesh}/dataplanes`. Only errors need it. */
+/** The path of a route for errors: `/meshes/{mesh}/dataplanes`. */
 export type RoutePath = () => string;
 
 export function routePathOf(request: FastifyRequest): RoutePath {
@@ -45,7 +45,7 @@ export function parsePage(query: URLSearchParams): PageQuery {
 }
 
 /**
- * Of a repeated label the last value counts.
+ * Parses the filters. The last value of a repeated label counts.
  * @param route the field of a violation begins with its path
  * @throws ApiError
  */
@@ -72,7 +72,7 @@ export function parseDataplaneFilter(query: URLSearchParams, route: RoutePath): 
   return { tags, gateway: gateway === null ? undefined : gateway !== 'false' };
 }
 
-/** `true` or `false`; absent and empty read as false. @throws ApiError */
+/** Parses `true` or `false`; absent and empty mean false. @throws ApiError */
 export function parseFlag(query: URLSearchParams, field: string): boolean {
   const given = query.get(field) ?? '';
   if (given !== '' && given !== 'true' && given !== 'false') throw badQuery(field, 'must be true or false');
@@ -96,7 +96,7 @@ export function nextPage(request: FastifyRequest, { size, offset }: PageQuery, t
   return `${request.protocol}://${hostOf(request)}${request.url.split('?')[0] ?? ''}?${next.toString()}`;
 }
 
-/** `host[:port]` as the caller wrote it; else the address that the request came to. */
+/** `host[:port]` of the request, else the local address. */
 function hostOf({ host, socket }: FastifyRequest): string {
   if (/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(host)) return host;
   const { localAddress = 'localhost', localPort } = socket;
@@ -104,7 +104,7 @@ function hostOf({ host, socket }: FastifyRequest): string {
   return localPort === undefined ? name : `${name}:${String(localPort)}`;
 }
 
-/** NaN for a text that is no whole number from 0. */
+/** NaN for a text that is not a whole number from 0. */
 function wholeNumber(query: URLSearchParams, field: string, missing: number): number {
   const given = query.get(field) ?? '';
   if (given === '') return missing;

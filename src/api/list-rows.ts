@@ -14,9 +14,9 @@ export type RowFilter = {
 };
 
 /**
- * @param mesh undefined: of all meshes
+ * @param mesh undefined: all meshes
  * @param route the path of the route, for errors
- * @throws ApiError for a query that is not valid
+ * @throws ApiError for an invalid query
  */
 export function rowFilterOf(info: TypeInfo, mesh: string | undefined, query: URLSearchParams, route: RoutePath): RowFilter {
   const { name, labels } = parseFilter(query, route);
@@ -32,12 +32,12 @@ export function rowFilterOf(info: TypeInfo, mesh: string | undefined, query: URL
   return { where, matches: isPlain ? null : (row) => matchesDataplane(row, dataplanes) };
 }
 
-/** False for the rows of all services of a mesh that a Kuma before 3.0 left in its database: they are not kept up to date. */
+/** False for the outdated rows with all services of a mesh that a Kuma before 3.0 left in its database. */
 export function isShown({ type, name }: ResourceKey): boolean {
   return type !== 'ServiceInsight' || !name.startsWith('all-services-');
 }
 
-/** One page of rows, and how many there are in all. */
+/** One page of rows, and the total number. */
 export async function listRows(
   store: ResourceStore,
   { where, matches }: RowFilter,

@@ -12,16 +12,16 @@ import { about, component, parameters, type RouteConfig } from './route-config.t
 const text: JsonObject = { type: 'string' };
 const object: JsonObject = { type: 'object' };
 
-/** Status codes that every route can answer with. */
+/** The status codes that every route can answer. */
 const ALWAYS = [400, 401, 406, 429, 500, 503];
 const READ_ERRORS = [403, 404];
 const WRITE_ERRORS = [403, 404, 405, 409, 413, 415];
-/** Those with one line of text. */
+/** The status codes with a plain-text body. */
 const PLAIN = new Set([406, 415]);
 
 type DeclaredRoute = Pick<RouteOptions, 'method' | 'url' | 'config'>;
 
-/** The routes that are registered from now on. @throws Error at the registration of one that does not declare itself */
+/** Collects the routes that are registered after this call. @throws Error at the registration of an undeclared route */
 export function collectRoutes(app: FastifyInstance): readonly DeclaredRoute[] {
   const routes: DeclaredRoute[] = [];
   app.addHook('onRoute', ({ method, url, config }: RouteOptions) => {

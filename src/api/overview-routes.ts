@@ -1,4 +1,4 @@
-// Zones and Dataplanes together with their insights (rest-api 3). A missing insight is left out.
+// Zones and Dataplanes together with their insights (rest-api 3). A missing insight is omitted.
 import type { FastifyInstance } from 'fastify';
 import { refusedStreamsWarning } from '../zone-status/refused-streams.ts';
 import { rivalSpeakers } from '../zone-status/rival-speakers.ts';
@@ -15,7 +15,7 @@ import { dataplaneType, meshType, zoneType } from './route-types.ts';
 
 type Overview = {
   readonly info: TypeInfo;
-  /** Type of the answer and of the insight, and the keys that hold the two. */
+  /** Types of the answer and of the insight, and their keys. */
   readonly type: string;
   readonly insightType: string;
   readonly key: string;

@@ -23,7 +23,7 @@ export function requireOwnHost(app: FastifyInstance, allowed: readonly string[])
   });
 }
 
-/** Node keeps the first of two, a proxy before it may have read the second. @throws ApiError 400 */
+/** Refuses repeated Host headers: Node uses the first, and a proxy may have used the second. @throws ApiError 400 */
 function requireOneHost({ raw: { rawHeaders } }: FastifyRequest): void {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;

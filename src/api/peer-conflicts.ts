@@ -1,4 +1,4 @@
-// The refused peers that need a decision of an operator: a second store for a zone, or another global for this zone.
+// The refused peers that need the decision of an operator: a second store for a zone, or another global for this zone.
 import type { Resource } from '../resource/types.ts';
 import { clusterIdKey } from '../defaults/create-defaults.ts';
 import { acceptedPeer, currentRefusal, zoneOfStoreKey, zoneStoreKey } from '../peering/peer-identity.ts';

@@ -9,7 +9,7 @@ import { about } from './route-config.ts';
 
 export type ProxyAdminKind = 'configDump' | 'stats' | 'clusters';
 
-/** Asks the proxy of a Dataplane. Rejects with a MeridianError that says why there is no answer. */
+/** Queries the proxy of a Dataplane. Rejects with a MeridianError that gives the reason for a missing answer. */
 export type ProxyAdmin = (
   dataplane: Resource,
   kind: ProxyAdminKind,

@@ -8,13 +8,13 @@ import { ApiError } from './error-body.ts';
 export type RateLimit = {
   /** 0 sets no limit. */
   readonly requestsPerSecond: number;
-  /** How many may come at once after a pause. */
+  /** The largest number of requests at once after a pause. */
   readonly burst: number;
 };
 
 type Bucket = { left: number; at: number };
 
-/** Addresses that are remembered; one that is forgotten starts with a full bucket. */
+/** The number of stored addresses. A dropped address starts with a full bucket. */
 const MAX_ADDRESSES = 10_000;
 
 /** Decides on one request after the other. */
@@ -29,7 +29,7 @@ export class RateLimiter {
     this.#clock = clock;
   }
 
-  /** @returns 0 when the request may go on, else the seconds until the next may */
+  /** @returns 0 if the request is allowed, else the seconds until the next one is */
   take(address: string): number {
     const { requestsPerSecond, burst } = this.#limit;
     const most = Math.max(1, burst);

@@ -1,5 +1,5 @@
-// List, item, PUT and DELETE of every type that has a path (rest-api 2). Insights of meshes are computed elsewhere: here they are
-// only refused to be written.
+// List, item, PUT and DELETE of every type that has a path (rest-api 2). Mesh insights are computed elsewhere; only their writes are
+// refused here.
 import type { FastifyInstance, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { resourceTypes, type TypeInfo } from '../resource/type-registry.ts';
 import type { ApiContext } from './api-options.ts';
@@ -88,7 +88,7 @@ function addReads(app: FastifyInstance, info: TypeInfo, path: string, context: A
 
 function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service, callers, audit }: ApiContext): void {
   const url = `${info.scope === 'Mesh' ? '/meshes/:mesh' : ''}/${path}/:name`;
-  // Check before reading the body: a type that is not writable here has no valid body.
+  // Check before reading the body: a read-only type has no valid body.
   const onRequest = async (): Promise<void> => service.requireWritable(info);
   const callOf = (request: FastifyRequest): WriteCall => ({
     precondition: preconditionOf(request),
@@ -122,7 +122,7 @@ function addWrites(app: FastifyInstance, info: TypeInfo, path: string, { service
   });
 }
 
-/** `If-Match` (D33); weak and strong tags mean the same. @throws ApiError 400 when the header is no list of versions */
+/** `If-Match` (D33); weak and strong tags mean the same. @throws ApiError 400 if the header is not a list of versions */
 function preconditionOf({ headers }: FastifyRequest): Precondition {
   const header = headers['if-match']?.trim();
   if (header === undefined) return null;

@@ -77,7 +77,7 @@ export class ResourceService {
     const draft = await this.#check(info, at, text, call);
     const unread = call.precondition === null ? unreadWrite(draft) : null;
     const done = unread === null ? null : putResult(draft, await this.#options.store.write(unread));
-    // A write that reads first would be overtaken by others in this process, and would have to begin again.
+    // Concurrent writes of this process would conflict with a write that reads first, and it would have to start again.
     return done ?? (await this.#inTurn.run(describeKey(draft.key), () => this.#putByReading(draft, call)));
   }
 
@@ -103,7 +103,7 @@ export class ResourceService {
     return describeWrite(draft, planWrite(draft, stored, this.#options.rules), stored);
   }
 
-  /** @throws ApiError: 403, 404, 405, 409, 400 where something still needs it */
+  /** @throws ApiError: 403, 404, 405, 409, 400 if another resource still needs it */
   async delete(info: TypeInfo, mesh: string, name: string, call: WriteCall): Promise<{ key: ResourceKey; version: number }> {
     const { rules } = this.#options;
     const key = { type: info.name, mesh, name };
@@ -125,8 +125,8 @@ export class ResourceService {
   }
 
   /**
-   * The secrets of a mesh that do not go with its row by themselves.
-   * @throws ApiError 403 where the mesh has secrets, its signing key included, and the caller may not write them
+   * The deletions of the secrets of a mesh, which its row does not own.
+   * @throws ApiError 403 if the mesh has secrets, its signing key included, and the caller may not write them
    */
   async #secretsOf(mesh: string, call: WriteCall): Promise<Write[]> {
     const secrets = await this.#options.store.list({ type: 'Secret', mesh });
@@ -134,7 +134,7 @@ export class ResourceService {
     return secrets.filter(({ owner }) => owner === null).map(({ type, name }) => ({ op: 'delete', key: { type, mesh, name } }));
   }
 
-  /** A row with others that go with it: all of them or none. */
+  /** Deletes a row together with others: all of them or none. */
   async #delete(write: Write, others: readonly Write[]): Promise<WriteOutcome> {
     const { store } = this.#options;
     if (others.length === 0) return await store.write(write);
@@ -142,7 +142,7 @@ export class ResourceService {
     return outcome !== undefined && rest.every(({ result }) => result === 'deleted') ? outcome : { result: 'conflict' };
   }
 
-  /** Types that only zones write have rows that global may delete: those under a name that no zone may take. */
+  /** Global may delete rows of types that only zones write if no zone may use their name. */
   async #isDeletable(info: TypeInfo, key: ResourceKey): Promise<boolean> {
     const { store, rules, readOnly } = this.#options;
     if (readOnly || info.writers !== 'zone' || rules.writer.mode !== 'global') return false;
@@ -150,7 +150,7 @@ export class ResourceService {
     return stored !== undefined && isSquatter(info, stored, rules);
   }
 
-  /** @throws ApiError 405: this control plane writes no such type (rest-api 2.1) */
+  /** @throws ApiError 405 if this control plane does not write the type (rest-api 2.1) */
   requireWritable(info: TypeInfo): void {
     const { rules, readOnly } = this.#options;
     const { mode, federated } = rules.writer;
@@ -166,7 +166,7 @@ export class ResourceService {
   }
 
   /**
-   * @param advice what to do, after the sentence that says it
+   * @param advice the remedy, appended to the error
    * @throws ApiError 404 when the mesh of a mesh-scoped type does not exist
    */
   async requireMesh(info: TypeInfo, mesh: string, advice = '; create it first'): Promise<void> {
@@ -194,7 +194,7 @@ export class ResourceService {
     return stored;
   }
 
-  /** A Mesh comes with its defaults or not at all. */
+  /** Creates a resource, and a Mesh together with its defaults. */
   async #create(write: ContentWrite): Promise<WriteOutcome> {
     const { store, meshDefaults } = this.#options;
     if (write.key.type !== 'Mesh') return await store.write(write);
@@ -214,13 +214,13 @@ export class ResourceService {
   }
 }
 
-/** Null for an outcome that is no success. */
+/** Null for a failed outcome. */
 function putResult({ key, warnings }: Draft, outcome: WriteOutcome): PutResult | null {
   if (outcome.result !== 'created' && outcome.result !== 'updated') return null;
   return { key, result: outcome.result, version: outcome.version, warnings };
 }
 
-/** What a planned write would do. Nothing where labels and spec are given as they are stored: labels that are computed can wait. */
+/** Describes a planned write. It is no change if the given labels and spec equal the stored ones: computed labels may be updated later. */
 export function describeWrite(draft: Draft, write: ContentWrite, stored: Resource | undefined): DryRun {
   if (stored !== undefined && isDeepStrictEqual([draft.given, write.spec], [stored.labels, stored.spec])) {
     const resource = withoutTimes(toUniversal(draft.info, stored));

@@ -1,36 +1,35 @@
-// How a route declares itself, once: the option `config` of its registration. The conventions of the wire and the OpenAPI document
-// read it; there is no other list of routes.
+// The declaration of a route: the option `config` of its registration. The HTTP conventions and the OpenAPI document read it. There
+// is no other list of routes.
 import type { JsonObject } from '../resource/types.ts';
 
 export type RouteConfig = {
   /** One line about the route. */
   readonly summary: string;
-  /** The group that it belongs to. */
+  /** The group of the route. */
   readonly tag: string;
   readonly query?: readonly (keyof typeof parameters)[];
   /** Schema of the body. */
   readonly body?: JsonObject;
-  /** Schema of the answer 200, and of 201 where it can be; without it any object. */
+  /** Schema of the answer 200, and of 201 if the route has it. The default is any object. */
   readonly answer?: JsonObject;
   readonly created?: JsonObject;
   /** Media types of its answers besides JSON. */
   readonly produces?: readonly string[];
-  /** Status codes of its errors besides those that its method always has. */
+  /** Status codes of its errors besides those of its method. */
   readonly errors?: readonly number[];
   /** The handler gets the body as text. */
   readonly rawBody?: boolean;
 };
 
 declare module 'fastify' {
-  // Fastify merges only interfaces, and the fields are those of RouteConfig.
-  // eslint-disable-next-line @typescript-eslint/no-empty-object-type
+  // Fastify merges only interfaces. eslint-disable-next-line @typescript-eslint/no-empty-object-type
   interface FastifyContextConfig extends Partial<RouteConfig> {}
 }
 
 const text: JsonObject = { type: 'string' };
 const flag: JsonObject = { type: 'boolean' };
 
-/** What a query or a header can say, by the name that declarations use. */
+/** The parameters of queries and headers, by their name in declarations. */
 export const parameters = {
   size: inQuery('size', { type: 'integer', minimum: 1, maximum: 1000, default: 100 }),
   offset: inQuery('offset', { type: 'integer', minimum: 0, default: 0 }),
@@ -51,12 +50,12 @@ export function about(tag: string, summary: string, more: Partial<RouteConfig> =
   return { config: { tag, summary, ...more } };
 }
 
-/** A reference to a schema of the document: of a resource type, or one of `answerSchemas`. */
+/** A reference to a schema of the OpenAPI document: that of a resource type, or one of `answerSchemas`. */
 export function component(name: string): JsonObject {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** A page of such a component. */
+/** The schema of a page of such a component. */
 export function pageOf(name: string): JsonObject {
   const properties = {
     total: { type: 'integer', minimum: 0 },

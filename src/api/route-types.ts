@@ -1,4 +1,4 @@
-// The types that routes name by themselves.
+// The types that routes name explicitly.
 import { typeOf } from '../resource/type-registry.ts';
 
 export const meshType = typeOf('Mesh');

@@ -1,5 +1,4 @@
-// Anything thrown in a request → its answer and, where a human must act, a line in the log. The log holds paths, never queries,
-// headers or bodies.
+// Answers a thrown error and, if a person must act, logs it. The log contains paths, never queries, headers or bodies.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -8,7 +7,7 @@ import { ApiError, errorBody } from './error-body.ts';
 import { prettyJson } from './pretty-json.ts';
 
 export const PROBLEM = 'application/problem+json';
-/** Characters of one part of a path. */
+/** The character limit of one path segment. */
 export const MAX_PARAM_LENGTH = 1024;
 
 export async function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): Promise<void> {
@@ -26,7 +25,7 @@ export async function sendError(error: unknown, request: FastifyRequest, reply: 
     .send(body);
 }
 
-/** A path that no route is looked for with. Hooks do not run for it, so that all of the answer is made here. */
+/** Answers a path that the router refuses. Hooks do not run for it, so the whole answer is made here. */
 export async function sendRoutingError(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): Promise<void> {
   reply.header('x-request-id', request.id);
   reply.serializer(prettyJson);
@@ -51,7 +50,7 @@ export function pathOf(url: string): string {
   return url.split('?')[0] ?? url;
 }
 
-/** Failures that fastify finds before a handler runs, as errors of the catalogue. */
+/** Failures of fastify before a handler runs, as errors of the catalogue. */
 function fastifyFailure(error: unknown, request: FastifyRequest): unknown {
   if (error instanceof MeridianError || !(error instanceof Error)) return error;
   const { statusCode } = error as Error & { statusCode?: number };

@@ -1,4 +1,4 @@
-// Counts rows and proxies for the summaries. Expensive, so that callers share one for a second (rest-api 3).
+// Counts rows and proxies for the summaries. This is expensive, so callers share a census for a second (rest-api 3).
 import type { Clock } from '../base/clock.ts';
 import { nameText, type Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
@@ -8,7 +8,7 @@ import { isOnline } from '../resource/online-status.ts';
 
 const FRESH_MS = 1_000;
 
-/** Takes a census when there is none that is fresh; calls that come meanwhile get the same one. */
+/** Takes a census if the last one is too old. Concurrent calls share one. */
 export function shareCensus(store: ResourceStore, clock: Clock): () => Promise<Census> {
   let known: { readonly at: number; readonly census: Promise<Census> } | null = null;
   return async () => {

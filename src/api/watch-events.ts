@@ -20,7 +20,7 @@ type Options = Following & { readonly store: ResourceStore; readonly heartbeatMs
 
 /**
  * Ends when the signal aborts.
- * @throws MeridianError `too_large` when the store chooses more than `MAX_ROWS`, whether or not they match
+ * @throws MeridianError `too_large` if the store selects more than `MAX_ROWS` rows, matching or not
  */
 export async function* watchEvents(
   { where, matches }: RowFilter,
@@ -46,7 +46,7 @@ export async function* watchEvents(
 
   const relist = async function* (): AsyncGenerator<WatchEvent> {
     const rows = await store.list({ ...where, limit: MAX_ROWS + 1 });
-    // Of those beyond, some may match.
+    // Some of the rows over the limit may match.
     if (rows.length > MAX_ROWS) throw tooMany();
     const there = new Map(rows.filter((row) => matches?.(row) ?? true).map((row) => [keyText(row), row]));
     for (const { key } of [...known.values()]) if (!there.has(keyText(key))) yield* changed(key, undefined);
@@ -65,7 +65,7 @@ export async function* watchEvents(
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);
   const following = follower.follow(either).finally(() => stop.abort());
-  // A failure ends the loop, which throws it.
+  // A failure ends the loop, which throws the error.
   void following.catch(() => undefined);
   try {
     while (!either.aborted) {

@@ -2,11 +2,11 @@
 // together never use the permits that are reserved for known callers. The number of stored addresses never exceeds the number of
 // open watches.
 
-/** Of all callers. */
+/** The limit of all callers. */
 export const MAX_WATCHES = 256;
-/** Of all anonymous callers: the rest is for users with a token and for the machine itself. */
+/** The limit of all anonymous callers. The rest is for users with a token and for local callers. */
 export const MAX_ANONYMOUS = 192;
-/** Of one address without a token. */
+/** The limit of one anonymous address. */
 export const MAX_PER_ADDRESS = 32;
 
 export type Watcher = { readonly address: string; readonly isAnonymous: boolean };
@@ -16,7 +16,7 @@ export class WatchPermits {
   #open = 0;
   #anonymous = 0;
 
-  /** @returns what gives the permit back, which may be called again; or why there is none */
+  /** @returns an idempotent function that releases the permit, or the reason for a refusal */
   take({ address, isAnonymous }: Watcher): { readonly release: () => void } | { readonly refusal: string } {
     const ofAddress = this.#byAddress.get(address) ?? 0;
     if (this.#open >= MAX_WATCHES) return { refusal: `${String(MAX_WATCHES)} watches are open` };

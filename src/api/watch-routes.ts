@@ -52,7 +52,7 @@ export class Watches {
   async *#texts(info: TypeInfo, filter: RowFilter, { guard, signal, requestId }: Watch): AsyncGenerator<string> {
     const { store, clock, options } = this.#context;
     try {
-      // So that headers go out before the feed says its first word.
+      // Send the headers before the first event.
       yield ': watching\n\n';
       const living = guard === null ? signal : AbortSignal.any([signal, guard.ended]);
       for await (const event of watchEvents(filter, { store, clock, log: options.log, heartbeatMs: HEARTBEAT_MS }, living)) {
@@ -78,7 +78,7 @@ function streamedText(info: TypeInfo, event: WatchEvent): string {
   return eventText('delete', { type, ...(info.scope === 'Mesh' && { mesh }), name });
 }
 
-/** JSON has no line breaks of its own when it is compact, so that one line of data is enough. */
+/** Compact JSON has no line breaks, so one line of data is enough. */
 function eventText(event: string, data: unknown, id?: string): string {
   return `event: ${event}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`;
 }

@@ -1,5 +1,6 @@
-// Every check of a write that needs no stored row, in Kuma's order (rest-api 2.4.2, 2.4.4, 2.5): body, spec, name, mesh, labels. Pure.
-// Invariant: a draft is valid, and is what the store writes where no stored row forbids it (write-plan.ts).
+// Every check of a write that needs no stored row, in Kuma's order (rest-api 2.4.2, 2.4.4, 2.5): body, spec, name, mesh, labels.
+// Pure.
+// Invariant: a draft is valid, and the store writes it unless a stored row forbids it (write-plan.ts).
 import { boundViolations, collectViolations, type Refuse, type Violation } from '../base/violations.ts';
 import { readUniversal, type UniversalParts } from '../document/universal-form.ts';
 import { withAnnotatedProtocol } from '../gateway-api/app-protocol.ts';
@@ -26,7 +27,7 @@ const RFC_1123_SUBDOMAIN = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*
 export const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
 export const MESH_NAME_REASON = 'must be at most 253 of lower-case letters, digits, «-», «_» and «.»';
 const MAX_NAME = 253;
-/** Characters of a key in a field: a prefix, a slash and a name. */
+/** The character limit of a label key in a field: a prefix, a slash and a name. */
 const MAX_KEY = 317;
 
 /** `checksOrigin` is off with `multizone.zone.disableOriginLabelValidation`. */
@@ -37,23 +38,23 @@ export type ContentWrite = Extract<Write, { op: 'create' | 'update' }>;
 export type Draft = {
   readonly info: TypeInfo;
   readonly key: ResourceKey;
-  /** As given. */
+  /** The labels as given. */
   readonly given: Labels;
-  /** With those that the control plane computes. */
+  /** The labels with the computed ones. */
   readonly labels: Labels;
-  /** With the defaults of its schema. */
+  /** The spec with the defaults of its schema. */
   readonly spec: JsonObject;
-  /** The resource with which the row is deleted. */
+  /** The row whose deletion deletes this row. */
   readonly owner: ResourceKey | null;
   readonly warnings: readonly string[];
-  /** A name that this type cannot have. The title of the refusal says whether a create or an update fails. */
+  /** The violations of the name. The title of the error says whether a create or an update fails. */
   readonly nameFaults: readonly Violation[];
 };
 
 /**
  * @param at the key in the URL
  * @param strict unknown spec keys are refused (D7)
- * @throws ApiError 400 that names each field at fault
+ * @throws ApiError 400 that names each invalid field
  */
 export function draftOf(
   info: TypeInfo,
@@ -89,13 +90,13 @@ export function draftOf(
 }
 
 /**
- * The write of a draft that needs no stored row: it creates the row, or replaces a row that this control plane owns. If it writes
- * nothing, `planWrite` decides with the stored row whether that is an error. Null where a row has to be read before.
+ * The write of a draft without a read of the stored row: it creates the row, or replaces a row that this control plane owns. If it
+ * writes nothing, `planWrite` decides with the stored row whether that is an error. Null if the row must be read first.
  */
 export function unreadWrite({ info, key, labels, spec, owner, nameFaults }: Draft): Write | null {
-  // A new Mesh comes with its defaults. Without an owner nothing else requires that the mesh exists.
+  // A new Mesh is created with its defaults. A type without an owner needs a check that the mesh exists.
   if (nameFaults.length > 0 || info.name === 'Mesh' || (info.scope === 'Mesh' && owner === null)) return null;
-  // To keep the computed part of a stored spec, the row has to be read.
+  // The row must be read to keep the computed part of its spec.
   if (hasComputed(info)) return { op: 'create', key, labels, spec, status: {}, owner };
   return { op: 'put', key, labels, spec, owner, ownOnly: true };
 }
@@ -115,7 +116,7 @@ function refusal(violations: readonly Violation[], title = INVALID): ApiError {
   return new ApiError('invalid', title, listed.map(({ field, reason }) => `${field}: ${reason}`).join('; '), listed);
 }
 
-/** A Gateway API route is as strict on PUT as on apply: nothing of it may be dropped (D24). */
+/** A Gateway API route is checked as strictly on PUT as on apply: no field may be dropped (D24). */
 function checkSpec(info: TypeInfo, resource: CheckedResource, strict: boolean): SpecCheck {
   if (GATEWAY_TYPES.has(info.name)) return { violations: checkRoute({ type: info.name, ...resource }), warnings: [] };
   if (info.name !== 'Dataplane') return checkBySchema(info, resource, { strict });
@@ -136,7 +137,7 @@ function mismatches(info: TypeInfo, key: ResourceKey, urlName: string, body: Uni
   return violations;
 }
 
-/** Which labels a caller may give (rest-api 2.5, D6). */
+/** Checks the labels that a caller may set (rest-api 2.5, D6). */
 function checkLabels(
   info: TypeInfo,
   { mesh, labels, spec }: Pick<CheckedResource, 'mesh' | 'labels' | 'spec'>,
@@ -146,7 +147,7 @@ function checkLabels(
   const refuse = (key: string, reason: string): void => refuseField(labelField(key), reason);
   for (const [key, value] of Object.entries(labels)) {
     if (!LABEL_KEY.test(key)) refuse(key, KEY_REASON);
-    // The display name may hold every character of a resource name.
+    // The display name may have every character of a resource name.
     if (key !== label.displayName && !LABEL_VALUE.test(value)) refuse(key, VALUE_REASON);
   }
   for (const [key, reason] of ownerLabelFaults(info, labels, rules)) refuse(key, reason);
@@ -169,7 +170,7 @@ export function labelField(key: string): string {
   return `labels[${JSON.stringify(key.length > MAX_KEY ? `${key.slice(0, MAX_KEY)}…` : key)}]`;
 }
 
-/** A name with a dot may be the stored name of another namespace: it is not guessed which is meant. */
+/** Refuses a name with a dot that may be a stored name of another namespace. */
 function ambiguous({ name }: ResourceKey, displayName: string, namespace: string): Violation {
   const meant = `the stored name of ${JSON.stringify(displayName)} in namespace ${JSON.stringify(namespace)}`;
   return { field: 'name', reason: `must be ${JSON.stringify(name)}, ${meant} (label ${label.namespace}), as it contains a dot` };
@@ -201,14 +202,14 @@ function meshViolations(mesh: unknown): Violation[] {
   return typeof mesh === 'string' && MESH_NAME.test(mesh) ? [] : [{ field: 'mesh', reason: MESH_NAME_REASON }];
 }
 
-/** Two checks may find the same fault. Of each field the first is reported. */
+/** Two checks may find the same violation. Only the first of each field is reported. */
 function uniqueFields(violations: readonly Violation[]): Violation[] {
   const first = new Map<string, Violation>();
   for (const violation of violations) if (!first.has(violation.field)) first.set(violation.field, violation);
   return [...first.values()];
 }
 
-/** kds-wire 7: mesh-scoped rows go with their Mesh, except Dataplane and Secret. */
+/** A Mesh owns its rows, except Dataplane and Secret (kds-wire 7). */
 function ownerOf(info: TypeInfo, mesh: string): ResourceKey | null {
   if (info.scope === 'Global' || info.name === 'Dataplane' || info.name === 'Secret') return null;
   return { type: 'Mesh', mesh: '', name: mesh };

@@ -12,7 +12,7 @@ import { hasComputed, INVALID, labelField, refuseAll, type ContentWrite, type Dr
 /** The part of the stored row that a write needs: its spec only if the control plane computes a part of it. */
 export type StoredRow = ResourceMeta & { readonly spec?: JsonObject };
 
-/** The versions a caller takes (`If-Match`); `any` wants that the resource exists; null wants nothing. */
+/** The versions that a caller accepts (`If-Match`); `any`: the resource must exist; null: no condition. */
 export type Precondition = readonly number[] | 'any' | null;
 
 /**
@@ -35,7 +35,7 @@ export function planWrite(draft: Draft, stored: StoredRow | undefined, rules: Wr
   return { op: 'update', key, labels, spec: withComputed(info, spec, stored), expectVersion: stored.version };
 }
 
-/** @throws ApiError 409 when the stored row is not the version that the caller has read */
+/** @throws ApiError 409 if the stored row has another version */
 export function requireMatch(key: ResourceKey, stored: Pick<Resource, 'version'> | undefined, wanted: Precondition): void {
   if (wanted === null) return;
   if (stored === undefined) throw conflict(key, 'If-Match is given and the resource does not exist');
@@ -44,7 +44,7 @@ export function requireMatch(key: ResourceKey, stored: Pick<Resource, 'version'>
 }
 
 /**
- * A row that came by KDS can only be changed on its own side. A zone without a global has no other side.
+ * A synced row can be changed only on its own side. A zone without a global has no other side.
  * @throws ApiError 400
  */
 export function requireOwn(info: TypeInfo, stored: ResourceMeta, verb: 'update' | 'delete', rules: WriteRules): void {
@@ -64,8 +64,8 @@ export function requireOwn(info: TypeInfo, stored: ResourceMeta, verb: 'update' 
 }
 
 /**
- * Whether a row on global belongs to a zone and has a name that the zone may not take. No zone can create such a row; it may be
- * older than that rule, or come from another program. Global may delete it, and the zone does not bring it back.
+ * Whether a row on global belongs to a zone and has a name that the zone may not use. No zone can create such a row, but it may be
+ * older than the rule, or come from another program. Global may delete it, and the zone does not send it again.
  */
 export function isSquatter(info: TypeInfo, stored: ResourceMeta, { writer }: WriteRules): boolean {
   if (writer.mode !== 'global' || info.kds.skipHash || !isOfZone(stored)) return false;
@@ -73,7 +73,8 @@ export function isSquatter(info: TypeInfo, stored: ResourceMeta, { writer }: Wri
 }
 
 /**
- * The resource `x` of namespace `y` and the resource `x.y` without one have one stored name: neither replaces the other.
+ * The resource `x` of namespace `y` and the resource `x.y` without a namespace have the same stored name. Neither may replace the
+ * other.
  * @throws ApiError 400
  */
 function requireSameNamespace({ info, key, given }: Draft, stored: ResourceMeta): void {
@@ -86,7 +87,7 @@ function requireSameNamespace({ info, key, given }: Draft, stored: ResourceMeta)
   refuseAll([{ field: 'name', reason: `the stored name ${JSON.stringify(key.name)} is taken by ${holder}; give another name` }]);
 }
 
-/** The resource as it will be stored, times and version of the stored one. */
+/** The resource as it will be stored, with the times and version of the stored one. */
 export function resultOf({ key, labels, spec }: ContentWrite, stored: Resource | undefined): Resource {
   const nothing = {
     status: {},
@@ -108,7 +109,7 @@ function requireWorkloadLabel(workload: string | undefined): void {
   throw new ApiError('bad_request', 'Bad Request', `${labelField(label.workload)}: ${RFC_1035_REASON}`);
 }
 
-/** Computed fields stay unchanged (D21). A caller may set a first value where there is none. */
+/** Computed fields stay unchanged (D21). A caller may set a missing one. */
 function withComputed(info: TypeInfo, spec: JsonObject, stored: StoredRow): JsonObject {
   if (!hasComputed(info)) return spec;
   if (stored.spec === undefined)
