@@ -1,12 +1,12 @@
-// Processes with a store, `global run`, `zone run` and `migrate`: their configuration from flags, and a control plane until it is stopped.
-// Modules of a control plane are loaded when they run: other commands are short.
+// The commands with a store, `global run`, `zone run` and `migrate`: reads their configuration from flags, and runs a control plane
+// until it is stopped. Modules of a control plane are loaded late, because other commands are short.
 import { Option, type Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { collect } from './options.ts';
 
-/** Frequent keys as flags of their own; `--set` reaches every other. */
+/** Flags for frequent keys; `--set` sets every other key. */
 const FLAGS = {
   'apiServer.http.port': ['--api-port <port>', 'port of the REST API (5681)'],
   'diagnostics.serverPort': ['--diagnostics-port <port>', 'port of /healthy, /ready and /metrics (5680)'],
@@ -37,7 +37,7 @@ export function addConfigOptions(command: Command, mode: Mode): Command {
   return command.option('--set <key=value>', 'any key of the configuration; may be given again', collect);
 }
 
-/** The configuration of these options, over that of the environment and of the file. */
+/** The configuration from these options, the environment and the file. */
 export async function configOf(mode: Mode, options: ConfigOptions): Promise<{ config: Config; warnings: string[] }> {
   const flags: Record<string, string> = {};
   for (const [path, [flag]] of Object.entries(FLAGS_OF[mode])) {
@@ -75,7 +75,7 @@ export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promi
   );
 }
 
-/** No other user of the machine can read the files of a process with a store. */
+/** Sets the umask: no other user of the machine can read the files of a process with a store. */
 export function writeForOwnerAlone(): void {
   process.umask(0o077);
 }
@@ -86,7 +86,7 @@ export async function explainDatabase(error: unknown, store: Config['store']): P
   const cause = [error, (error as { cause?: unknown } | undefined)?.cause].find((one) => isNoAnswer(one));
   if (store.type !== 'postgres' || cause === undefined) throw error;
   const where = `${store.host}:${String(store.port)} (store.postgres.host, .port)`;
-  // Several addresses refused at once make an error without a text.
+  // An error about several refused addresses has no message.
   const why = messageOf(cause) || String((cause as { code?: unknown }).code);
   throw new MeridianError('unavailable', `cannot reach PostgreSQL at ${where}: ${why}; is it running?`, { cause });
 }

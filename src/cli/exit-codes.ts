@@ -11,7 +11,7 @@ export const EXIT_HELP = `Exit codes:
   4  the control plane cannot be reached, or cannot use its store now
   5  \`meridian diff\` found differences`;
 
-/** The call itself is wrong: nothing was tried. */
+/** The command is invalid: nothing was tried. */
 export class UsageError extends MeridianError {
   constructor(message: string) {
     super('bad_request', message);

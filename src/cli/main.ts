@@ -1,4 +1,4 @@
-// The `meridian` command: its entry point. Every failure ends with a text on standard error and an exit code.
+// The `meridian` command: its entry point. Every failure prints a message on standard error and sets an exit code.
 import { CommanderError } from 'commander';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { completeWords } from './commands/completion.ts';

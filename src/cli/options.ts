@@ -1,4 +1,4 @@
-// Options that several commands have, spelled the same everywhere.
+// Options of several commands, with the same spelling everywhere.
 import { Option, type Command } from 'commander';
 import type { Format } from './output.ts';
 
@@ -18,7 +18,7 @@ export function addFileOption(command: Command, { required }: { required: boolea
   return command.addOption(option.argParser(collect).makeOptionMandatory(required));
 }
 
-/** For options that may be given again. */
+/** The parser of repeatable options. */
 export function collect(value: string, before: readonly string[] = []): string[] {
   return [...before, value];
 }

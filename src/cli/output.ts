@@ -1,16 +1,16 @@
-// Answers for people (tables, 80 columns where they can) and for programs (JSON, YAML).
-// Invariant: no character of a resource or a peer is obeyed by the terminal; colours are added after that.
+// Output for people (tables, 80 columns if possible) and for programs (JSON, YAML).
+// Invariant: no control character of a resource or a peer reaches the terminal; colours are added after the escape.
 import { Document, visit } from 'yaml';
 import { isUnsafe, visibleText } from '../base/visible-text.ts';
 
 export type Format = 'table' | 'wide' | 'json' | 'yaml';
 
-/** Without the line feed at the end, which `print` adds: in YAML it can be part of the last value. */
+/** Without the trailing line feed, which `print` adds: in YAML it can be part of the last value. */
 export function serialize(value: unknown, format: 'json' | 'yaml'): string {
   return visibleText(format === 'json' ? JSON.stringify(value, null, 2) : yamlOf(value).replace(/\n$/, ''));
 }
 
-/** YAML in which every text with an unsafe character stands in double quotes, where an escape means that character. */
+/** YAML with every text with an unsafe character in double quotes, where an escape represents that character. */
 function yamlOf(value: unknown): string {
   const document = new Document(value, { aliasDuplicateObjects: true });
   visit(document, {
@@ -25,7 +25,7 @@ export function isForPrograms(output: Format): output is 'json' | 'yaml' {
   return output === 'json' || output === 'yaml';
 }
 
-/** The items for programs, or for people a text of them. @param nothing the message for an empty list */
+/** Prints the items for programs, or their text for people. @param nothing the message for an empty list */
 export function printList<T>(
   items: readonly T[],
   output: Format,
@@ -56,7 +56,7 @@ export function print(text: string): void {
   printPainted(visibleText(text));
 }
 
-/** For text whose colours this program added: the rest of it went through `visibleText`. */
+/** Prints text with colours. Everything except the colours must have passed `visibleText`. */
 export function printPainted(text: string): void {
   process.stdout.write(`${text}\n`);
 }

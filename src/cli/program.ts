@@ -1,4 +1,4 @@
-// The command line as a table: one line a command, in the order in which --help shows them.
+// The command line as a table: one line for each command, in the order of --help.
 import { Command } from 'commander';
 import { productName, productVersion } from '../base/version.ts';
 import { addApplyCommand } from './commands/apply.ts';
@@ -41,7 +41,7 @@ Every command has --help with examples.
 
 ${EXIT_HELP}`;
 
-/** The whole tree; nothing is parsed yet. It throws CommanderError instead of ending the process. */
+/** The whole command tree; nothing is parsed yet. It throws CommanderError instead of ending the process. */
 export function createProgram(): Command {
   const program = new Command('meridian')
     .description('A multizone control plane: one global and many zones, kept in step within milliseconds.')

@@ -16,13 +16,13 @@ export type Item = JsonObject & {
   readonly labels?: Record<string, string>;
 };
 
-/** The answer of `GET /`. Only Meridian answers `mode` and `zone`. */
+/** The answer of `GET /`. Only Meridian has `mode` and `zone`. */
 export type Index = Pick<Answer<'Index'>, 'product' | 'version'> & Partial<Answer<'Index'>>;
 
 const PAGE = 1000;
-/** Items by which a page begins earlier that does not join on to the one before. */
+/** The number of items to step back when a page does not follow the previous one. */
 const STEP_BACK = 100;
-/** A transaction of 32 MiB on a busy machine. */
+/** The time limit of an apply: a transaction of 32 MiB on a busy machine. */
 const APPLY_MS = 600_000;
 
 export class ApiClient {
@@ -45,7 +45,7 @@ export class ApiClient {
     return (await this.#call('GET', path)).body;
   }
 
-  /** A head with a long list `key` in pages, as one answer; without `total` and `next`, which are about one page. */
+  /** An object with a paged list `key`, read completely; without `total` and `next`, which concern one page. */
   async readWhole(path: string, key: string): Promise<JsonObject> {
     const all: Json[] = [];
     for (;;) {
@@ -61,13 +61,13 @@ export class ApiClient {
     return (await this.getTagged(info, mesh, name))?.item;
   }
 
-  /** The item and its ETag, which an update of exactly this version gives back as `ifMatch`. */
+  /** The item and its ETag, for `ifMatch` of an update of exactly this version. */
   async getTagged(info: TypeInfo, mesh: string, name: string): Promise<{ item: Item; etag: string | undefined } | undefined> {
     const { status, body, etag } = await this.#call('GET', itemPath(info, mesh, name), { expected: [404] });
     return status === 404 ? undefined : { item: body as Item, etag };
   }
 
-  /** All items, page after page; of all meshes if none is named. @param keeps as of `pages` */
+  /** All items, page after page; of all meshes if none is given. @param keeps as in `pages` */
   async list(
     info: TypeInfo,
     mesh: string | undefined,
@@ -95,9 +95,9 @@ export class ApiClient {
   }
 
   /**
-   * All items of a list. Items that exist during the whole call come exactly once. Each page begins with the last item of the page
-   * before, which proves that nothing is missing between the two.
-   * @param keeps which of them to keep, asked as pages arrive, so that the rest is never held
+   * All items of a list. Items that exist during the whole call are returned exactly once. Each page begins with the last item of the
+   * previous one, which proves that nothing is missing between them.
+   * @param keeps selects the items to keep, as pages arrive, so that others take no memory
    */
   async pages(path: string, filter: Record<string, string> = {}, keeps: (item: Item) => boolean = () => true): Promise<Item[]> {
     const items = new Map<string, Item>();
@@ -105,7 +105,7 @@ export class ApiClient {
     return [...items.values()];
   }
 
-  /** The pages of `pages`, each as it arrives; the next is asked for when it is wanted. An item may come twice. */
+  /** The pages of `pages`, each as it arrives. The next page is requested on demand. An item may occur twice. */
   async *eachPage(path: string, filter: Record<string, string> = {}): AsyncGenerator<readonly Item[]> {
     let before: ReadonlySet<string> | null = null;
     for (let offset = 0; ;) {
@@ -113,7 +113,7 @@ export class ApiClient {
       const page = (await this.read(`${path}?${query.toString()}`)) as { items: Item[]; next: string | null };
       const ids = page.items.map(idOf);
       if (before !== null && offset > 0 && !ids.some((id) => before?.has(id))) {
-        // Rows were deleted between two pages, and later rows moved up: step back, so that none is skipped.
+        // Rows were deleted between two pages, so later rows moved up: step back, so that none is skipped.
         offset = Math.max(0, offset - STEP_BACK);
         continue;
       }
@@ -125,7 +125,7 @@ export class ApiClient {
     }
   }
 
-  /** The list, or with a stored name the one item, and then its changes, until the signal aborts or the server ends it. */
+  /** The list, or with a stored name one item, and then the changes, until the signal aborts or the server ends the watch. */
   async *watch(
     info: TypeInfo,
     { mesh, name, filter = {} }: { mesh?: string | undefined; name?: string | undefined; filter?: Record<string, string> },
@@ -171,12 +171,12 @@ export class ApiClient {
     return (body as Answer<'Applied'>).items;
   }
 
-  /** The JSON answer of an action, as `POST /zones/east/_adopt`. @throws MeridianError `not_found`, `conflict` among others */
+  /** The JSON answer of an action, such as `POST /zones/east/_adopt`. @throws MeridianError `not_found`, `conflict` among others */
   async act(path: string, body: JsonObject): Promise<JsonObject> {
     return (await this.#call('POST', path, { body })).body as JsonObject;
   }
 
-  /** @returns the token, as `POST /tokens/<kind>` answers it */
+  /** @returns the token from `POST /tokens/<kind>` */
   async token(kind: 'zone' | 'user' | 'dataplane', request: JsonObject): Promise<string> {
     const { text } = await this.#call('POST', `/tokens/${kind}`, { body: request });
     return text.trim();
@@ -219,7 +219,7 @@ function itemPath(info: TypeInfo, mesh: string, name: string): string {
   return `${prefix}/${info.path}/${pathPart(name)}`;
 }
 
-/** A name as one step of a path. @throws UsageError for one that would lead to another place however it is encoded */
+/** A name as one segment of a path. @throws UsageError for a name that changes the path in every encoding */
 export function pathPart(name: string): string {
   if (['', '.', '..'].includes(name)) throw new UsageError(`${JSON.stringify(name)} is not a valid name of a resource or mesh`);
   return encodeURIComponent(name);

@@ -1,5 +1,6 @@
-// From options, environment and contexts to a control plane. Flags win over the environment, that over the current context.
-// Invariant: a token that a context holds is sent to the address of that context alone.
+// Chooses a control plane from options, environment and contexts. Flags override the environment, which overrides the current
+// context.
+// Invariant: the token of a context is sent only to the address of that context.
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { MeridianError, messageOf } from '../../base/errors.ts';
@@ -58,7 +59,7 @@ function baseOf({ address, context }: ConnectOptions, env: Env, contexts: Contex
   return { name: '', address: DEFAULT_ADDRESS };
 }
 
-/** The credentials among the options. @throws UsageError for options that exclude or need each other */
+/** The credentials among the options. @throws UsageError for options that exclude or require each other */
 export function credentialsOf(options: ConnectOptions): Omit<ControlPlane, 'name' | 'address'> {
   const { token, tokenFile, caCertFile, clientCertFile, clientKeyFile, skipVerify } = options;
   if (token !== undefined && tokenFile !== undefined) throw new UsageError('give --token or --token-file, not both');

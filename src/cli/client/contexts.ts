@@ -1,5 +1,5 @@
-// The control planes a person works with, by name: `~/.meridian/config.yaml` (YAML). It can hold tokens, so that it is written with
-// mode 0600, in a folder of mode 0700, as a whole or not at all.
+// The control planes of a person, by name: `~/.meridian/config.yaml` (YAML). The file may have tokens, so it is written atomically
+// with mode 0600, in a folder of mode 0700.
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -28,7 +28,7 @@ export function contextsFile(): string {
   return join(homedir(), '.meridian', 'config.yaml');
 }
 
-/** A missing file means no control planes. @throws MeridianError `config` that names the file and the fault */
+/** A missing file means no control planes. @throws MeridianError `config` that names the file and the error */
 export async function readContexts(file = contextsFile()): Promise<Contexts> {
   let text: string;
   try {
@@ -90,7 +90,7 @@ export function removeControlPlane(contexts: Contexts, name: string): Contexts {
   };
 }
 
-/** @throws UsageError that lists the names there are */
+/** @throws UsageError that lists the existing names */
 export function requireControlPlane({ controlPlanes }: Contexts, name: string): ControlPlane {
   const found = controlPlanes.find((one) => one.name === name);
   if (found !== undefined) return found;

@@ -1,4 +1,4 @@
-// The answer of a control plane that refuses a request, or ends a watch → a MeridianError with a remedy.
+// Converts the error answer to a request, or the end of a watch, to a MeridianError with a remedy.
 import type { Answer } from '../../api/answers.ts';
 import { MeridianError, type ErrorCode } from '../../base/errors.ts';
 
@@ -18,8 +18,8 @@ const TOKEN_HINT =
   'Send a token with --token-file FILE, keep one in `meridian config control-planes add`, or call from the machine of the control plane.';
 
 /**
- * @param body as JSON (rest-api 2.6), or undefined when it is none
- * @param text the body as it came
+ * @param body the JSON body (rest-api 2.6), or undefined if it is not JSON
+ * @param text the body as text
  */
 export function failedAnswer(status: number, body: unknown, text: string): MeridianError {
   const answer = (body ?? {}) as Partial<Answer<'Error'>>;

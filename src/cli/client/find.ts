@@ -34,9 +34,9 @@ export function typeNames(): string {
 
 /**
  * The one object of that stored name, else of that display name.
- * @param command that asks, without the name: `inspect dataplane`
- * @param filter of a list, to choose among several of one display name: `filter[labels.kuma.io/zone]`
- * @throws MeridianError `not_found`, or UsageError with a command for each when several have the display name
+ * @param command the asking command, without the name: `inspect dataplane`
+ * @param filter a list filter, to choose among several with one display name: `filter[labels.kuma.io/zone]`
+ * @throws MeridianError `not_found`, or UsageError with a command for each if several have the display name
  */
 export async function findOne(
   client: Pick<ApiClient, 'get' | 'list'>,

@@ -1,5 +1,5 @@
-// One HTTP exchange with a control plane: a bearer token, TLS by the caller's CA, a time limit. Invariant: what cannot be reached
-// ends as `unavailable` with a sentence that says what to try, and no error repeats the token.
+// One HTTP exchange with a control plane: a bearer token, TLS by the caller's CA, a time limit. Invariant: an unreachable control
+// plane is an `unavailable` error with a remedy, and no error repeats the token.
 import { request as requestPlain, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { request as requestSecure } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -8,7 +8,7 @@ import { UsageError } from '../exit-codes.ts';
 
 /** A control plane: its address, credentials and CA. */
 export type Endpoint = {
-  /** `http://` or `https://`, without a slash at the end. */
+  /** `http://` or `https://`, without a trailing slash. */
   readonly address: string;
   readonly token?: string | undefined;
   /** PEM texts. */
@@ -20,21 +20,21 @@ export type Endpoint = {
 
 export type Call = {
   readonly method: string;
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string;
   readonly body?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Milliseconds for the whole exchange; one minute if left out. */
+  /** Milliseconds for the whole exchange. The default is one minute. */
   readonly limitMs?: number | undefined;
 };
 
 export type Answer = { readonly status: number; readonly headers: IncomingHttpHeaders; readonly text: string };
 
 const LIMIT_MS = 60_000;
-/** A control plane sends a heartbeat every 15 s. */
+/** The time without data after which a stream ends. A control plane sends a heartbeat every 15 s. */
 const SILENCE_MS = 60_000;
 
-/** @throws MeridianError `unavailable`, or UsageError for an address that is no URL */
+/** @throws MeridianError `unavailable`, or UsageError for an address that is not a URL */
 export async function exchange(endpoint: Endpoint, call: Call): Promise<Answer> {
   const limitMs = call.limitMs ?? LIMIT_MS;
   try {
@@ -45,7 +45,7 @@ export async function exchange(endpoint: Endpoint, call: Call): Promise<Answer> 
   }
 }
 
-/** An answer whose body is read as it comes; it ends with the signal. @throws as `exchange` */
+/** An answer with a streamed body, which ends with the signal. @throws as `exchange` */
 export async function openStream(endpoint: Endpoint, call: Call, signal: AbortSignal): Promise<IncomingMessage> {
   try {
     const response = await send(endpoint, call, signal);

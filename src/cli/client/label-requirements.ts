@@ -1,17 +1,17 @@
-// Label selectors as Kubernetes spells them: text → requirements, and whether labels meet one. Pure. Invariant: every text is
-// parsed completely, or refused at one place with the allowed syntax.
+// Label selectors in the syntax of Kubernetes: parses requirements and checks labels against them. Pure. Invariant: every text is
+// parsed completely, or refused at one position with the allowed syntax.
 import { LABEL_KEY } from '../../resource/labels.ts';
 import type { Labels } from '../../resource/types.ts';
 import { UsageError } from '../exit-codes.ts';
 
-/** `in`: the label is there with one of the values. `notIn`: it is not there, or has another value. */
+/** `in`: the label exists with one of the values. `notIn`: it does not exist, or has another value. */
 export type LabelRequirement =
   | { readonly key: string; readonly operator: 'in' | 'notIn'; readonly values: readonly string[] }
   | { readonly key: string; readonly operator: 'exists' | 'absent' };
 
 type Token = { readonly kind: 'word' | 'sign' | 'end'; readonly text: string; readonly at: number };
 
-/** More than a label may hold, since copies of other control planes are looked for too; quotes and wildcards are mistakes. */
+/** More than a label may have, because copies from other control planes are selected too. Quotes and wildcards are errors. */
 const VALUE = /^[\w.:/-]*$/;
 const TOKEN = /\s*(?:(==|!=|[=!,()<>])|([^\s=!,()<>]+))/y;
 
@@ -19,9 +19,9 @@ export const SELECTOR_HELP =
   'A selector has KEY=VALUE, KEY!=VALUE, KEY in (A,B), KEY notin (A,B), KEY, !KEY,\njoined by commas; all of them must hold.';
 
 /**
- * The requirements of a selector, in the order they were written: `a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x,y)`, `a`, `!a`,
- * joined by commas. A blank text has none. `a=` asks for the empty value, and so does a place left empty between parentheses.
- * @throws UsageError that shows the place and the allowed syntax
+ * The requirements of a selector, in their order: `a=b`, `a==b`, `a!=b`, `a in (x,y)`, `a notin (x,y)`, `a`, `!a`, joined by commas.
+ * A blank text has none. `a=` means the empty value, and so does an empty item between parentheses.
+ * @throws UsageError that shows the position and the allowed syntax
  */
 export function parseRequirements(text: string): LabelRequirement[] {
   const reader = new TokenReader(text);
@@ -34,7 +34,7 @@ export function parseRequirements(text: string): LabelRequirement[] {
   }
 }
 
-/** Whether the labels meet the requirement; of `!=` and `notin` also those without the key, as in Kubernetes. */
+/** Whether the labels meet the requirement. Labels without the key meet `!=` and `notin`, as in Kubernetes. */
 export function meets(labels: Labels, requirement: LabelRequirement): boolean {
   const value = Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
   switch (requirement.operator) {
@@ -71,7 +71,7 @@ function parseValues(reader: TokenReader): string[] {
   return [...values];
 }
 
-/** Reads a selector token by token; an unexpected token is refused at its place. */
+/** Reads a selector token by token. An unexpected token is refused at its position. */
 class TokenReader {
   readonly #text: string;
   #next: Token;
@@ -107,7 +107,7 @@ class TokenReader {
     return this.#take();
   }
 
-  /** Empty where a comma, a parenthesis or the end stands in its place. */
+  /** A value; empty before a comma, a parenthesis or the end. */
   value(): string {
     const { kind, text } = this.#next;
     if (kind === 'end' || text === ',' || text === ')') return '';

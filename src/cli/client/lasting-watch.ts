@@ -1,5 +1,5 @@
-// A watch that outlives restarts of its control plane: one that breaks off is opened again. `begun` comes before each list, so that
-// a reader can detect deleted items. Invariant: a watch that was refused, or never sent its full list, is not retried.
+// A watch that survives restarts of its control plane: an interrupted watch is opened again. `begun` precedes each list, so that a
+// reader can detect deleted items. Invariant: a watch that was refused, or that never sent its full list, is not retried.
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { MeridianError } from '../../base/errors.ts';
 import type { ApiClient } from './api-client.ts';

@@ -1,5 +1,5 @@
-// `-l team=a,tier!=db` and `--zone east` → filters of the server (rest-api 2.2: exact labels, one value a key) and a filter for the
-// rest. Pure. Invariant: both together are the whole selector.
+// Converts `-l team=a,tier!=db` and `--zone east` to filters of the server (rest-api 2.2: exact labels, one value for each key) and a
+// filter for the rest. Pure. Invariant: both together are the whole selector.
 import { label } from '../../resource/labels.ts';
 import type { Labels } from '../../resource/types.ts';
 import { meets, parseRequirements, type LabelRequirement } from './label-requirements.ts';
@@ -13,17 +13,17 @@ type Chosen = {
 export type Selection = {
   /** The query of a list: `filter[labels.<key>]=<value>`. */
   readonly filter: Record<string, string>;
-  /** The part that the server has no filter for, over the labels of a resource; null when it filters all. */
+  /** The rest of the selector, applied to the labels of a resource; null if the server filters everything. */
   readonly matches: ((labels: Labels) => boolean) | null;
 };
 
-/** @throws UsageError that shows the invalid place of a selector and the allowed syntax */
+/** @throws UsageError that shows the position of the error in a selector and the allowed syntax */
 export function selectionOf(chosen: Chosen): Selection {
   const { filter, rest } = divide(chosen);
   return { filter, matches: rest.length === 0 ? null : (labels) => rest.every((requirement) => meets(labels, requirement)) };
 }
 
-/** The first equality of each key is for the server. */
+/** Divides the selector: the server filters by the first equality of each key. */
 function divide({ selector = [], zone }: Chosen): { filter: Record<string, string>; rest: LabelRequirement[] } {
   const ofZone: LabelRequirement[] = zone === undefined ? [] : [{ key: label.zone, operator: 'in', values: [zone] }];
   const filter: Record<string, string> = {};

@@ -1,4 +1,5 @@
-// Server-sent events of a watch: bytes → events. Ends quietly when the caller stops; a stream that breaks off is an error.
+// Parses the server-sent events of a watch. The iteration ends without an error when the caller stops; an interrupted stream is an
+// error.
 import { createParser } from 'eventsource-parser';
 import { MeridianError, messageOf } from '../../base/errors.ts';
 import { failedAnswer } from './failed-answer.ts';
@@ -9,7 +10,7 @@ export type ServerEvent = { readonly event: string; readonly data: unknown };
 const MAX_EVENT = 8 * 1024 * 1024;
 
 /**
- * Events with data, in order; comments are passed over.
+ * Events with data, in order, without comments.
  * @throws MeridianError `unavailable` when the stream ends without an abort, or the last error of the server
  */
 export async function* readEvents(stream: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<ServerEvent> {

@@ -8,14 +8,14 @@ export type Watched = {
   readonly mesh?: string | undefined;
   readonly name?: string | undefined;
   readonly filter: Record<string, string>;
-  /** The part of the selector that the server has no filter for; null when it filters all. */
+  /** The rest of the selector; null if the server filters everything. */
   readonly matches: ((labels: Labels) => boolean) | null;
 };
 
 export type Row = { readonly event: 'there' | 'added' | 'changed' | 'deleted'; readonly item: Item };
 
 /**
- * First all existing items together, then each change by itself. A deletion shows the last known item. An item that no longer
+ * First all existing items together, then each change separately. A deletion shows the last known item. An item that no longer
  * matches the filter counts as deleted, as with the filters of the server. Only matching items are kept.
  */
 export async function* rowsOf(
@@ -25,7 +25,7 @@ export async function* rowsOf(
   signal: AbortSignal,
 ): AsyncGenerator<Row[]> {
   const known = new Map<string, Item>();
-  // Items known before the list was sent again, and not in it so far.
+  // Known items that are not yet in the new list.
   let missing = new Map<string, Item>();
   let isSynced = false;
   for await (const { event, data } of client.watch(info, what, signal)) {

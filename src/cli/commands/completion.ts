@@ -1,4 +1,4 @@
-// `meridian completion`: a script for a shell, which asks `meridian __complete` for the possible next words.
+// `meridian completion`: a script for a shell, which calls `meridian __complete` for the possible next words.
 import { Argument, type Command, type Option } from 'commander';
 import { resourceTypes } from '../../resource/type-registry.ts';
 import { print } from '../output.ts';
@@ -41,7 +41,7 @@ export function addCompletionCommand(program: Command): void {
 
 /**
  * The words that may come next, from the tree of commands itself: subcommands, options, their choices, resource types.
- * @param words after `meridian`; the last is the one being typed, `''` when it has not begun
+ * @param words after `meridian`; the last is the current word, `''` for a new one
  */
 export function completeWords(program: Command, words: readonly string[]): string[] {
   const typed = words.at(-1) ?? '';
@@ -55,7 +55,7 @@ export function completeWords(program: Command, words: readonly string[]): strin
   return [...new Set(candidates)].filter((candidate) => candidate.startsWith(typed));
 }
 
-/** Where the words lead: the command, how many arguments it has, and the option that waits for its value. */
+/** Parses the words: the command, the number of its arguments, and an option without its value yet. */
 function readWords(
   program: Command,
   words: readonly string[],
@@ -91,7 +91,7 @@ function subcommandNames(command: Command): string[] {
     .map((one) => one.name());
 }
 
-/** Plural names of types where a type is wanted. */
+/** Plural names of types for an argument that is a type. */
 function argumentValues(command: Command, positionals: number): readonly string[] {
   const argument = command.registeredArguments[positionals];
   if (argument === undefined) return [];

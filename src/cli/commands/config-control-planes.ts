@@ -1,4 +1,4 @@
-// `meridian config control-planes`: the control planes a person works with, by name.
+// `meridian config control-planes`: the control planes of a person, by name.
 import { resolve } from 'node:path';
 import { Option, type Command } from 'commander';
 import { ApiClient } from '../client/api-client.ts';
@@ -89,7 +89,7 @@ async function add(positional: string | undefined, options: AddOptions): Promise
   print(`added control plane ${name} to ${contextsFile()}; it is the current one`);
 }
 
-/** The command is called from other folders later. */
+/** Makes paths absolute: later commands run in other folders. */
 function absoluteFiles(credentials: Omit<ControlPlane, 'name' | 'address'>): Omit<ControlPlane, 'name' | 'address'> {
   return Object.fromEntries(
     Object.entries(credentials).map(([key, value]) => [

@@ -1,4 +1,4 @@
-// `meridian delete`: one resource by name, or all that files name.
+// `meridian delete`: one resource by name, or all resources in files.
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';

@@ -1,4 +1,4 @@
-// `meridian diff`: what `apply` would change.
+// `meridian diff`: the changes that `apply` would make.
 import type { Command } from 'commander';
 import { planApply, sendPlan } from '../documents/apply-requests.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';

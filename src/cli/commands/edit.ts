@@ -59,7 +59,7 @@ async function edit(client: ApiClient, typeName: string, name: string, mesh: str
     if (problems.length > 0 && edited === text) throw kept(file, new MeridianError('invalid', 'the errors were not corrected'));
     text = edited;
     try {
-      // With its comments, so that places are those of the file.
+      // Keep the comments, so that positions are those of the file.
       const warnings = await store(client, readOne(written, file.path, { info, mesh: inMesh, name: storedName }), found.etag);
       await file.remove();
       print(`${about} updated`);
@@ -75,7 +75,7 @@ async function edit(client: ApiClient, typeName: string, name: string, mesh: str
 
 type Wanted = Pick<ResourceDocument, 'info' | 'mesh' | 'name'>;
 
-/** @throws MeridianError `invalid` when it is another resource now, or none */
+/** @throws MeridianError `invalid` if the text has another resource, or none */
 function readOne(text: string, path: string, wanted: Wanted): ResourceDocument {
   const [document, ...others] = parseDocuments([{ name: path, text }], wanted.mesh);
   if (document === undefined || others.length > 0) throw new MeridianError('invalid', 'the file must hold this one resource');

@@ -1,4 +1,4 @@
-// `meridian explain`: the fields of a type, from the schemas of this program. It asks no control plane.
+// `meridian explain`: the fields of a type, from the schemas of this program. It calls no control plane.
 import { Option, type Command } from 'commander';
 import { UsageError } from '../exit-codes.ts';
 import { explainText, fieldSchema } from '../views/explain-text.ts';
@@ -31,7 +31,7 @@ export function addExplainCommand(program: Command): void {
 async function explain(asked: string, { recursive = false, output }: Options): Promise<void> {
   const [typeName = '', ...path] = asked.split('.').map((step) => step.replace(/\[\d*\]$/, ''));
   const info = requireType(typeName);
-  // Making the schemas takes more time than the rest of a short command.
+  // Load the schemas late: they take more time than the rest of a short command.
   const { specJsonSchema } = await import('../../resource/schema/spec-json-schema.ts');
   const schema = specJsonSchema(info.name);
   if (schema === null) throw new UsageError(`${info.name} is a type of the Gateway API: its documentation describes the fields`);

@@ -1,4 +1,4 @@
-// `meridian export`: all that was written on a control plane, as documents that `apply` takes.
+// `meridian export`: all resources that were written on a control plane, as documents for `apply`.
 import type { Command } from 'commander';
 import { stringify } from 'yaml';
 import { applyable } from '../../document/universal-form.ts';

@@ -1,4 +1,4 @@
-// `meridian generate signing-key|public-key`: the keys of tokens, for a secret, or for signing without a control plane.
+// `meridian generate signing-key|public-key`: the keys of tokens, for a secret or for offline signing.
 import { createPublicKey } from 'node:crypto';
 import { Option, type Command } from 'commander';
 import { addSecretOptions, secretOutput, type SecretOptions } from '../secrets/secret-output.ts';

@@ -1,4 +1,4 @@
-// `meridian generate tls-certificate`: a key and a certificate that signs itself, in files that only this user can read.
+// `meridian generate tls-certificate`: a key and a self-signed certificate, in files that only this user can read.
 import { Option, type Command } from 'commander';
 import { UsageError } from '../exit-codes.ts';
 import { collect } from '../options.ts';
@@ -11,7 +11,7 @@ type Options = {
   readonly certFile: string;
   readonly keyFile: string;
   readonly force?: boolean;
-  /** As kumactl calls it. */
+  /** The name of the option in kumactl. */
   readonly overwrite?: boolean;
 };
 

@@ -1,5 +1,5 @@
-// `meridian generate zone-token|user-token|dataplane-token`: signed by the control plane, or here by a key from a file. Only the
-// token goes to standard output or into a file.
+// `meridian generate zone-token|user-token|dataplane-token`: signed by the control plane, or locally with a key from a file. Only the
+// token is written to standard output or a file.
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
 import type { JsonObject } from '../../resource/types.ts';
@@ -67,7 +67,7 @@ async function issue(kind: Kind, request: JsonObject, options: Signed): Promise<
       : await signHere(kind, request, { signingKeyPath, kid }, connection);
   if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token))
     throw new MeridianError('internal', 'the answer is not a token; is this a control plane?');
-  // Programs that read token files may not take a line break.
+  // Programs that read token files may not accept a line break.
   await write(out === '-' && process.stdout.isTTY ? `${token}\n` : token);
 }
 

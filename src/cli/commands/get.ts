@@ -1,4 +1,4 @@
-// `meridian get`: the resources of a type, or one of them, once or as they change.
+// `meridian get`: the resources of a type, or one of them, once or with their changes.
 import { Option, type Command } from 'commander';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { ApiClient, Item } from '../client/api-client.ts';
@@ -95,7 +95,7 @@ async function get(typeName: string, name: string | undefined, options: Options)
   else print(serialize({ total: items.length, items }, output));
 }
 
-/** One after the other, as `apply` and kubectl take them. */
+/** Prints the documents one after the other, as input for `apply` and kubectl. */
 async function printForm(
   client: ApiClient,
   info: TypeInfo,
@@ -130,7 +130,7 @@ async function printTable(
   if (isEmpty) note(nothing);
 }
 
-/** Until Ctrl-C, through restarts of the control plane. @throws MeridianError when it cannot be watched, or refuses */
+/** Watches until Ctrl-C, also across restarts of the control plane. @throws MeridianError if the control plane is unreachable or refuses */
 async function watchResources(client: ApiClient, info: TypeInfo, what: Watched, output: Format): Promise<void> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
@@ -147,7 +147,7 @@ function printerForPrograms(output: 'json' | 'yaml'): (rows: readonly Row[]) => 
   };
 }
 
-/** Rows of later events keep to the columns of the first ones, as far as their cells fit. */
+/** Rows of later events keep the column widths of the first ones while their cells fit. */
 function printerOfTable(info: TypeInfo, wide: boolean): (rows: readonly Row[]) => void {
   const columns = [
     { head: 'EVENT', of: ({ event }: Row) => event },

@@ -1,4 +1,4 @@
-// `meridian help inspect dataplane`: what `meridian inspect dataplane --help` prints.
+// `meridian help inspect dataplane`: prints the same as `meridian inspect dataplane --help`.
 import type { Command } from 'commander';
 import { UsageError } from '../exit-codes.ts';
 
@@ -17,7 +17,7 @@ export function addHelpCommand(program: Command): void {
     .action((words: readonly string[]) => commandOf(program, words).outputHelp());
 }
 
-/** @throws UsageError for words that are no command, which names those that are */
+/** @throws UsageError that lists the commands, for words that are not a command */
 function commandOf(program: Command, words: readonly string[]): Command {
   let found = program;
   for (const [index, word] of words.entries()) {

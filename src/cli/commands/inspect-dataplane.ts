@@ -1,4 +1,4 @@
-// `meridian inspect dataplane NAME`: for each outbound and route the conf in force, and which policy set each value.
+// `meridian inspect dataplane NAME`: for each outbound and route the conf in force, and the policy of each value.
 import type { Command } from 'commander';
 import type { Answer } from '../../api/answers.ts';
 import { typeOf } from '../../resource/type-registry.ts';

@@ -1,4 +1,4 @@
-// `meridian inspect dataplanes`: the proxies of a mesh and how they are connected.
+// `meridian inspect dataplanes`: the proxies of a mesh and their connections.
 import type { Command } from 'commander';
 import { pathPart } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';

@@ -1,4 +1,4 @@
-// `meridian inspect meshes`: how many proxies of each mesh are online, and the resources in it.
+// `meridian inspect meshes`: the number of online proxies and of resources of each mesh.
 import type { Command } from 'commander';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { addOutputOption, type OutputOptions } from '../options.ts';

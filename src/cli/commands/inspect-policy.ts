@@ -1,4 +1,4 @@
-// `meridian inspect policy TYPE NAME`: which proxies a policy touches and, where it touches none, why.
+// `meridian inspect policy TYPE NAME`: the proxies that a policy configures, or why there are none.
 import type { Command } from 'commander';
 import type { Answer } from '../../api/answers.ts';
 import { MeridianError } from '../../base/errors.ts';

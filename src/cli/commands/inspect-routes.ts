@@ -1,4 +1,4 @@
-// `meridian inspect routes [NAME]`: which Gateway API routes are in force, as which mesh routes, and the reasons for rules that are not.
+// `meridian inspect routes [NAME]`: the accepted Gateway API routes with their mesh routes, and the reasons for rejected rules.
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
 import { displayNameOf } from '../../resource/labels.ts';

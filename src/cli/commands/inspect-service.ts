@@ -1,4 +1,4 @@
-// `meridian inspect service NAME`: from each zone, is the service reached locally, through which ingress and SNI, or why not.
+// `meridian inspect service NAME`: for each zone, whether it reaches the service locally, through which ingress and SNI, or why not.
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
 import { displayNameOf } from '../../resource/labels.ts';

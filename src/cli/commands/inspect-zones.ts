@@ -1,4 +1,4 @@
-// `meridian inspect zones`: online or not, since when, and their sync problems.
+// `meridian inspect zones`: the connection of each zone, and its sync problems.
 import type { Command } from 'commander';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { addOutputOption, type OutputOptions } from '../options.ts';

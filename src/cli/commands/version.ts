@@ -1,4 +1,4 @@
-// `meridian version`: of this command, and of the control plane it talks to.
+// `meridian version`: the version of this command and of its control plane.
 import { Option, type Command } from 'commander';
 import { productName, productVersion } from '../../base/version.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';

@@ -1,4 +1,4 @@
-// One control plane of the demo as a child process, with its log in a file and an orderly end.
+// One control plane of the demo as a child process, with its log in a file and an orderly stop.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, closeSync } from 'node:fs';
@@ -35,7 +35,7 @@ export class ControlPlaneProcess {
     const [command, args] = withoutCoreDumps(process.execPath, [MAIN, options.command, 'run']);
     this.#child = spawn(command, args, {
       stdio: ['ignore', log, log],
-      // Ctrl-C reaches the demo alone, which then stops its children in order.
+      // Ctrl-C reaches only the demo, which then stops its children in order.
       detached: true,
       env: {
         ...inheritedEnv(),
@@ -49,7 +49,7 @@ export class ControlPlaneProcess {
     closeSync(log);
   }
 
-  /** Resolves when the process is ready; rejects with the end of its log when it dies or does not get there. */
+  /** Resolves when the process is ready. Rejects with the end of its log when it dies or does not become ready in time. */
   async ready(signal: AbortSignal): Promise<void> {
     const deadline = Date.now() + START_MS;
     while (Date.now() < deadline && !this.#hasEnded) {
@@ -90,12 +90,12 @@ export class ControlPlaneProcess {
   }
 }
 
-/** Settings of the caller's own control planes are not the demo's. */
+/** The environment without settings of the caller's own control planes. */
 export function inheritedEnv(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith('MERIDIAN_')));
 }
 
-/** A process that crashes must leave no file with keys and tokens behind. */
+/** A crashed process must not leave a file with keys and tokens. */
 function withoutCoreDumps(command: string, args: string[]): [string, string[]] {
   if (process.platform === 'win32') return [command, args];
   return ['/bin/sh', ['-c', 'ulimit -c 0; exec "$0" "$@"', command, ...args]];

@@ -1,4 +1,4 @@
-// The control planes of the demo: a global and two zones with a CA of their own, in a folder that goes with them.
+// The control planes of the demo: a global and two zones with their own CA, in a temporary folder.
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -23,7 +23,7 @@ export type Fleet = {
   readonly stop: () => Promise<void>;
 };
 
-/** Starts all three and waits until they are ready. Nothing is left behind when it fails. */
+/** Starts all three and waits until they are ready. A failure leaves nothing behind. */
 export async function startFleet({ freePorts, signal }: { freePorts: boolean; signal: AbortSignal }): Promise<Fleet> {
   const ports = freePorts ? await findPorts() : await requirePorts();
   const folder = await mkdtemp(join(tmpdir(), 'meridian-demo-'));
@@ -51,7 +51,7 @@ export async function startFleet({ freePorts, signal }: { freePorts: boolean; si
         MERIDIAN_MULTIZONE_ZONE_KDS_ROOT_CA_FILE: files.ca,
         MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE: tokenFile(folder, zone),
       };
-      // A zone starts only when the files in its configuration exist: wait for their content.
+      // A zone starts only if the files of its configuration exist. It waits for their content.
       await writeFile(tokenFile(folder, zone), '', { mode: 0o600 });
       members.push(
         new ControlPlaneProcess({ name: zone, command: 'zone', apiPort: zoneApi, diagnosticsPort: zoneDiagnostics, folder, env }),
@@ -70,14 +70,14 @@ export async function startFleet({ freePorts, signal }: { freePorts: boolean; si
   }
 }
 
-/** A new PostgreSQL takes seconds of processor time: one is made, and the others are copies of it. */
+/** A new PostgreSQL costs seconds of CPU: one is created, and the others are copies of it. */
 async function makeStores(folder: string): Promise<void> {
   const [first, ...others] = ['global', ...ZONES].map((name) => join(folder, name, 'pg')) as [string, ...string[]];
   await promisify(execFile)(process.execPath, [MAIN, 'migrate', 'up', '--store-path', first], { env: inheritedEnv() });
   for (const other of others) await cp(first, other, { recursive: true });
 }
 
-/** Zones wait until their files hold a token. */
+/** Writes the tokens into the files for which the zones wait. */
 async function issueTokens(global: ControlPlaneProcess | undefined, folder: string, signal: AbortSignal): Promise<void> {
   if (global === undefined) return;
   await global.ready(signal);
@@ -116,7 +116,7 @@ async function requirePorts(): Promise<typeof FIXED> {
   return FIXED;
 }
 
-/** Free ports below those that systems give to outgoing connections, which could take one before its process is up. */
+/** Free ports below the ephemeral range, because an outgoing connection could take one before its process starts. */
 async function findPorts(): Promise<typeof FIXED> {
   let port = 12_000 + Math.floor(Math.random() * 18_000);
   const ports: Record<string, number[]> = {};

@@ -1,4 +1,4 @@
-// How long a change takes from one control plane to the next, measured from outside: PUT here, GET there.
+// Measures the time of a change from one control plane to the next from outside: PUT on one, GET on the other.
 import { isDeepStrictEqual } from 'node:util';
 import { MeridianError } from '../../base/errors.ts';
 import { hashName } from '../../resource/hash-name.ts';
@@ -11,7 +11,7 @@ const MESH = 'shop';
 
 export type Hop = { readonly from: string; readonly to: string; readonly what: string; readonly medianMs: number };
 
-/** Five changes a hop, one after the other; the median of each in milliseconds. */
+/** Five changes for each hop, one after the other. Returns the medians in milliseconds. */
 export async function measureHops(addresses: ReadonlyMap<string, string>): Promise<Hop[]> {
   const policy = (round: number): JsonObject => ({
     spec: {

@@ -1,5 +1,5 @@
-// Where a resource must be, under which name and with which labels, once everything is in step. Computed from what was
-// applied alone, not asked of the engine: the demo verifies the engine with it (kds-wire 5.2 to 5.4).
+// The control planes, name and labels that a resource must have when everything is in step. Computed only from the applied resource,
+// without the engine, because the demo verifies the engine with it (kds-wire 5.2 to 5.4).
 import { hashName } from '../../resource/hash-name.ts';
 import { label } from '../../resource/labels.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
@@ -18,7 +18,7 @@ export type AppliedResource = {
 
 export type Holding = { readonly place: Place; readonly storedName: string; readonly labels: Labels };
 
-/** All control planes that must hold the resource; the first is the one it was applied on. */
+/** All control planes that must have the resource. The first is the one it was applied on. */
 export function placements({ at, info, mesh, name, labels }: AppliedResource, zones: readonly string[]): Holding[] {
   const own: Holding = {
     place: at,

@@ -18,7 +18,7 @@ import { table } from '../views/table.ts';
 
 const SHOP = join(import.meta.dirname, '../../../examples/shop');
 
-/** @returns the exit code: 0 once all was verified in step (and, without `once`, stopped by the user) */
+/** @returns the exit code: 0 if everything was verified (and, without `once`, the user stopped it) */
 export async function demo({ once }: { once: boolean }): Promise<number> {
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stop.abort());
@@ -66,7 +66,7 @@ async function work(options: { freePorts: boolean; signal: AbortSignal }, onFlee
         title: 'Apply examples/shop',
         task: async (_context, task) => {
           await applyShop(addresses, 'global', applied);
-          // The meshes must have reached the zones before anything is put into them there.
+          // The zones must have the meshes before resources are written to them there.
           await verifyInStep(
             addresses,
             applied.filter(({ info }) => info.name === 'Mesh'),

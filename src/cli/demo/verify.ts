@@ -1,4 +1,4 @@
-// Looks at every control plane until each applied resource is where it must be, and nowhere else.
+// Polls every control plane until each applied resource is exactly where it must be.
 import { setTimeout as delay } from 'node:timers/promises';
 import { MeridianError } from '../../base/errors.ts';
 import { label } from '../../resource/labels.ts';
@@ -9,7 +9,7 @@ const IN_STEP_MS = 60_000;
 
 export type Verified = { readonly resource: AppliedResource; readonly holdings: readonly (Holding & { readonly item: Item })[] };
 
-/** @param addresses place → URL of its REST API. Rejects with the first difference when the time is up */
+/** @param addresses place → URL of its REST API. Rejects with the first difference at the time limit */
 export async function verifyInStep(
   addresses: ReadonlyMap<string, string>,
   resources: readonly AppliedResource[],
@@ -52,7 +52,7 @@ async function look(
     if (item === undefined) return `${place} lacks ${info.name} ${wanted.storedName}`;
     const wrong = Object.entries(wanted.labels).find(([key, value]) => !isLabelled(item, key, value, info.kds.skipHash));
     if (wrong !== undefined) return `${place} holds ${info.name} ${wanted.storedName} without label ${wrong[0]}=${wrong[1]}`;
-    // The shop has an ingress in every zone: its services are in step when they can be reached from the others (MADR 095).
+    // The shop has an ingress in every zone: its services are in step when other zones can reach them (MADR 095).
     if (info.name === 'MeshService' && ingressOf(item) === undefined) return `${place} knows no ingress for ${info.name} ${name}`;
     holdings.push({ ...wanted, item });
   }
@@ -65,7 +65,7 @@ export function ingressOf({ spec }: Item): string | undefined {
   return zoneIngress === undefined ? undefined : `${zoneIngress.address}:${String(zoneIngress.port)}`;
 }
 
-/** skipKDSHash types travel without a display name (kds-wire 5.3). */
+/** Types with `skipHash` are sent without a display name (kds-wire 5.3). */
 function isLabelled(item: Item, key: string, value: string, skipHash: boolean): boolean {
   const given = item.labels?.[key];
   return given === value || (skipHash && key === label.displayName && given === undefined);

@@ -1,12 +1,12 @@
-// The order in which resources can be applied: a resource comes before those that need it. `apply` keeps the order of the files
-// otherwise; `export` prints types in it. Pure.
+// The order in which resources can be applied: a resource precedes those that need it. Apart from this, `apply` keeps the order of
+// the files. `export` prints types in this order. Pure.
 import { label } from '../../resource/labels.ts';
 import { resourceTypes, type TypeInfo } from '../../resource/type-registry.ts';
 import type { Item } from '../client/api-client.ts';
 
 /**
- * Meshes, then resources outside of meshes, then resources in meshes: secrets, services, the rest in the order of the registry.
- * @param mode of the control plane: a zone creates its own Zone row, and needs no other
+ * Meshes, then resources outside meshes, then resources in meshes: secrets, services, the rest in the order of the registry.
+ * @param mode of the control plane. A zone creates its own Zone row, and needs no other
  */
 export function exportedTypes({ secrets, mode }: { secrets: boolean; mode: string | undefined }): TypeInfo[] {
   return resourceTypes
@@ -17,7 +17,7 @@ export function exportedTypes({ secrets, mode }: { secrets: boolean; mode: strin
     .toSorted((a, b) => exportRank(a) - exportRank(b));
 }
 
-/** Meshes, then resources outside of meshes, then those in meshes. `apply` sorts documents by it. */
+/** The rank by which `apply` sorts documents: Meshes, then resources outside meshes, then those in meshes. */
 export function applyRank({ name, scope }: TypeInfo): number {
   return name === 'Mesh' ? 0 : scope === 'Global' ? 1 : 2;
 }
@@ -28,13 +28,13 @@ function exportRank(info: TypeInfo): number {
   return info.adminOnly ? 2 : info.policy === null ? 3 : 4;
 }
 
-/** Whether the resource belongs to another control plane: there it is exported, here it cannot be applied. */
+/** Whether the resource is a copy: its own control plane exports it, and it cannot be applied here. */
 export function isCopy({ labels }: Item, mode: string | undefined): boolean {
   const origin = labels?.[label.origin];
   return mode !== undefined && origin !== undefined && origin !== mode;
 }
 
-/** Whether a control plane has made it of another resource, which is exported: it will be made again where that is applied. */
+/** Whether a control plane derived it from another exported resource. It is derived again when that one is applied. */
 export function isDerived({ labels }: Item): boolean {
   return labels?.[label.managedBy] === 'gateway-api';
 }

@@ -1,9 +1,9 @@
-// Applies the JSON Patch of a dry run (add, replace, remove) to the stored document: both sides of a difference.
+// Applies the JSON Patch of a dry run (add, replace, remove) to the stored document.
 import type { Json } from '../../resource/types.ts';
 import type { Answer } from '../../api/answers.ts';
 import { isObject } from '../../resource/read-json.ts';
 
-/** @returns the changed document; the given one is not modified. @throws Error when a change does not fit it */
+/** @returns the changed document; the input is not modified. @throws Error if a change does not fit it */
 export function applyPatch(before: Json, changes: readonly Answer<'Change'>[]): Json {
   let root = structuredClone(before);
   for (const { op, path, value = null } of changes) {

@@ -17,12 +17,12 @@ export type Applied = {
   readonly diff?: readonly Answer<'Change'>[] | undefined;
 };
 
-/** Bytes that one `POST /_apply` takes (D32), with room for brackets. */
+/** The byte limit of one `POST /_apply` (D32), less the brackets. */
 const MAX_BYTES = 32 * 1024 * 1024 - 1024;
-/** Bytes of a part, where the whole does not fit. */
+/** Bytes of a part, if the whole does not fit. */
 const PART_BYTES = 8 * 1024 * 1024;
 
-/** Places that are named of a fault that many documents have. */
+/** The largest number of listed positions of one violation in many documents. */
 const MAX_PLACES = 10;
 
 type Sendable = { readonly document: ResourceDocument; readonly messages: readonly string[]; readonly json: string };
@@ -51,9 +51,9 @@ export async function planApply(
 }
 
 /**
- * Sends the parts in order, the next when the one before is answered. Of a control plane without transactions the documents
- * that it refuses come as `failed`, and the others go on.
- * @throws MeridianError that names every fault by file, line and column; then nothing of this part was stored
+ * Sends the parts in order, each after the answer to the previous one. A control plane without transactions reports refused documents
+ * as `failed`, and stores the others.
+ * @throws MeridianError that names every violation by file, line and column; then nothing of this part was stored
  */
 export async function* sendPlan(client: ApiClient, plan: ApplyPlan, { dryRun }: { dryRun: boolean }): AsyncGenerator<Applied[]> {
   if (!plan.isTransactional) {
@@ -63,7 +63,7 @@ export async function* sendPlan(client: ApiClient, plan: ApplyPlan, { dryRun }: 
   }
   const meshes = dryRun ? (plan.parts[0] ?? []).filter(({ document }) => document.info.name === 'Mesh') : [];
   for (const [number, part] of plan.parts.entries()) {
-    // Nothing of an earlier part is there in a dry run, and a mesh must be.
+    // A dry run stores no earlier part, but a mesh must exist: send the Meshes with each part.
     const ahead = number === 0 ? [] : meshes;
     const sent = [...ahead, ...part];
     try {
@@ -107,7 +107,7 @@ function partsOf(sendable: readonly Sendable[], { whole, part }: { whole: number
   return parts;
 }
 
-/** Faults by the place of the document's field instead of by its number in the request. */
+/** Replaces the number of a document in a violation by the position of the field. */
 function explained(error: unknown, sent: readonly Sendable[]): unknown {
   if (!(error instanceof MeridianError)) return error;
   if (error.code === 'not_found' && error.missing?.type === 'Mesh') {
@@ -128,14 +128,14 @@ function problemOf(sent: readonly Sendable[], { field, reason, related = '' }: V
   return problemText(own.place, own.rest, other === undefined ? reason : reason.replaceAll(related, () => other.place));
 }
 
-/** The place in the files of a field of the request, `documents[3].name`; `rest` is the field inside of its document. */
+/** The position in the files of a field of the request, `documents[3].name`; `rest` is the field inside its document. */
 function placeIn(sent: readonly Sendable[], field: string): { place: string; rest: string } | undefined {
   const [, number, rest = ''] = /^documents\[(\d+)\]\.?(.*)$/s.exec(field) ?? [];
   const document = number === undefined ? undefined : sent[Number(number)]?.document;
   return document && { place: rest === '' ? document.place : document.placeOf(rest), rest };
 }
 
-/** Against a zone that has a global, a missing `kuma.io/origin` is added and said (D6). */
+/** For a zone with a global, a missing `kuma.io/origin` is added with a message (D6). */
 function bodyFor({ mode }: Index, { info, body }: ResourceDocument, messages: string[]): JsonObject {
   const labels = objectOf(body['labels']);
   if (mode !== 'zone' || info.codec.kind !== 'json' || labels[label.origin] !== undefined) return body;

@@ -1,4 +1,4 @@
-// Checks documents before anything is sent: unknown keys and values that schemas refuse, each with its place (D7).
+// Checks documents before anything is sent: unknown keys and values that schemas refuse, each with its position (D7).
 import { messageOf, MeridianError, type Violation } from '../../base/errors.ts';
 import type { Applied } from './apply-requests.ts';
 import { checkRoute, GATEWAY_TYPES } from '../../gateway-api/stored-document.ts';
@@ -14,7 +14,7 @@ export type DocumentWarning = { readonly document: ResourceDocument; readonly te
 
 /**
  * @returns warnings, in the order of the documents
- * @throws MeridianError `invalid` that lists every fault of every document
+ * @throws MeridianError `invalid` that lists every violation of every document
  */
 export function checkDocuments(documents: readonly ResourceDocument[]): DocumentWarning[] {
   const warnings: DocumentWarning[] = [];
@@ -30,7 +30,7 @@ export function checkDocuments(documents: readonly ResourceDocument[]): Document
   return warnings;
 }
 
-/** The warnings that the control plane did not answer for the same document. Both sides have the same schemas. */
+/** The warnings that the control plane did not print for the same document. Both sides have the same schemas. */
 export function unansweredWarnings(warnings: readonly DocumentWarning[], applied: readonly Applied[]): DocumentWarning[] {
   const answered = new Map(applied.map(({ document, messages }) => [document, messages]));
   return warnings.filter(({ document, text }) => answered.get(document)?.includes(text) !== true);

@@ -4,7 +4,7 @@ import type { Json } from '../../resource/types.ts';
 import { isObject, objectOf } from '../../resource/read-json.ts';
 import { memberPath } from './position.ts';
 
-/** Paths of keys that are gone although they hold something; proto3 JSON leaves out zero values and renames snake_case. */
+/** Paths of dropped keys with a value. Zero values and renamed snake_case keys do not count, because proto3 JSON omits and renames them. */
 export function droppedKeys(written: Json, read: Json, path = ''): string[] {
   if (Array.isArray(written))
     return written.flatMap((item, index) => {
@@ -27,7 +27,7 @@ function camelCase(key: string): string {
 /** First values of the enums of Dataplanes and zones. */
 const ENUM_ZEROS = new Set(['Ready', 'DELEGATED', 'UnSpecified', 'Unspecified']);
 
-/** A value that proto3 JSON may leave out. */
+/** A value that proto3 JSON may omit. */
 function isZero(value: Json): boolean {
   if (typeof value === 'string' && ENUM_ZEROS.has(value)) return true;
   if (Array.isArray(value)) return value.length === 0;

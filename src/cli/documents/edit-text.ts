@@ -26,7 +26,7 @@ export class EditedFile {
   async edit(text: string, env: NodeJS.ProcessEnv = process.env): Promise<string> {
     await writeFile(this.path, text, { mode: 0o600 });
     const editor = env['VISUAL'] ?? env['EDITOR'] ?? 'vi';
-    // The variable may hold options too: `code --wait`.
+    // The variable may have options: `code --wait`.
     const child = spawn('/bin/sh', ['-c', `${editor} "$1"`, 'edit', this.path], { stdio: 'inherit' });
     const [code] = (await once(child, 'exit')) as [number | null];
     if (code !== 0) throw new MeridianError('invalid', `the editor ${JSON.stringify(editor)} failed; ${REMEDY}`);
@@ -39,8 +39,8 @@ export class EditedFile {
 }
 
 /**
- * The text between comments: a line that explains it, and at the end the reasons why it was not accepted. So the reasons can name lines
- * of the text: these do not move.
+ * The text between comments: a line of explanation before it, and the errors after it. The line numbers of the text do not change, so
+ * errors can refer to them.
  */
 export function withComments(text: string, name: string, problems: readonly string[] = []): string {
   const head = `# Change ${name}, save and close. An unchanged file changes nothing.`;

@@ -1,5 +1,5 @@
-// The place of a field in a file: from a path of a violation, `spec.to[0].default.http.requestTimeout`, to line and column, by
-// the ranges that the YAML library keeps of its nodes. Files are parsed again for this alone, once, and only when something is wrong.
+// The position of a field in a file: converts the path of a violation, `spec.to[0].default.http.requestTimeout`, to line and column,
+// with the node ranges of the YAML library. A file is parsed again for this, once, and only after an error.
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments, type Document, type Node } from 'yaml';
 
 export type Position = { readonly line: number; readonly column: number };
@@ -16,7 +16,7 @@ export class SourceFile {
   }
 
   /**
-   * The key of that field in the document; where it is missing, the key of what should hold it.
+   * The position of the field's key in the document, or of its parent's key if it is missing.
    * @param index of the document in the file, from 0
    */
   positionOf(index: number, path: string): Position {
@@ -27,13 +27,13 @@ export class SourceFile {
     return { line, column: col };
   }
 
-  /** That line, for people. */
+  /** The text of a line, for people. */
   line(number: number): string {
     return this.#text.split('\n', number)[number - 1] ?? '';
   }
 }
 
-/** `spec.to[0].labels["kuma.io/zone"]` → spec, to, 0, labels, kuma.io/zone. What cannot be read ends the path. */
+/** `spec.to[0].labels["kuma.io/zone"]` → spec, to, 0, labels, kuma.io/zone. Unparsable text ends the path. */
 export function pathSteps(path: string): Step[] {
   const steps: Step[] = [];
   const part = /\.?([A-Za-z_$][\w$-]*)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/y;

@@ -1,5 +1,5 @@
-// What `apply`, `diff` and `delete -f` read: YAML or JSON documents from files, folders, URLs or standard input. Each knows where
-// its fields stand. Invariant: documents are handed out only if all of them can be read.
+// Reads the documents of `apply`, `diff` and `delete -f`: YAML or JSON from files, folders, URLs or standard input. Each document
+// knows the positions of its fields. Invariant: documents are returned only if all of them are valid.
 import { LineCounter, parseAllDocuments } from 'yaml';
 import { MeridianError, messageOf } from '../../base/errors.ts';
 import { nearestKey } from '../../resource/schema/nearest-key.ts';
@@ -16,13 +16,13 @@ import { isObject, objectOf } from '../../resource/read-json.ts';
 export type ResourceDocument = ReadDocument & {
   /** `file:line`. */
   readonly place: string;
-  /** `file:line:column` of a field, named as violations name it: `spec.to[0].targetRef`. */
+  /** `file:line:column` of a field, by its path in violations: `spec.to[0].targetRef`. */
   readonly placeOf: (field: string) => string;
 };
 
 /**
  * All documents of the given sources, Meshes first.
- * @throws MeridianError `invalid` that names every document at fault by file, line and column
+ * @throws MeridianError `invalid` that names every invalid document by file, line and column
  */
 export async function readDocuments(sources: readonly string[], defaultMesh: string): Promise<ResourceDocument[]> {
   const documents = parseDocuments(await readSources(sources), defaultMesh);
@@ -96,7 +96,7 @@ function itemsOf(value: unknown): { item: unknown; path: string }[] {
   return (value['items'] as unknown[]).map((item, index) => ({ item, path: `items[${String(index)}]` }));
 }
 
-/** What a person can do about a violation of a document. */
+/** A remedy for a violation of a document. */
 function hintFor(field: string, value: unknown): string {
   const { kind, type = kind, name } = objectOf(value);
   if (field === 'name') return typeof name === 'number' || typeof name === 'boolean' ? '; quote it' : '';

@@ -1,4 +1,4 @@
-// The forms in which `get` can print resources (`--format`), in the order in which they were given.
+// The forms in which `get` prints resources (`--format`), in the order of the input.
 import { MeridianError } from '../../base/errors.ts';
 import { displayNameOf } from '../../resource/labels.ts';
 import { SERVICE_TYPES, typeOf, type TypeInfo } from '../../resource/type-registry.ts';
@@ -8,7 +8,7 @@ import type { Item } from '../client/api-client.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { note } from '../output.ts';
 
-/** Reads what is around a resource. */
+/** Reads other resources of the mesh. */
 type Client = { readonly list: (info: TypeInfo, mesh: string) => Promise<readonly Item[]> };
 
 /** @throws MeridianError for resources without such a form */
@@ -24,8 +24,8 @@ export const resourceForms: Readonly<Record<'universal' | 'kubernetes' | 'gatewa
 };
 
 /**
- * Of several routes those that Gateway API can express are printed, the others noted; then the exit code is 1.
- * @throws UsageError for a type that is no route; MeridianError `invalid` with the fields in the way when nothing can be printed
+ * Prints the routes that Gateway API can express. Others are reported, and the exit code is 1.
+ * @throws UsageError for a type other than routes; MeridianError `invalid` with the unsupported fields if nothing can be printed
  */
 async function gatewayForm(info: TypeInfo, items: readonly Item[], client: Client): Promise<readonly JsonObject[]> {
   const { GATEWAY_FORM_TYPES, toGatewayForm } = await import('../../document/gateway-form.ts');
@@ -35,7 +35,7 @@ async function gatewayForm(info: TypeInfo, items: readonly Item[], client: Clien
   const resourcesOf = async (type: string, mesh: string): Promise<DocumentedResource[]> =>
     (await client.list(typeOf(type), mesh)).map((item) => fromUniversal(typeOf(type), item));
   const around = async (mesh: string): Promise<Parameters<typeof toGatewayForm>[1]> => {
-    // A route that was written in this form needs nothing from around it.
+    // A route that was written in this form needs no other resources.
     if (GATEWAY_TYPES.has(info.name)) return { services: [], timeouts: [] };
     const services = (await Promise.all(SERVICE_TYPES.map((type) => resourcesOf(type, mesh)))).flat();
     return { services, timeouts: await resourcesOf('MeshTimeout', mesh) };

@@ -1,4 +1,4 @@
-// The difference that a write makes, as lines of YAML for people.
+// The difference of a write as lines of YAML, for people.
 import type { Json } from '../../resource/types.ts';
 import { stringify } from 'yaml';
 import { styleText } from 'node:util';

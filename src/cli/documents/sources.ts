@@ -8,7 +8,7 @@ import { note } from '../output.ts';
 export type SourceText = { readonly name: string; readonly text: string };
 
 const ENDINGS = new Set(['.yaml', '.yml', '.json']);
-/** Reading more than this takes seconds: print a progress line. */
+/** The size from which a progress line is printed, because reading takes seconds. */
 const MUCH = 4 * 1024 * 1024;
 
 /** The texts of all sources, of a folder those of its YAML and JSON files. @throws MeridianError `invalid` that names the source */
@@ -41,7 +41,7 @@ async function contentOf(source: string): Promise<Uint8Array> {
     if (!response.ok) throw new Error(`the answer has status ${String(response.status)}`);
     return await response.bytes();
   } catch (cause) {
-    // The error of fetch only says that it failed.
+    // The message of a fetch error has no reason; its cause has one.
     const reason = (cause as Error).cause ?? cause;
     throw new MeridianError('invalid', `${source}: ${messageOf(reason)}`, { cause });
   }
@@ -59,7 +59,7 @@ function utf8Text(source: string, bytes: Uint8Array): string {
   }
 }
 
-/** A source as a person knows it. */
+/** The name of a source for people. */
 export function shownName(source: string): string {
   return source === '-' ? 'standard input' : source;
 }

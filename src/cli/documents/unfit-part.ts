@@ -1,5 +1,5 @@
-// Finds the part of a document that no control plane accepts for any type, so that the CLI can show its place. Aliases of YAML make
-// cycles, so that the walk ends at the first such part. Pure.
+// Finds the part of a document that no control plane accepts for any type, so that the CLI can show its position. YAML aliases can
+// form cycles, so the walk ends at the first such part. Pure.
 import type { Violation } from '../../base/errors.ts';
 import { isStorable } from '../../resource/storable-text.ts';
 import { memberPath } from './position.ts';
@@ -9,7 +9,7 @@ const MAX_DEPTH = 64;
 export const TOO_DEEP = `must not be nested deeper than ${String(MAX_DEPTH)} levels`;
 const UNSTORABLE = 'must have neither the character U+0000 nor half of a surrogate pair';
 
-/** The first unfit part of a JSON value, or null. What is too deep is named by the whole. */
+/** The first unfit part of a JSON value, or null. Excessive depth is reported for the whole value. */
 export function unfitPart(value: unknown, field = '', depth = 0): Violation | null {
   if (typeof value === 'string' && !isStorable(value)) return { field, reason: UNSTORABLE };
   if (typeof value !== 'object' || value === null) return null;

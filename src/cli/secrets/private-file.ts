@@ -1,18 +1,18 @@
-// Files for secrets that this program prints otherwise: only their owner can read them, and they are written as a whole or not at all.
+// Files for secrets: only their owner can read them, and they are written atomically.
 import { chown, link, lstat, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
 import { MeridianError, messageOf } from '../../base/errors.ts';
 
 export type PrivateFile = {
-  /** The option that named the file, as the errors say it. */
+  /** The option that named the file, for errors. */
   readonly option: string;
   readonly path: string;
-  /** Whether a file that exists is replaced. */
+  /** Whether an existing file is replaced. */
   readonly replace: boolean;
 };
 
 /**
- * Asked before the secret is made: a token that is issued and then cannot be written is lost.
+ * Call this before the secret is created: an issued token that cannot be written is lost.
  * @throws MeridianError `invalid` that names the option, if the file must not be written
  */
 export async function requireWritable({ option, path, replace }: PrivateFile): Promise<void> {
@@ -23,8 +23,8 @@ export async function requireWritable({ option, path, replace }: PrivateFile): P
 }
 
 /**
- * Writes the text with mode 0600. A reader sees the old file or the new one, never a part. A file that is replaced keeps its owner, who
- * may be the user of a control plane. A symbolic link stays, and its target is written.
+ * Writes the text with mode 0600. A reader sees the old file or the new one, never a part. A replaced file keeps its owner, who may
+ * be the user of a control plane. A symbolic link stays, and its target is written.
  * @throws MeridianError `invalid` that names the option, if the file cannot or must not be written
  */
 export async function writePrivateFile(file: PrivateFile, text: string): Promise<void> {
@@ -34,7 +34,7 @@ export async function writePrivateFile(file: PrivateFile, text: string): Promise
   try {
     await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
     await keepOwner(draft, target);
-    // A link fails where another process has made the file since.
+    // `link` fails if another process has created the file since.
     await (file.replace ? rename(draft, target) : link(draft, target));
   } catch (cause) {
     const { code } = cause as { code?: string };

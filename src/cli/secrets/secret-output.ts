@@ -1,4 +1,4 @@
-// `--out FILE [--force]` of the commands that make a secret: a private file in the place of standard output.
+// `--out FILE [--force]` of the commands that create a secret: a private file in place of standard output.
 import type { Command } from 'commander';
 import { UsageError } from '../exit-codes.ts';
 import { note } from '../output.ts';
@@ -13,7 +13,7 @@ export function addSecretOptions(command: Command): Command {
 }
 
 /**
- * @returns writes the secret; called once
+ * @returns a function that writes the secret; call it once
  * @throws UsageError, or MeridianError `invalid` if the file must not be written
  */
 export async function secretOutput({ out = '-', force = false }: SecretOptions): Promise<(secret: string) => Promise<void>> {

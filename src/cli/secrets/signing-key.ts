@@ -1,4 +1,4 @@
-// `--signing-key-path FILE --kid KID`: a token is signed with a key from a file, and no control plane is asked (rest-api 6).
+// `--signing-key-path FILE --kid KID`: a token is signed with a key from a file, without a control plane (rest-api 6).
 import { readFile } from 'node:fs/promises';
 import type { KeyObject } from 'node:crypto';
 import type { Command } from 'commander';
@@ -19,8 +19,8 @@ export function addSigningKeyOptions(command: Command): Command {
 
 /**
  * @param request body of `POST /tokens/<kind>`
- * @param connection options for a control plane: none may be given
- * @throws UsageError, or MeridianError that names the file or the fields that are wrong
+ * @param connection options for a control plane, which must be absent
+ * @throws UsageError, or MeridianError that names the file or the invalid fields
  */
 export async function signHere(
   kind: 'zone' | 'user' | 'dataplane',

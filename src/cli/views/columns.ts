@@ -1,5 +1,5 @@
 // The columns of tables of resources: those of every type, and those of single types. `-o wide` adds the wide ones.
-// Invariant: the others of a type fit 80 columns for names of usual length.
+// Invariant: the other columns of a type fit 80 characters for names of usual length.
 import { displayNameOf, label } from '../../resource/labels.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 import type { Item } from '../client/api-client.ts';
@@ -12,7 +12,7 @@ import { objectOf } from '../../resource/read-json.ts';
 const ZONE: Column = { head: 'ZONE', of: ({ labels }) => labels?.[label.zone] ?? '-' };
 const ORIGIN: Column = { head: 'ORIGIN', of: ({ labels }) => labels?.[label.origin] ?? '-' };
 
-/** Between NAME and AGE, where they are not ZONE and ORIGIN alone. */
+/** The columns between NAME and AGE, for types with more than ZONE and ORIGIN. */
 const OF_TYPE: Readonly<Record<string, readonly Column[]>> = {
   Mesh: [],
   Zone: [{ head: 'ENABLED', of: ({ enabled }) => (enabled === false ? 'no' : 'yes') }],

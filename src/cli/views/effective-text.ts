@@ -15,7 +15,7 @@ type Origin = Value['origins'][number];
 
 type Style = { readonly wide: boolean };
 
-/** Longest value, and longest list of outbounds, that is not wide. */
+/** The width limit of a value, and of a list of outbounds, without wide. */
 const VALUE_WIDTH = 28;
 const MAX_NAMES = 3;
 
@@ -60,7 +60,7 @@ function inboundLines({ kri, type, port, protocol, policies }: Inbound, mesh: st
   ];
 }
 
-/** The values of an object that are none themselves, with their paths. */
+/** The leaf values of an object, with their paths. */
 function leaves(object: JsonObject, prefix = ''): [path: string, value: Json][] {
   return Object.entries(object).flatMap(([key, value]): [string, Json][] =>
     typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0

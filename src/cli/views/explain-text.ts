@@ -9,8 +9,8 @@ const INDENT = '  ';
 
 /**
  * The schema of a field.
- * @param path keys from the spec, with or without `spec` in front; lists and maps are passed through, indexes are left out
- * @throws UsageError that names the fields where the path ends
+ * @param path keys from the spec, with or without the prefix `spec`; lists and maps are traversed without an index
+ * @throws UsageError that lists the fields at the end of the valid path
  */
 export function fieldSchema(info: TypeInfo, schema: JsonObject, path: readonly string[]): JsonObject {
   const keys = path[0] === 'spec' && objectOf(schema['properties'])['spec'] === undefined ? path.slice(1) : path;

@@ -7,17 +7,17 @@ import type { Json, JsonObject } from '../../resource/types.ts';
 import type { Item } from '../client/api-client.ts';
 import type { Column } from './table.ts';
 
-/** Accepted and ResolvedRefs over all parents: False when one says so, `-` while no reconciler has checked the route. */
+/** Accepted and ResolvedRefs over all parents: False if one parent has False, `-` while no reconciler has checked the route. */
 export const gatewayRouteColumns: readonly Column[] = [
   { head: 'ACCEPTED', of: (item) => overall(item, 'Accepted') },
   { head: 'RESOLVED REFS', of: (item) => overall(item, 'ResolvedRefs') },
   { head: 'WHY', wide: true, of: (item) => problemsOf(item).join('; ') || '-' },
 ];
 
-/** The messages of the conditions that keep a route, or rules of it, out of force; each once. */
+/** The messages of the conditions that reject a route or some of its rules, each once. */
 export function problemsOf(item: Item): string[] {
   const bad = conditionsOf(item).filter(({ type, status }) => status === (type === 'PartiallyInvalid' ? 'True' : 'False'));
-  // PartiallyInvalid says more about what ResolvedRefs has found.
+  // PartiallyInvalid gives more details than ResolvedRefs.
   const isExplained = bad.some(({ type }) => type === 'PartiallyInvalid');
   const shown = bad.filter(({ type }) => !(isExplained && type === 'ResolvedRefs'));
   return [...new Set(shown.map(({ message }) => message))];
@@ -67,7 +67,7 @@ export function routeText(item: Item): string {
   ].join('\n');
 }
 
-/** `    ResolvedRefs False (DegradedRoutes)` and below it the message. */
+/** `    ResolvedRefs False (DegradedRoutes)`, with the message below it. */
 function conditionText(condition: Json): string {
   const [type, status, reason] = [textAt(condition, 'type'), textAt(condition, 'status'), textAt(condition, 'reason')];
   return `    ${type} ${status}${reason === type || reason === '' ? '' : ` (${reason})`}\n      ${visibleLine(textAt(condition, 'message'))}`;

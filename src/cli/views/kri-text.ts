@@ -1,4 +1,4 @@
-// KRIs as people read them: `MeshService cart.shop (east), port 80`. The slots are those of policies 3.1.
+// KRIs for people: `MeshService cart.shop (east), port 80`. The parts are those of policies 3.1.
 import { findTypeByAnyName } from '../../resource/type-registry.ts';
 
 type Parts = {
@@ -9,7 +9,7 @@ type Parts = {
   readonly section: string;
 };
 
-/** `cart.shop (east)`: the display name with namespace and zone, where there are any. */
+/** `cart.shop (east)`: the display name with namespace and zone, if there are any. */
 export function shortName(kri: string, mesh: string): string {
   const { zone, namespace, name } = partsOf(kri, mesh);
   return `${name}${namespace === '' ? '' : `.${namespace}`}${zone === '' ? '' : ` (${zone})`}`;
@@ -21,7 +21,7 @@ export function longName(kri: string, mesh: string): string {
   return [type, shortName(kri, mesh), section].filter(Boolean).join(' ');
 }
 
-/** Text that is no KRI of this mesh is a name. */
+/** Text other than a KRI of this mesh is a name. */
 function partsOf(kri: string, mesh: string): Parts {
   const short = kri.split('_', 2)[1] ?? '';
   const type = findTypeByAnyName(short)?.name ?? '';

@@ -3,7 +3,7 @@ import { at, items, textAt } from '../../resource/schema/json-access.ts';
 import type { Json } from '../../resource/types.ts';
 import type { Column } from './table.ts';
 
-/** Beside those that every type has. Hostnames are those of the zone that is asked, on global those of the service's own zone. */
+/** Additional columns. Hostnames are those of the asked zone, on global those of the service's own zone. */
 export const meshServiceColumns: readonly Column[] = [
   { head: 'PORTS', of: ({ spec }) => listed(items(at(spec, 'ports')).map(portText)) },
   {
@@ -30,7 +30,7 @@ function listed(texts: readonly string[]): string {
   return given.length === 0 ? '-' : given.join(',');
 }
 
-/** Names are long: the first, and how many others. */
+/** The first name, and the number of others: names are long. */
 function firstOf(names: readonly string[]): string {
   const [first, ...others] = names.filter((name) => name !== '');
   if (first === undefined) return '-';

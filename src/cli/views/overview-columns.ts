@@ -53,7 +53,7 @@ export const MESH_COLUMNS: readonly Column[] = [
   { head: 'RESOURCES', wide: true, of: (item) => totalOf(item, Object.keys(objectOf(item['resources']))) },
 ];
 
-/** Sync problems and warnings of a zone. A text of a peer stays on its line, or in the indented lines of its message. */
+/** Sync problems and warnings of a zone. A peer's text stays on its line, or in the indented lines of its message. */
 export function problemLines(item: Item): string[] {
   const { syncProblems = [], warnings = [] } = item as unknown as Answer<'ZoneOverview'>;
   const problems = syncProblems.flatMap(({ stream, type, kind, resources, count, message }) => {
@@ -81,7 +81,7 @@ function lastOf(item: Item): Subscription {
   return subscriptionsOf(item).at(-1) ?? {};
 }
 
-/** 64-bit counts are texts in proto3 JSON. */
+/** 64-bit counts are strings in proto3 JSON. */
 function sumOf(item: Item, key: 'responsesSent' | 'responsesRejected'): string {
   return String(subscriptionsOf(item).reduce((total, { status }) => total + Number(status?.total?.[key] ?? 0), 0));
 }

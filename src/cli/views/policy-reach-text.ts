@@ -1,4 +1,4 @@
-// Which proxies a policy touches, and the reasons for the others, as text. Pure.
+// The proxies that a policy configures, and the reasons for the others, as text. Pure.
 import { visibleLine } from '../../base/visible-text.ts';
 import type { Answer } from '../../api/answers.ts';
 import { longName, shortName } from './kri-text.ts';

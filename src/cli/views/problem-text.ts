@@ -1,4 +1,4 @@
-// One fault of a document for people: place, field, reason; on a second line where one of 80 columns does not hold it.
+// One violation of a document for people: position, field, reason. It takes a second line if it does not fit 80 columns.
 import { visibleLine } from '../../base/visible-text.ts';
 import type { TypeInfo } from '../../resource/type-registry.ts';
 

@@ -1,5 +1,5 @@
-// From which zone a service is reached how, or why it is not: what `meridian inspect service` says. Pure.
-// Invariant: every zone has exactly one line a service, or one a port where there is a way from outside.
+// How each zone reaches a service, or why it does not: the answer of `meridian inspect service`. Pure.
+// Invariant: every zone has exactly one line for each service, or one for each port that other zones can reach.
 import { displayNameOf, label } from '../../resource/labels.ts';
 import { at, items } from '../../resource/schema/json-access.ts';
 import { reachOf } from '../../resource/service-reach.ts';
@@ -11,9 +11,9 @@ import { placeText } from './mesh-service-columns.ts';
 export type ZoneFacts = { readonly name: string; readonly isEnabled: boolean };
 
 export type ReachFacts = {
-  /** The zones that the answer is for; a zone knows only itself. */
+  /** The zones of the answer. A zone knows only itself. */
   readonly zones: readonly ZoneFacts[];
-  /** Name of the zone that was asked, null for a global. */
+  /** The name of the asked zone; null for a global. */
   readonly asked: string | null;
   /** The MeshZoneAddresses of the mesh. */
   readonly addresses: readonly Item[];
@@ -21,7 +21,7 @@ export type ReachFacts = {
 
 export type ReachLine = {
   readonly service: string;
-  /** Zone of the service, `-` for one that belongs to none. */
+  /** The zone of the service; `-` for one without a zone. */
   readonly home: string;
   readonly from: string;
   readonly how: 'local' | 'through ingress' | 'through egress' | 'not at all' | 'not known here';
@@ -42,14 +42,14 @@ export function meshServiceReach(service: Item, facts: ReachFacts): ReachLine[] 
   });
 }
 
-/** The lines of a MeshExternalService: each zone uses its own egress, and does not publish it (D22). */
+/** The lines of a MeshExternalService. Each zone uses its own egress, and does not publish it (D22). */
 export function externalServiceReach(service: Item, { zones, asked }: ReachFacts): ReachLine[] {
   return zones.map(({ name: from }) =>
     lineOf(service, service.labels?.[label.zone] ?? '-', from, throughEgress(service, from, asked)),
   );
 }
 
-/** The MeshServices of the mesh that a MeshMultiZoneService stands for. */
+/** The MeshServices of the mesh that a MeshMultiZoneService selects. */
 export function servicesBehind(service: Item, candidates: readonly Item[]): Item[] {
   const wanted = Object.entries((at(service['spec'], 'selector.meshService.matchLabels') ?? {}) as JsonObject);
   return candidates.filter(({ labels = {} }) => wanted.every(([key, value]) => labels[key] === value));

@@ -1,14 +1,14 @@
 // Tables without borders, three spaces between columns, as kubectl and kumactl print them. Rows may come in pages.
-// Invariants: the work is linear in the rows; a printed page is not read again; a row is always one line.
+// Invariants: the cost is linear in the rows; a printed page is not read again; a row is always one line.
 import { visibleLine } from '../../base/visible-text.ts';
 import type { Item } from '../client/api-client.ts';
 
 const GAP = '   ';
 
-/** @property wide shown with `-o wide` alone */
+/** @property wide shown only with `-o wide` */
 export type Column = { readonly head: string; readonly wide?: boolean; readonly of: (item: Item) => string };
 
-/** Columns are as wide as the widest cell so far, so that later pages keep to those of the first as far as their cells fit. */
+/** Columns are as wide as the widest cell so far, so later pages keep the widths of the first while their cells fit. */
 export class TableLayout {
   readonly #widths: number[];
 
@@ -16,7 +16,7 @@ export class TableLayout {
     this.#widths = head.map(widthOf);
   }
 
-  /** A line for each of these rows, without trailing spaces. A line feed in a cell is shown as `\\n`: no cell looks like a row. */
+  /** A line for each row, without trailing spaces. A line feed in a cell is printed as `\\n`, so no cell looks like a row. */
   lines(rows: readonly (readonly string[])[]): string[] {
     const cells = rows.map((row) => row.map(visibleLine));
     for (const row of cells)
@@ -44,8 +44,8 @@ export function itemTable(columns: readonly Column[], items: readonly Item[], { 
 }
 
 /**
- * The text of each page as soon as the page is there, the head before the first row; nothing for no rows.
- * @param pages may name an item again, which is then left out
+ * The text of each page as soon as it arrives, with the head before the first row; nothing without rows.
+ * @param pages may repeat an item, which is then omitted
  */
 export async function* pagedTable(
   columns: readonly Column[],

@@ -1,11 +1,11 @@
-// The difference of two texts by lines, with the lines around it: readable without colour. Pure.
+// The line difference of two texts with context, readable without colour. Pure.
 import { structuredPatch } from 'diff';
 
 const CONTEXT = 3;
-/** Lines that differ. The work grows with their square: with more of them the whole text counts as replaced. */
+/** The limit of differing lines. The cost is quadratic in them, so with more the whole text counts as replaced. */
 const MAX_EDITS = 1_000;
 
-/** Lines that begin with `- `, `+ ` or two blanks; `…` is in the place of equal lines that are left out. Empty for equal texts. */
+/** Lines with the prefix `- `, `+ ` or two blanks; `…` replaces omitted equal lines. Empty for equal texts. */
 export function diffLines(before: string, after: string): string[] {
   const [old, fresh] = [ended(before), ended(after)];
   const patch = structuredPatch('', '', old, fresh, '', '', { context: CONTEXT, maxEditLength: MAX_EDITS });
