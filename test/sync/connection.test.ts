@@ -213,7 +213,7 @@ describe('two stores under the name of one zone', () => {
   });
 });
 
-it('two control planes with one store id replace each other: the older stream ends, and its control plane restores its rows on global', async () => {
+it('two control planes with one store id: the older stream ends, and its control plane restores its rows on global', async () => {
   const store = new TinyStore();
   const { port } = await startGlobal(store);
   for (const name of ['one', 'two'])
