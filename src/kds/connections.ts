@@ -44,7 +44,7 @@ export class Connections {
   readonly #clock: Clock;
   /** By `address:port` of the peer, as gRPC names it. */
   readonly #open = new Map<string, Connection>();
-  readonly #perAddress = new Map<string, number>();
+  readonly #perAddress = new Map<string, { open: number }>();
   readonly #allowances = new LRUCache<string, Allowance>({ max: MAX_ADDRESSES });
 
   /** @param take serves a connection */
@@ -129,10 +129,10 @@ export class Connections {
 
   #admit(socket: Socket): boolean {
     const { remoteAddress: address = '', remotePort = 0 } = socket;
-    const ofAddress = this.#perAddress.get(address) ?? 0;
+    const ofAddress = this.#perAddress.get(address) ?? { open: 0 };
     const { perAddress, total } = this.#limits;
-    if (ofAddress >= perAddress || this.#open.size >= total) {
-      const key = ofAddress >= perAddress ? 'perAddress' : 'total';
+    if (ofAddress.open >= perAddress || this.#open.size >= total) {
+      const key = ofAddress.open >= perAddress ? 'perAddress' : 'total';
       const limit = key === 'total' ? total : perAddress;
       const about = { address, limit, key: `multizone.global.kds.connections.${key}` };
       this.#warnings.warn(key, about, 'a connection of a zone was refused: too many are open');
@@ -141,12 +141,12 @@ export class Connections {
     }
     const peer = `${address}:${String(remotePort)}`;
     this.#open.set(peer, { socket, address, isTrusted: false });
-    this.#perAddress.set(address, ofAddress + 1);
+    this.#perAddress.set(address, ofAddress);
+    ofAddress.open += 1;
     socket.once('close', () => {
       this.#open.delete(peer);
-      const left = (this.#perAddress.get(address) ?? 1) - 1;
-      if (left > 0) this.#perAddress.set(address, left);
-      else this.#perAddress.delete(address);
+      ofAddress.open -= 1;
+      if (ofAddress.open === 0) this.#perAddress.delete(address);
     });
     return true;
   }

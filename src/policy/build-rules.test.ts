@@ -127,6 +127,31 @@ describe("a route's key", () => {
   });
 });
 
+describe('old rules of one route', () => {
+  const route = makeRoute('r', { name: 'backend' });
+  const weak = makeTo('MeshTimeout', 'b', MESH, http('7s', { streamIdleTimeout: '1m0s' }), {}, ROUTE);
+  const strong = makeTo('MeshTimeout', 'a', MESH, http('5s'), {}, ROUTE);
+  const service = makeTo('MeshTimeout', 'c', SERVICE, http('3s'), {}, ROUTE);
+  const other = makeRoute('q', { name: 'backend' });
+  const onOther = makeTo('MeshTimeout', 'd', MESH, http('2s'), {}, { ...ROUTE, name: 'q' });
+
+  it.each([
+    ['one order of arrival', [weak, strong, service, onOther]],
+    ['the other', [onOther, service, strong, weak]],
+  ])('merge by precedence, for each service that they name, in %s', (_, policies) => {
+    const found = rulesOf('MeshTimeout', [route, other, makeService('backend'), ...policies])?.oldRules ?? [];
+    const shown = found.map(({ kri, destination, conf, contributions }) => [
+      ...[kri, destination, conf['http']],
+      contributions.map(({ policy }) => policy.displayName),
+    ]);
+    expect(shown).toEqual([
+      ['kri_mhttpr_default___q_', null, { requestTimeout: '2s' }, ['d']],
+      [R, null, { requestTimeout: '5s', streamIdleTimeout: '1m0s' }, ['b', 'a']],
+      [R, S, { requestTimeout: '3s', streamIdleTimeout: '1m0s' }, ['b', 'a', 'c']],
+    ]);
+  });
+});
+
 describe('policies about the whole proxy', () => {
   it('merge, and lists under append keys grow', () => {
     const patch = (name: string, value: string): Resource =>

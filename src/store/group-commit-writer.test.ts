@@ -55,6 +55,34 @@ describe('combined writes', () => {
     expect(rows.begun).toEqual([['first'], ['a', 'b', 'c'], ['a', 'c'], ['b']]);
   });
 
+  it.each([
+    [16, [16]],
+    [17, [16, 1]],
+    [33, [17, 16]],
+    [3_000, [1_000, 1_000, 500, 250]],
+  ])('that wait are committed by halves, at least 16 and at most a thousand at a time: %i', async (count, sizes) => {
+    await writeAll(['first', ...Array.from({ length: count }, (_, n) => `waiting-${String(n)}`)]);
+    expect(rows.begun.slice(1, sizes.length + 1).map(({ length }) => length)).toEqual(sizes);
+    expect(rows.stored).toHaveLength(count + 1);
+  });
+
+  it('to different locked rows wait in four lanes beside each other', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    for (const name of names) rows.held.add(name);
+    await writeAll(names);
+    rows.begun.length = 0;
+    rows.isFast = false;
+    const waiting = writeAll(names);
+    await new Promise(setImmediate);
+    expect(rows.begun).toHaveLength(4);
+    for (const _ of names) {
+      rows.end();
+      await new Promise(setImmediate);
+    }
+    expect(rows.begun).toHaveLength(5);
+    expect(await waiting).toHaveLength(5);
+  });
+
   it('to a recently locked row do not delay other writes, and rejoin the batch later', async () => {
     rows.held.add('b');
     await writeAll(['b']);

@@ -26,7 +26,7 @@ export class SingleFlight {
     entry.answer = answer;
     this.#entries.set(key, entry);
     const end = (): void => {
-      if (this.#entries.get(key) === entry && entry.next === null) this.#entries.delete(key);
+      if (entry.next === null) this.#entries.delete(key);
     };
     answer.then(end, end);
     return answer;

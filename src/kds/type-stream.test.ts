@@ -1,0 +1,192 @@
+// One type on one stream: nonces, waiting, sizes and retries.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { put, remove, subscribe } from '../../test/support/fake-entries.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { createLogger } from '../base/log.ts';
+import type { DeltaRequest, DeltaResponseParts } from '../wire/kds-messages.ts';
+import { RateLimitedLogger } from './rate-limited-logger.ts';
+import type { SyncEvent } from './sync-events.ts';
+import { TypeLog } from './type-log.ts';
+import { Nonces, TypeStream } from './type-stream.ts';
+
+const MINUTE = 60_000;
+
+let clock: ManualClock;
+let events: SyncEvent[];
+let failures: string[];
+let retries: number;
+
+beforeEach(() => {
+  clock = new ManualClock();
+  events = [];
+  failures = [];
+  retries = 0;
+});
+
+type Options = { readonly log?: TypeLog | null; readonly maxMessageBytes?: number; readonly messageBytes?: number };
+
+function streamOf({ log = new TypeLog('T'), maxMessageBytes = 1_000, messageBytes = 10 }: Options = {}): TypeStream {
+  const silent = createLogger('silent');
+  const shared = {
+    ...{ peer: 'east', streamId: 's', identifier: 'global', maxMessageBytes, log: silent, clock },
+    encode: (_: DeltaResponseParts) => Buffer.alloc(messageBytes),
+    fail: (error: Error) => void failures.push(error.message),
+    observe: (event: SyncEvent) => void events.push(event),
+  };
+  return new TypeStream(shared, {
+    ...{ type: 'T', subscription: log === null ? null : subscribe(log, { form: 'kuma' }), held: new Map(), nonces: new Nonces() },
+    ...{ warnings: new RateLimitedLogger(silent, () => clock.elapsed()), onRetry: () => void (retries += 1) },
+  });
+}
+
+function answer(responseNonce: string, message: string | null = null): DeltaRequest {
+  return {
+    ...{ node: { id: 'east' }, typeUrl: 'T', subscribe: [], unsubscribe: [], initialResourceVersions: new Map(), responseNonce },
+    errorDetail: message === null ? null : { code: 0, message, details: [] },
+  };
+}
+
+const tooLarge = (): (string | null)[] => events.flatMap((event) => (event.kind === 'withheld' ? [event.all] : []));
+
+it('gives each response a nonce of its own: its position, numbered where the position does not grow', () => {
+  const nonces = new Nonces();
+  expect([5, 5, 6, 3, 9].map((position) => nonces.next(position))).toEqual(['5', '5.1', '6.1', '3.2', '9.2']);
+  expect(new Nonces().next(0)).toBe('0');
+});
+
+describe('a response', () => {
+  it('waits alone: the next one comes after its answer, and an answer to another one is ignored', () => {
+    const log = new TypeLog('T');
+    put(log, 'a', '1');
+    const stream = streamOf({ log });
+    expect(stream.next()?.draft.entries).toHaveLength(1);
+    put(log, 'b', '1');
+    expect([stream.isWaiting, stream.next()]).toEqual([true, null]);
+    expect([stream.settle(answer('7')), stream.isWaiting]).toEqual([false, true]);
+    expect([stream.settle(answer('1')), stream.isWaiting]).toEqual([true, false]);
+    expect(stream.settle(answer('1'))).toBe(false);
+    expect(stream.next()?.draft.upTo).toBe(2);
+  });
+
+  it('says how long its acknowledgement took, in seconds', async () => {
+    const stream = streamOf();
+    stream.next();
+    await clock.advance(2_500);
+    stream.settle(answer('0'));
+    expect(events).toEqual([{ kind: 'acknowledged', peer: 'east', streamId: 's', type: 'T', seconds: 2.5 }]);
+  });
+
+  it('of a type that is not provided is empty and comes once', () => {
+    const stream = streamOf({ log: null });
+    expect(stream.next()?.draft).toMatchObject({ entries: [], removed: [] });
+    expect(stream.settle(answer('0'))).toBe(false);
+    expect([stream.isWaiting, stream.next()]).toEqual([false, null]);
+  });
+
+  it('without an answer ends the stream after five minutes', async () => {
+    const stream = streamOf();
+    stream.next();
+    await clock.advance(5 * MINUTE - 1);
+    expect(failures).toEqual([]);
+    await clock.advance(1);
+    expect(failures).toEqual(['no answer to the T of this stream for 5 minutes; connect again']);
+  });
+
+  it.each<[string, (stream: TypeStream) => void]>([
+    ['is answered', (stream) => stream.settle(answer('0'))],
+    ['is on a stream that closes', (stream) => stream.close()],
+  ])('that %s ends no stream', async (_, end) => {
+    const stream = streamOf();
+    stream.next();
+    end(stream);
+    await clock.advance(10 * MINUTE);
+    expect([failures, clock.sleepers]).toEqual([[], 0]);
+  });
+
+  it('may fill a message', () => {
+    expect(streamOf({ maxMessageBytes: 10, messageBytes: 10 }).next()).not.toBeNull();
+  });
+});
+
+describe('a full state', () => {
+  it('larger than a message is reported with its size, and sent when it fits', () => {
+    const log = new TypeLog('T');
+    for (const name of ['a', 'b', 'c']) put(log, name, '1');
+    const stream = streamOf({ log, maxMessageBytes: 20 });
+    const bytes = 3 * Buffer.byteLength(JSON.stringify(['a', '1']));
+    expect([stream.next(), stream.isWaiting]).toEqual([null, false]);
+    expect(tooLarge()).toEqual([
+      `the state of type T is ${String(bytes)} bytes, over the limit of 20 for one message to this peer`,
+    ]);
+    remove(log, 'b');
+    expect(stream.next()?.draft.entries).toHaveLength(2);
+    expect(tooLarge().slice(1)).toEqual([null]);
+  });
+
+  it('whose message is larger than its resources is reported with the size of the message', () => {
+    const log = new TypeLog('T');
+    put(log, 'a', '1');
+    expect(streamOf({ log, maxMessageBytes: 20, messageBytes: 21 }).next()).toBeNull();
+    expect(tooLarge()).toEqual(['the state of type T is 21 bytes, over the limit of 20 for one message to this peer']);
+  });
+});
+
+describe('a refused resource', () => {
+  let log: TypeLog;
+  let stream: TypeStream;
+
+  beforeEach(() => {
+    log = new TypeLog('T');
+    put(log, 'a', '1');
+    stream = streamOf({ log });
+  });
+
+  /** Answers the response that is due. */
+  function settle(message: string | null): void {
+    const upTo = stream.next()?.draft.upTo;
+    for (const nonce of [upTo, ...Array.from({ length: 20 }, (_, repeat) => `${String(upTo)}.${String(repeat + 1)}`)])
+      stream.settle(answer(String(nonce), message));
+    expect(stream.isWaiting).toBe(false);
+  }
+
+  /** Seconds until the next retry. */
+  async function secondsToRetry(): Promise<number> {
+    const before = retries;
+    for (let seconds = 1; ; seconds += 1) {
+      await clock.advance(1_000);
+      if (retries > before) return seconds;
+    }
+  }
+
+  it('is tried again after five seconds, then after twice as long each time, up to five minutes', async () => {
+    const waits: number[] = [];
+    for (let time = 0; time < 9; time += 1) {
+      settle('no');
+      waits.push(await secondsToRetry());
+    }
+    expect(waits).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
+  });
+
+  it('is tried again after five seconds when the peer took everything in between', async () => {
+    settle('no');
+    await secondsToRetry();
+    settle('no');
+    await secondsToRetry();
+    settle(null);
+    put(log, 'a', '2');
+    settle('no');
+    expect(await secondsToRetry()).toBe(5);
+  });
+
+  it('is not tried again on a stream that closes', () => {
+    settle('no');
+    stream.close();
+    expect(clock.sleepers).toBe(0);
+  });
+
+  it('has the first thousand characters of the message as its reason', () => {
+    settle('x'.repeat(2_000));
+    const reasons = events.flatMap((event) => (event.kind === 'refused' ? [...event.refused.values()] : []));
+    expect(reasons).toEqual(['x'.repeat(1_000)]);
+  });
+});
