@@ -290,3 +290,59 @@ it('a follower merges the hints of a burst', async () => {
   stop.abort();
   await following;
 });
+
+it('gives a hint at once where it gathers none', async () => {
+  const { follower, clock, stop } = new Bench();
+  const next = follower.next(stop.signal);
+  follower.add({ kind: 'type', type: 'Mesh' });
+  expect(await next).toMatchObject({ types: ['Mesh'] });
+  expect(clock.sleepers).toBe(0);
+});
+
+it('keeps waiting callers until everything has been read again after an error', async () => {
+  const bench = new Bench();
+  bench.start();
+  await bench.settle(bench.follower.caughtUp());
+  const { promise, reject } = Promise.withResolvers<void>();
+  bench.held = promise;
+  bench.push({ kind: 'keys', keys: [keyOf('Mesh', 'a')] });
+  let isCaughtUp = false;
+  const caughtUp = bench.follower.caughtUp().then(() => (isCaughtUp = true));
+  await vi.waitFor(() => expect(bench.applied).toHaveLength(2));
+  await setImmediate();
+  const again = Promise.withResolvers<void>();
+  bench.held = again.promise;
+  reject(new Error('the database does not answer'));
+  await bench.clock.advance(5_000);
+  expect(bench.applied.at(-1)).toMatchObject({ all: true });
+  await setImmediate();
+  expect([isCaughtUp, bench.follower.isCurrent]).toEqual([false, false]);
+  again.resolve();
+  await bench.settle(caughtUp);
+  expect(bench.follower.isCurrent).toBe(true);
+  await bench.end();
+});
+
+it('logs why it reads everything again, and nothing when it is stopped', async () => {
+  const log = createLogger('silent');
+  const warn = vi.spyOn(log, 'warn');
+  const clock = new ManualClock();
+  const stop = new AbortController();
+  const changes = async function* (signal: AbortSignal): AsyncGenerator<StoreChange> {
+    yield { kind: 'all' };
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    if (stop.signal.aborted) throw new Error('the feed ended');
+  };
+  const follower = new FeedFollower({ store: { changes, mark: () => Promise.resolve() }, types: FOLLOWED, clock, log });
+  let reads = 0;
+  const apply = (): void => {
+    reads += 1;
+    if (reads === 1) throw new Error('the database does not answer');
+  };
+  const running = follower.run(apply, stop.signal);
+  while (reads < 2) await clock.advance(1_000);
+  expect(warn.mock.calls).toEqual([[{ err: 'the database does not answer' }, 'cannot read the store; trying again']]);
+  stop.abort();
+  await running;
+  expect(warn).toHaveBeenCalledOnce();
+});
