@@ -98,7 +98,11 @@ describe('combined writes', () => {
     rows.isFast = true;
     rows.held.clear();
     rows.begun.length = 0;
-    now += 60_000;
+    now += 59_999;
+    await writeAll(['first', 'a', 'b']);
+    expect(rows.begun).toEqual([['first'], ['b'], ['a']]);
+    rows.begun.length = 0;
+    now += 1;
     await writeAll(['first', 'a', 'b']);
     expect(rows.begun).toEqual([['first'], ['a', 'b']]);
   });

@@ -1,0 +1,144 @@
+// A change marks the services that it can affect, and no others.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { makeRow } from '../../../test/support/make-row.ts';
+import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
+import { planServices } from './plan-services.ts';
+import { ServicesView } from './services-view.ts';
+
+const MINUTE = 60_000;
+const local = { 'kuma.io/origin': 'zone' };
+const online = { subscriptions: [{ connectTime: '2026-01-01T00:00:00Z' }] };
+const inbound = [{ port: 80, name: 'http', tags: { 'kuma.io/service': 'generated' } }];
+const backends: JsonObject = { selector: { dataplaneLabels: { matchLabels: { app: 'backend' } } }, ports: [{ port: 80 }] };
+
+const service = (name: string, labels: Labels, spec: JsonObject): Resource =>
+  makeRow('MeshService', name, { labels: { ...local, ...labels }, spec });
+
+const rows = {
+  mesh: makeRow('Mesh', 'default'),
+  generator: makeRow('HostnameGenerator', 'local', {
+    labels: local,
+    spec: { selector: { meshService: { matchLabels: { team: 'a' } } }, template: '{{ .DisplayName }}.local' },
+  }),
+  dataplane: makeRow('Dataplane', 'backend-1', { labels: { app: 'backend' }, spec: { networking: { inbound } } }),
+  insight: makeRow('DataplaneInsight', 'backend-1', { spec: online }),
+  identity: makeRow('MeshIdentity', 'identity', {
+    spec: { selector: { dataplane: { matchLabels: {} } }, spiffeID: { path: '/a' } },
+    status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  }),
+  selecting: service('selecting', { team: 'a' }, backends),
+  other: service('other', { team: 'b' }, { ...backends, selector: { dataplaneLabels: { matchLabels: { app: 'other' } } } }),
+  external: makeRow('MeshExternalService', 'external', { labels: local, spec: { match: { port: 443 } } }),
+  multiZone: makeRow('MeshMultiZoneService', 'global', {
+    spec: { selector: { meshService: { matchLabels: { team: 'a' } } } },
+    syncVersion: 'v1',
+  }),
+};
+
+let view: ServicesView;
+let now: number;
+
+/** Plans, takes in what was written, and returns the rows that were written. */
+function plan(): string[] {
+  const { writes } = planServices(view, { now: new Date(now), graceMs: MINUTE });
+  for (const write of writes) if (write.op === 'put') view.accept({ ...write.row, version: write.row.version + 1 });
+  return writes.map((write) => (write.op === 'put' ? write.row.name : `no ${write.before.name}`)).sort();
+}
+
+/** The marked services and generated services. */
+function marks(): string[] {
+  const marked = [...view.meshes.values()].flatMap(({ dirty, dirtyGroups, services }) => [
+    ...[...dirty].map((id) => services.get(id)?.base.name ?? 'none'),
+    ...[...dirtyGroups].map((name) => `group ${name}`),
+  ]);
+  return marked.sort();
+}
+
+beforeEach(() => {
+  view = new ServicesView('east');
+  now = Date.parse('2026-01-01T00:00:00Z');
+  for (const row of Object.values(rows)) view.put(row);
+  plan();
+});
+
+describe('a view of services', () => {
+  it('writes nothing again, and wants no look', () => {
+    expect([marks(), plan()]).toEqual([[], []]);
+  });
+
+  it.each(Object.entries(rows))('marks nothing for another version of a row with the same content: %s', (_, row) => {
+    const stored = [...view.meshes.values()].flatMap((mesh) => [...mesh.services.values()]).map((entry) => entry.stored);
+    const current = stored.find((one) => one?.type === row.type && one.name === row.name) ?? row;
+    view.put({ ...current, version: 7 });
+    view.refreshClaims();
+    expect(marks()).toEqual([]);
+  });
+
+  const changed = (row: Resource, fields: Partial<Resource>): Resource => ({ ...row, ...fields });
+
+  it.each<[string, Resource, string[]]>([
+    ['an insight', changed(rows.insight, { spec: {} }), ['generated', 'selecting']],
+    [
+      'a label of a Dataplane',
+      changed(rows.dataplane, { labels: { app: 'other' } }),
+      ['generated', 'group generated', 'other', 'selecting'],
+    ],
+    ['an identity', changed(rows.identity, { status: {} }), ['generated', 'other', 'selecting']],
+    ['a label of a MeshService', changed(rows.other, { labels: { ...local, team: 'a' } }), ['global', 'group other', 'other']],
+    ['the spec of an external service', changed(rows.external, { spec: { match: { port: 444 } } }), ['external']],
+    ['a Dataplane that no service selects', makeRow('Dataplane', 'lonely'), []],
+    ['a second Mesh', makeRow('Mesh', 'second'), []],
+  ])('marks the services that %s can affect', (_, row, expected) => {
+    view.put(row);
+    expect(marks()).toEqual(expected);
+  });
+
+  it('looks at all services again when a generator of hostnames changes, comes or goes', () => {
+    const all = ['external', 'generated', 'global', 'other', 'selecting'];
+    for (const row of [
+      changed(rows.generator, { spec: { ...rows.generator.spec, template: 'one.local' } }),
+      changed(rows.generator, { creationTime: new Date(1) }),
+      changed(rows.generator, { name: 'another' }),
+    ]) {
+      view.put(row);
+      view.refreshClaims();
+      expect(marks()).toEqual(all);
+      plan();
+    }
+    view.remove({ type: 'HostnameGenerator', mesh: '', name: 'another' });
+    view.refreshClaims();
+    expect(marks()).toEqual(all);
+    plan();
+    view.remove({ type: 'HostnameGenerator', mesh: '', name: 'unknown' });
+    view.refreshClaims();
+    expect(marks()).toEqual([]);
+  });
+
+  it('plans nothing for a mesh that is not there, and all of it when the mesh comes', () => {
+    view.remove({ type: 'Mesh', mesh: '', name: 'default' });
+    expect(plan()).toEqual([]);
+    view.put(rows.mesh);
+    expect(marks()).toEqual([
+      ...['external', 'generated', 'global', 'group generated', 'group other', 'group selecting', 'other', 'selecting'],
+    ]);
+  });
+
+  it('names the known rows of each type', () => {
+    const known = (type: string): string[] => [...view.keysOf(type)].map(({ name }) => name).sort();
+    expect(known('Mesh')).toEqual(['default']);
+    expect(known('HostnameGenerator')).toEqual(['local']);
+    expect(known('Dataplane')).toEqual(['backend-1']);
+    expect(known('DataplaneInsight')).toEqual(['backend-1']);
+    expect(known('MeshIdentity')).toEqual(['identity']);
+    expect(known('MeshService')).toEqual(['generated', 'other', 'selecting']);
+    expect(known('MeshExternalService')).toEqual(['external']);
+    expect(known('MeshMultiZoneService')).toEqual(['global']);
+    expect(known('MeshZoneAddress')).toEqual([]);
+  });
+
+  it('marks a service and its group that could not be written, and no unknown one', () => {
+    view.touch({ type: 'MeshService', mesh: 'default', name: 'selecting' });
+    view.touch({ type: 'MeshExternalService', mesh: 'default', name: 'unknown' });
+    expect(marks()).toEqual(['group selecting', 'selecting']);
+  });
+});
