@@ -1,6 +1,6 @@
 // The follower on a feed that loses hints, a store whose reads fail, and a clock that the test moves.
 import { setImmediate } from 'node:timers/promises';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { fc } from '../../test/support/property.ts';
 import { createLogger } from '../base/log.ts';
@@ -205,10 +205,55 @@ it('a follower names the type in place of keys over its limit', async () => {
   const bench = new Bench();
   bench.start();
   await bench.settle(bench.follower.caughtUp());
-  const keys = Array.from({ length: 10_001 }, (_, index) => keyOf('Mesh', String(index)));
+  const keys = Array.from({ length: 10_000 }, (_, index) => keyOf('Mesh', String(index)));
   bench.push({ kind: 'keys', keys: [...keys, keyOf('Zone', 'a')] });
   await bench.settle(bench.follower.caughtUp());
+  expect(bench.applied.at(-1)?.keys).toHaveLength(10_001);
+  bench.push({ kind: 'keys', keys: [...keys, keyOf('Mesh', 'one more'), keyOf('Zone', 'a')] });
+  await bench.settle(bench.follower.caughtUp());
   expect(bench.applied.at(-1)).toEqual({ all: false, types: ['Mesh'], keys: [keyOf('Zone', 'a')], marks: [] });
+  await bench.end();
+});
+
+it('a follower names everything instead of more marks than it keeps', async () => {
+  const { follower, stop } = new Bench();
+  const mark = (count: number): void => {
+    for (let n = 0; n < count; n += 1) follower.add({ kind: 'mark', id: `followed ${String(n)}` });
+  };
+  mark(1_000);
+  expect(await follower.next(stop.signal)).toMatchObject({ all: false, marks: { length: 1_000 } });
+  mark(1_001);
+  expect(await follower.next(stop.signal)).toMatchObject({ all: true, marks: [] });
+});
+
+it('a follower says after ten seconds that the feed does not answer', async () => {
+  const clock = new ManualClock();
+  const log = createLogger('silent');
+  const store = { changes: async function* (): AsyncGenerator<StoreChange> {}, mark: () => Promise.resolve() };
+  const follower = new FeedFollower({ store, types: FOLLOWED, clock, log });
+  let end = '';
+  const waiting = follower.caughtUp().catch((error: unknown) => (end = (error as Error).message));
+  await clock.advance(9_999);
+  expect(end).toBe('');
+  await clock.advance(1);
+  await waiting;
+  expect(end).toBe('the change feed of the store does not answer; try again');
+});
+
+it.each([
+  [0, 200],
+  [0.5, 600],
+])('a follower reads everything again after a pause that is in part random (%d)', async (random, ms) => {
+  const bench = new Bench();
+  vi.spyOn(Math, 'random').mockReturnValue(random);
+  onTestFinished(() => void vi.restoreAllMocks());
+  bench.failures = 1;
+  bench.start();
+  await vi.waitFor(() => expect(bench.clock.sleepers).toBe(1));
+  await bench.clock.advance(ms - 1);
+  expect(bench.applied).toHaveLength(1);
+  await bench.clock.advance(1);
+  await vi.waitFor(() => expect(bench.applied).toHaveLength(2));
   await bench.end();
 });
 
@@ -291,7 +336,7 @@ it('a follower merges the hints of a burst', async () => {
   await following;
 });
 
-it('gives a hint at once where it gathers none', async () => {
+it('a follower gives a hint at once where it gathers none', async () => {
   const { follower, clock, stop } = new Bench();
   const next = follower.next(stop.signal);
   follower.add({ kind: 'type', type: 'Mesh' });
@@ -299,7 +344,7 @@ it('gives a hint at once where it gathers none', async () => {
   expect(clock.sleepers).toBe(0);
 });
 
-it('keeps waiting callers until everything has been read again after an error', async () => {
+it('a follower keeps waiting callers until everything has been read again after an error', async () => {
   const bench = new Bench();
   bench.start();
   await bench.settle(bench.follower.caughtUp());
@@ -323,7 +368,7 @@ it('keeps waiting callers until everything has been read again after an error', 
   await bench.end();
 });
 
-it('logs why it reads everything again, and nothing when it is stopped', async () => {
+it('a follower logs why it reads everything again, and nothing when it is stopped', async () => {
   const log = createLogger('silent');
   const warn = vi.spyOn(log, 'warn');
   const clock = new ManualClock();

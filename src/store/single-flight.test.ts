@@ -28,5 +28,7 @@ it('callers during a call share the next call, which starts after they asked', a
   const last = ask();
   await begun(5);
   gates[4]?.resolve(undefined);
+  expect(shared.size).toBe(1);
   expect(await last).toBe(5);
+  expect(shared.size).toBe(0);
 });

@@ -1,0 +1,76 @@
+// What a store does with the errors of its database, on a database that fails by command.
+import { PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, Kysely, type CompiledQuery } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { createLogger } from '../base/log.ts';
+import type { Database } from './database.ts';
+import { SqlStore } from './sql-store.ts';
+
+const KEY = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
+
+/** A store whose first `failures` statements fail with a SQLSTATE; the others find no row. */
+function failing(failures: number, code: string): { store: SqlStore; statements: string[] } {
+  const statements: string[] = [];
+  const connection = {
+    executeQuery: async <T>({ sql }: CompiledQuery): Promise<{ rows: T[] }> => {
+      statements.push(sql);
+      if (statements.length <= failures) throw Object.assign(new Error(`failure ${String(statements.length)}`), { code });
+      return { rows: [] };
+    },
+    async *streamQuery() {
+      // No statement of the store is streamed.
+    },
+  };
+  const nothing = (): Promise<void> => Promise.resolve();
+  const driver = {
+    ...{ init: nothing, acquireConnection: async () => connection, releaseConnection: nothing, destroy: nothing },
+    ...{ beginTransaction: nothing, commitTransaction: nothing, rollbackTransaction: nothing },
+  };
+  const db = new Kysely<Record<string, never>>({
+    dialect: {
+      createAdapter: () => new PostgresAdapter(),
+      createDriver: () => driver,
+      createIntrospector: (kysely) => new PostgresIntrospector(kysely),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
+  const database: Database = {
+    ...{ kind: 'embedded', clock: new ManualClock(), db, bulk: db, session: null, close: nothing },
+    listen: nothing,
+  };
+  return { store: new SqlStore(database, createLogger('silent')), statements };
+}
+
+describe('a statement', () => {
+  it.each([
+    ['40001', 'lost a race'],
+    ['40P01', 'was in a deadlock'],
+    ['26000', 'has no plan any more'],
+  ])('with the error %s is tried five times: it %s', async (code) => {
+    const good = failing(4, code);
+    expect(await good.store.getMany([KEY])).toEqual([]);
+    expect(good.statements).toHaveLength(5);
+    const bad = failing(5, code);
+    await expect(bad.store.getMany([KEY])).rejects.toThrow();
+    expect(bad.statements).toHaveLength(5);
+  });
+
+  it('with another error is tried once', async () => {
+    const { store, statements } = failing(1, '22P02');
+    await expect(store.getMany([KEY])).rejects.toThrow('failure 1');
+    expect(statements).toHaveLength(1);
+  });
+
+  it('is not needed for keys that no row can have', async () => {
+    const { store, statements } = failing(0, '');
+    expect(await store.getMany([{ ...KEY, name: 'a\u0000' }])).toEqual([]);
+    expect(statements).toEqual([]);
+  });
+});
+
+it('reads the same count once for callers of one turn', async () => {
+  const { store, statements } = failing(0, '');
+  const counts = [store.count({ type: 'Mesh' }), store.count({ type: 'Mesh' }), store.count({ type: 'Zone' })];
+  expect(await Promise.all(counts)).toEqual([0, 0, 0]);
+  expect(statements).toHaveLength(2);
+});
