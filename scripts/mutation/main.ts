@@ -8,20 +8,25 @@ import { applyMutant, blockAround, mutantsOf, type Mutant } from './mutants.ts';
 import { shuffled } from './random.ts';
 import type { Hits } from './record-hits.ts';
 import { TestFiles } from './test-files.ts';
+import { TestRunner } from './test-runner.ts';
 import { TypeCheck } from './type-check.ts';
 
 const TOP = resolve(import.meta.dirname, '../..');
-/** The nearest test files run first, up to about this time together. */
-const FIRST_MS = 4_000;
 /** A change may make a loop endless. */
-const MIN_TIMEOUT_MS = 60_000;
-const SLOWER = 6;
+const MIN_TIMEOUT_MS = 45_000;
+const SLOWER = 3;
 const RECORD_TIMEOUT_MS = 1_800_000;
 /** So many test files run for a change, the nearest first, if it is not noticed before; `--files` says another number. */
 const MAX_FILES = '40';
 
 type Place = { readonly file: string; readonly mutant: Mutant };
-type Judged = Place & { readonly outcome: 'failed' | 'timed out' | 'passed' | 'not reached'; readonly by: string };
+/** Test file → milliseconds. */
+type Took = ReadonlyMap<string, number>;
+type Judged = Place & {
+  readonly outcome: 'failed' | 'timed out' | 'passed' | 'not reached';
+  readonly by: readonly string[];
+  readonly errors: readonly string[];
+};
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -76,27 +81,34 @@ function sourcesOf(path: string): string[] {
 
 async function judgeAll(): Promise<void> {
   using copy = new Copy(TOP);
+  using runner = new TestRunner(copy.folder);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
+      runner.end();
       copy[Symbol.dispose]();
       process.exit(130);
     });
   const tests = new TestFiles(TOP);
   const related = new Map([...new Set(places.map(({ file }) => file))].map((file) => [file, tests.related(file)]));
-  const { hits, took, failed } = await record(copy, related);
-  if (failed.length > 0) say(`left out, as they fail without a change: ${failed.join(', ')}`);
+  const { hits, took, failed, errors } = await record(copy, related);
+  if (failed.length > 0) say(`left out, as they fail without a change: ${[...failed, ...errors].join(', ')}`);
   const judged: Judged[] = [];
+  /** Source file → test files that noticed a change of it. They run first for the next change. */
+  const noticing = new Map<string, Set<string>>();
   for (const [index, place] of places.entries()) {
     const near = related.get(place.file) ?? new Map<string, number>();
     const isAtImport = hits.some(({ atImport }) => atImport.includes(index));
     const reached = isAtImport ? [...near.keys()] : hits.filter(({ inTests }) => inTests.includes(index)).map(({ file }) => file);
-    const order = (file: string): number => (near.get(file) ?? 99) * 1_000_000 + (took.get(file) ?? 0);
+    const noticers = noticing.get(place.file) ?? new Set();
+    const far = (file: string): number => (noticers.has(file) ? 0 : (near.get(file) ?? 99));
+    const order = (file: string): number => far(file) * 1_000_000 + (took.get(file) ?? 0);
     const usable = reached.filter((file) => !failed.includes(file)).sort((a, b) => order(a) - order(b));
     const files = usable.slice(0, maxFiles);
-    const one = await judge(copy, place, files, took);
+    const one = await judge(copy, runner, { place, files, took });
     judged.push(one);
+    noticing.set(place.file, new Set([...noticers, ...one.by]));
     say(
-      `${String(index + 1)}/${String(places.length)} ${one.outcome === 'passed' ? 'SURVIVED' : one.outcome} ${shown(one)} ${one.by}`,
+      `${String(index + 1)}/${String(places.length)} ${one.outcome === 'passed' ? 'SURVIVED' : one.outcome} ${shown(one)} ${[...one.by, ...one.errors].join(', ')}`,
     );
   }
   sum(judged);
@@ -106,7 +118,7 @@ async function judgeAll(): Promise<void> {
 async function record(
   copy: Copy,
   related: Map<string, Map<string, number>>,
-): Promise<{ hits: Hits[]; took: Map<string, number>; failed: string[] }> {
+): Promise<{ hits: Hits[]; took: Took; failed: readonly string[]; errors: readonly string[] }> {
   for (const file of related.keys()) {
     let text = texts.get(file) ?? '';
     const inserts = places.flatMap(({ file: of, mutant }, index) => {
@@ -127,33 +139,28 @@ async function record(
   const all = [...new Set([...related.values()].flatMap((files) => [...files.keys()]))];
   say(`${String(all.length)} test files are related; they run once without a change`);
   const target = join(copy.folder, 'mutation-hits.jsonl');
-  const run = await copy.runTests(all, { timeoutMs: RECORD_TIMEOUT_MS, isWhole: true, hits: target });
+  using runner = new TestRunner(copy.folder, target);
+  const run = await runner.run(all, RECORD_TIMEOUT_MS);
   for (const file of related.keys()) copy.write(file, texts.get(file) ?? '');
   const lines = readFileSync(target, 'utf8')
     .split('\n')
     .filter((line) => line !== '');
-  return { hits: lines.map((line) => JSON.parse(line) as Hits), took: new Map(run.took), failed: [...run.failed] };
+  return { hits: lines.map((line) => JSON.parse(line) as Hits), took: new Map(run.took), failed: run.failed, errors: run.errors };
 }
 
-async function judge(copy: Copy, place: Place, files: readonly string[], took: Map<string, number>): Promise<Judged> {
-  if (files.length === 0) return { ...place, outcome: 'not reached', by: '' };
-  const first: string[] = [];
-  for (let ms = 0; first.length < files.length && (first.length < 2 || ms < FIRST_MS);) {
-    const file = files[first.length] ?? '';
-    first.push(file);
-    ms += took.get(file) ?? 0;
-  }
-  copy.write(place.file, applyMutant(texts.get(place.file) ?? '', place.mutant));
-  try {
-    for (const part of [first, files.slice(first.length)].filter(({ length }) => length > 0)) {
-      const ms = part.reduce((sum, file) => sum + (took.get(file) ?? 0), 0);
-      const { outcome, failed } = await copy.runTests(part, { timeoutMs: MIN_TIMEOUT_MS + SLOWER * ms });
-      if (outcome !== 'passed') return { ...place, outcome, by: failed.join(', ') };
-    }
-    return { ...place, outcome: 'passed', by: `(${String(files.length)} test files)` };
-  } finally {
-    copy.write(place.file, texts.get(place.file) ?? '');
-  }
+type Trial = { readonly place: Place; readonly files: readonly string[]; readonly took: Took };
+
+async function judge(copy: Copy, runner: TestRunner, { place, files, took }: Trial): Promise<Judged> {
+  if (files.length === 0) return { ...place, outcome: 'not reached', by: [], errors: [] };
+  const write = (text: string): void => {
+    copy.write(place.file, text);
+    runner.changed(place.file);
+  };
+  write(applyMutant(texts.get(place.file) ?? '', place.mutant));
+  const slowest = Math.max(...files.map((file) => took.get(file) ?? 0));
+  const { outcome, failed, errors } = await runner.run(files, MIN_TIMEOUT_MS + SLOWER * slowest);
+  write(texts.get(place.file) ?? '');
+  return { ...place, outcome, by: failed, errors };
 }
 
 function sum(judged: readonly Judged[]): void {

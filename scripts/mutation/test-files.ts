@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import ts from 'typescript';
 
 const FOLDERS = ['src', 'test'];
-/** `unit` alone: the others start databases and processes. */
-const UNIT = /(?<!\.(?:pg|e2e|peers))\.test\.ts$/;
+/** `unit` alone: the others start databases and processes of their own. */
+const UNIT = /(?<!\.(?:pg|e2e|peers|isolated))\.test\.ts$/;
 /** They read the sources as text, and would notice every change or none. */
 const NOT_UNIT = ['test/architecture.test.ts', 'test/citations.test.ts', 'test/matched-text.test.ts', 'test/docs.test.ts'];
 

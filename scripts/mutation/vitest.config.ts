@@ -13,7 +13,15 @@ export default defineConfig({
     // Between two changes all files but one are the same.
     fsModuleCache: true,
     projects: [
-      { ...unit, test: { ...unit.test, setupFiles: ['test/support/patience.ts', join(import.meta.dirname, 'record-hits.ts')] } },
+      {
+        ...unit,
+        test: {
+          ...unit.test,
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          setupFiles: ['test/support/patience.ts', join(import.meta.dirname, 'record-hits.ts')],
+        },
+      },
     ],
   },
 });

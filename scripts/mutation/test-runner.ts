@@ -1,0 +1,89 @@
+// Runs test files in a folder, in one process that stays until a test is late (run-tests.ts).
+import { fork, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import type { Message, Order, Outcome } from './run-tests.ts';
+
+/** A process grows with each run: after so many there is a new one. */
+const MAX_RUNS = 50;
+/** A condition that a change makes impossible is waited for as long. */
+const PATIENCE = { TEST_PATIENCE_MS: '30000' };
+
+export type TestRun = Outcome & { readonly outcome: 'passed' | 'failed' | 'timed out' };
+
+export class TestRunner implements Disposable {
+  readonly #folder: string;
+  readonly #args: readonly string[];
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #changed = new Set<string>();
+  #child: ChildProcess | undefined;
+  #runs = 0;
+
+  /** @param hits file for the changes that each test file comes to; with it all test files run, without it until one fails */
+  constructor(folder: string, hits?: string) {
+    this.#folder = folder;
+    this.#args = hits === undefined ? ['bail'] : [];
+    this.#env = { ...process.env, ...PATIENCE, ...(hits === undefined ? {} : { MUTATION_HITS: hits }) };
+  }
+
+  /** The next run reads the file again. */
+  changed(file: string): void {
+    this.#changed.add(file);
+  }
+
+  /** @param timeoutMs how long a test may take */
+  async run(files: readonly string[], timeoutMs: number): Promise<TestRun> {
+    if (this.#runs >= MAX_RUNS) this.end();
+    const child = this.#child ?? this.#start();
+    this.#runs += 1;
+    const order: Order = { files, changed: [...this.#changed] };
+    this.#changed.clear();
+    const answer = await outcomeOf(child, timeoutMs, order);
+    if (answer === 'ended') throw new Error('the process that runs the tests has ended');
+    if (answer !== 'late') return { ...answer, outcome: answer.failed.length + answer.errors.length > 0 ? 'failed' : 'passed' };
+    this.end();
+    return { outcome: 'timed out', took: [], failed: [], errors: [] };
+  }
+
+  /** Ends the process, and what its tests started. */
+  end(): void {
+    const pid = this.#child?.pid;
+    this.#child = undefined;
+    this.#runs = 0;
+    if (pid === undefined) return;
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch {
+      // It ended by itself.
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.end();
+  }
+
+  #start(): ChildProcess {
+    // A group of its own: what the tests start ends with it.
+    const child = fork(join(this.#folder, 'scripts/mutation/run-tests.ts'), this.#args, {
+      ...{ cwd: this.#folder, env: this.#env, stdio: ['ignore', 'ignore', 'ignore', 'ipc'], detached: true },
+    });
+    this.#child = child;
+    return child;
+  }
+}
+
+/** The outcome of a run; `late` where no test ends in time, `ended` where the process ends before. */
+async function outcomeOf(child: ChildProcess, timeoutMs: number, order: Order): Promise<Outcome | 'late' | 'ended'> {
+  const { promise, resolve } = Promise.withResolvers<Outcome | 'late' | 'ended'>();
+  const timer = setTimeout(resolve, timeoutMs, 'late');
+  const end = (): void => resolve('ended');
+  const take = (message: Message): void => {
+    if (message === 'test ended') timer.refresh();
+    else resolve(message);
+  };
+  child.on('exit', end).on('message', take);
+  child.send(order);
+  const outcome = await promise;
+  clearTimeout(timer);
+  child.off('exit', end).off('message', take);
+  return outcome;
+}
