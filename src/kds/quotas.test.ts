@@ -1,0 +1,39 @@
+import { expect, it, vi } from 'vitest';
+import type { Write } from '../store/resource-store.ts';
+import { RowQuota } from './quotas.ts';
+
+const keyOf = (name: string): Write['key'] => ({ type: 'MeshService', mesh: 'default', name });
+const create = (name: string): Write => ({ op: 'create', key: keyOf(name), labels: {}, spec: {} });
+const update = (name: string): Write => ({ op: 'update', key: keyOf(name), labels: {}, spec: {} });
+const names = (writes: readonly Write[]): string[] => writes.map(({ key }) => key.name);
+
+it('admits creates up to the limit, and all that create nothing', async () => {
+  const count = vi.fn(async () => 3);
+  const quota = new RowQuota(5, count);
+  expect(await quota.admit([update('a')])).toEqual({ admitted: [update('a')], refused: [] });
+  expect(count).not.toHaveBeenCalled();
+  expect((await quota.admit([create('b'), create('c')])).refused).toEqual([]);
+  const { admitted, refused } = await quota.admit([create('b'), update('a'), create('c'), create('d'), update('e')]);
+  expect(names(admitted)).toEqual(['b', 'a', 'c', 'e']);
+  expect(refused).toEqual([
+    {
+      ...keyOf('d'),
+      reason:
+        'the zone has 3 resources on global, which takes 5; delete some, or raise multizone.global.kds.quotas.rows on global',
+    },
+  ]);
+  expect(count).toHaveBeenCalledOnce();
+});
+
+it('counts what was created and deleted', async () => {
+  const quota = new RowQuota(2, async () => 1);
+  quota.stored([{ result: 'created', version: 0 }]);
+  expect((await quota.admit([create('a')])).refused).toEqual([]);
+  quota.stored([
+    { result: 'created', version: 0 },
+    { result: 'updated', version: 3 },
+  ]);
+  expect(names((await quota.admit([create('b')])).admitted)).toEqual([]);
+  quota.stored([{ result: 'deleted', version: 1 }]);
+  expect(names((await quota.admit([create('b')])).admitted)).toEqual(['b']);
+});
