@@ -39,7 +39,11 @@ export class TestRunner implements Disposable {
     this.#changed.clear();
     const answer = await outcomeOf(child, timeoutMs, order);
     if (answer === 'ended') throw new Error('the process that runs the tests has ended');
-    if (answer !== 'late') return { ...answer, outcome: answer.failed.length + answer.errors.length > 0 ? 'failed' : 'passed' };
+    if (answer !== 'late') {
+      const hasPassed = answer.failed.length + answer.errors.length === 0;
+      if (hasPassed && answer.took.length < files.length) throw new Error('a run ended before all its test files had run');
+      return { ...answer, outcome: hasPassed ? 'passed' : 'failed' };
+    }
     this.end();
     return { outcome: 'timed out', took: [], failed: [], errors: [] };
   }
