@@ -100,7 +100,7 @@ export class TokenSecrets {
       () => true,
       () => false,
     );
-    if (isReadable) this.#forgetAll(['user', 'zone', 'dataplane']);
+    if (isReadable) for (const follower of [...this.#followers.keys()]) follower();
   }
 
   #forget({ types, keys }: Hints): void {
