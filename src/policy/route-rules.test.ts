@@ -45,7 +45,7 @@ it('route rules with equal matches are merged at the later place, filters and ba
     { rules: [rule('/c'), rule('/a', { backendRefs: [2] })] },
   ]);
   expect(paths(merged)).toEqual([['/c', '/a', '/b']]);
-  expect((merged[0]?.['rules'] as JsonObject[])[1]?.['default']).toEqual({ filters: [1], backendRefs: [2] });
+  expect((merged[0]?.['rules'] as JsonObject[] | undefined)?.[1]?.['default']).toEqual({ filters: [1], backendRefs: [2] });
 });
 
 it('route rules of different hostnames stay separate', () => {

@@ -59,7 +59,7 @@ describe('encodeKumaResource', () => {
 describe('decodeKumaResource', () => {
   it('reads back any encoded resource', () => {
     const text = fc.string({ unit: 'binary', maxLength: 20 });
-    const spec = fc.dictionary(text, fc.jsonValue({ maxDepth: 3, noUnicodeString: false })) as fc.Arbitrary<JsonObject>;
+    const spec = fc.dictionary(text, fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' })) as fc.Arbitrary<JsonObject>;
     const any = fc.record({
       name: text,
       mesh: text,

@@ -211,7 +211,7 @@ describe('the whole surface', () => {
           });
         expect(({} as { a?: unknown }).a).toBeUndefined();
       }),
-      { numRuns: 600, interruptAfterTimeLimit: 40_000 },
+      { numRuns: 600, plugins: [fc.interruptAfterTimeLimit(40_000)] },
     );
     expect(seen.get(200)).toBeGreaterThan(0);
   }, 90_000);
