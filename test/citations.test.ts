@@ -1,8 +1,9 @@
 // Holds the citations of the reference to docs/reference: each has a heading to go to, and nothing that users read has one.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import ts from 'typescript';
+import * as ts from 'typescript/unstable/ast';
 import { describe, expect, it } from 'vitest';
+import { parseSource } from '../scripts/parse-source.ts';
 import { citationsIn, headingsOf, misspeltIn } from './support/citations.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -45,7 +46,7 @@ describe('a citation of the reference', () => {
   it('is in no text for users', () => {
     const wrong = [...texts].flatMap(([name, text]) => {
       if (!/^src\/.*\.ts$/.test(name) || name.endsWith('.test.ts') || citationsIn(text).length === 0) return [];
-      return literalsOf(name, text).flatMap((literal) =>
+      return literalsOf(text).flatMap((literal) =>
         citationsIn(literal).map((citation) => `${name}: «${literal}» cites ${citation.text}: say the reason`),
       );
     });
@@ -104,12 +105,13 @@ describe('the reference', () => {
 });
 
 /** The strings of a file, and the fixed parts of its templates. */
-function literalsOf(name: string, text: string): string[] {
+function literalsOf(text: string): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
-    if (ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node)) found.push(node.text);
-    ts.forEachChild(node, visit);
+    if (ts.isStringLiteralLikeNode(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node))
+      found.push(node.text);
+    node.forEachChild(visit);
   };
-  visit(ts.createSourceFile(name, text, ts.ScriptTarget.Latest));
+  visit(parseSource(text));
   return found;
 }

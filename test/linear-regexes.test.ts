@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { fc } from './support/property.ts';
-import ts from 'typescript';
+import * as ts from 'typescript/unstable/ast';
 import { afterAll, describe, expect, it } from 'vitest';
+import { parseSource } from '../scripts/parse-source.ts';
+import { fc } from './support/property.ts';
 
 const SRC = join(import.meta.dirname, '../src');
 /** Characters of a hostile text. At this length a quadratic search takes some hundred milliseconds, a linear one less than one. */
@@ -22,7 +23,7 @@ type Found = { readonly place: string; readonly source: string; readonly flags: 
 /** Regular expressions written as literals, and those built of texts that are known: constants of the same file. */
 function regexesOf(file: string): Found[] {
   const place = relative(SRC, file);
-  const tree = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
+  const tree = parseSource(readFileSync(file, 'utf8'));
   const constants = new Map<string, ts.Expression>();
   const found: Found[] = [];
   const visit = (node: ts.Node): void => {
@@ -41,7 +42,7 @@ function regexesOf(file: string): Found[] {
         flags: flags === undefined ? '' : textOf(flags, constants, place),
       });
     }
-    ts.forEachChild(node, visit);
+    node.forEachChild(visit);
   };
   visit(tree);
   return found;
@@ -54,7 +55,7 @@ function isOnlyCompiled({ parent }: ts.Node): boolean {
 
 /** The value of a text that is made of constants. */
 function textOf(node: ts.Expression | undefined, constants: ReadonlyMap<string, ts.Expression>, place: string): string {
-  if (node !== undefined && ts.isStringLiteralLike(node)) return node.text;
+  if (node !== undefined && ts.isStringLiteralLikeNode(node)) return node.text;
   if (node !== undefined && ts.isRegularExpressionLiteral(node)) return node.text.slice(1, node.text.lastIndexOf('/'));
   if (node !== undefined && ts.isIdentifier(node)) return textOf(constants.get(node.text), constants, place);
   if (node !== undefined && ts.isTemplateExpression(node))

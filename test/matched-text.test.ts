@@ -1,8 +1,9 @@
 // Text for people is no protocol: the product decides by codes and fields, never by what a sentence says.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import ts from 'typescript';
+import * as ts from 'typescript/unstable/ast';
 import { expect, it } from 'vitest';
+import { parseSource } from '../scripts/parse-source.ts';
 
 const SRC = join(import.meta.dirname, '../src');
 
@@ -29,9 +30,9 @@ const isText = (node: ts.Expression | undefined): boolean => {
 };
 
 /** Lines are layout, and one word is an enum. */
-const isSentence = (node: ts.Expression): boolean => ts.isStringLiteralLike(node) && node.text.trim().includes(' ');
+const isSentence = (node: ts.Expression): boolean => ts.isStringLiteralLikeNode(node) && node.text.trim().includes(' ');
 const isLineBreak = (node: ts.Expression | undefined): boolean =>
-  node !== undefined && ts.isStringLiteralLike(node) && node.text === '\n';
+  node !== undefined && ts.isStringLiteralLikeNode(node) && node.text === '\n';
 
 function isMatch(node: ts.Node): boolean {
   if (ts.isBinaryExpression(node)) {
@@ -54,9 +55,9 @@ function matchesIn(source: string): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     if (isMatch(node)) found.push(node.getText());
-    ts.forEachChild(node, visit);
+    node.forEachChild(visit);
   };
-  visit(ts.createSourceFile('source.ts', source, ts.ScriptTarget.Latest, true));
+  visit(parseSource(source));
   return found;
 }
 

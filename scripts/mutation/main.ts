@@ -61,7 +61,7 @@ function choose(): Place[] {
     return sourcesOf(relative(TOP, resolve(path))).flatMap((file) => {
       const text = readFileSync(join(TOP, file), 'utf8');
       texts.set(file, text);
-      const found = mutantsOf(text, file).map((mutant): Place => ({ file, mutant }));
+      const found = mutantsOf(text).map((mutant): Place => ({ file, mutant }));
       return found.filter((place) => line === undefined || lineOf(place) === Number(line));
     });
   });

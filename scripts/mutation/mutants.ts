@@ -1,5 +1,6 @@
 // The small changes of a source text that a test should notice. Pure: text in, changes out. A change of types or of a log line is none.
-import ts from 'typescript';
+import * as ts from 'typescript/unstable/ast';
+import { parseSource } from '../parse-source.ts';
 
 /** A part of a file, and what stands there instead. Positions count UTF-16 units from 0. */
 export type Mutant = { readonly start: number; readonly end: number; readonly replacement: string; readonly kind: string };
@@ -37,8 +38,8 @@ const SWAPPED = new Map([
 const LOGGER = /(?:^|[.#])(?:log|logger|stdout|stderr)(?:\?)?\.\w+$/i;
 
 /** All changes of a TypeScript file, in the order of their places. Some do not compile: `TypeCheck` knows. */
-export function mutantsOf(text: string, fileName = 'source.ts'): Mutant[] {
-  const source = ts.createSourceFile(fileName, text, ts.ScriptTarget.Latest, true);
+export function mutantsOf(text: string): Mutant[] {
+  const source = parseSource(text);
   const found: Mutant[] = [];
   const change = (kind: string, node: ts.Node, replacement: string): void => {
     const start = node.getStart(source);
@@ -60,7 +61,7 @@ export function mutantsOf(text: string, fileName = 'source.ts'): Mutant[] {
     else if (isRemovable(node, source)) change('statement', node, ';');
     if (ts.isExpressionStatement(node) && ts.isAwaitExpression(node.expression))
       change('await', node.expression, `void ${node.expression.expression.getText(source)}`);
-    ts.forEachChild(node, visit);
+    node.forEachChild(visit);
   };
   visit(source);
   return found.sort((a, b) => a.start - b.start || a.end - b.end);
@@ -73,14 +74,14 @@ export function applyMutant(text: string, { start, end, replacement }: Mutant): 
 
 /** Where the innermost block or arrow body around a place begins and ends, to count who comes there; null at the top of a file. */
 export function blockAround(text: string, place: number): { start: number; end: number; isBlock: boolean } | null {
-  const source = ts.createSourceFile('source.ts', text, ts.ScriptTarget.Latest, true);
+  const source = parseSource(text);
   let found: { start: number; end: number; isBlock: boolean } | null = null;
   const visit = (node: ts.Node): void => {
     if (node.getStart(source) > place || node.end <= place) return;
     const isBody = ts.isArrowFunction(node.parent ?? node) && (node.parent as ts.ArrowFunction).body === node;
     if (ts.isBlock(node)) found = { start: node.getStart(source), end: node.end, isBlock: true };
     else if (isBody) found = { start: node.getStart(source), end: node.end, isBlock: false };
-    ts.forEachChild(node, visit);
+    node.forEachChild(visit);
   };
   visit(source);
   return found;
@@ -102,7 +103,7 @@ function changeOperator({ operatorToken, left, right }: ts.BinaryExpression, sou
   }
   const other = OPERATORS.get(operatorToken.kind);
   // A sum with a text in it is a text.
-  const isText = [left, right].some((side) => ts.isStringLiteralLike(side) || ts.isTemplateExpression(side));
+  const isText = [left, right].some((side) => ts.isStringLiteralLikeNode(side) || ts.isTemplateExpression(side));
   if (other !== undefined && !isText) change(other[1], operatorToken, other[0]);
   else if (other !== undefined && other[1] !== 'arithmetic') change(other[1], operatorToken, other[0]);
 }

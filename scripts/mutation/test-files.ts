@@ -1,13 +1,15 @@
 // Which test files import a file, by how many steps. Only relative imports count, as the text names them.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import ts from 'typescript';
 
 const FOLDERS = ['src', 'test'];
 /** `unit` alone: the others start databases and processes of their own. */
 const UNIT = /(?<!\.(?:pg|e2e|peers|isolated))\.test\.ts$/;
 /** They read the sources as text, and would notice every change or none. */
 const NOT_UNIT = ['test/architecture.test.ts', 'test/citations.test.ts', 'test/matched-text.test.ts', 'test/docs.test.ts'];
+
+/** As prettier writes them: `from './a.ts'`, `import './a.ts'`, `import('./a.ts')`. */
+const RELATIVE_IMPORT = /\b(?:from |import |import\()'(\.[^'\n]+)'/g;
 
 export class TestFiles {
   /** File → files that import it, relative to the top. */
@@ -18,9 +20,8 @@ export class TestFiles {
       for (const name of readdirSync(join(top, folder), { recursive: true, encoding: 'utf8' })) {
         if (!name.endsWith('.ts')) continue;
         const file = join(folder, name);
-        const { importedFiles } = ts.preProcessFile(readFileSync(join(top, file), 'utf8'), true, true);
-        for (const { fileName } of importedFiles.filter((imported) => imported.fileName.startsWith('.'))) {
-          const target = join(dirname(file), fileName);
+        for (const [, imported = ''] of readFileSync(join(top, file), 'utf8').matchAll(RELATIVE_IMPORT)) {
+          const target = join(dirname(file), imported);
           this.#importers.set(target, [...(this.#importers.get(target) ?? []), file]);
         }
       }

@@ -1,47 +1,33 @@
 // Whether a changed file still compiles. One program for all changes: only the changed file is checked again.
 import { resolve } from 'node:path';
-import ts from 'typescript';
+import { API, type Snapshot } from 'typescript/unstable/sync';
 
 export class TypeCheck {
-  readonly #service: ts.LanguageService;
-  readonly #changed = new Map<string, string>();
-  #version = 0;
+  readonly #config: string;
+  readonly #compiler: API;
+  #changed = { file: '', text: '' };
+  #snapshot: Snapshot;
 
   constructor(top: string) {
-    const config = ts.getParsedCommandLineOfConfigFile(
-      resolve(top, 'tsconfig.json'),
-      {},
-      {
-        ...ts.sys,
-        onUnRecoverableConfigFileDiagnostic: ({ messageText }) => {
-          throw new Error(ts.flattenDiagnosticMessageText(messageText, '\n'));
-        },
-      },
-    );
-    if (config === undefined) throw new Error(`no tsconfig.json in ${top}`);
-    this.#service = ts.createLanguageService({
-      getCompilationSettings: () => config.options,
-      getScriptFileNames: () => config.fileNames,
-      getScriptVersion: (file) => (this.#changed.has(file) ? String(this.#version) : '0'),
-      getScriptSnapshot: (file) => {
-        const text = this.#changed.get(file) ?? ts.sys.readFile(file);
-        return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);
-      },
-      getCurrentDirectory: () => top,
-      getDefaultLibFileName: (options) => ts.getDefaultLibFilePath(options),
-      fileExists: (path) => ts.sys.fileExists(path),
-      readFile: (path, encoding) => ts.sys.readFile(path, encoding),
-      readDirectory: (...args) => ts.sys.readDirectory(...args),
-      directoryExists: (path) => ts.sys.directoryExists(path),
-      getDirectories: (path) => ts.sys.getDirectories(path),
+    this.#config = resolve(top, 'tsconfig.json');
+    this.#compiler = new API({
+      cwd: top,
+      // What is not changed is read from the disk.
+      fs: { readFile: (path) => (path === this.#changed.file ? this.#changed.text : undefined) },
     });
+    this.#snapshot = this.#compiler.updateSnapshot({ openProjects: [this.#config] });
   }
 
   /** Whether the file compiles with this text. An absolute path. */
   accepts(file: string, text: string): boolean {
-    this.#changed.clear();
-    this.#changed.set(file, text);
-    this.#version += 1;
-    return [...this.#service.getSyntacticDiagnostics(file), ...this.#service.getSemanticDiagnostics(file)].length === 0;
+    const before = this.#changed.file;
+    this.#changed = { file, text };
+    const changed = [...new Set([before, file])].filter((path) => path !== '');
+    const next = this.#compiler.updateSnapshot({ fileChanges: { changed } });
+    this.#snapshot.dispose();
+    this.#snapshot = next;
+    const program = next.getProject(this.#config)?.program;
+    if (program === undefined) throw new Error(`no project of ${this.#config}`);
+    return [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)].length === 0;
   }
 }

@@ -22,7 +22,8 @@ export type RouteConfig = {
 };
 
 declare module 'fastify' {
-  // Fastify merges only interfaces. eslint-disable-next-line @typescript-eslint/no-empty-object-type
+  // Fastify merges only interfaces.
+  // oxlint-disable-next-line typescript/no-empty-object-type
   interface FastifyContextConfig extends Partial<RouteConfig> {}
 }
 
