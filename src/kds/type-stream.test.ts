@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { put, remove, subscribe } from '../../test/support/fake-entries.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createLogger } from '../base/log.ts';
-import type { DeltaRequest, DeltaResponseParts } from '../wire/kds-messages.ts';
+import type { DeltaRequest } from '../wire/kds-messages.ts';
 import { RateLimitedLogger } from './rate-limited-logger.ts';
 import type { SyncEvent } from './sync-events.ts';
 import { TypeLog } from './type-log.ts';
@@ -29,7 +29,7 @@ function streamOf({ log = new TypeLog('T'), maxMessageBytes = 1_000, messageByte
   const silent = createLogger('silent');
   const shared = {
     ...{ peer: 'east', streamId: 's', identifier: 'global', maxMessageBytes, log: silent, clock },
-    encode: (_: DeltaResponseParts) => Buffer.alloc(messageBytes),
+    encode: () => Buffer.alloc(messageBytes),
     fail: (error: Error) => void failures.push(error.message),
     observe: (event: SyncEvent) => void events.push(event),
   };

@@ -12,7 +12,7 @@ const KEY = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
 function failing(failures: number, code: string): { store: SqlStore; statements: string[] } {
   const statements: string[] = [];
   const connection = {
-    executeQuery: async <T>({ sql }: CompiledQuery): Promise<{ rows: T[] }> => {
+    executeQuery: async ({ sql }: CompiledQuery): Promise<{ rows: never[] }> => {
       statements.push(sql);
       if (statements.length <= failures) throw Object.assign(new Error(`failure ${String(statements.length)}`), { code });
       return { rows: [] };
