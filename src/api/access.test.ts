@@ -37,7 +37,7 @@ describe('mayAccess', () => {
 describe('requireAccess', () => {
   it('names the user, the denied action and the remedy', () => {
     expect(() => requireAccess(anonymousUser, 'generateZoneToken')).toThrow(
-      'user "mesh-system:anonymous" may not generate zone tokens; send a token of a user who may, call from the machine of the ' +
+      'user "mesh-system:anonymous" may not generate zone tokens; send a token of an allowed user, call from the machine of the ' +
         'control plane, or list the user in access.static.generateZoneToken',
     );
     expect(() => requireAccess(adminUser, 'generateZoneToken')).not.toThrow();

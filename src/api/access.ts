@@ -54,7 +54,7 @@ export const defaultAccess: AccessRules = {
   controlPlaneMetadata: ALL,
 };
 
-const ADVICE = 'send a token of a user who may, call from the machine of the control plane, or list the user in';
+const ADVICE = 'send a token of an allowed user, call from the machine of the control plane, or list the user in';
 
 const DOING: Record<Action, string> = {
   adminResources: 'read or write secrets',

@@ -42,5 +42,5 @@ function refuseNul(request: FastifyRequest): void {
 function refuseComputedWatch(request: FastifyRequest): void {
   const { produces = [] } = request.routeOptions.config;
   if (request.method !== 'GET' || produces.includes(EVENT_STREAM) || !parseFlag(queryOf(request), 'watch')) return;
-  throw badQuery('watch', 'this answer is computed and cannot be followed; watch the resources that it is made of');
+  throw badQuery('watch', 'this answer is computed and cannot be watched; watch the resources that it is computed from');
 }

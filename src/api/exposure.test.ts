@@ -14,7 +14,7 @@ describe('the warnings of a start', () => {
   it.each(['0.0.0.0', '::', '10.1.2.3', 'global.example'])('name the key when the API listens on %s', (address) => {
     expect(warningsOf({ 'apiServer.http.interface': address })).toEqual([
       `apiServer.http.interface: the REST API listens on ${address}, and every client that reaches it may write every resource except ` +
-        'secrets without a token; list who may in access.static.resources, or listen on 127.0.0.1',
+        'secrets without a token; list the allowed users in access.static.resources, or listen on 127.0.0.1',
     ]);
     expect(warningsOf({ 'apiServer.https.interface': address })).toEqual([]);
     expect(warningsOf({ 'apiServer.https.interface': address, 'apiServer.https.enabled': 'true' })).toHaveLength(1);

@@ -19,7 +19,7 @@ export function exposureWarnings({ apiServer, access }: Exposed): string[] {
     const where = `the REST API listens on ${address}`;
     return [
       `apiServer.${door}.interface: ${where}, and every client that reaches it may write every resource except secrets without a token; ` +
-        'list who may in access.static.resources, or listen on 127.0.0.1',
+        'list the allowed users in access.static.resources, or listen on 127.0.0.1',
     ];
   });
 }

@@ -44,7 +44,7 @@ export function addIndexRoutes(app: FastifyInstance, { options, callers }: ApiCo
   app.get('/policies', about(TAG, 'Types of policies'), async () => ({
     policies: types.flatMap((info) => (info.policy === null ? [] : [describePolicy(info, info.policy, isReadOnly(info))])),
   }));
-  const html = about(TAG, 'A page that says that there is no GUI', { answer: { type: 'string' }, produces: ['text/html'] });
+  const html = about(TAG, 'A page without a GUI', { answer: { type: 'string' }, produces: ['text/html'] });
   for (const url of ['/gui', '/gui/*']) app.get(url, html, async (_request, reply) => reply.type('text/html').send(NO_GUI));
 }
 

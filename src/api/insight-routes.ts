@@ -41,7 +41,7 @@ export function addInsightRoutes(app: FastifyInstance, { store, service, clock }
     createdAt: timeOf(clock.now()),
     ...globalInsight(await census()),
   }));
-  app.get('/global-insights', about('Insights', 'How many there are of the Global types'), async () => ({
+  app.get('/global-insights', about('Insights', 'Totals of the Global types'), async () => ({
     type: 'GlobalInsights',
     creationTime: timeOf(clock.now()),
     resources: globalTotals(await census()),

@@ -12,7 +12,7 @@ export const MAX_DEPTH = 64;
 export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, bytes: Buffer) => {
-    if (!isUtf8(bytes)) refuse('the body is not UTF-8, as JSON must be');
+    if (!isUtf8(bytes)) refuse('the body is not UTF-8');
     const text = bytes.toString();
     return request.routeOptions.config.rawBody === true ? text : parseJsonBody(text);
   });

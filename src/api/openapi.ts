@@ -84,7 +84,7 @@ function operation(method: string, path: string, config: RouteConfig): JsonObjec
 
 const responses: JsonObject = {
   Error: {
-    description: 'what went wrong, field by field where there are fields',
+    description: 'the violations, by field',
     content: { 'application/json': { schema: component('Error') }, 'application/problem+json': { schema: component('Error') } },
   },
   Text: { description: 'one line of text', content: { 'text/plain': { schema: text } } },

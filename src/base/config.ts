@@ -78,7 +78,7 @@ function merge(into: Tree, from: Tree, prefix: string, violations: Violation[], 
     const path = prefix === '' ? key : `${prefix}.${key}`;
     if (leaves.has(path)) into[key] = value;
     else if (!sections.has(path) && isKumaOnly(path))
-      warnings.push(`${path}: a key of Kuma that means nothing here; it is ignored`);
+      warnings.push(`${path}: a key of Kuma that Meridian does not use; it is ignored`);
     else if (!sections.has(path)) violations.push({ field: path, reason: `unknown key${hint(path, [...leaves.keys()])}` });
     else if (!isTree(value)) violations.push({ field: path, reason: 'must be a section with keys' });
     else {

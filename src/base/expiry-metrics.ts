@@ -18,7 +18,7 @@ export function createExpiryMetrics(registry: Registry): ExpiryMetrics {
   let readTokens = (): Ends | Promise<Ends> => new Map();
   new Gauge({
     name: 'meridian_server_certificate_expiration_timestamp_seconds',
-    help: 'When the certificate that a server of this process shows ends, in seconds since 1970',
+    help: 'Expiry of the certificate of a server of this process, in seconds since 1970',
     labelNames: ['server'],
     registers,
     collect() {
@@ -31,7 +31,7 @@ export function createExpiryMetrics(registry: Registry): ExpiryMetrics {
   });
   new Gauge({
     name: 'meridian_zone_token_expiration_timestamp_seconds',
-    help: 'When the token of a zone ends, in seconds since 1970',
+    help: 'Expiry of the token of a zone, in seconds since 1970',
     labelNames: ['zone_name'],
     registers,
     async collect() {

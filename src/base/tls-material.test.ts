@@ -35,7 +35,7 @@ it('reports changed files only when key and certificate match', async () => {
   await writeFile(files.key, second.keyPem);
   await look(() => changes.length > 0);
   expect(changes).toEqual([second.certPem]);
-  expect(failures).toEqual([`x.tlsCertFile: ${files.cert} and ${files.key} are no certificate with its key in PEM`]);
+  expect(failures).toEqual([`x.tlsCertFile: ${files.cert} and ${files.key} are not a certificate and its key in PEM`]);
   stop.abort();
   await clock.advance(LOOK_MS);
   await following;

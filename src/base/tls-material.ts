@@ -27,7 +27,7 @@ export async function readTlsFiles(files: TlsFiles): Promise<TlsMaterial> {
     createSecureContext({ cert, key, ...(ca !== null && { ca }) });
   } catch (cause) {
     // The parser's message may quote the file.
-    throw new MeridianError('config', `${keyOfConfig}: ${files.cert} and ${files.key} are no certificate with its key in PEM`, {
+    throw new MeridianError('config', `${keyOfConfig}: ${files.cert} and ${files.key} are not a certificate and its key in PEM`, {
       cause,
     });
   }

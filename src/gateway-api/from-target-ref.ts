@@ -34,7 +34,7 @@ export function toBackendRef(ref: Field, context: InverseContext): JsonObject | 
 }
 
 function toObjectRef(ref: Field, { namespace }: InverseContext, others: readonly string[]): JsonObject | undefined {
-  if (!ref.isGiven) return ref.refuse('must be given: Gateway API has no reference to nothing');
+  if (!ref.isGiven) return ref.refuse('must be given: Gateway API needs a target');
   if (!ref.isObject()) return undefined;
   ref.allowKeys(['kind', 'name', 'namespace', 'labels', ...others]);
   const kind = ref.at('kind').choice(SERVICE_TYPES);

@@ -22,7 +22,7 @@ type Params = { readonly mesh: string; readonly name: string; readonly kri?: str
 type View = (proxy: InspectedProxy, kri: string, route: string) => object;
 
 const DATAPLANE = '/meshes/:mesh/dataplanes/:name';
-const EFFECTIVE = 'What is in force on each outbound and route, value by value with its origin';
+const EFFECTIVE = 'The effective conf of each outbound and route, with the origin of each value';
 
 export function addProxyRoutes(app: FastifyInstance, context: InspectContext): void {
   const get = (path: string, summary: string, view: View, title?: string): void => {
@@ -37,16 +37,16 @@ export function addProxyRoutes(app: FastifyInstance, context: InspectContext): v
   get('policies', 'Deprecated: the policies that are attached to a proxy', attached, 'Could not get MatchedPolicies');
   const layout: View = ({ index, proxy }) => layoutView(index, proxy);
   get('_layout', 'Inbounds, zone listeners and outbounds of a proxy', layout, 'Failed to retrieve Dataplane');
-  get('_inbounds/:kri/_policies', 'What clients of an inbound or zone listener meet', ({ rules }, kri) =>
+  get('_inbounds/:kri/_policies', 'Policies of an inbound or zone listener', ({ rules }, kri) =>
     required(inboundPoliciesView(rules, kri), `inbound ${kri} of this Dataplane`),
   );
-  get('_outbounds/:kri/_policies', 'What is in force on an outbound', ({ index, rules }, kri) =>
+  get('_outbounds/:kri/_policies', 'Policies in force on an outbound', ({ index, rules }, kri) =>
     required(outboundPoliciesView(index, rules, kri), `service or port ${kri}`),
   );
   get('_outbounds/:kri/_routes', 'The routes of an outbound', ({ index, rules }, kri) =>
     required(routesView(index, rules, kri), `service or port ${kri}`),
   );
-  get('_outbounds/:kri/_routes/:route/_policies', 'What is in force on a route of an outbound', ({ index, rules }, kri, route) =>
+  get('_outbounds/:kri/_routes/:route/_policies', 'Policies in force on a route of an outbound', ({ index, rules }, kri, route) =>
     required(routePoliciesView(index, rules, kri, route), `route ${route} on ${kri}`),
   );
   const effective = about('Inspect', EFFECTIVE, { query: PAGE, answer: component('Effective') });

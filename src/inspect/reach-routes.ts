@@ -36,7 +36,7 @@ function addPolicy(app: FastifyInstance, context: InspectContext, type: string, 
     const { index, policy } = await policyOf(request.params);
     return pageOf(request, policyDataplanesView(index, policy), nameOf);
   });
-  const summary = 'Which proxies a policy touches, and why it leaves out the others';
+  const summary = 'The proxies that a policy configures, and the reasons for the others';
   const reached = about('Inspect', summary, { query: PAGE, answer: component('Reach') });
   app.get<Named>(`${item}/_reach`, reached, async (request): Promise<Answer<'Reach'>> => {
     const { index, policy } = await policyOf(request.params);

@@ -7,7 +7,9 @@ import { resourceTypes } from '../resource/type-registry.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { explainInZone, explainOnGlobal, type KnownZone } from './explain-sync.ts';
 
-const explained = about('Inspect', 'Which zones it goes to, and the rule that decided', { answer: component('SyncExplanation') });
+const explained = about('Inspect', 'The zones that get the resource, and the rule that decides', {
+  answer: component('SyncExplanation'),
+});
 
 export function addSyncRoutes(app: FastifyInstance, { options, store, service, callers }: ApiContext, rules: SendRules): void {
   for (const info of resourceTypes) {

@@ -136,7 +136,7 @@ export class Sender {
     for (const mesh of this.#unknownMeshes) {
       if (!changelog.hasMesh(mesh)) continue;
       this.#unknownMeshes.clear();
-      fail(new MeridianError('unavailable', `mesh ${JSON.stringify(mesh)} was created; connect again to compare its resources`));
+      fail(new MeridianError('unavailable', `mesh ${JSON.stringify(mesh)} was created; reconnect to compare its resources`));
       return;
     }
   }

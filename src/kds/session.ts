@@ -39,7 +39,7 @@ export async function consume(stream: Duplex, receiver: Receiver, inTurn: InTurn
     for await (const bytes of messagesOf(stream)) {
       await inTurn(() => receiver.take(bytes));
       if (stream.writableLength > MAX_UNREAD)
-        throw new MeridianError('bad_request', 'the peer sends response after response and reads none of the answers');
+        throw new MeridianError('bad_request', 'the peer sends responses and does not read the answers');
     }
   } finally {
     receiver.close();

@@ -40,7 +40,7 @@ export class Openings {
 
 /** The reason for the refusal of a stream while too many of its zone wait. */
 export function opensTooOften(kind: StreamKind): string {
-  return `the zone opens streams of ${kind} too often: ${String(A_SECOND)} a second are let in; look why its connection does not last`;
+  return `the zone opens streams of ${kind} too often: ${String(A_SECOND)} a second are admitted; check why its connection does not last`;
 }
 
 /** How many streams of each kind every zone has open. A zone without streams takes no memory. */

@@ -83,7 +83,7 @@ export function createSyncMetrics({ registry, side, now }: SyncMetricsOptions): 
 
   const withheld = new Gauge({
     name: 'meridian_resources_withheld',
-    help: 'Resources that are not sent to the peer, or not removed from it, because it could not take that',
+    help: 'Resources that are not sent to the peer, or not removed from it, because the peer cannot read them or their mesh is unknown',
     labelNames: ['zone_name', 'resource_type'],
     registers,
   });

@@ -125,7 +125,7 @@ export class Connection {
       this.#signal.throwIfAborted();
       last = await this.healthCheck();
       if (!first.isMeridian && first.failure !== null && last.isMeridian)
-        throw new Error('global is Meridian after all; reconnecting to resume');
+        throw new Error('global is Meridian; reconnecting to resume');
     }
   }
 

@@ -164,7 +164,7 @@ export class ZoneStreams {
   logRefusal(metadata: Metadata, stream: string, error: unknown): void {
     const zone = metadata.get('client-id')[0]?.toString().slice(0, MAX_NAME);
     const about = { ...(zone !== undefined && { zone }), stream, reason: statusOf(error).details };
-    this.#refusals.warn(`${stream} ${zone ?? ''}`, about, 'a zone was not let in');
+    this.#refusals.warn(`${stream} ${zone ?? ''}`, about, 'a zone was refused');
   }
 
   /**

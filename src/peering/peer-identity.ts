@@ -100,7 +100,7 @@ export async function acceptPeer(
 /** A peer without an id cannot be distinguished from others of its kind: its stored id is removed. */
 function acceptance(key: ResourceKey, row: Resource | undefined, id: string, owner: ResourceKey | null): Write {
   if (row === undefined) {
-    if (owner === null) throw new MeridianError('conflict', 'none is known here yet: the first one that comes is accepted');
+    if (owner === null) throw new MeridianError('conflict', 'none is known here yet: the first one that connects is accepted');
     return create(key, {}, { config: id }, owner);
   }
   if (id === '') return { op: 'delete', key, expectVersion: row.version };

@@ -24,7 +24,7 @@ export const SERVICE_TAG = 'kuma.io/service';
 
 /** Matches one policy against one proxy. Reasons are sentences without a subject: «is bound to zone east». */
 export function matchDataplane(policy: Policy, proxy: DataplaneProxy, lookup: Lookup): Match {
-  if (policy.isShadow) return no('is a shadow (label kuma.io/effect) and takes part in nothing');
+  if (policy.isShadow) return no('is a shadow policy (label kuma.io/effect) and has no effect');
   const { role, zone, namespace } = policy;
   if (zone !== proxy.zone && lookup.isDisabled(zone)) return no(`comes from zone ${zone}, which is disabled`);
   if (policy.isHomebound && zone !== proxy.zone) return no('stays where it was written (label kuma.io/kds-sync is disabled)');

@@ -140,14 +140,14 @@ class Loop {
         if (write.op === 'put') view.accept({ ...write.row, version: outcome.version });
         else view.remove(key);
       } else if (outcome.result === 'rejected') {
-        log.warn({ ...key, reason: outcome.message }, 'a computed row could not be written; it is tried again in a minute');
+        log.warn({ ...key, reason: outcome.message }, 'a computed row could not be written; retry in a minute');
       } else {
         // Another writer has changed the row: read it again and plan again.
         view.touch(key);
         this.#follower.add({ kind: 'keys', keys: [key] });
       }
     }
-    log.debug({ writes: planned.length }, 'computed rows were brought up to date');
+    log.debug({ writes: planned.length }, 'computed rows were updated');
   }
 }
 

@@ -113,7 +113,7 @@ export class ChangeFeed {
         else for (const type of differing(before, now)) this.#publish({ kind: 'type', type });
         before = now;
       } catch (error) {
-        this.#log.debug({ reason: messageOf(error) }, 'the rows could not be compared with the last look');
+        this.#log.debug({ reason: messageOf(error) }, 'the rows could not be compared with the last check');
       }
     }
   }

@@ -78,8 +78,7 @@ export class FeedBarrier {
   #giveUp(done: AbortSignal): void {
     if (done.aborted) return;
     const { log, limitMs, signal } = this.#options;
-    if (signal?.aborted !== true)
-      log.warn({ limitMs }, 'the change feed of the store is behind: a mark did not come through it in time');
+    if (signal?.aborted !== true) log.warn({ limitMs }, 'the change feed of the store is behind: a mark did not arrive in time');
     throw new MeridianError('unavailable', 'the change feed of the store does not answer; try again');
   }
 }

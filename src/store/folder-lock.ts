@@ -101,7 +101,7 @@ function isThere({ pid, host }: Owner): boolean {
 
 function inUse(path: string, file: string, { pid, host }: Owner): MeridianError {
   const who = `process ${String(pid)}${host === '' ? '' : ` of ${host}`}`;
-  const remedy = `stop it, or set store.embedded.path to another folder; if it does not run any more, remove ${file}`;
+  const remedy = `stop it, or set store.embedded.path to another folder; if it no longer runs, remove ${file}`;
   return new MeridianError('config', `the embedded store in ${path} is in use by ${who}: ${remedy}`);
 }
 

@@ -38,7 +38,7 @@ async function whenItAnswers(check: () => Promise<void>, clock: Clock, log: Logg
     } catch (error) {
       const waited = clock.elapsed() - began;
       if (!isNoAnswer(error) || waited > PATIENCE_MS) throw error;
-      if (waited < PAUSE_MS) log.warn({ reason: messageOf(error) }, 'the database does not answer; the start waits for it');
+      if (waited < PAUSE_MS) log.warn({ reason: messageOf(error) }, 'the database does not answer; the start waits');
       await clock.sleep(PAUSE_MS);
     }
   }

@@ -49,9 +49,9 @@ describe('kidOfJwt', () => {
   const header = (value: unknown): string => `${Buffer.from(JSON.stringify(value)).toString('base64url')}.e30.AAAA`;
 
   it.each([
-    ['', 'is no JSON Web Token, which has three parts joined by dots'],
-    ['a.b', 'is no JSON Web Token, which has three parts joined by dots'],
-    ['a.b.c.d', 'is no JSON Web Token, which has three parts joined by dots'],
+    ['', 'is not a JSON Web Token: it must have three parts joined by dots'],
+    ['a.b', 'is not a JSON Web Token: it must have three parts joined by dots'],
+    ['a.b.c.d', 'is not a JSON Web Token: it must have three parts joined by dots'],
     ['%.e30.AAAA', 'has a header that cannot be read'],
     [header([]), 'has a header that cannot be read'],
     [header({ kid: '1' }), 'is signed with no algorithm; only RS256 counts'],

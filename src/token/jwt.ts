@@ -33,7 +33,7 @@ export async function signJwt(claims: Claims, kid: string, privateKey: KeyObject
 /** The kid that a token claims to be signed by; nothing else of it is believed yet. */
 export function kidOfJwt(token: string): { readonly ok: true; readonly kid: string } | Refused {
   if (token.length > MAX_TOKEN) return refused(`is longer than ${String(MAX_TOKEN)} characters`);
-  if (token.split('.').length !== 3) return refused('is no JSON Web Token, which has three parts joined by dots');
+  if (token.split('.').length !== 3) return refused('is not a JSON Web Token: it must have three parts joined by dots');
   let header: { alg?: unknown; kid?: unknown };
   try {
     header = decodeProtectedHeader(token);
@@ -87,7 +87,7 @@ function reasonOf(error: unknown, kid: string): string {
     return reason === 'missing' ? `has no claim ${claim}` : `has a claim ${claim} that cannot be read`;
   }
   if (error instanceof errors.JWSSignatureVerificationFailed) return `does not have the signature of key ${showKid(kid)}`;
-  return 'is no JSON Web Token that can be read';
+  return 'is not a readable JSON Web Token';
 }
 
 /** Seconds since 1970; a token may contain any number. */

@@ -49,7 +49,7 @@ describe('ZoneAuthenticator', () => {
 
   it('prints the command to run when the token is missing', async () => {
     const kuma =
-      'A Kuma zone sends no token; let it in by listing east in multizone.global.kds.auth.allowWithoutToken of the global';
+      'A Kuma zone sends no token; admit it by listing east in multizone.global.kds.auth.allowWithoutToken of the global';
     expect(await authenticate([])).toEqual({ ok: false, reason: `zone "east" sent no token. ${how}. ${kuma}` });
   });
 

@@ -18,7 +18,7 @@ export function howToJoin(zone: string): string {
 
 /** The advice for a zone that cannot send a token. */
 export function howToLetIn(zone: string): string {
-  return `A Kuma zone sends no token; let it in by listing ${zone} in multizone.global.kds.auth.allowWithoutToken of the global`;
+  return `A Kuma zone sends no token; admit it by listing ${zone} in multizone.global.kds.auth.allowWithoutToken of the global`;
 }
 
 const DAY_MS = 24 * 3_600_000;

@@ -25,7 +25,7 @@ Examples:
 
 export function addApplyCommand(program: Command): void {
   const command = program.command('apply').description('create or change resources from files');
-  addFileOption(command, { required: true }).option('--dry-run', 'show what would change; change nothing');
+  addFileOption(command, { required: true }).option('--dry-run', 'show the changes without making them');
   addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
     .addHelpText('after', HELP)
     .action(apply);

@@ -29,7 +29,7 @@ export function addConfigCommand(program: Command): void {
     );
   named(addCredentialOptions(planes.command('add').description('add a control plane and make it the current one')))
     .requiredOption('--address <url>', 'its REST API, http://HOST:5681')
-    .option('--overwrite', 'replace the one of that name')
+    .option('--overwrite', 'replace an existing one with this name')
     .option('--skip-check', 'do not check that a control plane answers')
     .addHelpText(
       'after',
@@ -53,7 +53,7 @@ export function addConfigCommand(program: Command): void {
     });
   planes
     .command('list')
-    .description('the control planes you have added; * marks the one in use')
+    .description('the added control planes; * marks the current one')
     .addOption(new Option('-o, --output <format>', 'form of the answer').choices(['table', 'json', 'yaml']).default('table'))
     .addHelpText('after', '\nExamples:\n  meridian config control-planes list')
     .action(list);

@@ -7,7 +7,7 @@ export function addDemoCommand(program: Command): void {
     .description(
       'run a global and the zones east and west here, apply examples/shop, show which control plane holds which resource',
     )
-    .option('--once', 'stop when all is verified to be in step; exit 0 if it is')
+    .option('--once', 'stop when everything is verified; exit 0 if it is in step')
     .addHelpText(
       'after',
       '\nExamples:\n  meridian demo           stays up until Ctrl-C\n  meridian demo --once    verifies, on free ports, and stops',

@@ -21,7 +21,7 @@ type Options = ConnectOptions & MeshOptions & OutputOptions;
 export function addExplainSync(program: Command): void {
   const command = program
     .command('explain-sync')
-    .description('which zones a resource goes to, and why')
+    .description('the zones that get a resource, and the reason')
     .argument('<type>', 'type, plural or short name: MeshTimeout, meshtimeouts, mt')
     .argument('<name>', 'display name or stored name');
   addConnectOptions(addOutputOption(addMeshOption(command)))

@@ -22,7 +22,7 @@ export function addExplainCommand(program: Command): void {
     .command('explain')
     .description('the fields of a type: their meaning, allowed values and defaults')
     .argument('<type[.field]>', 'type, plural or short name, with the path of a field: mt.to.default.http')
-    .option('-r, --recursive', 'the fields below as well')
+    .option('-r, --recursive', 'include nested fields')
     .addOption(new Option('-o, --output <format>', 'form of the answer').choices(['text', 'json', 'yaml']).default('text'))
     .addHelpText('after', HELP)
     .action(explain);

@@ -22,9 +22,9 @@ Examples:
 export function addExportCommand(program: Command): void {
   const command = program
     .command('export')
-    .description('all resources as documents that apply takes')
+    .description('all resources as documents for apply')
     .option('-m, --mesh <mesh>', 'only this mesh and its resources')
-    .option('-a, --include-secrets', 'secrets too; only admins may');
+    .option('-a, --include-secrets', 'include secrets; only for admins');
   addConnectOptions(command).addHelpText('after', HELP).action(exportAll);
 }
 

@@ -29,10 +29,10 @@ export function addGenerateTlsCertificate(generate: Command): void {
     .command('tls-certificate')
     .description('a key and a certificate for a server or a client')
     .addOption(new Option('--type <type>', 'the side that presents it').choices(['server', 'client']).makeOptionMandatory())
-    .option('--hostname <host>', 'DNS name or IP address it is for; may be given again', collect)
+    .option('--hostname <host>', 'DNS name or IP address of the certificate; may be given again', collect)
     .option('--cert-file <file>', 'where the certificate goes, - for standard output', 'cert.pem')
     .option('--key-file <file>', 'where the key goes, - for standard output', 'key.pem')
-    .option('--force', 'replace files that are there')
+    .option('--force', 'replace existing files')
     .addOption(new Option('--overwrite', 'the same, as kumactl calls it').hideHelp())
     .addHelpText('after', HELP)
     .action(generateCertificate);

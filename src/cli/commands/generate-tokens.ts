@@ -15,7 +15,7 @@ type Timed = Signed & { readonly validFor: string };
 
 export function addGenerateTokens(generate: Command): void {
   timed(generate.command('zone-token').description('the token of a zone for its global'))
-    .requiredOption('--zone <zone>', 'name of the zone that the token is for')
+    .requiredOption('--zone <zone>', 'name of the zone of the token')
     .option('--scope <scope>', 'a scope of the token; repeatable', collect)
     .addHelpText(
       'after',

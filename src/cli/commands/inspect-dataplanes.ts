@@ -31,7 +31,7 @@ Examples:
 ${SELECTOR_HELP}`;
 
 export function addInspectDataplanes(inspect: Command): void {
-  const command = addMeshOption(inspect.command('dataplanes').description('the proxies of a mesh and how they are connected'))
+  const command = addMeshOption(inspect.command('dataplanes').description('the proxies of a mesh and their connections'))
     .option('-A, --all-meshes', 'of all meshes')
     .option('-l, --selector <labels>', 'only with these labels: team=a,tier!=db,!old; see below', collect)
     .option('--zone <zone>', 'only those of this zone')

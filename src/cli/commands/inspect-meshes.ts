@@ -7,7 +7,7 @@ import { MESH_COLUMNS } from '../views/overview-columns.ts';
 import { itemTable } from '../views/table.ts';
 
 export function addInspectMeshes(inspect: Command): void {
-  addConnectOptions(addOutputOption(inspect.command('meshes').description('how many proxies of each mesh are online')))
+  addConnectOptions(addOutputOption(inspect.command('meshes').description('the number of online proxies of each mesh')))
     .addHelpText('after', '\nExamples:\n  meridian inspect meshes\n  meridian inspect meshes -o wide')
     .action(inspectMeshes);
 }

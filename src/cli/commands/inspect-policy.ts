@@ -19,7 +19,7 @@ type Options = ConnectOptions & MeshOptions & OutputOptions;
 export function addInspectPolicy(inspect: Command): void {
   const command = inspect
     .command('policy')
-    .description('which proxies a policy touches, and why it leaves out the others')
+    .description('the proxies that a policy configures, and the reasons for the others')
     .argument('<type>', 'type, plural or short name of a policy: MeshTimeout, meshtimeouts, mt')
     .argument('<name>', 'display name or stored name');
   addConnectOptions(addOutputOption(addMeshOption(command)))

@@ -21,7 +21,7 @@ type Options = ConnectOptions & MeshOptions & OutputOptions;
 export function addInspectRoutes(inspect: Command): void {
   const command = inspect
     .command('routes')
-    .description('which Gateway API routes are in force, as which mesh routes, and why rules are left out')
+    .description('the accepted Gateway API routes with their mesh routes, and the reasons for rejected rules')
     .argument('[name]', 'display name or stored name of an HTTPRoute or TCPRoute');
   addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
     .addHelpText('after', HELP)

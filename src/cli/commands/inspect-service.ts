@@ -22,7 +22,7 @@ type Options = ConnectOptions & MeshOptions & OutputOptions;
 export function addInspectService(inspect: Command): void {
   const command = inspect
     .command('service')
-    .description('from which zone a service is reached how, or why it is not')
+    .description('how each zone reaches a service, or why it does not')
     .argument('<name>', 'display name or stored name of a MeshService, MeshExternalService or MeshMultiZoneService');
   addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
     .addHelpText('after', HELP)

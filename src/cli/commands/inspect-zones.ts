@@ -15,7 +15,7 @@ Examples:
   meridian inspect zones -o yaml`;
 
 export function addInspectZones(inspect: Command): void {
-  addConnectOptions(addOutputOption(inspect.command('zones').description('which zones are connected, and since when')))
+  addConnectOptions(addOutputOption(inspect.command('zones').description('the connection of each zone')))
     .addHelpText('after', HELP)
     .action(inspectZones);
 }

@@ -35,7 +35,7 @@ export function addZoneAdopt(zone: Command): void {
       .description('on global: accept another database as the store of a zone')
       .argument('<name>', 'name of the zone')
       .option('--store-id <id>', 'the store to accept; without it the one that was refused last')
-      .option('--forget', 'accept the next store that comes: the known one is gone for good'),
+      .option('--forget', 'accept the next store that connects, because the known one is lost'),
   )
     .addHelpText('after', ADOPT_HELP)
     .action(adopt);

@@ -21,14 +21,14 @@ export function applyPatch(before: Json, changes: readonly Answer<'Change'>[]): 
     } else if (isObject(holder)) {
       if (op === 'remove') Reflect.deleteProperty(holder, last);
       else Object.defineProperty(holder, last, { value, enumerable: true, configurable: true, writable: true });
-    } else throw new Error(`the difference names ${path}, which is not there`);
+    } else throw new Error(`the difference changes ${path}, which is not there`);
   }
   return root;
 }
 
 function below(at: Json, key: string, path: string): Json {
   const found: Json | undefined = Array.isArray(at) ? at[Number(key)] : isObject(at) ? at[key] : undefined;
-  if (found === undefined) throw new Error(`the difference names ${path}, which is not there`);
+  if (found === undefined) throw new Error(`the difference changes ${path}, which is not there`);
   return found;
 }
 

@@ -53,7 +53,7 @@ async function gatewayForm(info: TypeInfo, items: readonly Item[], client: Clien
   }
   if (refused.length === 0) return documents;
   const routes = refused.length === 1 ? 'this route' : 'these routes';
-  const text = `Gateway API has no words for ${routes}:\n${refused.flat().join('\n')}`;
+  const text = `Gateway API cannot express ${routes}:\n${refused.flat().join('\n')}`;
   if (documents.length === 0) throw new MeridianError('invalid', text);
   note(text);
   process.exitCode = EXIT.failed;

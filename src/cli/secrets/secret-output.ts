@@ -9,7 +9,7 @@ export type SecretOptions = { readonly out?: string | undefined; readonly force?
 export function addSecretOptions(command: Command): Command {
   return command
     .option('--out <file>', 'write it to this file, which only you can read, - for standard output', '-')
-    .option('--force', 'replace the file if it is there');
+    .option('--force', 'replace an existing file');
 }
 
 /**

@@ -28,7 +28,7 @@ export function servicesReconciler({ zone, vipNetworks, log, graceMs = HOUR_MS }
       const { writes, wakeAt, conflicts, withoutVip } = planServices(view, { now, graceMs });
       for (const conflict of conflicts) warn(conflict);
       if (withoutVip > 0)
-        log.error({ services: withoutVip }, 'all virtual addresses are held; give the zone a larger network with ipam.*.cidr');
+        log.error({ services: withoutVip }, 'all virtual addresses are in use; give the zone a larger network with ipam.*.cidr');
       return { writes, wakeAt };
     },
   };
@@ -44,7 +44,7 @@ function conflictLog(log: Logger): (conflict: Conflict) => void {
     last.set(key, text);
     log.warn(
       { mesh, service, dataplanes: dataplanes.slice(0, 10), of: dataplanes.length },
-      'Dataplanes of one service have other ports than the service; give them the same inbounds',
+      'Dataplanes of one service have different ports; give them the same inbounds',
     );
   };
 }
