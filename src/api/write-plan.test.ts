@@ -39,7 +39,7 @@ function refusalOf(run: () => void): { title: string; fields: string[]; reason: 
 }
 
 describe('a write', () => {
-  it('creates a row that is not there, with its owner, and updates the version that is there', () => {
+  it('creates a missing row with its owner, and updates the stored version', () => {
     expect(plan(ALONE, undefined)).toMatchObject({
       op: 'create',
       status: {},
@@ -49,7 +49,7 @@ describe('a write', () => {
     expect(plan(ALONE, stored)).toMatchObject({ op: 'update', expectVersion: 4 });
   });
 
-  it('keeps the computed fields of a stored service, and takes a first value where there is none', () => {
+  it('keeps the computed fields of a stored service, and accepts a first value', () => {
     const stored = makeRow('MeshService', 'a', { labels: ofZone, spec: { state: 'Available', ports: [{ port: 81 }] } });
     const spec = { state: 'Unavailable', identities: [{ type: 'ServiceTag', value: 'b' }], ports: [{ port: 80 }] };
     const write = plan(ALONE, stored, { type: 'MeshService', spec });
@@ -67,13 +67,13 @@ describe('a write', () => {
     ['no label', undefined, true],
     ['a label that is no name', 'cart.one', false],
     ['a label that begins with a digit', '1cart', false],
-  ])('creates a Dataplane of a zone with %s of its workload or not', (_, workload, isGood) => {
+  ])('accepts or refuses a Dataplane of a zone with %s of its workload', (_, workload, isGood) => {
     const labels: Labels = workload === undefined ? {} : { 'kuma.io/workload': workload };
     const spec = { networking: { address: '10.0.0.1', inbound: [{ port: 80, tags: { 'kuma.io/service': 'a' } }] } };
     expect(refusalOf(() => plan(ALONE, undefined, { type: 'Dataplane', labels, spec })) === null).toBe(isGood);
   });
 
-  it('names what fails in its title: the create or the update', () => {
+  it('names the create or the update in the title of its error', () => {
     const spec = { ports: [{ port: 80 }] };
     const given = { type: 'MeshService', name: '1a', spec };
     expect(refusalOf(() => plan(ALONE, undefined, given))?.title).toBe('Failed to create a resource');
@@ -101,12 +101,12 @@ describe('a stored row', () => {
     ['a zone without a global, any row', ALONE, ofGlobal, true, true],
     ['global, its own row', GLOBAL, ofGlobal, true, true],
     ['global that checks no origin, a copy from a zone', GLOBAL, ofZone, false, true],
-  ])('is changed by its owner alone: %s', (_, writer, labels, checksOrigin, isAllowed) => {
+  ])('is changed by its owner only: %s', (_, writer, labels, checksOrigin, isAllowed) => {
     for (const verb of ['update', 'delete'] as const)
       expect(refusalOf(() => requireOwn(info, row(labels), verb, rulesOf(writer, checksOrigin))) === null).toBe(isAllowed);
   });
 
-  it('that is a copy names its home', () => {
+  it('that is a copy is refused with its origin', () => {
     const refusal = refusalOf(() => requireOwn(info, row(ofGlobal), 'delete', rulesOf(FEDERATED)));
     expect(refusal).toMatchObject({ title: 'Could not delete a resource', fields: ['["kuma.io/origin"]'] });
     expect(refusal?.reason).toContain('a copy of a resource of global: delete it there');
@@ -114,7 +114,7 @@ describe('a stored row', () => {
     expect(update).toMatchObject({ title: 'Could not process a resource', fields: ['labels["kuma.io/origin"]'] });
   });
 
-  it('of a zone under a name that no zone may take may be deleted on global', () => {
+  it('of a zone with a name that no zone may use may be deleted on global', () => {
     const squatter = row(ofZone, 'a');
     expect(isSquatter(info, squatter, rulesOf(GLOBAL))).toBe(true);
     expect(isSquatter(info, squatter, rulesOf(FEDERATED))).toBe(false);
@@ -131,7 +131,7 @@ describe('a stored row', () => {
     ['its version', [2, 3], 3, true],
     ['another version', [2], 3, false],
     ['a version, of a row that is not there', [3], undefined, false],
-  ])('fits a caller that wants %s, or conflicts', (_, wanted, version, isGood) => {
+  ])('matches the precondition %s, or is a conflict', (_, wanted, version, isGood) => {
     const stored = version === undefined ? undefined : { version };
     const key = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
     expect(refusalOf(() => requireMatch(key, stored, wanted))?.title ?? null).toBe(isGood ? null : 'Conflict');

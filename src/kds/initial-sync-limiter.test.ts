@@ -58,7 +58,7 @@ describe('the limiter of first states', () => {
     expect(states.messageBytes).toBe(alone / MAX_PERMITS);
   });
 
-  describe('of a peer that comes again and again', () => {
+  describe('of a peer that reconnects repeatedly', () => {
     const MB = 1024 * 1024;
 
     /** Enters, is sent so much, and leaves. @returns whether it was admitted at once */
@@ -203,7 +203,7 @@ describe('the limiter of first states', () => {
     }
   }
 
-  it('takes the permit of a peer that answers and never finishes at the time limit, not before', () => {
+  it('takes the permit of a peer that answers but never finishes at the time limit, not before', () => {
     const peers = enter(10);
     pass(MAX_MS - 1, peers);
     expect(admitted).toHaveLength(MAX_PERMITS);

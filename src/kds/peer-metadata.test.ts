@@ -8,7 +8,7 @@ function metadataOf(...headers: readonly (readonly [name: string, value: string]
   return metadata;
 }
 
-it('reads the zone, its features, the id of its store and all its tokens', () => {
+it('callerOf reads the zone, its features, its store id and all its tokens', () => {
   const metadata = metadataOf(
     ...([['client-id', 'east'], ['features', 'a, b'], ['features', 'c'], ['store-id', 'A-1'], ['authorization', 'Bearer x']] as const), // prettier-ignore
     ['authorization', 'Bearer y'],
@@ -22,7 +22,7 @@ it('reads the zone, its features, the id of its store and all its tokens', () =>
 it.each([
   ['without a zone', []],
   ['with an empty zone', [['client-id', '']]],
-] as const)('refuses a call %s', (_, headers) => {
+] as const)('callerOf refuses a call %s', (_, headers) => {
   expect(() => callerOf(metadataOf(...headers))).toThrow('"client-id" is not present in metadata');
 });
 
@@ -32,12 +32,12 @@ it.each([
   ['one with another character', ['a_b'], false],
   ['one of 65 characters', ['a'.repeat(65)], false],
   ['one of 64 characters', ['a'.repeat(64)], true],
-] as const)('takes one id of a store that a store makes: %s', (_, ids, isGood) => {
+] as const)('callerOf accepts one valid store id: %s', (_, ids, isGood) => {
   const call = (): unknown => callerOf(metadataOf(['client-id', 'east'], ...ids.map((id) => ['store-id', id] as const)));
   if (isGood) expect(call()).toMatchObject({ storeId: ids[0] });
   else expect(call).toThrow('"store-id" in metadata must be one id');
 });
 
-it('announces that this side is Meridian', () => {
+it('ownFeatures announce that this side is Meridian', () => {
   expect(ownFeatures().get('features')).toEqual(['meridian-v1']);
 });

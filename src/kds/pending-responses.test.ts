@@ -12,7 +12,7 @@ beforeEach(() => {
 
 const lags = (seconds: number): unknown[] => [...pending.lags(at(seconds))].map((lag) => [lag.zone, lag.type, lag.seconds]);
 
-it('lasts from a response to its acknowledgement', () => {
+it('the lag lasts from a response to its acknowledgement', () => {
   expect(lags(5)).toEqual([]);
   pending.sent('east', 's1', 'Mesh', at(10));
   expect(lags(13)).toEqual([['east', 'Mesh', 3]]);
@@ -21,7 +21,7 @@ it('lasts from a response to its acknowledgement', () => {
   expect(lags(20)).toEqual([['east', 'Mesh', 0]]);
 });
 
-it('goes on through refusals until the peer lacks nothing', () => {
+it('the lag continues after refusals until the peer lacks nothing', () => {
   pending.sent('east', 's1', 'Mesh', at(10));
   pending.rejected('east', 's1', 'Mesh');
   pending.nacked('east', 's1', 'Mesh', 2);
@@ -38,7 +38,7 @@ it('goes on through refusals until the peer lacks nothing', () => {
   expect(lags(33)).toEqual([['east', 'Mesh', 2]]);
 });
 
-it('counts for the newest stream of a zone alone, until that ends or the zone is forgotten', () => {
+it('the lag counts only for the newest stream of a zone, until the stream ends or the zone is deleted', () => {
   pending.sent('east', 's1', 'Mesh', at(1));
   pending.open('east', 's2');
   expect(lags(5)).toEqual([]);

@@ -7,7 +7,7 @@ const create = (name: string): Write => ({ op: 'create', key: keyOf(name), label
 const update = (name: string): Write => ({ op: 'update', key: keyOf(name), labels: {}, spec: {} });
 const names = (writes: readonly Write[]): string[] => writes.map(({ key }) => key.name);
 
-it('admits creates up to the limit, and all that create nothing', async () => {
+it('the quota admits creations up to the limit, and all other writes', async () => {
   const count = vi.fn(async () => 3);
   const quota = new RowQuota(5, count);
   expect(await quota.admit([update('a')])).toEqual({ admitted: [update('a')], refused: [] });
@@ -25,7 +25,7 @@ it('admits creates up to the limit, and all that create nothing', async () => {
   expect(count).toHaveBeenCalledOnce();
 });
 
-it('counts what was created and deleted', async () => {
+it('the quota counts created and deleted rows', async () => {
   const quota = new RowQuota(2, async () => 1);
   quota.stored([{ result: 'created', version: 0 }]);
   expect((await quota.admit([create('a')])).refused).toEqual([]);

@@ -9,7 +9,7 @@ import { visibilityOf, globalSendRules, zoneSendRules, type Visibility } from '.
 
 const MULTI_ZONE: Visibility = { to: 'all', feature: feature.hostnameGeneratorMultiZone };
 
-describe('what global sends to zones (kds-wire 5.2)', () => {
+describe('the resources that global sends to zones (kds-wire 5.2)', () => {
   const rules = globalSendRules();
   const disabled = { [label.kdsSync]: 'disabled' };
 

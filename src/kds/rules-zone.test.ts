@@ -8,7 +8,7 @@ import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import { visibilityOf, globalConsumes, zoneSendRules, type Visibility } from './rules.ts';
 
-describe('what a zone sends to global (kds-wire 5.4)', () => {
+describe('the resources that a zone sends to global (kds-wire 5.4)', () => {
   const rules = zoneSendRules({ zone: 'east' });
 
   it.each<[string, Resource, Visibility, because: RegExp]>([

@@ -90,7 +90,7 @@ describe('a subscription', () => {
     expect(subscription.isBehind).toBe(false);
   });
 
-  it('finds a refused resource by its plain name where the peer has it under that name', () => {
+  it('finds a refused resource by its plain name if the peer has it under that name', () => {
     const log = new TypeLog('T');
     put(log, 'bad', '1');
     put(log, 'good', '1');

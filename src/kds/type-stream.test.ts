@@ -48,14 +48,14 @@ function answer(responseNonce: string, message: string | null = null): DeltaRequ
 
 const tooLarge = (): (string | null)[] => events.flatMap((event) => (event.kind === 'withheld' ? [event.all] : []));
 
-it('gives each response a nonce of its own: its position, numbered where the position does not grow', () => {
+it('each response has its own nonce: its position, with a number if the position is repeated', () => {
   const nonces = new Nonces();
   expect([5, 5, 6, 3, 9].map((position) => nonces.next(position))).toEqual(['5', '5.1', '6.1', '3.2', '9.2']);
   expect(new Nonces().next(0)).toBe('0');
 });
 
 describe('a response', () => {
-  it('waits alone: the next one comes after its answer, and an answer to another one is ignored', () => {
+  it('is sent only after the answer to the previous one, and an answer to another one is ignored', () => {
     const log = new TypeLog('T');
     put(log, 'a', '1');
     const stream = streamOf({ log });
@@ -68,7 +68,7 @@ describe('a response', () => {
     expect(stream.next()?.draft.upTo).toBe(2);
   });
 
-  it('says how long its acknowledgement took, in seconds', async () => {
+  it('reports the seconds until its acknowledgement', async () => {
     const stream = streamOf();
     stream.next();
     await clock.advance(2_500);
@@ -76,7 +76,7 @@ describe('a response', () => {
     expect(events).toEqual([{ kind: 'acknowledged', peer: 'east', streamId: 's', type: 'T', seconds: 2.5 }]);
   });
 
-  it('of a type that is not provided is empty and comes once', () => {
+  it('of a type that is not provided is empty and is sent once', () => {
     const stream = streamOf({ log: null });
     expect(stream.next()?.draft).toMatchObject({ entries: [], removed: [] });
     expect(stream.settle(answer('0'))).toBe(false);
@@ -95,7 +95,7 @@ describe('a response', () => {
   it.each<[string, (stream: TypeStream) => void]>([
     ['is answered', (stream) => stream.settle(answer('0'))],
     ['is on a stream that closes', (stream) => stream.close()],
-  ])('that %s ends no stream', async (_, end) => {
+  ])('that %s does not end the stream', async (_, end) => {
     const stream = streamOf();
     stream.next();
     end(stream);
@@ -103,13 +103,13 @@ describe('a response', () => {
     expect([failures, clock.sleepers]).toEqual([[], 0]);
   });
 
-  it('may fill a message', () => {
+  it('may have the size of a message', () => {
     expect(streamOf({ maxMessageBytes: 10, messageBytes: 10 }).next()).not.toBeNull();
   });
 });
 
 describe('a full state', () => {
-  it('larger than a message is reported with its size, and sent when it fits', () => {
+  it('over the message limit is reported with its size, and sent when it fits', () => {
     const log = new TypeLog('T');
     for (const name of ['a', 'b', 'c']) put(log, name, '1');
     const stream = streamOf({ log, maxMessageBytes: 20 });
@@ -123,7 +123,7 @@ describe('a full state', () => {
     expect(tooLarge().slice(1)).toEqual([null]);
   });
 
-  it('whose message is larger than its resources is reported with the size of the message', () => {
+  it('with a message over the limit and resources below it is reported with the size of the message', () => {
     const log = new TypeLog('T');
     put(log, 'a', '1');
     expect(streamOf({ log, maxMessageBytes: 20, messageBytes: 21 }).next()).toBeNull();
@@ -158,7 +158,7 @@ describe('a refused resource', () => {
     }
   }
 
-  it('is tried again after five seconds, then after twice as long each time, up to five minutes', async () => {
+  it('is retried after five seconds, then after twice the time, up to five minutes', async () => {
     const waits: number[] = [];
     for (let time = 0; time < 9; time += 1) {
       settle('no');
@@ -167,7 +167,7 @@ describe('a refused resource', () => {
     expect(waits).toEqual([5, 10, 20, 40, 80, 160, 300, 300, 300]);
   });
 
-  it('is tried again after five seconds when the peer took everything in between', async () => {
+  it('is retried after five seconds again when the peer accepted everything in between', async () => {
     settle('no');
     await secondsToRetry();
     settle('no');
@@ -178,7 +178,7 @@ describe('a refused resource', () => {
     expect(await secondsToRetry()).toBe(5);
   });
 
-  it('is not tried again on a stream that closes', () => {
+  it('is not retried on a closed stream', () => {
     settle('no');
     stream.close();
     expect(clock.sleepers).toBe(0);

@@ -205,7 +205,7 @@ describe('inbound rules', () => {
     ]);
   });
 
-  it('have no match where the type has none', () => {
+  it('have no match for a type without matches', () => {
     const conf = { connectionLimits: { maxConnections: 1 } };
     const matches = [{ spiffeID: { type: 'Exact', value: 'spiffe://a/b' } }];
     const found = rulesOf('MeshCircuitBreaker', [make('MeshCircuitBreaker', 'p', { rules: [{ matches, default: conf }] })]);

@@ -6,7 +6,7 @@ import { MeshIndex } from './mesh-index.ts';
 const MESH = { kind: 'Mesh' };
 
 describe('an index of a mesh', () => {
-  it('knows its Mesh, and another where its own is not there', () => {
+  it('returns its Mesh, and a default one if its own is missing', () => {
     const mesh = makeRow('Mesh', 'default', { labels: { team: 'a' } });
     const index = new MeshIndex('default', [mesh, makeRow('Mesh', 'other')]);
     expect(index.meshResource()).toBe(mesh);
@@ -21,7 +21,7 @@ describe('an index of a mesh', () => {
     expect([...index.resources('MeshService')].map(({ name }) => name)).toEqual(['a']);
   });
 
-  it('forgets proxies, policies and services that go', () => {
+  it('drops deleted proxies, policies and services', () => {
     const policy = makeTo('MeshTimeout', 'p', MESH, {});
     const rows = [makeDataplane('d'), policy, makeService('s')];
     const index = new MeshIndex('default', rows);
@@ -33,7 +33,7 @@ describe('an index of a mesh', () => {
     ]);
   });
 
-  it('gives a new revision to what a change can alter, and no other', () => {
+  it('changes only the revisions of types that a change can affect', () => {
     const index = new MeshIndex('default', [makeDataplane('d')]);
     const revisions = (): string[] => ['MeshTimeout', 'MeshRetry'].map((type) => index.revisionOf(type));
     const changesOf = (change: () => void): boolean[] => {
@@ -54,7 +54,7 @@ describe('an index of a mesh', () => {
     expect(changesOf(() => index.disableZones(new Set()))).toEqual([true, true]);
   });
 
-  it('shares the policies of a disabled zone with the proxies of that zone alone', () => {
+  it('shares the policies of a disabled zone only with the proxies of that zone', () => {
     const policy = makeTo('MeshTimeout', 'p', MESH, {}, { zone: 'east', role: 'producer', namespace: 'shop' });
     const index = new MeshIndex('default', [policy]);
     const shared = (zone: string): string[] =>

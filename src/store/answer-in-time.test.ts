@@ -50,7 +50,7 @@ describe('a store that does not answer', () => {
   });
 });
 
-it('hands on what the store answers', async () => {
+it('returns the answers of the store', async () => {
   const store = new TinyStore();
   const same = answerInTime(store, new ManualClock());
   await same.write(put);

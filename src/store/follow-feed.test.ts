@@ -215,7 +215,7 @@ it('a follower names the type in place of keys over its limit', async () => {
   await bench.end();
 });
 
-it('a follower names everything instead of more marks than it keeps', async () => {
+it('a follower names everything in place of marks over its limit', async () => {
   const { follower, stop } = new Bench();
   const mark = (count: number): void => {
     for (let n = 0; n < count; n += 1) follower.add({ kind: 'mark', id: `followed ${String(n)}` });
@@ -226,7 +226,7 @@ it('a follower names everything instead of more marks than it keeps', async () =
   expect(await follower.next(stop.signal)).toMatchObject({ all: true, marks: [] });
 });
 
-it('a follower says after ten seconds that the feed does not answer', async () => {
+it('a follower reports after ten seconds that the feed does not answer', async () => {
   const clock = new ManualClock();
   const log = createLogger('silent');
   const store = { changes: async function* (): AsyncGenerator<StoreChange> {}, mark: () => Promise.resolve() };
@@ -243,7 +243,7 @@ it('a follower says after ten seconds that the feed does not answer', async () =
 it.each([
   [0, 200],
   [0.5, 600],
-])('a follower reads everything again after a pause that is in part random (%d)', async (random, ms) => {
+])('a follower reads everything again after a partly random pause (%d)', async (random, ms) => {
   const bench = new Bench();
   vi.spyOn(Math, 'random').mockReturnValue(random);
   onTestFinished(() => void vi.restoreAllMocks());
@@ -296,7 +296,7 @@ it('a follower is current after its first read, and after an error only when it 
   expect(bench.follower.isCurrent).toBe(false);
 });
 
-it('a follower is not current from a loss of the feed until everything that the next connection names has been read', async () => {
+it('a follower is not current after a loss of the feed until it has read everything again', async () => {
   const bench = new Bench();
   bench.start();
   await bench.settle(bench.follower.caughtUp());
@@ -336,7 +336,7 @@ it('a follower merges the hints of a burst', async () => {
   await following;
 });
 
-it('a follower gives a hint at once where it gathers none', async () => {
+it('a follower yields a hint at once without a gather time', async () => {
   const { follower, clock, stop } = new Bench();
   const next = follower.next(stop.signal);
   follower.add({ kind: 'type', type: 'Mesh' });
@@ -344,7 +344,7 @@ it('a follower gives a hint at once where it gathers none', async () => {
   expect(clock.sleepers).toBe(0);
 });
 
-it('a follower keeps waiting callers until everything has been read again after an error', async () => {
+it('a follower lets callers wait after an error until everything has been read again', async () => {
   const bench = new Bench();
   bench.start();
   await bench.settle(bench.follower.caughtUp());

@@ -38,7 +38,7 @@ describe('a pool that prepares statements', () => {
     return preparing(given, { names, limitMs: 70, isSpent: (client) => spent.has(client) });
   }
 
-  it('gives a text one name on all connections, a limit to each statement, and no name to one without parameters', async () => {
+  it('gives a text one name on all connections, a time limit to each statement, and no name to a statement without parameters', async () => {
     const one = pool();
     for (const client of [await one.connect(), await one.connect()])
       for (const [text, values] of [['select $1', [1]], ['select $2', [1]], ['begin', []]] as const) await client.query(text, values); // prettier-ignore
@@ -56,7 +56,7 @@ describe('a pool that prepares statements', () => {
     expect(names.of('select 3')).toBe('meridian_4');
   });
 
-  it('closes a connection that owes an answer, and asks it nothing more', async () => {
+  it('closes a connection with a timed-out statement, and sends nothing more on it', async () => {
     const client = await pool().connect();
     const [fake] = clients;
     if (fake === undefined) throw new Error('no client');
@@ -68,7 +68,7 @@ describe('a pool that prepares statements', () => {
     expect([fake.asked.length, fake.released]).toEqual([1, [true]]);
   });
 
-  it('keeps a connection whose statement failed', async () => {
+  it('keeps a connection after a failed statement', async () => {
     const client = await pool().connect();
     const [fake] = clients;
     if (fake === undefined) throw new Error('no client');
@@ -80,7 +80,7 @@ describe('a pool that prepares statements', () => {
     expect([fake.asked.length, fake.released]).toEqual([2, [undefined]]);
   });
 
-  it('closes connections that are spent and takes another; one connection is always the same object', async () => {
+  it('closes unusable connections and takes another; one connection is always the same object', async () => {
     const [first, second] = clients;
     spent.add(first);
     const one = pool();

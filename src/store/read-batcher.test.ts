@@ -26,7 +26,7 @@ beforeEach(() => {
   });
 });
 
-it('reads the keys of one turn in one statement, each key once', async () => {
+it('the batcher reads the keys of one turn in one statement, each key once', async () => {
   const rows = [get('a1'), get('b'), get('a1'), get('a2')];
   await setImmediate();
   expect(statements.map(({ names }) => names)).toEqual([['a1', 'b', 'a2']]);
@@ -34,7 +34,7 @@ it('reads the keys of one turn in one statement, each key once', async () => {
   expect(await Promise.all(rows)).toEqual([keyOf('a1'), undefined, keyOf('a1'), keyOf('a2')]);
 });
 
-it('has two statements in flight at most, and the next takes all that wait', async () => {
+it('the batcher has at most two statements in flight, and the next one takes all waiting keys', async () => {
   const rows: Promise<unknown>[] = [];
   for (const name of ['a1', 'a2', 'a3', 'a1', 'a5']) {
     rows.push(get(name));
@@ -53,7 +53,7 @@ it('has two statements in flight at most, and the next takes all that wait', asy
   expect(await late).toEqual(keyOf('a6'));
 });
 
-it('reads at most a thousand keys in one statement', async () => {
+it('the batcher reads at most a thousand keys in one statement', async () => {
   const rows = Array.from({ length: 1_001 }, (_, n) => get(`a${String(n)}`));
   await setImmediate();
   expect(statements.map(({ names }) => names.length)).toEqual([1_000]);
@@ -64,7 +64,7 @@ it('reads at most a thousand keys in one statement', async () => {
   expect(await Promise.all(rows)).not.toContain(undefined);
 });
 
-it('rejects every read of a statement that fails, and goes on', async () => {
+it('the batcher rejects every read of a failed statement, and continues', async () => {
   const failing = Promise.allSettled([get('a1'), get('b')]);
   await setImmediate();
   statements[0]?.reject(new Error('gone'));

@@ -61,14 +61,14 @@ describe('a statement', () => {
     expect(statements).toHaveLength(1);
   });
 
-  it('is not needed for keys that no row can have', async () => {
+  it('is not sent for keys that no row can have', async () => {
     const { store, statements } = failing(0, '');
     expect(await store.getMany([{ ...KEY, name: 'a\u0000' }])).toEqual([]);
     expect(statements).toEqual([]);
   });
 });
 
-it('reads the same count once for callers of one turn', async () => {
+it('reads one count for all callers of one turn', async () => {
   const { store, statements } = failing(0, '');
   const counts = [store.count({ type: 'Mesh' }), store.count({ type: 'Mesh' }), store.count({ type: 'Zone' })];
   expect(await Promise.all(counts)).toEqual([0, 0, 0]);

@@ -36,7 +36,7 @@ describe('the selector of a MeshService', () => {
     ['other labels', { dataplaneLabels: { matchLabels: { app: 'b' } } }, false],
     ['no labels', { dataplaneLabels: {} }, true],
     ['nothing', {}, false],
-  ])('selects a Dataplane by %s or not', (_, selector, expected) => {
+  ])('selects a Dataplane by %s, or does not', (_, selector, expected) => {
     expect(selects(selector)).toBe(expected);
   });
 

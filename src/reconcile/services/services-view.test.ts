@@ -62,7 +62,7 @@ beforeEach(() => {
 });
 
 describe('a view of services', () => {
-  it('writes nothing again, and wants no look', () => {
+  it('plans no second write, and no later pass', () => {
     expect([marks(), plan()]).toEqual([[], []]);
   });
 
@@ -93,7 +93,7 @@ describe('a view of services', () => {
     expect(marks()).toEqual(expected);
   });
 
-  it('looks at all services again when a generator of hostnames changes, comes or goes', () => {
+  it('marks all services when a HostnameGenerator is created, changed or deleted', () => {
     const all = ['external', 'generated', 'global', 'other', 'selecting'];
     for (const row of [
       changed(rows.generator, { spec: { ...rows.generator.spec, template: 'one.local' } }),
@@ -114,7 +114,7 @@ describe('a view of services', () => {
     expect(marks()).toEqual([]);
   });
 
-  it('plans nothing for a mesh that is not there, and all of it when the mesh comes', () => {
+  it('plans nothing for a missing mesh, and everything when the mesh is created', () => {
     view.remove({ type: 'Mesh', mesh: '', name: 'default' });
     expect(plan()).toEqual([]);
     view.put(rows.mesh);
@@ -136,7 +136,7 @@ describe('a view of services', () => {
     expect(known('MeshZoneAddress')).toEqual([]);
   });
 
-  it('marks a service and its group that could not be written, and no unknown one', () => {
+  it('marks a service and its group after a failed write, and no unknown one', () => {
     view.touch({ type: 'MeshService', mesh: 'default', name: 'selecting' });
     view.touch({ type: 'MeshExternalService', mesh: 'default', name: 'unknown' });
     expect(marks()).toEqual(['group selecting', 'selecting']);
