@@ -65,6 +65,11 @@ describe('batches', () => {
           expect(batch.length).toBeLessThanOrEqual(batchRows);
           if (batch.length > 1) expect(batch.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(batchBytes);
         }
+        // Each is as full as it may be: the next item had no room in it.
+        for (const [index, next] of batches.slice(1).entries()) {
+          const batch = [...(batches[index] ?? []), next[0] ?? 0];
+          expect(batch.length > batchRows || batch.reduce((sum, size) => sum + size, 0) > batchBytes).toBe(true);
+        }
       }),
     );
   });

@@ -193,7 +193,6 @@ export class Sender {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      if (this.#closed) return;
       const types = [...this.#dirty];
       this.#dirty.clear();
       for (const type of types) this.#respond(type);

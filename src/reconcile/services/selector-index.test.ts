@@ -5,7 +5,7 @@ import { dataplaneFacts } from './dataplane-facts.ts';
 import { dataplanePairs, isSelected, ItemIndex, serviceSelector } from './selector-index.ts';
 
 const proxy = makeRow('Dataplane', 'proxy', {
-  labels: { app: 'a' },
+  labels: { app: 'a', 'kuma.io/display-name': 'shown' },
   spec: {
     networking: {
       inbound: [
@@ -31,6 +31,7 @@ describe('the selector of a MeshService', () => {
     ['one tag', { dataplaneTags: { tier: 'admin' } }, true],
     ['another value of a tag', { dataplaneTags: { tier: 'none' } }, false],
     ['its name', { dataplaneRef: { name: 'proxy' } }, true],
+    ['its display name', { dataplaneRef: { name: 'shown' } }, true],
     ['another name', { dataplaneRef: { name: 'other' } }, false],
     ['its labels', { dataplaneLabels: { matchLabels: { app: 'a' } } }, true],
     ['other labels', { dataplaneLabels: { matchLabels: { app: 'b' } } }, false],
