@@ -1,0 +1,133 @@
+// The loop of a reconciler, with a view that the test reads.
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import { createLogger } from '../base/log.ts';
+import type { Resource, ResourceKey } from '../resource/types.ts';
+import type { WriteOutcome } from '../store/resource-store.ts';
+import { reconcile, type Pass, type PlannedWrite, type Reconciler } from './reconcile.ts';
+
+const MINUTE = 60_000;
+const keyOf = (name: string): ResourceKey => ({ type: 'Workload', mesh: 'default', name });
+
+let store: TinyStore;
+let clock: ManualClock;
+let stop: AbortController;
+let passes: Pass[];
+let events: string[];
+let wakeAt: number | null;
+/** The rows of the view, and those that it wants to write. */
+let rows: Map<string, Resource>;
+let wanted: Map<string, PlannedWrite>;
+let running: Promise<void>;
+
+const reconciler: Reconciler = {
+  types: ['Workload'],
+  view: {
+    put: (row) => void rows.set(row.name, row),
+    remove: (key) => void (rows.delete(key.name) && events.push(`removed ${key.name}`)),
+    keysOf: () => [...rows.values()],
+    accept: (row) => void events.push(`accepted ${row.name} ${String(row.version)}`),
+    touch: (key) => void events.push(`touched ${key.name}`),
+    touchAll: () => void events.push('touched all'),
+  },
+  plan: () => {
+    const writes = [...wanted.values()];
+    wanted.clear();
+    return { writes, wakeAt };
+  },
+};
+
+function want(name: string, spec: Resource['spec']): void {
+  const before = rows.get(name);
+  const row: Resource = {
+    ...{ ...keyOf(name), labels: {}, spec, status: {}, version: before?.version ?? 0, owner: null, syncVersion: null },
+    ...{ creationTime: new Date(0), modificationTime: new Date(0) },
+  };
+  wanted.set(name, { op: 'put', row, before });
+}
+
+const put = (name: string): Promise<unknown> => store.write({ op: 'put', key: keyOf(name), labels: {}, spec: {} });
+
+async function passed(count: number): Promise<void> {
+  while (passes.length < count) await clock.advance(5);
+}
+
+beforeEach(async () => {
+  store = new TinyStore();
+  clock = new ManualClock();
+  stop = new AbortController();
+  [passes, events, wakeAt, rows, wanted] = [[], [], null, new Map(), new Map()];
+  await put('stored');
+  const options = { store, clock, log: createLogger('silent'), onPass: (pass: Pass) => void passes.push(pass) };
+  running = reconcile(reconciler, options, stop.signal);
+  await passed(1);
+});
+
+afterEach(async () => {
+  stop.abort();
+  await running;
+});
+
+it('a reconciler reads all rows first, then those that the feed names', async () => {
+  expect([passes[0]?.isFull, [...rows.keys()]]).toEqual([true, ['stored']]);
+  const list = vi.spyOn(store, 'list');
+  await put('new');
+  await store.write({ op: 'delete', key: keyOf('stored') });
+  await passed(2);
+  expect([[...rows.keys()], passes.at(-1)?.isFull, list.mock.calls]).toEqual([['new'], false, []]);
+});
+
+it('a reconciler reads and plans all rows again every minute', async () => {
+  events.length = 0;
+  await clock.advance(MINUTE - 1_000);
+  expect(events).toEqual([]);
+  store.rows.clear();
+  await clock.advance(1_000);
+  expect(events).toEqual(['touched all', 'removed stored']);
+  await clock.advance(MINUTE);
+  expect(events.filter((event) => event === 'touched all')).toHaveLength(2);
+});
+
+it('a reconciler plans again at the time that a plan names', async () => {
+  const before = passes.length;
+  wakeAt = clock.now().getTime() + 2_000;
+  await put('new');
+  await passed(before + 1);
+  wakeAt = null;
+  await clock.advance(1_900);
+  expect(passes).toHaveLength(before + 1);
+  await clock.advance(200);
+  expect(passes).toHaveLength(before + 2);
+});
+
+it('a reconciler creates, updates and deletes the version that it has read', async () => {
+  want('made', { a: 1 });
+  want('stored', { a: 2 });
+  await put('trigger');
+  await passed(2);
+  expect(events).toEqual(['accepted made 0', 'accepted stored 1']);
+  expect(passes.at(-1)?.writes).toBe(2);
+  const before = (await store.get(keyOf('made'))) as Resource;
+  wanted.set('made', { op: 'delete', before });
+  await put('trigger');
+  await passed(passes.length + 1);
+  expect(events).toContain('removed made');
+  expect(await store.get(keyOf('made'))).toBeUndefined();
+});
+
+it('a reconciler reads a row again that another writer has changed, and leaves one that the store rejects', async () => {
+  const outcomes: Record<string, WriteOutcome> = {
+    made: { result: 'rejected', message: 'no' },
+    stored: { result: 'conflict' },
+  };
+  store.beforeWrite = ({ key }) => outcomes[key.name];
+  want('made', { a: 1 });
+  want('stored', { a: 2 });
+  const getMany = vi.spyOn(store, 'getMany');
+  store.rows.set('trigger', { ...(rows.get('stored') as Resource), name: 'trigger' });
+  await put('trigger');
+  await passed(3);
+  expect(events).toEqual(['touched stored']);
+  expect(getMany.mock.calls.flatMap(([keys]) => keys.map(({ name }) => name))).toEqual(['trigger', 'stored']);
+});
