@@ -1,6 +1,6 @@
 // npm run test:mutation -- [--sample N] [--seed S] [--files N] [--list] FILE[:LINE] …
 // Makes small changes in files of src, one at a time and in a copy, and says which of them no test of the project `unit` notices.
-import { readFileSync, statSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, readdirSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Copy } from './copy.ts';
@@ -52,7 +52,7 @@ say(
   `seed ${String(seed)}: ${String(places.length)} changes that compile, in ${String(new Set(places.map(({ file }) => file)).size)} files`,
 );
 if (values.list) for (const place of places) say(shown(place));
-else await judgeAll();
+else if (places.length > 0) await judgeAll();
 
 function choose(): Place[] {
   const check = new TypeCheck(TOP);
@@ -141,6 +141,7 @@ async function record(
   const target = join(copy.folder, 'mutation-hits.jsonl');
   using runner = new TestRunner(copy.folder, target);
   const run = await runner.run(all, RECORD_TIMEOUT_MS);
+  if (!existsSync(target)) throw new Error(`no test file ran: ${[run.outcome, ...run.errors].join(', ')}`);
   for (const file of related.keys()) copy.write(file, texts.get(file) ?? '');
   const lines = readFileSync(target, 'utf8')
     .split('\n')

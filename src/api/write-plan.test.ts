@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeRow } from '../../test/support/make-row.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
+import { hashName } from '../resource/hash-name.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import type { ApiError } from './error-body.ts';
@@ -83,7 +84,15 @@ describe('a write', () => {
 
   it('does not replace a row of another namespace that has the same stored name', () => {
     const stored = makeRow('MeshTimeout', 'a', { labels: { ...ofZone, 'k8s.kuma.io/namespace': 'shop' } });
-    expect(refusalOf(() => plan(ALONE, stored))).toMatchObject({ fields: ['name'] });
+    expect(refusalOf(() => plan(ALONE, stored))).toEqual({
+      ...{ title: 'Could not process a resource', fields: ['name'] },
+      reason: 'name: the stored name "a" is taken by "a" of namespace "shop" (label k8s.kuma.io/namespace); give another name',
+    });
+    const plain = makeRow('MeshTimeout', 'a.shop', { labels: ofZone });
+    const inShop = { name: 'a.shop', labels: { 'k8s.kuma.io/namespace': 'shop', 'kuma.io/display-name': 'a' } };
+    expect(refusalOf(() => plan(ALONE, plain, { ...inShop, name: 'a' }))?.reason).toBe(
+      'name: the stored name "a.shop" is taken by a resource without a namespace; give another name',
+    );
     const named = makeRow('MeshTimeout', 'a.shop', { labels: { ...ofZone, 'k8s.kuma.io/namespace': 'shop' } });
     const labels = { 'k8s.kuma.io/namespace': 'shop' };
     expect(plan(ALONE, named, { labels }).key.name).toBe('a.shop');
@@ -110,6 +119,13 @@ describe('a stored row', () => {
     const refusal = refusalOf(() => requireOwn(info, row(ofGlobal), 'delete', rulesOf(FEDERATED)));
     expect(refusal).toMatchObject({ title: 'Could not delete a resource', fields: ['["kuma.io/origin"]'] });
     expect(refusal?.reason).toContain('a copy of a resource of global: delete it there');
+    const ofWest = row(
+      { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'west', 'kuma.io/display-name': 'a' },
+      hashName({ mesh: 'default', name: 'a', zone: 'west' }),
+    );
+    expect(refusalOf(() => requireOwn(info, ofWest, 'update', rulesOf(GLOBAL)))?.reason).toContain(
+      'a copy of a resource of zone west: update it there',
+    );
     const update = refusalOf(() => requireOwn(info, row(ofGlobal), 'update', rulesOf(FEDERATED)));
     expect(update).toMatchObject({ title: 'Could not process a resource', fields: ['labels["kuma.io/origin"]'] });
   });
@@ -120,7 +136,10 @@ describe('a stored row', () => {
     expect(isSquatter(info, squatter, rulesOf(FEDERATED))).toBe(false);
     expect(isSquatter(info, row(ofGlobal), rulesOf(GLOBAL))).toBe(false);
     expect(refusalOf(() => requireOwn(info, squatter, 'delete', rulesOf(GLOBAL)))).toBeNull();
-    expect(refusalOf(() => requireOwn(info, squatter, 'update', rulesOf(GLOBAL)))).toMatchObject({ fields: ['name'] });
+    expect(refusalOf(() => requireOwn(info, squatter, 'update', rulesOf(GLOBAL)))).toEqual({
+      ...{ title: 'Could not process a resource', fields: ['name'] },
+      reason: 'zone east has a resource under this name, which no zone may take: delete it first',
+    });
   });
 
   it.each<[string, readonly number[] | 'any' | null, number | undefined, boolean]>([
