@@ -1,6 +1,6 @@
 // npm run test:mutation -- [--sample N] [--seed S] [--files N] [--list] FILE[:LINE] …
 // Makes small changes in files of src, one at a time and in a copy, and says which of them no test of the project `unit` notices.
-import { existsSync, readFileSync, statSync, readdirSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Copy } from './copy.ts';
@@ -15,7 +15,10 @@ const TOP = resolve(import.meta.dirname, '../..');
 /** A change may make a loop endless. */
 const MIN_TIMEOUT_MS = 45_000;
 const SLOWER = 3;
-const RECORD_TIMEOUT_MS = 1_800_000;
+const RECORD_TIMEOUT_MS = 600_000;
+/** Processes that a change is tried with until one loads it. */
+const MAX_ATTEMPTS = 3;
+const HITS = 'mutation-hits.jsonl';
 /** So many test files run for a change, the nearest first, if it is not noticed before; `--files` says another number. */
 const MAX_FILES = '40';
 
@@ -81,7 +84,7 @@ function sourcesOf(path: string): string[] {
 
 async function judgeAll(): Promise<void> {
   using copy = new Copy(TOP);
-  using runner = new TestRunner(copy.folder);
+  using runner = new TestRunner(copy.folder, join(copy.folder, HITS), false);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
       runner.end();
@@ -104,7 +107,7 @@ async function judgeAll(): Promise<void> {
     const order = (file: string): number => far(file) * 1_000_000 + (took.get(file) ?? 0);
     const usable = reached.filter((file) => !failed.includes(file)).sort((a, b) => order(a) - order(b));
     const files = usable.slice(0, maxFiles);
-    const one = await judge(copy, runner, { place, files, took });
+    const one = await judge(copy, runner, { index, place, files, took });
     judged.push(one);
     noticing.set(place.file, new Set([...noticers, ...one.by]));
     say(
@@ -124,7 +127,7 @@ async function record(
     const inserts = places.flatMap(({ file: of, mutant }, index) => {
       if (of !== file) return [];
       const block = blockAround(text, mutant.start);
-      const hit = `(globalThis.mutationHits ??= new Set()).add(${String(index)})`;
+      const hit = hitOf(index);
       if (block === null) return [{ at: text.length, text: `\n;${hit};` }];
       if (block.isBlock) return [{ at: block.start + 1, text: `${hit};` }];
       return [
@@ -138,30 +141,50 @@ async function record(
   }
   const all = [...new Set([...related.values()].flatMap((files) => [...files.keys()]))];
   say(`${String(all.length)} test files are related; they run once without a change`);
-  const target = join(copy.folder, 'mutation-hits.jsonl');
-  using runner = new TestRunner(copy.folder, target);
+  using runner = new TestRunner(copy.folder, join(copy.folder, HITS), true);
   const run = await runner.run(all, RECORD_TIMEOUT_MS);
-  if (!existsSync(target)) throw new Error(`no test file ran: ${[run.outcome, ...run.errors].join(', ')}`);
   for (const file of related.keys()) copy.write(file, texts.get(file) ?? '');
-  const lines = readFileSync(target, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '');
-  return { hits: lines.map((line) => JSON.parse(line) as Hits), took: new Map(run.took), failed: run.failed, errors: run.errors };
+  const hits = hitsIn(copy);
+  if (hits.length === 0) throw new Error(`no test file ran: ${[run.outcome, ...run.errors].join(', ')}`);
+  return { hits, took: new Map(run.took), failed: run.failed, errors: run.errors };
 }
 
-type Trial = { readonly place: Place; readonly files: readonly string[]; readonly took: Took };
+/** What the test files since the last call came to. */
+function hitsIn(copy: Copy): Hits[] {
+  const file = join(copy.folder, HITS);
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  rmSync(file, { force: true });
+  return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Hits]));
+}
 
-async function judge(copy: Copy, runner: TestRunner, { place, files, took }: Trial): Promise<Judged> {
+type Trial = { readonly index: number; readonly place: Place; readonly files: readonly string[]; readonly took: Took };
+
+async function judge(copy: Copy, runner: TestRunner, { index, place, files, took }: Trial): Promise<Judged> {
   if (files.length === 0) return { ...place, outcome: 'not reached', by: [], errors: [] };
   const write = (text: string): void => {
     copy.write(place.file, text);
     runner.changed(place.file);
   };
-  write(applyMutant(texts.get(place.file) ?? '', place.mutant));
   const slowest = Math.max(...files.map((file) => took.get(file) ?? 0));
-  const { outcome, failed, errors } = await runner.run(files, MIN_TIMEOUT_MS + SLOWER * slowest);
-  write(texts.get(place.file) ?? '');
-  return { ...place, outcome, by: failed, errors };
+  const text = applyMutant(texts.get(place.file) ?? '', place.mutant);
+  try {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+      write(`${text}\n;${hitOf(index)};`);
+      const { outcome, failed, errors } = await runner.run(files, MIN_TIMEOUT_MS + SLOWER * slowest);
+      const isLoaded = hitsIn(copy).some((hits) => [...hits.atImport, ...hits.inTests].includes(index));
+      if (outcome !== 'passed' || isLoaded) return { ...place, outcome, by: failed, errors };
+      // A cache of vitest had the text from before the change: a new process has none.
+      runner.end();
+    }
+    throw new Error(`the tests never load ${place.file}`);
+  } finally {
+    write(texts.get(place.file) ?? '');
+  }
+}
+
+/** Notes that a change was come to. */
+function hitOf(index: number): string {
+  return `(globalThis.mutationHits ??= new Set()).add(${String(index)})`;
 }
 
 function sum(judged: readonly Judged[]): void {

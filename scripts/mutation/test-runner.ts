@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Message, Order, Outcome } from './run-tests.ts';
 
 /** A process grows with each run: after so many there is a new one. */
-const MAX_RUNS = 50;
+const MAX_RUNS = 100;
 /** A condition that a change makes impossible is waited for as long. */
 const PATIENCE = { TEST_PATIENCE_MS: '30000' };
 
@@ -18,11 +18,14 @@ export class TestRunner implements Disposable {
   #child: ChildProcess | undefined;
   #runs = 0;
 
-  /** @param hits file for the changes that each test file comes to; with it all test files run, without it until one fails */
-  constructor(folder: string, hits?: string) {
+  /**
+   * @param hits file for the changes that each test file comes to (record-hits.ts)
+   * @param isWhole all test files run; otherwise a run ends when one fails
+   */
+  constructor(folder: string, hits: string, isWhole: boolean) {
     this.#folder = folder;
-    this.#args = hits === undefined ? ['bail'] : [];
-    this.#env = { ...process.env, ...PATIENCE, ...(hits === undefined ? {} : { MUTATION_HITS: hits }) };
+    this.#args = isWhole ? [] : ['bail'];
+    this.#env = { ...process.env, ...PATIENCE, MUTATION_HITS: hits };
   }
 
   /** The next run reads the file again. */

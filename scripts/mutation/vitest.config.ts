@@ -10,8 +10,6 @@ export default defineConfig({
   ...config,
   test: {
     ...config.test,
-    // Between two changes all files but one are the same.
-    fsModuleCache: true,
     projects: [
       {
         ...unit,
