@@ -1,13 +1,16 @@
-// Time as a dependency: what waits, measures or stamps takes a Clock, so that tests turn it by hand.
+// Time as a dependency: code that waits, measures or reads time takes a Clock, so that tests control it.
 import { setTimeout as wait } from 'node:timers/promises';
 
 export type Clock = {
   now(): Date;
-  /** Milliseconds since a fixed moment. It never goes back, whatever is done to the date. */
+  /** Milliseconds since a fixed moment. It never goes back, also when the date changes. */
   elapsed(): number;
-  /** Resolves after `ms` milliseconds, or at once when the signal aborts; never rejects. With `ref: false` the process need not live for it. */
+  /**
+   * Resolves after `ms` milliseconds, or at once when the signal aborts; never rejects. With `ref: false` it does not keep the
+   * process alive.
+   */
   sleep(ms: number, signal?: AbortSignal, options?: { readonly ref: boolean }): Promise<void>;
-  /** Calls `task` once after `ms` milliseconds, unless the returned function is called before. The process need not live for it. */
+  /** Calls `task` once after `ms` milliseconds, unless the returned function is called before. It does not keep the process alive. */
   after(ms: number, task: () => void): () => void;
 };
 
@@ -22,7 +25,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** The same promise, which rejects with `late()` when it has not settled after `ms` milliseconds. */
+/** The same promise with a time limit: it rejects with `late()` after `ms` milliseconds. */
 export async function within<T>(clock: Clock, ms: number, promise: Promise<T>, late: () => Error): Promise<T> {
   const limit = Promise.withResolvers<never>();
   const cancel = clock.after(ms, () => limit.reject(late()));

@@ -1,4 +1,4 @@
-// Every key of the configuration with its type and default; paths are Kuma's where the thing is the same (rest-api 7.1).
+// Every key of the configuration with its type and default; paths are those of Kuma for the same settings (rest-api 7.1).
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -30,7 +30,7 @@ const cidr = (value: string) =>
     .default(value);
 const section = <T extends z.ZodRawShape>(shape: T) => z.strictObject(shape).prefault({} as never);
 const texts = (...value: string[]) => z.array(z.string()).default(value);
-/** Lowest version of TLS that a server takes; `''` takes that of `general.tlsMinVersion`. */
+/** The lowest TLS version of a server; `''` means that of `general.tlsMinVersion`. */
 const tlsVersion = z.enum(['', 'TLSv1_2', 'TLSv1_3'], 'must be TLSv1_2 or TLSv1_3').default('');
 /** PEM public keys that check tokens besides those of the store (rest-api 5). */
 const validator = section({
@@ -104,7 +104,7 @@ export const configSchema = z.strictObject({
   apiServer: section({
     readOnly: flag(false),
     corsAllowedDomains: texts(),
-    /** Names besides localhost and IP addresses under which this API takes writes; `*` allows every name. */
+    /** Host names for writes, besides localhost and IP addresses; `*` allows every name. */
     allowedHosts: texts(),
     http: section({ enabled: flag(true), interface: text('127.0.0.1'), port: port(5681) }),
     https: section({
@@ -126,7 +126,7 @@ export const configSchema = z.strictObject({
     readHeaderTimeout: duration('10s'),
     readTimeout: duration('60s'),
     idleTimeout: duration('2m'),
-    /** Requests a second and client address; 0 sets no limit. The machine itself is not limited. */
+    /** Requests a second for each client address; 0 sets no limit. Local callers are not limited. */
     rateLimit: section({ requestsPerSecond: count(1_000), burst: count(2_000) }),
   }),
   access: section({
@@ -154,7 +154,7 @@ export const configSchema = z.strictObject({
     meshExternalService: section({ cidr: cidr('242.0.0.0/8') }),
     meshMultiZoneService: section({ cidr: cidr('243.0.0.0/8') }),
   }),
-  /** Services follow their Dataplanes at once; `generationInterval: 0s` means that none are made from Dataplanes. */
+  /** Services follow their Dataplanes at once; `generationInterval: 0s` disables generated services. */
   meshService: section({ generationInterval: duration('2s'), deletionGracePeriod: duration('1h') }),
   metrics: section({ zone: section({ subscriptionLimit: count(10) }) }),
   multizone: section({
@@ -218,8 +218,8 @@ export const configSchema = z.strictObject({
 export type RawConfig = z.output<typeof configSchema>;
 
 /**
- * Sections and keys that Kuma has and that mean nothing here: named in a warning, so that a Kuma file starts a Meridian.
- * A path stands for everything below it.
+ * Sections and keys of Kuma that Meridian does not use. They give a warning, so that Meridian starts with a Kuma file. A path
+ * includes everything below it.
  */
 export const kumaOnlyKeys: readonly string[] = [
   'apiServer.authn.tokens.validator.useSecrets',

@@ -25,12 +25,12 @@ export type ConfigSources = {
   readonly mode: 'global' | 'zone';
 };
 
-/** The `MERIDIAN_…` variables that the command line reads and the configuration does not. */
+/** The `MERIDIAN_…` variables of the command line, which the configuration ignores. */
 const NOT_CONFIG = new Set(['MERIDIAN_ADDRESS', 'MERIDIAN_CONFIG', 'MERIDIAN_MESH', 'MERIDIAN_TOKEN']);
 
 /**
  * Reads and checks the whole configuration.
- * @returns warnings name keys that Kuma has and that mean nothing here
+ * @returns warnings about keys of Kuma that Meridian does not use
  * @throws MeridianError `config` that names every unknown key and every bad value
  */
 export function loadConfig({ file, env = {}, flags = {}, mode }: ConfigSources): { config: Config; warnings: string[] } {
@@ -123,7 +123,7 @@ function invalid(violations: readonly Violation[]): MeridianError {
   return new MeridianError('config', `the configuration is not valid:\n${lines.join('\n')}`, { violations });
 }
 
-/** The reason where the schema of a key has no sentence of its own; undefined leaves it to zod. */
+/** The reason for a key without its own message in the schema; undefined uses that of zod. */
 function usualReason(issue: z.core.$ZodRawIssue): string | undefined {
   return issue.code === 'invalid_value' ? `must be one of ${issue.values.map(String).join(', ')}` : undefined;
 }
@@ -165,7 +165,7 @@ type LeafKind = 'string' | 'boolean' | 'integer' | 'array';
 
 type JsonSchema = { readonly type?: string; readonly properties?: Record<string, JsonSchema> };
 
-/** Every leaf of the schema by dotted path, with the kind that text is read as. */
+/** Every leaf of the schema by dotted path, with the type for parsing text. */
 const leaves = new Map<string, LeafKind>();
 const sections = new Set<string>();
 collect(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as JsonSchema, '');

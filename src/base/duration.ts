@@ -39,7 +39,7 @@ export function parseGoNanoseconds(text: string): bigint | null {
     PART.lastIndex = at;
     const [, whole = '', fraction = '', unit = ''] = PART.exec(body) ?? [];
     if (unit === '' || (whole === '' && fraction === '')) return null;
-    // Text of any length comes in, and BigInt reads digits in more than linear time.
+    // Limit the length first: BigInt parses digits in more than linear time.
     if (whole.length > MAX_DIGITS && whole.replace(/^0+/, '').length > MAX_DIGITS) return null;
     total += BigInt(whole.slice(-MAX_DIGITS)) * BigInt(UNITS_NS[unit] ?? 0) + fractionOf(fraction, UNITS_NS[unit] ?? 0);
     if (total > MAX_NS + (negative ? 1n : 0n)) return null;

@@ -1,17 +1,17 @@
-// When certificates and tokens end, as metrics: seconds since 1970, so that an alert subtracts `time()`. Invariant: a certificate
-// or token that is no longer in use has no series. Every scrape reads the current values.
+// Metrics of the expiry of certificates and tokens, in seconds since 1970, so that an alert subtracts `time()`. Invariant: an unused
+// certificate or token has no series. Every scrape reads the current values.
 import { Gauge, type Registry } from 'prom-client';
 
 type Ends = ReadonlyMap<string, Date>;
 
 export type ExpiryMetrics = {
-  /** Shows when the certificate of a server of this process ends. @param endsAt of the certificate in use; null if unknown */
+  /** Shows the expiry of a server certificate of this process. @param endsAt of the certificate in use; null if unknown */
   readonly certificate: (server: 'api' | 'kds', endsAt: () => Date | null) => void;
-  /** Shows when tokens of zones end. @param read name of a zone → the end of its token; where it rejects, nothing is shown */
+  /** Shows the expiry of the tokens of zones. @param read name of a zone → the expiry of its token; if it rejects, nothing is shown */
   readonly zoneTokens: (read: () => Ends | Promise<Ends>) => void;
 };
 
-/** Registers the metrics and returns what feeds them. Once per registry. */
+/** Registers the metrics. Call it once per registry. */
 export function createExpiryMetrics(registry: Registry): ExpiryMetrics {
   const registers = [registry];
   const certificates = new Map<string, () => Date | null>();

@@ -1,8 +1,8 @@
-// Lines of a log that are written without a pause between them go out in one write: a call to the kernel costs as much as to make
-// a line. Invariant: they are out before anything that was not due already happens, as the answer to a request that a line tells of.
+// Writes the log lines of one turn of the event loop together: a system call costs as much as making a line. Invariant: lines are
+// written before any later event, such as the answer to their request.
 import type { DestinationStream } from 'pino';
 
-/** Characters that wait for the pause; more go out at once. */
+/** The limit of buffered characters; more are written at once. */
 const MAX_WAITING = 64 * 1024;
 
 /** @param destination writes synchronously; remaining lines are written when the process exits */

@@ -1,6 +1,5 @@
 // Logging: one pino root a process, one child per zone and stream. `error` means that a human must act.
-// Invariant: a line holds only the fields of an error that name the fault. Details that a database adds may contain the caller's
-// secrets.
+// Invariant: a line has only the fields of an error that identify it. Details that a database adds may contain the caller's secrets.
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { messageOf } from './errors.ts';
 import { groupLines } from './grouped-lines.ts';
@@ -27,7 +26,7 @@ export function createLogger(
 function standardError(): DestinationStream {
   const stream = pino.destination({ fd: 2, sync: true, maxLength: MAX_WAITING });
   stream.on('error', () => undefined);
-  // A terminal may show the log, and messages repeat what peers say.
+  // A terminal may show the log, and messages repeat text of peers.
   return groupLines({ write: (lines) => stream.write(visibleText(lines)) });
 }
 

@@ -50,7 +50,7 @@ export function createInfoMetric(registry: Registry, info: ProcessInfo, clusterI
   });
 }
 
-/** Returns the way to set `leader`: 1 on the instance that does the work that must be done once. */
+/** Returns a function that sets `leader`: 1 on the leader. */
 export function createLeaderMetric(registry: Registry): (isLeader: boolean) => void {
   const gauge = new Gauge({ name: 'leader', help: '1 on the instance that leads', registers: [registry] });
   gauge.set(0);

@@ -1,5 +1,5 @@
 // TLS of a server of this process: its own files, else those of `general`, else a certificate made here (rest-api 7.1). Files are
-// followed, so that a renewed certificate is in force without a restart.
+// watched, so that a renewed certificate needs no restart.
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { Clock } from './clock.ts';
@@ -20,7 +20,7 @@ export type ServerTls = {
   readonly material: TlsMaterial;
   readonly requireClientCert: boolean;
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
-  /** When the certificate in use ends; null where the end is unknown. */
+  /** The expiry of the certificate in use; null if unknown. */
   readonly endsAt: () => Date | null;
   /** Calls `replace` whenever the files have changed, until the signal aborts; at once when there are none. */
   readonly follow: (replace: (material: TlsMaterial) => void, signal: AbortSignal, log: Logger) => Promise<void>;

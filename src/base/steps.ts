@@ -1,4 +1,4 @@
-// Work in steps: a generator that yields where it may be interrupted, so that a caller can let other work through. Pure.
+// Work in steps: a generator that yields at possible interruptions, so that a caller can run other work. Pure.
 
 export type Steps<T> = Generator<undefined, T>;
 

@@ -1,14 +1,14 @@
-// One lifecycle for everything that runs as long as the process: a failure is logged and started again with backoff.
+// One lifecycle for everything that runs as long as the process: a failure is logged, and the task is restarted with backoff.
 import type { Clock } from './clock.ts';
 import { messageOf } from './errors.ts';
 import type { Logger } from './log.ts';
 
 const FIRST_MS = 200;
 const MAX_MS = 10_000;
-/** A run longer than this was a good one: the next failure starts with the shortest wait. */
+/** After a run longer than this, the next failure starts with the shortest wait. */
 const GOOD_RUN_MS = 30_000;
 
-/** Runs `task` until the signal aborts; when it fails or ends it is run again, with jitter. Never rejects. */
+/** Runs `task` until the signal aborts, and restarts it with jitter when it fails or ends. Never rejects. */
 export async function supervise(
   name: string,
   task: (signal: AbortSignal) => Promise<void>,
@@ -37,7 +37,7 @@ export async function aborted(signal: AbortSignal): Promise<void> {
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }
 
-/** Runs tasks that need each other: when one ends or fails the others are stopped, and only when all have ended does it settle. */
+/** Runs tasks that depend on each other: when one ends or fails, the others are stopped. Settles when all have ended. */
 export async function together(signal: AbortSignal, ...tasks: ((signal: AbortSignal) => Promise<void>)[]): Promise<void> {
   const stop = new AbortController();
   const either = AbortSignal.any([signal, stop.signal]);

@@ -1,15 +1,15 @@
-// A list of violations that is bounded in number and size. The check that fills it ends with the first violation that finds no
-// room, so that the work on bad input is bounded as well as the answer.
+// A list of violations that is bounded in number and size. The check ends at the first violation over the limit, so that the work on
+// invalid input is bounded as well as the answer.
 
-/** One fault of an input: its place and the allowed values. */
+/** One violation of an input: its position and the allowed values. */
 export type Violation = {
   readonly field: string;
   readonly reason: string;
-  /** Another field with which this one does not fit. The reason names it in the same words. */
+  /** Another field that conflicts with this one. The reason names it in the same form. */
   readonly related?: string;
 };
 
-/** Violations of one input that are listed. */
+/** The limit of listed violations of one input. */
 export const MAX_VIOLATIONS = 100;
 /** Characters of a field and of a reason: both may repeat a part of the input. */
 const MAX_FIELD = 400;
@@ -18,7 +18,7 @@ const MAX_REASON = 1_000;
 /** Ends a check. Only `collectViolations` catches it. */
 class CheckEnded extends Error {}
 
-/** Takes the violations that a check finds. */
+/** Receives the violations of a check. */
 export type Refuse = (field: string, reason: string) => void;
 
 /**

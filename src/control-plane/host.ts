@@ -37,7 +37,7 @@ export type Side = { readonly mode: 'global' } | { readonly mode: 'zone'; readon
 
 export type Context = { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal };
 
-/** A running control plane, as its global or zone part sees it while it adds routes and tasks. */
+/** A running control plane, for its global or zone part, which adds routes and tasks. */
 export type Host = {
   readonly config: Config;
   readonly clock: Clock;
@@ -52,9 +52,9 @@ export type Host = {
   readonly tokens: Tokens;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Runs with the process; started again when it fails. */
+  /** Runs with the process, and is restarted after a failure. */
   readonly component: (name: string, task: (signal: AbortSignal) => Promise<void>) => void;
-  /** Runs on the leader alone: work that must be done once. */
+  /** Runs only on the leader: work that must be done once. */
   readonly onLeader: (task: LeaderTask) => void;
 };
 
@@ -64,7 +64,7 @@ export type HostOptions = {
   readonly context: Context;
   /** Adds the components of the side; the process is ready when it resolves. */
   readonly start: (host: Host) => Promise<void>;
-  /** How this side reaches the proxies. */
+  /** The access of this side to proxies. */
   readonly proxyAdmin: (store: ResourceStore) => ProxyAdmin;
 };
 
@@ -143,7 +143,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     await aborted(signal);
   } finally {
     stop.abort();
-    // Requests in flight are finished before the store goes.
+    // Finish requests in flight before the store closes.
     await Promise.allSettled(servers.map((server) => server.close()));
     await Promise.allSettled(running);
     await store.close();
@@ -206,7 +206,7 @@ async function clusterIdOf(store: ResourceStore): Promise<string> {
   return textOf(row?.spec['config']);
 }
 
-/** False too when nothing comes at all: a database that hangs leaves its clients without an answer and without an end. */
+/** Also false without any answer: a hanging database neither answers nor closes its connections. */
 async function answers(store: ResourceStore, clock: Clock): Promise<boolean> {
   const given = new AbortController();
   const ping = store.ping().then(

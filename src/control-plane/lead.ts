@@ -43,7 +43,7 @@ export function commonTasks({ store, writer, registry, clock, log, bootstrapAdmi
   ];
 }
 
-/** Waits to be the leader and then runs the tasks, again after each loss of the lease, until the signal aborts. */
+/** Waits for the lease and then runs the tasks, again after each loss of the lease, until the signal aborts. */
 export async function lead(
   store: ResourceStore,
   tasks: readonly LeaderTask[],

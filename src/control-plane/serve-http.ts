@@ -1,5 +1,5 @@
-// The HTTP doors of a control plane: diagnostics, and the REST API on its plain and its TLS port.
-// Invariant: the API's `close` closes both of its ports; a port that cannot be had names the key to change.
+// The HTTP ports of a control plane: diagnostics, and the REST API with and without TLS.
+// Invariant: the API's `close` closes both of its ports; the error for an unavailable port names the configuration key.
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import { createApi } from '../api/create-api.ts';
@@ -23,15 +23,15 @@ export async function serveDiagnostics(
 
 export type ServedApi = {
   readonly server: FastifyInstance;
-  /** Null where HTTPS is off. */
+  /** Null if HTTPS is disabled. */
   readonly httpsPort: number | null;
-  /** Puts renewed certificates into use until the signal aborts; null where HTTPS is off. */
+  /** Applies renewed certificates until the signal aborts; null if HTTPS is disabled. */
   readonly followCertificate: ((signal: AbortSignal, log: Logger) => Promise<void>) | null;
-  /** When the certificate in use ends; null where HTTPS is off, or the end is unknown. */
+  /** The expiry of the certificate in use; null if HTTPS is disabled, or it is unknown. */
   readonly certificateEndsAt: () => Date | null;
 };
 
-/** Serves the API on the ports that `apiServer` names. Rejects with MeridianError `config` where one cannot be had. */
+/** Serves the API on the ports of `apiServer`. Rejects with MeridianError `config` if one is unavailable. */
 export async function serveApi(options: ApiOptions, { apiServer, general }: Config): Promise<ServedApi> {
   const timeouts: NonNullable<ApiOptions['timeouts']> = {
     headers: apiServer.readHeaderTimeout,
@@ -40,7 +40,7 @@ export async function serveApi(options: ApiOptions, { apiServer, general }: Conf
   };
   const server = createApi({ ...options, timeouts });
   try {
-    // Before the API listens: it closes both doors.
+    // Register this before the API listens: it closes both ports.
     const tls = apiServer.https.enabled ? await serverTls('apiServer.https', apiServer.https, general, options.clock) : null;
     const https = tls === null ? null : new HttpsListener(server, { ...tls, clock: options.clock, timeouts });
     if (apiServer.http.enabled)
@@ -62,7 +62,7 @@ export async function serveApi(options: ApiOptions, { apiServer, general }: Conf
   }
 }
 
-/** Says which key of the configuration to change when the address cannot be had. */
+/** Names the configuration key if the address is unavailable. */
 async function listen<T>(
   key: string,
   at: { readonly interface: string; readonly port: number },

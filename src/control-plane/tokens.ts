@@ -12,14 +12,14 @@ import { TokenSecrets } from '../token/token-secrets.ts';
 import { TokenVerifier } from '../token/token-verifier.ts';
 
 export type Tokens = {
-  /** Follow its feed with `run`, or every check reads the store. */
+  /** Follow the feed with `run`; without it every check reads the store. */
   readonly secrets: TokenSecrets;
   readonly verifier: TokenVerifier;
   readonly access: Access;
   readonly routes: readonly TokenRoute[];
 };
 
-/** @throws MeridianError `config` when the file of a public key cannot be read */
+/** @throws MeridianError `config` if the file of a public key is unreadable */
 export async function createTokens(store: ResourceStore, config: Config, federated: boolean, clock: Clock): Promise<Tokens> {
   const { authn } = config.apiServer;
   const { zoneProxy, dpProxy } = config.dpServer.authn;

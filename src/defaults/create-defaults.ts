@@ -1,6 +1,6 @@
-// Writes the default resources that a global and a standalone zone share (kds-wire 9, rest-api 7.3). Everything is a create, so a
+// Writes the default resources that a global and a standalone zone share (kds-wire 9, rest-api 7.3). Every write is a create, so a
 // second run changes nothing. The id of the cluster is written last and marks the run as complete: defaults that a person deletes
-// later do not come back.
+// later are not recreated.
 import { randomUUID } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import {
@@ -28,14 +28,14 @@ export type DefaultsOwner = { readonly mode: 'global' } | { readonly mode: 'zone
 
 type Create = Write & { readonly op: 'create' };
 
-/** True once `createBaseDefaults` has run to its end on this store, or an id has arrived by KDS. */
+/** True if `createBaseDefaults` has completed on this store, or an id was synced. */
 export async function hasClusterId(store: ResourceStore): Promise<boolean> {
   return (await store.get(clusterIdKey)) !== undefined;
 }
 
 /**
- * What a control plane needs that answers to no other: Mesh `default` with its set (if `default` is wanted), the key that
- * signs zone tokens, and last the id of the cluster. Call it on the leader only.
+ * Creates the resources of a control plane without a global: Mesh `default` with its policies (if wanted), the key that signs zone
+ * tokens, and last the id of the cluster. Call it only on the leader.
  */
 export async function createBaseDefaults(store: ResourceStore, owner: DefaultsOwner, config: DefaultsConfig): Promise<void> {
   if (config.skipTenantResources) return;
@@ -46,7 +46,7 @@ export async function createBaseDefaults(store: ResourceStore, owner: DefaultsOw
 }
 
 /**
- * The defaults of a Mesh that is created here, not by KDS: its key for dataplane tokens and its initial policies. Write them in one
+ * The defaults of a Mesh that is created here, not synced: its key for dataplane tokens and its initial policies. Write them in one
  * transaction with the Mesh. Otherwise a crash between the two leaves a mesh without defaults. Existing rows stay unchanged.
  */
 export async function meshDefaults(
@@ -88,12 +88,12 @@ export async function createAbsent(store: ResourceStore, writes: readonly Create
   }
 }
 
-/** A create of a row that the control plane makes for itself. */
+/** A create of a row of the control plane itself. */
 export function create(key: ResourceKey, labels: Labels, spec: Resource['spec'], owner: ResourceKey | null = null): Create {
   return { op: 'create', key, labels, spec, owner };
 }
 
-/** The Config that holds the id of the cluster. */
+/** The Config with the id of the cluster. */
 export const clusterIdKey: ResourceKey = { type: 'Config', mesh: '', name: CLUSTER_ID_CONFIG };
 
 async function createDefaultMesh(store: ResourceStore, owner: DefaultsOwner): Promise<void> {
@@ -103,7 +103,7 @@ async function createDefaultMesh(store: ResourceStore, owner: DefaultsOwner): Pr
   await createAbsent(store, [create(key, {}, spec), ...(await meshDefaults(store, { name, spec }, owner))]);
 }
 
-/** Key number 1, or none if the store has one of any serial: a rotated key must not come back. */
+/** Key number 1, or none if the store has a key with any serial: a rotated key must not be recreated. */
 async function firstKey(
   store: ResourceStore,
   type: 'Secret' | 'GlobalSecret',

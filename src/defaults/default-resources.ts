@@ -1,21 +1,21 @@
-// The resources every deployment begins with, as tables (kds-wire 9). Data; src/defaults/create-defaults.ts writes them.
+// The default resources of a deployment, as tables (kds-wire 9). Data; src/defaults/create-defaults.ts writes them.
 import { label } from '../resource/labels.ts';
 import type { JsonObject, Labels } from '../resource/types.ts';
 
 export const DEFAULT_MESH = 'default';
-/** Config whose `config` is the id of the whole deployment: made on the global, carried to the zones. */
+/** The Config with the id of the whole deployment: created on global, synced to zones. */
 export const CLUSTER_ID_CONFIG = 'kuma-cluster-id';
-/** First part of the names of GlobalSecrets that sign zone tokens; the serial follows, the highest signs (kds-wire 8). */
+/** Name prefix of the GlobalSecrets that sign zone tokens. The serial follows, and the highest signs (kds-wire 8). */
 export const ZONE_TOKEN_KEY_PREFIX = 'zone-token-signing-key-';
 
-/** First part of the names of a mesh's Secrets that sign dataplane tokens; the serial follows. */
+/** Name prefix of a mesh's Secrets that sign dataplane tokens. The serial follows. */
 export function dataplaneTokenKeyPrefix(mesh: string): string {
   return `dataplane-token-signing-key-${mesh}-`;
 }
 
 export type HostnameGeneratorDefault = { readonly name: string; readonly spec: JsonObject };
 
-/** Made on the global, stored without labels. */
+/** Created on global, stored without labels. */
 export const globalHostnameGenerators: readonly HostnameGeneratorDefault[] = [
   generator(
     'synced-mesh-multi-zone-service',
@@ -49,7 +49,7 @@ export const globalHostnameGenerators: readonly HostnameGeneratorDefault[] = [
   ),
 ];
 
-/** Made in every zone, stored with label origin = zone. */
+/** Created in every zone, stored with label origin = zone. */
 export const zoneHostnameGenerators: readonly HostnameGeneratorDefault[] = [
   generator(
     'local-mesh-external-service',

@@ -6,14 +6,14 @@ import type { ResourceStore } from '../store/resource-store.ts';
 
 export type DefaultsCompleteOptions = {
   readonly store: ResourceStore;
-  /** False for a zone of a global: its defaults arrive by KDS, and it is ready without them. */
+  /** False for a zone with a global: its defaults are synced, and it is ready without them. */
   readonly createsDefaults: boolean;
   readonly defaults: Pick<DefaultsConfig, 'skipTenantResources'>;
 };
 
 /**
- * Reports whether the first start is complete: the leader has created the default resources of this control plane. Once true it is
- * not asked again.
+ * Reports whether the first start is complete: the leader has created the default resources of this control plane. When it is true,
+ * the store is not read again.
  */
 export function defaultsComplete({ store, createsDefaults, defaults }: DefaultsCompleteOptions): () => Promise<boolean> {
   let isOver = !createsDefaults || defaults.skipTenantResources;

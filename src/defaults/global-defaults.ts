@@ -3,10 +3,10 @@ import { globalHostnameGenerators } from './default-resources.ts';
 import { createBaseDefaults, createHostnameGenerators, hasClusterId, type DefaultsConfig } from './create-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 
-/** Mesh `default` with its set, the key of zone tokens, HostnameGenerators and the id of the cluster. */
+/** Mesh `default` with its policies, the key of zone tokens, HostnameGenerators and the id of the cluster. */
 export async function createGlobalDefaults(store: ResourceStore, config: DefaultsConfig): Promise<void> {
   if (config.skipTenantResources) return;
-  // Before the base: the id of the cluster, its last row, says that all this was done.
+  // Create these before the base: its last row, the id of the cluster, marks everything as complete.
   if (!config.skipHostnameGenerators && !(await hasClusterId(store))) {
     await createHostnameGenerators(store, globalHostnameGenerators, {});
   }

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 
 const generate = promisify(generateKeyPair);
 
-/** A fresh private key as PEM text. Takes some tenths of a second, outside the event loop. */
+/** A new private key as PEM text. It takes some tenths of a second, outside the event loop. */
 export async function createSigningKey(): Promise<string> {
   const { privateKey } = await generate('rsa', {
     modulusLength: 2048,

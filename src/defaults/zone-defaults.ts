@@ -27,7 +27,7 @@ export async function createZoneDefaults(
   if (others.length > 0) {
     await store.writeBatch(others.map(({ type, mesh, name }) => ({ op: 'delete', key: { type, mesh, name } })));
   }
-  // Its own Zone row is written after the generators and says that they were made once: a deleted one does not come back.
+  // The Zone row is written after the generators and marks them as created: deleted ones are not recreated.
   const isFirstStart = (await store.get(key)) === undefined;
   if (isFirstStart && !config.skipTenantResources && !config.skipHostnameGenerators) {
     await createHostnameGenerators(store, zoneHostnameGenerators, { [label.origin]: 'zone' });
@@ -37,7 +37,7 @@ export async function createZoneDefaults(
   else await createBaseDefaults(store, { mode: 'zone', zone: zone.name }, config);
 }
 
-/** A zone that ran on its own made an id for itself; now it belongs to the cluster of its global (kds-wire 9). */
+/** Removes the id that the zone created without a global: now it belongs to the cluster of its global (kds-wire 9). */
 async function dropOwnClusterId(store: ResourceStore): Promise<void> {
   const row = await store.get(clusterIdKey);
   if (row !== undefined && !isFromGlobal(row)) await store.write({ op: 'delete', key: clusterIdKey, expectVersion: row.version });

@@ -1,4 +1,4 @@
-// `multizone.global.kds.auth` at work: the check of src/token as the protocol asks for it, and a word in the log in time.
+// Applies `multizone.global.kds.auth`: adapts the check of src/token to the protocol, and logs a warning before a token expires.
 import type { Host } from '../control-plane/host.ts';
 import { admitAll, type AdmitZone } from '../kds/zone-access.ts';
 import { expiryWarning } from '../token/zone-token-advice.ts';

@@ -1,4 +1,4 @@
-// Global's way to a proxy: over the admin stream that its zone holds open, here or on another replica (kds-wire 2.7, rest-api 4).
+// The access of global to a proxy: over the admin stream of its zone, on this replica or another (kds-wire 2.7, rest-api 4).
 import type { ProxyAdmin, ProxyAdminKind } from '../api/proxy-admin-routes.ts';
 import { MeridianError } from '../base/errors.ts';
 import type { AdminStreams } from '../kds/admin-streams.ts';
@@ -33,7 +33,7 @@ function elsewhere(zone: string, kind: ProxyAdminKind, insight: JsonObject): Mer
   return new MeridianError('unavailable', `the ${kind} stream of zone ${JSON.stringify(zone)} is not open here${hint}`);
 }
 
-/** A zone on Kubernetes knows its resources by name and namespace. */
+/** A zone on Kubernetes identifies its resources by name and namespace. */
 function nameInZone(dataplane: Resource, insight: JsonObject): string {
   const name = displayNameOf(dataplane);
   const namespace = dataplane.labels[label.namespace];

@@ -7,7 +7,7 @@ import { addProxyRoutes } from './proxy-routes.ts';
 import { addReachRoutes } from './reach-routes.ts';
 import { addSyncRoutes } from './sync-routes.ts';
 
-/** For the option `addRoutes` of the API. @param rules those of the sender of this control plane */
+/** For the option `addRoutes` of the API. @param rules the rules of this control plane's sender */
 export function addPolicyInspect(rules: SendRules): (app: FastifyInstance, context: ApiContext) => void {
   return (app, context) => {
     const { store, clock, closing, options, service } = context;

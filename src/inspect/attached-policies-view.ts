@@ -1,5 +1,5 @@
-// The answer of the deprecated `D/policies`, which Kuma's GUI still asks: which policies are attached to what of a proxy
-// (rest-api 4). Invariant: they are those that `_policies`, `_inbounds/…/_policies` and `_outbounds/…/_policies` have as origins.
+// The answer of the deprecated `D/policies`, which Kuma's GUI still requests: the policies of each part of a proxy (rest-api 4).
+// Invariant: they are the policies that `_policies`, `_inbounds/…/_policies` and `_outbounds/…/_policies` have as origins.
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { effectiveOutbound } from '../policy/effective-conf.ts';
 import { metaOf } from '../policy/inspect-view.ts';
@@ -11,7 +11,7 @@ import type { JsonObject } from '../resource/types.ts';
 
 type Matched = { readonly type: string; readonly contributions: readonly Pick<Contribution, 'policy'>[] };
 
-/** `{kind, total, items[]{type, name?, service?, matchedPolicies{<Type>[META]}}}`; items without a policy are left out. */
+/** `{kind, total, items[]{type, name?, service?, matchedPolicies{<Type>[META]}}}`; items without a policy are omitted. */
 export function attachedPoliciesView(index: MeshIndex, rules: ProxyRules): JsonObject {
   const { proxy, types } = rules;
   const item = (head: JsonObject, matched: readonly Matched[]): JsonObject[] => {

@@ -1,5 +1,5 @@
-// The answer of `_effective`: the effective conf of a proxy, value by value, and the policy that set each value. Invariant: it is
-// the conf that `_outbounds/…/_policies` and `_routes/…/_policies` print, taken apart; nothing is decided here.
+// The answer of `_effective`: the effective conf of a proxy, value by value, and the policy that set each value. Invariant: it is the
+// conf that `_outbounds/…/_policies` and `_routes/…/_policies` print, divided into values; nothing is decided here.
 import type { Answer } from '../api/answers.ts';
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { effectiveOutbound, type EffectivePolicy } from '../policy/effective-conf.ts';
@@ -11,7 +11,7 @@ import type { Contribution } from '../policy/resource-rules.ts';
 
 type Effective = Answer<'Effective'>;
 
-/** `{dataplane, kri, warnings[], policies[], inbounds[]}`: all but the outbounds. */
+/** `{dataplane, kri, warnings[], policies[], inbounds[]}`: everything except the outbounds. */
 export function effectiveHead({ proxy, types }: ProxyRules): Omit<Effective, 'outbounds' | 'total' | 'next'> {
   return {
     dataplane: metaOf(proxy.resource),
@@ -41,7 +41,7 @@ export function effectiveHead({ proxy, types }: ProxyRules): Omit<Effective, 'ou
   };
 }
 
-/** `{kri, port, protocol, policies[], routes[]}`. A route has every policy in force on it; `level` says whose key it is. */
+/** `{kri, port, protocol, policies[], routes[]}`. A route has every policy in force on it; `level` is the kind of the key. */
 export function effectiveOutboundView(index: MeshIndex, rules: ProxyRules, outbound: Outbound): Effective['outbounds'][number] {
   const { kri, port, protocol, policies, routes } = effectiveOutbound(index, rules, outbound);
   return {

@@ -1,5 +1,5 @@
-// Whether a resource goes to each zone, under which name, and the rule that decided: the sender's own rules, asked out loud.
-// Invariant: nothing is decided here that the sender decides otherwise; the answer holds while a zone is cut off too. Pure.
+// Whether each zone gets a resource, its name there, and the rule that decides, from the rules of the sender.
+// Invariant: the result equals the decision of the sender, also while a zone is disconnected. Pure.
 import type { Answer } from '../api/answers.ts';
 import { messageOf } from '../base/errors.ts';
 import { feature } from '../kds/features.ts';
@@ -14,10 +14,10 @@ import type { JsonObject, Resource } from '../resource/types.ts';
 
 type Explanation = Answer<'SyncExplanation'>;
 
-/** A zone as global knows it; `insight` is the status of its ZoneInsight, which lists the sync problems. */
+/** A zone on global; `insight` is the status of its ZoneInsight, which lists the sync problems. */
 export type KnownZone = { readonly name: string; readonly isEnabled: boolean; readonly insight: JsonObject };
 
-/** On global: `{resource, storedName, kri, role?, from: 'global', targets[]}` with one target a zone. */
+/** On global: `{resource, storedName, kri, role?, from: 'global', targets[]}` with one target for each zone. */
 export function explainOnGlobal(rules: SendRules, resource: Resource, zones: readonly KnownZone[]): Explanation {
   const info = typeOf(resource.type);
   const decision = decisionOf(rules, info, resource);
@@ -30,8 +30,8 @@ export function explainOnGlobal(rules: SendRules, resource: Resource, zones: rea
 }
 
 /**
- * In a zone: the same with `from: <zone>` and two targets: global, and what global then does for the other zones. The zone does not
- * know the `labels.skipPrefixes` of global: the second target is what a global without them does.
+ * In a zone: the same with `from: <zone>` and two targets: global, and the other zones by the rules of global. The zone does not know
+ * the `labels.skipPrefixes` of global, so the second target assumes none.
  */
 export function explainInZone(rules: SendRules, resource: Resource, zone: string): Explanation {
   const info = typeOf(resource.type);
@@ -46,14 +46,14 @@ export function explainInZone(rules: SendRules, resource: Resource, zone: string
   return { ...head, targets: [toGlobal, toOthers] };
 }
 
-/** A decision of the sender, with the wire name; null for a resource that it sends to no zone. */
+/** A decision of the sender, with the wire name; null for a resource that it never sends. */
 type Named = Decision & { readonly name: string | null };
 
 type Verdict = { readonly isSent: boolean; readonly reason: string };
 
 function decisionOf(rules: SendRules, info: TypeInfo, resource: Resource): Named {
   const refused = (because: string): Named => ({ visibility: { to: 'none' }, because, name: null });
-  // Types that never travel (kds-wire 3) are no business of the filter.
+  // The filter does not cover types that are never synced (kds-wire 3).
   if (!rules.types.includes(info))
     return refused(`the type ${info.name} is not synced ${rules.from === 'global' ? 'to zones' : 'to global'}`);
   const decision = visibilityOf(rules, resource);
@@ -79,7 +79,7 @@ function targetOf(to: string, { isSent, reason }: Verdict, { visibility, name }:
   return { to, isSent, name: isSent ? name : null, reason, ...(needs !== undefined && { needs: needsOf(needs) }) };
 }
 
-/** Every Meridian peer has these; of older Kuma zones only some. */
+/** Every Meridian peer has these; older Kuma zones may lack some. */
 function needsOf(name: string): string {
   return name === feature.producerPolicyFlow || name === feature.hostnameGeneratorMultiZone
     ? `a zone with the capability ${name}; one without it is not sent this`
@@ -91,7 +91,7 @@ function problemOf({ insight }: KnownZone, info: TypeInfo, name: string | null):
   const found = objectsOf(insight['syncProblems']).find(({ stream, type, resources }) => {
     if (stream !== 'globalToZone' || type !== info.name) return false;
     const named = Array.isArray(resources) ? resources.map(textOf) : [];
-    // No name: nothing of the type is sent.
+    // Without names: nothing of the type is sent.
     return named.length === 0 || named.some((wireName) => wireName.slice(0, wireName.lastIndexOf('.')) === name);
   });
   return found === undefined ? null : { kind: textOf(found['kind']), message: textOf(found['message']) };
@@ -100,13 +100,13 @@ function problemOf({ insight }: KnownZone, info: TypeInfo, name: string | null):
 function headOf(resource: Resource, info: TypeInfo): Omit<Explanation, 'from' | 'targets'> {
   const kri = kriOf(resource);
   const written = resource.labels[label.policyRole] ?? 'system';
-  // Kuma's reading counts where it can carry a policy over (D9).
+  // Kuma's reading also counts, because it can make a policy cross zones (D9).
   const computed = policyRole(resource, written === 'producer' ? 'kuma' : 'own');
   return {
     resource: metaOf(resource),
     storedName: resource.name,
     ...(kri !== null && { kri }),
-    // The sender computes the role again and believes the label only if both agree (kds-wire 5.2.5a).
+    // The sender computes the role again, and the label counts only if both are equal (kds-wire 5.2.5a).
     ...(info.policy !== null && { role: { label: written, computed } }),
   };
 }

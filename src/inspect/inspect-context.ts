@@ -35,13 +35,13 @@ export async function proxyOf(
   return { index, proxy, rules: buildRules(index, proxy) };
 }
 
-/** @throws ApiError 404 where there is no answer: `what` says to which question, `title` is for kumactl */
+/** @throws ApiError 404 without an answer: `what` names the missing object, `title` is for kumactl */
 export function required<T>(answer: T | null | undefined, what: string, title = TITLE): T {
   if (answer === null || answer === undefined) throw notFound(what, title);
   return answer;
 }
 
-/** @throws ApiError 400 for a text that is no KRI of this mesh */
+/** @throws ApiError 400 for a text other than a KRI of this mesh */
 export function requireKri(text: string, mesh: string): string {
   if (parseKri(text, mesh) !== null) return text;
   const form = `kri_<short name of a type>_${mesh}_<zone>_<namespace>_<name>_<section>`;

@@ -13,7 +13,7 @@ export type MeshIndexesOptions = {
   readonly store: ResourceStore;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Ends the following; questions are refused from then on. */
+  /** Ends the indexes; later requests are refused. */
   readonly signal: AbortSignal;
 };
 
@@ -26,13 +26,13 @@ const TYPES: ReadonlySet<string> = new Set([
   'MeshIdentity',
   ...resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name])),
 ]);
-/** Milliseconds that a question waits for the feed. */
+/** The time limit of a request's wait for the feed, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
 export class MeshIndexes {
   readonly #options: MeshIndexesOptions;
   readonly #indexes = new Map<string, MeshIndex>();
-  /** Of all meshes. A zone knows of none. */
+  /** The disabled zones. A zone does not know any. */
   #disabledZones: ReadonlySet<string> = new Set();
   readonly #follower: FeedFollower;
   /** Reads of the store one after the other: an older one never overwrites a newer (engine 9). */
@@ -45,7 +45,7 @@ export class MeshIndexes {
   }
 
   /**
-   * The index of a mesh with all that is committed now. It is read when it is first asked for.
+   * The index of a mesh with all committed changes. The first call reads the mesh.
    * @throws MeridianError `unavailable` when the store does not answer
    */
   async indexOf(mesh: string): Promise<MeshIndex> {
@@ -54,7 +54,7 @@ export class MeshIndexes {
     return this.#indexes.get(mesh) ?? (await this.#inTurn(async () => this.#indexes.get(mesh) ?? (await this.#read(mesh))));
   }
 
-  /** Resolves when nothing runs any more; after the signal. */
+  /** Resolves after the signal, when everything has ended. */
   async ended(): Promise<void> {
     await this.#following;
     await this.#reads;
@@ -119,7 +119,7 @@ export class MeshIndexes {
   }
 }
 
-/** A new status or version alone changes nothing that policy looks at. */
+/** A new status or version alone does not affect policies. */
 function putIfNew(index: MeshIndex | undefined, row: Resource): void {
   const held = index?.get(row.type, row.name);
   if (held !== undefined && isDeepStrictEqual(held.labels, row.labels) && isDeepStrictEqual(held.spec, row.spec)) return;

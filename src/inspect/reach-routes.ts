@@ -13,7 +13,7 @@ import { indexOf, required, type InspectContext } from './inspect-context.ts';
 import { pageOf } from './paging.ts';
 import { attachedView, reachHead, touchedView } from './reach-view.ts';
 
-/** Kuma says so of a service too. */
+/** Kuma uses this title for a service too. */
 const NO_POLICY = 'Could not retrieve policy';
 
 type Named = { Params: { mesh: string; name: string } };

@@ -1,10 +1,10 @@
-// The answer of `_reach`: which proxies a policy touches, and where it touches none, why.
+// The answer of `_reach`: the proxies that a policy configures, or why there are none.
 import type { Answer } from '../api/answers.ts';
 import { metaOf } from '../policy/inspect-view.ts';
 import type { PolicyReach, TouchedProxy } from '../policy/policy-reach.ts';
 import type { JsonObject } from '../resource/types.ts';
 
-/** `{policy, kri, role, warnings[], untouched[]{reason, proxies}}`: all but the touched proxies. */
+/** `{policy, kri, role, warnings[], untouched[]{reason, proxies}}`: everything except the configured proxies. */
 export function reachHead({ policy, untouched, warnings }: PolicyReach): Omit<Answer<'Reach'>, 'touched' | 'total' | 'next'> {
   return {
     policy: metaOf(policy.resource),

@@ -1,4 +1,4 @@
-// `GET …/{name}/_sync`: why a resource is or is not in a zone (issue: explain-sync).
+// `GET …/{name}/_sync`: why a zone has or lacks a resource.
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
 import { about, component } from '../api/route-config.ts';

@@ -26,7 +26,7 @@ export function userOf({ name, groups }: UserClaims): User {
 export type AuthenticationConfig = {
   /** `apiServer.authn.localhostIsAdmin`, true by default; takes precedence over a token. */
   readonly localhostIsAdmin: boolean;
-  /** `apiServer.authn.type`: `tokens`, or `none` where tokens are not read. */
+  /** `apiServer.authn.type`: `tokens`, or `none`: tokens are not read. */
   readonly type: 'tokens' | 'none';
 };
 
@@ -37,8 +37,8 @@ export type Authentication =
   | { readonly ok: false; readonly reason: string };
 
 /**
- * Finds the user of a request. A bad token is a refusal everywhere but on the pages that help a person to get in. Rejects with
- * MeridianError `unavailable` while the store cannot be read.
+ * Finds the user of a request. An invalid token is refused everywhere except on the public pages. Rejects with MeridianError
+ * `unavailable` while the store is unavailable.
  */
 export async function authenticateRequest(
   facts: RequestFacts,

@@ -1,5 +1,5 @@
-// The initial access: the signing key of user tokens and the token of the admin, as secrets (rest-api 5, kds-wire 9).
-// Everything is a create, so running twice changes nothing, and a key that was rotated does not come back.
+// The initial access: the signing key of user tokens and the token of the admin, as secrets (rest-api 5, kds-wire 9). Every write is
+// a create, so a second run changes nothing, and a rotated key is not recreated.
 import { create, createAbsent } from '../defaults/create-defaults.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { createSigningKey } from '../defaults/signing-key.ts';
@@ -19,8 +19,8 @@ export type AdminTokenOptions = {
 };
 
 /**
- * Creates GlobalSecret `user-token-signing-key-1` if there is no key of any serial, then `admin-user-token` if it is absent. Call
- * it on the leader of every control plane: each has its own.
+ * Creates GlobalSecret `user-token-signing-key-1` if no key with any serial exists, then `admin-user-token` if it is absent. Call it
+ * on the leader of every control plane: each has its own.
  * @throws MeridianError `internal` when the newest key cannot be read or the store refuses a row
  */
 export async function createAdminToken(store: ResourceStore, options: AdminTokenOptions): Promise<void> {

@@ -1,15 +1,15 @@
-// JSON Web Tokens as this product uses them: RS256 and nothing else, a kid in the header, an end in the claims (rest-api 5).
+// JSON Web Tokens in the form of this product: RS256 only, a kid in the header, an expiry in the claims (rest-api 5).
 // Invariant: for any text, `verifyJwt` returns claims, or a reason that quotes no part of a signature.
 import type { KeyObject } from 'node:crypto';
 import { SignJWT, decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose';
 
-/** Never taken from a token: one that names another algorithm is refused before any key is looked at. */
+/** The only algorithm. A token with another one is refused before any key is read. */
 const ALGORITHM = 'RS256';
-/** Clocks of two machines may differ by this much, besides what `nbf` allows for (rest-api 5). */
+/** The allowed difference of two clocks, besides that of `nbf` (rest-api 5). */
 export const LEEWAY_S = 5;
-/** Longer than any token that is issued here, shorter than the limit of a header. */
+/** The length limit: longer than any issued token, shorter than the limit of a header. */
 const MAX_TOKEN = 8_192;
-/** The last instant that a Date can hold, in seconds. */
+/** The maximum of a Date, in seconds. */
 const LAST_SECOND = 8.64e12;
 
 export type Claims = Readonly<Record<string, unknown>>;
@@ -20,7 +20,7 @@ export type Refused = { readonly ok: false; readonly reason: string };
 export type SignedClaims = {
   readonly ok: true;
   readonly claims: Claims;
-  /** Claim `jti`: revocation lists name it. */
+  /** Claim `jti`, used in revocation lists. */
   readonly id: string;
   readonly expiresAt: Date;
 };
@@ -30,7 +30,7 @@ export async function signJwt(claims: Claims, kid: string, privateKey: KeyObject
   return await new SignJWT({ ...claims }).setProtectedHeader({ alg: ALGORITHM, kid, typ: 'JWT' }).sign(privateKey);
 }
 
-/** The kid that a token claims to be signed by; nothing else of it is believed yet. */
+/** The kid in the header of an unverified token. */
 export function kidOfJwt(token: string): { readonly ok: true; readonly kid: string } | Refused {
   if (token.length > MAX_TOKEN) return refused(`is longer than ${String(MAX_TOKEN)} characters`);
   if (token.split('.').length !== 3) return refused('is not a JSON Web Token: it must have three parts joined by dots');
@@ -46,7 +46,7 @@ export function kidOfJwt(token: string): { readonly ok: true; readonly kid: stri
   return { ok: true, kid: header.kid };
 }
 
-/** When a token says that it ends, for its bearer; null where it says nothing. Nothing of it is checked. Never throws. */
+/** The expiry in an unverified token, for its bearer; null without one. Never throws. */
 export function statedEndOfJwt(token: string): Date | null {
   try {
     const { exp } = decodeJwt(token);
@@ -56,7 +56,7 @@ export function statedEndOfJwt(token: string): Date | null {
   }
 }
 
-/** Checks signature, times and the claims that every token has. Never rejects. */
+/** Checks the signature, the times and the common claims. Never rejects. */
 export async function verifyJwt(token: string, kid: string, publicKey: KeyObject, now: Date): Promise<SignedClaims | Refused> {
   try {
     const { payload } = await jwtVerify(token, publicKey, {

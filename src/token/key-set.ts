@@ -1,5 +1,5 @@
-// The signing keys of a realm, read from its rows: all of them verify, the one with the highest serial signs (rest-api 5).
-// A row that holds no usable key is kept with the reason, never with its text.
+// The signing keys of a realm, read from its rows: all verify, and the one with the highest serial signs (rest-api 5). An unusable
+// row is kept with the reason, without its text.
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { compareText } from '../base/compare-text.ts';
 import { MeridianError } from '../base/errors.ts';
@@ -12,7 +12,7 @@ export type UnusableKey = { readonly kid: string; readonly problem: string };
 /** A public key of the configuration (`validator.publicKeys[]`), PEM. */
 export type StaticKey = { readonly kid: string; readonly key: string };
 
-/** Keys of one realm that are held at once; the oldest serials beyond it are forgotten. */
+/** The limit of keys of one realm. The oldest serials over it are dropped. */
 const MAX_KEYS = 200;
 const SERIAL = /^(0|[1-9]\d*)$/;
 
@@ -22,8 +22,8 @@ export class KeySet {
   readonly #newest: string | null;
 
   /**
-   * @param rows secrets of the realm's type and mesh; those of other names are passed over
-   * @param extra public keys that count besides, and before rows of the same kid
+   * @param rows secrets of the realm's type and mesh; other names are ignored
+   * @param extra additional public keys, with precedence over rows with the same kid
    */
   constructor(realm: TokenRealm, rows: readonly Resource[], extra: readonly StaticKey[] = []) {
     this.#realm = realm;
@@ -43,7 +43,7 @@ export class KeySet {
 
   /**
    * The key that signs now.
-   * @throws MeridianError `not_found` if there is none here, `internal` if the newest one cannot be read
+   * @throws MeridianError `not_found` without a key here, `internal` if the newest one is unreadable
    */
   signer(): { kid: string; privateKey: KeyObject } {
     const { kind, holds, mesh } = this.#realm;
@@ -64,7 +64,7 @@ export class KeySet {
   }
 }
 
-/** Serials by number, however long; anything that is no serial comes before all of them. */
+/** Sorts serials by number, of any length. Other texts come first. */
 function compareSerials(a: string, b: string): number {
   const byForm = Number(SERIAL.test(a)) - Number(SERIAL.test(b));
   return byForm || a.length - b.length || compareText(a, b);
@@ -93,7 +93,7 @@ function parseStatic(kid: string, pem: string): SigningKey | UnusableKey {
   return { kid, problem: `the public key ${JSON.stringify(kid)} of the configuration is no RSA key of at least 2048 bits` };
 }
 
-/** RSA of at least 2048 bits: what RS256 asks for (rest-api 5). */
+/** RSA of at least 2048 bits, as RS256 requires (rest-api 5). */
 export function isStrong({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
   return asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= 2048;
 }

@@ -1,5 +1,5 @@
-// The token that a zone shows its global, from the file of `multizone.zone.kds.auth.tokenFile` (D31). Read again at each
-// connection, so that a new token needs no restart.
+// The token that a zone sends to its global, from the file of `multizone.zone.kds.auth.tokenFile` (D31). It is read at each
+// connection, so a new token needs no restart.
 import { readFile } from 'node:fs/promises';
 import { MeridianError } from '../base/errors.ts';
 import { statedEndOfJwt } from './jwt.ts';
@@ -22,7 +22,7 @@ export async function readTokenFile(path: string): Promise<string | null> {
   );
 }
 
-/** When the token in the file ends; null without a file or an end. @throws MeridianError as `readTokenFile` does */
+/** The expiry of the token in the file; null without a file or an expiry. @throws MeridianError as `readTokenFile` does */
 export async function readTokenEnd(path: string): Promise<Date | null> {
   const authorization = await readTokenFile(path);
   return authorization === null ? null : statedEndOfJwt(authorization.slice('Bearer '.length));

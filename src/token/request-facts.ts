@@ -1,5 +1,5 @@
 // The facts of an HTTP request that identify its caller, and whether they show the machine of the control plane itself
-// (`localhostIsAdmin`, rest-api 5): through no proxy and from no foreign web page. Every doubt is a no.
+// (`localhostIsAdmin`, rest-api 5): not through a proxy, and not from a foreign web page. In doubt the answer is no.
 import { isIP } from 'node:net';
 
 export type RequestFacts = {
@@ -10,11 +10,11 @@ export type RequestFacts = {
   readonly remoteAddress: string;
   /** The connection is TLS; decides which port a `Host` without one means. */
   readonly encrypted: boolean;
-  /** Names in lower case, as Node has them. */
+  /** Names in lower case, as in Node. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 };
 
-/** A header's only value; undefined if it is absent, null if it stands there more than once. */
+/** The only value of a header; undefined if it is absent, null if it is repeated. */
 export function headerOf({ headers }: Pick<RequestFacts, 'headers'>, name: string): string | null | undefined {
   const value = headers[name];
   if (value === undefined || typeof value === 'string') return value;
@@ -38,7 +38,7 @@ export function isLocalAdmin(facts: RequestFacts): boolean {
   return origin === undefined || (origin !== null && isSame(parseOrigin(origin), host));
 }
 
-/** 127.0.0.0/8, ::1, and the former written as IPv6. */
+/** 127.0.0.0/8, its IPv6 form, and ::1. */
 export function isLoopback(address: string): boolean {
   const ipv4 = address.toLowerCase().startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
   return address === '::1' || (isIP(ipv4) === 4 && ipv4.startsWith('127.'));

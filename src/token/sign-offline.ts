@@ -1,5 +1,5 @@
 // Signs tokens without a control plane, with the private key, by the same rules and with the same claims as the POSTs of a control
-// plane (rest-api 5, 6). The control plane needs the key of that kid: as a secret, or its public half in the configuration.
+// plane (rest-api 5, 6). The control plane needs the key with that kid: as a secret, or its public half in the configuration.
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import { MeridianError } from '../base/errors.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -9,7 +9,7 @@ import { zoneRealm, type TokenKind } from './token-realm.ts';
 import { tokenRoutes } from './token-routes.ts';
 
 export type OfflineKey = {
-  /** What the header of the token says: the number of the secret, or the name in `validator.publicKeys`. */
+  /** The kid for the header: the number of the secret, or the kid in `validator.publicKeys`. */
   readonly kid: string;
   readonly privateKey: KeyObject;
 };
@@ -18,7 +18,7 @@ const ENABLED: Record<TokenKind, boolean> = { user: true, zone: true, dataplane:
 
 /**
  * @param request body of `POST /tokens/<kind>`
- * @throws MeridianError `invalid` with the fields that are wrong
+ * @throws MeridianError `invalid` with the invalid fields
  */
 export async function signOffline(kind: TokenKind, request: JsonObject, key: OfflineKey, now: () => Date): Promise<string> {
   const keys = { signer: () => key };

@@ -1,5 +1,5 @@
-// What each kind of token says of its bearer, and how that is read from signed claims (rest-api 5). A token of one kind never
-// passes for another, even if somebody stored one key under two names.
+// The claims of each kind of token, and their parsers (rest-api 5). A token of one kind is never accepted as another, even if one key
+// is stored under two names.
 import type { Claims, Refused } from './jwt.ts';
 
 export type UserClaims = { readonly name: string; readonly groups: readonly string[] };
@@ -40,7 +40,7 @@ function notOf(kind: string, claims: string): Refused {
   return { ok: false, reason: `is no ${kind} token: those have the claims ${claims}` };
 }
 
-/** A list of texts; null and nothing are the empty one, as Go writes it. */
+/** A list of strings. Null and a missing value mean the empty list, as in Go. */
 function textsOf(value: unknown): readonly string[] | null {
   if (value === null || value === undefined) return [];
   return Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : null;

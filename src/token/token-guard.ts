@@ -7,17 +7,17 @@ import type { TokenVerifier } from './token-verifier.ts';
 
 type Expiring = { readonly expiresAt: Date };
 
-/** Sleeps are cut in pieces, because a timer holds less than a month. */
+/** The limit of one sleep, because a timer is limited to less than a month. */
 export const MAX_SLEEP_MS = 3_600_000;
-/** While the store cannot be read it is asked again this often. */
+/** The interval of retries while the store is unavailable. */
 export const RETRY_MS = 2_000;
 
-/** The verifier refuses a token from `LEEWAY_S` after its end (rest-api 5). */
+/** The verifier refuses a token from `LEEWAY_S` after its expiry on (rest-api 5). */
 export function hasExpired(token: Expiring, clock: Clock): boolean {
   return leftMs(token, clock) <= 0;
 }
 
-/** Milliseconds to sleep until the clock alone is a reason to look at the token; where it was one already, until the next try. */
+/** Milliseconds until the expiry of the token requires a check; after the expiry, until the next retry. */
 export function sleepBeforeLookMs(token: Expiring, clock: Clock): number {
   return hasExpired(token, clock) ? RETRY_MS : Math.min(MAX_SLEEP_MS, leftMs(token, clock));
 }
@@ -26,7 +26,7 @@ function leftMs({ expiresAt }: Expiring, clock: Clock): number {
   return expiresAt.getTime() + LEEWAY_S * 1000 - clock.now().getTime();
 }
 
-/** A token that was let in; `text` is a secret. */
+/** An accepted token; `text` is a secret. */
 export type UserToken = { readonly text: string; readonly expiresAt: Date };
 
 export type TokenGuardOptions = {
@@ -56,13 +56,13 @@ export class TokenGuard {
     void this.#run().finally(unfollow);
   }
 
-  /** Aborts when the token no longer counts. */
+  /** Aborts when the token is no longer valid. */
   get ended(): AbortSignal {
     return this.#ended.signal;
   }
 
   /**
-   * Why the token is no longer valid, as a predicate after «the user token …»; null while it is valid, and once the signal has
+   * Why the token is no longer valid, as a predicate after «the user token …»; null while it is valid, and after the signal has
    * aborted.
    */
   async refusal(): Promise<string | null> {

@@ -8,19 +8,19 @@ import { dataplaneRealm, userRealm, type TokenRealm } from './token-realm.ts';
 
 /** The default validity of zone and dataplane tokens (rest-api 5). */
 export const TEN_YEARS_MS = 10 * 365 * 24 * 3_600_000;
-/** Back-dated by this much, for receivers whose clock is behind (rest-api 5). */
+/** Tokens are back-dated by this time, for receivers with a late clock (rest-api 5). */
 const EARLIER_S = 5;
 
 type Signers = Pick<KeySet, 'signer'>;
 
-/** Where the keys of a realm come from. */
+/** The source of the keys of a realm. */
 export type IssuerKeys = {
   /** The realm of zone tokens here. */
   readonly zoneRealm: TokenRealm;
   readonly of: (realm: TokenRealm) => Promise<{ readonly keys: Signers }>;
 };
 
-/** Each method rejects with MeridianError `not_found` if no key signs here, `internal` if the newest cannot be read. */
+/** Each method rejects with MeridianError `not_found` without a signing key here, `internal` if the newest is unreadable. */
 export class TokenIssuer {
   readonly #secrets: IssuerKeys;
   readonly #now: () => Date;

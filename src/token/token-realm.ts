@@ -1,19 +1,19 @@
-// Where the secrets of each kind of token live: the names of its signing keys and of its revocation list (rest-api 5, kds-wire 8).
-// A key signs tokens of one realm alone.
+// The secrets of each kind of token: the names of its signing keys and of its revocation list (rest-api 5, kds-wire 8). A key signs
+// tokens of one realm only.
 import { dataplaneTokenKeyPrefix, ZONE_TOKEN_KEY_PREFIX } from '../defaults/default-resources.ts';
 
 export type TokenKind = 'user' | 'zone' | 'dataplane';
 
 export type TokenRealm = {
   readonly kind: TokenKind;
-  /** `''` but for dataplane tokens: each mesh signs its own. */
+  /** `''`, except for dataplane tokens: each mesh signs its own. */
   readonly mesh: string;
   readonly secretType: 'GlobalSecret' | 'Secret';
   /** Name of key 0; the others follow as `<keyName>-<kid>`. */
   readonly keyName: string;
-  /** `public`: the rows hold public keys, so tokens can be checked and not issued. */
+  /** `public`: the rows are public keys, so tokens can be checked but not issued. */
   readonly holds: 'private' | 'public';
-  /** Name of the row with the comma-separated `jti`s that no longer count. */
+  /** Name of the row with the comma-separated revoked `jti`s. */
   readonly revocations: string;
 };
 
@@ -27,7 +27,7 @@ export const userRealm: TokenRealm = {
   revocations: 'user-token-revocations',
 };
 
-/** Zone tokens on a control plane that answers to no other: it signs them. */
+/** Zone tokens on a control plane without a global, which signs them. */
 export const zoneRealm: TokenRealm = {
   kind: 'zone',
   mesh: '',
@@ -37,10 +37,10 @@ export const zoneRealm: TokenRealm = {
   revocations: 'zone-token-revocations',
 };
 
-/** Zone tokens in a zone that has a global: the public halves come by KDS (kds-wire 5.3). */
+/** Zone tokens in a zone with a global: the public halves are synced (kds-wire 5.3). */
 export const federatedZoneRealm: TokenRealm = { ...zoneRealm, keyName: 'zone-token-signing-public-key', holds: 'public' };
 
-/** Dataplane tokens of a mesh. Their keys are synced whole, so that a token of the global counts in the zones (kds-wire 8). */
+/** Dataplane tokens of a mesh. Their keys are synced completely, so that a token of global is valid in the zones (kds-wire 8). */
 export function dataplaneRealm(mesh: string): TokenRealm {
   return {
     kind: 'dataplane',
@@ -52,7 +52,7 @@ export function dataplaneRealm(mesh: string): TokenRealm {
   };
 }
 
-/** The serial of the key that a row of this name holds, null if it holds none. Key 0 has the name without a suffix. */
+/** The serial of the key in a row with this name; null for other rows. Key 0 has the name without a suffix. */
 export function kidOf({ keyName }: TokenRealm, name: string): string | null {
   if (name === keyName) return '0';
   const kid = name.startsWith(`${keyName}-`) ? name.slice(keyName.length + 1) : '';

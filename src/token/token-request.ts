@@ -6,7 +6,7 @@ import { isStorable } from '../resource/storable-text.ts';
 import { isZoneName } from './zone-token-advice.ts';
 import { TEN_YEARS_MS } from './token-issuer.ts';
 
-/** The maximum of a Go duration: some 292 years. */
+/** The maximum of a Go duration: about 292 years. */
 const MAX_MS = Number((2n ** 63n - 1n) / 1_000_000n);
 /** Names that a mesh can have (rest-api 2.4). */
 const MESH_NAME = /^[0-9a-z._-]{1,253}$/;
@@ -55,7 +55,7 @@ export const dataplaneTokenRequest = z.object({
   validFor: text.transform(validFor),
 });
 
-/** The violations of a parse that failed, each with its field, as the REST API writes them (rest-api 2.6). */
+/** The violations of a failed parse, each with its field, in the form of the REST API (rest-api 2.6). */
 export function violationsOf({ issues }: z.ZodError): Violation[] {
   return issues.map(({ path, message }) => ({ field: path.map(String).join('.'), reason: message }));
 }

@@ -6,9 +6,9 @@ import type { TokenKind } from './token-realm.ts';
 import { dataplaneTokenRequest, userTokenRequest, violationsOf, zoneTokenRequest } from './token-request.ts';
 
 export type TokenAnswer =
-  /** `text/plain`. The token; or nothing, with 400, if the body cannot be read. */
+  /** `text/plain`: the token, or empty with 400 for an unreadable body. */
   | { readonly status: 200 | 400; readonly text: string }
-  /** An error of the catalogue; the code gives the status. */
+  /** An error of the catalogue; its code determines the status. */
   | {
       readonly code: 'invalid' | 'bad_request' | 'not_found';
       readonly title: string;
@@ -21,11 +21,11 @@ export type TokenRoute = {
   readonly path: string;
   /** The rule in `access.static`. */
   readonly action: 'generateUserToken' | 'generateDpToken' | 'generateZoneToken';
-  /** Rejects with MeridianError `unavailable` or `internal` alone. */
+  /** Rejects only with MeridianError `unavailable` or `internal`. */
   readonly answer: (body: string) => Promise<TokenAnswer>;
 };
 
-/** The keys that gate the issuers (rest-api 7.1). */
+/** The configuration keys that enable the issuers (rest-api 7.1). */
 const GATE: Record<TokenKind, string> = {
   user: 'apiServer.authn.tokens.enableIssuer',
   zone: 'dpServer.authn.zoneProxy.zoneToken.enableIssuer',

@@ -1,6 +1,6 @@
-// The secrets of all realms in memory, in step with the change feed: no request reads the store for a realm that is known.
+// Caches the secrets of all realms, updated by the change feed: no request reads the store for a known realm.
 // Invariant: while the feed is not followed or has lost its connection, each answer is read from the store, and followers are
-// notified at intervals. Otherwise a revocation in that time would go unnoticed.
+// notified at intervals. Otherwise a revocation in that time would be missed.
 import { LRUCache } from 'lru-cache';
 import { every } from '../base/clock.ts';
 import { together } from '../base/supervise.ts';
@@ -10,10 +10,10 @@ import { KeySet, type StaticKey } from './key-set.ts';
 import { dataplaneRealm, federatedZoneRealm, userRealm, zoneRealm, type TokenRealm, type TokenKind } from './token-realm.ts';
 import type { ResourceKey } from '../resource/types.ts';
 
-/** The signing keys of a realm, and the identifiers that were revoked. */
+/** The signing keys of a realm, and the revoked ids. */
 export type RealmSecrets = { readonly keys: KeySet; readonly revoked: ReadonlySet<string> };
 
-/** All that a realm keeps in the store. Two reads, side by side. Rejects as the store does. */
+/** Reads the secrets of a realm, with two concurrent reads. Rejects as the store does. */
 export async function loadRealm(
   store: Pick<ResourceStore, 'get' | 'list'>,
   realm: TokenRealm,
@@ -27,7 +27,7 @@ export async function loadRealm(
   return { keys: new KeySet(realm, rows, extra), revoked: parseRevocations(list?.spec['data']) };
 }
 
-/** `jti`s in base64, separated by commas; spaces and line ends around them do not count. */
+/** `jti`s in base64, separated by commas; surrounding white space is ignored. */
 function parseRevocations(data: unknown): ReadonlySet<string> {
   if (typeof data !== 'string') return new Set();
   const ids = Buffer.from(data, 'base64').toString('utf8').split(',');
@@ -36,13 +36,13 @@ function parseRevocations(data: unknown): ReadonlySet<string> {
 
 export type TokenSecretsOptions = {
   readonly store: Pick<ResourceStore, 'get' | 'list' | 'changes' | 'mark'>;
-  /** A zone that has a global: it gets the public halves of the zone keys alone. */
+  /** A zone with a global, which gets only the public halves of the zone keys. */
   readonly federated: boolean;
-  /** `validator.publicKeys` of the configuration: keys whose private half is kept elsewhere. */
+  /** `validator.publicKeys` of the configuration: keys with a private half outside the store. */
   readonly publicKeys?: Readonly<Partial<Record<TokenKind, readonly StaticKey[]>>>;
 };
 
-/** Realms whose keys are held at once. */
+/** The limit of cached realms. */
 const MAX_REALMS = 256;
 /** Milliseconds from one notification of the followers to the next while the feed is lost. */
 const LOST_MS = 10_000;
@@ -76,14 +76,14 @@ export class TokenSecrets {
     return secrets;
   }
 
-  /** Calls `changed` whenever secrets of the kind may have changed. Returns what ends it. */
+  /** Calls `changed` whenever secrets of the kind may have changed. Returns a function that stops it. */
   follow(kind: TokenKind, changed: () => void): () => void {
     const follower = (): void => changed();
     this.#followers.set(follower, kind);
     return () => this.#followers.delete(follower);
   }
 
-  /** Follows the change feed until the signal aborts; run one, from the start of the process. */
+  /** Follows the change feed until the signal aborts. Run it once, from the start of the process. */
   async run(following: Following, signal: AbortSignal): Promise<void> {
     const follower = new FeedFollower({ ...following, store: this.#options.store, types: ['GlobalSecret', 'Secret'] });
     this.#follower = follower;
@@ -94,7 +94,7 @@ export class TokenSecrets {
     );
   }
 
-  /** Makes the followers check their tokens again. While the store cannot be read, they try again by themselves. */
+  /** Lets the followers check their tokens again. While the store is unavailable, they retry. */
   async #notifyAll(): Promise<void> {
     const isReadable = await this.of(userRealm).then(
       () => true,
@@ -137,7 +137,7 @@ function realmsOf(keys: readonly ResourceKey[], zone: TokenRealm): Iterable<Toke
   return found.values();
 }
 
-/** Kind first: kinds are forgotten by it. */
+/** The kind comes first, because entries are dropped by kind. */
 function idOf({ kind, mesh }: TokenRealm): string {
   return `${kind}/${mesh}`;
 }

@@ -1,5 +1,5 @@
 // Decides whether a token is valid: its algorithm, key, signature, times and claims, and that it is not revoked (rest-api 5).
-// Invariant: any text gives an answer; only a store that cannot be read rejects.
+// Invariant: any text gives an answer; only an unavailable store rejects.
 import { kidOfJwt, showKid, verifyJwt, type Refused } from './jwt.ts';
 import {
   readDataplaneClaims,
@@ -16,7 +16,7 @@ import type { Claims } from './jwt.ts';
 
 export type Verified<T> = { readonly ok: true; readonly claims: T; readonly id: string; readonly expiresAt: Date };
 
-/** Each method rejects with MeridianError `unavailable` while the store cannot be read, and with nothing else. */
+/** Each method rejects only with MeridianError `unavailable`, while the store is unavailable. */
 export class TokenVerifier {
   readonly #secrets: TokenSecrets;
   readonly #now: () => Date;
@@ -34,7 +34,7 @@ export class TokenVerifier {
     return await this.#verify(token, this.#secrets.zoneRealm, readZoneClaims);
   }
 
-  /** @param mesh that the proxy asks for; a token of another mesh does not count */
+  /** @param mesh the requested mesh; a token of another mesh is invalid */
   async dataplane(token: string, mesh: string): Promise<Verified<DataplaneClaims> | Refused> {
     const outcome = await this.#verify(token, dataplaneRealm(mesh), readDataplaneClaims);
     if (!outcome.ok || outcome.claims.mesh === mesh) return outcome;

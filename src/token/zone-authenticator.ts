@@ -7,18 +7,18 @@ import type { TokenVerifier } from './token-verifier.ts';
 export type ZoneAuthConfig = {
   /** `none`: tokens are not checked. */
   readonly type: 'zoneToken' | 'none';
-  /** Zones that may come without a token. A token that one of them does send must be good all the same. */
+  /** Zones that need no token. If one of them sends a token, it must be valid. */
   readonly allowWithoutToken: readonly string[];
 };
 
-/** A token with which a zone came in; `text` is a secret. */
+/** The token of an admitted zone; `text` is a secret. */
 export type ZoneToken = { readonly zone: string; readonly text: string; readonly expiresAt: Date };
 
 export type ZoneAuthentication =
-  /** Without a token where none was asked for. */
+  /** Null if no token was required. */
   { readonly ok: true; readonly token: ZoneToken | null } | { readonly ok: false; readonly reason: string };
 
-/** The scope that a token must have, if it has any; a token without scopes may do all. */
+/** The scope that a token with scopes must have. A token without scopes allows everything. */
 const SCOPE = 'cp';
 
 export class ZoneAuthenticator {
@@ -56,7 +56,7 @@ export class ZoneAuthenticator {
   }
 }
 
-/** Why a zone's token does not count (again), and how to get another. */
+/** Why a zone's token is invalid, and how to get another. */
 export function tokenRefusal(zone: string, reason: string): string {
   return `the token of zone "${zone}" ${reason}. ${howToJoin(zone)}`;
 }

@@ -1,8 +1,8 @@
-// What a person must do about the token of a zone: the sentence that ends every refusal of a zone (D31), and the warning before a
-// token ends, for `inspect zones` and the log.
+// The remedies for the token of a zone: the last sentence of every refusal (D31), and the warning before its expiry, for `inspect
+// zones` and the log.
 import { RFC_1035_LABEL } from '../resource/stored-name.ts';
 
-/** Whether it can stand in a shell command as it is. Another name is no zone's (kds-wire 2.6). */
+/** Whether a name is safe in a shell command. Other names are not valid for zones (kds-wire 2.6). */
 export function isZoneName(name: string): boolean {
   return RFC_1035_LABEL.test(name);
 }
@@ -26,7 +26,7 @@ const DAY_MS = 24 * 3_600_000;
 /** The time before its expiry at which a token gets a warning, in milliseconds. */
 export const WARN_BEFORE_MS = 30 * DAY_MS;
 
-/** A sentence for people while the token ends within `withinMs`, else null. */
+/** A sentence for people if the token expires within `withinMs`, else null. */
 export function expiryWarning(zone: string, expiresAt: Date, now: Date, withinMs = WARN_BEFORE_MS): string | null {
   const leftMs = expiresAt.getTime() - now.getTime();
   if (leftMs >= withinMs) return null;

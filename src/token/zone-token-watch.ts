@@ -26,8 +26,8 @@ export class ZoneTokenWatch {
   }
 
   /**
-   * Calls `end` once, with a reason for people, when the token no longer counts; `end` must not throw. Returns what ends the
-   * watch: call it when the stream closes.
+   * Calls `end` once, with a reason for people, when the token is no longer valid; `end` must not throw. Returns a function that ends
+   * the watch: call it when the stream closes.
    */
   watch(token: ZoneToken, end: End): () => void {
     const watched = this.#watched.get(token.text) ?? { token, ends: new Set(), isChecked: false };
@@ -85,7 +85,7 @@ export class ZoneTokenWatch {
 
   /** False if the store is unavailable: that ends no stream. */
   async #check(watched: Watched): Promise<boolean> {
-    // Before the answer comes, so that a change meanwhile is not lost.
+    // Set this before the answer arrives, so that a change meanwhile is not lost.
     watched.isChecked = true;
     const { token, ends } = watched;
     const outcome = await this.#options.verifier.zone(token.text).catch(() => null);

@@ -54,7 +54,7 @@ async function start(host: Host): Promise<void> {
     if (hasGlobal) await joinGlobal(host, signal);
     else await aborted(signal);
   });
-  // The leader alone computes rows, whether or not there is a global (policies 9.3: all on the zone, nothing on global).
+  // Only the leader computes rows, with or without a global (policies 9.3: everything in the zone, nothing on global).
   const run = (component: string, make: (log: Logger) => Reconciler): void => {
     const log = host.log.child({ component });
     onLeader((signal) => reconcile(make(log), { store, log, clock }, signal));
@@ -76,7 +76,7 @@ function servicesOptions({ meshService, ipam, multizone }: Config): Omit<Service
   };
 }
 
-/** The leader alone dials global (kds-wire 2.1). */
+/** Only the leader connects to global (kds-wire 2.1). */
 async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
   const { config, store, clock, log, metrics, insights } = host;
   const { name, globalAddress, acceptNewCluster, kds } = config.multizone.zone;
