@@ -1,4 +1,4 @@
-// The stores of a fleet row by row: what each must hold follows from what the others hold, by the rules of expected-rows.ts.
+// Compares the stores of a fleet row by row: the expected rows of each follow from the others, by the rules of expected-rows.ts.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { expect, vi } from 'vitest';
@@ -12,16 +12,16 @@ type Rows = ReadonlyMap<string, Row>;
 
 /** The policy that most tests write. */
 const POLICY = 'MeshTimeout';
-/** Each zone keeps a status of its own on what came from elsewhere: addresses and hostnames. */
+/** Each zone has its own status on synced rows: addresses and hostnames. */
 const STATUS_OF_THE_ZONE: readonly string[] = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
-/** What a zone says of references to collectors, on copies too. */
+/** The conditions of a zone about references to collectors, also on copies. */
 const CONDITIONS_OF_THE_ZONE: readonly string[] = ['MeshAccessLog', 'MeshTrace', 'MeshMetric', 'MeshOpenTelemetryBackend'];
 const OWN_STATUS = new Set(['vip', 'vips', 'addresses', 'hostnameGenerators', 'zoneEgress', 'meshServices', 'conditions']);
-/** One look reads and hashes every row: less often than a look at one row. */
+/** One comparison reads and hashes every row, so it polls less often than a check of one row. */
 const WAIT_FOR_ALL = { ...WAIT, interval: 200 };
 const MAX_SHOWN = 10;
 
-/** Waits until all stores are in step, then for one more policy to pass, after which they must be so again. */
+/** Waits until all stores are in step, then for one more policy, after which they must be in step again. */
 export async function expectEqualStores(stores: Stores, about = ''): Promise<void> {
   const equal = async (): Promise<void> => expect((await differences(stores)).slice(0, MAX_SHOWN), about).toEqual([]);
   await vi.waitFor(equal, WAIT_FOR_ALL);
@@ -49,7 +49,7 @@ export async function differences({ global, zones }: Stores): Promise<string[]> 
   return wrong;
 }
 
-/** `version` and `modification_time` of the rows that came by KDS: a row that is written again shows it here. */
+/** `version` and `modification_time` of the rows that came by KDS: a rewritten row differs here. */
 export async function writesOf(store: ControlPlane): Promise<Map<string, string>> {
   const { rows } = await store.psql.query<{ key: string; written: string }>(
     `select type || '/' || mesh || '/' || name as key, version || ' at ' || modification_time::text as written
@@ -78,7 +78,7 @@ function ownOf(rows: Rows): Map<string, Row> {
   return new Map([...rows].filter(([, { isCopy }]) => !isCopy));
 }
 
-/** A copy of a service without the status that its zone gives it; one without an address is not done with yet. */
+/** A copy of a service without the status of its zone. A copy without an address is not complete yet. */
 function withoutOwnStatus(row: Row): Row {
   const { isCopy, type, status } = row;
   if (!isCopy || !(STATUS_OF_THE_ZONE.includes(type) || CONDITIONS_OF_THE_ZONE.includes(type))) return row;

@@ -1,9 +1,9 @@
-// What a store must hold because another store holds a row: the rules of docs/reference, written out once more. It shares no code with
-// the product, so a wrong rule there cannot make a wrong expectation here. What no chaos test writes is an error, not a guess.
+// The expected rows of a store for a row of another store: an independent implementation of the rules of docs/reference. It shares no
+// code with the product, so a wrong rule there cannot make a wrong expectation here. Rows that no chaos test writes are an error.
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import type { JsonObject, Resource, ResourceKey } from '../../src/resource/types.ts';
 
-/** A row without its times and its version, which each store has for itself. `isCopy`: KDS stored it (`sync_version` is not null). */
+/** A row without its times and its version, which differ between stores. `isCopy`: KDS stored it (`sync_version` is not null). */
 export type Row = ResourceKey & Pick<Resource, 'labels' | 'spec' | 'status' | 'owner'> & { readonly isCopy: boolean };
 
 /** Types that are sent (kds-wire 3). G: from global to zones, Z: from zones to global, X: from a zone over global to the others. */
@@ -24,7 +24,7 @@ const DIRECTIONS: Readonly<Record<string, 'G' | 'Z' | 'GZ' | 'ZX'>> = {
   MeshOpenTelemetryBackend: 'GZ',
   MeshZoneAddress: 'ZX',
   Workload: 'Z',
-  // Policies. Those of zones stay on global: only a producer of a Kubernetes namespace goes on (kds-wire 5.2.5a).
+  // Policies. Policies of zones stay on global; only a producer policy of a Kubernetes namespace is forwarded (kds-wire 5.2.5a).
   MeshHTTPRoute: 'GZ',
   MeshTCPRoute: 'GZ',
   MeshTLS: 'GZ',
@@ -42,9 +42,9 @@ const DIRECTIONS: Readonly<Record<string, 'G' | 'Z' | 'GZ' | 'ZX'>> = {
   MeshMetric: 'GZ',
   MeshProxyPatch: 'GZ',
 };
-/** The types of rows that leave a store or come to one. */
+/** The types of synced rows. */
 export const SENT_TYPES = Object.keys(DIRECTIONS);
-/** They travel under their own names (kds-wire 3). */
+/** They are synced under their own names (kds-wire 3). */
 const OWN_NAMES = new Set(['Mesh', 'Config', 'Secret', 'GlobalSecret']);
 /** GlobalSecrets that stay on global (kds-wire 5.2.3). */
 const PRIVATE_SECRET = /^(?:envoy-admin-ca$|admin-user-token$|inter-cp-ca$|user-token-revocations$|user-token-signing-key)/;
@@ -71,7 +71,7 @@ export function goesDown(row: Row, zone: string): boolean {
   return directionsOf(row).includes('G');
 }
 
-/** What global holds of a row of a zone: its status is taken along, and it is owned by the Zone (kds-wire 5.4, 6.1). */
+/** The row of a zone on global: it has its status, and the Zone owns it (kds-wire 5.4, 6.1). */
 export function onGlobal(row: Row, zone: string): Row {
   const labels = { ...row.labels, 'kuma.io/origin': 'zone', 'kuma.io/zone': zone };
   const owner = { type: 'Zone', mesh: '', name: zone };
@@ -79,7 +79,7 @@ export function onGlobal(row: Row, zone: string): Row {
   return copied(row, { labels, owner, status: row.type === 'MeshExternalService' ? status : row.status });
 }
 
-/** What each zone that gets it holds of a row of global, without the status that the zone gives it (kds-wire 5.3, 6.1). */
+/** The row of global in each zone that gets it, without the status of the zone (kds-wire 5.3, 6.1). */
 export function inZone(row: Row): Row {
   const copy = copied(row, { labels: { ...row.labels, 'kuma.io/origin': 'global' }, owner: null, status: {} });
   if (row.type !== 'GlobalSecret' || !ZONE_SIGNING_KEY.test(row.name)) return copy;
@@ -103,7 +103,7 @@ export function wireName({ mesh, name, labels }: Pick<Row, 'mesh' | 'name' | 'la
 
 function copied(row: Row, content: Pick<Row, 'labels' | 'owner' | 'status'>): Row {
   const { type, mesh, name } = row;
-  // A service that says nothing of its state has no endpoint (policies 9).
+  // A service without a state has no endpoint (policies 9).
   const spec = type === 'MeshService' ? { state: 'Unavailable', ...row.spec } : row.spec;
   if (OWN_NAMES.has(type)) return { type, mesh, name, spec, isCopy: true, ...content };
   const labels = { ...content.labels, 'kuma.io/display-name': row.labels['kuma.io/display-name'] ?? name };

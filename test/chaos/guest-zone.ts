@@ -35,12 +35,12 @@ export class GuestZone {
     return guest;
   }
 
-  /** How many responses came of a type. */
+  /** The number of received responses of a type. */
   responses(type: string): number {
     return this.#responses.get(type) ?? 0;
   }
 
-  /** Every type has been answered once. */
+  /** True if every type was answered once. */
   get hasFirstStates(): boolean {
     return this.#responses.size === zoneConsumes.length;
   }
@@ -55,7 +55,7 @@ export class GuestZone {
     if (this.#manner !== 'says nothing') this.#request(stream, typeUrl, nonce);
   }
 
-  /** A subscription where the nonce is empty, else the answer to that response. */
+  /** Sends a subscription with an empty nonce, else the answer to that response. */
   #request(stream: ClientDuplexStream<Buffer, Buffer>, typeUrl: string, responseNonce: string): void {
     const isFirst = responseNonce === '';
     const errorDetail = !isFirst && this.#manner === 'refuses everything' ? REFUSAL : null;
@@ -68,7 +68,7 @@ export class GuestZone {
     );
   }
 
-  /** The guest has nothing of its own: each subscription of global gets one empty response. */
+  /** The guest has no resources: each subscription of global gets one empty response. */
   #answer(stream: ClientDuplexStream<Buffer, Buffer>, bytes: Buffer): void {
     const { typeUrl, responseNonce } = decodeDeltaRequest(bytes);
     if (responseNonce !== '' || this.#manner === 'says nothing') return;

@@ -1,4 +1,4 @@
-// Modules that are loaded into a process under test, and the queries that they answer.
+// Modules that are loaded into a process under test, and their queries.
 import { join } from 'node:path';
 import type { ControlPlane } from '../support/control-plane.ts';
 
@@ -7,7 +7,7 @@ export function preloaded(name: 'memory' | 'clock' | 'hurry'): Record<string, st
   return { NODE_OPTIONS: `--import=${join(import.meta.dirname, 'preload', `${name}.ts`)}` };
 }
 
-/** Bytes that a process with `preloaded('memory')` holds, on its heap and in buffers, after its garbage was collected. */
+/** The bytes in use of a process with `preloaded('memory')`, on its heap and in buffers, after a garbage collection. */
 export async function memoryUsed({ child }: ControlPlane): Promise<number> {
   if (child?.stdout == null) throw new Error('the process was not started');
   const { stdout } = child;

@@ -6,9 +6,9 @@ import type { ControlPlane } from '../support/control-plane.ts';
 const PACE_MS = 5;
 
 export type SteadyWrites = {
-  /** How many were answered 2xx. */
+  /** The number of 2xx answers. */
   readonly accepted: () => number;
-  /** Ends the writes. Returns the names that were answered 2xx, and every answer that was given; 0 is none. */
+  /** Ends the writes. Returns the names with a 2xx answer, and all answers; 0 is none. */
   readonly stop: () => Promise<{ accepted: string[]; answers: ReadonlySet<number> }>;
 };
 
@@ -51,7 +51,7 @@ export async function putService(zone: ControlPlane, name: string, port: number)
   return zone.put(`/meshes/default/meshservices/${name}`, { type: 'MeshService', mesh: 'default', name, labels, spec });
 }
 
-/** Resolves when the zone can take services: its mesh has come from global. */
+/** Resolves when the zone accepts services, because it has the mesh of global. */
 export async function hasMesh(zone: ControlPlane): Promise<boolean> {
   return (await zone.rows('Mesh')).has('default');
 }

@@ -4,19 +4,19 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A slow link hands on pieces of this part of a second. */
+/** A slow link forwards pieces for this fraction of a second. */
 const PIECES_A_SECOND = 10;
 
 type Connection = {
   readonly near: Socket;
   far: Socket | null;
   readonly gone: AbortController;
-  /** Settles when what is under way on it may arrive. */
+  /** Settles when data in transit may arrive. */
   held: Promise<undefined> | null;
 };
 
 export class TcpProxy {
-  /** Port of 127.0.0.1 that new connections are handed on to. */
+  /** The port of 127.0.0.1 for new connections. */
   target: number;
   readonly #server: Server;
   readonly #connections = new Set<Connection>();
@@ -35,7 +35,7 @@ export class TcpProxy {
   }
 
   static async start(target = 0): Promise<TcpProxy> {
-    // An end of file waits its turn like data, so the far end must not be closed by itself.
+    // An end of file is queued like data, so the far end must not close automatically.
     const server = createServer({ allowHalfOpen: true, noDelay: true });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -47,27 +47,27 @@ export class TcpProxy {
     return `127.0.0.1:${String((this.#server.address() as AddressInfo).port)}`;
   }
 
-  /** How many connections reach the target now. */
+  /** The number of connections to the target. */
   get connected(): number {
     return [...this.#connections].filter(({ far }) => far !== null).length;
   }
 
-  /** Bytes that came from the target and were handed on. */
+  /** Bytes that were forwarded from the target. */
   get delivered(): number {
     return this.#delivered;
   }
 
-  /** Bytes that came for the target and were handed on. */
+  /** Bytes that were forwarded to the target. */
   get sent(): number {
     return this.#sent;
   }
 
-  /** Bytes that wait in the proxy because the link is a black hole or held back. */
+  /** Bytes that wait in the proxy because the link drops or delays data. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Resets every connection; new ones are taken at once. */
+  /** Resets every connection; new ones are accepted at once. */
   cut(): void {
     for (const connection of this.#connections) this.#end(connection);
   }
@@ -86,8 +86,8 @@ export class TcpProxy {
   }
 
   /**
-   * What is under way on the connections of now, and what still comes on them, waits until the returned function is called; new
-   * connections pass. So a connection that was given up delivers after the one that replaced it.
+   * Delays all data on the current connections until the returned function is called; new connections are not delayed. So an
+   * abandoned connection delivers data after the one that replaced it.
    */
   holdBack(): () => void {
     const { promise, resolve } = Promise.withResolvers<undefined>();
@@ -149,7 +149,7 @@ export class TcpProxy {
     to.end();
   }
 
-  /** Resolves when the link is no black hole and the connection is not held back, or it has been cut. */
+  /** Resolves when the link neither drops nor delays data, or the connection is cut. */
   async #passed({ gone, held }: Connection): Promise<void> {
     if ((!this.#isHole && held === null) || gone.signal.aborted) return;
     const cut = once(gone.signal, 'abort');

@@ -5,17 +5,17 @@ import { WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts
 import { expectEqualStores, zoneName } from './compare-stores.ts';
 import { putService, putTimeout, writeSteadily, type SteadyWrites } from './steady-writes.ts';
 
-/** Of a database that is away, or stores nothing: the write may be tried again, and the answer says so. */
+/** The answers of an unavailable or read-only database: the write may be retried, and the answer says so. */
 const MAY_BE_TRIED_AGAIN = 503;
 
-/** Resolves when so many more writes have been accepted. */
+/** Resolves after this number of further accepted writes. */
 export type MoreWrites = (count: number) => Promise<void>;
 
 /**
- * Puts policies on global and services in the first zone while `fault` runs and until both are taken again after it.
- * @param prefix of the names, for each call another
- * @param options.kills the fault ends processes: then a write may have no answer at all
- * @throws AssertionError when a process ended, a promise was broken, or the stores differ in the end
+ * Puts policies on global and services in the first zone while `fault` runs, and until both are accepted again after it.
+ * @param prefix of the names; each call needs another one
+ * @param options.kills the fault ends processes, so a write may have no answer
+ * @throws AssertionError when a process ended, an acknowledged write is lost, or the stores differ at the end
  */
 export async function writeDuring(
   fleet: Fleet,
@@ -56,7 +56,7 @@ export async function writeDuring(
       expect([200, 201, MAY_BE_TRIED_AGAIN, ...(kills ? [0] : [])], side.lastWords()).toContain(answer);
 }
 
-/** One more write is accepted than now. */
+/** Waits for one more accepted write. */
 async function hasMore(writes: SteadyWrites): Promise<void> {
   const before = writes.accepted();
   await expect.poll(() => writes.accepted(), WAIT).toBeGreaterThan(before);

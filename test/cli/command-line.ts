@@ -69,7 +69,7 @@ export class CommandLine {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  /** Runs a command in the folder, against the global unless `env` says otherwise. */
+  /** Runs a command in the folder, with the global unless `env` names another control plane. */
   async run(args: readonly string[], options: { input?: string; env?: NodeJS.ProcessEnv } = {}): Promise<Outcome> {
     const child = this.begin(args, options.env);
     child.stdin?.end(options.input ?? '');
@@ -81,7 +81,7 @@ export class CommandLine {
     return { code, stdout, stderr };
   }
 
-  /** Starts a command that runs on. */
+  /** Starts a command that does not end. */
   begin(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
     return spawn(MERIDIAN, [...args], {
       cwd: this.folder,

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { parse } from 'yaml';
 import { parseRoute } from '../../src/gateway-api/parse-route.ts';
 
-/** Path of the only rule that `rule`, `backend` and `forwardTo` make. */
+/** The path of the only rule of `rule`, `backend` and `forwardTo`. */
 export const R = 'spec.rules[0]';
 
 /** A route with these rules, all given as YAML. */
@@ -16,7 +16,7 @@ spec: {parentRefs: [{kind: Service, name: cart}], ${spec === '' ? '' : `${spec},
 `) as unknown;
 }
 
-/** A route with one rule that has a backend and this besides. */
+/** A route with one rule with a backend and these fields. */
 export function rule(text: string): unknown {
   return httpRoute(`[{${text}, backendRefs: [{name: cart, port: 80}]}]`);
 }
@@ -25,12 +25,12 @@ export function backend(text: string): unknown {
   return httpRoute(`[{backendRefs: [${text}]}]`);
 }
 
-/** A backend as GEP-718 spells it. */
+/** A backend in the spelling of GEP-718. */
 export function forwardTo(text: string): unknown {
   return httpRoute(`[{forwardTo: [${text}]}]`, { version: 'v1alpha1' });
 }
 
-/** Each violation begins as expected, in any order, and there is no other. */
+/** Checks that each violation starts as expected, in any order, and that there is no other. */
 export function expectViolations(document: unknown, expected: readonly string[]): void {
   const parsed = parseRoute(document);
   const violations = 'violations' in parsed ? parsed.violations.map(({ field, reason }) => `${field}: ${reason}`) : [];

@@ -1,5 +1,5 @@
 // A golden case of the conversion: a route, the services of its mesh, and the expected resources.
-// Invariant: the expected texts depend on these two files alone; the clock stands still and the zone is east.
+// Invariant: the expected texts depend only on these two files; the time is fixed and the zone is east.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, parseAllDocuments, stringify } from 'yaml';
@@ -15,7 +15,7 @@ export const caseNames = readdirSync(casesFolder).sort();
 
 export type Case = { readonly route: GatewayRoute; readonly resolve: Resolver; readonly conversion: Conversion };
 
-/** @throws Error when the route of the case has violations: bad input has tables of its own */
+/** @throws Error when the route of the case has violations: invalid input has separate tables */
 export function readCase(name: string): Case {
   const parsed = parseRoute(parse(readFileSync(join(casesFolder, name, 'route.yaml'), 'utf8')));
   if ('violations' in parsed) throw new Error(parsed.violations.map(({ field, reason }) => `${field}: ${reason}`).join('\n'));
@@ -25,7 +25,7 @@ export function readCase(name: string): Case {
   return { route: parsed.route, resolve, conversion: toMeshRoutes(parsed.route, resolve) };
 }
 
-/** Name of the expected file → what the conversion gave. */
+/** Name of the expected file → result of the conversion. */
 export function textsOf({ conversion }: Case): Map<string, string> {
   const status = routeStatus(conversion, { former: {}, now: new Date('2026-01-01T00:00:00Z') });
   return new Map([

@@ -12,8 +12,8 @@ import { sides, type ControlPlanes, type Refusal, type Side } from './control-pl
 export const casesFolder = join(import.meta.dirname, 'cases');
 
 /**
- * `NN-<side>[.<what>].yaml`. Without `what` the documents are applied over REST. `delete` deletes them, `refused` applies them
- * and wants every one refused, `store` writes rows past REST, `before` does so before the zones connect.
+ * `NN-<side>[.<what>].yaml`. Without `what` the documents are applied over REST. `delete` deletes them, `refused` applies them and
+ * expects a refusal of every one, `store` writes rows past REST, `before` does so before the zones connect.
  */
 const STEP = /^\d\d-(global|east|west)(?:\.(delete|refused|store|before))?\.yaml$/;
 type Step = { readonly file: string; readonly side: Side; readonly what: string };
@@ -35,7 +35,7 @@ export function stepsOf(name: string): Step[] {
     });
 }
 
-/** Does what one file says; the control planes come to rest afterwards, not here. */
+/** Runs the step of one file. The caller waits for rest. */
 export async function runStep({ file, side, what }: Step, planes: ControlPlanes): Promise<void> {
   if (what === 'store' || what === 'before') return await writeRows(file, planes, side);
   for (const { info, mesh, name, body, place } of await readDocuments([file], 'default')) {
@@ -49,7 +49,7 @@ export async function runStep({ file, side, what }: Step, planes: ControlPlanes)
   }
 }
 
-/** Rows written past REST: what is left out stays as it is stored. */
+/** Rows written past REST: omitted fields stay as stored. */
 async function writeRows(file: string, planes: ControlPlanes, side: Side): Promise<void> {
   for (const document of documentsIn(file)) {
     const { type, mesh, name, labels, spec, status } = givenRow.parse(document);
@@ -62,13 +62,13 @@ async function writeRows(file: string, planes: ControlPlanes, side: Side): Promi
       labels: labels ?? stored?.labels ?? {},
       spec: spec ?? stored?.spec ?? {},
       status,
-      // The trigger of the table empties the version of a copy that is edited; its status may change.
+      // The trigger of the table clears the version of an edited copy; its status may change.
       syncVersion: isEdit && stored?.syncVersion ? '' : stored?.syncVersion,
     });
   }
 }
 
-/** Name of the expected file → what it should hold if the stores are right; null where there should be no file. */
+/** Name of the expected file → its content from the stores; null for no file. */
 export function textsOf(planes: ControlPlanes): Map<string, string | null> {
   const texts = new Map<string, string | null>();
   for (const side of sides) {
@@ -112,7 +112,7 @@ function documentsOf(items: readonly unknown[]): string {
   return items.map((item) => stringify(item, { singleQuote: true, lineWidth: 0 })).join('---\n');
 }
 
-/** The violations of an error body, or what it says where it names none. */
+/** The violations of an error body, or its detail if it has none. */
 function reasonOf(text: string): string {
   const { detail, invalid_parameters: violations = [] } = JSON.parse(text) as {
     detail: string;

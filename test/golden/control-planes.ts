@@ -47,7 +47,7 @@ export class ControlPlanes {
   readonly #received = new Map<Side, number>();
   #streams: Stream[] = [];
 
-  /** `resume`: receivers tell their versions and get differences; without it they get the full state and prune (D29). */
+  /** `resume`: receivers send their versions and get differences; without it they get the full state and prune (D29). */
   constructor({ resume }: { resume: boolean }) {
     this.#resume = resume;
     for (const side of sides) this.#traffic.watch(this.stores[side]);
@@ -61,7 +61,7 @@ export class ControlPlanes {
     this.#changelogs = { global: changelogOf('global'), east: changelogOf('east'), west: changelogOf('west') };
   }
 
-  /** Starts all three with what their stores hold, and connects the zones. */
+  /** Starts all three with the rows of their stores, and connects the zones. */
   async start(): Promise<void> {
     const { signal } = this.#stop;
     this.#registry.onChange((zone) => this.#changelogs.global.touchZone(zone));
@@ -72,7 +72,7 @@ export class ControlPlanes {
     await this.reconnect();
   }
 
-  /** Cuts the streams of one zone, for good. */
+  /** Cuts the streams of one zone permanently. */
   async disconnect(zone: Zone): Promise<void> {
     const of = this.#streams.filter((stream) => stream.zone === zone);
     for (const { cut } of of) cut();
@@ -96,7 +96,7 @@ export class ControlPlanes {
     await this.rest();
   }
 
-  /** One REST call. @returns its status and, where it was refused, why */
+  /** One REST call. @returns its status and the reason for a refusal */
   async call(side: Side, method: 'PUT' | 'DELETE', url: string, body?: unknown): Promise<{ status: number; text: string }> {
     const answer = await this.#apis[side].inject({
       method,
@@ -106,13 +106,13 @@ export class ControlPlanes {
     return { status: answer.statusCode, text: answer.body };
   }
 
-  /** One question over REST. */
+  /** One GET over REST. */
   async ask(side: Side, url: string): Promise<{ status: number; body: unknown }> {
     const answer = await this.#apis[side].inject(url);
     return { status: answer.statusCode, body: answer.json() };
   }
 
-  /** @throws Error when there is no rest, or when there is and a peer lacks something that it did not refuse */
+  /** @throws Error when the traffic does not end, or a peer then lacks a resource that it did not refuse */
   async rest(): Promise<void> {
     await this.#traffic.rest();
     const refused = new Set(this.refusals.map(({ type }) => type));

@@ -2,7 +2,7 @@
 // Invariant: at rest no message is in flight, no write is pending, and no timer except that of a refusal is set.
 import type { TinyStore } from '../support/tiny-store.ts';
 
-/** Far over what the longest case needs: two control planes that echo each other for ever end here. */
+/** The limit, far above the longest case: it ends two control planes that echo each other forever. */
 const MAX_TURNS = 10_000;
 
 export class Traffic {
@@ -17,7 +17,7 @@ export class Traffic {
     };
   }
 
-  /** A queue that works off in order, one item at a time; an item counts as under way until its work is done. */
+  /** A queue that handles one item at a time, in order. An item is in flight until its work is done. */
   queue(): (work: () => void | Promise<void>) => void {
     let tail = Promise.resolve();
     return (work) => {
@@ -35,9 +35,9 @@ export class Traffic {
   }
 
   /**
-   * Resolves at rest. A change takes one turn of the event loop at most to become a message (a sender gathers the changes of
-   * one turn), so two turns in a row without a write or a message mean that none can follow.
-   * @throws what a receiver threw, and when there is no end to it
+   * Resolves at rest. A change takes one turn of the event loop at most to become a message (a sender gathers the changes of one
+   * turn), so two turns in a row without a write or a message mean that none can follow.
+   * @throws the error of a receiver, or an error when the traffic does not end
    */
   async rest(): Promise<void> {
     for (let quiet = 0, turns = 0; quiet < 2 || this.#underWay > 0; turns += 1) {

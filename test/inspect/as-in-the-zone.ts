@@ -2,8 +2,8 @@
 import { displayNameOf } from '../../src/resource/labels.ts';
 
 /**
- * The answer with display names, and with origins as the zone of the proxy sees them: what is of another zone is of global there.
- * Stored names and origin labels are those of the control plane that answers.
+ * The answer with display names, and with the origins in the zone of the proxy: there a resource of another zone has origin global.
+ * Stored names and origin labels are those of the answering control plane.
  */
 export function asInTheZone(body: unknown, zone: string): unknown {
   if (Array.isArray(body)) return body.map((item) => asInTheZone(item, zone));

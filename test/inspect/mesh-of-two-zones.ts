@@ -62,7 +62,7 @@ class MeshOfTwoZones {
     }
   }
 
-  /** The name that a zone's resource has in the store of global. */
+  /** The name of a zone's resource in the store of global. */
   storedOnGlobal(type: string, zone: Zone, name: string): string {
     const own = this.planes.stores[zone].rows.get(this.idOf(type, name));
     const isCopy = (row: Resource): boolean =>
@@ -74,7 +74,7 @@ class MeshOfTwoZones {
     return [...this.planes.stores.global.rows.values()].find(isCopy)?.name ?? '';
   }
 
-  /** The key that a row of that type and name has in `rows`, wherever it is. */
+  /** The key of a row with that type and name in `rows`, in any mesh. */
   idOf(type: string, name: string): string {
     const { stores } = this.planes;
     return (
@@ -84,7 +84,7 @@ class MeshOfTwoZones {
     );
   }
 
-  /** Every hashed name that some store holds. */
+  /** Every hashed name of any store. */
   wireNames(): string[] {
     const rows = (['global', ...zones] as const).flatMap((side) => [...this.planes.stores[side].rows.values()]);
     return rows

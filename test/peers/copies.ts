@@ -9,7 +9,10 @@ import { identityOf, readTable, type TableRow } from './table.ts';
 
 export type Written = { readonly document: Document; readonly writer: Member };
 
-/** Members that must hold a copy: what global writes goes to all zones; what a zone writes to global and perhaps the other zones. */
+/**
+ * The members that must have a copy: all zones for a document of global; global, and for some types the other zones, for a document
+ * of a zone.
+ */
 export function receiversOf({ global, zones }: MixedFleet, { document: { info }, writer }: Written): Member[] {
   if (writer === global) return info.kds.globalToZone ? [...zones] : [];
   const others = zones.filter((zone) => zone !== writer);
@@ -18,7 +21,7 @@ export function receiversOf({ global, zones }: MixedFleet, { document: { info },
   return [...(info.kds.zoneToGlobal ? [global] : []), ...(crosses ? others : [])];
 }
 
-/** `writer type name → receiver` of each copy that is not there. */
+/** `writer type name → receiver` of each missing copy. */
 export async function missingCopies(fleet: MixedFleet, written: readonly Written[]): Promise<string[]> {
   const tables = await readTables(fleet);
   return written.flatMap((one) =>
@@ -28,7 +31,7 @@ export async function missingCopies(fleet: MixedFleet, written: readonly Written
   );
 }
 
-/** One line for each copy whose name, labels or spec differ from what another control plane has. */
+/** One line for each copy whose name, labels or spec differ from those of another control plane. */
 export async function compareCopies(fleet: MixedFleet, written: readonly Written[]): Promise<string[]> {
   const tables = await readTables(fleet);
   const found: string[] = [];
@@ -104,12 +107,12 @@ function ownIdentity(
   return tables.get(writer.name)?.has(labelled) === true ? labelled : [info.name, mesh, '', name].join(' ');
 }
 
-/** Parts of the spec of a MeshService that its zone computes, sooner or later. */
+/** Parts of the spec of a MeshService that its zone computes. */
 const COMPUTED = new Set(['state', 'identities']);
-/** Keys at which a Kuma peer stores `{}` for nothing. */
+/** Keys at which a Kuma peer stores `{}` for a missing value. */
 const EMPTY = new Set(['default', 'selector']);
 
-/** The meaning of a spec: empty and computed parts are left out, and a missing target is written out. */
+/** The normalized spec: without empty and computed parts, and with the default target. */
 export function meaningOf(info: TypeInfo, spec: JsonObject): JsonObject {
   const isService = info.name === 'MeshService';
   const kept = JSON.parse(
@@ -122,7 +125,7 @@ export function meaningOf(info: TypeInfo, spec: JsonObject): JsonObject {
   return info.policy === null ? kept : { targetRef: { kind: 'Mesh' }, ...kept };
 }
 
-/** `.path: seen, not expected` of each leaf that differs. */
+/** `.path: seen, not expected` of each different leaf. */
 export function differences(seen: Json, expected: Json, path = ''): string[] {
   if (isDeepStrictEqual(seen, expected)) return [];
   if (isContainer(seen) && isContainer(expected) && Array.isArray(seen) === Array.isArray(expected)) {

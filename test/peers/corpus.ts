@@ -25,8 +25,8 @@ export function readCorpus(): Document[] {
 }
 
 /**
- * The document as a zone that has a global takes it: it says that it is the zone's own. What travels under its own name and is
- * made on global, too, gets a name of its own.
+ * The document for a zone with a global: with the origin of the zone. A type that is synced under its own name, and also written on
+ * global, gets a different name.
  */
 export function inZone({ info, name, body }: Document, zone: string): Document {
   const ownName = info.kds.skipHash ? `${name}-${zone}` : name;

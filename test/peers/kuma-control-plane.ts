@@ -12,11 +12,11 @@ import { peerProgram } from './peers-folder.ts';
 /** Name of the database that `kuma-cp migrate up` has prepared. */
 export const KUMA_TEMPLATE = 'kuma_template';
 
-/** How long a process may take to end in order. */
+/** The time limit for the orderly end of a process. */
 const END_MS = 15_000;
 
 export type KumaOptions = {
-  /** Left out: a clone of the template. */
+  /** By default a clone of the template. */
   readonly database?: PostgresConfig | undefined;
   readonly env?: Readonly<Record<string, string>>;
 };
@@ -41,7 +41,7 @@ export class KumaControlPlane extends ControlPlane {
     return await KumaControlPlane.#create('global', postgresUrl, { ...options, env: { ...env, ...options.env } });
   }
 
-  /** A zone of the global at `kds`, `host:port`; without it, a zone on its own. */
+  /** A zone of the global at `kds`, `host:port`; without it, a zone without a global. */
   static async zone(postgresUrl: string, name: string, kds: string | null, options: KumaOptions = {}): Promise<KumaControlPlane> {
     const address = kds === null ? {} : { KUMA_MULTIZONE_ZONE_GLOBAL_ADDRESS: `grpc://${kds}` };
     const env = { KUMA_MULTIZONE_ZONE_NAME: name, ...address };
@@ -79,7 +79,7 @@ export class KumaControlPlane extends ControlPlane {
   }
 
   override async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
-    // A Kuma zone that waits for its global may not end by itself.
+    // A Kuma zone that waits for its global may not end on a signal.
     const deadline = setTimeout(() => this.child?.kill('SIGKILL'), END_MS);
     const code = await super.end(signal).finally(() => clearTimeout(deadline));
     rmSync(this.#workDir, { recursive: true, force: true });
@@ -94,7 +94,7 @@ export function kumaStoreEnv({ host, port, user, password, dbName }: PostgresCon
     KUMA_STORE_POSTGRES_HOST: host,
     KUMA_STORE_POSTGRES_PORT: String(port),
     KUMA_STORE_POSTGRES_USER: user,
-    // Kuma takes no empty one; the server of the tests may ask for none.
+    // Kuma accepts no empty password; the server of the tests may need none.
     KUMA_STORE_POSTGRES_PASSWORD: password === '' ? 'none' : password,
     KUMA_STORE_POSTGRES_DB_NAME: dbName,
     KUMA_STORE_POSTGRES_MAX_OPEN_CONNECTIONS: '10',

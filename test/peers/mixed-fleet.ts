@@ -1,4 +1,4 @@
-// A global and zones, some Kuma's and some Meridian's, each a process with its own PostgreSQL database.
+// A global and zones, Kuma and Meridian, each a process with its own PostgreSQL database.
 import { vi } from 'vitest';
 import type { PostgresConfig } from '../../src/store/database.ts';
 import { ControlPlane, WAIT } from '../support/control-plane.ts';
@@ -25,7 +25,7 @@ export type MixedFleet = {
 
 export type FleetPlan = { readonly global: Maker; readonly zones: Readonly<Record<string, Maker>> };
 
-/** A zone that leaves dials again within ten seconds when it is Kuma's, so that a wait here is longer than elsewhere. */
+/** A Kuma zone reconnects within ten seconds, so waits here are longer than elsewhere. */
 export const LONG_WAIT = { timeout: 60_000, interval: 250 };
 
 /** Starts all members and waits until each is ready and each zone is online on global. */
@@ -38,7 +38,7 @@ export async function startMixedFleet(postgresUrl: string, plan: FleetPlan): Pro
     await Promise.all(members.map(({ plane }) => stopPlane(plane)));
   };
   try {
-    // A Kuma zone that finds no global waits for seconds.
+    // A Kuma zone without a reachable global waits for seconds.
     await untilReady(global.plane);
     for (const [name, maker] of Object.entries(plan.zones))
       members.push({ name, maker, plane: await startZone(maker, postgresUrl, name, address) });
@@ -54,7 +54,7 @@ export async function startMixedFleet(postgresUrl: string, plan: FleetPlan): Pro
   }
 }
 
-/** Starts a global that serves plaintext KDS at the port `kds`. @param database left out: an empty one */
+/** Starts a global that serves plaintext KDS at the port `kds`. @param database by default an empty one */
 export async function startGlobal(
   maker: Maker,
   postgresUrl: string,
@@ -71,7 +71,10 @@ export async function startGlobal(
   return await startPlane(plane);
 }
 
-/** Starts a zone. @param global `host:port` of its plaintext KDS, null for a zone on its own @param database left out: an empty one */
+/**
+ * Starts a zone. @param global `host:port` of its plaintext KDS, null for a zone without a global @param database by default an empty
+ * one
+ */
 export async function startZone(
   maker: Maker,
   postgresUrl: string,
@@ -96,12 +99,12 @@ async function startPlane(plane: ControlPlane): Promise<ControlPlane> {
   return plane;
 }
 
-/** How long a control plane may take to stop in order. */
+/** The time limit for the orderly stop of a control plane. */
 const STOP_MS = 30_000;
 
 /**
  * Ends the process and the connection to its tables.
- * @throws Error with its last lines when it does not stop in order; a second signal has then stopped it at once
+ * @throws Error with its last lines when it does not stop in time; a second signal has then ended it
  */
 export async function stopPlane(plane: ControlPlane): Promise<void> {
   let isLate = false;
@@ -117,7 +120,7 @@ export async function stopPlane(plane: ControlPlane): Promise<void> {
 /** @throws Error with its last lines when it does not become ready */
 export async function untilReady(plane: ControlPlane): Promise<void> {
   await vi.waitFor(async () => {
-    // One that has ended is reported below, at once.
+    // An ended process is reported below at once.
     if (plane.isRunning && ((await plane.ready()) !== 200 || !(await plane.answers())))
       throw new Error(`is not ready: ${plane.lastWords()}`);
   }, WAIT);

@@ -1,11 +1,10 @@
-// Random specs: documents of the corpus with some of their parts dropped, doubled, exchanged or replaced. The same seed gives
-// the same mutants.
+// Random specs: documents of the corpus with dropped, doubled, exchanged or replaced parts. The same seed gives the same mutants.
 import type { Json, JsonObject } from '../../src/resource/types.ts';
 import type { Document } from './corpus.ts';
 
 type Path = readonly (string | number)[];
 type Part = { readonly path: Path; readonly value: Json };
-/** A number from 0 up to `below`, without it. */
+/** A number from 0 to `below`, exclusive. */
 export type Random = (below: number) => number;
 
 const NUMBERS = [0, 1, 2, 99, 100, 101, 65_535, 65_536, -1, 2_147_483_647, 4_294_967_295];
@@ -13,7 +12,7 @@ const DURATIONS = ['0s', '1ns', '1.5h', '300ms', '-1s', '1h1m1.001s', '100000h',
 const TEXTS = ['', 'a', '0', '-1', '1.5', '/', 'a b', 'A.b'];
 const IS_DURATION = /^-?([0-9.]+(ns|us|µs|ms|s|m|h))+$/;
 
-/** Pseudo-random numbers that depend on the seed alone (mulberry32). */
+/** Pseudo-random numbers that depend only on the seed (mulberry32). */
 export function randomOf(seed: number): Random {
   let state = seed;
   return (below) => {
@@ -68,7 +67,7 @@ function changed(spec: JsonObject, pool: readonly Part[], random: Random): JsonO
   }
 }
 
-/** Another scalar of the same kind; what is no scalar stays. */
+/** Another scalar of the same kind; other values stay. */
 function edge(value: Json, random: Random): Json {
   if (typeof value === 'number') return pick(NUMBERS, random);
   if (typeof value === 'boolean') return !value;
@@ -87,12 +86,12 @@ function below(value: Json, path: Path): Part[] {
   return [{ path, value }, ...partsOf(value, path)];
 }
 
-/** The path with every index alike. */
+/** The path with equal indexes. */
 function shapeOf(path: Path): string {
   return path.map((step) => (typeof step === 'number' ? '*' : step)).join('.');
 }
 
-/** A copy with another value at the path; undefined takes the key or the item away. */
+/** A copy with another value at the path; undefined removes the key or the item. */
 function replaced(value: Json, [step, ...rest]: Path, to: Json | undefined): Json {
   if (step === undefined) return to ?? null;
   if (Array.isArray(value)) {

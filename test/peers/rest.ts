@@ -1,4 +1,4 @@
-// REST requests of the tests, the same to either maker.
+// REST requests of the tests, the same for Kuma and Meridian.
 import type { JsonObject } from '../../src/resource/types.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
 

@@ -1,4 +1,4 @@
-// The table of a control plane as psql sees it; both makers have the same one.
+// The table of a control plane, read with SQL. Kuma and Meridian have the same table.
 import { label } from '../../src/resource/labels.ts';
 import type { JsonObject, Labels } from '../../src/resource/types.ts';
 import type { ControlPlane } from '../support/control-plane.ts';
@@ -8,7 +8,7 @@ export type TableRow = {
   readonly mesh: string;
   readonly name: string;
   readonly version: number;
-  /** Time of its creation, as PostgreSQL writes it. */
+  /** The creation time in the format of PostgreSQL. */
   readonly created: string;
   readonly labels: Labels;
   readonly spec: JsonObject;

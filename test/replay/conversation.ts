@@ -7,7 +7,7 @@ export function recordedRequests(side: Side, zone: Zone): Buffer[] {
   return requests.filter((frame) => senderOf(frame) === side && frame.zone === zone).map(({ bytes }) => bytes);
 }
 
-/** @throws Error when one of them is asked for otherwise than a Kuma peer expects (kds-wire 2.2) */
+/** @throws Error when a request differs from the form that a Kuma peer expects (kds-wire 2.2) */
 export function typesAsked(messages: readonly Buffer[]): Set<string> {
   const asked = messages.map(decodeDeltaRequest).filter(({ responseNonce }) => responseNonce === '');
   for (const { typeUrl, subscribe, initialResourceVersions } of asked)

@@ -1,6 +1,6 @@
 // Derives the start states of the recorded control planes and the later changes, by the inverse of the wire mapping (kds-wire 5.3,
 // 5.4). `DERIVE=1 node test/replay/derive-start.ts` writes the files beside the recording.
-// Invariant: only what its own side wrote is in a store or a step; copies come by themselves in a replay.
+// Invariant: a store or a step has only rows of its own side; a replay creates the copies.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -20,7 +20,7 @@ export function deriveStart(): Derived {
   return { start: { global: global ?? [], 'zone-1': one ?? [], 'zone-2': two ?? [] }, steps };
 }
 
-/** The kept files: name → text. */
+/** The stored files: name → text. */
 export function derivedFiles({ start, steps }: Derived): ReadonlyMap<string, string> {
   const files = sides.map((side) => [`start-${side}.yaml`, textOf(`What the store of ${side} held`, start[side])] as const);
   return new Map([...files, ['steps.yaml', textOf('What was done later, each before line `at` of the recording', steps)]]);
@@ -71,8 +71,8 @@ function isFirstOfType({ line, zone, rpc, response }: ResponseFrame): boolean {
 }
 
 /**
- * A row that carries nothing but what every sender adds is one of the defaults, which global stores without labels and a zone
- * with its origin (kds-wire 9); any other was written through the API, which computes all of them (kds-wire 5.1).
+ * A row with only the labels that every sender adds is a default, which global stores without labels and a zone with its origin
+ * (kds-wire 9). Any other row was written through the API, which computes all labels (kds-wire 5.1).
  */
 function storedLabels(labels: Labels, side: Side, skipHash: boolean): Labels {
   const added = [label.origin, ...(skipHash ? [] : [label.displayName]), ...(side === 'global' ? [] : [label.zone])];
@@ -81,7 +81,7 @@ function storedLabels(labels: Labels, side: Side, skipHash: boolean): Labels {
   return labels;
 }
 
-/** A new row whole; of a known row only the changed fields. */
+/** A complete new row, or the changed fields of a known row. */
 function changed(known: Row | undefined, row: Row): Step['put'] {
   const { labels, spec, status, ...key } = row;
   if (known === undefined) return row;

@@ -10,12 +10,12 @@ export type State =
       readonly labels: Labels;
       readonly spec: JsonObject;
       readonly status: JsonObject | undefined;
-      /** Hash of the bytes: equal versions say that even the order of keys is the same. */
+      /** Hash of the bytes: equal versions mean that even the order of keys is equal. */
       readonly version: string;
     }
   | 'removed';
 
-/** Type → `<name>.<mesh>` → states, oldest first; a type that was answered with nothing stands with no names. */
+/** Type → `<name>.<mesh>` → states, oldest first; a type with only empty responses has no names. */
 export type History = Readonly<Record<string, Readonly<Record<string, readonly State[]>>>>;
 
 export function historyOf(responses: readonly DeltaResponse[]): History {

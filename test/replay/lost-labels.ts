@@ -3,10 +3,10 @@
 import type { Labels } from '../../src/resource/types.ts';
 import { resourcesOf, type ResponseFrame } from './recording.ts';
 
-/** One resource of one frame that lost labels, and what it lost. */
+/** One resource of one frame that lost labels, with the lost labels. */
 export type Loss = { readonly line: number; readonly wireName: string; readonly lost: Labels };
 
-/** Every loss in what was sent on one stream. */
+/** Every loss in the messages of one stream. */
 export function lossesIn(stream: readonly ResponseFrame[]): Loss[] {
   const sent = new Map<string, { line: number; wireName: string; labels: Labels }[]>();
   for (const { line, response } of stream) {

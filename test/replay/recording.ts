@@ -43,7 +43,7 @@ export function senderOf({ from, zone }: Pick<Message, 'from' | 'zone'>): Side {
   return from === 'global' ? 'global' : zone;
 }
 
-/** The frame of a line. @throws Error when it is no response */
+/** The frame of a line. @throws Error when it is not a response */
 export function responseAt(line: number): ResponseFrame {
   const frame = frames[line - 1];
   if (frame?.kind !== 'response') throw new Error(`line ${String(line)} of the recording is no response`);
@@ -57,7 +57,7 @@ export type SentResource = WireResource & {
   readonly version: string;
 };
 
-/** @throws Error when a resource is called otherwise inside than outside */
+/** @throws Error when the name of a resource differs from its wire name */
 export function resourcesOf({ typeUrl, resources }: DeltaResponse): SentResource[] {
   const info = typeOf(typeUrl);
   return resources.map(({ name: wireName, version, resource }) => {

@@ -1,4 +1,4 @@
-// A Meridian control plane in the place of a recorded one: its store, changelog, senders and receivers get the messages of the recorded
+// A Meridian control plane in place of a recorded one: its store, changelog, senders and receivers get the messages of the recorded
 // peers. Invariant: every promise of this file resolves when nothing is in flight.
 import { systemClock } from '../../src/base/clock.ts';
 import { following } from '../support/following.ts';
@@ -23,9 +23,9 @@ export class ReplayedPlane {
   readonly store = new TinyStore();
   /** Requests of our receivers, as bytes, by zone. */
   readonly requests: Record<Zone, Buffer[]> = { 'zone-1': [], 'zone-2': [] };
-  /** Lines of recorded answers for which ours had sent no response. */
+  /** Lines of recorded answers without a response of ours. */
   readonly unexpected: number[] = [];
-  /** Why ours gave up a stream. */
+  /** Why our side ended a stream. */
   readonly #failures: Error[] = [];
   readonly #side: Side;
   readonly #traffic = new Traffic();
@@ -46,7 +46,7 @@ export class ReplayedPlane {
     this.#registry.onChange((zone) => this.#changelog.touchZone(zone));
   }
 
-  /** With what the recorded store held, and `more`. */
+  /** With the rows of the recorded store, and `more`. */
   static async start(side: Side, more: readonly Row[] = []): Promise<ReplayedPlane> {
     const plane = new ReplayedPlane(side);
     for (const { labels, spec, status, ...key } of [...startOf(side), ...more])
@@ -58,8 +58,8 @@ export class ReplayedPlane {
   }
 
   /**
-   * Feeds what the recorded peers said between two lines, and does to the store what was done there.
-   * @param afterFrame called with each frame that was fed, at rest
+   * Feeds the messages of the recorded peers between two lines, and applies the changes to the store.
+   * @param afterFrame called with each frame, at rest
    */
   async play({ from = 1, to = frames.length } = {}, afterFrame?: (frame: Frame) => Promise<void>): Promise<void> {
     const steps = stepsOf(this.#side);
@@ -106,8 +106,8 @@ export class ReplayedPlane {
 
   /**
    * Answers the messages that the recording leaves unanswered.
-   * @returns types of which a peer lacks something even then
-   * @throws Error when ours gave up a stream
+   * @returns the types with an incomplete state on a peer after that
+   * @throws Error when our side ended a stream
    */
   async settle(): Promise<string[]> {
     const senders = [...this.#senders];
@@ -123,7 +123,7 @@ export class ReplayedPlane {
     await Promise.all(this.#running);
   }
 
-  /** A zone's stream: of the two kinds we are the sender on one and the receiver on the other. */
+  /** The streams of a zone: we are the sender on one and the receiver on the other. */
   async #open({ zone, rpc }: OpenFrame): Promise<void> {
     const isGlobal = this.#side === 'global';
     if (isGlobal) await this.#registry.ensure(zone);
@@ -147,7 +147,7 @@ export class ReplayedPlane {
       rules: isGlobal ? globalReceiveRules(zone, { hashedNames: true }) : zoneReceiveRules(),
       store: this.store,
       node: { version: '0-preview', instanceId: this.#side, config: '' },
-      // A Kuma peer has no such capability.
+      // A Kuma peer does not have this capability.
       resume: false,
       validate: validateResource,
       send: (message) => void this.requests[zone].push(message),

@@ -18,7 +18,7 @@ export class ReplayedSender {
     });
   }
 
-  /** @returns false for an answer to a response that ours has not sent */
+  /** @returns false for an answer to a response that our side did not send */
   feed(request: DeltaRequest): boolean {
     if (request.responseNonce === '') {
       this.#sender.handle(request);
@@ -31,7 +31,7 @@ export class ReplayedSender {
     return true;
   }
 
-  /** Acknowledges what the recording has no answer to, as `peer` would. @returns whether there was anything */
+  /** Acknowledges the responses without a recorded answer, as `peer` would. @returns whether there were any */
   acknowledgeRest(peer: string): boolean {
     const types = [...this.#unanswered.keys()];
     for (const typeUrl of types)
@@ -42,7 +42,7 @@ export class ReplayedSender {
     return types.length > 0;
   }
 
-  /** Types of which the peer lacks something. */
+  /** The types with an incomplete state on the peer. */
   behind(): string[] {
     return this.#sender.behind();
   }

@@ -14,7 +14,7 @@ const step = z.strictObject({
   /** The line of the recording that shows the effect first. */
   at: z.int(),
   side: z.enum(sides),
-  /** Fields that are left out stay unchanged. */
+  /** Omitted fields stay unchanged. */
   put: z.strictObject({ ...key, labels: labels.optional(), spec: object.optional(), status: object.optional() }).optional(),
   delete: z.strictObject(key).optional(),
 });
@@ -24,7 +24,7 @@ export type Row = z.infer<typeof row>;
 /** One change to a store. */
 export type Step = z.infer<typeof step>;
 
-/** The rows that a recorded store held when the session began. */
+/** The rows of a recorded store at the start of the session. */
 export function startOf(side: Side): Row[] {
   return documentsOf(`start-${side}.yaml`).map((document) => row.parse(document));
 }

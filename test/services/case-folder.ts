@@ -32,9 +32,9 @@ export function stepsOf(name: string): { number: string; what: string; file: str
     });
 }
 
-/** Where a case runs. What is asked of it is done, and what follows from that is left to `rest`. */
+/** The place where a case runs. A step returns at once; `rest` waits for its consequences. */
 export type CaseZone = {
-  /** Writes the rows of one file, in one go where it can. */
+  /** Writes the rows of one file, in one transaction if possible. */
   readonly putAll: (rows: readonly GivenRow[]) => Promise<void>;
   readonly delete: (key: ResourceKey) => Promise<void>;
   /** Lets time pass. */
@@ -70,7 +70,7 @@ export async function runStep({ what, file }: { what: string; file: string }, zo
   } else await zone.restart();
 }
 
-/** The rows that differ from those before, and which are gone, as text; null if none. */
+/** The changed and the deleted rows as text; null without any. */
 export function changesText(before: readonly Resource[], after: readonly Resource[]): string | null {
   const texts = new Map(before.map((row) => [pathOf(row), textOf(row)]));
   const changed = after.filter((row) => texts.get(pathOf(row)) !== textOf(row)).map(textOf);

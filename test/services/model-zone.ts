@@ -1,5 +1,5 @@
-// A zone's table as a map, with a view that hears of every change: the pure core under random histories.
-// Invariant: `settle` leaves nothing to write; time moves far enough between two looks for zone proxies to settle.
+// A zone's table as a map, with a view that gets every change: the pure core under random histories.
+// Invariant: after `settle` nothing remains to write; time moves far enough between two passes for zone proxies to settle.
 import { keyText, type Resource, type ResourceKey } from '../../src/resource/types.ts';
 import { putAll, type PlannedWrite } from '../../src/reconcile/reconcile.ts';
 import { planServices } from '../../src/reconcile/services/plan-services.ts';
@@ -51,7 +51,7 @@ export class ModelZone {
     }
   }
 
-  /** Another process takes over: a view of what the table holds, and nothing else. */
+  /** Another process takes over, with a view of only the rows of the table. */
   restart(): void {
     this.#view = new ServicesView(ZONE);
     for (const type of viewedTypes)

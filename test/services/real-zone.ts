@@ -11,7 +11,7 @@ import { cloneDatabase } from '../support/postgres-database.ts';
 import type { CaseZone } from './case-folder.ts';
 import { inOrder, WRITTEN, ZONE, type GivenRow } from './zone-under-test.ts';
 
-/** The wire version is set apart from the content: the trigger that marks drift would clear it (D29). */
+/** The wire version is set separately from the content: the trigger that marks drift would clear it (D29). */
 const PUT_SQL = `
   insert into resources (type, mesh, name, version, labels, spec, status, sync_version, creation_time)
   values ($1, $2, $3, 0, coalesce($4::jsonb, '{}'), coalesce($5::text, '{}'), coalesce($6::jsonb, '{}'), '-', coalesce($7::timestamptz, to_timestamp(0)))

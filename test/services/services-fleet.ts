@@ -1,4 +1,4 @@
-// A global and two zones in one process, with the reconciler of each zone's services at work and one clock for both.
+// A global and two zones in one process, with a running reconciler for each zone's services and one clock for both.
 // Invariant: after `rest` no message is in flight, no write is pending, and no task is due within the next seconds.
 import { createLogger } from '../../src/base/log.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
@@ -7,7 +7,7 @@ import { servicesReconciler } from '../../src/reconcile/services/services-reconc
 import { ControlPlanes, zones, type Side } from '../golden/control-planes.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 
-/** Longer than zone proxies take to settle. */
+/** Longer than the time for zone proxies to settle. */
 const SETTLED_MS = 10_000;
 
 export class ServicesFleet {
@@ -33,7 +33,7 @@ export class ServicesFleet {
     await this.planes.close();
   }
 
-  /** Lets that much time pass, and what it causes arrive. */
+  /** Advances the time, and waits for the consequences. */
   async advance(ms: number): Promise<void> {
     await this.clock.advance(ms);
     await this.planes.rest();
@@ -75,7 +75,7 @@ export function egressProxy(address: string): JsonObject {
   return { networking: { zoneEgress: { address, port: 10_002 } } };
 }
 
-/** A DataplaneInsight that is online, or was. */
+/** A DataplaneInsight, online or offline. */
 export function insight(isOnline: boolean): JsonObject {
   const connectTime = '2026-01-01T00:00:00Z';
   return { subscriptions: [isOnline ? { connectTime } : { connectTime, disconnectTime: '2026-01-01T00:00:01Z' }] };

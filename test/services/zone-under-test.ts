@@ -94,7 +94,7 @@ export class ZoneUnderTest {
     await this.#write({ op: 'delete', key: { type: key.type, mesh: key.mesh, name: key.name } });
   }
 
-  /** Lets everything that is due happen: hints gather, zone proxies settle. */
+  /** Runs everything that is due: hints are merged, and zone proxies settle. */
   async rest(): Promise<void> {
     await this.clock.advance(2_000);
   }

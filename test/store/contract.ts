@@ -364,7 +364,7 @@ export function storeContract(empty: () => ResourceStore): void {
       await expect.poll(() => seen).toContainEqual({ kind: 'mark', id: 'after' });
       const names = seen.flatMap((change) => (change.kind === 'keys' ? change.keys.map(({ name }) => name) : [change.kind]));
       expect(names.at(-1)).toBe('mark');
-      // A hint about the rows of the test before may come late.
+      // A hint about rows of the previous test may arrive late.
       expect(names).toEqual(expect.arrayContaining(['all', 'default', 'feed-owned', 'feed-kept']));
       expect(names).not.toContain('feed-none');
       stop.abort();

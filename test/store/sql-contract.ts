@@ -7,7 +7,7 @@ import { create, mesh, storeContract, timeout } from './contract.ts';
 
 export type ContractSubject = { readonly store: ResourceStore; readonly db: Kysely<Tables>; readonly close: () => Promise<void> };
 
-/** All of the contract, and what is promised of the table. */
+/** The whole contract, and the guarantees of the table. */
 export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
   let subject: ContractSubject;
   let store: ResourceStore;
@@ -24,7 +24,7 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
   it('has the snapshot of its rows', async () => {
     await store.writeBatch([create(timeout('a')), create(timeout('b'))]);
     const snapshotOf = async (): Promise<string | null> => (await store.listPage({ type: 'MeshTimeout', limit: 1 })).snapshot;
-    // A server that tidies up commits something now and then.
+    // Maintenance of the server may commit transactions.
     await vi.waitFor(async () => expect(await snapshotOf()).toBe(await store.snapshot()));
     const before = await snapshotOf();
     await sql`update resources set spec = '{"by":"hand"}' where name = 'a'`.execute(db());
@@ -34,7 +34,7 @@ export function sqlStoreContract(open: () => Promise<ContractSubject>): void {
 
   describe('snapshots', () => {
     it('differ after every commit by any writer, and stay equal otherwise', async () => {
-      // A server that tidies up commits something now and then.
+      // Maintenance of the server may commit transactions.
       await vi.waitFor(async () => expect(await store.snapshot()).toBe(await store.snapshot()));
       const seen = [await store.snapshot()];
       await store.write(create(timeout('a')));
