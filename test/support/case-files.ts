@@ -4,7 +4,7 @@ import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import type { Json, Labels } from '../../src/resource/types.ts';
 
-/** A row as a person writes it: what is left out stays as it is stored. */
+/** A row in a file: omitted fields stay as stored. */
 export const givenRow = z.strictObject({
   type: z.string(),
   mesh: z.string().default(''),
@@ -19,7 +19,7 @@ export function documentsIn(file: string): Json[] {
   return parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as Json);
 }
 
-/** Makes a file hold the text, or be no file for null. */
+/** Writes the text to a file, or removes the file for null. */
 export function writeOrRemove(file: string, text: string | null): void {
   if (text === null) rmSync(file, { force: true });
   else writeFileSync(file, text);

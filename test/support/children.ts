@@ -1,4 +1,4 @@
-// Processes that a test started end with the process of the test, even if a hook did not run.
+// Ends the processes of a test with the process of the test, even if a hook did not run.
 import type { ChildProcess } from 'node:child_process';
 
 const live = new Set<ChildProcess>();
@@ -11,7 +11,7 @@ function killAll(): void {
 export function endWithTest<T extends ChildProcess>(child: T): T {
   if (live.size === 0) {
     process.on('exit', killAll);
-    // vitest ends a worker that does not answer by a signal, after which there is no `exit`.
+    // vitest ends a worker that does not answer with a signal, without an `exit` event.
     process.once('SIGTERM', endBySignal);
   }
   live.add(child);

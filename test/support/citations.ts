@@ -32,7 +32,7 @@ const MISSPELT = new RegExp(
 /** One section that a text cites. `page` is a file of docs/reference without its ending, `heading` the first words of a heading there. */
 export type Citation = { readonly page: string; readonly heading: string; readonly text: string };
 
-/** All sections that a text cites, in order. Of a range the two ends. */
+/** All sections that a text cites, in order. A range gives its two ends. */
 export function citationsIn(text: string): Citation[] {
   return [...text.matchAll(CITATION)].flatMap(({ 0: whole, groups = {} }) => {
     const { page, sections = '', ruling, document } = groups;
@@ -44,7 +44,7 @@ export function citationsIn(text: string): Citation[] {
   });
 }
 
-/** Texts that look like a citation and are not in its form. */
+/** Texts that look like a citation but have another form. */
 export function misspeltIn(text: string): string[] {
   return [...text.matchAll(MISSPELT)].map(([whole]) => whole);
 }

@@ -1,7 +1,7 @@
 // The environment of a control plane's process, for the tests and the benchmarks.
 import type { PostgresConfig } from '../../src/store/database.ts';
 
-/** Where its tables are and where its API listens. */
+/** Its database and the port of its API. */
 export function controlPlaneEnv({ host, port, user, password, dbName }: PostgresConfig, api: number): Record<string, string> {
   return {
     MERIDIAN_STORE_TYPE: 'postgres',
@@ -11,12 +11,12 @@ export function controlPlaneEnv({ host, port, user, password, dbName }: Postgres
     MERIDIAN_STORE_POSTGRES_PASSWORD: password,
     MERIDIAN_STORE_POSTGRES_DB_NAME: dbName,
     MERIDIAN_API_SERVER_HTTP_PORT: String(api),
-    // Several share the machine; what needs HTTPS or tokens says so.
+    // Several share the machine. Tests that need HTTPS or tokens enable them.
     MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_TYPE: 'none',
   };
 }
 
-/** A global that zones reach in plaintext. @param kds port */
+/** A global with plaintext KDS. @param kds port */
 export function globalEnv(kds: number): Record<string, string> {
   return {
     MERIDIAN_MULTIZONE_GLOBAL_KDS_GRPC_PORT: String(kds),

@@ -12,12 +12,12 @@ import { cloneDatabase } from './postgres-database.ts';
 import { Psql } from './psql.ts';
 import { WAIT as WAIT_IN_PROCESS } from './wait.ts';
 
-/** As of every test, and asked less often: each question costs this process, the control plane and its database. */
+/** The timeout of every test, with a longer interval: each poll costs this process, the control plane and its database. */
 export const WAIT = { ...WAIT_IN_PROCESS, interval: 50 };
 
 /** The program as a user runs it. */
 export const MERIDIAN = join(import.meta.dirname, '../../bin/meridian');
-/** Lines of a process that are kept: a stack and what came before it. */
+/** The number of kept lines of a process: a stack and the lines before it. */
 const KEPT_LINES = 60;
 
 export class ControlPlane {
@@ -40,7 +40,7 @@ export class ControlPlane {
     this.psql = new Psql({ host, port, user, password, database: dbName });
   }
 
-  /** @param output `inherit` shows what it says on stderr, unless it is quiet; `pipe` leaves both streams to those who read `child.stdout` */
+  /** @param output `inherit` prints its stderr, unless it is quiet; with `pipe` the caller reads `child.stdout` */
   start(output: 'inherit' | 'pipe' = 'inherit'): void {
     const [program, ...args] = this.commandLine();
     const env = { ...process.env, ...this.env };
@@ -60,7 +60,7 @@ export class ControlPlane {
     return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
   }
 
-  /** Which process this is, how it ended if it did, and the last lines of all that it printed since the first start. */
+  /** The name of the process, its end if it has ended, and its last lines since the first start. */
   lastWords(): string {
     const { command, env, child } = this;
     const name = [command, env['MERIDIAN_MULTIZONE_ZONE_NAME'] ?? ''].join(' ').trim();
@@ -92,7 +92,7 @@ export class ControlPlane {
     return response.status;
   }
 
-  /** Status of `/ready`, 0 where nothing answers; needs a diagnostics port in `env`. */
+  /** Status of `/ready`, 0 without an answer; needs a diagnostics port in `env`. */
   async ready(): Promise<number> {
     return await fetch(`http://127.0.0.1:${this.env['MERIDIAN_DIAGNOSTICS_SERVER_PORT'] ?? ''}/ready`).then(
       ({ status }) => status,
@@ -112,7 +112,7 @@ export class ControlPlane {
     this.#lines = [...this.#lines, ...lines].slice(-KEPT_LINES);
   }
 
-  /** Rows of a type as psql sees them: name → [mesh, labels, spec]. */
+  /** Rows of a type, read with SQL: name → [mesh, labels, spec]. */
   async rows(
     type: string,
   ): Promise<Map<string, { mesh: string; labels: Record<string, string>; spec: unknown; status: unknown }>> {
@@ -131,7 +131,7 @@ export class ControlPlane {
 
 export type Fleet = {
   readonly global: ControlPlane;
-  /** One a name given to `startFleet`, in that order. */
+  /** One for each name in `startFleet`, in this order. */
   readonly zones: readonly ControlPlane[];
   /** Address of the KDS port, `127.0.0.1:port`. */
   readonly kds: string;
@@ -140,12 +140,12 @@ export type Fleet = {
 };
 
 export type FleetOptions = {
-  /** Where the zones dial, given the port of global: a proxy between them, say. */
+  /** The address that zones connect to, from the port of global: for example that of a proxy. */
   readonly kdsAddress?: (port: number) => string;
-  /** Left out: each a clone of the template. @param member `global`, or the name of a zone */
+  /** By default each is a clone of the template. @param member `global`, or the name of a zone */
   readonly databaseOf?: (member: string) => Promise<PostgresConfig>;
   readonly env?: Record<string, string>;
-  /** More for one member. */
+  /** Additional variables for one member. */
   readonly envOf?: (member: string) => Record<string, string>;
   readonly isQuiet?: boolean;
 };

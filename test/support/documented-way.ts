@@ -20,7 +20,7 @@ export function documentedWay(title: string): DocumentedWay {
   return { files: pathsIn(list, /^\d+\. `src\/([^`]+)`/gm), notCounted: pathsIn(rest, /`src\/([^`]+)`/g) };
 }
 
-/** What of a measured way the page lists as the way, and what it does not mention at all. */
+/** Divides a measured way: files that the page lists as the way, and files that it does not mention. */
 export function compareWay(run: readonly string[], { files, notCounted }: DocumentedWay): { way: string[]; unused: string[] } {
   const covers = (path: string, file: string): boolean => (path.endsWith('/') ? file.startsWith(path) : file === path);
   return {

@@ -1,4 +1,4 @@
-// Embedded stores of the tests. A new PostgreSQL takes five seconds of CPU: a run makes one, and each store is a copy of it.
+// Embedded stores of the tests. A new PostgreSQL costs five seconds of CPU, so a run creates one, and each store is a copy of it.
 import { existsSync } from 'node:fs';
 import { cp, mkdtemp, rename } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,16 +11,16 @@ import type { ResourceStore } from '../../src/store/resource-store.ts';
 
 const log = createLogger('silent');
 
-/** A store without rows, in a folder that goes with the run. */
+/** A store without rows, in a folder that is removed after the run. */
 export async function openEmbeddedStore(): Promise<ResourceStore> {
   return await openStore({ type: 'embedded', path: await embeddedFolder() }, { clock: systemClock, log });
 }
 
-/** The folder of a migrated store that is not open. */
+/** The folder of a migrated, closed store. */
 export async function embeddedFolder(): Promise<string> {
   const ofRun = inject('embeddedFolder');
   const made = join(ofRun, 'made');
-  // Files run side by side: the others wait for the one that makes it.
+  // Test files run in parallel: the others wait for the file that creates it.
   const unlock = await vi.waitFor(() => lockFolder(made));
   try {
     if (!existsSync(made)) {

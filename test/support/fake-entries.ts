@@ -1,4 +1,4 @@
-// Fake entries, their log, and a peer that subscribes to it, for tests of the sync logic alone.
+// Fake entries, their log, and a peer that subscribes to it, for tests of only the sync logic.
 // Invariant: the bytes of an entry are `[name, version]`; a name that begins with «odd» exists only in the native form.
 import type { Encoding, Entry } from '../../src/kds/entry.ts';
 import type { Draft } from '../../src/kds/draft.ts';
@@ -7,7 +7,7 @@ import type { TypeLog } from '../../src/kds/type-log.ts';
 
 const EVERYBODY = { to: 'all' } as const;
 
-/** An entry whose name can be read without asking for a form. */
+/** An entry with a name that can be read without a form. */
 type FakeEntry = Entry & Encoding;
 
 function entry(name: string, version: string): FakeEntry {
@@ -24,7 +24,7 @@ function entry(name: string, version: string): FakeEntry {
   };
 }
 
-/** Writes a resource into the slot of `key`; its un-hashed name is `plain-<name>`. */
+/** Writes a resource into the slot of `key`; its name without a hash is `plain-<name>`. */
 export function put(log: TypeLog, name: string, version: string, key = name): void {
   log.append({ key, wireName: name, plainName: `plain-${name}` }, entry(name, version));
 }
@@ -34,7 +34,7 @@ export function remove(log: TypeLog, key: string): void {
   if (slot !== undefined) log.tombstone(slot);
 }
 
-/** A peer of ours that knows nothing, sees everything and takes 1,000 bytes, but for what a test says. */
+/** By default a Meridian peer that has nothing, sees everything and accepts 1,000 bytes. */
 export function subscribe(log: TypeLog, options: Partial<PeerView & SubscriptionOptions> = {}): Subscription {
   const { canSee = () => true, form = 'native', largestBytes = 1000, known = null, chunkBytes = () => 1_000_000 } = options;
   return new Subscription(log, { canSee, form, largestBytes }, { known, chunkBytes });

@@ -1,5 +1,5 @@
-// The files of src in which a function runs during a piece of work, by V8's precise coverage. Tests hold the lists of docs/flow.md
-// to it.
+// The files of src in which a function runs during a piece of work, by V8's precise coverage. Tests compare the lists of docs/flow.md
+// with it.
 import type { Profiler } from 'node:inspector';
 import { Session } from 'node:inspector/promises';
 import { join, relative } from 'node:path';
@@ -10,7 +10,7 @@ const SRC = join(import.meta.dirname, '../../src');
 const EXPORT = /^\(\)\s*=>\s*\{\s*try\s*\{\s*return /;
 
 /**
- * @param work calls `end` where the way ends before the work does
+ * @param work calls `end` if the way ends before the work
  * @returns paths relative to src, sorted. The top level of a module does not count: it runs once, at the import. Call the work
  *   several times before: the first call of a lazy step would count.
  */
@@ -21,7 +21,7 @@ export async function filesRun(work: (end: () => void) => Promise<unknown>): Pro
     await session.post('Profiler.enable');
     await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
     const take = (): Promise<Profiler.TakePreciseCoverageReturnType> => session.post('Profiler.takePreciseCoverage');
-    // Taking the counts resets them, at the moment of the call.
+    // Reading the counts resets them at the time of the call.
     await take();
     const taken: Promise<Profiler.TakePreciseCoverageReturnType>[] = [];
     await work(() => void taken.push(take()));

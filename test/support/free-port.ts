@@ -2,7 +2,7 @@
 // the process binds it.
 import { createServer } from 'node:net';
 
-/** Below the ports that systems give to outgoing connections; each worker of the test run has a span of its own. */
+/** Below the ephemeral ports; each worker of the test run has its own range. */
 const FIRST = 10_000;
 const SPAN = 1_000;
 const SPANS = 20;
@@ -14,7 +14,7 @@ let given = process.pid % SPAN;
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < SPAN; attempt += 1) {
     given = (given + 1) % SPAN;
-    // Another call may take the next one meanwhile.
+    // Another call may get the next one meanwhile.
     const port = start + given;
     if (await isFree(port)) return port;
   }

@@ -1,4 +1,4 @@
-// A row as a store would hold it, for tests that need no store.
+// A stored row, for tests without a store.
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { Resource } from '../../src/resource/types.ts';
 

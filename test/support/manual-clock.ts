@@ -42,7 +42,7 @@ export class ManualClock implements Clock {
     return this.#sleepers.length;
   }
 
-  /** Moves time on and lets everything that became due run, sleepers in order of their time. */
+  /** Advances the time and runs everything that is due, sleepers in the order of their times. */
   async advance(ms: number): Promise<void> {
     const end = this.#ms + ms;
     for (;;) {
@@ -57,7 +57,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Lets promises that are ready settle: one turn of the event loop. */
+/** Lets ready promises settle: one turn of the event loop. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

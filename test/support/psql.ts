@@ -4,7 +4,7 @@ import pg from 'pg';
 export class Psql {
   readonly #config: pg.ClientConfig;
   #client: Promise<pg.Client> | null = null;
-  /** One query at a time: settles when the last one has its answer. */
+  /** One query at a time: settles when the last one is answered. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(config: pg.ClientConfig) {

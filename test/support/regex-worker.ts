@@ -1,5 +1,5 @@
-// Runs one regular expression on one text at a time and answers with the CPU time that it took, which other work on the machine
-// does not change. Its first message says that it is ready.
+// Runs one regular expression on one text at a time and answers with its CPU time, which does not depend on other work on the
+// machine. Its first message means that it is ready.
 import { parentPort } from 'node:worker_threads';
 
 type Attack = { readonly source: string; readonly flags: string; readonly text: string };

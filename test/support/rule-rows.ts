@@ -18,7 +18,7 @@ export function labelled(type: string, labels: Labels, fields: Partial<Omit<Reso
   return resource(type, { labels, ...fields });
 }
 
-/** Whom an item of a `to[]` means: an object of the own namespace (producer), or of another (consumer). */
+/** The object of a `to[]` item: in the own namespace (producer), or in another (consumer). */
 export type Target = 'own' | 'other';
 
 export function policySpec(...items: Target[]): JsonObject {

@@ -8,12 +8,12 @@ export * from 'fast-check';
 const DEFAULT_RUNS = 100;
 /** Share of the runs on each push, */
 const SHARE = 0.2;
-/** and the least of them. A test that asks for fewer gets what it asks for. */
+/** and their minimum. A test with fewer runs keeps its number. */
 const MIN_RUNS = 25;
 
 configureGlobal({ defaultSizeToMaxWhenMaxSpecified: true });
 
-/** How often a property runs that asks for so many runs. */
+/** The number of runs of a property with this requested number. */
 export function runsOf(asked = DEFAULT_RUNS, full = isFull): number {
   return full ? asked : Math.min(asked, Math.max(MIN_RUNS, Math.ceil(asked * SHARE)));
 }

@@ -1,4 +1,4 @@
-// How much of each long test runs: all of it with TEST_SIZE=full (`npm run test:long`), a part on each push.
+// The size of each long test: the full size with TEST_SIZE=full (`npm run test:long`), a part on each push.
 const size = process.env['TEST_SIZE'] ?? 'push';
 if (size !== 'push' && size !== 'full') throw new Error(`TEST_SIZE is "${size}"; it must be "push" or "full"`);
 

@@ -21,7 +21,7 @@ export class TinyStore implements ResourceStore {
   readonly rows = new Map<string, Resource>();
   /** Called before each write is applied; a returned outcome replaces it. */
   beforeWrite: (write: Write) => WriteOutcome | undefined | Promise<WriteOutcome | undefined> = () => undefined;
-  /** Rows are dated by it: at the beginning of time, unless a test says otherwise. */
+  /** The time of new rows; by default time 0. */
   readonly #now: () => Date;
   readonly #followers = new Set<(change: StoreChange) => void>();
   #isFeedLost = false;
@@ -32,7 +32,7 @@ export class TinyStore implements ResourceStore {
     this.#now = now;
   }
 
-  /** Adds zones: a row that global has from a zone is owned by its Zone. */
+  /** Adds zones, because the Zone owns the rows of a zone on global. */
   withZones(...names: string[]): this {
     for (const name of names) this.#apply({ op: 'create', key: { type: 'Zone', mesh: '', name }, labels: {}, spec: {} }, []);
     return this;
@@ -186,7 +186,7 @@ export class TinyStore implements ResourceStore {
     if (!this.#isFeedLost) for (const follow of this.#followers) follow(change);
   }
 
-  /** Deletes first, then what is new, owners before what they own, then updates. */
+  /** The order of writes: deletes, then creations with owners first, then updates. */
   async #run(writes: readonly Write[]): Promise<{ outcomes: WriteOutcome[]; changed: ResourceKey[] }> {
     const outcomes = new Map<number, WriteOutcome>();
     const changed: ResourceKey[] = [];

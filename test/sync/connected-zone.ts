@@ -1,4 +1,4 @@
-// The zone end of KDS over a store of a test, as the zone `east`.
+// The zone end of KDS with the store of a test, as the zone `east`.
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { Changelog } from '../../src/kds/changelog.ts';
@@ -11,7 +11,7 @@ const log = createLogger('silent');
 
 /**
  * Keeps the zone connected to the global at a port until the signal.
- * @returns settles when all of it has ended
+ * @returns a promise that settles when everything has ended
  */
 export function connectZone(
   store: TinyStore,

@@ -2,7 +2,7 @@
 import type { DeltaRequest } from '../../src/wire/kds-messages.ts';
 import { encodeStruct } from '../../src/wire/struct.ts';
 
-/** Asks for everything of a type and says that nothing is there yet (kds-wire 2.2). */
+/** Requests all resources of a type, and reports none (kds-wire 2.2). */
 export function firstRequest(typeUrl: string, peer: { node?: string; features?: string[] } = {}): DeltaRequest {
   const { node = 'east', features = ['hash-suffix'] } = peer;
   return {

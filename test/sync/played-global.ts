@@ -7,13 +7,13 @@ import { encodeHealthCheckResponse } from '../../src/wire/global-service-message
 export type GlobalCall = ServerDuplexStream<Buffer, Buffer>;
 
 export type GlobalManners = {
-  /** Called with every stream; what it does not read is dropped. */
+  /** Called with every stream; unread messages are dropped. */
   readonly onStream?: (call: GlobalCall, name: string) => void;
-  /** The period in milliseconds that it tells, or why it cannot answer. */
+  /** The interval in milliseconds in its answers, or its error. */
   readonly healthCheck?: () => number | Pick<ServiceError, 'code' | 'details'>;
-  /** Of the header of its answers; none, as a global of Kuma has it. */
+  /** The features in its answer header; none by default, as in Kuma. */
   readonly features?: readonly string[];
-  /** The header comes with errors too, as of a Meridian. */
+  /** Errors have the header too, as in Meridian. */
   readonly saysFeaturesWithErrors?: boolean;
   readonly maxMessageBytes?: number;
 };

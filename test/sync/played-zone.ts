@@ -16,7 +16,7 @@ export class PlayedZone {
   readonly #call: Call;
   readonly #messages: AsyncIterator<unknown>;
 
-  /** @param features what it says of itself with each subscription */
+  /** @param features the features in each subscription */
   constructor(client: Client, name: string, features: readonly string[]) {
     this.name = name;
     this.#features = [...features];

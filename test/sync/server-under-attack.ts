@@ -21,7 +21,7 @@ import { decodeDeltaResponse, encodeDeltaRequest } from '../../src/wire/kds-mess
 import { TinyStore } from '../support/tiny-store.ts';
 import { firstRequest } from './first-request.ts';
 
-/** A server that has not answered by then never will. */
+/** The time limit for an answer of the server. */
 const ANSWER_MS = 60_000;
 
 /** Name on the wire of the one MeshTimeout in the store. */
@@ -34,7 +34,7 @@ export const streams = [...sync, ...Object.entries(globalService).filter(([name]
 
 export type Call = ClientDuplexStream<Buffer, Buffer>;
 
-/** A server for the tests of the block in which it is called; it starts before them and is looked at after each. */
+/** A server for the tests of the calling block. It starts before them and is checked after each. */
 export function serverUnderAttack(health: HealthPolicy = NO_HEALTH_POLICY, gate: Gate = {}): ServerUnderAttack {
   const server = new ServerUnderAttack(health, gate);
   beforeAll(async () => server.start());
@@ -55,7 +55,7 @@ export class ServerUnderAttack {
   readonly healthChecks: string[] = [];
   /** Get all events of its streams. */
   readonly observers: SyncObserver[] = [];
-  /** By which it asks zones of their proxies. */
+  /** The streams for its queries about proxies. */
   readonly admin = new AdminStreams(systemClock);
   port = 0;
   readonly #stop = new AbortController();
@@ -107,7 +107,7 @@ export class ServerUnderAttack {
     this.#hangUp();
     expect(await this.firstState()).toEqual([SLOW]);
     this.#hangUp();
-    // Nothing is kept for streams that are gone.
+    // Ended streams must use no memory.
     await vi.waitFor(() => expect([...(this.#server?.behind() ?? ['no server'])]).toEqual([]));
   }
 
@@ -117,7 +117,7 @@ export class ServerUnderAttack {
     await Promise.all(this.#running);
   }
 
-  /** A connection of its own, closed after the test. */
+  /** A separate connection, closed after the test. */
   dial(options: Record<string, number> = {}): Client {
     const client = new Client(`127.0.0.1:${String(this.port)}`, credentials.createInsecure(), {
       'grpc.use_local_subchannel_pool': 1,
@@ -149,8 +149,8 @@ export class ServerUnderAttack {
 }
 
 /**
- * A stream as `zone`; without a name the header is missing. A server that says nothing shows as DEADLINE_EXCEEDED.
- * @param features a header line each
+ * A stream as `zone`; without a name the header is missing. A server without an answer gives DEADLINE_EXCEEDED.
+ * @param features one header line for each
  */
 export function open(
   client: Client,
@@ -168,7 +168,7 @@ export function open(
   return call;
 }
 
-/** How a stream ends; what comes before is read and dropped. */
+/** The end of a stream; earlier messages are read and dropped. */
 export async function ending(call: Call): Promise<StatusObject> {
   call.resume();
   return await new Promise((resolve) => call.once('status', resolve));

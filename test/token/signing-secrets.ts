@@ -37,7 +37,7 @@ export async function putSecret(
   await store.write({ op: 'put', key: { type: secretType, mesh, name }, labels: {}, spec: { data: base64(text) } });
 }
 
-/** Writes a signing key (its public half where the realm holds those). */
+/** Writes a signing key (its public half for a realm of public keys). */
 export async function putKey(store: TinyStore, realm: TokenRealm, kid: string, pair = pairOf(realm.kind + kid)): Promise<void> {
   const name = kid === '0' ? realm.keyName : `${realm.keyName}-${kid}`;
   await putSecret(store, realm, name, realm.holds === 'private' ? pair.privatePem : pair.publicPem);
@@ -47,7 +47,7 @@ export async function revoke(store: TinyStore, realm: TokenRealm, ...ids: readon
   await putSecret(store, realm, realm.revocations, ids.join(','));
 }
 
-/** A TinyStore that counts its reads, and lets a test hold them up or make them fail. */
+/** A TinyStore that counts its reads, and lets a test delay or fail them. */
 export class CountingStore extends TinyStore {
   reads = 0;
   beforeRead: () => Promise<void> = () => Promise.resolve();
@@ -77,12 +77,12 @@ export async function followedSecrets(store: TinyStore, signal: AbortSignal, fed
   return secrets;
 }
 
-/** Lets hints and what follows from them settle. */
+/** Lets hints and their consequences settle. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Claims of every token, good at `now` for an hour. */
+/** The claims of every token, valid at `now` for an hour. */
 export function timesAt(now: Date): { jti: string; iat: number; nbf: number; exp: number } {
   const seconds = Math.floor(now.getTime() / 1000);
   return { jti: randomUUID(), iat: seconds - 5, nbf: seconds - 5, exp: seconds + 3600 };
