@@ -47,7 +47,7 @@ const CLI_MAY_IMPORT: Record<string, readonly string[]> = {
   commands: ['views', 'client', 'documents', 'secrets', 'demo'],
 };
 
-/** Packages that take longer to load than a short command runs, and those that a control plane may not need. */
+/** Packages that take longer to load than a short command runs, and those that a control plane may not need. `base/node-http.ts` has HTTP. */
 const LOADED_WHEN_NEEDED: Record<string, readonly string[]> = {
   'cli/main.ts': [
     'zod',
@@ -60,9 +60,11 @@ const LOADED_WHEN_NEEDED: Record<string, readonly string[]> = {
     'prom-client',
     '@peculiar/x509',
     'listr2',
+    'node:http',
+    'node:https',
   ],
-  'global/run.ts': ['@peculiar/x509', '@electric-sql/pglite', 'listr2'],
-  'zone/run.ts': ['@peculiar/x509', '@electric-sql/pglite', 'listr2'],
+  'global/run.ts': ['@peculiar/x509', '@electric-sql/pglite', 'listr2', 'node:http'],
+  'zone/run.ts': ['@peculiar/x509', '@electric-sql/pglite', 'listr2', 'node:http'],
 };
 
 /** Folder → folders of which it imports types alone: the command line starts without the REST API. */

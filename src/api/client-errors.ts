@@ -1,7 +1,7 @@
 // Answers bytes that are not a valid HTTP request, or a request over a limit. No hook and no route handles them, so the whole answer
 // is made here, in the form of other errors (rest-api 2.6).
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import { http } from '../base/node-http.ts';
 import { ApiError, errorBody } from './error-body.ts';
 import { prettyJson } from './pretty-json.ts';
 
@@ -21,7 +21,7 @@ export function refuseClient({ code = '' }: NodeJS.ErrnoException, socket: Pick<
   const [status, detail] = KNOWN[code] ?? NO_REQUEST;
   const body = prettyJson(errorBody(new ApiError('bad_request', 'Bad Request', detail, [], { status })));
   const head = [
-    `HTTP/1.1 ${String(status)} ${STATUS_CODES[status] ?? ''}`,
+    `HTTP/1.1 ${String(status)} ${http.STATUS_CODES[status] ?? ''}`,
     'content-type: application/json',
     `content-length: ${String(Buffer.byteLength(body))}`,
     'connection: close',

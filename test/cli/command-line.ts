@@ -2,7 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { embeddedFolder } from '../support/embedded-store.ts';
@@ -25,7 +25,9 @@ export class CommandLine {
     this.folder = folder;
     this.address = address;
     const inherited = Object.entries(process.env).filter(([key]) => !key.startsWith('MERIDIAN_'));
-    this.#env = { ...Object.fromEntries(inherited), HOME: folder, TMPDIR: folder };
+    // Compiled sources are kept where every other test keeps them: a new home would have none.
+    const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
+    this.#env = { ...Object.fromEntries(inherited), HOME: folder, TMPDIR: folder, XDG_CACHE_HOME: cache };
   }
 
   /** Starts a global and waits until it answers. */

@@ -1,9 +1,9 @@
 // One HTTP exchange with a control plane: a bearer token, TLS by the caller's CA, a time limit. Invariant: an unreachable control
 // plane is an `unavailable` error with a remedy, and no error repeats the token.
-import { request as requestPlain, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import { request as requestSecure } from 'node:https';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { MeridianError, messageOf } from '../../base/errors.ts';
+import { http, https } from '../../base/node-http.ts';
 import { UsageError } from '../exit-codes.ts';
 
 /** A control plane: its address, credentials and CA. */
@@ -70,7 +70,7 @@ async function send(endpoint: Endpoint, call: Call, signal: AbortSignal): Promis
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
   };
   const request = address.startsWith('https:')
-    ? requestSecure(address + call.path, {
+    ? https().request(address + call.path, {
         method: call.method,
         headers,
         signal,
@@ -79,7 +79,7 @@ async function send(endpoint: Endpoint, call: Call, signal: AbortSignal): Promis
         key: clientKey,
         rejectUnauthorized: skipVerify !== true,
       })
-    : requestPlain(address + call.path, { method: call.method, headers, signal });
+    : http.request(address + call.path, { method: call.method, headers, signal });
   return await new Promise((resolve, reject) => {
     request.once('response', resolve);
     request.once('error', reject);

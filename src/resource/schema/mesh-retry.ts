@@ -1,7 +1,7 @@
 // MeshRetry (policies 2.2): which failures are tried again, and how often. Its violations run through `default.conf`.
-import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import type { Violation } from '../../base/errors.ts';
+import { http } from '../../base/node-http.ts';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { headerMatch, headerName } from './header-match.ts';
@@ -30,7 +30,7 @@ const HTTP_RETRY_ON = [
 const httpRetryOnSentence = must(`one of ${HTTP_RETRY_ON.join(', ')}, or a status code in quotes such as "503"`);
 const httpRetryOn = z
   .string(httpRetryOnSentence)
-  .refine((given) => HTTP_RETRY_ON.includes(given) || Object.hasOwn(STATUS_CODES, given), httpRetryOnSentence);
+  .refine((given) => HTTP_RETRY_ON.includes(given) || Object.hasOwn(http.STATUS_CODES, given), httpRetryOnSentence);
 
 const retries = {
   numRetries: count(0).describe('1 if not set; 0 = no retries.').optional(),
