@@ -15,8 +15,9 @@ const MAX_CPU_MS = 60;
 /** Beginnings, and repeated parts, of the hostile texts for one expression. */
 const MAX_HEADS = 6;
 const MAX_PUMPS = 40;
-/** A search that has not ended by then takes far more than `MAX_CPU_MS`, on a busy machine too: the worker is stopped. */
-const GIVE_UP_MS = 4_000;
+/** A search that has taken so much CPU has not ended by far: the worker is stopped. */
+const GIVE_UP_CPU_MS = 600;
+const LOOK_EVERY_MS = 100;
 
 type Found = { readonly place: string; readonly source: string; readonly flags: string };
 
@@ -109,18 +110,25 @@ class Attacker {
   /** CPU time in milliseconds; infinite where the search does not end. */
   async cpuOf({ source, flags }: Found, text: string): Promise<number> {
     const worker = await (this.#worker ??= this.#start());
+    const before = await worker.cpuUsage();
     return await new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        void worker.terminate();
-        this.#worker = null;
-        resolve(Infinity);
-      }, GIVE_UP_MS);
-      worker.once('error', reject);
-      worker.once('message', (ms: number) => {
-        clearTimeout(timer);
+      let isOver = false;
+      const end = (ms: number): void => {
+        isOver = true;
+        clearInterval(timer);
         worker.off('error', reject);
         resolve(ms);
-      });
+      };
+      const timer = setInterval(() => {
+        void worker.cpuUsage(before).then(({ user, system }) => {
+          if (isOver || (user + system) / 1_000 < GIVE_UP_CPU_MS) return;
+          this.#worker = null;
+          end(Infinity);
+          void worker.terminate();
+        }, reject);
+      }, LOOK_EVERY_MS);
+      worker.once('error', reject);
+      worker.once('message', end);
       worker.postMessage({ source, flags, text });
     });
   }
