@@ -1,5 +1,5 @@
-// The golden folders of test/services with a real process on PostgreSQL, which is killed and started again where a case restarts.
-// Cases that let an hour pass run only in process.
+// The golden folders of test/services with a whole zone on PostgreSQL. Where a case restarts, it is a process, which is killed.
+// Cases that let an hour pass run only with the zone of the unit tests, whose time is moved.
 import { join } from 'node:path';
 import { expect, inject, it } from 'vitest';
 import { caseNames, casesFolder, changesText, expectedText, putRows, runStep, stepsOf } from '../services/case-folder.ts';
@@ -9,7 +9,8 @@ import { WAIT } from '../support/control-plane.ts';
 const cases = caseNames().filter((name) => stepsOf(name).every(({ what }) => what !== 'wait'));
 
 it.each(cases)('%s', async (name) => {
-  const zone = await RealZone.create(inject('postgresUrl'));
+  const isProcess = stepsOf(name).some(({ what }) => what === 'restart');
+  const zone = await RealZone.create(inject('postgresUrl'), isProcess);
   try {
     await putRows(join(casesFolder, name, 'before.yaml'), zone);
     await zone.start();

@@ -36,7 +36,8 @@ export function stepsOf(name: string): { number: string; what: string; file: str
 export type CaseZone = {
   /** Writes the rows of one file, in one transaction if possible. */
   readonly putAll: (rows: readonly GivenRow[]) => Promise<void>;
-  readonly delete: (key: ResourceKey) => Promise<void>;
+  /** Removes the rows of one file, in one go where it can. */
+  readonly deleteAll: (keys: readonly ResourceKey[]) => Promise<void>;
   /** Lets time pass. */
   readonly wait: (ms: number) => Promise<void>;
   readonly restart: () => Promise<void>;
@@ -61,7 +62,7 @@ export async function putRows(file: string, zone: CaseZone): Promise<void> {
 
 export async function runStep({ what, file }: { what: string; file: string }, zone: CaseZone): Promise<void> {
   if (what === 'put') await putRows(file, zone);
-  else if (what === 'delete') for (const document of documentsIn(file)) await zone.delete(given.parse(document));
+  else if (what === 'delete') await zone.deleteAll(documentsIn(file).map((document) => given.parse(document)));
   else if (what === 'wait') {
     const { for: text } = z.strictObject({ for: z.string() }).parse(documentsIn(file)[0]);
     const ms = parseGoDuration(text);

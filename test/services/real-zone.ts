@@ -1,10 +1,12 @@
-// A zone as a process with a PostgreSQL database, for the golden folders. Rows are written with SQL.
+// A zone with a PostgreSQL database, for the golden folders: a process, or in this one. Rows are written with SQL.
 import { vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { loadConfig } from '../../src/base/config.ts';
 import { createLogger } from '../../src/base/log.ts';
 import type { Resource, ResourceKey } from '../../src/resource/types.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ResourceStore } from '../../src/store/resource-store.ts';
+import { run } from '../../src/zone/run.ts';
 import { ControlPlane, WAIT } from '../support/control-plane.ts';
 import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
@@ -26,14 +28,21 @@ const DELETE_SQL = `delete from resources where type = $1 and mesh = $2 and name
 export class RealZone implements CaseZone {
   readonly #process: ControlPlane;
   readonly #store: ResourceStore;
+  readonly #isProcess: boolean;
+  /** Of a zone in this process. */
+  #stop: (() => Promise<void>) | null = null;
 
-  private constructor(controlPlane: ControlPlane, store: ResourceStore) {
+  private constructor(controlPlane: ControlPlane, store: ResourceStore, isProcess: boolean) {
     this.#process = controlPlane;
     this.#store = store;
+    this.#isProcess = isProcess;
   }
 
-  /** An empty zone without a global; its process is not started yet. */
-  static async create(postgresUrl: string): Promise<RealZone> {
+  /**
+   * An empty zone without a global; it is not started yet.
+   * @param isProcess needed to kill it; a zone in this process takes a fifth of the CPU to start
+   */
+  static async create(postgresUrl: string, isProcess: boolean): Promise<RealZone> {
     const database = await cloneDatabase(postgresUrl);
     const controlPlane = new ControlPlane('zone', database, await freePort(), {
       MERIDIAN_MULTIZONE_ZONE_NAME: ZONE,
@@ -42,23 +51,39 @@ export class RealZone implements CaseZone {
       MERIDIAN_LOG_LEVEL: 'error',
     });
     await controlPlane.psql.connect();
-    return new RealZone(controlPlane, await openStore(database, { clock: systemClock, log: createLogger('silent') }));
+    return new RealZone(controlPlane, await openStore(database, { clock: systemClock, log: createLogger('silent') }), isProcess);
   }
 
   async start(): Promise<void> {
-    this.#process.start();
-    await vi.waitFor(async () => {
-      this.#process.assertRunning();
+    if (this.#isProcess) this.#process.start();
+    const ended = this.#isProcess ? [] : [this.#startHere()];
+    const answers = vi.waitFor(async () => {
+      if (this.#isProcess) this.#process.assertRunning();
       if (!(await this.#process.answers())) throw new Error('does not answer');
     }, WAIT);
+    await Promise.race([answers, ...ended]);
+  }
+
+  /** Runs a zone as a process does with these variables. Rejects when it fails. */
+  async #startHere(): Promise<void> {
+    const { config } = loadConfig({ mode: 'zone', env: this.#process.env, flags: {}, file: undefined });
+    const stop = new AbortController();
+    const ended = run(config, { clock: systemClock, log: createLogger('error'), signal: stop.signal });
+    this.#stop = async () => {
+      stop.abort();
+      await ended;
+    };
+    await ended;
   }
 
   async restart(): Promise<void> {
+    if (!this.#isProcess) throw new Error('a zone of this process cannot be killed');
     await this.#process.end('SIGKILL');
     await this.start();
   }
 
   async close(): Promise<void> {
+    await this.#stop?.();
     await this.#process.end('SIGTERM');
     await this.#process.psql.end();
     await this.#store.close();
@@ -81,8 +106,11 @@ export class RealZone implements CaseZone {
     await psql.query('commit');
   }
 
-  async delete({ type, mesh, name }: ResourceKey): Promise<void> {
-    await this.#process.psql.query(DELETE_SQL, [type, mesh, name]);
+  async deleteAll(keys: readonly ResourceKey[]): Promise<void> {
+    const { psql } = this.#process;
+    await psql.query('begin');
+    for (const { type, mesh, name } of keys) await psql.query(DELETE_SQL, [type, mesh, name]);
+    await psql.query('commit');
   }
 
   async services(): Promise<Resource[]> {

@@ -90,8 +90,8 @@ export class ZoneUnderTest {
     if (row !== undefined && creationTime !== undefined) this.store.rows.set(id, { ...row, creationTime });
   }
 
-  async delete(key: ResourceKey): Promise<void> {
-    await this.#write({ op: 'delete', key: { type: key.type, mesh: key.mesh, name: key.name } });
+  async deleteAll(keys: readonly ResourceKey[]): Promise<void> {
+    for (const { type, mesh, name } of keys) await this.#write({ op: 'delete', key: { type, mesh, name } });
   }
 
   /** Runs everything that is due: hints are merged, and zone proxies settle. */
