@@ -271,3 +271,26 @@ describe('a row that was stored without the defaults of its schema', () => {
     expect(changelog.logOf('MeshRetry')?.position).toBe(position);
   });
 });
+
+describe('a row that is deleted and created again', () => {
+  it.each([
+    ['MeshTimeout', 'default', 1],
+    ['Mesh', '', 2],
+  ])('of type %s has the same slot unless it owns others', async (type, mesh, slots) => {
+    const store = new TinyStore(() => new Date(now));
+    let now = 0;
+    const key = { type, mesh, name: 'a' };
+    const changelog = start(store);
+    await store.write({ op: 'create', key, labels: {}, spec: {} });
+    await changelog.caughtUp();
+    const seen = new Set([...(changelog.logOf(type)?.since(0) ?? [])]);
+    for (const slot of seen) changelog.logOf(type)?.hold(slot);
+    now = 5_000;
+    await store.write({ op: 'delete', key });
+    await changelog.caughtUp();
+    await store.write({ op: 'create', key, labels: {}, spec: {} });
+    await changelog.caughtUp();
+    for (const slot of changelog.logOf(type)?.since(0) ?? []) seen.add(slot);
+    expect(seen.size).toBe(slots);
+  });
+});

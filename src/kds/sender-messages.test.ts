@@ -143,3 +143,31 @@ it.each([
   expect(progress).toHaveBeenCalledOnce();
   sender.close();
 });
+
+it('a peer may subscribe to a hundred types that are not provided, and to each of them again', async () => {
+  const [stream] = await streamsTo(['east']);
+  if (stream === undefined) throw new Error('no stream');
+  const subscribe = (type: string): void => stream.sender.handle({ ...request, typeUrl: type });
+  for (let n = 0; n < 100; n += 1) subscribe(`Unknown${String(n)}`);
+  expect(() => subscribe('Unknown100')).toThrow('too many types that this side does not provide');
+  expect(() => subscribe('Unknown7')).not.toThrow();
+  expect(() => subscribe(TYPE)).not.toThrow();
+  stream.sender.close();
+});
+
+it('a response to a Meridian peer ends at half of the message limit, and at the bytes that the limiter gives', async () => {
+  const stored = Array.from({ length: 6 }, (_, n) => makeRow(TYPE, `row-${String(n)}`, { spec: { a: 'x'.repeat(20_000) } }));
+  const native = { ...request, node: nodeWith(['hash-suffix', 'meridian-v1']) };
+  const sizes = async (limiterBytes: number): Promise<number> => {
+    const initialSyncLimiter = new InitialSyncLimiter(systemClock);
+    vi.spyOn(initialSyncLimiter, 'messageBytes', 'get').mockReturnValue(limiterBytes);
+    const [stream] = await streamsTo(['east'], { stored, initialSyncLimiter });
+    if (stream === undefined) throw new Error('no stream');
+    stream.sender.handle(native);
+    await vi.waitFor(() => expect(stream.sent).toHaveLength(1));
+    stream.sender.close();
+    return decodeDeltaResponse(stream.sent[0] ?? Buffer.alloc(0)).resources.length;
+  };
+  // A message takes 100,000 bytes, and a resource has 20,000.
+  expect([await sizes(1_000_000), await sizes(30_000), await sizes(1)]).toEqual([3, 2, 1]);
+});

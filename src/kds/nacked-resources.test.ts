@@ -1,0 +1,82 @@
+import { beforeEach, expect, it } from 'vitest';
+import type { Item } from './draft.ts';
+import { MAX_PROBES, NackedResources } from './nacked-resources.ts';
+
+const itemOf = (name: string): Item => ({ wireName: name, plainName: name, isStray: true });
+const [a, b, c] = [itemOf('a'), itemOf('b'), itemOf('c')];
+
+let nacked: NackedResources;
+const namesOf = (items: Iterable<Item> | null): string[] | null =>
+  items === null ? null : [...items].map(({ wireName }) => wireName);
+const state = (): unknown => ({
+  refused: namesOf(nacked.refused.keys()),
+  suspects: namesOf(nacked.suspects.keys()),
+  size: nacked.size,
+});
+
+beforeEach(() => {
+  nacked = new NackedResources();
+});
+
+it('a response of one resource that is refused names the culprit, one of two does not', () => {
+  nacked.suspect([a], 'no');
+  expect(state()).toEqual({ refused: ['a'], suspects: [], size: 1 });
+  nacked.suspect([b, c], 'no');
+  expect(state()).toEqual({ refused: ['a'], suspects: ['b', 'c'], size: 3 });
+  expect([namesOf(nacked.takeDue()), namesOf(nacked.takeDue()), nacked.takeDue()]).toEqual([['b'], ['c'], null]);
+});
+
+it('a refused resource stays refused when its response is refused again', () => {
+  nacked.refuse([a], 'by name');
+  nacked.suspect([a, b, c], 'later');
+  expect(state()).toEqual({ refused: ['a'], suspects: ['b', 'c'], size: 3 });
+  expect([namesOf(nacked.takeDue()), namesOf(nacked.takeDue())]).toEqual([['a', 'b'], ['c']]);
+  nacked.refuse([b], 'by name');
+  expect(state()).toEqual({ refused: ['a', 'b'], suspects: ['c'], size: 3 });
+});
+
+it('a retry asks again about what was not asked and about all that is refused, the last confirmed last', () => {
+  nacked.refuse([a, b], 'no');
+  nacked.refuse([a], 'no');
+  expect(nacked.takeDue()).toBeNull();
+  nacked.retry();
+  expect([namesOf(nacked.takeDue()), nacked.takeDue()]).toEqual([['b', 'a'], null]);
+  nacked.delete(a);
+  nacked.delete(b);
+  nacked.retry();
+  expect(nacked.takeDue()).toBeNull();
+});
+
+it('what the peer has taken is not asked again', () => {
+  nacked.suspect([a, b], 'no');
+  nacked.delete(a);
+  expect([namesOf(nacked.takeDue()), nacked.takeDue(), nacked.size]).toEqual([['b'], null, 1]);
+});
+
+it('each change has a revision, and what changes nothing has none', () => {
+  const revisions: number[] = [];
+  const note = (): number => revisions.push(nacked.revision);
+  nacked.delete(a);
+  note();
+  nacked.refuse([a], 'no');
+  note();
+  nacked.delete(b);
+  note();
+  nacked.suspect([b, c], 'no');
+  note();
+  nacked.delete(c);
+  note();
+  expect(revisions).toEqual([0, 1, 1, 2, 3]);
+});
+
+it('between two retries a peer is asked a bounded number of times; what had no room is no further question', () => {
+  for (let n = 0; n < MAX_PROBES; n += 1) nacked.suspect([itemOf(`${String(n)}-a`), itemOf(`${String(n)}-b`)], 'no');
+  for (let n = 0; n < MAX_PROBES - 1; n += 1) expect(nacked.takeDue()).not.toBeNull();
+  const last = nacked.takeDue();
+  expect([last === null, nacked.takeDue()]).toEqual([false, null]);
+  nacked.putBack(last ?? []);
+  expect(namesOf(nacked.takeDue())).toEqual(namesOf(last));
+  expect(nacked.takeDue()).toBeNull();
+  nacked.retry();
+  expect(nacked.takeDue()).not.toBeNull();
+});
