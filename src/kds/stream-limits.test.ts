@@ -1,7 +1,7 @@
 // The rate at which a zone may open streams.
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
-import { Openings } from './stream-limits.ts';
+import { Openings, OpenStreams } from './stream-limits.ts';
 
 const east = { zone: 'east', kind: 'globalToZone' } as const;
 
@@ -40,4 +40,22 @@ describe('openings of a zone', () => {
       }),
     );
   });
+});
+
+it('open streams are counted by zone and kind until they end', () => {
+  const streams = new OpenStreams();
+  const [one, two] = [{ ...east }, { ...east }];
+  for (const stream of [one, one, two, { ...east, zone: 'west' }, { ...east, kind: 'zoneToGlobal' as const }])
+    streams.add(stream);
+  expect(streams.count(east)).toBe(2);
+  streams.delete({ ...east });
+  streams.delete({ ...east, zone: 'north' });
+  expect(streams.count(east)).toBe(2);
+  streams.delete(one);
+  expect(streams.count(east)).toBe(1);
+  streams.delete(two);
+  streams.delete(two);
+  expect([streams.count(east), streams.count({ ...east, zone: 'west' })]).toEqual([0, 1]);
+  streams.add(one);
+  expect(streams.count(east)).toBe(1);
 });

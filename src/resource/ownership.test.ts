@@ -2,7 +2,18 @@
 import { describe, expect, it } from 'vitest';
 import type { ResourceKey } from './types.ts';
 import { hashNameOf } from './hash-name.ts';
-import { belongsToZone, isFromGlobal, isLocal, isNameOfZone, isOfZone, mayReplace, zoneOf } from './ownership.ts';
+import { typeOf } from './type-registry.ts';
+import {
+  belongsToZone,
+  homeZoneOf,
+  isFromGlobal,
+  isInAllZones,
+  isLocal,
+  isNameOfZone,
+  isOfZone,
+  mayReplace,
+  zoneOf,
+} from './ownership.ts';
 
 const east: ResourceKey = { type: 'Zone', mesh: '', name: 'east' };
 const mesh: ResourceKey = { type: 'Mesh', mesh: '', name: 'default' };
@@ -82,4 +93,33 @@ it.each([
 it('a write replaces no row of a Zone, even without labels', () => {
   expect(mayReplace({ labels: {} }, { labels: origin('global') })).toBe(true);
   expect(mayReplace({ labels: {}, owner: east }, { labels: origin('global') })).toBe(false);
+});
+
+describe('a row is in all zones', () => {
+  const ofEast = { ...origin('zone'), ...zone('east') };
+  const producer = { 'kuma.io/policy-role': 'producer' };
+
+  it.each([
+    ['MeshTimeout', {}, true],
+    ['MeshTimeout', origin('global'), true],
+    ['MeshTimeout', { ...origin('global'), 'kuma.io/kds-sync': 'disabled' }, false],
+    ['MeshTimeout', { ...origin('global'), 'kuma.io/kds-sync': 'enabled' }, true],
+    ['MeshTimeout', { ...origin('global'), ...zone('east') }, true],
+    ['MeshTimeout', origin('zone'), true],
+    ['MeshTimeout', ofEast, false],
+    ['MeshTimeout', { ...ofEast, ...producer }, true],
+    ['MeshService', ofEast, true],
+    ['Dataplane', { ...ofEast, ...producer }, false],
+  ])('%s %j: %s', (type, labels, expected) => {
+    expect(isInAllZones({ labels }, typeOf(type))).toBe(expected);
+  });
+
+  it('not without its type, unless it is of global', () => {
+    expect(isInAllZones({ labels: { ...ofEast, ...producer } }, undefined)).toBe(false);
+    expect(isInAllZones({ labels: {} }, undefined)).toBe(true);
+  });
+
+  it('or at home in the zone of its label, else here', () => {
+    expect([homeZoneOf({ labels: zone('west') }, 'east'), homeZoneOf({ labels: {} }, 'east')]).toEqual(['west', 'east']);
+  });
 });

@@ -9,11 +9,12 @@ import { SqlStore } from './sql-store.ts';
 const KEY = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
 
 /** A store whose first `failures` statements fail with a SQLSTATE; the others find no row. */
-function failing(failures: number, code: string): { store: SqlStore; statements: string[] } {
-  const statements: string[] = [];
+function failing(failures: number, code: string): { store: SqlStore; statements: string[]; parameters: unknown[] } {
+  const [statements, parameters]: [string[], unknown[]] = [[], []];
   const connection = {
-    executeQuery: async ({ sql }: CompiledQuery): Promise<{ rows: never[] }> => {
+    executeQuery: async ({ sql, parameters: given }: CompiledQuery): Promise<{ rows: never[] }> => {
       statements.push(sql);
+      parameters.push(...given);
       if (statements.length <= failures) throw Object.assign(new Error(`failure ${String(statements.length)}`), { code });
       return { rows: [] };
     },
@@ -38,7 +39,7 @@ function failing(failures: number, code: string): { store: SqlStore; statements:
     ...{ kind: 'embedded', clock: new ManualClock(), db, bulk: db, session: null, close: nothing },
     listen: nothing,
   };
-  return { store: new SqlStore(database, createLogger('silent')), statements };
+  return { store: new SqlStore(database, createLogger('silent')), statements, parameters };
 }
 
 describe('a statement', () => {
@@ -73,4 +74,14 @@ it('reads one count for all callers of one turn', async () => {
   const counts = [store.count({ type: 'Mesh' }), store.count({ type: 'Mesh' }), store.count({ type: 'Zone' })];
   expect(await Promise.all(counts)).toEqual([0, 0, 0]);
   expect(statements).toHaveLength(2);
+});
+
+it('locks rows in the order of their keys, so that two batches wait for each other in no circle', async () => {
+  for (const op of ['create', 'update', 'put', 'delete'] as const) {
+    const { store, parameters } = failing(0, '');
+    const writes = ['c', 'a', 'b'].map((name) => ({ op, key: { ...KEY, name }, labels: {}, spec: {} }));
+    expect(await store.writeBatch(writes)).toHaveLength(3);
+    const rows = JSON.parse(String(parameters.find((text) => String(text).includes('"name":"a"')))) as { name: string }[];
+    expect([op, ...rows.map(({ name }) => name)]).toEqual([op, 'a', 'b', 'c']);
+  }
 });

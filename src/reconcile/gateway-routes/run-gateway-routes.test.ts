@@ -97,7 +97,9 @@ describe('the rows derived from Gateway API routes', () => {
     await store.write({ op: 'create', key: meshRoute, labels: {}, spec: own });
     await derive();
     expect((await derived())?.spec).toEqual(own);
-    expect((await conditions())['Accepted']).toBe('False NameConflict');
+    expect(await conditions()).toEqual({
+      ...{ Accepted: 'False NameConflict', PartiallyInvalid: 'True BackendNotFound', ResolvedRefs: 'False DegradedRoutes' },
+    });
     await derive();
     expect(writes).toEqual([]);
   });
@@ -110,5 +112,27 @@ describe('the rows derived from Gateway API routes', () => {
     expect(await conditions()).toEqual({ Accepted: 'False UnsupportedValue' });
     await derive();
     expect(writes).toEqual([]);
+  });
+
+  it('of a mesh without routes are not looked at again', async () => {
+    const writer = { mode: 'zone', zone: 'east', federated: true } as const;
+    const options = { store, writer, clock: new ManualClock(), log: createLogger('silent') };
+    expect(await deriveGatewayRoutes(options, 'default')).toBe(true);
+    expect(await deriveGatewayRoutes(options, 'other')).toBe(false);
+    await store.write({ op: 'delete', key });
+    expect(await deriveGatewayRoutes(options, 'default')).toBe(false);
+  });
+
+  it('are tried five times against another writer', async () => {
+    let attempts = 0;
+    store.beforeWrite = () => {
+      attempts += 1;
+      return { result: 'conflict' };
+    };
+    const writer = { mode: 'zone', zone: 'east', federated: true } as const;
+    const options = { store, writer, clock: new ManualClock(), log: createLogger('silent') };
+    expect(await deriveGatewayRoutes(options, 'default')).toBe(true);
+    // Each attempt writes the row and the status of the route.
+    expect(attempts).toBe(10);
   });
 });
