@@ -1,0 +1,145 @@
+// How a receiver shares the store with other peers, and what it asks for when.
+import { describe, expect, it, vi } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import { runSteps } from '../base/steps.ts';
+import { createLogger } from '../base/log.ts';
+import { encodeKumaResource } from '../resource/codec.ts';
+import { typeOf } from '../resource/type-registry.ts';
+import { decodeDeltaRequest, encodeDeltaResponse, type DeltaRequest, type DeltaResponse } from '../wire/kds-messages.ts';
+import type { Pace } from './pace.ts';
+import { Receiver, type Admission, type ReceiverOptions } from './receiver.ts';
+import { zoneReceiveRules } from './rules.ts';
+import type { SyncEvent } from './sync-events.ts';
+
+const TYPE = 'MeshTimeout';
+const to = [{ targetRef: { kind: 'Mesh' }, default: { connectionTimeout: '1s' } }];
+
+function resource(name: string, filler = ''): DeltaResponse['resources'][number] {
+  const labels = { 'kuma.io/origin': 'global', 'kuma.io/display-name': name, ...(filler !== '' && { filler }) };
+  const bytes = encodeKumaResource(typeOf(TYPE), { mesh: 'default', name, labels, spec: { to }, status: undefined });
+  return { name: `${name}.default`, version: '', resource: bytes, anyTypeUrl: '' };
+}
+
+function responseOf(resources: DeltaResponse['resources'], typeUrl = TYPE): DeltaResponse {
+  return { typeUrl, nonce: '1', resources, controlPlane: 'global', isPartial: false, removedResources: [] };
+}
+
+type Made = { receiver: Receiver; store: TinyStore; sent: DeltaRequest[]; events: SyncEvent[]; steps: string[] };
+
+async function receive(options: Partial<ReceiverOptions> = {}, limits: Partial<Pace> = {}): Promise<Made> {
+  const [sent, events, steps]: [DeltaRequest[], SyncEvent[], string[]] = [[], [], []];
+  const store = new TinyStore();
+  for (const name of ['getMany', 'writeBatch'] as const) {
+    const original = store[name].bind(store) as (given: readonly unknown[], fence?: unknown) => Promise<never>;
+    vi.spyOn(store, name).mockImplementation((given: readonly unknown[], fence?: unknown) => {
+      steps.push(`${name} ${String(given.length)}`);
+      return original(given, fence);
+    });
+  }
+  const pace: Pace = {
+    ...{ batchRows: Infinity, batchBytes: Infinity, run: async (work) => runSteps(work) },
+    beforeBatch: async (rows) => {
+      await Promise.resolve();
+      steps.push(`batch ${String(rows)}`);
+    },
+    beforeMessage: async (bytes) => void steps.push(`message ${String(bytes)}`),
+    ...limits,
+  };
+  const rules = zoneReceiveRules();
+  const receiver = new Receiver({
+    ...{ zone: 'east', peer: 'global', streamId: 's', resume: false, maxMessageBytes: 100_000, log: createLogger('silent') },
+    ...{ rules: { ...rules, types: [typeOf('Mesh'), typeOf(TYPE)] }, store, pace, clock: new ManualClock() },
+    node: { version: '0', instanceId: 'i', config: '' },
+    validate: () => [],
+    send: (message) => void sent.push(decodeDeltaRequest(message)),
+    observe: (event) => void events.push(event),
+    ...options,
+  });
+  await receiver.start();
+  steps.length = 0;
+  return { receiver, store, sent, events, steps };
+}
+
+describe('a receiver', () => {
+  it('reads and writes no more rows at a time than its pace allows, and waits before each batch', async () => {
+    const { receiver, steps, store } = await receive({}, { batchRows: 2 });
+    await receiver.handle(responseOf(['a', 'b', 'c'].map((name) => resource(name))));
+    expect(steps).toEqual([
+      ...['batch 2', 'getMany 2', 'batch 1', 'getMany 1'],
+      ...['batch 2', 'writeBatch 2', 'batch 1', 'writeBatch 1'],
+    ]);
+    expect(store.rows.size).toBe(3);
+  });
+
+  it('writes no more bytes at a time than its pace allows', async () => {
+    const { receiver, steps } = await receive({}, { batchBytes: 5_000 });
+    await receiver.handle(responseOf(['a', 'b', 'c'].map((name) => resource(name, 'x'.repeat(2_000)))));
+    expect(steps.filter((step) => step.startsWith('writeBatch'))).toEqual(['writeBatch 2', 'writeBatch 1']);
+  });
+
+  it('waits for its turn before it looks at a message', async () => {
+    const turn = Promise.withResolvers<void>();
+    const { receiver, steps, sent } = await receive({}, { beforeMessage: () => turn.promise });
+    const before = sent.length;
+    const message = { ...responseOf([]), entries: [], removed: [] };
+    const taking = receiver.take(encodeDeltaResponse(message));
+    await Promise.resolve();
+    expect([steps, sent.length]).toEqual([[], before]);
+    turn.resolve();
+    await taking;
+    expect(sent).toHaveLength(before + 1);
+  });
+
+  it('reports the rows that it wrote, and the time that it took', async () => {
+    const clock = new ManualClock();
+    const { receiver, events, store } = await receive({ clock });
+    store.beforeWrite = async () => {
+      await clock.advance(1_500);
+      return undefined;
+    };
+    await receiver.handle(responseOf([resource('a')]));
+    expect(events).toEqual([
+      { kind: 'received', peer: 'global', streamId: 's', type: TYPE, written: 1, refused: [], seconds: 1.5 },
+    ]);
+    events.length = 0;
+    await receiver.handle(responseOf([resource('a')]));
+    expect(events).toMatchObject([{ written: 0, seconds: 0 }]);
+  });
+
+  it('asks for the other types when the first one is found good, and fails when the store does not answer then', async () => {
+    const checked: number[] = [];
+    const admission: Admission = { type: 'Mesh', check: async (resources) => void checked.push(resources.length) };
+    const asked = (sent: readonly DeltaRequest[]): string[] =>
+      sent.filter(({ responseNonce }) => responseNonce === '').map(({ typeUrl }) => typeUrl);
+    const { receiver, sent } = await receive({ admission });
+    expect(asked(sent)).toEqual(['Mesh']);
+    await receiver.handle(responseOf([], 'Mesh'));
+    expect([asked(sent), checked]).toEqual([['Mesh', TYPE], [0]]);
+    await receiver.handle(responseOf([], 'Mesh'));
+    expect([asked(sent), checked]).toEqual([['Mesh', TYPE], [0]]);
+    const resuming = await receive({ admission, resume: true });
+    vi.spyOn(resuming.store, 'listMeta').mockImplementation(({ types }) =>
+      types.includes(TYPE) ? Promise.reject(new Error('gone')) : Promise.resolve([]),
+    );
+    await expect(resuming.receiver.handle(responseOf([], 'Mesh'))).rejects.toThrow('gone');
+  });
+
+  it('refuses a response of a type that it did not ask for', async () => {
+    const { receiver } = await receive();
+    await expect(receiver.handle(responseOf([], 'Secret'))).rejects.toThrow('invalid resource type "Secret"');
+  });
+
+  it('asks for the full state where its versions do not fit into half a message', async () => {
+    const versionsIn = async (maxMessageBytes: number): Promise<number[]> => {
+      const { store } = await receive();
+      await store.write({ op: 'create', key: { type: TYPE, mesh: 'default', name: 'a' }, labels: {}, spec: {}, syncVersion: 'v'.repeat(83) }); // prettier-ignore
+      const sent: DeltaRequest[] = [];
+      const again = await receive({ store, resume: true, maxMessageBytes, send: (message) => void sent.push(decodeDeltaRequest(message)) }); // prettier-ignore
+      again.receiver.close();
+      return sent.filter(({ typeUrl }) => typeUrl === TYPE).map(({ initialResourceVersions }) => initialResourceVersions.size);
+    };
+    // `a.default` and its version have 92 bytes, and 8 for tags and lengths.
+    expect([await versionsIn(200), await versionsIn(199)]).toEqual([[1], [0]]);
+  });
+});
