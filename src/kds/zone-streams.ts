@@ -107,8 +107,8 @@ export class ZoneStreams {
           });
           await this.#waitToOpen(stream);
           if (ended !== null || call.cancelled) return messageOf(ended ?? canceled('the zone ended the stream'));
-          // Check again: several streams may have passed the first check together.
-          await this.#requireRoom(stream);
+          // Check again: several streams may have passed the first check together. No wait is between this check and the count.
+          if (!this.#hasRoom(stream)) await this.#requireRoom(stream);
           isOpen = true;
           this.#open.add(stream);
           connections.trust(peerAddress);
@@ -144,7 +144,11 @@ export class ZoneStreams {
   /** Rejects with the StatusError RESOURCE_EXHAUSTED, after a short delay, for a stream over the limit of its zone and kind. */
   async #requireRoom(stream: Stream): Promise<void> {
     const { streams } = this.#options.quotas;
-    if (this.#open.count(stream) >= streams) await this.#refuseStream(stream, tooManyStreams(stream.kind, streams));
+    if (!this.#hasRoom(stream)) await this.#refuseStream(stream, tooManyStreams(stream.kind, streams));
+  }
+
+  #hasRoom(stream: Stream): boolean {
+    return this.#open.count(stream) < this.#options.quotas.streams;
   }
 
   /** Resolves when the zone has not opened too many streams of the kind lately. Rejects as `#requireRoom`. */

@@ -1,0 +1,291 @@
+// The life of a stream of a zone, with calls that the test makes and a clock that it turns.
+import { EventEmitter } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import { Metadata, status, type ServerDuplexStream } from '@grpc/grpc-js';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { MeridianError } from '../base/errors.ts';
+import { createLogger } from '../base/log.ts';
+import type { Connections } from './connections.ts';
+import { exhausted, type StatusError } from './status.ts';
+import type { StreamKind, SyncEvent } from './sync-events.ts';
+import type { ZonePass } from './zone-access.ts';
+import { slowToRefuse, ZoneStreams } from './zone-streams.ts';
+
+class Call extends EventEmitter {
+  readonly metadata = new Metadata();
+  readonly said: string[] = [];
+  cancelled = false;
+  destroyed = false;
+
+  constructor(headers: Readonly<Record<string, string>>) {
+    super();
+    for (const [name, value] of Object.entries(headers)) this.metadata.set(name, value);
+    this.on('error', ({ code, details }: StatusError) => void this.said.push(`${status[code]}: ${details}`));
+  }
+
+  getPeer(): string {
+    return 'address';
+  }
+
+  sendMetadata(metadata: Metadata): void {
+    this.said.push(`features ${metadata.get('features').join(' ')}`);
+  }
+
+  end(): void {
+    this.said.push('end');
+  }
+}
+
+let clock: ManualClock;
+let steps: string[];
+let events: SyncEvent[];
+let pass: ZonePass;
+let refusal: string | null;
+let gone: (zone: string) => void;
+let accepted: (zone: string, storeId: string, reason: string) => void;
+let revoke: (reason: string) => void;
+let works: PromiseWithResolvers<void>[];
+let streams: ZoneStreams;
+let warn: ReturnType<typeof vi.spyOn>;
+
+beforeEach(() => {
+  clock = new ManualClock();
+  [steps, events, works, refusal] = [[], [], [], null];
+  const watch = (end: (reason: string) => void): (() => void) => {
+    revoke = end;
+    return () => void steps.push('unwatched');
+  };
+  pass = { ok: true, expiresAt: new Date(5), watch };
+  const log = createLogger('silent');
+  warn = vi.spyOn(log, 'warn');
+  const connections = {
+    refused: () => void steps.push('refused'),
+    requireTurn: async () => void steps.push('turn'),
+    trust: () => void steps.push('trusted'),
+  };
+  streams = new ZoneStreams({
+    connections: connections as unknown as Connections,
+    admit: async (_, zone) => {
+      steps.push(`admit ${zone}`);
+      return pass;
+    },
+    zones: {
+      ensure: async (zone) => {
+        steps.push(`ensure ${zone}`);
+        if (zone === 'No') throw new MeridianError('invalid', 'no name of a zone');
+      },
+      isEnabled: () => true,
+      onChange: () => () => undefined,
+      onGone: (listener) => {
+        gone = listener;
+        return () => void steps.push('stopped');
+      },
+    },
+    stores: {
+      admit: async () => refusal,
+      onAccepted: (listener) => {
+        accepted = listener;
+        return () => void steps.push('stopped');
+      },
+    },
+    ...{ quotas: { streams: 2 }, health: { pollInterval: 0, timeout: 0, closeStaleConn: false }, clock, log },
+    observe: (event) => void events.push(event),
+  });
+});
+
+/** Opens a stream; `works` has what ends its work. */
+async function open(
+  headers: Readonly<Record<string, string>> = { 'client-id': 'east' },
+  kind: StreamKind = 'stats',
+): Promise<Call> {
+  const call = new Call(headers);
+  const handle = streams.handler(kind, () => {
+    const work = Promise.withResolvers<void>();
+    works.push(work);
+    return work.promise;
+  });
+  handle(call as unknown as ServerDuplexStream<Buffer, Buffer>);
+  await settled();
+  return call;
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await setImmediate();
+}
+
+const kinds = (): string[] => events.map(({ kind }) => kind);
+
+describe('a stream', () => {
+  it('is opened after the checks of its caller, announces this side, and ends with its work', async () => {
+    const call = await open({ 'client-id': 'east', authorization: 'Bearer x' });
+    expect(steps).toEqual(['turn', 'admit east', 'ensure east', 'trusted']);
+    expect(events).toMatchObject([
+      { kind: 'opened', peer: 'east', stream: 'stats', authorized: true, tokenExpiresAt: new Date(5) },
+    ]);
+    works[0]?.resolve();
+    await settled();
+    expect(call.said).toEqual(['features meridian-v1', 'end']);
+    expect(events[1]).toMatchObject({ kind: 'closed', peer: 'east', stream: 'stats', error: null });
+    expect(steps.at(-1)).toBe('unwatched');
+  });
+
+  it('without a token is not authorized', async () => {
+    await open();
+    expect(events).toMatchObject([{ kind: 'opened', authorized: false }]);
+  });
+
+  it('ends with the error of its work, and says it once', async () => {
+    const call = await open();
+    works[0]?.reject(new MeridianError('bad_request', 'no such type'));
+    await settled();
+    revoke('too late');
+    expect(call.said).toEqual(['features meridian-v1', 'INVALID_ARGUMENT: no such type']);
+    expect(events[1]).toMatchObject({ kind: 'closed', error: 'no such type' });
+  });
+
+  it('ends when its credentials are revoked, with that reason', async () => {
+    const call = await open();
+    revoke('the token was revoked');
+    expect(call.said.at(-1)).toBe('UNAUTHENTICATED: the token was revoked');
+    works[0]?.resolve();
+    await settled();
+    expect(events[1]).toMatchObject({ kind: 'closed' });
+  });
+
+  it('says nothing to a caller that has gone', async () => {
+    const call = await open();
+    call.cancelled = true;
+    revoke('the token was revoked');
+    expect(call.said).toEqual(['features meridian-v1']);
+  });
+
+  it.each<[string, () => void, Readonly<Record<string, string>>, string]>([
+    ['without a zone', () => undefined, {}, 'INVALID_ARGUMENT: "client-id" is not present in metadata'],
+    [
+      'without a good token',
+      () => (pass = { ok: false, reason: 'no token' }),
+      { 'client-id': 'east' },
+      'UNAUTHENTICATED: no token',
+    ],
+    ['of an impossible name', () => undefined, { 'client-id': 'No' }, 'INTERNAL: stream failed: no name of a zone'],
+    ['of another store', () => (refusal = 'another store'), { 'client-id': 'east' }, 'FAILED_PRECONDITION: another store'],
+  ])('%s is refused, counted and logged once', async (_, prepare, headers, said) => {
+    prepare();
+    for (let time = 0; time < 2; time += 1) expect((await open(headers)).said).toEqual([said]);
+    expect([events, works, steps.filter((step) => step === 'refused').length, warn.mock.calls.length]).toEqual([[], [], 2, 1]);
+  });
+
+  it('over the quota of its zone and kind is refused after a second, before its token is looked at', async () => {
+    const first = await open();
+    await open();
+    steps.length = 0;
+    const third = await open();
+    expect([third.said, kinds()]).toEqual([[], ['opened', 'opened', 'overQuota']]);
+    await clock.advance(999);
+    await settled();
+    expect(third.said).toEqual([]);
+    await clock.advance(1);
+    await settled();
+    expect([third.said, steps]).toEqual([
+      [expect.stringMatching(/^RESOURCE_EXHAUSTED: the zone has 2 open streams/)],
+      ['refused'],
+    ]);
+    expect((await open({ 'client-id': 'west' })).said).toHaveLength(1);
+    expect((await open({ 'client-id': 'east' }, 'clusters')).said).toHaveLength(1);
+    works[0]?.resolve();
+    await settled();
+    expect(first.said.at(-1)).toBe('end');
+    expect((await open()).said).toEqual(['features meridian-v1']);
+  });
+
+  it('is counted when it opens: of many that ask together, two open', async () => {
+    const calls = await Promise.all([open(), open(), open(), open()]);
+    await clock.advance(1_000);
+    await settled();
+    expect(calls.map(({ said }) => said[0]?.split(':')[0])).toEqual([
+      ...['features meridian-v1', 'features meridian-v1', 'RESOURCE_EXHAUSTED', 'RESOURCE_EXHAUSTED'],
+    ]);
+  });
+
+  it('waits when its zone opens streams too often', async () => {
+    for (let n = 0; n < 20; n += 1) {
+      await open();
+      works[n]?.resolve();
+      await settled();
+    }
+    const late = await open();
+    expect(late.said).toEqual([]);
+    await clock.advance(500);
+    await settled();
+    expect(late.said).toEqual(['features meridian-v1']);
+    const impatient = await open();
+    impatient.cancelled = true;
+    await clock.advance(1_000);
+    await settled();
+    expect([impatient.said, works.length, steps.at(-1)]).toEqual([[], 21, 'refused']);
+  });
+});
+
+describe('the streams of a zone', () => {
+  it('end when its row is removed, those of others stay', async () => {
+    const [east, west] = [await open(), await open({ 'client-id': 'west' })];
+    gone('east');
+    expect(east.said.at(-1)).toBe('UNAVAILABLE: the Zone "east" was removed; connect again to rejoin');
+    expect(west.said).toHaveLength(1);
+  });
+
+  it('end when another store speaks for it, those of that store and of other zones stay', async () => {
+    const calls = [
+      await open({ 'client-id': 'east', 'store-id': 'old' }),
+      await open({ 'client-id': 'east', 'store-id': 'new' }),
+      await open({ 'client-id': 'west', 'store-id': 'old' }),
+    ];
+    accepted('east', 'new', 'another store was accepted');
+    expect(calls.map(({ said }) => said.at(-1))).toEqual([
+      ...['FAILED_PRECONDITION: another store was accepted', 'features meridian-v1', 'features meridian-v1'],
+    ]);
+  });
+
+  it('end when this side stops, which then listens to nothing', async () => {
+    const calls = [await open(), await open({ 'client-id': 'west' })];
+    streams.close(new MeridianError('unavailable', 'stops'));
+    expect(calls.map(({ said }) => said.at(-1))).toEqual(['UNAVAILABLE: stops', 'UNAVAILABLE: stops']);
+    expect(steps.slice(-2)).toEqual(['stopped', 'stopped']);
+  });
+});
+
+describe('a health check', () => {
+  const headers = (zone: string): Metadata => new Call({ 'client-id': zone }).metadata;
+
+  it('admits a caller that may open a stream', async () => {
+    expect(await streams.check(headers('east'))).toMatchObject({ zone: 'east' });
+    expect(steps).toEqual(['admit east', 'ensure east']);
+    await expect(streams.check(headers('No'))).rejects.toThrow('no name of a zone');
+    refusal = 'another store';
+    await expect(streams.check(headers('east'))).rejects.toThrow('another store');
+    pass = { ok: false, reason: 'no token' };
+    await expect(streams.check(headers('east'))).rejects.toThrow('no token');
+    await expect(streams.check(new Metadata())).rejects.toThrow('client-id');
+  });
+
+  it('that is refused is logged with a zone of a bounded length', () => {
+    streams.logRefusal(headers('a'.repeat(101)), 'healthCheck', new MeridianError('forbidden', 'no'));
+    expect(warn).toHaveBeenCalledWith({ zone: 'a'.repeat(100), stream: 'healthCheck', reason: 'no' }, 'a zone was refused');
+  });
+});
+
+it('a response over a quota is refused after a second, another fault at once', async () => {
+  let fault: unknown;
+  const refuse = (error: Error): void =>
+    void slowToRefuse(clock, () => Promise.reject(error)).catch((caught: unknown) => (fault = caught));
+  const [slow, fast] = [exhausted('too many rows'), new MeridianError('bad_request', 'no')];
+  refuse(slow);
+  await settled();
+  expect(fault).toBeUndefined();
+  await clock.advance(1_000);
+  expect(fault).toBe(slow);
+  refuse(fast);
+  await settled();
+  expect(fault).toBe(fast);
+});
