@@ -1,6 +1,6 @@
 // Connections to the KDS port, with real sockets.
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../base/clock.ts';
 import { createLogger } from '../base/log.ts';
@@ -50,6 +50,26 @@ describe('connections', () => {
     expect(connections.size).toBe(3);
     for (const socket of [...open, next]) socket.destroy();
     await expect.poll(() => connections.size).toBe(0);
+  });
+
+  it('that are new are refused after the close, those that are open stay', async () => {
+    const { connections, dial } = await listen();
+    const open = await dial();
+    await expect.poll(() => connections.size).toBe(1);
+    connections.close();
+    await expect(dial()).rejects.toThrow();
+    expect([connections.size, open.destroyed]).toEqual([1, false]);
+    open.destroy();
+  });
+
+  it('cannot be taken on a port that another program has', async () => {
+    const server = createServer();
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const connections = new Connections(DEFAULT_CONNECTION_LIMITS, () => undefined, log, systemClock);
+    await expect(connections.listen('127.0.0.1', port)).rejects.toThrow('EADDRINUSE');
+    server.close();
   });
 
   it('delay the calls of an address with many refused calls, and close when too many calls wait', async () => {

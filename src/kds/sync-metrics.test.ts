@@ -58,6 +58,27 @@ describe('the metrics of the protocol', () => {
     expect(await lines('kds_zone_active_connections')).toEqual([]);
   });
 
+  it('count withheld resources until the stream that sends them ends, or their zone is deleted', async () => {
+    const { metrics, observe, lines } = setUp();
+    const withheld = (type: string, all: string | null, ...names: string[]): SyncEvent => ({
+      ...{ kind: 'withheld', ...stream, type, all, resources: new Map(names.map((name) => [name, 'too large'])) },
+    });
+    const other = { ...opened, streamId: 's2', stream: 'zoneToGlobal' } as const;
+    observe(opened, other, withheld('MeshTimeout', null, 'a', 'b'), withheld('MeshRetry', null, 'c'));
+    const counted = [
+      'meridian_resources_withheld{zone_name="east",resource_type="MeshTimeout",zone="Global"} 2',
+      'meridian_resources_withheld{zone_name="east",resource_type="MeshRetry",zone="Global"} 1',
+    ];
+    expect(await lines('meridian_resources_withheld{')).toEqual(counted);
+    observe({ ...closed, streamId: 's2', stream: 'zoneToGlobal' });
+    expect(await lines('meridian_resources_withheld{')).toEqual(counted);
+    observe(closed);
+    expect(await lines('meridian_resources_withheld{')).toEqual([]);
+    observe(opened, withheld('MeshTimeout', null, 'a'));
+    metrics.forget('east');
+    expect(await lines('meridian_resources_withheld{')).toEqual([]);
+  });
+
   it('ignore the end of a stream after the deletion of its zone, and count new streams from zero', async () => {
     const { metrics, observe, lines } = setUp();
     observe(opened);

@@ -6,7 +6,8 @@ import { label } from '../resource/labels.ts';
 import type { Json, JsonObject, Resource } from '../resource/types.ts';
 import { buildRules } from './build-rules.ts';
 import { MeshIndex } from './mesh-index.ts';
-import { placeOf, type Policy } from './parse-policy.ts';
+import { isGuest, ownDestinations } from './guest-policy.ts';
+import { parsePolicy, placeOf, type Policy } from './parse-policy.ts';
 import { policyReach } from './policy-reach.ts';
 
 const ZONES = ['east', 'west', 'evil'];
@@ -29,6 +30,16 @@ function taken(index: MeshIndex, policy: Resource): string[] {
     ]),
   );
 }
+
+it('a guest is a producer policy of another zone, and configures the services of that zone alone', () => {
+  const policy = parsePolicy(makeTo('MeshTimeout', 'slow', byName, conf, place), 0);
+  expect(['evil', 'east', ''].map((zone) => isGuest(policy, zone))).toEqual([false, true, true]);
+  const ofGlobal = parsePolicy(makeTo('MeshTimeout', 'slow', byName, conf), 0);
+  const consumer = parsePolicy(makeTo('MeshTimeout', 'slow', byName, conf, { ...place, role: 'consumer' }), 0);
+  expect([isGuest(ofGlobal, 'east'), isGuest(consumer, 'east')]).toEqual([false, false]);
+  const found = [cart('evil'), cart('west'), makeService('cart')];
+  expect(ownDestinations(policy, found)).toEqual([found[0]]);
+});
 
 describe('a producer policy of zone evil for the cart of zone west', () => {
   it.each([

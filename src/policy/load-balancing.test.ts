@@ -136,4 +136,23 @@ describe('hash policies in force', () => {
     ]);
     expect(route1.conf).toEqual({ hashPolicies: list('new') });
   });
+
+  it('each policy is one origin of the conf of a route, though its load balancer and its list come from two rules', () => {
+    const policies = [
+      makeTo('MeshLoadBalancingStrategy', 'mesh', MESH, { ...ring(), hashPolicies: list('mesh') }),
+      makeTo('MeshLoadBalancingStrategy', 'service', SERVICE, maglev()),
+      makeTo('MeshLoadBalancingStrategy', 'route', ROUTE, { hashPolicies: list('new') }),
+    ];
+    const route = makeRoute('route-1', { name: 'backend' }, '/1');
+    const index = new MeshIndex('default', [makeDataplane('client'), makeService('backend'), route, ...policies]);
+    const [proxy] = index.proxies();
+    if (proxy === undefined) throw new Error('no proxy');
+    const rules = buildRules(index, proxy).types.find(({ type }) => type === 'MeshLoadBalancingStrategy');
+    const rule = rules?.toRules.get('kri_mhttpr_default___route-1_');
+    expect(rule?.contributions.map(({ policy, conf }) => [policy.displayName, Object.keys(conf).sort()])).toEqual([
+      ['service', ['loadBalancer']],
+      ['mesh', ['hashPolicies', 'loadBalancer']],
+      ['route', ['hashPolicies']],
+    ]);
+  });
 });
