@@ -4,6 +4,7 @@ import { createLogger } from '../base/log.ts';
 import { decodeKumaResource } from '../resource/codec.ts';
 import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { typeOf } from '../resource/type-registry.ts';
+import type { ResourceKey } from '../resource/types.ts';
 import { decodeDeltaResponse } from '../wire/kds-messages.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { Changelog, type Source } from './changelog.ts';
@@ -292,5 +293,32 @@ describe('a row that is deleted and created again', () => {
     await changelog.caughtUp();
     for (const slot of changelog.logOf(type)?.since(0) ?? []) seen.add(slot);
     expect(seen.size).toBe(slots);
+  });
+});
+
+describe('the rows of a zone', () => {
+  it('are touched with their zone, also after one of them has gone', async () => {
+    const store = new TinyStore().withZones('east');
+    const keyOf = (name: string): ResourceKey => ({ type: 'MeshService', mesh: 'default', name });
+    const owner = { type: 'Zone', mesh: '', name: 'east' };
+    const labels = { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' };
+    const changelog = start(store);
+    const positionAfter = (change: () => void): number => {
+      const before = changelog.logOf('MeshService')?.position ?? 0;
+      change();
+      return (changelog.logOf('MeshService')?.position ?? 0) - before;
+    };
+    for (const name of ['a', 'b', 'c']) await store.write({ op: 'create', key: keyOf(name), labels, spec: {}, owner });
+    await changelog.caughtUp();
+    const notified: string[] = [];
+    changelog.onAppend((type) => void notified.push(type));
+    expect(positionAfter(() => changelog.touchZone('east'))).toBe(3);
+    expect(notified).toEqual(['MeshService']);
+    for (const left of [2, 1, 0]) {
+      await store.write({ op: 'delete', key: keyOf(['c', 'b', 'a'][left] ?? '') });
+      await changelog.caughtUp();
+      expect(positionAfter(() => changelog.touchZone('east'))).toBe(left);
+    }
+    expect(positionAfter(() => changelog.touchZone('west'))).toBe(0);
   });
 });
