@@ -83,7 +83,7 @@ describe('a draft', () => {
     ['Secret', { data: 'YQ==' }, null],
     ['Dataplane', { networking: { address: '10.0.0.1', inbound: [{ port: 80, tags: { 'kuma.io/service': 'a' } }] } }, null],
   ])('of type %s goes with its Mesh or not', (type, spec, owner) => {
-    expect(draft({ type, spec: spec as JsonObject }).owner).toEqual(owner);
+    expect(draft({ type, spec }).owner).toEqual(owner);
   });
 
   it('takes the protocol of its ports from an annotation in a MeshService alone', () => {

@@ -2,10 +2,10 @@
 import { EventEmitter } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { Metadata, status, type ServerDuplexStream } from '@grpc/grpc-js';
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi, type MockInstance } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { MeridianError } from '../base/errors.ts';
-import { createLogger } from '../base/log.ts';
+import { createLogger, type Logger } from '../base/log.ts';
 import type { Connections } from './connections.ts';
 import { exhausted, type StatusError } from './status.ts';
 import type { StreamKind, SyncEvent } from './sync-events.ts';
@@ -47,7 +47,7 @@ let accepted: (zone: string, storeId: string, reason: string) => void;
 let revoke: (reason: string) => void;
 let works: PromiseWithResolvers<void>[];
 let streams: ZoneStreams;
-let warn: ReturnType<typeof vi.spyOn>;
+let warn: MockInstance<Logger['warn']>;
 
 beforeEach(() => {
   clock = new ManualClock();

@@ -57,7 +57,11 @@ beforeEach(async () => {
   store = new TinyStore();
   clock = new ManualClock();
   stop = new AbortController();
-  [passes, events, wakeAt, rows, wanted] = [[], [], null, new Map(), new Map()];
+  passes = [];
+  events = [];
+  wakeAt = null;
+  rows = new Map();
+  wanted = new Map();
   await put('stored');
   const options = { store, clock, log: createLogger('silent'), onPass: (pass: Pass) => void passes.push(pass) };
   running = reconcile(reconciler, options, stop.signal);
