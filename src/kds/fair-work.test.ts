@@ -78,3 +78,57 @@ describe('batches', () => {
     expect(batchesOf([1, 2, 3], atOnce, (size) => size)).toEqual([[1, 2, 3]]);
   });
 });
+
+describe('the pace of a stream', () => {
+  /** Keeps the thread for a moment. */
+  function work(): void {
+    const until = performance.now() + 20;
+    while (performance.now() < until);
+  }
+
+  /** Whether a batch or a message may begin at once. */
+  async function isAtOnce(begin: Promise<void>): Promise<boolean> {
+    let isDone = false;
+    const done = begin.then(() => (isDone = true));
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+    const wasDone = isDone;
+    await done;
+    return wasDone;
+  }
+
+  it('rests after 250 rows in which it kept the thread, however many batches they are', async () => {
+    const { beforeBatch } = new FairWork().of('east');
+    const rested: boolean[] = [];
+    for (const rows of [100, 150, 1, 249, 250, 1]) {
+      rested.push(!(await isAtOnce(beforeBatch(rows))));
+      work();
+    }
+    expect(rested).toEqual([false, false, true, false, true, true]);
+  });
+
+  it('counts a message of a mebibyte as 250 rows', async () => {
+    const pace = new FairWork().of('east');
+    const rested: boolean[] = [];
+    for (const begin of [
+      () => pace.beforeMessage(1024 * 1024 - 1),
+      () => pace.beforeBatch(1),
+      () => pace.beforeMessage(1024 * 1024),
+      () => pace.beforeBatch(1),
+    ]) {
+      rested.push(!(await isAtOnce(begin())));
+      work();
+    }
+    expect(rested).toEqual([false, false, true, true]);
+  });
+
+  it('gives each stream its own count', async () => {
+    const fair = new FairWork();
+    await fair.of('east').beforeBatch(250);
+    work();
+    expect(await isAtOnce(fair.of('east').beforeBatch(1))).toBe(true);
+  });
+
+  it('divides work into batches of 250 rows and a mebibyte', () => {
+    expect(new FairWork().of('east')).toMatchObject({ batchRows: 250, batchBytes: 1024 * 1024 });
+  });
+});
