@@ -3,6 +3,7 @@
 // ends it when a test is late. Argument: `bail`, to end a run at the first failure.
 import { resolve } from 'node:path';
 import { createVitest, type TestModule, type TestSequencer, type TestSpecification } from 'vitest/node';
+import { isOfPostgres } from './test-files.ts';
 
 /** Test files, and the files that changed since the last run. All are relative to the working directory. */
 export type Order = { readonly files: readonly string[]; readonly changed: readonly string[] };
@@ -52,7 +53,11 @@ function tell(message: Message): void {
 async function run({ files, changed }: Order): Promise<void> {
   modules = [];
   for (const file of changed) vitest.invalidateFile(resolve(file));
-  const specifications = vitest.projects.flatMap((project) => files.map((file) => project.createSpecification(resolve(file))));
+  const specifications = files.flatMap((file) =>
+    vitest.projects.flatMap((project) =>
+      project.name === (isOfPostgres(file) ? 'postgres' : 'unit') ? [project.createSpecification(resolve(file))] : [],
+    ),
+  );
   await vitest.runTestSpecifications(specifications);
   const took = modules.map((module): [string, number] => [module.relativeModuleId, module.diagnostic().duration]);
   const failed = modules.filter((module) => module.state() === 'failed');

@@ -27,11 +27,24 @@ export class TestFiles {
       }
   }
 
-  /** Test files of `unit` that import the file → over how many files. The nearest first. */
-  related(file: string): Map<string, number> {
+  /**
+   * Test files that import the file → over how many files. The nearest first.
+   * @param withPostgres those of the project `postgres` too
+   */
+  related(file: string, withPostgres: boolean): Map<string, number> {
+    const isRelated = (name: string): boolean =>
+      (UNIT.test(name) && !NOT_UNIT.includes(name)) || (withPostgres && isOfPostgres(name));
+    return new Map([...this.#importing(file)].filter(([name]) => isRelated(name)));
+  }
+
+  #importing(file: string): Map<string, number> {
     const steps = new Map([[file, 0]]);
     for (const [at, far] of steps)
       for (const importer of this.#importers.get(at) ?? []) if (!steps.has(importer)) steps.set(importer, far + 1);
-    return new Map([...steps].filter(([name]) => UNIT.test(name) && !NOT_UNIT.includes(name)));
+    return steps;
   }
+}
+
+export function isOfPostgres(file: string): boolean {
+  return file.endsWith('.pg.test.ts');
 }

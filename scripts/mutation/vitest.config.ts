@@ -1,25 +1,19 @@
-// The project `unit` of the tests, which also writes down which test file comes to which change.
+// The projects `unit` and `postgres` of the tests, which also write down which test file comes to which change.
 import { join } from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 import config from '../../vitest.config.ts';
 
-const [unit] = config.test?.projects ?? [];
-if (typeof unit !== 'object' || !('test' in unit) || unit.test?.name !== 'unit') throw new Error('the first project is not unit');
+const setupFiles = ['test/support/patience.ts', join(import.meta.dirname, 'record-hits.ts')];
+
+/** A change may let a test hang. */
+function impatient(project: TestProjectConfiguration): TestProjectConfiguration[] {
+  if (typeof project !== 'object' || !('test' in project)) return [];
+  const { name } = project.test ?? {};
+  if (name !== 'unit' && name !== 'postgres') return [];
+  return [{ ...project, test: { ...project.test, testTimeout: 60_000, hookTimeout: 60_000, setupFiles } }];
+}
 
 export default defineConfig({
   ...config,
-  test: {
-    ...config.test,
-    projects: [
-      {
-        ...unit,
-        test: {
-          ...unit.test,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
-          setupFiles: ['test/support/patience.ts', join(import.meta.dirname, 'record-hits.ts')],
-        },
-      },
-    ],
-  },
+  test: { ...config.test, projects: (config.test?.projects ?? []).flatMap(impatient) },
 });

@@ -125,6 +125,14 @@ describe('a receiver', () => {
     await expect(resuming.receiver.handle(responseOf([], 'Mesh'))).rejects.toThrow('gone');
   });
 
+  it('reads only rows that may be in its scope when it prunes', async () => {
+    const scope = { labels: { 'kuma.io/origin': 'global' } };
+    const { receiver, store } = await receive({ rules: { ...zoneReceiveRules(), types: [typeOf(TYPE)], scope } });
+    const listMeta = vi.spyOn(store, 'listMeta');
+    await receiver.handle(responseOf([]));
+    expect(listMeta.mock.calls).toEqual([[{ types: [TYPE], ...scope }]]);
+  });
+
   it('refuses a response of a type that it did not ask for', async () => {
     const { receiver } = await receive();
     await expect(receiver.handle(responseOf([], 'Secret'))).rejects.toThrow('invalid resource type "Secret"');

@@ -63,4 +63,12 @@ describe('createAdminToken', () => {
     await createAdminToken(store, options);
     expect(await adminToken()).toBe('mine');
   });
+
+  it.each(['user-token-signing-key-1', 'admin-user-token'])('fails when the store refuses %s', async (name) => {
+    store.beforeWrite = async ({ key }) => {
+      await new Promise(setImmediate);
+      return key.name === name ? { result: 'rejected', message: 'no' } : undefined;
+    };
+    await expect(createAdminToken(store, options)).rejects.toMatchObject({ code: 'internal' });
+  });
 });

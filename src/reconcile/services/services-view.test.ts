@@ -141,4 +141,39 @@ describe('a view of services', () => {
     view.touch({ type: 'MeshExternalService', mesh: 'default', name: 'unknown' });
     expect(marks()).toEqual(['group selecting', 'selecting']);
   });
+
+  it('looks at everything again when it is told to', () => {
+    view.touchAll();
+    expect(marks()).toEqual([
+      ...['external', 'generated', 'global', 'group generated', 'group other', 'group selecting', 'other', 'selecting'],
+    ]);
+  });
+
+  it('gives an address to the oldest services first, and none in a mesh that is not there', () => {
+    view = new ServicesView('east', {
+      MeshService: '241.0.0.0/31',
+      MeshExternalService: '242.0.0.0/8',
+      MeshMultiZoneService: '243.0.0.0/8',
+    });
+    const aged = (name: string, mesh: string, time: number): Resource => ({
+      ...service(name, {}, backends),
+      ...{ mesh, creationTime: new Date(time) },
+    });
+    view.put(rows.mesh);
+    for (const row of [
+      aged('elsewhere', 'other', 0),
+      aged('young', 'default', 3),
+      aged('old', 'default', 1),
+      aged('middle', 'default', 2),
+    ])
+      view.put(row);
+    const { withoutVip } = planServices(view, { now: new Date(now), graceMs: null });
+    const vips = [...view.meshes.values()].flatMap(({ services }) =>
+      [...services.values()].map((entry) => [entry.base.name, view.vipOf(entry)]),
+    );
+    expect([withoutVip, Object.fromEntries(vips)]).toEqual([
+      1,
+      { elsewhere: '', old: '241.0.0.0', middle: '241.0.0.1', young: '' },
+    ]);
+  });
 });
