@@ -1,5 +1,6 @@
 // A slow reader of the change feed gets all pending changes in their order, or `all` for too many.
 import { expect, it } from 'vitest';
+import { fakeDatabase } from '../../test/support/fake-database.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createLogger } from '../base/log.ts';
 import { ChangeFeed } from './change-feed.ts';
@@ -96,4 +97,46 @@ it('the feed delivers a loss of its connection with more pending changes than it
     await reconnect();
     expect(await next()).toEqual({ kind: 'all' });
   });
+});
+
+it('the feed names the types whose rows differ from the last look, every five minutes', async () => {
+  const clock = new ManualClock();
+  let digests: Record<string, string> | null = { Mesh: '1', Zone: '1' };
+  const db = fakeDatabase(() => {
+    if (digests === null) throw new Error('the database does not answer');
+    return Object.entries(digests).map(([type, digest]) => ({ type, digest }));
+  });
+  const listen: Database['listen'] = async (_channel, onListening, _onPayload, signal) => {
+    onListening();
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  };
+  const database: Pick<Database, 'clock' | 'listen' | 'db'> = { clock, listen, db };
+  const feed = new ChangeFeed(database as Database, createLogger('silent'));
+  const stop = new AbortController();
+  const seen: StoreChange[] = [];
+  const reading = (async () => {
+    for await (const change of feed.changes(stop.signal)) seen.push(change);
+  })();
+  /** What a look finds. */
+  const look = async (): Promise<string[]> => {
+    seen.length = 0;
+    await clock.advance(299_999);
+    expect(seen).toEqual([]);
+    await clock.advance(1);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    return seen.map((change) => (change.kind === 'type' ? change.type : change.kind)).sort();
+  };
+  await clock.advance(0);
+  expect(seen).toEqual([{ kind: 'all' }]);
+  expect(await look()).toEqual(['all']);
+  expect(await look()).toEqual([]);
+  digests = { Mesh: '2', Secret: '1' };
+  expect(await look()).toEqual(['Mesh', 'Secret', 'Zone']);
+  digests = null;
+  expect(await look()).toEqual([]);
+  digests = { Mesh: '2', Secret: '2' };
+  expect(await look()).toEqual(['Secret']);
+  stop.abort();
+  await reading;
+  await feed.close();
 });

@@ -1,6 +1,6 @@
 // What a store does with the errors of its database, on a database that fails by command.
-import { PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, Kysely, type CompiledQuery } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { fakeDatabase } from '../../test/support/fake-database.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createLogger } from '../base/log.ts';
 import type { Database } from './database.ts';
@@ -11,30 +11,13 @@ const KEY = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
 /** A store whose first `failures` statements fail with a SQLSTATE; the others find no row. */
 function failing(failures: number, code: string): { store: SqlStore; statements: string[]; parameters: unknown[] } {
   const [statements, parameters]: [string[], unknown[]] = [[], []];
-  const connection = {
-    executeQuery: async ({ sql, parameters: given }: CompiledQuery): Promise<{ rows: never[] }> => {
-      statements.push(sql);
-      parameters.push(...given);
-      if (statements.length <= failures) throw Object.assign(new Error(`failure ${String(statements.length)}`), { code });
-      return { rows: [] };
-    },
-    async *streamQuery() {
-      // No statement of the store is streamed.
-    },
-  };
-  const nothing = (): Promise<void> => Promise.resolve();
-  const driver = {
-    ...{ init: nothing, acquireConnection: async () => connection, releaseConnection: nothing, destroy: nothing },
-    ...{ beginTransaction: nothing, commitTransaction: nothing, rollbackTransaction: nothing },
-  };
-  const db = new Kysely<Record<string, never>>({
-    dialect: {
-      createAdapter: () => new PostgresAdapter(),
-      createDriver: () => driver,
-      createIntrospector: (kysely) => new PostgresIntrospector(kysely),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-    },
+  const db = fakeDatabase((sql, given) => {
+    statements.push(sql);
+    parameters.push(...given);
+    if (statements.length <= failures) throw Object.assign(new Error(`failure ${String(statements.length)}`), { code });
+    return [];
   });
+  const nothing = (): Promise<void> => Promise.resolve();
   const database: Database = {
     ...{ kind: 'embedded', clock: new ManualClock(), db, bulk: db, session: null, close: nothing },
     listen: nothing,

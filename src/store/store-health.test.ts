@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
+import { fakeDatabase } from '../../test/support/fake-database.ts';
 import { GroupCommitWriter } from './group-commit-writer.ts';
 import type { Write } from './resource-store.ts';
 import { StoreHealth } from './store-health.ts';
@@ -56,4 +57,25 @@ it('combined writes fail together when the database is unavailable, without a qu
   const results = await Promise.allSettled(['a', 'b', 'c', 'd'].map((name) => writer.write(write(name))));
   expect(results.map(({ status }) => status)).toEqual(Array.from({ length: 4 }, () => 'rejected'));
   expect(batches).toEqual([1, 3]);
+});
+
+it('the health asks a database for a write where that is read-only, or took no writes', async () => {
+  const health = new StoreHealth(pino({ level: 'silent' }));
+  let [isReadOnly, statements] = ['off', 0];
+  const db = fakeDatabase(() => {
+    statements += 1;
+    return [{ read_only: isReadOnly }];
+  });
+  const asked = async (): Promise<number> => {
+    statements = 0;
+    await health.ping(db).catch(() => undefined);
+    return statements;
+  };
+  expect(await asked()).toBe(1);
+  isReadOnly = 'on';
+  expect(await asked()).toBeGreaterThan(1);
+  isReadOnly = 'off';
+  await expect(health.watch('write', failing('25006'))).rejects.toThrow();
+  expect(await asked()).toBeGreaterThan(1);
+  expect([health.takesWrites, await asked()]).toEqual([true, 1]);
 });

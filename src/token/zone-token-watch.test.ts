@@ -142,4 +142,31 @@ describe('ZoneTokenWatch', () => {
     await clock.advance(0);
     expect(ended).toEqual([]);
   });
+
+  it('watches a token until the last of its streams has closed', async () => {
+    const close = open('east/40');
+    open('east/40');
+    await clock.advance(0);
+    close();
+    expect([...watch.expiries().keys()]).toEqual(['east']);
+    refusals.set('east/40', 'was revoked');
+    changed();
+    await clock.advance(0);
+    expect(ended).toHaveLength(1);
+  });
+
+  it('watches a token again after its refusal, also when a stream from before closes', async () => {
+    const close = open('east/40');
+    refusals.set('east/40', 'was revoked');
+    await clock.advance(0);
+    expect(ended).toHaveLength(1);
+    refusals.clear();
+    open('east/40');
+    await clock.advance(0);
+    close();
+    refusals.set('east/40', 'was revoked');
+    changed();
+    await clock.advance(0);
+    expect(ended).toHaveLength(2);
+  });
 });
