@@ -85,3 +85,27 @@ it('the reach of a route names missing backends', () => {
     `${at}.filters[0].requestMirror.backendRef: MeshService mirror does not exist`,
   ]);
 });
+
+it('the reach of a route warns of each backend that does not exist', () => {
+  const backend = { kind: 'MeshService', name: 'backend' };
+  const backendRefs = [
+    { ...backend, port: 80 },
+    { ...backend, port: 81 },
+    { ...backend, sectionName: 'admin' },
+    { ...backend, sectionName: 'none' },
+    { kind: 'MeshService', name: 'tag' },
+    { kind: 'MeshService', name: 'missing', port: 80 },
+    { kind: 'MeshMultiZoneService', name: 'missing' },
+  ];
+  const filters = [{ type: 'RequestMirror', requestMirror: { backendRef: { ...backend, port: 82 } } }, { type: 'URLRewrite' }];
+  const to = [{ targetRef: backend, rules: [{ default: {} }, { default: { backendRefs, filters } }] }];
+  const route = make('MeshHTTPRoute', 'r', { to }, { zone: 'east', namespace: 'shop', role: 'consumer' });
+  const at = 'spec.to[0].rules[1].default';
+  expect(reach(route).warnings).toEqual([
+    `${at}.backendRefs[1]: MeshService backend has no port 81`,
+    `${at}.backendRefs[3]: MeshService backend has no port none`,
+    `${at}.backendRefs[5]: MeshService missing does not exist`,
+    `${at}.backendRefs[6]: MeshMultiZoneService missing does not exist`,
+    `${at}.filters[0].requestMirror.backendRef: MeshService backend has no port 82`,
+  ]);
+});

@@ -26,6 +26,7 @@ describe('the folder of an embedded store', () => {
       code: 'config',
       message: expect.stringContaining(`run: chmod -R go= "${path}"`) as string,
     });
+    await expect(makePrivateFolder(path)).rejects.toThrow(`(its mode is 0${mode.toString(8)})`);
     expect(await modeOf(path)).toBe(mode);
     await chmod(path, 0o700);
     await makePrivateFolder(path);
