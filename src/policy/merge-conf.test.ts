@@ -62,3 +62,16 @@ describe('mergeConf', () => {
     expect(() => withoutNulls(deep)).not.toThrow();
   });
 });
+
+it('withoutNulls removes nulls from objects up to a depth of 64, through lists and objects', () => {
+  const nested = (depth: number, wrap: (inner: JsonObject) => JsonObject): string => {
+    let value: JsonObject = { gone: null };
+    for (let level = 0; level < depth; level += 1) value = wrap(value);
+    return JSON.stringify(withoutNulls(value));
+  };
+  expect(nested(64, (inner) => ({ a: inner }))).not.toContain('gone');
+  expect(nested(65, (inner) => ({ a: inner }))).toContain('gone');
+  // A list in an object is two levels.
+  expect(nested(32, (inner) => ({ a: [inner] }))).not.toContain('gone');
+  expect(nested(33, (inner) => ({ a: [inner] }))).toContain('gone');
+});

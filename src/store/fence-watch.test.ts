@@ -66,4 +66,18 @@ describe('a receiver', () => {
     running = fences.run(stop.signal);
     await vi.waitFor(() => expect(lost).toEqual(['first']));
   });
+
+  it('is not compared with the epochs of a database that another one has replaced', async () => {
+    for (const name of ['first', 'second', 'third']) await open('east', name);
+    await vi.waitFor(() => expect(lost).toEqual(['first', 'second']));
+    stop.abort();
+    await running;
+    vi.spyOn(store, 'epochs').mockResolvedValue([{ peer: 'east', epoch: 1 }]);
+    stop = new AbortController();
+    running = fences.run(stop.signal);
+    await vi.waitFor(() => expect(store.epochs).toHaveBeenCalled());
+    await new Promise(setImmediate);
+    fences.watch({ peer: 'east', epoch: 1 }, () => lost.push('of the restored'));
+    expect(lost).toEqual(['first', 'second']);
+  });
 });
