@@ -171,3 +171,41 @@ it('a response to a Meridian peer ends at half of the message limit, and at the 
   // A message takes 100,000 bytes, and a resource has 20,000.
   expect([await sizes(1_000_000), await sizes(30_000), await sizes(1)]).toEqual([3, 2, 1]);
 });
+
+it('the limiter learns the bytes of each message of a first state, and its end', async () => {
+  const initialSyncLimiter = new InitialSyncLimiter(systemClock);
+  const calls: string[] = [];
+  const enter = initialSyncLimiter.enter.bind(initialSyncLimiter);
+  vi.spyOn(initialSyncLimiter, 'enter').mockImplementation((peer, go) => {
+    calls.push('enter');
+    const permit = enter(peer, go);
+    const leave = (): void => {
+      calls.push('leave');
+      permit.leave();
+    };
+    return { ...permit, leave, sent: (bytes) => void calls.push(`sent ${String(bytes)}`) };
+  });
+  const [stream] = await streamsTo(['east'], { initialSyncLimiter });
+  if (stream === undefined) throw new Error('no stream');
+  const { sender, sent } = stream;
+  const acknowledge = (typeUrl: string): void => {
+    const { nonce } = decodeDeltaResponse(sent.at(-1) ?? Buffer.alloc(0));
+    sender.handle({ ...request, typeUrl, node: { id: 'z' }, responseNonce: nonce });
+  };
+  sender.handle(request);
+  await vi.waitFor(() => expect(sent).toHaveLength(1));
+  sender.handle({ ...request, typeUrl: 'MeshRetry' });
+  await vi.waitFor(() => expect(sent).toHaveLength(2));
+  expect(calls).toEqual(['enter', ...sent.map(({ length }) => `sent ${String(length)}`)]);
+  acknowledge('MeshRetry');
+  expect(calls).not.toContain('leave');
+  const [first] = sent;
+  const { nonce } = decodeDeltaResponse(first ?? Buffer.alloc(0));
+  sender.handle({ ...request, node: { id: 'z' }, responseNonce: nonce });
+  expect(calls.slice(3)).toEqual(['leave']);
+  // A new subscription to a type asks for a first state again.
+  sender.handle(request);
+  expect(calls.slice(4)).toEqual(['leave', 'enter']);
+  sender.close();
+  expect(calls.at(-1)).toBe('leave');
+});
