@@ -1,0 +1,172 @@
+// The health check of a zone, answered by the test.
+import { EventEmitter } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import { Metadata, status, type Client } from '@grpc/grpc-js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { encodeHealthCheckResponse } from '../wire/global-service-messages.ts';
+import { Connection, type ConnectionOptions } from './zone-connection.ts';
+
+type Answer = { readonly code?: status; readonly intervalMs?: number; readonly features?: string };
+type Asked = { readonly metadata: Metadata; readonly deadline: number };
+
+const DAY_MS = 86_400_000;
+
+let clock: ManualClock;
+let asked: Asked[];
+let answer: Answer;
+let stop: AbortController;
+let connection: Connection;
+
+class Call extends EventEmitter {
+  cancel(): void {
+    this.emit('end');
+  }
+}
+
+type Callback = (error: { code: status; details: string } | null, bytes?: Buffer) => void;
+
+/** A client of which each unary call gets the answer of the moment, and each stream ends with its code. */
+const client = {
+  makeUnaryRequest(...args: unknown[]): Call {
+    const [, , , , metadata, { deadline }, callback] = args as [0, 0, 0, 0, Metadata, { deadline: number }, Callback];
+    asked.push({ metadata, deadline });
+    const call = new Call();
+    const { code, intervalMs = 0, features } = answer;
+    void setImmediate().then(() => {
+      if (features !== undefined) {
+        const headers = new Metadata();
+        headers.set('features', features);
+        call.emit('metadata', headers);
+      }
+      if (code === undefined) callback(null, encodeHealthCheckResponse({ intervalMs }));
+      else callback({ code, details: 'why' });
+    });
+    return call;
+  },
+} as unknown as Client;
+
+beforeEach(() => {
+  clock = new ManualClock();
+  stop = new AbortController();
+  [asked, answer] = [[], {}];
+  const options: Partial<ConnectionOptions> = {
+    zone: 'east',
+    storeId: 'store-1',
+    node: { version: '1.2', instanceId: 'i', config: '' },
+    clock,
+  };
+  connection = new Connection(options as ConnectionOptions, client, stop.signal, 'Bearer x');
+});
+
+describe('a health check', () => {
+  it('names the zone, its store, its version, its features and its token, and has ten seconds', async () => {
+    await connection.healthCheck();
+    const [{ metadata, deadline } = { metadata: new Metadata(), deadline: 0 }] = asked;
+    expect(deadline).toBe(clock.now().getTime() + 10_000);
+    const headers = Object.fromEntries(Object.keys(metadata.getMap()).map((name) => [name, metadata.get(name)]));
+    expect(headers).toEqual({
+      ...{ 'client-id': ['east'], 'store-id': ['store-1'], authorization: ['Bearer x'], version: ['1.2'] },
+      ...{ 'kds-version': ['v3'], 'zone-version': ['v3'], features: ['zone-ping-health', 'hash-suffix', 'meridian-v1'] },
+    });
+  });
+
+  it.each<[Answer, object]>([
+    [{ intervalMs: 5_000 }, { isMeridian: false, intervalMs: 5_000, failure: null }],
+    [
+      { intervalMs: 5_000, features: 'other, meridian-v1' },
+      { isMeridian: true, intervalMs: 5_000, failure: null },
+    ],
+    [{ features: 'meridian-v10' }, { isMeridian: false, intervalMs: 0, failure: null }],
+    [
+      { code: status.UNIMPLEMENTED, features: 'meridian-v1' },
+      { isMeridian: false, intervalMs: 0, failure: null },
+    ],
+    [
+      { code: status.INTERNAL, features: 'meridian-v1' },
+      { isMeridian: true, intervalMs: 0, failure: 'why' },
+    ],
+    [{ code: status.NOT_FOUND }, { isMeridian: false, intervalMs: 0, failure: 'why' }],
+  ])('answered with %j says %j', async (given, expected) => {
+    answer = given;
+    expect(await connection.healthCheck()).toEqual(expected);
+  });
+
+  it.each([status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.UNAUTHENTICATED, status.FAILED_PRECONDITION])(
+    'that no global answers fails: %i',
+    async (code) => {
+      answer = { code };
+      await expect(connection.healthCheck()).rejects.toMatchObject({ code });
+    },
+  );
+});
+
+describe('the checks of a connection', () => {
+  const good = { isMeridian: true, intervalMs: 5_000, failure: null };
+  let fault: unknown;
+
+  async function pass(ms: number): Promise<void> {
+    await clock.advance(ms);
+    for (let turn = 0; turn < 10; turn += 1) await setImmediate();
+  }
+
+  async function keep(first: typeof good | { isMeridian: boolean; intervalMs: number; failure: string }): Promise<void> {
+    fault = null;
+    connection.keepChecking(first).catch((error: unknown) => (fault = error));
+    await pass(0);
+  }
+
+  it.each<[string, object, number]>([
+    ['at the interval that global names', good, 5_000],
+    ['every five minutes where it names none', { ...good, intervalMs: 0 }, 300_000],
+    ['each day at least', { ...good, intervalMs: 30 * DAY_MS }, DAY_MS],
+    ['ten seconds after a failure', { ...good, failure: 'why' }, 10_000],
+  ])('come %s', async (_, first, ms) => {
+    answer = { intervalMs: 7_000 };
+    await keep(first as typeof good);
+    await pass(ms - 1);
+    expect(asked).toHaveLength(0);
+    await pass(1);
+    expect(asked).toHaveLength(1);
+    await pass(7_000);
+    expect([asked.length, fault]).toEqual([2, null]);
+    stop.abort();
+    await pass(0);
+  });
+
+  it.each<[string, object, Answer, boolean]>([
+    [
+      'a global that failed at first and is Meridian',
+      { isMeridian: false, intervalMs: 0, failure: 'why' },
+      { features: 'meridian-v1' },
+      true,
+    ],
+    ['a global that failed at first and is not', { isMeridian: false, intervalMs: 0, failure: 'why' }, {}, false],
+    [
+      'a global that was Meridian when it failed',
+      { isMeridian: true, intervalMs: 0, failure: 'why' },
+      { features: 'meridian-v1' },
+      false,
+    ],
+    ['a global that did not fail', { isMeridian: false, intervalMs: 10_000, failure: null }, { features: 'meridian-v1' }, false],
+  ])('end the connection for %s or not', async (_, first, given, isEnded) => {
+    answer = given;
+    await keep(first as typeof good);
+    await pass(10_000);
+    expect(fault === null).toBe(!isEnded);
+    stop.abort();
+    await pass(0);
+  });
+
+  it('end with a check that no global answers, and with the connection', async () => {
+    answer = { code: status.UNAVAILABLE };
+    await keep(good);
+    await pass(5_000);
+    expect(fault).toMatchObject({ code: status.UNAVAILABLE });
+    answer = {};
+    await keep(good);
+    stop.abort();
+    await pass(0);
+    expect([fault instanceof Error, asked.length]).toEqual([true, 1]);
+  });
+});
