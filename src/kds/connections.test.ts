@@ -2,7 +2,8 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../base/clock.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
 import { createLogger } from '../base/log.ts';
 import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from './connections.ts';
 
@@ -15,10 +16,10 @@ const log = createLogger('silent');
 
 type Listening = { readonly connections: Connections; readonly dial: () => Promise<Socket>; readonly taken: Socket[] };
 
-async function listen(limits: Partial<ConnectionLimits> = {}): Promise<Listening> {
+async function listen(limits: Partial<ConnectionLimits> = {}, clock: Clock = systemClock): Promise<Listening> {
   const taken: Socket[] = [];
   const take = (socket: Socket): void => void taken.push(socket.resume());
-  const connections = new Connections({ ...DEFAULT_CONNECTION_LIMITS, ...limits }, take, log, systemClock);
+  const connections = new Connections({ ...DEFAULT_CONNECTION_LIMITS, ...limits }, take, log, clock);
   const port = await connections.listen('127.0.0.1', 0);
   started.defer(() => connections.close());
   const dial = async (): Promise<Socket> => {
@@ -96,5 +97,41 @@ describe('connections', () => {
     expect(good.destroyed).toBe(false);
     void waiting;
     good.destroy();
+  });
+
+  it('let twenty refused calls of an address through each second after the first hundred', async () => {
+    const clock = new ManualClock();
+    const { connections, dial, taken } = await listen({}, clock);
+    const bad = await dial();
+    await expect.poll(() => taken).toHaveLength(1);
+    const peer = peerOf(bad);
+    const refuse = (count: number): void => {
+      for (let n = 0; n < count; n += 1) connections.refused(peer);
+    };
+    const turns: number[] = [];
+    const began = clock.elapsed();
+    const call = (): void => void connections.requireTurn(peer).then(() => turns.push(clock.elapsed() - began));
+    refuse(99);
+    call();
+    await clock.advance(0);
+    expect(turns).toEqual([0]);
+    refuse(1);
+    for (let n = 0; n < 3; n += 1) call();
+    await clock.advance(49);
+    expect(turns).toEqual([0]);
+    await clock.advance(101);
+    expect(turns).toEqual([0, 50, 100, 150]);
+    // Five seconds bring back the hundred, and longer does not bring more.
+    refuse(100);
+    await clock.advance(60_000);
+    refuse(99);
+    call();
+    refuse(1);
+    call();
+    await clock.advance(0);
+    expect(turns).toHaveLength(5);
+    await clock.advance(50);
+    expect(turns).toHaveLength(6);
+    bad.destroy();
   });
 });

@@ -209,3 +209,18 @@ it('the limiter learns the bytes of each message of a first state, and its end',
   sender.close();
   expect(calls.at(-1)).toBe('leave');
 });
+
+it('a response of a type that is not provided is not reported: a peer may invent names', async () => {
+  const [stream] = await streamsTo(['east']);
+  if (stream === undefined) throw new Error('no stream');
+  const { sender, sent } = stream;
+  sender.handle({ ...request, typeUrl: 'Invented' });
+  await vi.waitFor(() => expect(sent).toHaveLength(1));
+  expect(kinds(stream)).toEqual(['node']);
+  sender.handle(request);
+  await vi.waitFor(() => expect(sent).toHaveLength(2));
+  expect(stream.events.at(-1)).toEqual({
+    ...{ kind: 'sent', peer: 'east', streamId: 'east', type: TYPE, resources: 2, removed: 0, bytes: sent[1]?.length },
+  });
+  sender.close();
+});
