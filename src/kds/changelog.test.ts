@@ -322,3 +322,16 @@ describe('the rows of a zone', () => {
     expect(positionAfter(() => changelog.touchZone('west'))).toBe(0);
   });
 });
+
+it('the changelog follows its source until the signal aborts, and no longer', async () => {
+  const changelog = new Changelog(new TinyStore(), globalSendRules(), log);
+  stop = new AbortController();
+  let isRunning = true;
+  const running = changelog.run(stop.signal).finally(() => (isRunning = false));
+  await changelog.ready;
+  await setImmediate();
+  expect(isRunning).toBe(true);
+  stop.abort();
+  await running;
+  expect(isRunning).toBe(false);
+});

@@ -80,4 +80,15 @@ describe('a receiver', () => {
     fences.watch({ peer: 'east', epoch: 1 }, () => lost.push('of the restored'));
     expect(lost).toEqual(['first', 'second']);
   });
+
+  it('is watched until the signal aborts, and no longer', async () => {
+    let isRunning = true;
+    void running.finally(() => (isRunning = false));
+    await open('east', 'first');
+    await open('east', 'second');
+    await vi.waitFor(() => expect(lost).toEqual(['first']));
+    expect(isRunning).toBe(true);
+    stop.abort();
+    await vi.waitFor(() => expect(isRunning).toBe(false));
+  });
 });

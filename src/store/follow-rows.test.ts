@@ -57,3 +57,23 @@ it('a follower of rows reads nothing for other types, other rows and marks', asy
   ];
   expect(await readsAfter(...changes)).toEqual([]);
 });
+
+it('the follower of rows runs until the signal aborts, and no longer', async () => {
+  const stop = new AbortController();
+  const store = {
+    ...{ list: async () => rows, getMany: async () => [], mark: () => Promise.resolve() },
+    async *changes(signal: AbortSignal): AsyncGenerator<StoreChange> {
+      yield { kind: 'all' };
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    },
+  };
+  const reads = Promise.withResolvers<void>();
+  let isRunning = true;
+  const take = (): void => reads.resolve();
+  const running = followRows(store, { type: 'Zone', take }, following, stop.signal).finally(() => (isRunning = false));
+  await reads.promise;
+  await setImmediate();
+  expect(isRunning).toBe(true);
+  stop.abort();
+  await running;
+});
