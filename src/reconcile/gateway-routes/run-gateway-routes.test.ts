@@ -1,10 +1,10 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { TinyStore } from '../../../test/support/tiny-store.ts';
 import { createLogger } from '../../base/log.ts';
 import type { JsonObject, Resource } from '../../resource/types.ts';
 import type { Write } from '../../store/resource-store.ts';
-import { deriveGatewayRoutes } from './run-gateway-routes.ts';
+import { deriveGatewayRoutes, runGatewayRoutes } from './run-gateway-routes.ts';
 
 const route = {
   parentRefs: [{ kind: 'Service', name: 'cart' }],
@@ -134,5 +134,46 @@ describe('the rows derived from Gateway API routes', () => {
     expect(await deriveGatewayRoutes(options, 'default')).toBe(true);
     // Each attempt writes the row and the status of the route.
     expect(attempts).toBe(10);
+  });
+
+  describe('while the store is followed', () => {
+    let stop: AbortController;
+    let running: Promise<void>;
+
+    const start = (): void => {
+      stop = new AbortController();
+      const writer = { mode: 'zone', zone: 'east', federated: true } as const;
+      running = runGatewayRoutes({ store, writer, clock: new ManualClock(), log: createLogger('silent') }, stop.signal);
+    };
+
+    afterEach(async () => {
+      stop.abort();
+      await running;
+    });
+
+    it('are made for the routes that are there, for new ones, and again when a service appears', async () => {
+      start();
+      await vi.waitFor(async () => expect(await paths()).toEqual(['/a']));
+      await service('next');
+      await vi.waitFor(async () => expect(await paths()).toEqual(['/a', '/b']));
+      const second = { ...key, name: 'second.shop' };
+      const named = { ...labels, 'kuma.io/display-name': 'second' };
+      await store.write({ op: 'create', key: second, labels: named, spec: route as unknown as JsonObject });
+      await vi.waitFor(async () => expect(await store.get({ ...meshRoute, name: 'second.shop' })).toBeDefined());
+      await store.write({ op: 'delete', key });
+      await vi.waitFor(async () => expect(await derived()).toBeUndefined());
+    });
+
+    it('are made when the first route of a mesh comes; a mesh without one is not read', async () => {
+      await store.write({ op: 'delete', key });
+      const list = vi.spyOn(store, 'list');
+      start();
+      await new Promise(setImmediate);
+      await service('next');
+      for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+      expect(list).not.toHaveBeenCalled();
+      await store.write({ op: 'create', key, labels, spec: route as unknown as JsonObject });
+      await vi.waitFor(async () => expect(await paths()).toEqual(['/a', '/b']));
+    });
   });
 });
