@@ -27,3 +27,33 @@ it('computed labels drop kuma.io/proxy-type of a Dataplane, and keep the labels 
   expect(computed).toMatchObject({ team: 'a' });
   expect(computed).not.toHaveProperty('kuma.io/proxy-type');
 });
+
+it.each<[string, string, Labels, Labels]>([
+  [
+    'a policy in a namespace of a zone',
+    'MeshTimeout',
+    { 'k8s.kuma.io/namespace': 'shop' },
+    { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east', 'kuma.io/env': 'universal', 'kuma.io/policy-role': 'workload-owner' },
+  ],
+  ['a policy without one', 'MeshTimeout', {}, { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east', 'kuma.io/env': 'universal' }],
+  [
+    'another type in a namespace',
+    'MeshService',
+    { 'k8s.kuma.io/namespace': 'shop' },
+    { 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east', 'kuma.io/env': 'universal' },
+  ],
+])('computed labels of %s have its place, and a role for a policy of a namespace alone', (_, type, labels, expected) => {
+  const draft = { displayName: 'a', mesh: 'default', labels, spec: {} };
+  const computed = computeLabels(typeOf(type), draft, { mode: 'zone', zone: 'east', federated: true });
+  expect(computed).toEqual({ ...labels, ...expected, 'kuma.io/display-name': 'a', 'kuma.io/mesh': 'default' });
+});
+
+it('computed labels on global name no zone, and a given mesh, zone and environment stay', () => {
+  const draft = { displayName: 'a', mesh: 'default', labels: {}, spec: {} };
+  expect(computeLabels(typeOf('MeshTimeout'), draft, { mode: 'global', zone: null, federated: false })).toEqual({
+    ...{ 'kuma.io/origin': 'global', 'kuma.io/display-name': 'a', 'kuma.io/mesh': 'default' },
+  });
+  const given = { 'kuma.io/mesh': 'other', 'kuma.io/zone': 'west', 'kuma.io/env': 'kubernetes' };
+  const zone = { mode: 'zone', zone: 'east', federated: true } as const;
+  expect(computeLabels(typeOf('MeshTimeout'), { ...draft, labels: given }, zone)).toMatchObject(given);
+});
