@@ -1,9 +1,10 @@
 // Binary → proto3 JSON, straight over the descriptors: camelCase names, defaults left out, enums by name, 64-bit numbers as
 // text (kds-wire 4). Fields that the descriptors do not know are passed over; a message given twice is merged.
-import { decoding, lengthTag, readFields, readText, type Reader } from './fields.ts';
-import { planOf, type FieldPlan, type MessagePlan, type ValuePlan } from './message-plan.ts';
+import { decodeAny, TYPE_URL_PREFIX } from './any.ts';
+import { decoding, readFields, type Reader } from './fields.ts';
+import { envoyPlanOf, planOf, type FieldPlan, type MessagePlan, type ValuePlan } from './message-plan.ts';
 import { setOwn } from './own-key.ts';
-import { readScalar, wireTypeOf, zeroOf } from './scalar.ts';
+import { readScalar, wireTypeOf, zeroOf, type ScalarWireType } from './scalar.ts';
 import { decodeList, decodeStruct, decodeValue, type StructObject, type StructValue } from './struct.ts';
 import { formatDuration, formatTimestamp } from './well-known.ts';
 
@@ -15,6 +16,12 @@ type PlainPlan = Exclude<ValuePlan, { kind: 'message' }>;
  */
 export function binaryToProtoJson(message: string, bytes: Uint8Array): StructObject {
   const plan = planOf(message);
+  return decoding(message, () => decodeFields(plan, bytes));
+}
+
+/** As `binaryToProtoJson`, of a message of Envoy's API. */
+export function envoyBinaryToJson(message: string, bytes: Uint8Array): StructObject {
+  const plan = envoyPlanOf(message);
   return decoding(message, () => decodeFields(plan, bytes));
 }
 
@@ -32,6 +39,11 @@ function decodeMessage(plan: MessagePlan, bytes: Uint8Array): StructValue {
       return decodeValue(bytes);
     case 'ListValue':
       return decodeList(bytes);
+    case 'Any': {
+      const { typeUrl, value } = decodeAny(bytes);
+      const inner = decodeMessage(plan.sibling(typeUrl.slice(TYPE_URL_PREFIX.length)), value);
+      return { '@type': typeUrl, ...(inner as StructObject) };
+    }
     case 'wrapper':
       return decodeWrapper(plan, bytes);
   }
@@ -67,7 +79,7 @@ function collect(field: FieldPlan, wireType: number, reader: Reader, all: Map<nu
   if (wireType !== expected && !isPacked) return false;
   let found = all.get(field.number);
   if (found === undefined) all.set(field.number, (found = { parts: [], list: [], map: {}, plain: undefined }));
-  if (shape === 'map') setOwn(found.map, ...decodeEntry(value, reader.bytes()));
+  if (shape === 'map') setOwn(found.map, ...decodeEntry(field, reader.bytes()));
   else if (value.kind === 'message') {
     const bytes = reader.bytes();
     if (shape === 'list') found.list.push(decodeMessage(value.message, bytes));
@@ -79,12 +91,12 @@ function collect(field: FieldPlan, wireType: number, reader: Reader, all: Map<nu
 }
 
 /** Undefined for what proto3 JSON leaves out. */
-function valueOf({ shape, value }: FieldPlan, found: Found | undefined): StructValue | undefined {
+function valueOf({ shape, value, oneof }: FieldPlan, found: Found | undefined): StructValue | undefined {
   if (found === undefined) return undefined;
   if (shape === 'map') return found.map;
   if (shape === 'list') return found.list.length === 0 ? undefined : found.list;
   if (value.kind === 'message') return decodeMessage(value.message, joined(found.parts));
-  return found.plain === zeroOfPlain(value) ? undefined : found.plain;
+  return oneof === null && found.plain === zeroOfPlain(value) ? undefined : found.plain;
 }
 
 /** Protobuf merges the parts of a message, and parts in a row are their merger. */
@@ -93,13 +105,14 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
   return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts);
 }
 
-function decodeEntry(plan: ValuePlan, bytes: Uint8Array): [string, StructValue] {
-  let key = '';
+function decodeEntry({ keyType, value: plan }: FieldPlan, bytes: Uint8Array): [string, StructValue] {
+  let key = String(zeroOf(keyType));
+  const keyTag = (1 << 3) | wireTypeOf(keyType);
   const parts: Uint8Array[] = [];
   let plain: StructValue | undefined;
   const expected = lengthOrPlainTag(plan);
   readFields(bytes, (tag, reader) => {
-    if (tag === lengthTag(1)) key = readText(reader);
+    if (tag === keyTag) key = String(readScalar(keyType, reader));
     else if (tag !== expected) return false;
     else if (plan.kind === 'message') parts.push(reader.bytes());
     else plain = readPlain(plan, reader);
@@ -136,7 +149,7 @@ function readPacked(plan: PlainPlan, reader: Reader, list: StructValue[]): void 
   if (reader.pos !== end) throw new Error('a packed list ends inside of a number');
 }
 
-function plainWireType(plan: PlainPlan): 0 | 2 {
+function plainWireType(plan: PlainPlan): ScalarWireType {
   return plan.kind === 'enum' ? 0 : wireTypeOf(plan.type);
 }
 

@@ -1,7 +1,8 @@
 // proto3 JSON → binary, straight over the descriptors. Deterministic: fields in number order, map keys by UTF-8 bytes,
 // in any order of the keys in the JSON (engine 19).
+import { TYPE_URL_PREFIX } from './any.ts';
 import { createWriter, lengthTag, type Writer } from './fields.ts';
-import { planOf, type FieldPlan, type MessagePlan, type ValuePlan } from './message-plan.ts';
+import { envoyPlanOf, planOf, type FieldPlan, type MessagePlan, type ValuePlan } from './message-plan.ts';
 import { ProtoJsonError, type ProtoViolation } from './proto-error.ts';
 import { allowedFor, isZero, parseScalar, wireTypeOf, writeScalar, type ScalarType, type ScalarValue } from './scalar.ts';
 import { writeList, writeStruct, writeValue, type StructObject, type StructValue } from './struct.ts';
@@ -24,9 +25,21 @@ type PlainPlan = Exclude<ValuePlan, { kind: 'message' }>;
  * @throws ProtoJsonError with the values that do not fit, by path; after `MAX_VIOLATIONS` of them the check ends
  */
 export function protoJsonToBinary(message: string, json: StructObject, options: { strict?: boolean } = {}): Uint8Array {
+  return encode(planOf(message), json, options.strict ?? false);
+}
+
+/**
+ * Encodes proto3 JSON as the binary of a message of Envoy's API, strictly.
+ * @throws ProtoJsonError as `protoJsonToBinary`
+ */
+export function envoyJsonToBinary(message: string, json: StructObject): Uint8Array {
+  return encode(envoyPlanOf(message), json, true);
+}
+
+function encode(plan: MessagePlan, json: StructObject, strict: boolean): Uint8Array {
   const writer = createWriter();
-  const encoder = new Encoder(writer, options.strict ?? false);
-  encoder.message(planOf(message), json, '');
+  const encoder = new Encoder(writer, strict);
+  encoder.message(plan, json, '');
   if (encoder.violations.length > 0) throw new ProtoJsonError(encoder.violations);
   return writer.finish();
 }
@@ -66,17 +79,41 @@ class Encoder {
       case 'wrapper':
         for (const field of plan.fields) this.#single(field, json, at);
         return;
+      case 'Any':
+        this.#any(plan, json, at);
+        return;
       default:
         this.#struct(plan.wellKnown, json, at);
     }
   }
 
+  /** `{"@type": "type.googleapis.com/<message>", …}`, the fields of the message beside its type. */
+  #any(plan: MessagePlan, json: StructValue, at: string): void {
+    const typeUrl = isObject(json) ? json['@type'] : undefined;
+    const inner = typeof typeUrl === 'string' ? innerPlan(plan, typeUrl) : null;
+    if (!isObject(json) || typeof typeUrl !== 'string' || inner === null) {
+      this.#refuse(join(at, '@type'), `must be ${TYPE_URL_PREFIX} and the name of a message of the API`);
+      return;
+    }
+    const { '@type': _type, ...fields } = json;
+    this.#writer.uint32(lengthTag(1)).string(typeUrl);
+    this.#writer.uint32(lengthTag(2)).fork();
+    this.message(inner, fields, at);
+    this.#writer.ldelim();
+  }
+
   #fields(plan: MessagePlan, json: StructObject, at: string): void {
+    const members = new Map<string, string>();
     for (const field of plan.fields) {
       const key = this.#keyOf(field, json, at);
       const value = key === undefined ? undefined : json[key];
       if (key === undefined || value === undefined || (value === null && !takesNull(field))) continue;
       const path = join(at, key);
+      if (field.oneof !== null) {
+        const other = members.get(field.oneof);
+        if (other !== undefined) this.#refuse(path, `must not be set beside ${other}`);
+        members.set(field.oneof, key);
+      }
       if (field.shape === 'map') this.#map(field, value, path);
       else if (field.shape === 'list') this.#list(field, value, path);
       else this.#single(field, value, path);
@@ -109,9 +146,17 @@ class Encoder {
     }
     for (const key of sortedKeys(json)) {
       const path = `${at}[${JSON.stringify(key)}]`;
-      if (!key.isWellFormed()) this.#refuse(path, 'has a key with half a character');
+      const parsed = parseScalar(field.keyType, field.keyType === 'bool' ? key === 'true' : key);
+      if (parsed === undefined) {
+        this.#refuse(
+          path,
+          field.keyType === 'string' ? 'has a key with half a character' : `has a key that ${allowedFor(field.keyType)}`,
+        );
+        continue;
+      }
       this.#writer.uint32(lengthTag(field.number)).fork();
-      this.#writer.uint32(lengthTag(1)).string(key);
+      this.#writer.uint32((1 << 3) | wireTypeOf(field.keyType));
+      writeScalar(this.#writer, field.keyType, parsed);
       this.#value(field.value, 2, json[key] ?? null, path);
       this.#writer.ldelim();
     }
@@ -139,7 +184,8 @@ class Encoder {
 
   /** A field of its own: scalars are left out when they have their default. */
   #single(field: FieldPlan, json: StructValue, at: string): void {
-    this.#value(field.value, field.number, json, at, true);
+    // A member of a oneof is there or not: zero is a value.
+    this.#value(field.value, field.number, json, at, field.oneof === null);
   }
 
   /** Tag and value. */
@@ -197,6 +243,16 @@ class Encoder {
     this.violations.push({ field, reason });
     // One more than is listed says that there are more; the rest of the input is not looked at.
     if (this.violations.length > MAX_VIOLATIONS) throw new ProtoJsonError(this.violations);
+  }
+}
+
+/** The message that an Any holds; null where the descriptors have none of that name. */
+function innerPlan(plan: MessagePlan, typeUrl: string): MessagePlan | null {
+  if (!typeUrl.startsWith(TYPE_URL_PREFIX)) return null;
+  try {
+    return plan.sibling(typeUrl.slice(TYPE_URL_PREFIX.length));
+  } catch {
+    return null;
   }
 }
 

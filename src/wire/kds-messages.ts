@@ -132,11 +132,17 @@ function requestReader(): { request: DeltaRequest; visit: FieldVisitor } {
  * Field 2 of a DeltaDiscoveryResponse with its tag and length, to be put into any number of responses.
  * @param entry.name `<name>.<mesh>`
  */
-export function encodeResourceEntry(entry: { name: string; version: string; kumaResource: Uint8Array }): Buffer {
+export function encodeResourceEntry(entry: {
+  name: string;
+  version: string;
+  kumaResource: Uint8Array;
+  /** Of another message than a KumaResource. */
+  typeUrl?: string;
+}): Buffer {
   const writer = createWriter();
   writer.uint32(lengthTag(2)).fork();
   writeText(writer, 1, entry.version);
-  writeAny(writer, 2, { typeUrl: KUMA_RESOURCE_TYPE_URL, value: entry.kumaResource });
+  writeAny(writer, 2, { typeUrl: entry.typeUrl ?? KUMA_RESOURCE_TYPE_URL, value: entry.kumaResource });
   writeText(writer, 3, entry.name);
   writer.ldelim();
   return finish(writer);

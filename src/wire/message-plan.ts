@@ -1,12 +1,13 @@
 // The facts of a message that the JSON mapping needs, read once from the reflection.
 import protobuf from 'protobufjs/light.js';
 import type { Field, Type } from 'protobufjs/light.js';
-import { messageType } from './root.ts';
+import { envoyMessageType, messageType, siblingType } from './root.ts';
 import { isScalarType, type ScalarType } from './scalar.ts';
 
 export type ValuePlan =
   | { readonly kind: 'scalar'; readonly type: ScalarType }
   | { readonly kind: 'enum'; readonly numbers: ReadonlyMap<string, number>; readonly names: ReadonlyMap<number, string> }
+  /** A message may hold itself: its plan is made when it is asked for. */
   | { readonly kind: 'message'; readonly message: MessagePlan };
 
 export type FieldPlan = {
@@ -15,13 +16,16 @@ export type FieldPlan = {
   readonly name: string;
   /** In proto3 JSON: `advertised_port` → `advertisedPort`. */
   readonly jsonName: string;
-  /** Keys of maps are strings. */
   readonly shape: 'single' | 'list' | 'map';
+  /** Of a map. */
+  readonly keyType: ScalarType;
+  /** The oneof that the field is a member of: at most one of its members is set, and zero is a value. */
+  readonly oneof: string | null;
   readonly value: ValuePlan;
 };
 
 /** Messages whose JSON is not an object of their fields. */
-export type WellKnown = 'Duration' | 'Timestamp' | 'Struct' | 'Value' | 'ListValue' | 'wrapper';
+export type WellKnown = 'Duration' | 'Timestamp' | 'Struct' | 'Value' | 'ListValue' | 'Any' | 'wrapper';
 
 export type MessagePlan = {
   readonly name: string;
@@ -29,48 +33,69 @@ export type MessagePlan = {
   /** In the order of their numbers. */
   readonly fields: readonly FieldPlan[];
   readonly byNumber: ReadonlyMap<number, FieldPlan>;
+  /**
+   * The plan of a message of the same descriptors, for an Any.
+   * @throws Error when they have none of that name
+   */
+  readonly sibling: (name: string) => MessagePlan;
 };
 
 const GOOGLE = 'google.protobuf.';
-const OBJECTS: readonly WellKnown[] = ['Duration', 'Timestamp', 'Struct', 'Value', 'ListValue'];
+const OBJECTS: readonly WellKnown[] = ['Duration', 'Timestamp', 'Struct', 'Value', 'ListValue', 'Any'];
 
-const plans = new Map<string, MessagePlan>();
+const plans = new WeakMap<Type, MessagePlan>();
 
 /**
  * The plan of a message by its full name, made on first use.
  * @throws Error when proto/ has no such message or it uses an unsupported feature
  */
 export function planOf(name: string): MessagePlan {
-  const known = plans.get(name);
-  if (known !== undefined) return known;
-  const plan = makePlan(name, messageType(name));
-  plans.set(name, plan);
+  return planOfType(messageType(name));
+}
+
+/** As `planOf`, of Envoy's API. */
+export function envoyPlanOf(name: string): MessagePlan {
+  return planOfType(envoyMessageType(name));
+}
+
+function planOfType(type: Type): MessagePlan {
+  let plan = plans.get(type);
+  if (plan === undefined) plans.set(type, (plan = makePlan(type.fullName.slice(1), type)));
   return plan;
 }
 
 function makePlan(name: string, type: Type): MessagePlan {
   const wellKnown = wellKnownOf(name);
-  if (wellKnown === null && type.oneofsArray.length > 0) throw unsupported(name, 'a oneof');
   const isPlain = wellKnown === null || wellKnown === 'wrapper';
   const fields = isPlain ? type.fieldsArray.map(makeField).sort((a, b) => a.number - b.number) : [];
-  return { name, wellKnown, fields, byNumber: new Map(fields.map((field) => [field.number, field])) };
+  const byNumber = new Map(fields.map((field) => [field.number, field]));
+  return { name, wellKnown, fields, byNumber, sibling: (other) => planOfType(siblingType(type, other)) };
 }
 
 function makeField(field: Field): FieldPlan {
   const isMap = field instanceof protobuf.MapField;
-  if (isMap && field.keyType !== 'string') throw unsupported(field.fullName, `keys of type ${field.keyType}`);
+  const keyType = isMap ? field.keyType : 'string';
+  if (!isScalarType(keyType)) throw unsupported(field.fullName, `keys of type ${keyType}`);
   return {
     number: field.id,
     name: field.name,
     jsonName: field.name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
     shape: isMap ? 'map' : field.repeated ? 'list' : 'single',
+    keyType,
+    oneof: field.partOf?.name ?? null,
     value: makeValue(field),
   };
 }
 
 function makeValue(field: Field): ValuePlan {
   const type = field.resolvedType;
-  if (type instanceof protobuf.Type) return { kind: 'message', message: planOf(type.fullName.slice(1)) };
+  if (type instanceof protobuf.Type)
+    return {
+      kind: 'message',
+      get message() {
+        return planOfType(type);
+      },
+    };
   if (type instanceof protobuf.Enum) {
     const entries = Object.entries(type.values);
     return { kind: 'enum', numbers: new Map(entries), names: new Map(entries.map(([name, number]) => [number, name])) };

@@ -1,8 +1,8 @@
 // Scalars of protobuf: JSON ⇄ value ⇄ bytes (proto3 JSON mapping). 64-bit numbers are text in JSON.
 import { readText, toBuffer, type Reader, type Writer } from './fields.ts';
 
-export type ScalarType = 'string' | 'bytes' | 'bool' | 'int32' | 'uint32' | 'int64' | 'uint64';
-/** bigint for the 64-bit types, number for the 32-bit ones. */
+export type ScalarType = 'string' | 'bytes' | 'bool' | 'int32' | 'uint32' | 'int64' | 'uint64' | 'float' | 'double';
+/** bigint for the 64-bit integers, number for all other numbers. */
 export type ScalarValue = string | Uint8Array | boolean | number | bigint;
 
 const RANGES = {
@@ -20,6 +20,8 @@ const ZEROS: Record<ScalarType, string | number | boolean> = {
   uint32: 0,
   int64: '0',
   uint64: '0',
+  float: 0,
+  double: 0,
 };
 
 const BASE64 = /^[\w+/-]*={0,2}$/;
@@ -28,9 +30,21 @@ export function isScalarType(type: string): type is ScalarType {
   return Object.hasOwn(ZEROS, type);
 }
 
-/** The wire type of a value: 0 varint, 2 length-delimited. */
-export function wireTypeOf(type: ScalarType): 0 | 2 {
-  return type === 'string' || type === 'bytes' ? 2 : 0;
+/** The wire type of a value: 0 varint, 1 and 5 fixed width, 2 length-delimited. */
+export type ScalarWireType = 0 | 1 | 2 | 5;
+
+export function wireTypeOf(type: ScalarType): ScalarWireType {
+  switch (type) {
+    case 'string':
+    case 'bytes':
+      return 2;
+    case 'double':
+      return 1;
+    case 'float':
+      return 5;
+    default:
+      return 0;
+  }
 }
 
 /** The default in JSON. */
@@ -47,6 +61,9 @@ export function parseScalar(type: ScalarType, json: unknown): ScalarValue | unde
       return typeof json === 'string' && BASE64.test(json) ? Buffer.from(json, 'base64') : undefined;
     case 'bool':
       return typeof json === 'boolean' ? json : undefined;
+    case 'float':
+    case 'double':
+      return typeof json === 'number' ? json : undefined;
     default: {
       const [least, most] = RANGES[type];
       const isWhole = typeof json === 'number' ? Number.isInteger(json) : typeof json === 'string' && /^-?\d{1,20}$/.test(json);
@@ -67,6 +84,9 @@ export function allowedFor(type: ScalarType): string {
       return 'must be base64';
     case 'bool':
       return 'must be true or false';
+    case 'float':
+    case 'double':
+      return 'must be a number';
     default:
       return `must be a whole number from ${RANGES[type][0]} to ${RANGES[type][1]}`;
   }
@@ -86,6 +106,8 @@ export function writeScalar(writer: Writer, type: ScalarType, value: ScalarValue
     writer.uint64({ low, high, unsigned: true });
   } else if (typeof value === 'number') {
     if (type === 'int32') writer.int32(value);
+    else if (type === 'double') writer.double(value);
+    else if (type === 'float') writer.float(value);
     else writer.uint32(value);
   } else writer.bytes(value);
 }
@@ -107,5 +129,9 @@ export function readScalar(type: ScalarType, reader: Reader): string | number | 
       return reader.int64().toString();
     case 'uint64':
       return reader.uint64().toString();
+    case 'double':
+      return reader.double();
+    case 'float':
+      return reader.float();
   }
 }
