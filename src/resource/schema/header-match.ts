@@ -4,22 +4,39 @@ import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { at, items } from './json-access.ts';
 import { isObject } from '../read-json.ts';
+import { FORMAT_FORM, isEnvoyFormat } from './envoy-format.ts';
+import { isRe2, RE2_FORM } from './re2.ts';
 import { choice, must, pattern } from './spec-fields.ts';
 import { withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 
 const MAX_ITEMS = 16;
+// eslint-disable-next-line no-control-regex -- a header has none of them
+const CONTROL = /[\0-\x08\n-\x1f\x7f]/;
 const WITHOUT_VALUE = new Set(['Present', 'Absent']);
 
 /** Header names are compared in any case, so a changed header may be written in any. */
 export const headerName = () =>
   pattern(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]{1,256}$/, 'a header name of 1 to 256 characters, without blanks');
 
+/** Envoy lets no one change the header `host`. */
+const changedHeaderName = () =>
+  pattern(
+    /^(?!host$)[A-Za-z0-9!#$%&'*+\-.^_`|~]{1,256}$/i,
+    'a header name of 1 to 256 characters, without blanks, and not host: a hostname is changed by a URLRewrite',
+  );
+
 const lowerCaseHeaderName = () =>
   pattern(/^[a-z0-9!#$%&'*+\-.^_`|~]{1,256}$/, 'a header name in lower case of 1 to 256 characters, without blanks');
 
-const nameAndValue = z.object({ name: headerName(), value: z.string(must('text')) });
+const nameAndValue = z.object({ name: changedHeaderName(), value: headerValue() });
 const headerList = () => z.array(nameAndValue).max(MAX_ITEMS).optional();
+
+/** Text of one line in which a % begins a command of Envoy's. */
+function headerValue() {
+  const what = must(`text of one line; ${FORMAT_FORM}`);
+  return z.string(what).refine((given) => !CONTROL.test(given) && isEnvoyFormat(given), what);
+}
 
 /** `{type, name, value}`; Present and Absent take no value. */
 export const headerMatch = withRules(
@@ -36,7 +53,7 @@ export const headerAdditions = z.object({ set: headerList(), add: headerList() }
 
 /** `{set, add, remove}`: at least one of them, no header twice. */
 export const headerModifier = withRules(
-  z.object({ set: headerList(), add: headerList(), remove: z.array(headerName()).max(MAX_ITEMS).optional() }),
+  z.object({ set: headerList(), add: headerList(), remove: z.array(changedHeaderName()).max(MAX_ITEMS).optional() }),
   checkHeaderModifier,
 );
 
@@ -46,6 +63,8 @@ function checkHeaderMatch(match: JsonObject, path: string, findings: Findings): 
   if (typeof type !== 'string') return;
   if (WITHOUT_VALUE.has(type)) {
     if (value !== undefined && value !== '') findings.violation(child(path, 'value'), `must not be set with type ${type}`);
+  } else if (type === 'RegularExpression' && typeof value === 'string' && !isRe2(value)) {
+    findings.violation(child(path, 'value'), `must be ${RE2_FORM}`);
   } else if (value === undefined) findings.violation(child(path, 'value'), `must be given with type ${type.slice(0, 60)}`);
 }
 

@@ -71,6 +71,51 @@ describe('our check differs from Kuma', () => {
     ['ports that are too large', 'MeshAccessLog', address('a:70000'), 1],
     ['templates that no control plane of ours renders', 'MeshIdentity', 'spiffeID: { path: "{{ if .Mesh }}x{{ end }}" }', 1],
     [
+      'bytes that are no base64',
+      'MeshHealthCheck',
+      'to: [{ targetRef: { kind: Mesh }, default: { tcp: { send: "not base64!" } } }]',
+      1,
+    ],
+    [
+      'a regular expression that cannot be read',
+      'MeshHTTPRoute',
+      'to: [{ targetRef: { kind: MeshService, labels: { a: b } }, rules: [{ matches: [{ path: { type: RegularExpression, value: "a(" } }], default: {} }] }]',
+      1,
+    ],
+    ['no bandwidth', 'MeshFaultInjection', fault('responseBandwidth: { limit: 0kbps, percentage: 5 }'), 1],
+    ['statuses that are no answer', 'MeshFaultInjection', fault('abort: { httpStatus: 100, percentage: 5 }'), 1],
+    ['no delay', 'MeshFaultInjection', fault('delay: { value: 0s, percentage: 5 }'), 1],
+    [
+      'a log format that Envoy cannot read',
+      'MeshAccessLog',
+      'to: [{ targetRef: { kind: Mesh }, default: { backends: [{ type: File, file: { path: /a, format: { type: Plain, plain: "%REQ(" } } }] } }]',
+      1,
+    ],
+    [
+      'a ring whose minimum is above its maximum',
+      'MeshLoadBalancingStrategy',
+      'to: [{ targetRef: { kind: Mesh }, default: { loadBalancer: { type: RingHash, ringHash: { minRingSize: 9, maxRingSize: 8 } } } }]',
+      1,
+    ],
+    [
+      'a factor beyond 32 bits',
+      'MeshCircuitBreaker',
+      'to: [{ targetRef: { kind: Mesh }, default: { outlierDetection: { detectors: { successRate: { standardDeviationFactor: 4294968 } } } } }]',
+      1,
+    ],
+    [
+      'a shorter longest back-off than the first one',
+      'MeshRetry',
+      'to: [{ targetRef: { kind: Mesh }, default: { http: { backOff: { baseInterval: 2s, maxInterval: 1s } } } }]',
+      1,
+    ],
+    [
+      'a changed host header',
+      'MeshRateLimit',
+      'targetRef: { kind: Dataplane }\nrules: [{ default: { local: { http: { onRateLimit: { headers: { set: [{ name: Host, value: b }] } } } } } }]',
+      1,
+    ],
+    [
       'an exact match of nothing',
       'MeshRetry',
       'to: [{ targetRef: { kind: Mesh }, default: { http: { retriableRequestHeaders: [{ name: a }] } } }]',
@@ -95,6 +140,10 @@ describe('our check differs from Kuma', () => {
     expect(fieldsIn('MeshService', `ports: [{ port: 1, name: "${name}" }]`)).toEqual([]);
   });
 });
+
+function fault(of: string): string {
+  return `targetRef: { kind: Dataplane }\nrules: [{ default: { http: [{ ${of} }] } }]`;
+}
 
 function address(value: string): string {
   return `to: [{ targetRef: { kind: Mesh }, default: { backends: [{ type: Tcp, tcp: { address: "${value}" } }] } }]`;

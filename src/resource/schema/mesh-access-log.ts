@@ -1,12 +1,14 @@
 // MeshAccessLog (policies 2.4): where each request is written down, and how.
 import { z } from 'zod';
-import type { JsonObject } from '../types.ts';
+import type { Json, JsonObject } from '../types.ts';
+import { FORMAT_FORM, isLogFormat } from './envoy-format.ts';
 import type { Findings } from './findings.ts';
 import { inboundMatch } from './inbound-match.ts';
 import { collectorShape, oneCollector } from './open-telemetry-ref.ts';
 import { checkFrame, ROUTE_ADVICE, fromItems, proxyOrRouteRef, ruleItems, toItems, type PolicyDocument } from './policy-frame.ts';
 import { absolutePath, choice, flag, hostAndPort, must, text } from './spec-fields.ts';
 import { needsObjectOfType, withRules } from './spec-rules.ts';
+import { child } from './spec-path.ts';
 import { ROUTE_KINDS } from './target-ref.ts';
 import { SERVICE_TYPES } from '../type-registry.ts';
 
@@ -15,12 +17,18 @@ const attributeSentence = must(
   'lower-case letters and digits, single dots and underscores between them, not beginning with otel.',
 );
 
+/** Text in which a % begins a command of Envoy's, or a placeholder of the control plane. */
+function logText(least = 1) {
+  const what = must(`text in which ${FORMAT_FORM}`);
+  return z.string(must('text')).min(least, must('text that is not empty')).refine(isLogFormat, what);
+}
+
 const format = withRules(
   z.object({
     type: choice('Plain', 'Json'),
-    plain: text().optional(),
+    plain: logText().optional(),
     json: z
-      .array(z.object({ key: text(), value: text() }))
+      .array(z.object({ key: text(), value: logText() }))
       .min(1)
       .optional(),
     omitEmptyValues: flag().default(false),
@@ -37,13 +45,14 @@ const openTelemetry = withRules(
           key: z
             .string(attributeSentence)
             .refine((key) => key.length <= 255 && ATTRIBUTE_KEY.test(key) && !key.startsWith('otel.'), attributeSentence),
-          value: z.string(must('text')),
+          value: logText(0),
         }),
       )
       .optional(),
     body: z.unknown().describe('Any JSON.').optional(),
   }),
   oneCollector,
+  bodyFormats,
 );
 
 const backend = withRules(
@@ -66,6 +75,17 @@ export const meshAccessLogSpec = z.object({
 });
 
 export type MeshAccessLogSpec = z.infer<typeof meshAccessLogSpec>;
+
+/** Every text of a body is a format. */
+function bodyFormats({ body }: JsonObject, path: string, findings: Findings): void {
+  if (body !== undefined && !textsIn(body).every(isLogFormat))
+    findings.violation(child(path, 'body'), `must have texts in which ${FORMAT_FORM}`);
+}
+
+function textsIn(value: Json): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
 
 export function checkMeshAccessLog(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkFrame(

@@ -49,7 +49,7 @@ describe('MeshCircuitBreaker', () => {
     ],
     [
       outliers('{ detectors: { successRate: { standardDeviationFactor: 0 } } }'),
-      '.outlierDetection.detectors.successRate.standardDeviationFactor: must be a whole number or a decimal in quotes such as "12.5", greater than 0',
+      '.outlierDetection.detectors.successRate.standardDeviationFactor: must be a whole number or a decimal in quotes such as "12.5", over 0 and at most 4294967',
     ],
   ])('may not have %s', (conf, line) => {
     expect(inTo(conf)).toEqual(violation(`spec.to[0].default${line}`));

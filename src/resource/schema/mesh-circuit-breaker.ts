@@ -10,6 +10,9 @@ import { count, disabled, flag, integer, intOrDecimal, percentage, positiveDurat
 import { atLeastOne, withRules } from './spec-rules.ts';
 import { SERVICE_TYPES } from '../type-registry.ts';
 
+/** Envoy counts the factor in thousandths, in 32 bits. */
+const MAX_FACTOR = 4_294_967;
+
 const limit = () => count(1).optional();
 
 const connectionLimits = z.object({
@@ -31,7 +34,10 @@ const detectors = withRules(
       .object({
         minimumHosts: limit(),
         requestVolume: limit(),
-        standardDeviationFactor: intOrDecimal('greater than 0', (value) => value > 0).optional(),
+        standardDeviationFactor: intOrDecimal(
+          `over 0 and at most ${MAX_FACTOR}`,
+          (value) => value > 0 && value <= MAX_FACTOR,
+        ).optional(),
       })
       .optional(),
     failurePercentage: z

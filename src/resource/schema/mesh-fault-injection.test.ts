@@ -16,12 +16,12 @@ describe('MeshFaultInjection', () => {
   });
 
   it.each([
-    ['{ abort: { httpStatus: 600, percentage: 1 } }', 'abort.httpStatus: must be a whole number from 100 to 599'],
+    ['{ abort: { httpStatus: 600, percentage: 1 } }', 'abort.httpStatus: must be a whole number from 200 to 599'],
     ['{ abort: { httpStatus: 500, percentage: 1.5 } }', `abort.percentage: ${PERCENT}`],
-    ['{ delay: { percentage: 1 } }', 'delay.value: must be given: a duration such as "10s" or "1m30s", not negative'],
+    ['{ delay: { percentage: 1 } }', 'delay.value: must be given: a duration such as "10s" or "1m30s", greater than 0'],
     [
       '{ responseBandwidth: { limit: 50mbit, percentage: 1 } }',
-      'responseBandwidth.limit: must be a number with kbps, Mbps or Gbps, such as "50Mbps"',
+      'responseBandwidth.limit: must be a number over 0 with kbps, Mbps or Gbps, such as "50Mbps"',
     ],
   ])('may not have %s', (fault, line) => {
     expect(inRules(`{ http: [${fault}] }`)).toEqual(violation(`spec.rules[0].default.http[0].${line}`));

@@ -5,14 +5,14 @@ import type { Findings } from './findings.ts';
 import { checkGatewaySections } from './gateway-sections.ts';
 import { inboundMatch } from './inbound-match.ts';
 import { checkFrame, fromItems, proxyRef, ruleItems, toItems, type PolicyDocument } from './policy-frame.ts';
-import { duration, integer, pattern, percentage } from './spec-fields.ts';
+import { integer, pattern, percentage, positiveDuration } from './spec-fields.ts';
 
 const fault = z.object({
-  abort: z.object({ httpStatus: integer(100, 599), percentage: percentage() }).optional(),
-  delay: z.object({ value: duration(), percentage: percentage() }).optional(),
+  abort: z.object({ httpStatus: integer(200, 599), percentage: percentage() }).optional(),
+  delay: z.object({ value: positiveDuration(), percentage: percentage() }).optional(),
   responseBandwidth: z
     .object({
-      limit: pattern(/^\d{1,15} ?(kbps|Mbps|Gbps)$/, 'a number with kbps, Mbps or Gbps, such as "50Mbps"'),
+      limit: pattern(/^0{0,5}[1-9]\d{0,8} ?(kbps|Mbps|Gbps)$/, 'a number over 0 with kbps, Mbps or Gbps, such as "50Mbps"'),
       percentage: percentage(),
     })
     .optional(),

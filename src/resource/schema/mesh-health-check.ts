@@ -4,12 +4,16 @@ import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { headerAdditions } from './header-match.ts';
 import { checkFrame, proxyRef, toItems, type PolicyDocument } from './policy-frame.ts';
-import { absolutePath, count, disabled, flag, integer, must, percentage, positiveDuration, text } from './spec-fields.ts';
+import { absolutePath, count, disabled, flag, integer, must, pattern, percentage, positiveDuration } from './spec-fields.ts';
 import { atLeastOne, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 import { SERVICE_TYPES } from '../type-registry.ts';
 
+const BASE64 = /^(?=[A-Za-z0-9+/]{2})(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
 const anyText = () => z.string(must('text'));
+const base64 = () => pattern(BASE64, 'base64 of at least one byte');
+/** What a header can hold. */
+const oneLine = (least = 0) => pattern(least === 0 ? /^[^\p{Cc}]*$/u : /^[^\p{Cc}]+$/u, 'text of one line');
 
 const conf = withRules(
   z.object({
@@ -29,13 +33,13 @@ const conf = withRules(
     http: z
       .object({
         disabled: disabled(),
-        path: text().describe('/ if not set.').optional(),
+        path: oneLine(1).describe('/ if not set.').optional(),
         requestHeadersToAdd: headerAdditions.optional(),
         expectedStatuses: z.array(integer(100, 599)).optional(),
       })
       .optional(),
-    tcp: z.object({ disabled: disabled(), send: anyText().optional(), receive: z.array(anyText()).optional() }).optional(),
-    grpc: z.object({ disabled: disabled(), serviceName: anyText().optional(), authority: anyText().optional() }).optional(),
+    tcp: z.object({ disabled: disabled(), send: base64().optional(), receive: z.array(base64()).optional() }).optional(),
+    grpc: z.object({ disabled: disabled(), serviceName: anyText().optional(), authority: oneLine().optional() }).optional(),
   }),
   atLeastOne('http', 'tcp', 'grpc'),
   (value, path, findings) => {

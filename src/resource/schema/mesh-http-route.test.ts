@@ -8,7 +8,8 @@ const match = (value: string): string => rule(`{ matches: [${value}], default: {
 const filter = (value: string, path = 'PathPrefix'): string =>
   rule(`{ matches: [{ path: { type: ${path}, value: /a } }], default: { filters: [${value}] } }`);
 const headers = (value: string): string => filter(`{ type: RequestHeaderModifier, requestHeaderModifier: ${value} }`);
-const HEADER = 'must be a header name of 1 to 256 characters, without blanks';
+const HEADER =
+  'must be a header name of 1 to 256 characters, without blanks, and not host: a hostname is changed by a URLRewrite';
 
 describe('MeshHTTPRoute', () => {
   it.each([

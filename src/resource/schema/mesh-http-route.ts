@@ -8,6 +8,7 @@ import { at, items } from './json-access.ts';
 import { isObject } from '../read-json.ts';
 import { proxyRef, type PolicyDocument } from './policy-frame.ts';
 import { checkRouteFrame, hostnamesAreEmpty, ROUTE_TO_KINDS } from './route-frame.ts';
+import { isRe2, RE2_FORM } from './re2.ts';
 import { choice, flag, isDnsName, must, percentage, port, text } from './spec-fields.ts';
 import { needsObjectOfType, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
@@ -17,7 +18,9 @@ const pathMatch = withRules(
   z.object({ type: choice('Exact', 'PathPrefix', 'RegularExpression'), value: text() }),
   (match, path, findings) => {
     const { type, value } = match;
-    if (typeof value !== 'string' || (type !== 'Exact' && type !== 'PathPrefix')) return;
+    if (typeof value !== 'string') return;
+    if (type === 'RegularExpression' && !isRe2(value)) findings.violation(child(path, 'value'), `must be ${RE2_FORM}`);
+    if (type !== 'Exact' && type !== 'PathPrefix') return;
     if (!value.startsWith('/'))
       findings.violation(child(path, 'value'), `must be an absolute path with type ${type}: begin with "/"`);
     else if (type === 'PathPrefix' && value.length > 1 && value.endsWith('/'))
@@ -42,6 +45,9 @@ const match = withRules(
       if (names.has(name))
         findings.violation(`${path}.queryParams[${index}].name`, 'must not name a parameter that is named already');
       names.add(name);
+      const pattern = at(param, 'value');
+      if (at(param, 'type') === 'RegularExpression' && typeof pattern === 'string' && !isRe2(pattern))
+        findings.violation(`${path}.queryParams[${index}].value`, `must be ${RE2_FORM}`);
     }
   },
 );

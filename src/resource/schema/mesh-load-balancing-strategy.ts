@@ -46,14 +46,15 @@ const loadBalancer = z.object({
       activeRequestBias: intOrDecimal('not negative', (value) => value >= 0).optional(),
     })
     .optional(),
-  ringHash: z
-    .object({
+  ringHash: withRules(
+    z.object({
       hashFunction: choice('XXHash', 'MurmurHash2').optional(),
       minRingSize: integer(1, 8_000_000).optional(),
       maxRingSize: integer(1, 8_000_000).optional(),
       hashPolicies: hashPolicies(),
-    })
-    .optional(),
+    }),
+    ringSizes,
+  ).optional(),
   maglev: z.object({ tableSize: integer(1, 5_000_011).optional(), hashPolicies: hashPolicies() }).optional(),
 });
 
@@ -109,6 +110,11 @@ export type MeshLoadBalancingStrategySpec = z.infer<typeof meshLoadBalancingStra
 
 export function checkMeshLoadBalancingStrategy(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkFrame({ routeAdvice: ROUTE_ADVICE }, spec, document, findings);
+}
+
+function ringSizes({ minRingSize, maxRingSize }: JsonObject, path: string, findings: Findings): void {
+  if (typeof minRingSize === 'number' && typeof maxRingSize === 'number' && minRingSize > maxRingSize)
+    findings.violation(child(path, 'minRingSize'), 'must not be greater than maxRingSize');
 }
 
 /** MADR 075: the nested lists are deprecated, and never stand beside the new one in one `default` (D16). */

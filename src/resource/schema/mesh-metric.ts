@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { collectorShape, oneCollector } from './open-telemetry-ref.ts';
 import { proxyRef } from './policy-frame.ts';
-import { isRe2 } from './re2.ts';
+import { isRe2, RE2_FORM } from './re2.ts';
 import { choice, duration, flag, must, port } from './spec-fields.ts';
 import { needsObjectOfType, withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
@@ -17,7 +17,7 @@ const selector = withRules(
   (value, path, findings) => {
     const { type, match } = value;
     if (type === 'Regex' && typeof match === 'string' && !isRe2(match))
-      findings.violation(child(path, 'match'), 'must be a regular expression in RE2 syntax');
+      findings.violation(child(path, 'match'), `must be ${RE2_FORM}`);
   },
 );
 

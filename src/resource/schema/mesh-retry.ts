@@ -1,11 +1,13 @@
 // MeshRetry (policies 2.2): which failures are tried again, and how often. Its violations run through `default.conf`.
 import { z } from 'zod';
+import { parseGoDuration } from '../../base/duration.ts';
 import type { Violation } from '../../base/errors.ts';
 import { http } from '../../base/node-http.ts';
 import type { JsonObject } from '../types.ts';
 import type { Findings } from './findings.ts';
 import { headerMatch, headerName } from './header-match.ts';
 import { isSet, items, at } from './json-access.ts';
+import { textOf } from '../read-json.ts';
 import { checkFrame, ROUTE_ADVICE, proxyOrRouteRef, routeLimits, toItems, type PolicyDocument } from './policy-frame.ts';
 import { bigCount, choice, count, duration, must, positiveDuration, textMap } from './spec-fields.ts';
 import { atLeastOne, withRules } from './spec-rules.ts';
@@ -41,6 +43,7 @@ const retries = {
       maxInterval: positiveDuration().describe('Ten times baseInterval if not set.').optional(),
     }),
     atLeastOne('baseInterval', 'maxInterval'),
+    maxNotBelowBase,
   ).optional(),
   rateLimitedBackOff: z
     .object({
@@ -108,6 +111,18 @@ export function checkMeshRetry(spec: JsonObject, document: PolicyDocument, findi
 /** Violations of a conf are reported below `default.conf` (policies 2.2). */
 export function reportMeshRetry(violation: Violation): Violation {
   return { ...violation, field: violation.field.replace(/^(spec\.to\[\d+\]\.default)(?=$|[.[])/, '$1.conf') };
+}
+
+/** Without a baseInterval it is 25 ms. */
+function maxNotBelowBase({ baseInterval, maxInterval }: JsonObject, path: string, findings: Findings): void {
+  const [base, max] = [baseInterval ?? '25ms', maxInterval].map((given) =>
+    typeof given === 'string' ? parseGoDuration(given) : null,
+  );
+  if (typeof base === 'number' && typeof max === 'number' && max < base)
+    findings.violation(
+      child(path, 'maxInterval'),
+      `must not be less than baseInterval, which is ${textOf(baseInterval) || '25ms'}`,
+    );
 }
 
 function notEmpty(shape: Readonly<Record<string, unknown>>) {

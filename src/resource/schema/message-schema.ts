@@ -9,6 +9,7 @@ const WELL_KNOWN: Readonly<Record<Exclude<WellKnown, 'wrapper'>, JsonObject>> = 
   Struct: { type: 'object', additionalProperties: true },
   Value: {},
   ListValue: { type: 'array', items: {} },
+  Any: { type: 'object', properties: { '@type': { type: 'string' } }, required: ['@type'] },
 };
 
 /** The JSON Schema (draft 2020-12) of a message by its full name. */
@@ -54,5 +55,8 @@ function ofScalar(type: ScalarType): JsonObject {
     case 'int64':
     case 'uint64':
       return { type: ['integer', 'string'], format: type };
+    case 'float':
+    case 'double':
+      return { type: 'number', format: type };
   }
 }
