@@ -1,4 +1,6 @@
-// Work in steps: a generator that yields at possible interruptions, so that a caller can run other work. Pure.
+// Work in steps: a generator that yields at possible interruptions, so that a caller can run other work.
+
+import type { Clock } from './clock.ts';
 
 export type Steps<T> = Generator<undefined, T>;
 
@@ -7,5 +9,17 @@ export function runSteps<T>(steps: Steps<T>): T {
   for (;;) {
     const { done, value } = steps.next();
     if (done === true) return value;
+  }
+}
+
+/** Runs all steps, and lets other work through after each slice of so many milliseconds. Rejects with the error of a step. */
+export async function runInSlices<T>(steps: Steps<T>, sliceMs: number, clock: Pick<Clock, 'elapsed'>): Promise<T> {
+  for (;;) {
+    const until = clock.elapsed() + sliceMs;
+    do {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+    } while (clock.elapsed() < until);
+    await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import { within, type Clock } from '../base/clock.ts';
-import { MeridianError } from '../base/errors.ts';
+import { MeridianError, messageOf } from '../base/errors.ts';
 import {
   decodeAdminRequest,
   decodeAdminResponse,
@@ -11,7 +11,7 @@ import {
   encodeAdminResponse,
   type AdminRequest,
 } from '../wire/global-service-messages.ts';
-import { messagesOf } from './session.ts';
+import { messagesOf } from '../grpc/messages-of.ts';
 
 export type AdminKind = 'configDump' | 'stats' | 'clusters';
 
@@ -87,15 +87,29 @@ function keyOf(zone: string, kind: AdminKind): string {
   return `${kind} ${zone}`;
 }
 
-/** The end of a zone. Answers every request at once with an error, because no proxy is connected to this control plane. */
-export async function answerAdminRequests(call: Duplex): Promise<void> {
-  for await (const bytes of messagesOf(call)) {
-    const { requestId, resourceName } = decodeAdminRequest(bytes);
-    call.write(
-      encodeAdminResponse({
-        requestId,
-        error: `no proxy of Dataplane ${JSON.stringify(resourceName)} is connected to this zone`,
-      }),
-    );
+/** How a zone asks its proxies. Rejects with a MeridianError that says why there is no answer. */
+export type AnswerAdmin = (kind: AdminKind, question: AdminQuestion) => Promise<Uint8Array>;
+
+/** Requests that wait for their proxies; more are refused. */
+const MAX_ASKED = 16;
+
+/** The end of a zone. Answers every request once, in any order. */
+export async function answerAdminRequests(call: Duplex, kind: AdminKind, answer: AnswerAdmin): Promise<void> {
+  let asked = 0;
+  const handle = async ({ requestId, resourceType: _type, ...question }: AdminRequest): Promise<void> => {
+    asked += 1;
+    const outcome = await answerOne(asked > MAX_ASKED, () => answer(kind, question));
+    asked -= 1;
+    if (!call.destroyed && !call.writableEnded) call.write(encodeAdminResponse({ requestId, ...outcome }));
+  };
+  for await (const bytes of messagesOf(call)) void handle(decodeAdminRequest(bytes));
+}
+
+async function answerOne(isBusy: boolean, ask: () => Promise<Uint8Array>): Promise<{ error: string } | { payload: Uint8Array }> {
+  if (isBusy) return { error: 'the zone is busy with other requests to proxies; try again' };
+  try {
+    return { payload: await ask() };
+  } catch (error) {
+    return { error: messageOf(error) };
   }
 }

@@ -1,6 +1,6 @@
 // The limits of the port for zones where the configuration names no others. Operators read them in the reference.
 import { expect, it } from 'vitest';
-import { DEFAULT_CONNECTION_LIMITS } from './connections.ts';
+import { DEFAULT_CONNECTION_LIMITS } from '../grpc/connections.ts';
 import { DEFAULT_QUOTAS } from './quotas.ts';
 import { NO_HEALTH_POLICY } from './stale-streams.ts';
 

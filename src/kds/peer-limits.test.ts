@@ -11,7 +11,8 @@ import { nackedResource, nackFaultOf, nackMessage, readNackDetails, writeNackDet
 import { readNodeMetadata } from './node.ts';
 import { peerNameViolations } from './peer-names.ts';
 import { globalReceiveRules } from './rules.ts';
-import { missingName, noZone, StatusError, statusOf } from './status.ts';
+import { StatusError, statusOf } from '../grpc/status.ts';
+import { missingName, noZone } from './zone-refusals.ts';
 
 const long = (length: number): string => 'a'.repeat(length);
 

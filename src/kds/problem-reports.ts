@@ -3,7 +3,7 @@
 import type { Logger } from '../base/log.ts';
 import type { Item } from './draft.ts';
 import type { SyncObserver } from './sync-events.ts';
-import type { RateLimitedLogger } from './rate-limited-logger.ts';
+import type { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import type { Subscription } from './subscription.ts';
 
 /** The largest number of resources that one log line, or one burst of lines, names. */

@@ -16,8 +16,8 @@ import { atOnce, batchesOf, type Pace } from './pace.ts';
 import { RowQuota, type ZoneQuotas } from './quotas.ts';
 import { nackMessage, MAX_NAMED, nackedResource, writeNackDetails, type NackedResource } from './nack.ts';
 import type { ReceiveRules } from './rules.ts';
-import { RateLimitedLogger } from './rate-limited-logger.ts';
-import { exhausted } from './status.ts';
+import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
+import { exhausted } from '../grpc/status.ts';
 import { planWrites, type SyncWrite, type Work } from './diff-response.ts';
 
 /** Attempts to write a row while other writers change it (kds-wire 6.2.5). */

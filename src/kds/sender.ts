@@ -7,7 +7,7 @@ import type { Changelog } from './changelog.ts';
 import { formFor } from './entry.ts';
 import type { InitialSyncLimiter, Permit } from './initial-sync-limiter.ts';
 import { readNodeMetadata } from './node.ts';
-import { RateLimitedLogger } from './rate-limited-logger.ts';
+import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { isVisibleTo } from './rules.ts';
 import { Subscription, type PeerView } from './subscription.ts';
 import { Nonces, TypeStream, type StreamOptions } from './type-stream.ts';

@@ -1,10 +1,9 @@
 // The global end of KDS: a gRPC server whose two sync streams run the sender and the receiver for the zone that calls.
 // zone-streams.ts decides who may open one.
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import {
-  Server,
   ServerCredentials,
+  type Server,
   type ServerUnaryCall,
   type UntypedServiceImplementation,
   type sendUnaryData,
@@ -17,7 +16,9 @@ import { encodeHealthCheckResponse } from '../wire/global-service-messages.ts';
 import type { AdminKind, AdminStreams } from './admin-streams.ts';
 import { ownFeatures } from './peer-metadata.ts';
 import type { Changelog } from './changelog.ts';
-import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from './connections.ts';
+import { Connections, DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from '../grpc/connections.ts';
+import { closeGrpcServer, createGrpcServer } from '../grpc/grpc-server.ts';
+import { statusOf } from '../grpc/status.ts';
 import { FairWork } from './fair-work.ts';
 import { feature } from './features.ts';
 import { InitialSyncLimiter } from './initial-sync-limiter.ts';
@@ -32,12 +33,11 @@ import { globalService, syncService } from './services.ts';
 import { consume, serve } from './session.ts';
 import { SharedMessages } from './shared-messages.ts';
 import { NO_HEALTH_POLICY, type HealthPolicy } from './stale-streams.ts';
-import { statusOf } from './status.ts';
 import { admitAll, type AdmitZone, type ZoneRegistry, anyStore, type ZoneStores } from './zone-access.ts';
 import { slowToRefuse, ZoneStreams, type Stream } from './zone-streams.ts';
 
-/** Milliseconds that open connections have to end once the server closes. */
-const MAX_CLOSE_MS = 1_000;
+/** Milliseconds between two pings of a zone. */
+const PING_MS = 15_000;
 
 export type KdsServerOptions = {
   readonly host: string;
@@ -88,17 +88,16 @@ export class KdsServer {
     this.#tls = options.tls === null ? null : new ReplaceableCredentials(options.tls);
     this.#quotas = options.quotas ?? DEFAULT_QUOTAS;
     const { connections: limits = DEFAULT_CONNECTION_LIMITS, health = NO_HEALTH_POLICY } = options;
-    this.#server = new Server({
-      'grpc.max_receive_message_length': options.maxMessageBytes,
-      'grpc.max_send_message_length': options.maxMessageBytes,
-      'grpc.keepalive_time_ms': 15_000,
-      'grpc.keepalive_timeout_ms': 15_000,
-      'grpc.max_concurrent_streams': limits.streams,
-      'grpc.max_connection_idle_ms': limits.idleTimeout,
-    });
+    this.#server = createGrpcServer({ maxMessageBytes: options.maxMessageBytes, pingInterval: PING_MS, limits });
     const injector = this.#server.createConnectionInjector(this.#tls ?? ServerCredentials.createInsecure());
-    const take = (socket: Socket): void => injector.injectConnection(socket);
-    this.#connections = new Connections(limits, take, options.log, clock);
+    this.#connections = new Connections({
+      limits,
+      peers: 'zone',
+      section: 'multizone.global.kds.connections',
+      take: (socket) => injector.injectConnection(socket),
+      log: options.log,
+      clock,
+    });
     const { zones, observe, log, admit = admitAll, stores = anyStore } = options;
     const gates = { connections: this.#connections, admit, zones, stores, quotas: this.#quotas };
     this.#streams = new ZoneStreams({ ...gates, health, observe, clock, log });
@@ -147,11 +146,7 @@ export class KdsServer {
   async close(): Promise<void> {
     this.#connections.close();
     this.#streams.close(new MeridianError('unavailable', 'stream unavailable: this control plane stops'));
-    const closed = new AbortController();
-    this.#server.tryShutdown(() => closed.abort());
-    // gRPC may miss the end of a session that its peer closes, and then never calls back.
-    await this.#options.clock.sleep(MAX_CLOSE_MS, closed.signal);
-    if (!closed.signal.aborted) this.#server.forceShutdown();
+    await closeGrpcServer(this.#server, this.#options.clock);
   }
 
   async #answerHealthCheck(call: ServerUnaryCall<Buffer, Buffer>): Promise<void> {

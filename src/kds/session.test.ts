@@ -7,7 +7,8 @@ import { encodeDeltaRequest, type DeltaRequest } from '../wire/kds-messages.ts';
 import { atOnce, type Pace } from './pace.ts';
 import type { Receiver } from './receiver.ts';
 import type { Sender } from './sender.ts';
-import { consume, messagesOf, serve } from './session.ts';
+import { messagesOf } from '../grpc/messages-of.ts';
+import { consume, serve } from './session.ts';
 
 /** A stream of messages. What is written stays unread until the test reads it. */
 class Stream extends Duplex {

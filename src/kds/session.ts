@@ -1,8 +1,9 @@
 // One stream, either role: bytes in, bytes out. Reading never waits on writing (SPEC.md, 14486). Output is bounded: one response in
 // flight per type, no new response while others wait to be sent, and no more answers than a correct peer leaves unread. The first
 // error ends the stream.
-import { finished, type Duplex } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { MeridianError } from '../base/errors.ts';
+import { messagesOf } from '../grpc/messages-of.ts';
 import { decodeDeltaRequest, decodeDeltaRequestInSteps } from '../wire/kds-messages.ts';
 import { atOnce, type Pace } from './pace.ts';
 import type { Receiver } from './receiver.ts';
@@ -47,58 +48,3 @@ export async function consume(stream: Duplex, receiver: Receiver, inTurn: InTurn
 }
 
 type InTurnOfPeer = (task: () => Promise<void>) => Promise<void>;
-
-/**
- * The messages of a stream. Each is read after the one before it was handled, so later messages wait on the side of the peer.
- * `stream.iterator()` would destroy the stream when the reader fails or the stream ends with an error, and the final status could
- * not be sent.
- */
-export async function* messagesOf(stream: Duplex): AsyncGenerator<Buffer, void, undefined> {
-  const readNext = readOneByOne(stream);
-  let wake = (): void => undefined;
-  /** Null after a regular end of the stream. */
-  let end: Error | null | undefined;
-  const onReadable = (): void => wake();
-  stream.on('readable', onReadable);
-  const stop = finished(stream, { writable: false }, (error) => {
-    end = error ?? null;
-    wake();
-  });
-  try {
-    for (;;) {
-      const message: unknown = stream.destroyed ? null : stream.read();
-      if (message !== null) {
-        yield message as Buffer;
-        readNext();
-      } else if (end instanceof Error) throw end;
-      else if (end === null) return;
-      else await new Promise<void>((resolve) => (wake = resolve));
-    }
-  } finally {
-    stream.off('readable', onReadable);
-    stop();
-  }
-}
-
-/**
- * Disables read-ahead: a Readable of objects reads 16 messages ahead, and each may be large.
- * @returns a function that allows the next read
- */
-function readOneByOne(stream: Duplex): () => void {
-  const read = stream._read.bind(stream);
-  let isUnhandled = false;
-  let isWanted = false;
-  stream._read = (size) => {
-    if (isUnhandled) isWanted = true;
-    else {
-      isUnhandled = true;
-      read(size);
-    }
-  };
-  return () => {
-    isUnhandled = isWanted;
-    if (!isWanted) return;
-    isWanted = false;
-    read(0);
-  };
-}

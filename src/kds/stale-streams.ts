@@ -4,7 +4,7 @@ import { every, type Clock } from '../base/clock.ts';
 import type { Caller } from './peer-metadata.ts';
 import { feature } from './features.ts';
 import type { StreamKind } from './sync-events.ts';
-import { canceled } from './status.ts';
+import { canceled } from '../grpc/status.ts';
 
 export type HealthPolicy = {
   /** Milliseconds between two checks of the streams, and between the health checks that zones must send; 0 disables both. */

@@ -7,7 +7,7 @@ import { encodeDeltaResponse, type DeltaRequest, type DeltaResponseParts } from 
 import type { Draft } from './draft.ts';
 import { nackFaultOf, readNackDetails } from './nack.ts';
 import { ProblemReports } from './problem-reports.ts';
-import type { RateLimitedLogger } from './rate-limited-logger.ts';
+import type { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import type { Subscription } from './subscription.ts';
 import type { SyncObserver } from './sync-events.ts';
 

@@ -7,7 +7,7 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { decodeHealthCheckResponse, encodeHealthCheckRequest } from '../wire/global-service-messages.ts';
-import { answerAdminRequests } from './admin-streams.ts';
+import { answerAdminRequests, type AdminKind, type AnswerAdmin } from './admin-streams.ts';
 import type { Changelog } from './changelog.ts';
 import { feature, zoneHeaderFeatures } from './features.ts';
 import type { Validate } from './incoming.ts';
@@ -48,6 +48,8 @@ export type ConnectionOptions = {
   readonly admission: () => Promise<Admission | null>;
   readonly validate: Validate;
   readonly observe: SyncObserver;
+  /** Asks the proxies of the zone. */
+  readonly answerAdmin: AnswerAdmin;
   readonly clock: Clock;
   readonly log: Logger;
   /** Milliseconds before a failed health check is repeated. A global may know the zone by then. */
@@ -198,10 +200,12 @@ export class Connection {
   }
 
   /** Unimplemented disables an admin stream and nothing else (kds-wire 2.1): its promise then stays open. */
-  async admin(kind: StreamKind, name: 'streamXDSConfigs' | 'streamStats' | 'streamClusters'): Promise<void> {
+  async admin(kind: AdminKind, name: 'streamXDSConfigs' | 'streamStats' | 'streamClusters'): Promise<void> {
     await this.#admitted.promise;
     try {
-      await this.#open(kind, globalService[name].path, async (call) => answerAdminRequests(call));
+      await this.#open(kind, globalService[name].path, async (call) =>
+        answerAdminRequests(call, kind, this.#options.answerAdmin),
+      );
     } catch (error) {
       if ((error as { code?: unknown }).code !== status.UNIMPLEMENTED) throw error;
       await new Promise((resolve) => this.#signal.addEventListener('abort', resolve, { once: true }));

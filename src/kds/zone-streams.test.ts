@@ -5,9 +5,9 @@ import { Metadata, status, type ServerDuplexStream } from '@grpc/grpc-js';
 import { beforeEach, describe, expect, it, vi, type MockInstance } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { MeridianError } from '../base/errors.ts';
-import { createLogger, type Logger } from '../base/log.ts';
-import type { Connections } from './connections.ts';
-import { exhausted, type StatusError } from './status.ts';
+import { createLogger } from '../base/log.ts';
+import type { Connections } from '../grpc/connections.ts';
+import { exhausted, type StatusError } from '../grpc/status.ts';
 import type { StreamKind, SyncEvent } from './sync-events.ts';
 import type { ZonePass } from './zone-access.ts';
 import { slowToRefuse, ZoneStreams } from './zone-streams.ts';
@@ -47,7 +47,7 @@ let accepted: (zone: string, storeId: string, reason: string) => void;
 let revoke: (reason: string) => void;
 let works: PromiseWithResolvers<void>[];
 let streams: ZoneStreams;
-let warn: MockInstance<Logger['warn']>;
+let warn: MockInstance;
 
 beforeEach(() => {
   clock = new ManualClock();

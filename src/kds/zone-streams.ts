@@ -5,15 +5,17 @@ import { status, type Metadata, type ServerDuplexStream } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { Connections } from './connections.ts';
+import type { Connections } from '../grpc/connections.ts';
+import { Openings } from '../grpc/openings.ts';
 import { callerOf, ownFeatures, type Caller } from './peer-metadata.ts';
 import type { ZoneQuotas } from './quotas.ts';
-import { RateLimitedLogger } from './rate-limited-logger.ts';
+import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
+import { canceled, exhausted, StatusError, statusOf } from '../grpc/status.ts';
 import { StaleStreams, type HealthPolicy } from './stale-streams.ts';
-import { canceled, exhausted, foreignStore, missingName, noZone, StatusError, statusOf } from './status.ts';
-import { OpenStreams, Openings, opensTooOften, tooManyStreams } from './stream-limits.ts';
+import { idOf, OpenStreams, opensTooOften, tooManyStreams } from './stream-limits.ts';
 import type { StreamKind, SyncObserver } from './sync-events.ts';
 import type { AdmitZone, ZoneRegistry, ZoneStores } from './zone-access.ts';
+import { foreignStore, missingName, noZone } from './zone-refusals.ts';
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
@@ -153,7 +155,7 @@ export class ZoneStreams {
 
   /** Resolves when the zone has not opened too many streams of the kind lately. Rejects as `#requireRoom`. */
   async #waitToOpen(stream: Stream): Promise<void> {
-    const wait = this.#openings.take(stream);
+    const wait = this.#openings.take(idOf(stream));
     if (wait === null) await this.#refuseStream(stream, opensTooOften(stream.kind));
     else if (wait > 0) await this.#options.clock.sleep(wait, undefined, { ref: false });
   }

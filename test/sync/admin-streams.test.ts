@@ -57,8 +57,35 @@ describe('the admin streams', () => {
     const streams = new AdminStreams(systemClock);
     const { zone, global } = connect();
     void streams.serve('east', 'stats', global);
-    void answerAdminRequests(zone);
+    void answerAdminRequests(zone, 'stats', () => Promise.reject(new Error('no proxy of Dataplane "dp"')));
     await expect(streams.ask('east', 'stats', question)).rejects.toThrow('no proxy of Dataplane "dp"');
+  });
+
+  it('return what the zone got from its proxy, each request for itself', async () => {
+    const streams = new AdminStreams(systemClock);
+    const { zone, global } = connect();
+    void streams.serve('east', 'clusters', global);
+    const first = Promise.withResolvers<Uint8Array>();
+    void answerAdminRequests(zone, 'clusters', async (kind, { resourceName }) =>
+      resourceName === 'slow' ? await first.promise : Buffer.from(`${kind} of ${resourceName}`),
+    );
+    const slow = streams.ask('east', 'clusters', { ...question, resourceName: 'slow' });
+    const fast = await streams.ask('east', 'clusters', { ...question, resourceName: 'fast' });
+    expect(Buffer.from(fast).toString()).toBe('clusters of fast');
+    first.resolve(Buffer.from('late'));
+    expect(Buffer.from(await slow).toString()).toBe('late');
+  });
+
+  it('are refused by a zone that waits for too many proxies', async () => {
+    const streams = new AdminStreams(systemClock);
+    const { zone, global } = connect();
+    void streams.serve('east', 'clusters', global);
+    const stuck = Promise.withResolvers<Uint8Array>();
+    void answerAdminRequests(zone, 'clusters', () => stuck.promise);
+    const waiting = Array.from({ length: 16 }, () => streams.ask('east', 'clusters', question));
+    await expect(streams.ask('east', 'clusters', question)).rejects.toThrow('busy');
+    stuck.resolve(Buffer.from('now'));
+    expect((await Promise.all(waiting)).map((bytes) => Buffer.from(bytes).toString())).toEqual(waiting.map(() => 'now'));
   });
 
   it('fail pending and later queries when the zone disconnects', async () => {

@@ -37,6 +37,7 @@ export function connectZone(
       admission: async () => null,
       validate: validateResource,
       observe: () => undefined,
+      answerAdmin: () => Promise.reject(new Error('no proxy is connected')),
       ...options,
     },
     signal,

@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream';
 import type { Client } from '@grpc/grpc-js';
 import { syncService } from '../../src/kds/services.ts';
-import { messagesOf } from '../../src/kds/session.ts';
+import { messagesOf } from '../../src/grpc/messages-of.ts';
 import { decodeKumaResource, type WireResource } from '../../src/resource/codec.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import { decodeDeltaResponse, encodeDeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';

@@ -1,7 +1,6 @@
 // Errors as gRPC statuses. Only this file maps the error catalogue to them (kds-wire 2.6).
 import { status as code } from '@grpc/grpc-js';
 import { MeridianError, messageOf } from '../base/errors.ts';
-import type { StreamKind } from './sync-events.ts';
 
 /** A status travels in headers, which a peer may limit to 8 KiB. */
 const MAX_DETAILS = 1_000;
@@ -27,23 +26,6 @@ export function canceled(details: string): StatusError {
 /** The error of a peer that exceeds one of its quotas. */
 export function exhausted(details: string): StatusError {
   return new StatusError(code.RESOURCE_EXHAUSTED, details);
-}
-
-/** The status of a call from a store that does not speak for the zone. A person must decide: a retry changes nothing. */
-export function foreignStore(details: string): StatusError {
-  return new StatusError(code.FAILED_PRECONDITION, details);
-}
-
-/** The status of a stream without `client-id` (kds-wire 2.1). */
-export function missingName(kind: StreamKind, error: unknown): StatusError {
-  const { code: usual, details } = statusOf(error);
-  return new StatusError(kind === 'globalToZone' || kind === 'zoneToGlobal' ? code.UNKNOWN : usual, details);
-}
-
-/** The error of a stream with an invalid zone name (kds-wire 2.6). Errors of the store stay unchanged. */
-export function noZone(error: unknown): unknown {
-  if (!(error instanceof MeridianError) || error.code !== 'invalid') return error;
-  return new StatusError(code.INTERNAL, `stream failed: ${messageOf(error)}`);
 }
 
 /** Status code and message with which a stream ends: those of the catalogue, unless the error has its own. */

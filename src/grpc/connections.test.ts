@@ -1,4 +1,4 @@
-// Connections to the KDS port, with real sockets.
+// Connections to a port, with real sockets.
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
@@ -14,14 +14,20 @@ afterAll(() => started.disposeAsync());
 
 const log = createLogger('silent');
 
+function open(take: (socket: Socket) => void, limits: Partial<ConnectionLimits> = {}, clock: Clock = systemClock): Connections {
+  const all = { ...DEFAULT_CONNECTION_LIMITS, ...limits };
+  const connections = new Connections({ limits: all, peers: 'zone', section: 'the.section', take, log, clock });
+  started.defer(() => connections.close());
+  return connections;
+}
+
 type Listening = { readonly connections: Connections; readonly dial: () => Promise<Socket>; readonly taken: Socket[] };
 
 async function listen(limits: Partial<ConnectionLimits> = {}, clock: Clock = systemClock): Promise<Listening> {
   const taken: Socket[] = [];
   const take = (socket: Socket): void => void taken.push(socket.resume());
-  const connections = new Connections({ ...DEFAULT_CONNECTION_LIMITS, ...limits }, take, log, clock);
+  const connections = open(take, limits, clock);
   const port = await connections.listen('127.0.0.1', 0);
-  started.defer(() => connections.close());
   const dial = async (): Promise<Socket> => {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
@@ -34,15 +40,26 @@ async function listen(limits: Partial<ConnectionLimits> = {}, clock: Clock = sys
 const peerOf = ({ localAddress, localPort }: Socket): string => `${String(localAddress)}:${String(localPort)}`;
 
 describe('connections', () => {
-  it.each(['perAddress', 'total'] as const)('are refused over %s, and accepted again when one has closed', async (key) => {
+  it.each(['localhost', ''])('come over IPv4 and IPv6 where the host is %j', async (host) => {
+    const taken: Socket[] = [];
+    const port = await open((socket) => void taken.push(socket)).listen(host, 0);
+    for (const address of ['127.0.0.1', '::1']) {
+      const socket = connect(port, address);
+      await once(socket, 'connect');
+      socket.destroy();
+    }
+    await expect.poll(() => taken).toHaveLength(2);
+  });
+
+  it.each(['perAddress', 'total'] as const)('are refused over %s, and taken again when one has gone', async (key) => {
     const warn = vi.spyOn(log, 'warn').mockClear();
     const { connections, dial } = await listen({ perAddress: 90, total: 91, [key]: 3 });
     const open = await Promise.all([dial(), dial(), dial()]);
     await expect.poll(() => connections.size).toBe(3);
     await once((await dial()).resume(), 'close');
     expect(connections.size).toBe(3);
-    const about = { limit: 3, key: `multizone.global.kds.connections.${key}` };
-    expect(warn).toHaveBeenCalledWith(expect.objectContaining(about), expect.anything());
+    const about = { limit: 3, key: `the.section.${key}` };
+    expect(warn).toHaveBeenCalledWith(expect.objectContaining(about), 'a connection of a zone was refused: too many are open');
     open[0]?.destroy();
     await expect.poll(() => connections.size).toBe(2);
     const next = await dial();
@@ -68,7 +85,7 @@ describe('connections', () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const connections = new Connections(DEFAULT_CONNECTION_LIMITS, () => undefined, log, systemClock);
+    const connections = open(() => undefined);
     await expect(connections.listen('127.0.0.1', port)).rejects.toThrow('EADDRINUSE');
     server.close();
   });

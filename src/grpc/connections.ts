@@ -1,5 +1,5 @@
-// The TCP connections to the KDS port: limits for each address and for all. A refused call costs a token check and store reads. So
-// the calls of an address with many refused calls wait, on connections without a stream.
+// The TCP connections to a port: how many an address may have, and how many there may be at all. A call that would be refused costs
+// a token and the store work; an address from which many were refused waits, on connections that have no stream yet.
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
@@ -37,9 +37,22 @@ type Connection = { readonly socket: Socket; readonly address: string; isTrusted
 /** The refused calls that an address may still make, at a time in milliseconds, and its waiting calls. */
 type Allowance = { left: number; at: number; waiting: number };
 
+export type ConnectionsOptions = {
+  readonly limits: ConnectionLimits;
+  /** Who connects, for the log: `zone`. */
+  readonly peers: string;
+  /** Path of the limits in the configuration, for the log. */
+  readonly section: string;
+  /** What serves a connection. */
+  readonly take: (socket: Socket) => void;
+  readonly log: Logger;
+  readonly clock: Clock;
+};
+
 export class Connections {
+  readonly #options: ConnectionsOptions;
   readonly #limits: ConnectionLimits;
-  readonly #server: Server;
+  readonly #servers: Server[] = [];
   readonly #warnings: RateLimitedLogger;
   readonly #clock: Clock;
   /** By `address:port` of the peer, as gRPC names it. */
@@ -47,33 +60,38 @@ export class Connections {
   readonly #perAddress = new Map<string, { open: number }>();
   readonly #allowances = new LRUCache<string, Allowance>({ max: MAX_ADDRESSES });
 
-  /** @param take serves a connection */
-  constructor(limits: ConnectionLimits, take: (socket: Socket) => void, log: Logger, clock: Clock) {
+  constructor(options: ConnectionsOptions) {
+    const { limits, log, clock } = options;
+    this.#options = options;
     this.#limits = { ...limits, total: Math.min(limits.total, descriptorsForPeers()) };
     this.#warnings = new RateLimitedLogger(log, () => clock.elapsed());
     this.#clock = clock;
-    this.#server = createServer({ noDelay: true }, (socket) => {
-      if (this.#admit(socket)) take(socket);
-    });
-    // A failed accept affects only that peer: the server continues.
-    this.#server.on('error', (error) => this.#warnings.warn('accept', { reason: error.message }, 'a connection failed'));
   }
 
-  /** Resolves to the port in use; rejects when the address cannot be bound. */
+  /**
+   * Call it once.
+   * @param host an address; `''` for all addresses of the machine, `localhost` for both that it stands for
+   * @returns the port in use. Rejects when the address cannot be bound
+   */
   async listen(host: string, port: number): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen({ host, port }, () => {
-        this.#server.off('error', reject);
-        resolve();
-      });
+    if (host !== 'localhost') return await this.#listen(host, port);
+    const bound = await this.#listen('127.0.0.1', port);
+    await this.#listen('::1', bound).catch((error: unknown) => {
+      // A machine without IPv6.
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== 'EADDRNOTAVAIL' && code !== 'EAFNOSUPPORT') throw error;
     });
-    return (this.#server.address() as AddressInfo).port;
+    return bound;
   }
 
   /** Refuses new connections. Open connections stay. */
   close(): void {
-    this.#server.close();
+    for (const server of this.#servers) server.close();
+  }
+
+  /** Ends the open connections. */
+  endAll(): void {
+    for (const { socket } of this.#open.values()) socket.destroy();
   }
 
   /** How many are open. */
@@ -118,6 +136,23 @@ export class Connections {
     if (connection.socket.destroyed) throw exhausted('the connection was closed');
   }
 
+  async #listen(host: string, port: number): Promise<number> {
+    const server = createServer({ noDelay: true }, (socket) => {
+      if (this.#admit(socket)) this.#options.take(socket);
+    });
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ ...(host !== '' && { host }), port }, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+    // A failed accept affects only that peer: the server continues.
+    server.on('error', (error) => this.#warnings.warn('accept', { reason: error.message }, 'a connection failed'));
+    this.#servers.push(server);
+    return (server.address() as AddressInfo).port;
+  }
+
   #allowanceOf(address: string): Allowance {
     const now = this.#clock.elapsed();
     const known = this.#allowances.get(address) ?? { left: REFUSALS_AT_ONCE, at: now, waiting: 0 };
@@ -134,8 +169,9 @@ export class Connections {
     if (ofAddress.open >= perAddress || this.#open.size >= total) {
       const key = ofAddress.open >= perAddress ? 'perAddress' : 'total';
       const limit = key === 'total' ? total : perAddress;
-      const about = { address, limit, key: `multizone.global.kds.connections.${key}` };
-      this.#warnings.warn(key, about, 'a connection of a zone was refused: too many are open');
+      const { peers, section } = this.#options;
+      const about = { address, limit, key: `${section}.${key}` };
+      this.#warnings.warn(key, about, `a connection of a ${peers} was refused: too many are open`);
       socket.destroy();
       return false;
     }

@@ -2,7 +2,8 @@
 import { status } from '@grpc/grpc-js';
 import { expect, it } from 'vitest';
 import { MeridianError } from '../base/errors.ts';
-import { missingName, noZone, statusOf } from './status.ts';
+import { statusOf } from '../grpc/status.ts';
+import { missingName, noZone } from './zone-refusals.ts';
 
 const LONG = `${'a'.repeat(5_000)}\ud800`;
 
