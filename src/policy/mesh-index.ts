@@ -20,6 +20,9 @@ const DESTINATIONS: ReadonlySet<string> = new Set([
   'MeshTCPRoute',
 ]);
 
+/** Kinds that policies and Dataplanes refer to. */
+const REFERENTS: ReadonlySet<string> = new Set([...DESTINATIONS, 'Dataplane', 'MeshOpenTelemetryBackend']);
+
 export class MeshIndex implements Lookup {
   readonly mesh: string;
   readonly #resources = new Map<string, Map<string, Resource>>();
@@ -43,7 +46,7 @@ export class MeshIndex implements Lookup {
     if (named === undefined) this.#resources.set(resource.type, (named = new Map<string, Resource>()));
     named.set(resource.name, resource);
     if (resource.type === 'Dataplane') this.#proxies.set(resource.name, parseDataplane(resource));
-    if (resource.type === 'Dataplane' || DESTINATIONS.has(resource.type)) this.#referents.add(resource);
+    if (REFERENTS.has(resource.type)) this.#referents.add(resource);
     if (isPolicyType(resource.type)) this.#policiesOf(resource.type).put(parsePolicy(resource, (this.#serial += 1)));
     this.#noteChange(resource.type);
   }
@@ -60,10 +63,23 @@ export class MeshIndex implements Lookup {
 
   /** Sets the zones that global has disabled; their resources do not reach other zones (kds-wire 5.2.5). */
   disableZones(zones: ReadonlySet<string>): void {
-    const known = this.#referents.disabledZones;
-    if (known.size === zones.size && [...zones].every((zone) => known.has(zone))) return;
+    if (!this.wouldDisable(zones)) return;
     this.#referents.disabledZones = zones;
     this.#destinationChanges += 1;
+  }
+
+  /** Whether these are other zones than those that are disabled now. */
+  wouldDisable(zones: ReadonlySet<string>): boolean {
+    const known = this.#referents.disabledZones;
+    return known.size !== zones.size || [...zones].some((zone) => !known.has(zone));
+  }
+
+  /** Another index, of each row as `edit` gives it back. */
+  copy(edit: (resource: Resource) => Resource): MeshIndex {
+    const copy = new MeshIndex(this.mesh);
+    copy.disableZones(this.#referents.disabledZones);
+    for (const named of this.#resources.values()) for (const resource of named.values()) copy.put(edit(resource));
+    return copy;
   }
 
   isDisabled(zone: string): boolean {
@@ -121,7 +137,16 @@ export class MeshIndex implements Lookup {
     return this.policy(resource.type, resource.name);
   }
 
-  /** Policies of a type that match every matchable proxy in the zone of this proxy. */
+  *allPolicies(): Generator<Policy> {
+    for (const { policies } of this.#policies.values()) yield* policies.values();
+  }
+
+  /** Types with policies of the old form, whose top-level targetRef is a route. */
+  typesOnRoutes(): string[] {
+    return [...this.#policies].flatMap(([type, { hasRouteTargets }]) => (hasRouteTargets ? [type] : []));
+  }
+
+  /** Policies of a type that match every proxy of this one's zone that can be matched at all. */
   shared(type: string, proxy: Pick<DataplaneProxy, 'zone' | 'origin'>): Policy[] {
     const shared = this.#policiesOf(type).shared(proxy);
     if (this.#referents.disabledZones.size === 0) return shared;

@@ -9,6 +9,8 @@ import { objectOf, objectsOf } from '../resource/read-json.ts';
 export type RouteRule = {
   /** The route with the matches of the rule; the strongest of several. */
   readonly route: Policy;
+  /** Position of its item in `to[]` of the route. */
+  readonly index: number;
   /** Null for TCP. */
   readonly matches: readonly JsonObject[] | null;
   readonly conf: JsonObject;
@@ -34,10 +36,10 @@ export function outboundRoutes(rules: ProxyRules, destination: Destination): Rou
 }
 
 /** The origin of each rule, by the hash of its matches: the last route with these matches (policies 3.4). */
-export function originByMatches(contributions: ConfInForce['contributions']): Map<string, Policy> {
-  const origins = new Map<string, Policy>();
-  for (const { policy, conf } of contributions)
-    for (const { matches } of objectsOf(conf['rules'])) origins.set(matchesHash(matches), policy);
+export function originByMatches(contributions: ConfInForce['contributions']): Map<string, ConfInForce['contributions'][number]> {
+  const origins = new Map<string, ConfInForce['contributions'][number]>();
+  for (const contribution of contributions)
+    for (const { matches } of objectsOf(contribution.conf['rules'])) origins.set(matchesHash(matches), contribution);
   return origins;
 }
 
@@ -45,18 +47,20 @@ function httpRules({ conf, contributions }: ConfInForce): RouteRule[] {
   const origins = originByMatches(contributions);
   return conf.flatMap(({ rules }) =>
     objectsOf(rules).flatMap(({ matches, default: given }) => {
-      const route = origins.get(matchesHash(matches));
-      return route === undefined ? [] : [{ route, matches: canonicalMatches(matches), conf: backends(given) }];
+      const origin = origins.get(matchesHash(matches));
+      if (origin === undefined) return [];
+      return [{ route: origin.policy, index: origin.index, matches: canonicalMatches(matches), conf: backends(given) }];
     }),
   );
 }
 
 /** The rules of the strongest route replace the others, as with any list. */
 function tcpRules({ conf, contributions }: ConfInForce): RouteRule[] {
-  const route = contributions.at(-1)?.policy;
-  if (route === undefined) return [];
+  const origin = contributions.at(-1);
+  if (origin === undefined) return [];
+  const { policy: route, index } = origin;
   return conf.flatMap(({ rules }) =>
-    objectsOf(rules).map(({ default: given }) => ({ route, matches: null, conf: backends(given) })),
+    objectsOf(rules).map(({ default: given }) => ({ route, index, matches: null, conf: backends(given) })),
   );
 }
 

@@ -38,17 +38,24 @@ export function outboundsOf(index: MeshIndex, proxy: DataplaneProxy): Outbound[]
   return [...unique.values()].sort((a, b) => compareText(a.kri, b.kri));
 }
 
-/** The outbounds to a service, one for each port. */
-export function outboundsTo(index: MeshIndex, resource: Resource): Outbound[] {
-  const base = index.kriOf(resource);
-  return servicePorts(resource).map(({ section, port, protocol }) => ({
-    kri: base + section,
-    base,
-    section,
-    resource,
-    port,
-    protocol,
-  }));
+const known = new WeakMap<Resource, readonly Outbound[]>();
+
+/** The outbounds to a service, one for each port. They are made once: many proxies have them. */
+export function outboundsTo(index: MeshIndex, resource: Resource): readonly Outbound[] {
+  let outbounds = known.get(resource);
+  if (outbounds === undefined) {
+    const base = index.kriOf(resource);
+    outbounds = servicePorts(resource).map(({ section, port, protocol }) => ({
+      kri: base + section,
+      base,
+      section,
+      resource,
+      port,
+      protocol,
+    }));
+    known.set(resource, outbounds);
+  }
+  return outbounds;
 }
 
 function outboundsOfRef(index: MeshIndex, proxy: DataplaneProxy, given: Json | undefined): Outbound[] {

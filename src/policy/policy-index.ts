@@ -19,6 +19,13 @@ export class PolicyIndex {
   readonly #everywhere = new Set<Policy>();
   readonly #anchored = new PairIndex<Policy>();
 
+  /** How many are of the old form, with a route at the top. */
+  #onRoutes = 0;
+
+  get hasRouteTargets(): boolean {
+    return this.#onRoutes > 0;
+  }
+
   /** Policies by stored name. */
   get policies(): ReadonlyMap<string, Policy> {
     return this.#byName;
@@ -33,6 +40,7 @@ export class PolicyIndex {
   put(policy: Policy): void {
     this.remove(policy.resource.name);
     this.#byName.set(policy.resource.name, policy);
+    if (isRouteKind(policy.targetRef.kind)) this.#onRoutes += 1;
     const anchor = anchorOf(policy);
     if (anchor === 'everywhere') this.#everywhere.add(policy);
     else if (anchor !== 'nowhere') this.#anchored.add(...anchor, policy);
@@ -42,6 +50,7 @@ export class PolicyIndex {
     const policy = this.#byName.get(name);
     if (policy === undefined) return;
     this.#byName.delete(name);
+    if (isRouteKind(policy.targetRef.kind)) this.#onRoutes -= 1;
     this.#everywhere.delete(policy);
     const anchor = anchorOf(policy);
     if (typeof anchor !== 'string') this.#anchored.delete(...anchor, policy);
@@ -54,6 +63,13 @@ export class PolicyIndex {
     yield* this.#anchored.get(NAMESPACE, proxy.namespace);
     for (const [key, value] of proxy.pairs) yield* this.#anchored.get(key, value);
   }
+}
+
+/** Which proxies a policy may match: all that its zone has, those that a full check finds, or none. */
+export function reachOf(policy: Policy): 'every proxy' | 'some proxies' | 'none' {
+  const anchor = anchorOf(policy);
+  if (anchor === 'nowhere') return 'none';
+  return anchor === 'everywhere' || anchor[0] === ZONE ? 'every proxy' : 'some proxies';
 }
 
 function anchorOf(policy: Policy): Anchor | 'everywhere' | 'nowhere' {

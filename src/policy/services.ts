@@ -29,23 +29,29 @@ export function servicePorts({ type, spec }: Resource): ServicePort[] {
  * selector. A MeshMultiZoneService has the proxies of all MeshServices that its selector matches. An external service has none.
  */
 export function selectedDataplanes(index: MeshIndex, service: Resource): DataplaneProxy[] {
-  const services = service.type === 'MeshMultiZoneService' ? partsOf(index, service) : [service];
-  const proxies = new Set(services.flatMap((part) => proxiesOf(index, part)));
-  return [...proxies].sort((a, b) => compareText(a.displayName, b.displayName) || compareText(a.kri, b.kri));
+  const services = service.type === 'MeshMultiZoneService' ? memberServices(index, service) : [service];
+  const selectors = services.map(proxySelector);
+  return [...index.proxies()]
+    .filter((proxy) => selectors.some((selects) => selects(proxy)))
+    .sort((a, b) => compareText(a.displayName, b.displayName) || compareText(a.kri, b.kri));
 }
 
-function partsOf(index: MeshIndex, { spec }: Resource): Resource[] {
-  const labels = textMapOf(objectOf(objectOf(objectOf(spec['selector'])['meshService'])['matchLabels']));
-  if (Object.keys(labels).length === 0) return [];
-  return [...index.resources('MeshService')].filter((part) => carries(part.labels, labels));
+/** The MeshServices of a MeshMultiZoneService. */
+export function memberServices(index: MeshIndex, multiZone: Resource): Resource[] {
+  return [...index.resources('MeshService')].filter((service) => isMemberOf(multiZone, service));
 }
 
-function proxiesOf(index: MeshIndex, service: Resource): DataplaneProxy[] {
+/** Whether a MeshMultiZoneService has this MeshService; one without a selector has none. */
+export function isMemberOf({ spec }: Resource, service: Resource): boolean {
+  const labels = textMapOf(objectOf(objectOf(spec['selector'])['meshService'])['matchLabels']);
+  return Object.keys(labels).length > 0 && carries(service.labels, labels);
+}
+
+/** Whether a MeshService selects a proxy. */
+export function proxySelector(service: Resource): (proxy: DataplaneProxy) => boolean {
   const { zone, namespace } = placeOf(service);
   const isSelected = selectorOf(service);
-  return [...index.proxies()].filter(
-    (proxy) => proxy.zone === zone && (namespace === '' || proxy.namespace === namespace) && isSelected(proxy),
-  );
+  return (proxy) => proxy.zone === zone && (namespace === '' || proxy.namespace === namespace) && isSelected(proxy);
 }
 
 function selectorOf({ spec }: Resource): (proxy: DataplaneProxy) => boolean {

@@ -1,0 +1,158 @@
+// MeshAccessLog as access loggers of a listener (policies 2.4, xds 3.3).
+import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { anyValue } from './open-telemetry.ts';
+import { extension } from './proto-json.ts';
+
+const HTTP_FORMAT =
+  '[%START_TIME%] %KUMA_MESH% "%REQ(:METHOD)% %REQ(X-ENVOY-ORIGINAL-PATH?:PATH)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS% ' +
+  '%BYTES_RECEIVED% %BYTES_SENT% %DURATION% %RESP(X-ENVOY-UPSTREAM-SERVICE-TIME)% "%REQ(X-FORWARDED-FOR)%" "%REQ(USER-AGENT)%" ' +
+  '"%REQ(X-B3-TRACEID?X-DATADOG-TRACEID)%" "%REQ(X-REQUEST-ID)%" "%REQ(:AUTHORITY)%" "%KUMA_SOURCE_SERVICE%" ' +
+  '"%KUMA_DESTINATION_SERVICE%" "%KUMA_SOURCE_ADDRESS_WITHOUT_PORT%" "%UPSTREAM_HOST%"';
+const TCP_FORMAT =
+  '[%START_TIME%] %RESPONSE_FLAGS% %KUMA_MESH% %KUMA_SOURCE_ADDRESS_WITHOUT_PORT%(%KUMA_SOURCE_SERVICE%)->%UPSTREAM_HOST%' +
+  '(%KUMA_DESTINATION_SERVICE%) took %DURATION%ms, sent %BYTES_SENT% bytes, received: %BYTES_RECEIVED% bytes';
+
+/** What the control plane fills in: it knows both ends of a connection before the connection exists. */
+export type LogContext = {
+  readonly mesh: string;
+  readonly zone: string;
+  readonly source: string;
+  readonly destination: string;
+  readonly address: string;
+  readonly direction: 'INBOUND' | 'OUTBOUND';
+  readonly isHttp: boolean;
+  /** A pipe beside the proxy that forwards lines to TCP addresses; null without one. */
+  readonly tcpPipe: string | null;
+  /** The workload of the proxy. */
+  readonly workload: string;
+  /** The cluster of a collector, from `openTelemetry` of a backend; null where there is none. */
+  readonly collector: (openTelemetry: JsonObject) => string | null;
+};
+
+/** Condition of a logger; left out: every request. */
+export type LogFilter = JsonObject | null;
+
+/**
+ * The loggers of a conf. Envoy writes to files: a TCP backend is a pipe of a program beside it, and has no logger without one.
+ * @param conf MeshAccessLog in force
+ */
+export function accessLoggers(conf: JsonObject, context: LogContext, filter: LogFilter = null): JsonObject[] {
+  return objectsOf(conf['backends']).flatMap((backend) => {
+    const logger = loggerOf(backend, context);
+    if (logger === null) return [];
+    return [filter === null ? logger : { ...logger, filter }];
+  });
+}
+
+function loggerOf({ type, file, tcp, openTelemetry }: JsonObject, context: LogContext): JsonObject | null {
+  if (type === 'File') {
+    const { path, format } = objectOf(file);
+    return fileLogger(textOf(path), formatOf(objectOf(format), context));
+  }
+  if (type === 'OpenTelemetry') return openTelemetryLogger(objectOf(openTelemetry), context);
+  if (type !== 'Tcp' || context.tcpPipe === null) return null;
+  const { address = '', format } = objectOf(tcp);
+  const { jsonFormat, textFormatSource, ...rest } = formatOf(objectOf(format), context);
+  const message = jsonFormat ?? objectOf(textFormatSource)['inlineString'] ?? '';
+  return fileLogger(context.tcpPipe, { jsonFormat: { address, message }, ...rest });
+}
+
+function fileLogger(path: string, logFormat: JsonObject): JsonObject {
+  return extension('envoy.access_loggers.file', 'extensions.access_loggers.file.v3.FileAccessLog', { path, logFormat });
+}
+
+function openTelemetryLogger(openTelemetry: JsonObject, context: LogContext): JsonObject | null {
+  const clusterName = context.collector(openTelemetry);
+  if (clusterName === null) return null;
+  const text = (given: string): string => filled(given, context);
+  const { mesh, zone, workload } = context;
+  const attributes = objectsOf(openTelemetry['attributes']).map(({ key, value }) => attribute(textOf(key), text(textOf(value))));
+  const body = openTelemetry['body'] ?? (context.isHttp ? HTTP_FORMAT : TCP_FORMAT);
+  const type = 'extensions.access_loggers.open_telemetry.v3.OpenTelemetryAccessLogConfig';
+  return extension('envoy.access_loggers.open_telemetry', type, {
+    commonConfig: { logName: 'MeshAccessLog', grpcService: { envoyGrpc: { clusterName } }, transportApiVersion: 'V3' },
+    resourceAttributes: {
+      values: [
+        attribute('kuma.mesh', mesh),
+        attribute('kuma.zone', zone),
+        attribute('kuma.workload', `kri_wl_${mesh}_${zone}__${workload}_`),
+      ],
+    },
+    body: anyValue(body, text),
+    ...(attributes.length > 0 && { attributes: { values: attributes } }),
+  });
+}
+
+function attribute(key: string, stringValue: string): JsonObject {
+  return { key, value: { stringValue } };
+}
+
+/** Requests of one client. Every rule that matches logs. @param match of `rules[]` */
+export function clientFilter(match: JsonObject | null): LogFilter {
+  const identity = objectOf(match?.['spiffeID']);
+  const value = textOf(identity['value']);
+  if (value === '') return null;
+  const input = 'connection.uri_san_peer_certificate';
+  const text = JSON.stringify(value);
+  const expression = identity['type'] === 'Prefix' ? `${input}.startsWith(${text})` : `${input} == ${text}`;
+  return {
+    extensionFilter: extension(
+      'envoy.access_loggers.extension_filters.cel',
+      'extensions.access_loggers.filters.cel.v3.ExpressionFilter',
+      { expression },
+    ),
+  };
+}
+
+/** Requests of one route, or of all routes without loggers of their own (`null`). */
+export function routeFilter(route: string | null): JsonObject {
+  const value = route === null ? { nullMatch: {} } : { stringMatch: { exact: route } };
+  const matcher = { filter: 'kuma.routes', path: [{ key: 'route_kri' }], value };
+  return { metadataFilter: { matcher, matchIfKeyNotFound: route === null } };
+}
+
+/** Metadata of a route by which `routeFilter` finds it. */
+export function routeMetadata(route: string): JsonObject {
+  return { filterMetadata: { 'envoy.filters.http.lua': { route_kri: route } } };
+}
+
+/** Access loggers see dynamic metadata alone: this filter copies that of the route there. */
+export const routeMetadataFilter: JsonObject = extension('envoy.filters.http.lua', 'extensions.filters.http.lua.v3.Lua', {
+  defaultSourceCode: {
+    inlineString: `function envoy_on_request(handle)
+  local meta = handle:metadata():get("route_kri")
+  if meta ~= nil then
+    handle:streamInfo():dynamicMetadata():set("kuma.routes", "route_kri", meta)
+  end
+end
+`,
+  },
+});
+
+function formatOf(format: JsonObject, context: LogContext): JsonObject {
+  const omit = format['omitEmptyValues'] === true ? { omitEmptyValues: true } : {};
+  if (format['type'] === 'Json') {
+    const entries = objectsOf(format['json']).map(({ key, value }): [string, Json] => [
+      textOf(key),
+      filled(textOf(value), context),
+    ]);
+    return { jsonFormat: Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1))), ...omit };
+  }
+  const plain = isObject(format) && textOf(format['plain']) !== '' ? textOf(format['plain']) : null;
+  const line = filled(plain ?? (context.isHttp ? HTTP_FORMAT : TCP_FORMAT), context);
+  return { textFormatSource: { inlineString: `${line}\n` }, ...omit };
+}
+
+function filled(text: string, { mesh, zone, source, destination, address, direction }: LogContext): string {
+  const values: Readonly<Record<string, string>> = {
+    MESH: mesh,
+    ZONE: zone,
+    SOURCE_SERVICE: source,
+    DESTINATION_SERVICE: destination,
+    SOURCE_ADDRESS_WITHOUT_PORT: address,
+    SOURCE_ADDRESS: `${address}:0`,
+    TRAFFIC_DIRECTION: direction,
+  };
+  return text.replace(/%KUMA_([A-Z_]+)%/g, (all, key: string) => values[key] ?? all);
+}

@@ -1,0 +1,68 @@
+// The backends of a route rule: what its references mean, and which share of the requests means nothing (xds 3.2).
+import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import { outboundsTo, type Outbound } from '../policy/outbounds.ts';
+import type { Place } from '../policy/parse-policy.ts';
+import { targetRefOf } from '../policy/target-ref.ts';
+
+export type Backend = { readonly outbound: Outbound; readonly weight: number };
+
+export type Backends = {
+  /** Those with a weight, in the order of the rule. */
+  readonly backends: readonly Backend[];
+  /** Percent of the weight whose reference means no port of any service: 100 where no backend has a weight. */
+  readonly missingPercent: number;
+};
+
+/** Finds the ports of services that references mean, as one control plane sees them. */
+export class BackendResolver {
+  readonly #index: MeshIndex;
+  readonly #zone: string;
+
+  /** @param zone of the proxy */
+  constructor(index: MeshIndex, zone: string) {
+    this.#index = index;
+    this.#zone = zone;
+  }
+
+  /** The port of a service that a `backendRef` means; undefined where there is none. Of several services the oldest counts. */
+  find(ref: JsonObject, from: Place): Outbound | undefined {
+    const target = targetRefOf(ref);
+    const found = this.#index.resolve(target, from, this.#zone);
+    const [oldest] = [...found].sort((a, b) => a.creationTime.getTime() - b.creationTime.getTime());
+    if (oldest === undefined) return undefined;
+    const port = numberOf(ref['port']);
+    const ports = outboundsTo(this.#index, oldest);
+    if (target.sectionName !== '') return ports.find(({ section }) => section === target.sectionName);
+    if (port !== 0) return ports.find((candidate) => candidate.port === port);
+    return oldest.type === 'MeshExternalService' ? ports[0] : undefined;
+  }
+
+  /**
+   * The backends of a rule. A rule without references leads to the destination itself.
+   * @param conf `default` of the rule
+   */
+  all(conf: JsonObject, from: Place, destination: Outbound): Backends {
+    const refs = objectsOf(conf['backendRefs']);
+    if (refs.length === 0) return { backends: [{ outbound: destination, weight: 1 }], missingPercent: 0 };
+    const weighted = refs.map((ref) => ({ ref, weight: typeof ref['weight'] === 'number' ? ref['weight'] : 1 }));
+    const total = weighted.reduce((sum, { weight }) => sum + weight, 0);
+    const backends = weighted.flatMap(({ ref, weight }) => {
+      const outbound = weight === 0 ? undefined : this.find(ref, from);
+      return outbound === undefined ? [] : [{ outbound, weight }];
+    });
+    const present = backends.reduce((sum, { weight }) => sum + weight, 0);
+    return { backends, missingPercent: total === 0 ? 100 : ((total - present) / total) * 100 };
+  }
+
+  /** The backends of the RequestMirror filters of a rule, with their shares; those that mean nothing are left out. */
+  mirrors(conf: JsonObject, from: Place): { outbound: Outbound; percentage: JsonObject[string] | undefined }[] {
+    return objectsOf(conf['filters']).flatMap(({ type, requestMirror }) => {
+      if (textOf(type) !== 'RequestMirror') return [];
+      const { backendRef, percentage } = objectOf(requestMirror);
+      const outbound = this.find(objectOf(backendRef), from);
+      return outbound === undefined ? [] : [{ outbound, percentage }];
+    });
+  }
+}

@@ -1,0 +1,134 @@
+// The configuration that an Envoy starts with: who it is, and where it asks for the rest (xds 1). Pure.
+import { objectOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { typed } from './proto-json.ts';
+
+export type BootstrapOptions = {
+  readonly mesh: string;
+  readonly name: string;
+  /** Where the proxy reaches the control plane: host and port of its request. */
+  readonly controlPlane: { readonly host: string; readonly port: number };
+  /** PEM of the certificate that the control plane must show, or of its CA. */
+  readonly caCert: string;
+  /** Shown on the stream; `''` for none. */
+  readonly token: string;
+  /** Folder of the proxy for sockets; both sides write absolute paths into it. */
+  readonly workdir: string;
+  /** Facts about the proxy: what the control plane reads of the first request of a stream. */
+  readonly metadata: JsonObject;
+};
+
+const KEEPALIVE = { tcpKeepalive: { keepaliveProbes: 3, keepaliveTime: 10, keepaliveInterval: 10 } };
+const FROM_ADS = { ads: {}, resourceApiVersion: 'V3', initialFetchTimeout: '0s' };
+
+/** Socket of Envoy's admin interface. A longer path than 104 characters is none that a socket can have. */
+export function adminSocket(workdir: string): string {
+  return `${workdir}/kuma-envoy-admin.sock`;
+}
+
+/** Pipe of the program beside Envoy that forwards access logs. */
+export function accessLogPipe({ workdir, name, mesh }: Pick<BootstrapOptions, 'workdir' | 'name' | 'mesh'>): string {
+  return `${workdir}/kuma-al-${name}-${mesh}.sock`;
+}
+
+/** An envoy.config.bootstrap.v3.Bootstrap as proto3 JSON. */
+export function bootstrapConfig(options: BootstrapOptions): JsonObject {
+  const { mesh, name, controlPlane, caCert, token, workdir, metadata } = options;
+  const { host, port } = controlPlane;
+  const initialMetadata = token === '' ? [] : [{ key: 'authorization', value: token }];
+  return {
+    node: { id: `${mesh}.${name}`, cluster: name, metadata },
+    admin: { address: { pipe: { path: adminSocket(workdir), mode: 0o600 } } },
+    dynamicResources: {
+      ldsConfig: FROM_ADS,
+      cdsConfig: FROM_ADS,
+      adsConfig: {
+        apiType: 'DELTA_GRPC',
+        transportApiVersion: 'V3',
+        setNodeOnFirstMessageOnly: true,
+        grpcServices: [{ envoyGrpc: { clusterName: 'system_ads' }, initialMetadata }],
+      },
+    },
+    staticResources: {
+      clusters: [
+        {
+          name: 'system_ads',
+          type: 'STRICT_DNS',
+          connectTimeout: '1s',
+          loadAssignment: {
+            clusterName: 'system_ads',
+            endpoints: [{ lbEndpoints: [{ endpoint: { address: { socketAddress: { address: host, portValue: port } } } }] }],
+          },
+          typedExtensionProtocolOptions: {
+            'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': typed('extensions.upstreams.http.v3.HttpProtocolOptions', {
+              explicitHttpConfig: { http2ProtocolOptions: {} },
+            }),
+          },
+          upstreamConnectionOptions: KEEPALIVE,
+          transportSocket: {
+            name: 'envoy.transport_sockets.tls',
+            typedConfig: typed('extensions.transport_sockets.tls.v3.UpstreamTlsContext', {
+              sni: host,
+              commonTlsContext: {
+                tlsParams: { tlsMinimumProtocolVersion: 'TLSv1_2' },
+                validationContextSdsSecretConfig: { name: 'cp_validation_ctx' },
+              },
+            }),
+          },
+        },
+      ],
+      secrets: [
+        {
+          name: 'cp_validation_ctx',
+          validationContext: {
+            trustedCa: { inlineBytes: Buffer.from(caCert).toString('base64') },
+            matchTypedSubjectAltNames: ['DNS', 'IP_ADDRESS'].map((sanType) => ({ sanType, matcher: { exact: host } })),
+          },
+        },
+      ],
+    },
+    layeredRuntime: {
+      layers: [
+        {
+          name: 'meridian',
+          // A regular expression of a route may be long; Envoy would refuse it.
+          staticLayer: { 're2.max_program_size.error_level': 4_294_967_295, 're2.max_program_size.warn_level': 1_000 },
+        },
+      ],
+    },
+    defaultRegexEngine: {
+      name: 'envoy.regex_engines.google_re2',
+      typedConfig: typed('extensions.regex_engines.v3.GoogleRE2'),
+    },
+    statsConfig: {
+      statsTags: [
+        { tagName: 'name', regex: String.raw`^grpc\.((.+)\.)` },
+        { tagName: 'status', regex: '^grpc.*streams_closed(_([0-9]+))' },
+        { tagName: 'worker', regex: String.raw`(worker_([0-9]+)\.)` },
+        { tagName: 'listener', regex: String.raw`((.+?)\.)rbac\.` },
+      ],
+    },
+  };
+}
+
+/** Metadata of the node, from the request that a proxy launcher makes (`POST /bootstrap`). */
+export function nodeMetadata(request: JsonObject): JsonObject {
+  const { workdir, version, features, dataplaneResource, dynamicMetadata, systemCaPath, ipv6Enabled } = request;
+  const metrics = objectOf(request['metricsResources']);
+  const dir = textOf(workdir);
+  return {
+    ...(textOf(dataplaneResource) !== '' && { 'dataplane.resource': textOf(dataplaneResource) }),
+    'dataplane.proxyType': 'dataplane',
+    'dataplane.admin.socketPath': adminSocket(dir),
+    'dataplane.dns.port': String(request['dnsPort'] ?? 0),
+    'dataplane.readinessReporter.port': String(request['readinessPort'] ?? 0),
+    features: Array.isArray(features) ? features : [],
+    version: objectOf(version),
+    workdir: dir,
+    metricsCertPath: textOf(metrics['certPath']),
+    metricsKeyPath: textOf(metrics['keyPath']),
+    systemCaPath: textOf(systemCaPath),
+    ipv6Enabled: ipv6Enabled === true,
+    ...(Object.keys(objectOf(dynamicMetadata)).length > 0 && { dynamicMetadata: objectOf(dynamicMetadata) }),
+  };
+}

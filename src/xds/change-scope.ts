@@ -1,0 +1,229 @@
+// What a change of the rows of a mesh can change in the configuration of its proxies. Pure. Invariant: it may name too much, never too
+// little; a property test compares with whole configurations (xds 9).
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import { isRouteKind, type Policy } from '../policy/parse-policy.ts';
+import { isMemberOf, proxySelector } from '../policy/services.ts';
+import { reachOf } from '../policy/policy-index.ts';
+import { targetRefOf, type TargetRef } from '../policy/target-ref.ts';
+import { displayNameOf, label } from '../resource/labels.ts';
+import { isObject } from '../resource/read-json.ts';
+import { isServiceType } from '../resource/type-registry.ts';
+import type { Json, Resource } from '../resource/types.ts';
+import { collectorsIn } from './telemetry.ts';
+
+/** Services, by KRI without section. */
+export class ServiceSet {
+  isEvery = false;
+  readonly #named = new Set<string>();
+
+  add(kri: string): void {
+    this.#named.add(kri);
+  }
+
+  addAll(other: ServiceSet): void {
+    if (other.isEvery) this.isEvery = true;
+    for (const kri of other.#named) this.#named.add(kri);
+  }
+
+  get named(): ReadonlySet<string> {
+    return this.#named;
+  }
+}
+
+/** What one policy, in one of its versions, can change on the proxies that it matches. */
+export type PolicyScope = {
+  readonly policy: Policy;
+  /** Every proxy has it, or those whose own policies it is among. */
+  readonly isShared: boolean;
+  /** Listeners, routes and clusters of these services. */
+  readonly services: ServiceSet;
+  /** It is about inbounds, or about what a proxy has for itself. */
+  readonly isInbound: boolean;
+  /** It is about the whole proxy. */
+  readonly isProxyWide: boolean;
+};
+
+export class ChangeScope {
+  /** Everything of every proxy. */
+  isEverything = false;
+  /** Policies that changed, as they were and as they are now. */
+  readonly policies: PolicyScope[] = [];
+  /** Types of policies whose matches may differ. */
+  readonly matchedTypes = new Set<string>();
+  /** Stored names of Dataplanes that changed. */
+  readonly dataplanes = new Set<string>();
+  /** Display names of these Dataplanes: a reference by name may now mean another one. */
+  readonly dataplaneNames = new Set<string>();
+  /** Services that changed, for whatever reason but a policy. */
+  readonly services = new ServiceSet();
+  /** Services whose endpoints changed. */
+  readonly endpoints = new ServiceSet();
+  /** Services and routes that changed, for references that mean them or did. */
+  readonly #changed = new ChangedReferents();
+  readonly #index: MeshIndex;
+
+  constructor(index: MeshIndex) {
+    this.#index = index;
+  }
+
+  /**
+   * A change is about to be made.
+   * @param held rows that the index holds, and that will be replaced or removed
+   * @param next rows that it will hold
+   */
+  before(held: readonly Resource[], next: readonly Resource[]): void {
+    for (const row of [...held, ...next]) if (isReferent(row.type)) this.#changed.add(row);
+    this.#add(held);
+  }
+
+  /** The change was made. @param next rows that the index holds now */
+  after(next: readonly Resource[]): void {
+    this.#add(next);
+  }
+
+  #add(rows: readonly Resource[]): void {
+    for (const row of rows) this.#addRow(row);
+    if (!this.#changed.isEmpty) this.#addUsersOf(this.#changed);
+  }
+
+  /** Whether a service changed, came or went: references of Dataplanes may mean others. */
+  get hasServices(): boolean {
+    return this.#changed.hasServices;
+  }
+
+  /** Whether a reference of a Dataplane means a service that changed, or did. */
+  means(ref: TargetRef): boolean {
+    return this.#changed.isMeantBy(ref);
+  }
+
+  #addRow(row: Resource): void {
+    // Collectors are few, and every part of a proxy may send to one.
+    if (row.type === 'Mesh' || row.type === 'MeshOpenTelemetryBackend') this.isEverything = true;
+    else if (row.type === 'Dataplane') this.#addDataplane(row);
+    else if (isServiceType(row.type)) this.#addService(row);
+    else {
+      const policy = this.#index.policyOf(row);
+      if (policy !== undefined) this.#addPolicy(policy);
+    }
+  }
+
+  #addDataplane(row: Resource): void {
+    this.dataplanes.add(row.name);
+    this.dataplaneNames.add(displayNameOf(row));
+    const proxy = this.#index.proxy(row.name);
+    if (proxy === undefined) return;
+    for (const service of this.#index.resources('MeshService')) if (proxySelector(service)(proxy)) this.#addEndpointsOf(service);
+  }
+
+  #addService(row: Resource): void {
+    this.services.add(this.#index.kriOf(row));
+    this.#addEndpointsOf(row);
+  }
+
+  #addEndpointsOf(service: Resource): void {
+    this.endpoints.add(this.#index.kriOf(service));
+    if (service.type !== 'MeshService') return;
+    for (const multiZone of this.#index.resources('MeshMultiZoneService'))
+      if (isMemberOf(multiZone, service)) this.endpoints.add(this.#index.kriOf(multiZone));
+  }
+
+  #addPolicy(policy: Policy): void {
+    const reach = reachOf(policy);
+    // A route that no proxy has can still be the target of another policy, which then has no effect either.
+    if (reach === 'none') return;
+    const services = new ServiceSet();
+    this.#addDestinations(policy, services, new Set());
+    this.matchedTypes.add(policy.type);
+    // A policy of the old form is on the proxies of its route.
+    if (isRouteKind(policy.type)) for (const type of this.#index.typesOnRoutes()) this.matchedTypes.add(type);
+    this.policies.push({
+      policy,
+      isShared: reach === 'every proxy',
+      services,
+      isInbound: policy.rules.length + policy.from.length + collectorsIn(policy).length > 0,
+      isProxyWide: policy.conf !== null,
+    });
+  }
+
+  /** The services that a policy is about: those of its `to[]`, and those of the routes that it names. */
+  #addDestinations(policy: Policy, services: ServiceSet, seen: Set<Policy>): void {
+    if (seen.has(policy)) return;
+    seen.add(policy);
+    const refs = [
+      ...policy.to.map(({ targetRef }) => targetRef),
+      ...(isRouteKind(policy.targetRef.kind) ? [policy.targetRef] : []),
+    ];
+    for (const ref of refs) {
+      if (ref.kind === 'Mesh') services.isEvery = true;
+      else
+        for (const found of this.#index.resolve(ref, policy, '')) {
+          const route = isRouteKind(found.type) ? this.#index.policyOf(found) : undefined;
+          if (route === undefined) services.add(this.#index.kriOf(found));
+          else this.#addDestinations(route, services, seen);
+        }
+    }
+  }
+
+  /** A policy that names a changed service or route changes all services that it is about: it means others, or leads elsewhere. */
+  #addUsersOf(changed: ChangedReferents): void {
+    for (const policy of this.#index.allPolicies())
+      if (refsOf(policy).some((ref) => changed.isMeantBy(ref))) this.#addDestinations(policy, this.services, new Set());
+  }
+}
+
+/** Services and routes by what references name. */
+class ChangedReferents {
+  readonly #names = new Set<string>();
+  readonly #rows: Resource[] = [];
+
+  get isEmpty(): boolean {
+    return this.#rows.length === 0;
+  }
+
+  get hasServices(): boolean {
+    return this.#rows.some(({ type }) => isServiceType(type));
+  }
+
+  add(row: Resource): void {
+    this.#names.add(`${row.type} ${displayNameOf(row)}`);
+    this.#rows.push(row);
+  }
+
+  isMeantBy({ kind, name, labels }: TargetRef): boolean {
+    if (labels === null) return this.#names.has(`${kind} ${name}`);
+    return this.#rows.some(
+      (row) =>
+        row.type === kind &&
+        Object.entries(labels).every(
+          ([key, value]) => (key === label.displayName ? displayNameOf(row) : row.labels[key]) === value,
+        ),
+    );
+  }
+}
+
+function isReferent(type: string): boolean {
+  return isServiceType(type) || isRouteKind(type);
+}
+
+const remembered = new WeakMap<Policy, readonly TargetRef[]>();
+
+/** The references of a policy to services and routes, backends included. */
+function refsOf(policy: Policy): readonly TargetRef[] {
+  let refs = remembered.get(policy);
+  if (refs === undefined) {
+    refs = [policy.targetRef, ...policy.to.flatMap(({ targetRef, conf }) => [targetRef, ...backendRefsIn(conf)])];
+    remembered.set(policy, refs);
+  }
+  return refs;
+}
+
+/** What stands under the keys `backendRef` and `backendRefs`, at any depth. */
+function backendRefsIn(value: Json): TargetRef[] {
+  if (Array.isArray(value)) return value.flatMap(backendRefsIn);
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    if (key === 'backendRef') return [targetRefOf(inner)];
+    if (key === 'backendRefs' && Array.isArray(inner)) return inner.map(targetRefOf);
+    return backendRefsIn(inner);
+  });
+}

@@ -1,0 +1,26 @@
+// A match of `rules[]` on the client of a request, as a predicate of Envoy's matchers (policies 1.3, xds 6).
+import { isObject, objectOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { extension } from './proto-json.ts';
+
+/** The predicate for a SPIFFE ID and a server name, which must both fit; null where the match names neither. */
+export function clientPredicate(match: JsonObject): JsonObject | null {
+  const predicates = [
+    ...(isObject(match['spiffeID']) ? [spiffePredicate(match['spiffeID'])] : []),
+    ...(isObject(match['sni']) ? [serverNamePredicate(match['sni'])] : []),
+  ];
+  const [first] = predicates;
+  if (first === undefined) return null;
+  return predicates.length === 1 ? first : { andMatcher: { predicate: predicates } };
+}
+
+function spiffePredicate({ type, value }: JsonObject): JsonObject {
+  const input = extension('envoy.matching.inputs.uri_san', 'extensions.matching.common_inputs.ssl.v3.UriSanInput');
+  const valueMatch = type === 'Prefix' ? { prefix: textOf(value) } : { exact: textOf(value) };
+  return { singlePredicate: { input, valueMatch } };
+}
+
+function serverNamePredicate(sni: JsonObject): JsonObject {
+  const input = extension('envoy.matching.inputs.server_name', 'extensions.matching.common_inputs.network.v3.ServerNameInput');
+  return { singlePredicate: { input, valueMatch: { exact: textOf(objectOf(sni)['value']) } } };
+}

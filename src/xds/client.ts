@@ -1,0 +1,43 @@
+// The proxy that calls a service, as the configuration of its outbounds may know it. Invariant: configuration that was made without
+// a look at the client is the same for every proxy of the zone with the same policies.
+import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
+import { label } from '../resource/labels.ts';
+import { objectOf, textOf } from '../resource/read-json.ts';
+import type { Labels } from '../resource/types.ts';
+
+export class Client {
+  readonly zone: string;
+  readonly #proxy: DataplaneProxy;
+  #wasRead = false;
+
+  constructor(proxy: DataplaneProxy) {
+    this.#proxy = proxy;
+    this.zone = proxy.zone;
+  }
+
+  /** True when something of the proxy but its zone was read since the last call. */
+  takeRead(): boolean {
+    const wasRead = this.#wasRead;
+    this.#wasRead = false;
+    return wasRead;
+  }
+
+  get labels(): Labels {
+    return this.#read().labels;
+  }
+
+  /** Its name in access logs. */
+  get workload(): string {
+    const { labels, displayName } = this.#read();
+    return labels[label.workload] ?? displayName;
+  }
+
+  get address(): string {
+    return textOf(objectOf(this.#read().resource.spec['networking'])['address']);
+  }
+
+  #read(): DataplaneProxy {
+    this.#wasRead = true;
+    return this.#proxy;
+  }
+}

@@ -1,0 +1,99 @@
+// A Cluster: how a proxy connects to one port of a service, or to its own application (xds 3.1, 3.2).
+import { objectOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { connectionLimits, outlierDetection } from './circuit-breaker.ts';
+import { healthChecks } from './health-check.ts';
+import { loadBalancer } from './load-balancer.ts';
+import type { Client } from './client.ts';
+import type { Protocol } from './protocol.ts';
+import { duration, FROM_ADS, given, socketAddress, typed } from './proto-json.ts';
+
+/** The confs in force on a cluster, by policy type; `{}` where none is. */
+export type ClusterConf = {
+  readonly timeout: JsonObject;
+  readonly circuitBreaker: JsonObject;
+  readonly healthCheck: JsonObject;
+  readonly loadBalancing: JsonObject;
+};
+
+/** A gRPC stream may be silent for long: MeshTimeout does not shorten this. */
+const GRPC_IDLE = '7200s';
+
+/**
+ * A cluster of a service of the mesh: its endpoints come by EDS. Proxies of the mesh speak HTTP/2 to each other.
+ * @param client the proxy that sends requests; health checks carry its labels
+ */
+export function serviceCluster(name: string, protocol: Protocol, conf: ClusterConf, client: Client): JsonObject {
+  const { healthCheck, loadBalancing, circuitBreaker } = conf;
+  return merged([
+    {
+      name,
+      type: 'EDS',
+      edsClusterConfig: { edsConfig: FROM_ADS },
+      ...common(protocol, conf, { http2ProtocolOptions: {} }),
+    },
+    healthChecks(healthCheck, protocol, client),
+    outlierDetection(circuitBreaker),
+    loadBalancer(loadBalancing),
+  ]);
+}
+
+/** The cluster of an inbound: the application behind the proxy. */
+export function applicationCluster(
+  name: string,
+  protocol: Protocol,
+  at: { readonly address: string; readonly port: number },
+  conf: Pick<ClusterConf, 'timeout' | 'circuitBreaker'>,
+): JsonObject {
+  const lbEndpoints = [{ endpoint: { address: socketAddress(at.address, at.port) } }];
+  const options = protocol === 'tcp' ? null : protocol === 'http' ? { httpProtocolOptions: {} } : { http2ProtocolOptions: {} };
+  return merged([
+    {
+      name,
+      type: 'STATIC',
+      loadAssignment: { clusterName: name, endpoints: [{ lbEndpoints }] },
+      ...common(protocol, conf, options, protocol === 'grpc' ? { idleTimeout: GRPC_IDLE } : undefined),
+    },
+    outlierDetection(conf.circuitBreaker),
+  ]);
+}
+
+function common(
+  protocol: Protocol,
+  { timeout, circuitBreaker }: Pick<ClusterConf, 'timeout' | 'circuitBreaker'>,
+  explicitHttpConfig: JsonObject | null,
+  grpcOptions?: JsonObject,
+): JsonObject {
+  const http = objectOf(timeout['http']);
+  const commonHttpProtocolOptions =
+    protocol === 'http' || protocol === 'http2'
+      ? {
+          idleTimeout: duration(timeout['idleTimeout'], '3600s'),
+          maxConnectionDuration: duration(http['maxConnectionDuration'], '0s'),
+          maxStreamDuration: duration(http['maxStreamDuration'], '0s'),
+        }
+      : grpcOptions;
+  return given({
+    connectTimeout: duration(timeout['connectionTimeout'], '5s'),
+    circuitBreakers: { thresholds: [{ ...connectionLimits(circuitBreaker), trackRemaining: true }] },
+    typedExtensionProtocolOptions:
+      explicitHttpConfig === null
+        ? undefined
+        : {
+            'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': typed(
+              'extensions.upstreams.http.v3.HttpProtocolOptions',
+              given({ commonHttpProtocolOptions, explicitHttpConfig }),
+            ),
+          },
+  });
+}
+
+/** Parts of one message; `commonLbConfig` is a message that several policies write into. */
+function merged(parts: readonly JsonObject[]): JsonObject {
+  const shared = parts.map(({ commonLbConfig }) => objectOf(commonLbConfig));
+  const commonLbConfig = Object.assign({}, ...shared) as JsonObject;
+  return {
+    ...(Object.assign({}, ...parts) as JsonObject),
+    ...(Object.keys(commonLbConfig).length > 0 && { commonLbConfig }),
+  };
+}

@@ -1,0 +1,51 @@
+// The documents that kuma-dp reads from its proxy, on a pipe of their own: what it offers and sends for it (xds 3.4, 7).
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../resource/types.ts';
+import { localManager } from './metrics.ts';
+
+const NAME = 'system_dynamicconfig';
+
+/** A document and the path at which kuma-dp asks for it. */
+export type CompanionDocument = { readonly kind: 'meshmetric' | 'otel'; readonly content: JsonObject };
+
+/**
+ * The listener that serves the documents. Whoever has a document is answered 304.
+ * @param workdir the folder of kuma-dp
+ */
+export function documentsListener(workdir: string, documents: readonly CompanionDocument[]): JsonObject {
+  const texts = documents.map(({ kind, content }) => ({ kind, text: JSON.stringify(content) }));
+  const routes = texts.flatMap(({ kind, text }) => {
+    const tag = createHash('sha256').update(text).digest('hex');
+    const path = `/${kind}`;
+    const name = `${NAME}_${kind}`;
+    return [
+      {
+        name: `${name}_not_modified`,
+        match: { path, headers: [{ name: 'If-None-Match', stringMatch: { exact: tag } }] },
+        directResponse: { status: 304 },
+      },
+      {
+        name,
+        match: { path },
+        directResponse: { status: 200, body: { inlineString: text } },
+        responseHeadersToAdd: [{ header: { key: 'Etag', value: tag } }],
+      },
+    ];
+  });
+  const longest = Math.max(...texts.map(({ text }) => Buffer.byteLength(text)));
+  return {
+    name: NAME,
+    address: { pipe: { path: `${workdir}/kuma-mesh-metric-config.sock` } },
+    statPrefix: NAME,
+    filterChains: [
+      {
+        filters: [
+          localManager(NAME, {
+            virtualHosts: [{ name: NAME, domains: ['*'], routes }],
+            maxDirectResponseBodySizeBytes: longest,
+          }),
+        ],
+      },
+    ],
+  };
+}

@@ -1,0 +1,50 @@
+// MeshFaultInjection as HTTP filters of an inbound: one filter a fault; all that match are applied (policies 2.6, xds 3.3).
+import type { InboundRule } from '../policy/inbound-rules.ts';
+import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { clientPredicate } from './client-match.ts';
+import { duration, extension, given, percentage, typed } from './proto-json.ts';
+
+const KBPS: Readonly<Record<string, number>> = { kbps: 1, Mbps: 1_000, Gbps: 1_000_000 };
+
+/** @param rules of the inbound, in the order in which they are asked */
+export function faultFilters(rules: readonly InboundRule[]): JsonObject[] {
+  return rules.flatMap(({ match, conf, policy }) => objectsOf(conf['http']).map((fault) => filter(policy.kri, match, fault)));
+}
+
+/** A filter that is skipped for every other client. */
+function filter(name: string, match: JsonObject | null, fault: JsonObject): JsonObject {
+  const skip = {
+    action: { name: 'skip', typedConfig: typed('extensions.filters.common.matcher.action.v3.SkipFilter') },
+  };
+  const predicate = match === null ? null : clientPredicate(match);
+  const xdsMatcher =
+    predicate === null ? {} : { matcherList: { matchers: [{ predicate: { notMatcher: predicate }, onMatch: skip }] } };
+  return extension(name, 'extensions.common.matching.v3.ExtensionWithMatcher', {
+    xdsMatcher,
+    extensionConfig: extension('envoy.filters.http.fault', 'extensions.filters.http.fault.v3.HTTPFault', faultOf(fault)),
+  });
+}
+
+function faultOf({ abort, delay, responseBandwidth }: JsonObject): JsonObject {
+  return given({
+    abort: isObject(abort)
+      ? { httpStatus: numberOf(abort['httpStatus']), percentage: percentage(abort['percentage']) }
+      : undefined,
+    delay: isObject(delay)
+      ? { fixedDelay: duration(delay['value'], '0s'), percentage: percentage(delay['percentage']) }
+      : undefined,
+    responseRateLimit: isObject(responseBandwidth)
+      ? {
+          fixedLimit: { limitKbps: kilobits(objectOf(responseBandwidth)['limit']) },
+          percentage: percentage(responseBandwidth['percentage']),
+        }
+      : undefined,
+  });
+}
+
+/** `50Mbps` → `50000`. */
+function kilobits(limit: Json | undefined): string {
+  const [, number = '0', unit = 'kbps'] = /^(\d+) ?(kbps|Mbps|Gbps)$/.exec(textOf(limit)) ?? [];
+  return String(Number(number) * (KBPS[unit] ?? 1));
+}

@@ -1,0 +1,58 @@
+// The HTTP connection manager of a listener. Its routes come by RDS, so that a changed route closes no connection (xds 0).
+import { objectOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import type { Protocol } from './protocol.ts';
+import { duration, extension, FROM_ADS } from './proto-json.ts';
+
+const PRIVATE_NETWORKS = [
+  { addressPrefix: '10.0.0.0', prefixLen: 8 },
+  { addressPrefix: '192.168.0.0', prefixLen: 16 },
+  { addressPrefix: '172.16.0.0', prefixLen: 12 },
+  { addressPrefix: '127.0.0.1', prefixLen: 32 },
+];
+
+const ROUTER = extension('envoy.filters.http.router', 'extensions.filters.http.router.v3.Router');
+const GRPC_STATS = extension('envoy.filters.http.grpc_stats', 'extensions.filters.http.grpc_stats.v3.FilterConfig', {
+  emitFilterState: true,
+});
+
+export type HttpConnection = {
+  readonly name: string;
+  readonly protocol: Protocol;
+  readonly direction: 'inbound' | 'outbound';
+  /** MeshTimeout in force. */
+  readonly timeout: JsonObject;
+  readonly accessLog: readonly JsonObject[];
+  readonly tracing: JsonObject | null;
+  /** Before the statistics of gRPC. */
+  readonly filtersFirst: readonly JsonObject[];
+  /** Between the statistics of gRPC and the router. */
+  readonly filters: readonly JsonObject[];
+};
+
+/** The network filter. Its route configuration has the name of the listener. */
+export function httpConnectionManager(connection: HttpConnection): JsonObject {
+  const { name, protocol, direction, timeout, accessLog, tracing, filtersFirst, filters } = connection;
+  const http = objectOf(timeout['http']);
+  return extension(
+    'envoy.filters.network.http_connection_manager',
+    'extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
+    {
+      statPrefix: name,
+      rds: { configSource: FROM_ADS, routeConfigName: name },
+      httpFilters: [...filtersFirst, ...(protocol === 'grpc' ? [GRPC_STATS] : []), ...filters, ROUTER],
+      commonHttpProtocolOptions: { idleTimeout: '0s' },
+      requestHeadersTimeout: duration(http['requestHeadersTimeout'], '0s'),
+      internalAddressConfig: { cidrRanges: PRIVATE_NETWORKS },
+      ...(accessLog.length > 0 && { accessLog: [...accessLog] }),
+      ...(tracing !== null && { tracing }),
+      ...(direction === 'outbound'
+        ? { normalizePath: true }
+        : {
+            streamIdleTimeout: '3600s',
+            forwardClientCertDetails: 'SANITIZE_SET',
+            setCurrentClientCertDetails: { uri: true },
+          }),
+    },
+  );
+}

@@ -1,0 +1,137 @@
+// Listener, routes and cluster of each inbound of a proxy (xds 3.1).
+import type { ProxyRules } from '../policy/build-rules.ts';
+import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
+import type { DataplaneProxy, Section } from '../policy/dataplane-proxy.ts';
+import { label } from '../resource/labels.ts';
+import { objectOf, objectsOf, textOf, numberOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { accessLoggers, clientFilter, type LogContext } from './access-log.ts';
+import { applicationCluster } from './cluster.ts';
+import { isHttp, protocolOf, type Protocol } from './protocol.ts';
+import { faultFilters } from './fault-injection.ts';
+import { httpConnectionManager } from './http-connection.ts';
+import { inboundName } from './names.ts';
+import { duration, extension, given, socketAddress } from './proto-json.ts';
+import { connectionLimit, rateLimitFilter, requestLimit } from './rate-limit.ts';
+import type { ProxyConfig } from './proxy-config.ts';
+import { logCollector, tracerOf, type TelemetryContext } from './telemetry.ts';
+import { routeConfiguration } from './route-config.ts';
+import { reportTo, usableRules } from './usable-policies.ts';
+
+/** What an inbound listens on and where its application is. */
+type Inbound = {
+  readonly section: Section;
+  readonly protocol: Protocol;
+  readonly address: string;
+  readonly application: { readonly address: string; readonly port: number };
+};
+
+/** Adds the resources of all inbounds. An inbound that is not ready has them too: only the endpoints of others lose it. */
+export function addInbounds(config: ProxyConfig, context: TelemetryContext): void {
+  for (const inbound of inboundsOf(context.rules.proxy)) addInbound(config, context, inbound);
+}
+
+function inboundsOf({ resource, sections }: DataplaneProxy): Inbound[] {
+  const networking = objectOf(resource.spec['networking']);
+  const given = objectsOf(networking['inbound']);
+  return sections
+    .filter(({ kind }) => kind === 'Inbound')
+    .flatMap((section, at) => {
+      const inbound = given[at];
+      if (inbound === undefined) return [];
+      const address = textOf(inbound['address']) || textOf(networking['address']);
+      const application = {
+        address: textOf(inbound['serviceAddress']) || address,
+        port: numberOf(inbound['servicePort']) || section.port,
+      };
+      return [{ section, protocol: protocolOf(section.protocol), address, application }];
+    });
+}
+
+function addInbound(config: ProxyConfig, context: TelemetryContext, inbound: Inbound): void {
+  const { rules, features } = context;
+  const { section, protocol, address, application } = inbound;
+  const name = inboundName(section);
+  const report = reportTo(config.problems);
+  const rulesOf = (type: string): readonly InboundRule[] => usableRules(type, rulesOn(rules, type, section), report);
+  const timeout = catchAllConf(rulesOf('MeshTimeout'));
+  const limits = catchAllConf(rulesOf('MeshRateLimit'));
+  const logs = accessLogsOf(rulesOf('MeshAccessLog'), logContext(context, inbound));
+  const limit = isHttp(protocol) ? requestLimit(limits) : null;
+  const connections = connectionLimit(limits);
+  const filter = isHttp(protocol)
+    ? httpConnectionManager({
+        name,
+        protocol,
+        direction: 'inbound',
+        timeout,
+        accessLog: logs,
+        tracing: tracerOf(context)?.({ service: workloadOf(rules.proxy), direction: 'inbound', destination: '' }) ?? null,
+        filtersFirst: [],
+        filters: [...faultFilters(rulesOf('MeshFaultInjection')), ...(limit === null ? [] : [rateLimitFilter])],
+      })
+    : extension('envoy.filters.network.tcp_proxy', 'extensions.filters.network.tcp_proxy.v3.TcpProxy', {
+        statPrefix: name,
+        cluster: name,
+        ...(logs.length > 0 && { accessLog: logs }),
+        idleTimeout: duration(timeout['idleTimeout'], '3600s'),
+      });
+  config.listeners.set(
+    name,
+    given({
+      name,
+      address: socketAddress(address, section.port),
+      statPrefix: name,
+      filterChains: [{ filters: [...(connections === null ? [] : [connections]), filter] }],
+      metadata: { filterMetadata: { 'io.kuma.tags': rules.proxy.labels } },
+      trafficDirection: 'INBOUND',
+      enableReusePort: features.reusePort ? true : undefined,
+    }),
+  );
+  if (isHttp(protocol)) config.routes.set(name, inboundRoutes(name, timeout, limit));
+  const circuitBreaker = catchAllConf(rulesOf('MeshCircuitBreaker'));
+  config.clusters.set(name, applicationCluster(name, protocol, application, { timeout, circuitBreaker }));
+}
+
+function rulesOn({ types }: ProxyRules, type: string, section: Section): readonly InboundRule[] {
+  const ofType = types.find((candidate) => candidate.type === type);
+  return ofType?.inboundRules.find((found) => found.section === section)?.rules ?? [];
+}
+
+function inboundRoutes(name: string, timeout: JsonObject, limit: JsonObject | null): JsonObject {
+  const http = objectOf(timeout['http']);
+  const action = {
+    cluster: name,
+    timeout: duration(http['requestTimeout'], '15s'),
+    idleTimeout: duration(http['streamIdleTimeout'], '1800s'),
+  };
+  const routes = [{ match: { prefix: '/' }, route: action, ...limit }];
+  return routeConfiguration(name, routes, { requestHeadersToRemove: ['x-kuma-tags'] });
+}
+
+/** The loggers of each match, and those of the rules without one. */
+function accessLogsOf(rules: readonly InboundRule[], context: LogContext): JsonObject[] {
+  const matched = rules.flatMap(({ match, conf }) => (match === null ? [] : accessLoggers(conf, context, clientFilter(match))));
+  return [...matched, ...accessLoggers(catchAllConf(rules), context)];
+}
+
+/** In plaintext nothing says who the client is. */
+function logContext(context: TelemetryContext, { section, address, protocol }: Inbound): LogContext {
+  const { proxy } = context.rules;
+  return {
+    mesh: proxy.resource.mesh,
+    zone: proxy.zone,
+    source: 'unknown',
+    destination: proxy.kri + section.section,
+    address,
+    direction: 'INBOUND',
+    isHttp: isHttp(protocol),
+    workload: workloadOf(proxy),
+    tcpPipe: context.features.tcpLogPipe,
+    collector: (openTelemetry) => logCollector(context, openTelemetry),
+  };
+}
+
+function workloadOf({ labels, displayName }: DataplaneProxy): string {
+  return labels[label.workload] ?? displayName;
+}

@@ -1,0 +1,121 @@
+// MeshMetric: the port on which a proxy offers its metrics (xds 3.3). Beside kuma-dp the port leads to its socket, and kuma-dp reads
+// what it offers from a document. Without it the port leads to Envoy's own metrics.
+import { objectOf, objectsOf, numberOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { backendCluster } from './open-telemetry.ts';
+import { extension, given, socketAddress, typed } from './proto-json.ts';
+import type { ProxyFeatures } from './proxy-features.ts';
+
+const SYSTEM = 'system_meshmetric_prometheus';
+/** Of a backend that names no port. */
+export const DEFAULT_PORT = 5670;
+const DEFAULT_NAME = 'default-backend';
+const METRICS_OF_ENVOY = '/stats/prometheus';
+
+/** Where the metrics are. */
+export type MetricsSource = {
+  readonly pipe: string;
+  /** Whether kuma-dp answers, or Envoy itself. */
+  readonly isCompanion: boolean;
+};
+
+/** Names of the proxy in the labels of its metrics. */
+export type MetricsOwner = { readonly mesh: string; readonly zone: string; readonly workload: string };
+
+/** The source of the metrics of a proxy; null for a proxy that has none. */
+export function metricsSource(
+  { companion, adminSocket }: Pick<ProxyFeatures, 'companion' | 'adminSocket'>,
+  { mesh, name }: { mesh: string; name: string },
+): MetricsSource | null {
+  if (companion !== null) return { pipe: `${companion}/kuma-mh-${name}-${mesh}.sock`, isCompanion: true };
+  return adminSocket === null ? null : { pipe: adminSocket, isCompanion: false };
+}
+
+/** The Prometheus backends of a conf, each with the name of its listener and cluster. */
+export function prometheusBackends(conf: JsonObject): { name: string; prometheus: JsonObject }[] {
+  const found = objectsOf(conf['backends']).filter(({ type }) => type === 'Prometheus');
+  return found.map((backend) => {
+    const prometheus = objectOf(backend['prometheus']);
+    return { name: `${SYSTEM}_${textOf(prometheus['clientId']) || DEFAULT_NAME}`, prometheus };
+  });
+}
+
+/** The cluster of a Prometheus backend. */
+export function metricsCluster(name: string, { pipe }: MetricsSource): JsonObject {
+  const { circuitBreakers: _limits, ...cluster } = backendCluster(name, { pipe });
+  return cluster;
+}
+
+/**
+ * The listener of a Prometheus backend.
+ * @param address of the proxy
+ * @param tls files of the certificate; null for plain text
+ */
+export function metricsListener(
+  name: string,
+  { prometheus, sidecar }: { readonly prometheus: JsonObject; readonly sidecar: JsonObject },
+  source: MetricsSource,
+  address: string,
+  features: Pick<ProxyFeatures, 'reusePort'>,
+  tls: ProxyFeatures['metricsCertificate'],
+): JsonObject {
+  const path = textOf(prometheus['path']) || '/metrics';
+  const rewritten = source.isCompanion
+    ? '/meshmetric'
+    : METRICS_OF_ENVOY + (sidecar['includeUnused'] === true ? '' : '?usedonly');
+  const route = { match: { prefix: path }, route: { cluster: name, prefixRewrite: rewritten } };
+  return given({
+    name,
+    address: socketAddress(address, numberOf(prometheus['port']) || DEFAULT_PORT),
+    statPrefix: name,
+    filterChains: [
+      given({
+        filters: [localManager(name, { virtualHosts: [{ name, domains: ['*'], routes: [route] }], validateClusters: false })],
+        transportSocket: tls === null ? undefined : serverTls(tls),
+      }),
+    ],
+    trafficDirection: 'INBOUND',
+    enableReusePort: features.reusePort ? true : undefined,
+  });
+}
+
+function serverTls({ certificate, key }: { readonly certificate: string; readonly key: string }): JsonObject {
+  const files = { certificateChain: { filename: certificate }, privateKey: { filename: key } };
+  return extension('envoy.transport_sockets.tls', 'extensions.transport_sockets.tls.v3.DownstreamTlsContext', {
+    commonTlsContext: { tlsCertificates: [files] },
+  });
+}
+
+/** An HTTP connection manager of a listener that serves the proxy itself. */
+export function localManager(name: string, routeConfig: JsonObject): JsonObject {
+  return extension(
+    'envoy.filters.network.http_connection_manager',
+    'extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
+    {
+      statPrefix: name,
+      routeConfig,
+      httpFilters: [{ name: 'envoy.filters.http.router', typedConfig: typed('extensions.filters.http.router.v3.Router') }],
+      internalAddressConfig: { cidrRanges: [{ addressPrefix: '127.0.0.1', prefixLen: 32 }] },
+    },
+  );
+}
+
+/** The document that kuma-dp reads: which applications' metrics it offers beside the proxy's. */
+export function metricsDocument(conf: JsonObject, { mesh, zone, workload }: MetricsOwner): JsonObject {
+  const { sidecar, applications } = conf;
+  return {
+    observability: {
+      metrics: given({
+        sidecar,
+        applications: objectsOf(applications).map(({ name, path, port, address }) =>
+          given({ name, path: path ?? '/metrics', port: port ?? 0, address: address ?? '' }),
+        ),
+        backends: prometheusBackends(conf).map(({ prometheus }) => ({
+          type: 'Prometheus',
+          name: textOf(prometheus['clientId']) || null,
+        })),
+        extraLabels: { 'kuma.proxy_role': 'sidecar', 'kuma.workload': workload, mesh, zone },
+      }),
+    },
+  };
+}

@@ -1,0 +1,148 @@
+// OpenTelemetry collectors: what MeshAccessLog and MeshTrace name as their backend, and the clusters that lead there (xds 3.3).
+import { isIP } from 'node:net';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import type { Place } from '../policy/parse-policy.ts';
+import { targetRefOf } from '../policy/target-ref.ts';
+import { displayNameOf } from '../resource/labels.ts';
+import { isObject, numberOf, objectOf, textOf } from '../resource/read-json.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { socketAddress, typed } from './proto-json.ts';
+import type { ProxyFeatures } from './proxy-features.ts';
+
+/** Ports of collectors that name none. */
+const PORTS = { grpc: 4317, http: 4318 } as const;
+/** A backend without an address is on the machine of the proxy. */
+const LOCAL = '127.0.0.1';
+
+export type Collector = {
+  /** Display name of the MeshOpenTelemetryBackend, or the old address. */
+  readonly name: string;
+  readonly protocol: 'grpc' | 'http';
+  readonly address: string;
+  readonly port: number;
+  /** In front of the paths of the signals, `''` for none. With protocol http. */
+  readonly path: string;
+  /** The pipe of the program beside the proxy that sends for it, else null. */
+  readonly pipe: string | null;
+};
+
+/**
+ * The collector that a backend names; null where the reference means nothing or the address cannot be read.
+ * @param backend `openTelemetry` of a backend
+ * @param from place of the policy
+ */
+export function collectorOf(
+  index: MeshIndex,
+  { backendRef, endpoint }: JsonObject,
+  from: Place,
+  zone: string,
+  { companion }: Pick<ProxyFeatures, 'companion'>,
+): Collector | null {
+  if (!isObject(backendRef)) return collectorAt(textOf(endpoint));
+  const [found] = index.resolve({ ...targetRefOf(backendRef), kind: 'MeshOpenTelemetryBackend' }, from, zone);
+  if (found === undefined) return null;
+  const { spec } = found;
+  const { address, port, path } = objectOf(spec['endpoint']);
+  const protocol = spec['protocol'] === 'http' ? 'http' : 'grpc';
+  const name = displayNameOf(found);
+  return {
+    name,
+    protocol,
+    address: textOf(address) || LOCAL,
+    port: numberOf(port) || PORTS[protocol],
+    path: protocol === 'http' ? withoutEndSlashes(textOf(path)) : '',
+    pipe: companion === null ? null : `${companion}/kuma-otel-${name}.sock`,
+  };
+}
+
+/** `HOST[:PORT]`, with a scheme or without. */
+function collectorAt(endpoint: string): Collector | null {
+  const text = endpoint.includes('://') ? endpoint : `grpc://${endpoint}`;
+  if (endpoint === '' || !URL.canParse(text)) return null;
+  const { hostname, port } = new URL(text);
+  const address = hostname.replace(/^\[|\]$/g, '');
+  if (address === '') return null;
+  return { name: endpoint, protocol: 'grpc', address, port: Number(port) || PORTS.grpc, path: '', pipe: null };
+}
+
+/** Name of the cluster of a signal: collectors of two signals are two clusters. */
+export function collectorCluster(signal: 'meshaccesslog' | 'meshtrace', { name }: Collector): string {
+  return `system_${signal}_otel_${name}`;
+}
+
+/** The cluster that leads to a collector. */
+export function clusterOfCollector(name: string, { protocol, address, port, pipe }: Collector): JsonObject {
+  const options = pipe !== null || protocol === 'grpc' ? { http2ProtocolOptions: {} } : { httpProtocolOptions: {} };
+  return {
+    ...backendCluster(name, pipe === null ? { address, port } : { pipe }),
+    typedExtensionProtocolOptions: {
+      'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': typed('extensions.upstreams.http.v3.HttpProtocolOptions', {
+        explicitHttpConfig: options,
+      }),
+    },
+  };
+}
+
+/** A cluster of one address: a name is resolved by the proxy. */
+export function backendCluster(name: string, at: { address: string; port: number } | { pipe: string }): JsonObject {
+  const isNamed = 'address' in at && isIP(at.address) === 0;
+  const address = 'pipe' in at ? { pipe: { path: at.pipe } } : socketAddress(at.address, at.port);
+  return {
+    name,
+    type: isNamed ? 'STRICT_DNS' : 'STATIC',
+    connectTimeout: '5s',
+    loadAssignment: { clusterName: name, endpoints: [{ lbEndpoints: [{ endpoint: { address } }] }] },
+    circuitBreakers: { thresholds: [{ trackRemaining: true }] },
+  };
+}
+
+const KINDS_OF_VALUE = new Set([
+  ...['stringValue', 'boolValue', 'intValue', 'doubleValue', 'arrayValue', 'kvlistValue', 'bytesValue'],
+  ...['string_value', 'bool_value', 'int_value', 'double_value', 'array_value', 'kvlist_value', 'bytes_value'],
+]);
+
+/**
+ * JSON as an `opentelemetry.proto.common.v1.AnyValue`. What already is one stays one. Envoy takes texts, lists and pairs alone: other
+ * values become text.
+ * @param text each text in it, as it is sent
+ */
+export function anyValue(json: Json, text: (given: string) => string): JsonObject {
+  if (isObject(json)) return written(json, text) ?? { kvlistValue: { values: pairs(Object.entries(json), text) } };
+  if (Array.isArray(json)) return { arrayValue: { values: json.map((item) => anyValue(item, text)) } };
+  if (typeof json === 'string') return { stringValue: text(json) };
+  return { stringValue: json === null ? '' : String(json) };
+}
+
+function pairs(entries: readonly (readonly [string, Json])[], text: (given: string) => string): JsonObject[] {
+  return entries.map(([key, value]) => ({ key, value: anyValue(value, text) }));
+}
+
+/** An AnyValue as it was written; null for other objects. */
+function written(json: JsonObject, text: (given: string) => string): JsonObject | null {
+  const [entry, ...others] = Object.entries(json);
+  if (entry === undefined || others.length > 0 || !KINDS_OF_VALUE.has(entry[0])) return null;
+  const [kind, value] = [entry[0].replace(/_v/, 'V'), entry[1]];
+  switch (kind) {
+    case 'stringValue':
+      return typeof value === 'string' ? { stringValue: text(value) } : null;
+    case 'boolValue':
+    case 'intValue':
+    case 'doubleValue':
+    case 'bytesValue':
+      return typeof value === 'object' ? null : { stringValue: String(value) };
+  }
+  const values = objectOf(value)['values'] ?? [];
+  if (!isObject(value) || !Array.isArray(values)) return null;
+  if (kind === 'arrayValue') return { arrayValue: { values: values.map((item) => anyValue(item, text)) } };
+  const entries = values.flatMap((item) =>
+    isObject(item) && typeof item['key'] === 'string' ? [[item['key'], item['value'] ?? null] as const] : [],
+  );
+  return entries.length === values.length ? { kvlistValue: { values: pairs(entries, text) } } : null;
+}
+
+/** Without a regular expression: one for this takes time quadratic in the number of slashes. */
+function withoutEndSlashes(path: string): string {
+  let end = path.length;
+  while (end > 0 && path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
+}

@@ -1,0 +1,189 @@
+// Listener, routes, clusters and load assignments of what a proxy calls (xds 3.2).
+import type { ProxyRules } from '../policy/build-rules.ts';
+import { destinationOf, effectiveOutbound, policiesInForce, type EffectiveOutbound } from '../policy/effective-conf.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import type { Outbound } from '../policy/outbounds.ts';
+import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
+import { displayNameOf } from '../resource/labels.ts';
+import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { accessLoggers, routeFilter, routeMetadata, routeMetadataFilter, type LogContext, type LogFilter } from './access-log.ts';
+import type { BackendResolver } from './backends.ts';
+import type { Client } from './client.ts';
+import { serviceCluster } from './cluster.ts';
+import { isHttp, protocolOf } from './protocol.ts';
+import { loadAssignment, localityWeights } from './endpoints.ts';
+import { httpConnectionManager } from './http-connection.ts';
+import { routeName } from './names.ts';
+import { duration, extension, socketAddress } from './proto-json.ts';
+import type { ConfigProblem } from './config-problem.ts';
+import type { ProxyConfig } from './proxy-config.ts';
+import type { ProxyFeatures } from './proxy-features.ts';
+import { clustersOf } from './route-action.ts';
+import { addPatched } from './proxy-patch.ts';
+import { logCollector, tracerOf } from './telemetry.ts';
+import type { TracedConnection } from './tracing.ts';
+import { reportTo, usableOutbound, usablePolicies } from './usable-policies.ts';
+import { confOf, destinationsOf, outboundRoutes, routeConfiguration } from './route-config.ts';
+
+/** An outbound that a Dataplane declares, with the address on which its application calls it. */
+export type DeclaredOutbound = { readonly outbound: Outbound; readonly address: string; readonly port: number };
+
+/** What the outbounds of a proxy are made from. Proxies of one zone with the same policies share all but the client. */
+export type OutboundContext = {
+  readonly index: MeshIndex;
+  readonly rules: ProxyRules;
+  readonly resolver: BackendResolver;
+  readonly client: Client;
+  readonly features: ProxyFeatures;
+};
+
+/** The declared outbounds that mean a port of a service, and the problems of the others. */
+export function declaredOutbounds(
+  proxy: DataplaneProxy,
+  resolver: BackendResolver,
+): { outbounds: DeclaredOutbound[]; problems: ConfigProblem[] } {
+  const problems: ConfigProblem[] = [];
+  const declared = objectsOf(objectOf(proxy.resource.spec['networking'])['outbound']);
+  const outbounds = declared.flatMap((given, at) => {
+    const outbound = resolver.find(objectOf(given['backendRef']), proxy);
+    if (outbound !== undefined)
+      return [{ outbound, address: textOf(given['address']) || '127.0.0.1', port: numberOf(given['port']) }];
+    problems.push({
+      policy: null,
+      field: `networking.outbound[${String(at)}].backendRef`,
+      reason: 'means no port of any service',
+    });
+    return [];
+  });
+  return { outbounds, problems };
+}
+
+/**
+ * Adds the listener of an outbound and its routes.
+ * @returns the services that they lead to
+ */
+export function addOutbound(config: ProxyConfig, context: OutboundContext, declared: DeclaredOutbound): Outbound[] {
+  return addPatched(config, context.rules, false, (part) => addListener(part, context, declared));
+}
+
+function addListener(config: ProxyConfig, context: OutboundContext, declared: DeclaredOutbound): Outbound[] {
+  const { index, rules, resolver } = context;
+  const outbound = usableOutbound(effectiveOutbound(index, rules, declared.outbound), resolver, reportTo(config.problems));
+  const isTcpRouted = outbound.routes.some(({ kind, note }) => kind === 'MeshTCPRoute' && note === null);
+  const asHttp = isHttp(protocolOf(outbound.protocol)) && !isTcpRouted;
+  const logs = (conf: JsonObject, filter: LogFilter = null): JsonObject[] =>
+    Object.keys(conf).length === 0 ? [] : accessLoggers(conf, logContext(context, outbound, asHttp), filter);
+  const name = outbound.kri;
+  config.listeners.set(name, {
+    name,
+    address: socketAddress(declared.address, declared.port),
+    statPrefix: name,
+    filterChains: [{ filters: [asHttp ? httpFilter(context, outbound, logs) : tcpProxy(outbound, logs, resolver)] }],
+    metadata: { filterMetadata: { 'io.kuma.tags': { 'kuma.io/unified-name': name } } },
+    trafficDirection: 'OUTBOUND',
+  });
+  if (asHttp) config.routes.set(name, routeConfiguration(name, withLogMetadata(outbound, outboundRoutes(outbound, resolver))));
+  return destinationsOf(outbound, asHttp ? 'MeshHTTPRoute' : 'MeshTCPRoute', resolver);
+}
+
+/** Adds one port of a service as the client connects to it: its cluster and its endpoints. */
+export function addDestination(config: ProxyConfig, context: OutboundContext, destination: Outbound): void {
+  addPatched(config, context.rules, false, (part) => {
+    addCluster(part, context, destination);
+  });
+}
+
+function addCluster(config: ProxyConfig, { index, rules, client }: OutboundContext, destination: Outbound): void {
+  const { kri, base, section, protocol } = destination;
+  const policies = usablePolicies(policiesInForce(rules, destinationOf(index, base, section)), reportTo(config.problems));
+  const balancing = confOf(policies, 'MeshLoadBalancingStrategy');
+  const cluster = serviceCluster(
+    kri,
+    protocolOf(protocol),
+    {
+      timeout: confOf(policies, 'MeshTimeout'),
+      circuitBreaker: confOf(policies, 'MeshCircuitBreaker'),
+      healthCheck: confOf(policies, 'MeshHealthCheck'),
+      loadBalancing: balancing,
+    },
+    client,
+  );
+  const shared = { ...objectOf(cluster['commonLbConfig']), ...localityWeights(client, balancing) };
+  config.clusters.set(kri, Object.keys(shared).length === 0 ? cluster : { ...cluster, commonLbConfig: shared });
+  config.assignments.set(kri, loadAssignment(index, client, destination, balancing));
+}
+
+type Loggers = (conf: JsonObject, filter?: LogFilter) => JsonObject[];
+
+function httpFilter(context: OutboundContext, outbound: EffectiveOutbound, logs: Loggers): JsonObject {
+  const routed = routesWithLogs(outbound);
+  const common = logs(confOf(outbound.policies, 'MeshAccessLog'), routed.size === 0 ? null : routeFilter(null));
+  const own = [...routed].flatMap(([name, conf]) => logs(conf, routeFilter(name)));
+  return httpConnectionManager({
+    name: outbound.kri,
+    protocol: protocolOf(outbound.protocol),
+    direction: 'outbound',
+    timeout: confOf(outbound.policies, 'MeshTimeout'),
+    accessLog: [...common, ...own],
+    tracing: tracerOf(context)?.(traced(context, outbound)) ?? null,
+    filtersFirst: routed.size === 0 ? [] : [routeMetadataFilter],
+    filters: [],
+  });
+}
+
+/** The connections of backends that do not exist go to the others. */
+function tcpProxy(outbound: EffectiveOutbound, loggersOf: Loggers, resolver: BackendResolver): JsonObject {
+  const rule = outbound.routes.find(({ kind, note }) => kind === 'MeshTCPRoute' && note === null);
+  const routed = rule === undefined ? {} : clustersOf(resolver.all(rule.conf, rule.route, outbound));
+  const policies = rule?.policies ?? outbound.policies;
+  const logs = loggersOf(confOf(policies, 'MeshAccessLog'));
+  const attempts = objectOf(confOf(policies, 'MeshRetry')['tcp'])['maxConnectAttempt'];
+  return extension('envoy.filters.network.tcp_proxy', 'extensions.filters.network.tcp_proxy.v3.TcpProxy', {
+    statPrefix: outbound.kri,
+    ...(Object.keys(routed).length > 0 ? routed : { cluster: outbound.kri }),
+    ...(logs.length > 0 && { accessLog: logs }),
+    ...(attempts !== undefined && { maxConnectAttempts: attempts }),
+    idleTimeout: duration(confOf(policies, 'MeshTimeout')['idleTimeout'], '3600s'),
+  });
+}
+
+/** Routes with an access log of their own, by name. */
+function routesWithLogs({ routes }: EffectiveOutbound): Map<string, JsonObject> {
+  return new Map(
+    routes.flatMap(({ route, index, policies }) => {
+      const found = policies.find(
+        ({ type, source }) => type === 'MeshAccessLog' && (source === 'route' || source === 'old route'),
+      );
+      return found === undefined ? [] : [[routeName(route.kri, index), found.conf[0] ?? {}] as const];
+    }),
+  );
+}
+
+function withLogMetadata(outbound: EffectiveOutbound, routes: JsonObject[]): JsonObject[] {
+  const logged = routesWithLogs(outbound);
+  return routes.map((route) => {
+    const name = textOf(route['name']);
+    return logged.has(name) ? { ...route, metadata: routeMetadata(name) } : route;
+  });
+}
+
+function traced({ client }: OutboundContext, { resource }: Outbound): TracedConnection {
+  return { service: client.workload, direction: 'outbound', destination: displayNameOf(resource) };
+}
+
+function logContext(context: OutboundContext, { resource }: Outbound, isHttp: boolean): LogContext {
+  const { rules, client, features } = context;
+  return {
+    mesh: rules.proxy.resource.mesh,
+    zone: rules.proxy.zone,
+    source: client.workload,
+    destination: displayNameOf(resource),
+    address: client.address,
+    direction: 'OUTBOUND',
+    isHttp,
+    workload: client.workload,
+    tcpPipe: features.tcpLogPipe,
+    collector: (openTelemetry) => logCollector(context, openTelemetry),
+  };
+}

@@ -1,0 +1,13 @@
+// What travels on a port.
+
+export type Protocol = 'tcp' | 'http' | 'http2' | 'grpc';
+
+/** The protocol of a port; an unknown one is TCP. */
+export function protocolOf(text: string): Protocol {
+  return text === 'http' || text === 'http2' || text === 'grpc' ? text : 'tcp';
+}
+
+/** Whether requests are understood, not only bytes. */
+export function isHttp(protocol: Protocol): boolean {
+  return protocol !== 'tcp';
+}

@@ -1,0 +1,60 @@
+// Everything that one proxy is configured with, as proto3 JSON of Envoy's API. Pure: the index of the mesh and one Dataplane give
+// it. What is in force is what `inspect dataplane` shows: both read `src/policy`.
+import { buildRules } from '../policy/build-rules.ts';
+import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { BackendResolver } from './backends.ts';
+import { Client } from './client.ts';
+import type { ConfigProblem } from './config-problem.ts';
+import { addInbounds } from './inbounds.ts';
+import { addDestination, addOutbound, declaredOutbounds, type OutboundContext } from './outbounds.ts';
+import type { ProxyFeatures } from './proxy-features.ts';
+import { addPatched } from './proxy-patch.ts';
+import { addTelemetry } from './telemetry.ts';
+import { reportTo } from './usable-policies.ts';
+import { reportWithoutEffect } from './without-effect.ts';
+
+/** Resources by name. */
+export type ProxyConfig = {
+  /** envoy.config.cluster.v3.Cluster */
+  readonly clusters: Map<string, JsonObject>;
+  /** envoy.config.endpoint.v3.ClusterLoadAssignment, of each cluster that has its endpoints by EDS */
+  readonly assignments: Map<string, JsonObject>;
+  /** envoy.config.listener.v3.Listener */
+  readonly listeners: Map<string, JsonObject>;
+  /** envoy.config.route.v3.RouteConfiguration, of each HTTP listener */
+  readonly routes: Map<string, JsonObject>;
+  readonly problems: ConfigProblem[];
+};
+
+export function emptyConfig(problems: ConfigProblem[] = []): ProxyConfig {
+  return { clusters: new Map(), assignments: new Map(), listeners: new Map(), routes: new Map(), problems };
+}
+
+/**
+ * The whole configuration of a proxy that connects now. What is connected is kept current part by part.
+ * @param proxy of this index
+ */
+export function proxyConfig(index: MeshIndex, proxy: DataplaneProxy, features: ProxyFeatures): ProxyConfig {
+  const rules = buildRules(index, proxy);
+  const resolver = new BackendResolver(index, proxy.zone);
+  const context = { index, rules, resolver, client: new Client(proxy), features };
+  const { outbounds, problems } = declaredOutbounds(proxy, resolver);
+  const config = ownConfig(context, problems);
+  for (const declared of outbounds)
+    for (const destination of addOutbound(config, context, declared))
+      if (!config.clusters.has(destination.kri)) addDestination(config, context, destination);
+  return config;
+}
+
+/** What a proxy has beside its outbounds. */
+export function ownConfig(context: OutboundContext, problems: readonly ConfigProblem[] = []): ProxyConfig {
+  const config = emptyConfig([...problems]);
+  reportWithoutEffect(context.rules, reportTo(config.problems));
+  addPatched(config, context.rules, true, (part) => {
+    addInbounds(part, context);
+    addTelemetry(part, context);
+  });
+  return config;
+}

@@ -1,0 +1,49 @@
+// What a proxy can do, from the metadata that its node says on the first request of a stream (xds 1, 7).
+import { objectOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { accessLogPipe } from './bootstrap.ts';
+
+export type ProxyFeatures = {
+  /** Several listeners of one port: `feature-reuse-port`. */
+  readonly reusePort: boolean;
+  /** The pipe of a program beside the proxy that forwards access logs (`feature-tcp-accesslog-via-named-pipe`), else null. */
+  readonly tcpLogPipe: string | null;
+  /**
+   * The folder of a program beside the proxy that offers its metrics and sends its telemetry, as kuma-dp does
+   * (`feature-otel-via-kuma-dp`). Null: the proxy does so itself.
+   */
+  readonly companion: string | null;
+  /** The socket of Envoy's admin interface, else null. */
+  readonly adminSocket: string | null;
+  /** Files of the certificate for metrics, else null. */
+  readonly metricsCertificate: { readonly certificate: string; readonly key: string } | null;
+  /** File of the authorities that the machine trusts, else null. */
+  readonly systemCa: string | null;
+};
+
+/** An Envoy of which nothing is known. */
+export const WITHOUT_FEATURES: ProxyFeatures = {
+  reusePort: false,
+  tcpLogPipe: null,
+  companion: null,
+  adminSocket: null,
+  metricsCertificate: null,
+  systemCa: null,
+};
+
+/** @param metadata of the node */
+export function proxyFeatures(metadata: JsonObject, { mesh, name }: { mesh: string; name: string }): ProxyFeatures {
+  const features = new Set(Array.isArray(metadata['features']) ? metadata['features'] : []);
+  const workdir = textOf(metadata['workdir']);
+  const admin = textOf(metadata['dataplane.admin.socketPath'] ?? objectOf(metadata['dataplane.admin'])['socketPath']);
+  const [certificate, key] = [textOf(metadata['metricsCertPath']), textOf(metadata['metricsKeyPath'])];
+  const systemCa = textOf(metadata['systemCaPath']);
+  return {
+    reusePort: features.has('feature-reuse-port'),
+    tcpLogPipe: features.has('feature-tcp-accesslog-via-named-pipe') ? accessLogPipe({ workdir, name, mesh }) : null,
+    companion: features.has('feature-otel-via-kuma-dp') && workdir !== '' ? workdir : null,
+    adminSocket: admin === '' ? null : admin,
+    metricsCertificate: certificate === '' || key === '' ? null : { certificate, key },
+    systemCa: systemCa === '' ? null : systemCa,
+  };
+}

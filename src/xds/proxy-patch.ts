@@ -1,0 +1,318 @@
+// MeshProxyPatch: changes of the resources of a proxy, in their order (xds 3.3). A change that cannot be applied to a resource is left
+// out and reported; the resource keeps its other changes.
+import type { ProxyRules } from '../policy/build-rules.ts';
+import { isObject, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
+import { readEnvoyValue } from '../resource/schema/envoy-value.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { canonicalEnvoyJson, mergeEnvoyJson } from '../wire/merge-envoy.ts';
+import { ProtoJsonError } from '../wire/proto-error.ts';
+import { fieldOf } from './config-problem.ts';
+import { applyJsonPatch, JsonPatchError } from './json-patch.ts';
+import type { ProxyConfig } from './proxy-config.ts';
+
+const MESSAGES = {
+  cluster: 'envoy.config.cluster.v3.Cluster',
+  listener: 'envoy.config.listener.v3.Listener',
+  networkFilter: 'envoy.config.listener.v3.Filter',
+  httpFilter: 'envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter',
+  virtualHost: 'envoy.config.route.v3.VirtualHost',
+} as const;
+type Target = keyof typeof MESSAGES;
+
+/** Filters that end a chain: nothing can stand behind them. */
+const ENDS_CHAIN = /\.(HttpConnectionManager|TcpProxy|Router)$/;
+const CONNECTION_MANAGER = /\.HttpConnectionManager$/;
+/** A JSON pointer that begins with one of these is about the filter; any other is about its configuration. */
+const FIELDS_OF_FILTER =
+  /^\/(name|typedConfig|typed_config|configDiscovery|config_discovery|isOptional|is_optional|disabled)(\/|$)/;
+
+/** One item of `appendModifications`. */
+export type Modification = {
+  readonly policy: string;
+  readonly field: string;
+  readonly target: Target;
+  readonly change: JsonObject;
+};
+
+/** The modifications in force, in the order in which they are applied. */
+export function modificationsOf({ types }: ProxyRules): Modification[] {
+  const contributions = types.find(({ type }) => type === 'MeshProxyPatch')?.proxyRule?.contributions ?? [];
+  return contributions.flatMap(({ policy, index, conf }) => {
+    const items = Array.isArray(conf['appendModifications']) ? conf['appendModifications'] : [];
+    return items.flatMap((item, at) =>
+      (Object.keys(MESSAGES) as Target[]).flatMap((target) => {
+        const change = objectOf(item)[target];
+        const field = fieldOf('default', index, `appendModifications[${String(at)}].${target}`);
+        return isObject(change) ? [{ policy: policy.kri, field, target, change }] : [];
+      }),
+    );
+  });
+}
+
+/**
+ * Adds a part to a configuration, with the modifications in force.
+ * @param takesNew as in `applyModifications`
+ */
+export function addPatched<T>(config: ProxyConfig, rules: ProxyRules, takesNew: boolean, add: (part: ProxyConfig) => T): T {
+  const modifications = modificationsOf(rules);
+  if (modifications.length === 0) return add(config);
+  const part: ProxyConfig = {
+    clusters: new Map(),
+    assignments: new Map(),
+    listeners: new Map(),
+    routes: new Map(),
+    problems: config.problems,
+  };
+  const result = add(part);
+  applyModifications(part, modifications, { takesNew });
+  for (const kind of ['clusters', 'assignments', 'listeners', 'routes'] as const)
+    for (const [name, resource] of part[kind]) config[kind].set(name, resource);
+  return result;
+}
+
+/**
+ * Changes the resources of a configuration, or of a part of one.
+ * @param takesNew whether added clusters and listeners become part of it
+ */
+export function applyModifications(
+  config: ProxyConfig,
+  modifications: readonly Modification[],
+  { takesNew }: { readonly takesNew: boolean },
+): void {
+  for (const modification of modifications) {
+    const reported = new Set<string>();
+    new Patcher(config, modification, takesNew, (reason) => {
+      if (reported.has(reason)) return;
+      reported.add(reason);
+      config.problems.push({ policy: modification.policy, field: modification.field, reason });
+    }).run();
+  }
+}
+
+/** Applies one modification. */
+class Patcher {
+  readonly #config: ProxyConfig;
+  readonly #target: Target;
+  readonly #change: JsonObject;
+  readonly #match: JsonObject;
+  readonly #takesNew: boolean;
+  readonly #report: (reason: string) => void;
+
+  constructor(config: ProxyConfig, { target, change }: Modification, takesNew: boolean, report: (reason: string) => void) {
+    this.#config = config;
+    this.#target = target;
+    this.#change = change;
+    this.#match = objectOf(change['match']);
+    this.#takesNew = takesNew;
+    this.#report = report;
+  }
+
+  run(): void {
+    const { clusters, assignments, listeners, routes } = this.#config;
+    switch (this.#target) {
+      case 'cluster':
+        this.#resources(clusters, (name) => assignments.delete(name));
+        break;
+      case 'listener':
+        this.#resources(listeners, (name) => routes.delete(name));
+        break;
+      case 'networkFilter':
+        this.#everyChain((filters) => this.#edited(filters));
+        break;
+      case 'httpFilter':
+        this.#everyChain((filters) => filters.map((filter) => this.#withHttpFilters(filter)));
+        break;
+      case 'virtualHost':
+        for (const [name, route] of routes) {
+          const hosts = this.#editedHosts(name, objectsOf(route['virtualHosts']));
+          if (hosts !== null) routes.set(name, { ...route, virtualHosts: hosts });
+        }
+    }
+  }
+
+  #resources(resources: Map<string, JsonObject>, removed: (name: string) => void): void {
+    const { operation } = this.#change;
+    if (operation === 'Add') {
+      const added = this.#attempt(() => this.#value());
+      const name = textOf(added?.['name']);
+      if (added !== null && name === '') this.#report('has a value without a name');
+      else if (added !== null && (this.#takesNew || resources.has(name))) resources.set(name, added);
+      return;
+    }
+    for (const [name, resource] of resources) {
+      if (!this.#matchesResource(name, resource)) continue;
+      if (operation === 'Remove') {
+        resources.delete(name);
+        removed(name);
+      } else if (operation === 'Patch') resources.set(name, this.#patched(name, resource));
+    }
+  }
+
+  #matchesResource(name: string, resource: JsonObject): boolean {
+    return (
+      isMatched(this.#match['name'], name) && isMatched(this.#match['origin'], originOf(name)) && this.#hasTags(resource, 'tags')
+    );
+  }
+
+  #hasTags(listener: JsonObject, key: 'tags' | 'listenerTags'): boolean {
+    const own = objectOf(objectOf(objectOf(listener['metadata'])['filterMetadata'])['io.kuma.tags']);
+    return Object.entries(textMapOf(this.#match[key])).every(([tag, value]) => own[tag] === value);
+  }
+
+  #everyChain(edit: (filters: JsonObject[]) => JsonObject[]): void {
+    const { listeners } = this.#config;
+    const { listenerName, origin } = this.#match;
+    for (const [name, listener] of listeners) {
+      const isMeant =
+        isMatched(listenerName, name) && isMatched(origin, originOf(name)) && this.#hasTags(listener, 'listenerTags');
+      if (!isMeant) continue;
+      const filterChains = objectsOf(listener['filterChains']).map((chain) => ({
+        ...chain,
+        filters: edit(objectsOf(chain['filters'])),
+      }));
+      listeners.set(name, { ...listener, filterChains });
+    }
+  }
+
+  #withHttpFilters(filter: JsonObject): JsonObject {
+    const config = objectOf(filter['typedConfig']);
+    if (!CONNECTION_MANAGER.test(textOf(config['@type']))) return filter;
+    return { ...filter, typedConfig: { ...config, httpFilters: this.#edited(objectsOf(config['httpFilters'])) } };
+  }
+
+  #edited(filters: readonly JsonObject[]): JsonObject[] {
+    const name = this.#match['name'];
+    const { operation } = this.#change;
+    if (operation === 'Remove') return filters.filter((filter) => !isMatched(name, textOf(filter['name'])));
+    if (operation === 'Patch')
+      return filters.map((filter) =>
+        isMatched(name, textOf(filter['name'])) ? this.#patched(textOf(filter['name']), filter) : filter,
+      );
+    const at = placeFor(operation, filters, textOf(name));
+    const added = at === null ? null : this.#attempt(() => this.#value());
+    return at === null || added === null ? [...filters] : filters.toSpliced(at, 0, added);
+  }
+
+  /** Null where nothing changes. */
+  #editedHosts(routeName: string, hosts: readonly JsonObject[]): JsonObject[] | null {
+    const { name, origin, routeConfigurationName } = this.#match;
+    if (!isMatched(routeConfigurationName, routeName) || !isMatched(origin, originOf(routeName))) return null;
+    const isMeant = (host: JsonObject): boolean => isMatched(name, textOf(host['name']));
+    switch (this.#change['operation']) {
+      case 'Remove':
+        return hosts.filter((host) => !isMeant(host));
+      case 'Patch':
+        return hosts.map((host) => (isMeant(host) ? this.#patched(textOf(host['name']), host) : host));
+      case 'Add': {
+        const added = this.#attempt(() => this.#value());
+        const taken = added === null ? undefined : clash(hosts, added);
+        if (taken !== undefined) this.#report(`has ${taken}, which ${routeName} has already`);
+        return added === null || taken !== undefined ? null : [...hosts, added];
+      }
+      default:
+        return null;
+    }
+  }
+
+  #patched(name: string, resource: JsonObject): JsonObject {
+    const result = this.#attempt(() => {
+      const message = MESSAGES[this.#target];
+      const { jsonPatches, value } = this.#change;
+      if (value !== undefined) return canonicalEnvoyJson(message, mergeEnvoyJson(message, resource, this.#value()));
+      const isFilter = this.#target === 'networkFilter' || this.#target === 'httpFilter';
+      const operations = objectsOf(jsonPatches).map((operation) => (isFilter ? insideFilter(operation) : operation));
+      const changed = objectOf(applyJsonPatch(resource, operations));
+      return canonicalEnvoyJson(message, changed);
+    }, name);
+    // Other resources know it by its name.
+    return result === null || this.#isRenamed(name, result) ? resource : result;
+  }
+
+  #isRenamed(name: string, result: JsonObject): boolean {
+    const isRenamed = result['name'] !== name && (this.#target === 'cluster' || this.#target === 'listener');
+    if (isRenamed) this.#report(`renames ${name}: a resource keeps its name`);
+    return isRenamed;
+  }
+
+  /** The value in canonical form. */
+  #value(): JsonObject {
+    const read = readValue(textOf(this.#change['value']));
+    return canonicalEnvoyJson(MESSAGES[this.#target], read);
+  }
+
+  /** Null, and a report, where it cannot be done. */
+  #attempt(make: () => JsonObject, name?: string): JsonObject | null {
+    try {
+      return make();
+    } catch (error) {
+      if (!(error instanceof JsonPatchError || error instanceof ProtoJsonError)) throw error;
+      this.#report(name === undefined ? error.message : `cannot change ${name}: ${error.message}`);
+      return null;
+    }
+  }
+}
+
+const MAX_KNOWN = 1_000;
+const known = new Map<string, JsonObject>();
+
+/** @throws JsonPatchError for a text that is no object */
+function readValue(text: string): JsonObject {
+  let value = known.get(text);
+  if (value !== undefined) return value;
+  const read = readEnvoyValue(text);
+  if (!isObject(read))
+    throw new JsonPatchError(read === undefined ? 'has a value that is too long' : 'has a value that is no object');
+  value = read;
+  if (known.size >= MAX_KNOWN) known.clear();
+  known.set(text, value);
+  return value;
+}
+
+/** Where a filter is added; null where the filter that it stands beside is missing. */
+function placeFor(operation: Json | undefined, filters: readonly JsonObject[], name: string): number | null {
+  const at = filters.findIndex((filter) => filter['name'] === name);
+  switch (operation) {
+    case 'AddFirst':
+      return 0;
+    case 'AddBefore':
+      return at === -1 ? null : at;
+    case 'AddAfter':
+      return at === -1 ? null : at + 1;
+    case 'AddLast': {
+      const last = textOf(objectOf(filters.at(-1)?.['typedConfig'])['@type']);
+      return ENDS_CHAIN.test(last) ? filters.length - 1 : filters.length;
+    }
+    default:
+      return null;
+  }
+}
+
+function insideFilter(operation: JsonObject): JsonObject {
+  const inside = (pointer: Json | undefined): Json | undefined =>
+    typeof pointer !== 'string' || FIELDS_OF_FILTER.test(pointer) ? pointer : `/typedConfig${pointer}`;
+  const { path, from } = operation;
+  return { ...operation, path: inside(path) ?? '', ...(from !== undefined && { from: inside(from) ?? '' }) };
+}
+
+/** The name or domain of a virtual host that another one has; undefined without one. */
+function clash(hosts: readonly JsonObject[], added: JsonObject): string | undefined {
+  const domains = new Set(hosts.flatMap((host) => (Array.isArray(host['domains']) ? host['domains'].map(textOf) : [])));
+  const wanted = Array.isArray(added['domains']) ? added['domains'].map(textOf) : [];
+  const taken = wanted.find((domain) => domains.has(domain));
+  if (taken !== undefined) return `domain ${taken}`;
+  return hosts.some(({ name }) => name === added['name']) ? `name ${textOf(added['name'])}` : undefined;
+}
+
+/** An absent match is any. */
+function isMatched(wanted: Json | undefined, actual: string): boolean {
+  return wanted === undefined || wanted === '' || wanted === actual;
+}
+
+/** What made a resource, by its name. */
+function originOf(name: string): string {
+  if (name.startsWith('self_inbound_dp_')) return 'inbound';
+  if (name.startsWith('system_meshtrace_')) return 'mesh-trace';
+  if (name.startsWith('system_meshmetric_')) return 'prometheus';
+  if (name.startsWith('system_meshaccesslog_')) return 'mesh-access-log';
+  return name.startsWith('kri_') ? 'outbound' : '';
+}

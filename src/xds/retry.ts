@@ -1,0 +1,107 @@
+// MeshRetry as the retry policy of a route (policies 2.2, xds 3.3).
+import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { isHttp, type Protocol } from './protocol.ts';
+import { extension, given, optionalDuration } from './proto-json.ts';
+import { headerMatcher } from './route-match.ts';
+
+const DEFAULT_HTTP = 'gateway-error,connect-failure,refused-stream';
+const DEFAULT_GRPC = 'cancelled,connect-failure,gateway-error,refused-stream,reset,resource-exhausted,unavailable';
+
+/** Names of MeshRetry that Envoy spells in another way than lower case with hyphens. */
+const SPELLED: ReadonlyMap<string, string> = new Map([
+  ['5xx', '5xx'],
+  ['Retriable4xx', 'retriable-4xx'],
+  ['EnvoyRatelimited', 'envoy-ratelimited'],
+  ['Http3PostConnectFailure', 'http3-post-connect-failure'],
+  // Envoy has two l.
+  ['Canceled', 'cancelled'],
+]);
+const METHOD = 'HttpMethod';
+
+/** The retry policy of a route; null where nothing is retried. */
+export function retryPolicy(conf: JsonObject, protocol: Protocol): JsonObject | null {
+  const of = protocol === 'grpc' ? conf['grpc'] : isHttp(protocol) ? conf['http'] : undefined;
+  if (of === undefined) return null;
+  const retry = objectOf(of);
+  if (retry['numRetries'] === 0) return null;
+  const on = Array.isArray(retry['retryOn']) ? retry['retryOn'].map(textOf) : [];
+  const codes = on.filter((name) => /^\d{3}$/.test(name)).map(Number);
+  const methods = on.filter((name) => name.startsWith(METHOD));
+  const conditions = on.filter((name) => !/^\d{3}$/.test(name) && !name.startsWith(METHOD)).map(spelled);
+  const requestHeaders = [
+    ...methods.map((name) => ({ name: ':method', stringMatch: { exact: name.slice(METHOD.length).toUpperCase() } })),
+    ...objectsOf(retry['retriableRequestHeaders']).map(headerMatcher),
+  ];
+  const responseHeaders = objectsOf(retry['retriableResponseHeaders']).map(headerMatcher);
+  const retryOn = [...conditions, ...(codes.length > 0 ? ['retriable-status-codes'] : [])].join(',');
+  return given({
+    retryOn: retryOn === '' ? (protocol === 'grpc' ? DEFAULT_GRPC : DEFAULT_HTTP) : retryOn,
+    numRetries: retry['numRetries'],
+    perTryTimeout: optionalDuration(retry['perTryTimeout']),
+    retriableStatusCodes: codes.length > 0 ? codes : undefined,
+    retriableRequestHeaders: requestHeaders.length > 0 ? requestHeaders : undefined,
+    retriableHeaders: responseHeaders.length > 0 ? responseHeaders : undefined,
+    retryBackOff: backOff(retry['backOff']),
+    rateLimitedRetryBackOff: rateLimitedBackOff(retry['rateLimitedBackOff']),
+    ...hostSelection(objectsOf(retry['hostSelection'])),
+    hostSelectionRetryMaxAttempts:
+      retry['hostSelectionMaxAttempts'] === undefined ? undefined : String(retry['hostSelectionMaxAttempts']),
+  });
+}
+
+/** `DeadlineExceeded` → `deadline-exceeded`. */
+function spelled(name: string): string {
+  return SPELLED.get(name) ?? name.replace(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase();
+}
+
+function backOff(written: Json | undefined): JsonObject | undefined {
+  if (written === undefined) return undefined;
+  const { baseInterval, maxInterval } = objectOf(written);
+  return given({ baseInterval: optionalDuration(baseInterval) ?? '0.025s', maxInterval: optionalDuration(maxInterval) });
+}
+
+function rateLimitedBackOff(written: Json | undefined): JsonObject | undefined {
+  if (written === undefined) return undefined;
+  const { resetHeaders, maxInterval } = objectOf(written);
+  return given({
+    resetHeaders: objectsOf(resetHeaders).map(({ name = '', format }) => ({
+      name,
+      ...(format === 'UnixTimestamp' && { format: 'UNIX_TIMESTAMP' }),
+    })),
+    maxInterval: optionalDuration(maxInterval),
+  });
+}
+
+function hostSelection(selections: readonly JsonObject[]): Record<string, Json | undefined> {
+  const hosts = selections.flatMap(({ predicate, tags }) =>
+    predicate === 'OmitPreviousHosts'
+      ? [
+          extension(
+            'envoy.retry_host_predicates.previous_hosts',
+            'extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate',
+          ),
+        ]
+      : predicate === 'OmitHostsWithTags'
+        ? [
+            extension(
+              'envoy.retry_host_predicates.omit_host_metadata',
+              'extensions.retry.host.omit_host_metadata.v3.OmitHostMetadataConfig',
+              { metadataMatch: { filterMetadata: { 'envoy.lb': objectOf(tags) } } },
+            ),
+          ]
+        : [],
+  );
+  const priorities = selections.find(({ predicate }) => predicate === 'OmitPreviousPriorities');
+  return {
+    retryHostPredicate: hosts.length > 0 ? hosts : undefined,
+    retryPriority:
+      priorities === undefined
+        ? undefined
+        : extension(
+            'envoy.retry_priorities.previous_priorities',
+            'extensions.retry.priority.previous_priorities.v3.PreviousPrioritiesConfig',
+            { updateFrequency: priorities['updateFrequency'] ?? 2 },
+          ),
+  };
+}

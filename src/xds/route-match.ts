@@ -1,0 +1,87 @@
+// The matches of a MeshHTTPRoute as matches of Envoy routes, in the order in which they are asked (xds 3.2).
+import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+
+/** One match of a rule, with how it changes a rewritten prefix. */
+export type RouteMatch = {
+  readonly match: JsonObject;
+  /** A route under a prefix: it has the rest of the path behind it. */
+  readonly isBelowPrefix: boolean;
+};
+
+/**
+ * The routes that one match becomes. A path prefix `/a` becomes the path `/a` and the prefix `/a/`, so that `/ab` does not match.
+ * @param match one of `matches[]`
+ */
+export function routeMatches(match: JsonObject): RouteMatch[] {
+  const path = objectOf(match['path']);
+  const rest = restOf(match);
+  const value = textOf(path['value']);
+  switch (path['type']) {
+    case 'Exact':
+      return [{ match: { path: value, ...rest }, isBelowPrefix: false }];
+    case 'RegularExpression':
+      return [{ match: { safeRegex: { regex: value }, ...rest }, isBelowPrefix: false }];
+    case 'PathPrefix':
+      if (value !== '/')
+        return [
+          { match: { path: value, ...rest }, isBelowPrefix: false },
+          { match: { prefix: `${value}/`, ...rest }, isBelowPrefix: true },
+        ];
+  }
+  return [{ match: { prefix: '/', ...rest }, isBelowPrefix: true }];
+}
+
+/** Exact paths, then the longest prefixes, then regular expressions; of equal ones those that ask for more (Gateway API). */
+export function compareMatches(a: JsonObject, b: JsonObject): number {
+  const [one, other] = [rankOf(a), rankOf(b)];
+  for (const [at, rank] of one.entries()) if (rank !== other[at]) return rank - (other[at] ?? 0);
+  return 0;
+}
+
+function rankOf(match: JsonObject): readonly number[] {
+  const path = objectOf(match['path']);
+  const type = path['type'] === 'Exact' ? 0 : path['type'] === 'RegularExpression' ? 2 : 1;
+  const prefix = type === 1 ? textOf(path['value']).length || 1 : 0;
+  // The route for every request comes last, below regular expressions.
+  const isEverything = type === 1 && prefix === 1 ? 3 : type;
+  return [
+    isEverything,
+    -prefix,
+    -objectsOf(match['headers']).length,
+    match['method'] === undefined ? 1 : 0,
+    -objectsOf(match['queryParams']).length,
+  ];
+}
+
+function restOf({ method, headers, queryParams }: JsonObject): JsonObject {
+  const matchers = [
+    ...(method === undefined ? [] : [{ name: ':method', stringMatch: { exact: method } }]),
+    ...objectsOf(headers).map(headerMatcher),
+  ];
+  const parameters = objectsOf(queryParams).map(({ type, name = '', value = '' }) => ({
+    name,
+    stringMatch: type === 'RegularExpression' ? { safeRegex: { regex: value } } : { exact: value },
+  }));
+  return {
+    ...(matchers.length > 0 && { headers: matchers }),
+    ...(parameters.length > 0 && { queryParameters: parameters }),
+  };
+}
+
+/** `{type, name, value}` of a policy as a HeaderMatcher. */
+export function headerMatcher({ type, name = '', value = '' }: JsonObject): JsonObject {
+  switch (type) {
+    case 'Present':
+      return { name, presentMatch: true };
+    case 'Absent':
+      return { name, presentMatch: false };
+    case 'Prefix':
+      // Every value begins with nothing, which Envoy does not take.
+      return value === '' ? { name, presentMatch: true } : { name, stringMatch: { prefix: value } };
+    case 'RegularExpression':
+      return { name, stringMatch: { safeRegex: { regex: value } } };
+    default:
+      return { name, stringMatch: { exact: value } };
+  }
+}

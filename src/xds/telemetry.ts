@@ -1,0 +1,211 @@
+// Traces, metrics and collectors of a proxy: the clusters and listeners that it has for itself (MeshTrace, MeshMetric and the
+// OpenTelemetry backends of MeshAccessLog; xds 3.3, 3.4).
+import type { ProxyRules } from '../policy/build-rules.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import type { Policy } from '../policy/parse-policy.ts';
+import { displayNameOf, label } from '../resource/labels.ts';
+import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { documentsListener, type CompanionDocument } from './companion-documents.ts';
+import { fieldOf, problemIn, type ConfSection } from './config-problem.ts';
+import { DEFAULT_PORT, metricsCluster, metricsDocument, metricsListener, metricsSource, prometheusBackends } from './metrics.ts';
+import { clusterOfCollector, collectorCluster, collectorOf, type Collector } from './open-telemetry.ts';
+import type { ProxyConfig } from './proxy-config.ts';
+import type { ProxyFeatures } from './proxy-features.ts';
+import { problemsOf, usableConf } from './usable-conf.ts';
+import { collectorUrl, traceCluster, tracing, type TraceBackend, type TracedConnection } from './tracing.ts';
+
+export type TelemetryContext = { readonly index: MeshIndex; readonly rules: ProxyRules; readonly features: ProxyFeatures };
+
+/** How the connections of a proxy are traced; null where they are not. */
+export type Tracer = (connection: TracedConnection) => JsonObject;
+
+const NO_COLLECTOR = 'names no MeshOpenTelemetryBackend';
+
+/** The usable conf of a policy about the whole proxy, with what is left out of it; null where none is in force. */
+function wholeProxyConf({ types }: ProxyRules, type: 'MeshTrace' | 'MeshMetric') {
+  const found = types.find((candidate) => candidate.type === type)?.proxyRule ?? null;
+  if (found === null) return null;
+  const { conf, refused } = usableConf(type, 'default', found.conf);
+  return { conf, contributions: found.contributions, problems: problemsOf(refused, 'default', found.contributions) };
+}
+
+/** The tracer in force. */
+export function tracerOf(context: TelemetryContext): Tracer | null {
+  const found = wholeProxyConf(context.rules, 'MeshTrace');
+  const backend = found === null ? null : traceBackend(context, found.conf);
+  return found === null || backend === null ? null : (connection) => tracing(found.conf, backend, connection);
+}
+
+/** Conf has one backend at most. */
+function traceBackend({ index, rules, features }: TelemetryContext, conf: JsonObject): TraceBackend | null {
+  const backend = objectsOf(conf['backends'])[0] ?? {};
+  const { type } = backend;
+  if (type === 'Zipkin' || type === 'Datadog') {
+    const of = objectOf(backend[type.toLowerCase()]);
+    const url = collectorUrl(of['url']);
+    return url === null ? null : { type, url, conf: of };
+  }
+  if (type !== 'OpenTelemetry') return null;
+  const collector = collectorOf(index, objectOf(backend['openTelemetry']), rules.proxy, rules.proxy.zone, features);
+  return collector === null ? null : { type, collector };
+}
+
+/**
+ * The cluster of the collector of an access log; null where there is none that the proxy can send to.
+ * @param openTelemetry of the backend
+ */
+export function logCollector({ index, rules, features }: TelemetryContext, openTelemetry: JsonObject): string | null {
+  const collector = collectorOf(index, openTelemetry, rules.proxy, rules.proxy.zone, features);
+  return collector === null || !takesLogs(collector) ? null : collectorCluster('meshaccesslog', collector);
+}
+
+/** Envoy sends access logs by gRPC alone. */
+function takesLogs({ pipe, protocol }: Collector): boolean {
+  return pipe !== null || protocol === 'grpc';
+}
+
+/** Adds what a proxy has for itself. */
+export function addTelemetry(config: ProxyConfig, context: TelemetryContext): void {
+  const documents: CompanionDocument[] = [];
+  const collectors = new Map<string, JsonObject>();
+  addTraceCluster(config, context, collectors);
+  addLogClusters(config, context, collectors);
+  addMetrics(config, context, documents);
+  const { companion } = context.features;
+  if (companion === null) return;
+  if (collectors.size > 0) documents.push({ kind: 'otel', content: { backends: [...collectors.values()] } });
+  if (documents.length === 0) return;
+  const listener = documentsListener(companion, documents);
+  config.listeners.set(textOf(listener['name']), listener);
+}
+
+function addTraceCluster(config: ProxyConfig, context: TelemetryContext, collectors: Map<string, JsonObject>): void {
+  const found = wholeProxyConf(context.rules, 'MeshTrace');
+  config.problems.push(...(found?.problems ?? []));
+  if (found === null || objectsOf(found.conf['backends']).length === 0) return;
+  const backend = traceBackend(context, found.conf);
+  if (backend === null) {
+    config.problems.push(problemIn(found.contributions, 'default', 'backends[0]', 'names no collector that the proxy can reach'));
+    return;
+  }
+  if (backend.type === 'OpenTelemetry') noteForCompanion(collectors, backend.collector, 'traces');
+  const cluster = traceCluster(backend, context.features.systemCa);
+  config.clusters.set(textOf(cluster['name']), cluster);
+}
+
+/** A cluster for each collector that an access log of a matching policy names: any listener may log there. */
+function addLogClusters(config: ProxyConfig, context: TelemetryContext, collectors: Map<string, JsonObject>): void {
+  const { index, rules, features } = context;
+  const { proxy } = rules;
+  const policies = [...index.shared('MeshAccessLog', proxy), ...index.matching('MeshAccessLog', proxy).selected.keys()];
+  for (const policy of policies)
+    for (const { field, openTelemetry } of collectorsIn(policy)) {
+      const collector = collectorOf(index, openTelemetry, policy, proxy.zone, features);
+      if (collector === null || !takesLogs(collector)) {
+        const reason = collector === null ? NO_COLLECTOR : 'names a collector of protocol http: access logs are sent by grpc';
+        config.problems.push({ policy: policy.kri, field, reason });
+        continue;
+      }
+      const name = collectorCluster('meshaccesslog', collector);
+      noteForCompanion(collectors, collector, 'logs');
+      config.clusters.set(name, clusterOfCollector(name, collector));
+    }
+}
+
+const known = new WeakMap<Policy, readonly { field: string; openTelemetry: JsonObject }[]>();
+
+/** The OpenTelemetry backends of a MeshAccessLog. */
+export function collectorsIn(policy: Policy): readonly { field: string; openTelemetry: JsonObject }[] {
+  let found = known.get(policy);
+  if (found === undefined) {
+    const sections: readonly (readonly [ConfSection, readonly { index: number; conf: JsonObject }[]])[] = [
+      ['to', policy.to],
+      ['rules', policy.rules],
+      ['from', policy.from],
+    ];
+    found = sections.flatMap(([section, items]) =>
+      items.flatMap(({ index, conf }) =>
+        objectsOf(conf['backends']).flatMap(({ type, openTelemetry }, at) =>
+          type === 'OpenTelemetry'
+            ? [
+                {
+                  field: fieldOf(section, index, `backends[${String(at)}].openTelemetry`),
+                  openTelemetry: objectOf(openTelemetry),
+                },
+              ]
+            : [],
+        ),
+      ),
+    );
+    known.set(policy, found);
+  }
+  return found;
+}
+
+function noteForCompanion(collectors: Map<string, JsonObject>, collector: Collector, signal: 'logs' | 'traces'): void {
+  const { pipe, name, address, port, path, protocol } = collector;
+  if (pipe === null) return;
+  const noted = collectors.get(name) ?? {
+    name,
+    socketPath: pipe,
+    endpoint: `${address.includes(':') ? `[${address}]` : address}:${String(port)}`,
+    useHTTP: protocol === 'http',
+    ...(path !== '' && { path }),
+  };
+  collectors.set(name, { ...noted, [signal]: { enabled: true } });
+}
+
+function addMetrics(config: ProxyConfig, { rules, features }: TelemetryContext, documents: CompanionDocument[]): void {
+  const found = wholeProxyConf(rules, 'MeshMetric');
+  if (found === null) return;
+  config.problems.push(...found.problems);
+  const { proxy } = rules;
+  const { conf, contributions } = found;
+  const refuse = (path: string, reason: string): void => {
+    config.problems.push(problemIn(contributions, 'default', path, reason));
+  };
+  const { mesh } = proxy.resource;
+  const source = metricsSource(features, { mesh, name: proxy.displayName });
+  const backends = prometheusBackends(conf);
+  if (source === null) {
+    if (backends.length > 0) refuse('backends', 'has no effect on a proxy whose metadata names no admin socket');
+    return;
+  }
+  const ports = new Set<number>();
+  for (const { name, prometheus } of backends) {
+    const port = numberOf(prometheus['port']) || DEFAULT_PORT;
+    if (ports.has(port) || config.listeners.has(name)) {
+      refuse('backends', `has two Prometheus backends of port ${String(port)} or of one client: the first one has its listener`);
+      continue;
+    }
+    ports.add(port);
+    const mode = objectOf(prometheus['tls'])['mode'];
+    const tls = mode === 'ProvidedTLS' ? features.metricsCertificate : null;
+    if (mode === 'ActiveMTLSBackend' || (mode === 'ProvidedTLS' && tls === null)) {
+      refuse('backends', `has no listener: the proxy has no certificate for tls.mode ${textOf(mode)}`);
+      continue;
+    }
+    const address = textOf(objectOf(proxy.resource.spec['networking'])['address']);
+    const sidecar = objectOf(conf['sidecar']);
+    config.listeners.set(name, metricsListener(name, { prometheus, sidecar }, source, address, features, tls));
+    config.clusters.set(name, metricsCluster(name, source));
+  }
+  if (source.isCompanion) {
+    const workload = proxy.labels[label.workload] ?? displayNameOf(proxy.resource);
+    documents.push({ kind: 'meshmetric', content: metricsDocument(conf, { mesh, zone: proxy.zone, workload }) });
+    return;
+  }
+  for (const [path, value] of needsCompanion(conf))
+    if (value !== undefined) refuse(path, 'has no effect: it needs kuma-dp beside the proxy');
+}
+
+/** What Envoy cannot do by itself. */
+function needsCompanion(conf: JsonObject): [string, Json | undefined][] {
+  const isSent = objectsOf(conf['backends']).some(({ type }) => type === 'OpenTelemetry');
+  return [
+    ['applications', objectsOf(conf['applications']).length > 0 ? true : undefined],
+    ['sidecar.profiles', objectOf(conf['sidecar'])['profiles']],
+    ['backends', isSent ? true : undefined],
+  ];
+}

@@ -1,0 +1,139 @@
+// MeshTrace: the spans of requests, on every HTTP listener of a proxy, and the cluster of the collector that gets them (xds 3.3).
+import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { backendCluster, clusterOfCollector, collectorCluster, type Collector } from './open-telemetry.ts';
+import { decimal, given, typed } from './proto-json.ts';
+
+/** A collector of spans. */
+export type TraceBackend =
+  | { readonly type: 'Zipkin'; readonly url: URL; readonly conf: JsonObject }
+  | { readonly type: 'Datadog'; readonly url: URL; readonly conf: JsonObject }
+  | { readonly type: 'OpenTelemetry'; readonly collector: Collector };
+
+/** Who is traced, for the names of spans. */
+export type TracedConnection = {
+  /** The workload of the proxy. */
+  readonly service: string;
+  readonly direction: 'inbound' | 'outbound';
+  /** Display name of the called service; `''` on an inbound. */
+  readonly destination: string;
+};
+
+const SYSTEM = 'system_meshtrace';
+const TIMEOUT = '10s';
+const CONFIG = 'config.trace.v3';
+
+/** What a URL of a conf says; null where it cannot be read. */
+export function collectorUrl(given: Json | undefined): URL | null {
+  const text = textOf(given);
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  return (url.protocol === 'http:' || url.protocol === 'https:') && url.hostname !== '' ? url : null;
+}
+
+function clusterName(backend: TraceBackend): string {
+  if (backend.type === 'OpenTelemetry') return collectorCluster('meshtrace', backend.collector);
+  return `${SYSTEM}_${backend.type.toLowerCase()}`;
+}
+
+/**
+ * The cluster of a collector. With https it trusts the authorities of the machine.
+ * @param systemCa their file; without it the collector's certificate is not checked
+ */
+export function traceCluster(backend: TraceBackend, systemCa: string | null): JsonObject {
+  const name = clusterName(backend);
+  if (backend.type === 'OpenTelemetry') return clusterOfCollector(name, backend.collector);
+  const { hostname, port, protocol } = backend.url;
+  const isTls = protocol === 'https:';
+  const cluster = backendCluster(name, { address: bare(hostname), port: Number(port) || (isTls ? 443 : 80) });
+  if (!isTls) return cluster;
+  const validation = systemCa === null ? {} : { validationContext: { trustedCa: { filename: systemCa } } };
+  return {
+    ...cluster,
+    transportSocket: {
+      name: 'envoy.transport_sockets.tls',
+      typedConfig: typed('extensions.transport_sockets.tls.v3.UpstreamTlsContext', {
+        sni: hostname,
+        commonTlsContext: validation,
+      }),
+    },
+  };
+}
+
+/** `tracing` of an HTTP connection manager. @param conf MeshTrace in force */
+export function tracing(conf: JsonObject, backend: TraceBackend, connection: TracedConnection): JsonObject {
+  const { client, random, overall } = objectOf(conf['sampling']);
+  const tags = objectsOf(conf['tags']).flatMap(customTag);
+  return given({
+    clientSampling: percent(client),
+    randomSampling: percent(random),
+    overallSampling: percent(overall),
+    customTags: tags.length > 0 ? tags : undefined,
+    provider: provider(backend, connection),
+  });
+}
+
+function percent(value: Json | undefined): JsonObject {
+  return { value: decimal(value) ?? 100 };
+}
+
+function customTag({ name, literal, header }: JsonObject): JsonObject[] {
+  const tag = textOf(name);
+  if (tag === '') return [];
+  if (typeof literal === 'string') return literal === '' ? [] : [{ tag, literal: { value: literal } }];
+  if (!isObject(header) || textOf(header['name']) === '') return [];
+  return [{ tag, requestHeader: given({ name: header['name'], defaultValue: header['default'] }) }];
+}
+
+function provider(backend: TraceBackend, connection: TracedConnection): JsonObject {
+  const cluster = clusterName(backend);
+  switch (backend.type) {
+    case 'Zipkin':
+      return named('zipkin', 'ZipkinConfig', zipkin(cluster, backend.url, backend.conf));
+    case 'Datadog':
+      return named('datadog', 'DatadogConfig', {
+        collectorCluster: cluster,
+        serviceName: datadogService(backend.conf, connection),
+        collectorHostname: backend.url.host,
+      });
+    case 'OpenTelemetry':
+      return named('opentelemetry', 'OpenTelemetryConfig', {
+        ...exporter(cluster, backend.collector),
+        serviceName: connection.service,
+      });
+  }
+}
+
+function named(name: string, message: string, config: JsonObject): JsonObject {
+  return { name: `envoy.tracers.${name}`, typedConfig: typed(`${CONFIG}.${message}`, config) };
+}
+
+function zipkin(collector: string, url: URL, { apiVersion, sharedSpanContext, traceId128bit }: JsonObject): JsonObject {
+  return given({
+    collectorCluster: collector,
+    collectorEndpoint: url.pathname + url.search,
+    collectorHostname: url.host,
+    collectorEndpointVersion: apiVersion === 'httpProto' ? 'HTTP_PROTO' : 'HTTP_JSON',
+    sharedSpanContext: typeof sharedSpanContext === 'boolean' ? sharedSpanContext : undefined,
+    traceId128bit: traceId128bit === true ? true : undefined,
+  });
+}
+
+/** `backend`, or `backend_INBOUND` and `backend_OUTBOUND_db` where inbound and outbound are services of their own. */
+function datadogService({ splitService }: JsonObject, { service, direction, destination }: TracedConnection): string {
+  if (splitService !== true) return service;
+  return direction === 'inbound' ? `${service}_INBOUND` : `${service}_OUTBOUND_${destination}`;
+}
+
+/** A program beside the proxy takes gRPC alone. */
+function exporter(cluster: string, { protocol, pipe, address, port, path }: Collector): JsonObject {
+  if (pipe !== null || protocol === 'grpc') return { grpcService: { envoyGrpc: { clusterName: cluster } } };
+  const host = address.includes(':') ? `[${address}]` : address;
+  return {
+    httpService: { httpUri: { uri: `http://${host}:${String(port)}${path}/v1/traces`, cluster, timeout: TIMEOUT } },
+  };
+}
+
+function bare(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}

@@ -1,0 +1,156 @@
+// Conf in force without what cannot become configuration. A policy that came from a peer was never checked, and confs that are good
+// each can merge into a bad one. What the checks of a PUT refuse is left out here and named; the rest of the conf holds.
+import type { Violation } from '../base/errors.ts';
+import type { Contribution } from '../policy/resource-rules.ts';
+import { isObject, objectOf } from '../resource/read-json.ts';
+import { checkSpec } from '../resource/schema/check-spec.ts';
+import { typeOf } from '../resource/type-registry.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { problemIn, type ConfigProblem, type ConfSection } from './config-problem.ts';
+
+/** What is left of a conf, and what was left out: paths in the conf with reasons. */
+export type UsableConf = {
+  /** Null: the rule is for requests that cannot be told. */
+  readonly conf: JsonObject | null;
+  readonly refused: readonly Refused[];
+};
+type Refused = { readonly path: string; readonly reason: string };
+
+/** After so many rounds of taking out nothing is left of a conf. */
+const MAX_ROUNDS = 8;
+/** Keys of a path that are taken out together: `http.requestTimeout`, `backends[0]`. */
+const UNIT = 2;
+
+/** A document around a conf, in which the checks of its type take it. */
+const FRAMES: Readonly<Record<ConfSection, (type: string, conf: JsonObject, match: JsonObject | null) => JsonObject>> = {
+  to: (type, conf) =>
+    isRoute(type)
+      ? { to: [{ targetRef: { kind: 'MeshService', labels: { a: 'b' } }, ...conf }] }
+      : { to: [{ targetRef: { kind: 'Mesh' }, default: conf }] },
+  // Some types take rules for Dataplanes alone, and some for a whole mesh alone.
+  rules: (type, conf, match) => ({
+    targetRef: { kind: type === 'MeshTLS' ? 'Mesh' : 'Dataplane' },
+    rules: [{ ...(match !== null && { matches: [match] }), default: conf }],
+  }),
+  from: (_, conf) => ({ targetRef: { kind: 'Mesh' }, from: [{ targetRef: { kind: 'Mesh' }, default: conf }] }),
+  default: (_, conf) => ({ default: conf }),
+};
+
+const known = new WeakMap<JsonObject, Map<string, UsableConf>>();
+
+/**
+ * The usable part of a conf. The answer is remembered for the object.
+ * @param type of the policy
+ * @param match of the rule that the conf is of
+ */
+export function usableConf(
+  type: string,
+  section: Exclude<ConfSection, 'rules'>,
+  conf: JsonObject,
+): UsableConf & { conf: JsonObject };
+export function usableConf(type: string, section: ConfSection, conf: JsonObject, match?: JsonObject | null): UsableConf;
+export function usableConf(type: string, section: ConfSection, conf: JsonObject, match: JsonObject | null = null): UsableConf {
+  const key = `${type} ${section} ${match === null ? '' : JSON.stringify(match)}`;
+  let answers = known.get(conf);
+  if (answers === undefined) known.set(conf, (answers = new Map<string, UsableConf>()));
+  let answer = answers.get(key);
+  if (answer === undefined) answers.set(key, (answer = cleaned(type, section, conf, match)));
+  return answer;
+}
+
+/** The problems of a conf, each with the policy that gave the value. @param contributions weakest first */
+export function problemsOf(
+  refused: readonly Refused[],
+  section: ConfSection,
+  contributions: readonly Contribution[],
+): ConfigProblem[] {
+  return refused.map(({ path, reason }) => problemIn(contributions, section, path, reason));
+}
+
+function cleaned(type: string, section: ConfSection, given: JsonObject, match: JsonObject | null): UsableConf {
+  let conf = withoutOldLists(type, given);
+  const refused: Refused[] = [];
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const { inConf, inMatch } = violationsOf(type, section, conf, match);
+    if (inMatch.length > 0) return { conf: null, refused: [...refused, ...inMatch] };
+    if (inConf.length === 0) return { conf, refused };
+    const taken = new Set<string>();
+    conf = structuredClone(conf);
+    // From behind, so that places in lists stay.
+    for (const { path, reason } of inConf.toReversed()) {
+      // What is refused later is a consequence: an object that lost its only field.
+      if (round === 0) refused.unshift({ path, reason });
+      const keys = unitOf(conf, path);
+      if (!taken.has(keys.join('.'))) takeOut(conf, keys);
+      taken.add(keys.join('.'));
+    }
+  }
+  return { conf: {}, refused };
+}
+
+/** The violations inside a conf, by path in it, and those of the match. */
+function violationsOf(
+  type: string,
+  section: ConfSection,
+  conf: JsonObject,
+  match: JsonObject | null,
+): { inConf: Refused[]; inMatch: Refused[] } {
+  const spec = FRAMES[section](type, conf, match);
+  const { violations } = checkSpec(typeOf(type), { labels: {}, mesh: 'default', name: 'checked', spec }, { strict: false });
+  const start = section === 'default' ? 'spec.default' : isRoute(type) ? 'spec.to[0]' : `spec.${section}[0].default`;
+  return {
+    inConf: violations.flatMap((violation) => insideOf(start, violation)),
+    inMatch: violations.flatMap((violation) => insideOf('spec.rules[0].matches', violation)),
+  };
+}
+
+/** Some types report their violations in another section, or below `conf` (policies 2.2, 2.6). */
+function insideOf(start: string, { field, reason }: Violation): Refused[] {
+  const here = field.replace(/^(spec\.to\[0\]\.default)\.conf(?=$|[.[])/, '$1').replace(/^spec\.from\[/, 'spec.rules[');
+  const wanted = start.replace(/^spec\.from\[/, 'spec.rules[');
+  if (!here.startsWith(wanted)) return [];
+  return [{ path: here.slice(wanted.length).replace(/^\./, ''), reason }];
+}
+
+/** The path to take out: the unit that holds the value, or less where the unit is missing. */
+function unitOf(conf: JsonObject, path: string): string[] {
+  const keys = path
+    .split(/[.[\]]+/)
+    .filter((key) => key !== '')
+    .slice(0, UNIT);
+  while (keys.length > 0 && !holds(conf, keys)) keys.pop();
+  return keys;
+}
+
+function holds(conf: Json, keys: readonly string[]): boolean {
+  const [key, ...rest] = keys;
+  if (key === undefined) return true;
+  const inner = Array.isArray(conf) ? conf[Number(key)] : isObject(conf) && Object.hasOwn(conf, key) ? conf[key] : undefined;
+  return inner !== undefined && holds(inner, rest);
+}
+
+/** @param keys none: the whole conf */
+function takeOut(conf: JsonObject, keys: readonly string[]): void {
+  const [first, second] = keys;
+  if (first === undefined) for (const key of Object.keys(conf)) Reflect.deleteProperty(conf, key);
+  else if (second === undefined) Reflect.deleteProperty(conf, first);
+  else {
+    const inner = conf[first];
+    if (Array.isArray(inner)) inner.splice(Number(second), 1);
+    else if (isObject(inner)) Reflect.deleteProperty(inner, second);
+  }
+}
+
+/** Old and new lists of hash policies may stand beside each other in a merged conf: the new one is in force (MADR 075). */
+function withoutOldLists(type: string, conf: JsonObject): JsonObject {
+  if (type !== 'MeshLoadBalancingStrategy' || conf['hashPolicies'] === undefined || !isObject(conf['loadBalancer'])) return conf;
+  const balancer = Object.entries(conf['loadBalancer']).map(([key, value]): [string, Json] => {
+    const { hashPolicies: _old, ...rest } = objectOf(value);
+    return [key, isObject(value) ? rest : value];
+  });
+  return { ...conf, loadBalancer: Object.fromEntries(balancer) };
+}
+
+function isRoute(type: string): boolean {
+  return type === 'MeshHTTPRoute' || type === 'MeshTCPRoute';
+}

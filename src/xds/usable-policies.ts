@@ -1,0 +1,106 @@
+// What is in force on an outbound or an inbound, without what cannot become configuration; and the problems of what is left out.
+import type { EffectiveOutbound, EffectivePolicy, EffectiveRoute } from '../policy/effective-conf.ts';
+import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
+import { matchesHash } from '../policy/route-rules.ts';
+import { objectOf, objectsOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import type { BackendResolver } from './backends.ts';
+import { fieldOf, type ConfigProblem } from './config-problem.ts';
+import { problemsOf, usableConf } from './usable-conf.ts';
+
+export type Report = (problem: ConfigProblem) => void;
+
+/** Reports each problem once. */
+export function reportTo(problems: ConfigProblem[]): Report {
+  return (problem) => {
+    const isKnown = problems.some(
+      ({ policy, field, reason }) => policy === problem.policy && field === problem.field && reason === problem.reason,
+    );
+    if (!isKnown) problems.push(problem);
+  };
+}
+
+/** A rule of a route that cannot become configuration is left out; requests find the next one that fits. */
+export function usableOutbound(outbound: EffectiveOutbound, resolver: BackendResolver, report: Report): EffectiveOutbound {
+  const routes = outbound.routes.flatMap((rule) => {
+    if (rule.note !== null) return [rule];
+    if (!isUsable(rule, report)) return [];
+    reportMissing(rule, resolver, report);
+    return [{ ...rule, policies: usablePolicies(rule.policies, report) }];
+  });
+  return { ...outbound, policies: usablePolicies(outbound.policies, report), routes };
+}
+
+/** The policies in force with what is usable of their confs. */
+export function usablePolicies(policies: readonly EffectivePolicy[], report: Report): EffectivePolicy[] {
+  return policies.map((policy) => {
+    const [given = {}] = policy.conf;
+    const { conf, refused } = usableConf(policy.type, 'to', given);
+    for (const problem of problemsOf(refused, 'to', policy.contributions)) report(problem);
+    return conf === given ? policy : { ...policy, conf: [conf] };
+  });
+}
+
+/** The rules of an inbound with what is usable of their confs. A rule whose match cannot be read is left out. */
+export function usableRules(type: string, rules: readonly InboundRule[], report: Report): InboundRule[] {
+  const usable = rules.flatMap((rule) => {
+    const { conf, refused } = usableConf(type, 'rules', rule.conf, rule.match);
+    for (const { path, reason } of refused)
+      report({ policy: rule.policy.kri, field: fieldOf('rules', rule.index, path), reason });
+    return conf === null ? [] : [conf === rule.conf ? rule : { ...rule, conf }];
+  });
+  // Confs that are good each may merge into a bad one.
+  const common = usable.filter(({ match }) => match === null);
+  const [last] = common.slice(-1);
+  if (common.length < 2 || last === undefined) return usable;
+  const merged = usableConf(type, 'rules', catchAllConf(common));
+  if (merged.refused.length === 0) return usable;
+  for (const { path, reason } of merged.refused)
+    report({ policy: last.policy.kri, field: fieldOf('rules', last.index, path), reason });
+  return [...usable.filter(({ match }) => match !== null), { ...last, conf: merged.conf ?? {} }];
+}
+
+/** What a reference means is no business of this check: a backend that does not exist answers 500. */
+const REFERENCE = /\.(backendRefs|backendRef)\b/;
+
+function isUsable(rule: EffectiveRoute, report: Report): boolean {
+  const { refused } = usableConf(rule.kind, 'to', wholeRule(rule));
+  const reasons = refused.filter(({ path }) => !REFERENCE.test(path));
+  for (const { path, reason } of reasons) report(problemOfRule(rule, path.replace(/^rules\[0\]\.?/, ''), reason));
+  return reasons.length === 0;
+}
+
+const known = new WeakMap<JsonObject, JsonObject>();
+
+/** The rule as a route has it; the same object each time, so that it is checked once. */
+function wholeRule({ kind, matches, conf }: EffectiveRoute): JsonObject {
+  let whole = known.get(conf);
+  if (whole === undefined) {
+    const rule = kind === 'MeshHTTPRoute' ? { matches: [...(matches ?? [])], default: conf } : { default: conf };
+    known.set(conf, (whole = { rules: [rule] }));
+  }
+  return whole;
+}
+
+function reportMissing(rule: EffectiveRoute, resolver: BackendResolver, report: Report): void {
+  for (const [at, ref] of objectsOf(rule.conf['backendRefs']).entries()) {
+    if (ref['weight'] === 0 || resolver.find(ref, rule.route) !== undefined) continue;
+    const share = rule.kind === 'MeshHTTPRoute' ? 'its share of the requests is answered 500' : 'its share goes to the others';
+    report(problemOfRule(rule, `default.backendRefs[${String(at)}]`, `means no port of any service: ${share}`));
+  }
+  for (const [at, filter] of objectsOf(rule.conf['filters']).entries()) {
+    const mirror = objectOf(filter['requestMirror']);
+    if (filter['type'] !== 'RequestMirror' || resolver.find(objectOf(mirror['backendRef']), rule.route) !== undefined) continue;
+    const field = `default.filters[${String(at)}].requestMirror.backendRef`;
+    report(problemOfRule(rule, field, 'means no port of any service: nothing is mirrored'));
+  }
+}
+
+/** @param path in the rule */
+function problemOfRule({ route, index, matches, kind }: EffectiveRoute, path: string, reason: string): ConfigProblem {
+  const written = objectsOf(route.to.find((item) => item.index === index)?.conf['rules']);
+  const hash = matchesHash([...(matches ?? [])]);
+  const at = kind === 'MeshTCPRoute' ? 0 : written.findIndex((candidate) => matchesHash(candidate['matches']) === hash);
+  const rule = `spec.to[${String(index)}].rules${at === -1 ? '' : `[${String(at)}]`}`;
+  return { policy: route.kri, field: path === '' ? rule : `${rule}.${path}`, reason };
+}

@@ -1,0 +1,201 @@
+// Random rows of a mesh, of the kinds that the configuration of proxies is made from.
+import type { JsonObject, Resource } from '../../src/resource/types.ts';
+import { make, type Made } from '../policy/make-resource.ts';
+import { fc } from '../support/property.ts';
+
+const names = fc.constantFrom('a', 'b', 'c');
+const apps = fc.constantFrom('x', 'y');
+const made: fc.Arbitrary<Made> = fc
+  .record({
+    zone: fc.constantFrom('east', 'east', 'west', undefined),
+    namespace: fc.constantFrom('shop', undefined, undefined),
+    role: fc.constantFrom('system', 'producer', 'consumer'),
+    app: apps,
+  })
+  .map(({ zone, namespace, role, app }) => ({
+    labels: { app },
+    ...(zone !== undefined && { zone }),
+    ...(namespace !== undefined && { namespace, role }),
+  }));
+
+const service: fc.Arbitrary<JsonObject> = fc.oneof(
+  names.map((name): JsonObject => ({ kind: 'MeshService', name, port: 80 })),
+  names.map((name): JsonObject => ({ kind: 'MeshService', name, sectionName: 'admin' })),
+  apps.map((app): JsonObject => ({ kind: 'MeshService', labels: { app }, port: 80 })),
+  names.map((name): JsonObject => ({ kind: 'MeshMultiZoneService', name, port: 80 })),
+  names.map((name): JsonObject => ({ kind: 'MeshExternalService', name })),
+);
+
+const dataplane: fc.Arbitrary<Resource> = fc
+  .record({
+    name: fc.constantFrom('p', 'q', 'r'),
+    app: apps,
+    protocol: fc.constantFrom('http', 'tcp'),
+    ready: fc.boolean(),
+    outbounds: fc.array(service, { maxLength: 4 }),
+  })
+  .map(({ name, app, protocol, ready, outbounds }) =>
+    make(
+      'Dataplane',
+      name,
+      {
+        networking: {
+          address: `10.0.0.${String(name.charCodeAt(0))}`,
+          inbound: [{ port: 8080, name: 'main', protocol, state: ready ? 'Ready' : 'NotReady' }],
+          outbound: outbounds.map((backendRef, at) => ({ port: 10_000 + at, backendRef })),
+        },
+      },
+      { zone: 'east', labels: { app } },
+    ),
+  );
+
+const meshService: fc.Arbitrary<Resource> = fc
+  .record({ name: names, made, protocol: fc.constantFrom('http', 'tcp'), app: apps, hasAdmin: fc.boolean() })
+  .map(({ name, made: { role: _, ...place }, protocol, app, hasAdmin }) =>
+    make(
+      'MeshService',
+      name,
+      {
+        selector: { dataplaneLabels: { matchLabels: { app } } },
+        ports: [{ port: 80, targetPort: 8080, appProtocol: protocol }, ...(hasAdmin ? [{ port: 90, name: 'admin' }] : [])],
+      },
+      place,
+    ),
+  );
+
+const multiZone: fc.Arbitrary<Resource> = fc.tuple(names, apps).map(([name, app]) =>
+  make('MeshMultiZoneService', name, {
+    selector: { meshService: { matchLabels: { app } } },
+    ports: [{ port: 80, appProtocol: 'http' }],
+  }),
+);
+
+const external: fc.Arbitrary<Resource> = names.map((name) =>
+  make('MeshExternalService', name, {
+    match: { type: 'HostnameGenerator', port: 443, protocol: 'http' },
+    endpoints: [{ address: 'example.com', port: 443 }],
+  }),
+);
+
+const top: fc.Arbitrary<JsonObject> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant<JsonObject>({ kind: 'Mesh' }) },
+  fc.constantFrom('p', 'q').map((name): JsonObject => ({ kind: 'Dataplane', name })),
+  apps.map((app): JsonObject => ({ kind: 'Dataplane', labels: { app } })),
+  fc.constant<JsonObject>({ kind: 'Dataplane', sectionName: 'main' }),
+);
+const to: fc.Arbitrary<JsonObject> = fc.oneof(
+  fc.constant<JsonObject>({ kind: 'Mesh' }),
+  service.map(({ port: _, ...ref }) => ref),
+  names.map((name): JsonObject => ({ kind: 'MeshHTTPRoute', name })),
+);
+const oldTop: fc.Arbitrary<JsonObject> = names.map((name): JsonObject => ({ kind: 'MeshHTTPRoute', name }));
+
+const COLLECTOR = { backendRef: { kind: 'MeshOpenTelemetryBackend', name: 'a' } };
+
+const seconds = fc.constantFrom('1s', '2s');
+/** Type and conf of a policy on what a proxy calls. */
+const outbound: fc.Arbitrary<readonly [string, JsonObject]> = fc.oneof(
+  seconds.map((requestTimeout): [string, JsonObject] => [
+    'MeshTimeout',
+    { idleTimeout: requestTimeout, http: { requestTimeout } },
+  ]),
+  fc.nat(3).map((numRetries): [string, JsonObject] => ['MeshRetry', { http: { numRetries } }]),
+  fc.nat(3).map((maxConnections): [string, JsonObject] => ['MeshCircuitBreaker', { connectionLimits: { maxConnections } }]),
+  seconds.map((interval): [string, JsonObject] => ['MeshHealthCheck', { interval, http: { path: '/health' } }]),
+  fc.constantFrom<[string, JsonObject]>(
+    ['MeshLoadBalancingStrategy', { loadBalancer: { type: 'Maglev' } }],
+    ['MeshLoadBalancingStrategy', { hashPolicies: [{ type: 'Header', header: { name: 'x' } }] }],
+    ['MeshLoadBalancingStrategy', { localityAwareness: { localZone: { affinityTags: [{ key: 'app' }] } } }],
+    ['MeshAccessLog', { backends: [{ type: 'File', file: { path: '/dev/stdout' } }] }],
+    ['MeshAccessLog', { backends: [{ type: 'OpenTelemetry', openTelemetry: COLLECTOR }] }],
+  ),
+);
+const inbound: fc.Arbitrary<readonly [string, JsonObject]> = fc.oneof(
+  seconds.map((requestTimeout): [string, JsonObject] => ['MeshTimeout', { http: { requestTimeout } }]),
+  fc
+    .nat(3)
+    .map((num): [string, JsonObject] => [
+      'MeshRateLimit',
+      { local: { http: { requestRate: { num: num + 1, interval: '1s' } } } },
+    ]),
+  fc
+    .nat(99)
+    .map((percentage): [string, JsonObject] => ['MeshFaultInjection', { http: [{ abort: { httpStatus: 503, percentage } }] }]),
+);
+
+const toPolicy: fc.Arbitrary<Resource> = fc
+  .record({
+    name: names,
+    targetRef: fc.oneof({ weight: 5, arbitrary: top }, oldTop),
+    items: fc.array(to, { minLength: 1, maxLength: 2 }),
+    of: outbound,
+    made,
+  })
+  .map(({ name, targetRef, items, of: [type, conf], made: where }) =>
+    make(type, name, { targetRef, to: items.map((ref) => ({ targetRef: ref, default: conf })) }, where),
+  );
+const inboundPolicy: fc.Arbitrary<Resource> = fc
+  .record({ name: fc.constantFrom('i', 'j'), targetRef: top, of: inbound, made })
+  .map(({ name, targetRef, of: [type, conf], made: where }) =>
+    make(type, name, { targetRef, rules: [{ default: conf }] }, where),
+  );
+
+/** Policies about the whole proxy. */
+const proxyWide: fc.Arbitrary<Resource> = fc
+  .record({
+    name: fc.constantFrom('i', 'j'),
+    targetRef: top,
+    of: fc.constantFrom<[string, JsonObject]>(
+      ['MeshTrace', { backends: [{ type: 'Zipkin', zipkin: { url: 'http://zipkin:9411/spans' } }] }],
+      ['MeshTrace', { backends: [{ type: 'OpenTelemetry', openTelemetry: COLLECTOR }] }],
+      ['MeshMetric', { backends: [{ type: 'Prometheus', prometheus: { port: 5670 } }] }],
+      ['MeshMetric', { backends: [{ type: 'Prometheus', prometheus: { clientId: 'x', port: 5671 } }] }],
+      ['MeshProxyPatch', { appendModifications: [{ cluster: { operation: 'Patch', value: 'connectTimeout: 7s' } }] }],
+      ['MeshProxyPatch', { appendModifications: [{ cluster: { operation: 'Add', value: 'name: added' } }] }],
+      ['MeshProxyPatch', { appendModifications: [{ listener: { operation: 'Remove', match: { origin: 'outbound' } } }] }],
+    ),
+    made,
+  })
+  .map(({ name, targetRef, of: [type, conf], made: where }) => make(type, name, { targetRef, default: conf }, where));
+
+const collector: fc.Arbitrary<Resource> = fc
+  .record({ port: fc.constantFrom(4317, 4318), made })
+  .map(({ port, made: where }) => make('MeshOpenTelemetryBackend', 'a', { endpoint: { address: 'otel', port } }, where));
+
+const route: fc.Arbitrary<Resource> = fc
+  .record({
+    name: names,
+    kind: fc.constantFrom('MeshHTTPRoute', 'MeshHTTPRoute', 'MeshTCPRoute'),
+    targetRef: top,
+    destination: service.map(({ port: _, ...ref }) => ref),
+    path: fc.constantFrom('/', '/one'),
+    backends: fc.array(fc.tuple(service, fc.nat(3)), { maxLength: 3 }),
+    made,
+  })
+  .map(({ name, kind, targetRef, destination, path, backends, made: where }) => {
+    const backendRefs = backends.map(([ref, weight]) => ({ ...ref, weight }));
+    const rules =
+      kind === 'MeshTCPRoute'
+        ? [{ default: { backendRefs } }]
+        : [{ matches: [{ path: { type: 'PathPrefix', value: path } }], default: { backendRefs } }];
+    return make(kind, name, { targetRef, to: [{ targetRef: destination, rules }] }, where);
+  });
+
+/** Any row of mesh `default`; Dataplanes are of zone `east`. */
+export const row: fc.Arbitrary<Resource> = fc.oneof(
+  { weight: 3, arbitrary: dataplane },
+  { weight: 3, arbitrary: meshService },
+  { weight: 4, arbitrary: toPolicy },
+  { weight: 2, arbitrary: inboundPolicy },
+  { weight: 4, arbitrary: route },
+  { weight: 2, arbitrary: proxyWide },
+  multiZone,
+  external,
+  collector,
+);
+
+export const rows: fc.Arbitrary<Resource[]> = fc.uniqueArray(row, {
+  selector: ({ type, name }) => `${type}/${name}`,
+  minLength: 8,
+  maxLength: 30,
+});

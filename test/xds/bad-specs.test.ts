@@ -1,0 +1,146 @@
+// Specs that no check has seen, as a peer may send them: generation never throws, and what it leaves out is named.
+import { describe, expect, it } from 'vitest';
+import { ResourceEncoder } from '../../src/ads/encode-resources.ts';
+import { MeshIndex } from '../../src/policy/mesh-index.ts';
+import { specOf } from '../../src/resource/schema/arbitrary-spec.fixture.ts';
+import { resourceTypes } from '../../src/resource/type-registry.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
+import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
+import { make } from '../policy/make-resource.ts';
+import { fc } from '../support/property.ts';
+import { FEATURES, shopRows } from './shop-mesh.ts';
+
+const types = resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name]));
+
+function configWith(type: string, ...specs: readonly JsonObject[]): ProxyConfig {
+  const index = new MeshIndex('default', [...shopRows, ...specs.map((spec, at) => make(type, `bad-${String(at)}`, spec))]);
+  const [proxy] = index.proxies();
+  if (proxy === undefined) throw new Error('the mesh has no proxy');
+  return proxyConfig(index, proxy, FEATURES);
+}
+
+describe('the configuration of a proxy', () => {
+  it.each(types)('is made, and is one of Envoy, whatever is stored as %s', (type) => {
+    const encoder = new ResourceEncoder();
+    const spec = fc.oneof(specOf(type, 0), specOf(type, 5), specOf(type, 30));
+    fc.assert(
+      fc.property(spec, spec, fc.constantFrom('Mesh', 'Dataplane'), (one, other, kind) => {
+        const config = configWith(type, { ...one, targetRef: { kind } }, { ...other, targetRef: { kind: 'Mesh' } });
+        expect(encoder.part({ ...config, problems: [] }).problems).toEqual([]);
+        for (const { field, reason } of config.problems) {
+          expect(field).toMatch(/^(spec|networking)/);
+          expect(reason).not.toBe('');
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('an empty prefix of a header', () => {
+  it('matches every value', () => {
+    const matches = [{ headers: [{ type: 'Prefix', name: 'x-a', value: '' }] }];
+    const config = configWith('MeshHTTPRoute', { to: [{ targetRef: TO_HTTP, rules: [{ matches, default: {} }] }] });
+    expect(config.problems).toEqual([]);
+    expect(JSON.stringify(config.routes.get(HTTP))).toContain('"headers":[{"name":"x-a","presentMatch":true}]');
+  });
+});
+
+const HTTP = 'kri_msvc_default_east__http_main';
+const TO_HTTP = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'http' } };
+
+describe('a part of a policy that cannot become configuration', () => {
+  it('is left out and named, and the rest holds', () => {
+    const config = configWith('MeshTimeout', {
+      to: [{ targetRef: { kind: 'Mesh' }, default: { connectionTimeout: 'soon', http: { requestTimeout: '7s' } } }],
+    });
+    expect(config.problems).toEqual([
+      {
+        policy: 'kri_mt_default___bad-0_',
+        field: 'spec.to[0].default.connectionTimeout',
+        reason: expect.stringContaining('must be a duration') as string,
+      },
+    ]);
+    expect(config.clusters.get(HTTP)).toMatchObject({ connectTimeout: '5s' });
+    expect(JSON.stringify(config.routes.get(HTTP))).toContain('"timeout":"7s"');
+  });
+
+  it('takes its rule of a route with it, and the other rules hold', () => {
+    const rule = (path: JsonObject): JsonObject => ({ matches: [{ path }], default: {} });
+    const config = configWith('MeshHTTPRoute', {
+      to: [
+        {
+          targetRef: TO_HTTP,
+          rules: [rule({ type: 'Exact', value: '/good' }), rule({ type: 'RegularExpression', value: 'a(' })],
+        },
+      ],
+    });
+    expect(config.problems).toEqual([
+      {
+        policy: 'kri_mhttpr_default___bad-0_',
+        field: 'spec.to[0].rules[1].matches[0].path.value',
+        reason: expect.stringContaining('RE2') as string,
+      },
+    ]);
+    const routes = JSON.stringify(config.routes.get(HTTP));
+    expect([routes.includes('/good'), routes.includes('a(')]).toEqual([true, false]);
+  });
+
+  it('that two good policies make together is named on the stronger one', () => {
+    const ring = (conf: JsonObject): JsonObject => ({
+      to: [{ targetRef: { kind: 'Mesh' }, default: { loadBalancer: { type: 'RingHash', ringHash: conf } } }],
+    });
+    const config = configWith('MeshLoadBalancingStrategy', ring({ minRingSize: 2000 }), ring({ maxRingSize: 1500 }));
+    expect(config.problems.map(({ field }) => field)).toEqual(['spec.to[0].default.loadBalancer.ringHash.minRingSize']);
+    expect(config.clusters.get(HTTP)).toMatchObject({ lbPolicy: 'RING_HASH' });
+  });
+
+  it('is a permission: in plain text nothing says who a client is', () => {
+    const allow = [{ spiffeID: { type: 'Exact', value: 'spiffe://a/b' } }];
+    const config = configWith('MeshTrafficPermission', { rules: [{ default: { allow } }] });
+    expect(config.problems).toEqual([
+      {
+        policy: 'kri_mtp_default___bad-0_',
+        field: 'spec.rules',
+        reason: 'is not enforced: the proxy has no identity, and without TLS nothing says who a client is',
+      },
+    ]);
+    expect(JSON.stringify([...config.listeners.values()])).not.toContain('rbac');
+  });
+
+  it('is a MeshTLS of mode Strict, and any MeshPassthrough', () => {
+    const strict = configWith('MeshTLS', { rules: [{ default: { mode: 'Strict' } }] });
+    expect(strict.problems.map(({ field }) => field)).toEqual(['spec.rules[0].default.mode']);
+    expect(configWith('MeshTLS', { rules: [{ default: { mode: 'Permissive' } }] }).problems).toEqual([]);
+    const passthrough = configWith('MeshPassthrough', { default: { passthroughMode: 'None' } });
+    expect(passthrough.problems.map(({ field }) => field)).toEqual(['spec.default']);
+  });
+
+  it('is a backend that does not exist: its share is answered 500', () => {
+    const config = configWith('MeshHTTPRoute', {
+      to: [
+        {
+          targetRef: TO_HTTP,
+          rules: [
+            {
+              matches: [{ path: { type: 'PathPrefix', value: '/' } }],
+              default: {
+                backendRefs: [
+                  { kind: 'MeshService', name: 'none', port: 80 },
+                  { ...TO_HTTP, port: 80 },
+                ],
+              },
+            },
+          ],
+        },
+      ],
+    });
+    expect(config.problems).toEqual([
+      {
+        policy: 'kri_mhttpr_default___bad-0_',
+        field: 'spec.to[0].rules[0].default.backendRefs[0]',
+        reason: 'means no port of any service: its share of the requests is answered 500',
+      },
+    ]);
+  });
+});

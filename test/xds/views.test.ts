@@ -1,0 +1,111 @@
+// Views that follow changes equal those that are made from nothing, and a change makes again only what it touches.
+import { describe, expect, it } from 'vitest';
+import { ResourceEncoder } from '../../src/ads/encode-resources.ts';
+import { MeshViews } from '../../src/ads/mesh-views.ts';
+import type { ProxyView } from '../../src/ads/proxy-view.ts';
+import { XDS_TYPES } from '../../src/ads/session.ts';
+import { runSteps } from '../../src/base/steps.ts';
+import { MeshIndex } from '../../src/policy/mesh-index.ts';
+import type { Resource } from '../../src/resource/types.ts';
+import { proxyConfig } from '../../src/xds/proxy-config.ts';
+import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
+import { fc } from '../support/property.ts';
+import { row, rows } from './arbitrary-mesh.ts';
+
+const FEATURES = { ...WITHOUT_FEATURES, reusePort: true, companion: '/run/proxy' };
+
+/** An index whose changes views follow. */
+class FollowedMesh {
+  readonly index: MeshIndex;
+  readonly encoder = new ResourceEncoder();
+  readonly views: MeshViews;
+  readonly connected = new Map<string, ProxyView>();
+
+  constructor(held: readonly Resource[]) {
+    this.index = new MeshIndex('default', held);
+    this.views = new MeshViews(this.index, this.encoder, 'east');
+    this.connect();
+  }
+
+  /** Connects the proxies that are not connected. */
+  connect(): void {
+    for (const { resource } of this.index.proxies()) {
+      const view = this.connected.has(resource.name) ? undefined : this.views.open(resource.name, FEATURES);
+      if (view === undefined) continue;
+      this.connected.set(resource.name, view);
+      view.listen({
+        changed: () => undefined,
+        ended: () => {
+          this.views.close(resource.name, view);
+          this.connected.delete(resource.name);
+        },
+      });
+    }
+  }
+
+  change(puts: readonly Resource[], removes: readonly Resource[]): void {
+    const held = [...puts, ...removes].flatMap(({ type, name }) => this.index.get(type, name) ?? []);
+    this.views.before(held, puts);
+    for (const removed of removes) this.index.remove(removed);
+    for (const put of puts) this.index.put(put);
+    runSteps(this.views.after(puts));
+    this.connect();
+  }
+
+  /** Names with versions of each type, by proxy. */
+  held(): unknown {
+    return Object.fromEntries([...this.connected].map(([name, view]) => [name, shown(view)]).sort());
+  }
+
+  /** The same, made from nothing. */
+  fresh(): unknown {
+    return Object.fromEntries(
+      [...this.index.proxies()]
+        .map((proxy) => {
+          const { resources } = this.encoder.part(proxyConfig(this.index, proxy, FEATURES));
+          const found: Record<string, string[]> = {};
+          for (const { type, resource } of resources) (found[type] ??= []).push(`${resource.name} ${resource.version}`);
+          return [
+            proxy.resource.name,
+            Object.fromEntries(Object.entries(found).map(([type, list]) => [type, list.sort()])),
+          ] as const;
+        })
+        .sort(([a], [b]) => (a < b ? -1 : 1)),
+    );
+  }
+}
+
+function shown(view: ProxyView): unknown {
+  return Object.fromEntries(
+    XDS_TYPES.flatMap((type) => {
+      const held = [...view.names(type)].map((name) => `${name} ${view.get(type, name)?.version ?? 'missing'}`);
+      return held.length === 0 ? [] : [[type, held.sort()]];
+    }),
+  );
+}
+
+describe('the views of a mesh', () => {
+  it('equal those of proxies that connect now, after any changes', () => {
+    const changes = fc.array(
+      fc.record({ puts: fc.array(row, { maxLength: 2 }), removes: fc.array(fc.nat(), { maxLength: 1 }) }),
+      { maxLength: 10 },
+    );
+    fc.assert(
+      fc.property(rows, changes, (held, steps) => {
+        const mesh = new FollowedMesh(held);
+        expect(mesh.held()).toEqual(mesh.fresh());
+        const known = new Map(held.map((given) => [`${given.type}/${given.name}`, given]));
+        for (const { puts, removes } of steps) {
+          const unique = [...new Map(puts.map((given) => [`${given.type}/${given.name}`, given])).values()];
+          const gone = removes
+            .flatMap((at) => [...known.values()][at % Math.max(known.size, 1)] ?? [])
+            .filter((given) => !unique.some(({ type, name }) => type === given.type && name === given.name));
+          mesh.change(unique, gone);
+          for (const given of gone) known.delete(`${given.type}/${given.name}`);
+          for (const given of unique) known.set(`${given.type}/${given.name}`, given);
+          expect(mesh.held()).toEqual(mesh.fresh());
+        }
+      }),
+    );
+  });
+});
