@@ -1,20 +1,29 @@
-// Registers the inspect routes for policies and sync (rest-api 4). The first request creates the index. It ends with the API.
+// Registers the inspect routes for policies and sync (rest-api 4).
 import type { FastifyInstance } from 'fastify';
 import type { ApiContext } from '../api/api-options.ts';
 import type { SendRules } from '../kds/rules.ts';
-import { MeshIndexes } from './mesh-indexes.ts';
+import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
+import { addConfigRoute } from './config-routes.ts';
 import { addProxyRoutes } from './proxy-routes.ts';
 import { addReachRoutes } from './reach-routes.ts';
 import { addSyncRoutes } from './sync-routes.ts';
 
-/** For the option `addRoutes` of the API. @param rules the rules of this control plane's sender */
-export function addPolicyInspect(rules: SendRules): (app: FastifyInstance, context: ApiContext) => void {
+/**
+ * For the option `addRoutes` of the API.
+ * @param rules those of the sender of this control plane
+ * @param shared indexes that others use too; without them, the first request creates some, and they end with the API
+ */
+export function addPolicyInspect(
+  rules: SendRules,
+  shared: MeshIndexes | null = null,
+): (app: FastifyInstance, context: ApiContext) => void {
   return (app, context) => {
-    const { store, clock, closing, options, service } = context;
-    const indexes = new MeshIndexes({ store, log: options.log, clock, signal: closing });
-    app.addHook('onClose', async () => indexes.ended());
-    addProxyRoutes(app, { service, indexes });
-    addReachRoutes(app, { service, indexes });
+    const { store, clock, closing, options, service, callers } = context;
+    const indexes = shared ?? new MeshIndexes({ store, log: options.log, clock, signal: closing });
+    if (shared === null) app.addHook('onClose', async () => indexes.ended());
+    addProxyRoutes(app, { service, store, indexes });
+    addConfigRoute(app, { service, store, indexes, callers });
+    addReachRoutes(app, { service, store, indexes });
     addSyncRoutes(app, context, rules);
   };
 }

@@ -8,9 +8,9 @@ import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { parseKri } from '../resource/kri.ts';
 import { describeKey, type ResourceKey } from '../resource/types.ts';
-import type { MeshIndexes } from './mesh-indexes.ts';
+import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 
-export type InspectContext = Pick<ApiContext, 'service'> & { readonly indexes: MeshIndexes };
+export type InspectContext = Pick<ApiContext, 'service' | 'store'> & { readonly indexes: MeshIndexes };
 
 export type InspectedProxy = { readonly index: MeshIndex; readonly proxy: DataplaneProxy; readonly rules: ProxyRules };
 

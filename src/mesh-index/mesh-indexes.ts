@@ -29,9 +29,26 @@ const TYPES: ReadonlySet<string> = new Set([
 /** The time limit of a request's wait for the feed, in milliseconds. */
 const MAX_WAIT_MS = 10_000;
 
+/** What keeps itself in step with the index of one mesh. */
+export type MeshObserver = {
+  /**
+   * The index is about to change.
+   * @param held rows that it holds, and that will be replaced or removed
+   * @param next rows that it will hold
+   */
+  readonly before: (held: readonly Resource[], next: readonly Resource[]) => void;
+  /** Everything may differ after the change that follows. */
+  readonly beforeEverything: () => void;
+  /** The index has changed. The next change waits. @param next rows that it holds now */
+  readonly after: (next: readonly Resource[]) => Promise<void>;
+  /** The mesh is gone. */
+  readonly ended: () => void;
+};
+
 export class MeshIndexes {
   readonly #options: MeshIndexesOptions;
   readonly #indexes = new Map<string, MeshIndex>();
+  readonly #observers = new Map<string, MeshObserver>();
   /** The disabled zones. A zone does not know any. */
   #disabledZones: ReadonlySet<string> = new Set();
   readonly #follower: FeedFollower;
@@ -54,6 +71,32 @@ export class MeshIndexes {
     return this.#indexes.get(mesh) ?? (await this.#inTurn(async () => this.#indexes.get(mesh) ?? (await this.#read(mesh))));
   }
 
+  /**
+   * Tells an observer of every change of the index of a mesh from now on.
+   * @param make makes the observer of the index as it is now
+   * @returns the observer; null where there is no such mesh
+   */
+  async observe<T extends MeshObserver>(mesh: string, make: (index: MeshIndex) => T): Promise<T | null> {
+    await this.indexOf(mesh);
+    return await this.#inTurn(() => {
+      const index = this.#indexes.get(mesh);
+      if (index === undefined) return Promise.resolve(null);
+      const observer = make(index);
+      this.#observers.set(mesh, observer);
+      return Promise.resolve(observer);
+    });
+  }
+
+  /** Runs a task when the indexes stand still. */
+  async settled<T>(task: () => T): Promise<T> {
+    return await this.#inTurn(() => Promise.resolve(task()));
+  }
+
+  /** True while every committed change that the feed has reported is in the indexes. */
+  get isCurrent(): boolean {
+    return this.#follower.isCurrent;
+  }
+
   /** Resolves after the signal, when everything has ended. */
   async ended(): Promise<void> {
     await this.#following;
@@ -72,7 +115,12 @@ export class MeshIndexes {
   async #readZones(): Promise<void> {
     const zones = await this.#options.store.list({ type: 'Zone' });
     this.#disabledZones = new Set(zones.filter(({ spec }) => spec['enabled'] === false).map(({ name }) => name));
-    for (const index of this.#indexes.values()) index.disableZones(this.#disabledZones);
+    for (const [mesh, index] of this.#indexes) {
+      if (!index.wouldDisable(this.#disabledZones)) continue;
+      this.#observers.get(mesh)?.beforeEverything();
+      index.disableZones(this.#disabledZones);
+      await this.#observers.get(mesh)?.after([]);
+    }
   }
 
   async #reread(changed: readonly ResourceKey[]): Promise<void> {
@@ -80,20 +128,45 @@ export class MeshIndexes {
     const keys = changed.filter((key) => this.#indexFor(key) !== undefined);
     if (keys.length === 0) return;
     const rows = new Map((await this.#options.store.getMany(keys)).map((row) => [keyText(row), row]));
-    for (const key of keys) {
-      const index = this.#indexFor(key);
-      const row = rows.get(keyText(key));
-      if (row !== undefined) putIfNew(index, row);
-      else if (key.type === 'Mesh') this.#indexes.delete(key.name);
-      else index?.remove(key);
+    for (const [index, ofIndex] of Map.groupBy(keys, (key) => this.#indexFor(key))) {
+      if (index === undefined) continue;
+      const [gone, held] = partition(ofIndex, (key) => !rows.has(keyText(key)));
+      if (gone.some(({ type }) => type === 'Mesh')) this.#end(index.mesh);
+      else
+        await this.#change(
+          index,
+          held.flatMap((key) => rows.get(keyText(key)) ?? []),
+          gone,
+        );
     }
   }
 
   async #reload(index: MeshIndex, type: string): Promise<void> {
     const rows = await this.#options.store.list({ type, mesh: index.mesh });
     const names = new Set(rows.map(({ name }) => name));
-    for (const row of [...index.resources(type)]) if (!names.has(row.name)) index.remove(row);
-    for (const row of rows) putIfNew(index, row);
+    await this.#change(
+      index,
+      rows,
+      [...index.resources(type)].filter(({ name }) => !names.has(name)),
+    );
+  }
+
+  /** Applies rows that were read and removes rows that are gone. */
+  async #change(index: MeshIndex, read: readonly Resource[], gone: readonly ResourceKey[]): Promise<void> {
+    const next = read.filter((row) => isNew(index, row));
+    const held = [...next, ...gone].flatMap(({ type, name }) => index.get(type, name) ?? []);
+    if (next.length === 0 && held.length === 0) return;
+    const observer = this.#observers.get(index.mesh);
+    observer?.before(held, next);
+    for (const key of gone) index.remove(key);
+    for (const row of next) index.put(row);
+    await observer?.after(next);
+  }
+
+  #end(mesh: string): void {
+    this.#indexes.delete(mesh);
+    this.#observers.get(mesh)?.ended();
+    this.#observers.delete(mesh);
   }
 
   async #read(mesh: string): Promise<MeshIndex> {
@@ -120,8 +193,11 @@ export class MeshIndexes {
 }
 
 /** A new status or version alone does not affect policies. */
-function putIfNew(index: MeshIndex | undefined, row: Resource): void {
-  const held = index?.get(row.type, row.name);
-  if (held !== undefined && isDeepStrictEqual(held.labels, row.labels) && isDeepStrictEqual(held.spec, row.spec)) return;
-  index?.put(row);
+function isNew(index: MeshIndex, row: Resource): boolean {
+  const held = index.get(row.type, row.name);
+  return held === undefined || !isDeepStrictEqual(held.labels, row.labels) || !isDeepStrictEqual(held.spec, row.spec);
+}
+
+function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
 }
