@@ -2,6 +2,7 @@
 // admits only `east`, for any `client-id`.
 import { howToJoin, howToLetIn, isZoneName } from './zone-token-advice.ts';
 import type { TokenVerifier } from './token-verifier.ts';
+import { TokenWatch, type TokenWatchOptions } from './token-watch.ts';
 
 /** `multizone.global.kds.auth`. */
 export type ZoneAuthConfig = {
@@ -59,6 +60,31 @@ export class ZoneAuthenticator {
 /** Why a zone's token is invalid, and how to get another. */
 export function tokenRefusal(zone: string, reason: string): string {
   return `the token of zone "${zone}" ${reason}. ${howToJoin(zone)}`;
+}
+
+/** Ends the streams of zones whose token no longer counts. Run it. */
+export function watchZoneTokens({
+  verifier,
+  ...options
+}: Pick<TokenWatchOptions<ZoneToken>, 'secrets' | 'clock'> & {
+  readonly verifier: Pick<TokenVerifier, 'zone'>;
+}): TokenWatch<ZoneToken> {
+  return new TokenWatch<ZoneToken>({
+    ...options,
+    kind: 'zone',
+    check: ({ text }) => verifier.zone(text),
+    explain: ({ zone }, reason) => tokenRefusal(zone, reason),
+  });
+}
+
+/** When the tokens of zones expire; the earliest of each zone. */
+export function earliestEnds(tokens: Iterable<ZoneToken>): ReadonlyMap<string, Date> {
+  const found = new Map<string, Date>();
+  for (const { zone, expiresAt } of tokens) {
+    const known = found.get(zone);
+    if (known === undefined || expiresAt < known) found.set(zone, expiresAt);
+  }
+  return found;
 }
 
 function bearerOf(value: string): string | null {

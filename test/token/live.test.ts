@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TokenIssuer } from '../../src/token/token-issuer.ts';
 import { dataplaneRealm, federatedZoneRealm, userRealm, zoneRealm } from '../../src/token/token-realm.ts';
 import { TokenVerifier } from '../../src/token/token-verifier.ts';
-import { ZoneAuthenticator } from '../../src/token/zone-authenticator.ts';
-import { ZoneTokenWatch } from '../../src/token/zone-token-watch.ts';
+import type { TokenWatch } from '../../src/token/token-watch.ts';
+import { watchZoneTokens, ZoneAuthenticator, type ZoneToken } from '../../src/token/zone-authenticator.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { CountingStore, followedSecrets, pairOf, partOf, putKey, revoke, settled } from './signing-secrets.ts';
 
@@ -14,7 +14,7 @@ let clock: ManualClock;
 let stop: AbortController;
 let issuer: TokenIssuer;
 let verifier: TokenVerifier;
-let watch: ZoneTokenWatch;
+let watch: TokenWatch<ZoneToken>;
 let zones: ZoneAuthenticator;
 
 beforeEach(async () => {
@@ -25,7 +25,7 @@ beforeEach(async () => {
   const secrets = await followedSecrets(store, stop.signal);
   issuer = new TokenIssuer(secrets, () => clock.now());
   verifier = new TokenVerifier(secrets, () => clock.now());
-  watch = new ZoneTokenWatch({ secrets, verifier, clock });
+  watch = watchZoneTokens({ secrets, verifier, clock });
   zones = new ZoneAuthenticator(verifier, { type: 'zoneToken', allowWithoutToken: ['old-kuma'] });
   void watch.run(stop.signal);
 });

@@ -9,8 +9,7 @@ import { TokenIssuer } from '../../src/token/token-issuer.ts';
 import { zoneRealm } from '../../src/token/token-realm.ts';
 import { TokenSecrets } from '../../src/token/token-secrets.ts';
 import { TokenVerifier } from '../../src/token/token-verifier.ts';
-import { ZoneAuthenticator } from '../../src/token/zone-authenticator.ts';
-import { ZoneTokenWatch } from '../../src/token/zone-token-watch.ts';
+import { watchZoneTokens, ZoneAuthenticator } from '../../src/token/zone-authenticator.ts';
 import { base64, partOf } from './signing-secrets.ts';
 import { openEmbeddedStore } from '../support/embedded-store.ts';
 
@@ -35,7 +34,7 @@ it('a global admits the admin and a zone, and disconnects the zone when its toke
   const secrets = new TokenSecrets({ store, federated: false });
   const issuer = new TokenIssuer(secrets, now);
   const verifier = new TokenVerifier(secrets, now);
-  const watch = new ZoneTokenWatch({ secrets, verifier, clock: systemClock });
+  const watch = watchZoneTokens({ secrets, verifier, clock: systemClock });
   const running = Promise.all([secrets.run(following, stop.signal), watch.run(stop.signal)]);
 
   const row = await store.get(adminTokenKey);

@@ -2,26 +2,33 @@
 // (D31). Invariant: every change after the admission of a token is noticed, even between the check and `watch`.
 import type { Clock } from '../base/clock.ts';
 import { hasExpired, MAX_SLEEP_MS, RETRY_MS, sleepBeforeLookMs } from './token-guard.ts';
+import type { Refused } from './jwt.ts';
+import type { TokenKind } from './token-realm.ts';
 import type { TokenSecrets } from './token-secrets.ts';
-import type { TokenVerifier } from './token-verifier.ts';
-import { tokenRefusal, type ZoneToken } from './zone-authenticator.ts';
+
+/** A token with which a peer came in; `text` is a secret. */
+export type WatchedToken = { readonly text: string; readonly expiresAt: Date };
 
 type End = (reason: string) => void;
-type Watched = { readonly token: ZoneToken; readonly ends: Set<End>; isChecked: boolean };
+type Watched<T> = { readonly token: T; readonly ends: Set<End>; isChecked: boolean };
 
-export type ZoneTokenWatchOptions = {
+export type TokenWatchOptions<T extends WatchedToken> = {
+  readonly kind: TokenKind;
   readonly secrets: Pick<TokenSecrets, 'follow'>;
-  readonly verifier: Pick<TokenVerifier, 'zone'>;
+  /** Rejects while the store cannot be read. */
+  readonly check: (token: T) => Promise<{ readonly ok: true } | Refused>;
+  /** Why the token no longer counts, for people. @param reason a predicate after «the token …» */
+  readonly explain: (token: T, reason: string) => string;
   readonly clock: Clock;
 };
 
-export class ZoneTokenWatch {
-  readonly #options: ZoneTokenWatchOptions;
-  /** By the text of the token: the streams of a zone share one. */
-  readonly #watched = new Map<string, Watched>();
+export class TokenWatch<T extends WatchedToken> {
+  readonly #options: TokenWatchOptions<T>;
+  /** By the text of the token: the streams of a peer share one. */
+  readonly #watched = new Map<string, Watched<T>>();
   #round = new AbortController();
 
-  constructor(options: ZoneTokenWatchOptions) {
+  constructor(options: TokenWatchOptions<T>) {
     this.#options = options;
   }
 
@@ -29,8 +36,8 @@ export class ZoneTokenWatch {
    * Calls `end` once, with a reason for people, when the token is no longer valid; `end` must not throw. Returns a function that ends
    * the watch: call it when the stream closes.
    */
-  watch(token: ZoneToken, end: End): () => void {
-    const watched = this.#watched.get(token.text) ?? { token, ends: new Set(), isChecked: false };
+  watch(token: T, end: End): () => void {
+    const watched: Watched<T> = this.#watched.get(token.text) ?? { token, ends: new Set(), isChecked: false };
     const own: End = (reason) => end(reason);
     watched.ends.add(own);
     this.#watched.set(token.text, watched);
@@ -41,14 +48,9 @@ export class ZoneTokenWatch {
     };
   }
 
-  /** When the tokens of the zones with open streams here expire; the earliest of each zone. */
-  expiries(): ReadonlyMap<string, Date> {
-    const found = new Map<string, Date>();
-    for (const { token } of this.#watched.values()) {
-      const known = found.get(token.zone);
-      if (known === undefined || token.expiresAt < known) found.set(token.zone, token.expiresAt);
-    }
-    return found;
+  /** The tokens of open streams, each once. */
+  *tokens(): Generator<T> {
+    for (const { token } of this.#watched.values()) yield token;
   }
 
   /** Follows changes and the clock until the signal aborts. */
@@ -57,7 +59,7 @@ export class ZoneTokenWatch {
       for (const watched of this.#watched.values()) watched.isChecked = false;
       this.#round.abort();
     };
-    const unfollow = this.#options.secrets.follow('zone', recheck);
+    const unfollow = this.#options.secrets.follow(this.#options.kind, recheck);
     recheck();
     try {
       while (!signal.aborted) {
@@ -84,15 +86,15 @@ export class ZoneTokenWatch {
   }
 
   /** False if the store is unavailable: that ends no stream. */
-  async #check(watched: Watched): Promise<boolean> {
+  async #check(watched: Watched<T>): Promise<boolean> {
     // Set this before the answer arrives, so that a change meanwhile is not lost.
     watched.isChecked = true;
     const { token, ends } = watched;
-    const outcome = await this.#options.verifier.zone(token.text).catch(() => null);
+    const outcome = await this.#options.check(token).catch(() => null);
     if (outcome === null) watched.isChecked = false;
     if (outcome === null || outcome.ok) return outcome !== null;
     this.#watched.delete(token.text);
-    const reason = tokenRefusal(token.zone, outcome.reason);
+    const reason = this.#options.explain(token, outcome.reason);
     for (const end of [...ends]) end(reason);
     return true;
   }

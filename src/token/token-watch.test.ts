@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
-import { ZoneTokenWatch } from './zone-token-watch.ts';
-import type { ZoneToken } from './zone-authenticator.ts';
+import { TokenWatch } from './token-watch.ts';
+import { earliestEnds, tokenRefusal, type ZoneToken } from './zone-authenticator.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
 let clock: ManualClock;
-let watch: ZoneTokenWatch;
+let watch: TokenWatch<ZoneToken>;
 let stop: AbortController;
 let running: Promise<void>;
 let changed: () => void;
@@ -22,24 +22,22 @@ beforeEach(() => {
   refusals = new Map();
   away = false;
   ended = [];
-  watch = new ZoneTokenWatch({
+  watch = new TokenWatch({
+    kind: 'zone',
     clock,
+    explain: ({ zone }, reason) => tokenRefusal(zone, reason),
     secrets: {
       follow: (_kind, listener) => {
         changed = listener;
         return () => (changed = () => undefined);
       },
     },
-    verifier: {
-      zone: async (text) => {
-        checks++;
-        if (away) throw new Error('away');
-        const token = tokenOf(text);
-        const isOver = clock.now().getTime() >= token.expiresAt.getTime() + 5_000;
-        const reason = refusals.get(text) ?? (isOver ? 'expired on some day' : null);
-        if (reason !== null) return { ok: false, reason };
-        return { ok: true, claims: { zone: token.zone, scope: [] }, id: text, expiresAt: token.expiresAt };
-      },
+    check: async ({ text, expiresAt }) => {
+      checks++;
+      if (away) throw new Error('away');
+      const isOver = clock.now().getTime() >= expiresAt.getTime() + 5_000;
+      const reason = refusals.get(text) ?? (isOver ? 'expired on some day' : null);
+      return reason === null ? { ok: true } : { ok: false, reason };
     },
   });
   running = watch.run(stop.signal);
@@ -60,7 +58,7 @@ function open(text: string): () => void {
   return watch.watch(tokenOf(text), (reason) => ended.push(`${text}: ${reason.split('.')[0] ?? ''}`));
 }
 
-describe('ZoneTokenWatch', () => {
+describe('TokenWatch', () => {
   it('notifies every stream of a revoked token once, and no other', async () => {
     for (const text of ['east/40', 'east/40', 'west/40']) open(text);
     await clock.advance(0);
@@ -128,7 +126,7 @@ describe('ZoneTokenWatch', () => {
     const close = open('east/40');
     open('west/20');
     open('west/10');
-    expect(watch.expiries()).toEqual(
+    expect(earliestEnds(watch.tokens())).toEqual(
       new Map([
         ['east', tokenOf('east/40').expiresAt],
         ['west', tokenOf('west/10').expiresAt],
@@ -136,7 +134,7 @@ describe('ZoneTokenWatch', () => {
     );
     close();
     close();
-    expect([...watch.expiries().keys()]).toEqual(['west']);
+    expect([...earliestEnds(watch.tokens()).keys()]).toEqual(['west']);
     refusals.set('east/40', 'was revoked');
     changed();
     await clock.advance(0);
@@ -148,7 +146,7 @@ describe('ZoneTokenWatch', () => {
     open('east/40');
     await clock.advance(0);
     close();
-    expect([...watch.expiries().keys()]).toEqual(['east']);
+    expect([...earliestEnds(watch.tokens()).keys()]).toEqual(['east']);
     refusals.set('east/40', 'was revoked');
     changed();
     await clock.advance(0);

@@ -1,0 +1,137 @@
+// Admits a proxy as the Dataplane that it says it is, or refuses it with the reason (xds 1). Invariant: a token admits no proxy of
+// another mesh, and of what it names (name, tags, workload) none that differs.
+import { label } from '../resource/labels.ts';
+import { objectOf, textMapOf } from '../resource/read-json.ts';
+import type { Resource } from '../resource/types.ts';
+import type { DataplaneClaims } from './token-claims.ts';
+import type { TokenVerifier } from './token-verifier.ts';
+import { TokenWatch, type TokenWatchOptions } from './token-watch.ts';
+
+/** `dpServer.authn.dpProxy.type`; with `none` tokens are not checked. */
+export type ProxyAuthType = 'dpToken' | 'none';
+
+/** The parts of a Dataplane that a token may name. */
+export type ProxyDataplane = Pick<Resource, 'mesh' | 'name' | 'labels' | 'spec'>;
+
+/** A token with which a proxy came in; `text` is a secret. */
+export type ProxyToken = Subject & { readonly text: string; readonly expiresAt: Date };
+
+/** Of whom a message speaks. */
+type Subject = { readonly mesh: string; readonly name: string; readonly workload: string };
+
+export type ProxyAuthentication =
+  | { readonly ok: true; readonly token: ProxyToken | null }
+  /** `unauthenticated`: the token does not count. `forbidden`: it is good, and for another Dataplane. */
+  | { readonly ok: false; readonly code: 'unauthenticated' | 'forbidden'; readonly reason: string };
+
+/** The type of proxy that each Dataplane is; a token may name it. */
+const PROXY_TYPE = 'dataplane';
+
+export class ProxyAuthenticator {
+  readonly #verifier: Pick<TokenVerifier, 'dataplane'>;
+  readonly #type: ProxyAuthType;
+
+  constructor(verifier: Pick<TokenVerifier, 'dataplane'>, type: ProxyAuthType) {
+    this.#verifier = verifier;
+    this.#type = type;
+  }
+
+  /**
+   * Decides on one stream. Rejects with MeridianError `unavailable` while the store cannot be read.
+   * @param authorization all values of the metadata `authorization`: the token, with or without `Bearer`
+   */
+  async authenticate(authorization: readonly string[], dataplane: ProxyDataplane): Promise<ProxyAuthentication> {
+    if (this.#type === 'none') return { ok: true, token: null };
+    const { mesh, name, labels } = dataplane;
+    const subject: Subject = { mesh, name, workload: labels[label.workload] ?? '' };
+    const unauthenticated = (reason: string): ProxyAuthentication => ({ ok: false, code: 'unauthenticated', reason });
+    const given = authorization.filter((value) => value.trim() !== '');
+    if (given.length === 0) return unauthenticated(`the proxy of ${describe(subject)} sent no token. ${howToGet(subject)}`);
+    if (given.length > 1) return unauthenticated(`the proxy of ${describe(subject)} sent more than one authorization`);
+    const text = (given[0] ?? '').trim().replace(/^Bearer +/i, '');
+    const outcome = await this.#verifier.dataplane(text, mesh);
+    if (!outcome.ok) return unauthenticated(proxyTokenRefusal(subject, outcome.reason));
+    const reason = misfitOf(outcome.claims, dataplane);
+    if (reason !== null) return { ok: false, code: 'forbidden', reason: proxyTokenRefusal(subject, reason) };
+    return { ok: true, token: { ...subject, text, expiresAt: outcome.expiresAt } };
+  }
+}
+
+/**
+ * What of a Dataplane a good token does not allow, as a predicate after «the token …»; null where it allows all. A Dataplane with a
+ * workload needs a token that names it. Pure.
+ */
+export function misfitOf(claims: DataplaneClaims, { mesh, name, labels, spec }: ProxyDataplane): string | null {
+  if (claims.mesh !== mesh) return `is for mesh ${quote(claims.mesh)}`;
+  if (claims.name !== '' && claims.name !== name) return `is for Dataplane ${quote(claims.name)}`;
+  if (claims.type !== '' && claims.type !== PROXY_TYPE) return `is for a proxy of type ${quote(claims.type)}`;
+  const workload = labels[label.workload] ?? '';
+  if (claims.workload !== workload) {
+    const own =
+      workload === '' ? `the Dataplane has no label ${label.workload}` : `the Dataplane is of workload ${quote(workload)}`;
+    return claims.workload === '' ? `names no workload, and ${own}` : `is for workload ${quote(claims.workload)}, and ${own}`;
+  }
+  return tagMisfit(claims.tags, tagsOf(spec));
+}
+
+/** Each tag of the token is on the Dataplane, with no other values than the token has. */
+function tagMisfit(allowed: DataplaneClaims['tags'], tags: ReadonlyMap<string, ReadonlySet<string>>): string | null {
+  for (const [key, values] of Object.entries(allowed)) {
+    const own = tags.get(key);
+    if (own === undefined) return `asks for tag ${quote(key)}, and no inbound of the Dataplane has it`;
+    const other = [...own].find((value) => !values.includes(value));
+    if (other !== undefined)
+      return `allows tag ${quote(key)} the values ${values.map(quote).join(', ')}, and the Dataplane has ${quote(other)}`;
+  }
+  return null;
+}
+
+/** The tags of all inbounds and of the gateway, each with all of its values. */
+function tagsOf(spec: Resource['spec']): ReadonlyMap<string, ReadonlySet<string>> {
+  const { inbound, gateway } = objectOf(spec['networking']);
+  const tags = new Map<string, Set<string>>();
+  for (const section of [...(Array.isArray(inbound) ? inbound : []), gateway])
+    for (const [key, value] of Object.entries(textMapOf(objectOf(section)['tags'])))
+      tags.set(key, (tags.get(key) ?? new Set()).add(value));
+  return tags;
+}
+
+/** Ends the streams of proxies whose token no longer counts. Run it. */
+export function watchProxyTokens({
+  verifier,
+  ...options
+}: Pick<TokenWatchOptions<ProxyToken>, 'secrets' | 'clock'> & {
+  readonly verifier: Pick<TokenVerifier, 'dataplane'>;
+}): TokenWatch<ProxyToken> {
+  return new TokenWatch<ProxyToken>({
+    ...options,
+    kind: 'dataplane',
+    check: ({ text, mesh }) => verifier.dataplane(text, mesh),
+    explain: proxyTokenRefusal,
+  });
+}
+
+/** Why the token of a proxy does not count (again), and how to get another. @param reason a predicate after «the token …» */
+function proxyTokenRefusal(subject: Subject, reason: string): string {
+  return `the token of ${describe(subject)} ${reason}. ${howToGet(subject)}`;
+}
+
+/** A name that is no name of a resource does not stand in a command: somebody may run it. */
+function howToGet({ mesh, name, workload }: Subject): string {
+  const command = 'meridian generate dataplane-token';
+  if (![mesh, name, workload].every((text) => SAFE.test(text))) return `Get one with ${command}`;
+  const ofWorkload = workload === '' ? '' : ` --workload ${workload}`;
+  return `Get one with: ${command} --mesh ${mesh} --name ${name}${ofWorkload} --valid-for 720h`;
+}
+
+function describe({ mesh, name }: Subject): string {
+  return `Dataplane ${quote(name)} of mesh ${quote(mesh)}`;
+}
+
+const SAFE = /^[\w.-]{0,253}$/;
+/** Characters of a name in a message: a status is short. */
+const MAX_SHOWN = 63;
+
+function quote(text: string): string {
+  return JSON.stringify(text.slice(0, MAX_SHOWN).toWellFormed());
+}
