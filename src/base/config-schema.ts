@@ -144,8 +144,34 @@ export const configSchema = z.strictObject({
       controlPlaneMetadata: everybody,
     }),
   }),
+  /** The port for proxies, of a zone alone. */
   dpServer: section({
-    authn: section({ zoneProxy: section({ zoneToken: issuer }), dpProxy: section({ dpToken: issuer }) }),
+    /** `''`: all addresses of the machine. */
+    interface: text(''),
+    port: port(5678),
+    tlsCertFile: text(''),
+    tlsKeyFile: text(''),
+    tlsMinVersion: tlsVersion,
+    readHeaderTimeout: duration('5s'),
+    connections: section({
+      /** Of one address: proxies behind a gateway or on one machine share theirs. */
+      perAddress: z.int().min(1).default(5_000),
+      total: z.int().min(1).default(20_000),
+      /** Open streams of one connection: an Envoy has one. */
+      streams: z.int().min(1).default(100),
+      /** Until a connection without a stream is closed, and a stream of which nobody said whose it is. */
+      idleTimeout: duration('10s'),
+    }),
+    authn: section({
+      zoneProxy: section({ zoneToken: issuer }),
+      dpProxy: section({
+        type: z
+          .enum(['', 'dpToken', 'none'], 'must be dpToken, or none to let in every proxy without a token')
+          .transform((type) => type || ('dpToken' as const))
+          .prefault('dpToken'),
+        dpToken: issuer,
+      }),
+    }),
   }),
   diagnostics: section({ interface: text('127.0.0.1'), serverPort: port(5680) }),
   defaults: section({ skipMeshCreation: flag(false), skipTenantResources: flag(false), skipHostnameGenerators: flag(false) }),
@@ -156,7 +182,16 @@ export const configSchema = z.strictObject({
   }),
   /** Services follow their Dataplanes at once; `generationInterval: 0s` disables generated services. */
   meshService: section({ generationInterval: duration('2s'), deletionGracePeriod: duration('1h') }),
-  metrics: section({ zone: section({ subscriptionLimit: count(10) }) }),
+  metrics: section({
+    zone: section({ subscriptionLimit: count(10) }),
+    dataplane: section({ subscriptionLimit: count(2), idleTimeout: duration('5m') }),
+  }),
+  xdsServer: section({
+    /** The most that counts in a DataplaneInsight are late. */
+    dataplaneStatusFlushInterval: duration('10s'),
+    /** How long a Dataplane that a proxy brought outlasts the stream of the proxy. */
+    dataplaneDeregistrationDelay: duration('10s'),
+  }),
   multizone: section({
     global: section({
       kds: section({
@@ -245,7 +280,6 @@ export const kumaOnlyKeys: readonly string[] = [
   'ipam.allocationInterval',
   'ipam.knownInternalCIDRs',
   'metrics.controlPlane',
-  'metrics.dataplane',
   'metrics.mesh',
   'metrics.zone.compactFinishedSubscriptions',
   'metrics.zone.idleTimeout',
@@ -283,4 +317,6 @@ export const kumaOnlyKeys: readonly string[] = [
   'store.upsert',
   'tracing',
   'transparentProxy',
+  'xdsServer.dataplaneConfigurationRefreshInterval',
+  'xdsServer.nackBackoff',
 ];

@@ -71,10 +71,10 @@ describe('the configuration', () => {
     const { config, warnings } = loadConfig({
       mode: 'zone',
       file: fileWith(
-        'store: { cache: { enabled: true } }\ndpServer: { port: 5678, authn: { dpProxy: { dpToken: { enableIssuer: false } } } }',
+        'store: { cache: { enabled: true } }\ndpServer: { tlsMaxVersion: TLSv1_3, authn: { dpProxy: { dpToken: { enableIssuer: false } } } }',
       ),
     });
-    expect(warnings.map((warning) => warning.split(':')[0])).toEqual(['store.cache', 'dpServer.port']);
+    expect(warnings.map((warning) => warning.split(':')[0])).toEqual(['store.cache', 'dpServer.tlsMaxVersion']);
     expect(config.dpServer.authn.dpProxy.dpToken.enableIssuer).toBe(false);
   });
 

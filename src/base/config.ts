@@ -26,7 +26,9 @@ export type ConfigSources = {
 };
 
 /** The `MERIDIAN_…` variables of the command line, which the configuration ignores. */
-const NOT_CONFIG = new Set(['MERIDIAN_ADDRESS', 'MERIDIAN_CONFIG', 'MERIDIAN_MESH', 'MERIDIAN_TOKEN']);
+const NOT_CONFIG = new Set(['MERIDIAN_ADDRESS', 'MERIDIAN_CONFIG', 'MERIDIAN_MESH', 'MERIDIAN_TOKEN', 'MERIDIAN_ENVOY']);
+/** Start of the variables of `meridian dataplane run`. */
+const OF_DATAPLANE = 'MERIDIAN_DATAPLANE_';
 
 /**
  * Reads and checks the whole configuration.
@@ -40,6 +42,7 @@ export function loadConfig({ file, env = {}, flags = {}, mode }: ConfigSources):
   if (file !== undefined) merge(tree, readFile(file), '', violations, warnings);
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith('MERIDIAN_') || NOT_CONFIG.has(name) || value === undefined) continue;
+    if (name.startsWith(OF_DATAPLANE)) continue;
     const path = pathOfEnv.get(name);
     if (path !== undefined) setText(tree, path, value);
     else

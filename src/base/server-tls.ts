@@ -4,15 +4,18 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import { messageOf } from './errors.ts';
+import { keptCertificate, type KeptFiles } from './kept-certificate.ts';
 import type { Logger } from './log.ts';
 import { endOfCertificate, followTlsFiles, readTlsFiles, type TlsFiles, type TlsMaterial } from './tls-material.ts';
 
-/** The keys that the KDS server and the HTTPS API have in common. */
+/** The keys that the servers have in common. */
 export type TlsKeys = {
   readonly tlsCertFile: string;
   readonly tlsKeyFile: string;
-  readonly tlsCaFile: string;
-  readonly requireClientCert: boolean;
+  /** Left out: clients show no certificate. */
+  readonly tlsCaFile?: string;
+  readonly requireClientCert?: boolean;
   readonly tlsMinVersion: '' | 'TLSv1_2' | 'TLSv1_3';
 };
 
@@ -26,23 +29,31 @@ export type ServerTls = {
   readonly follow: (replace: (material: TlsMaterial) => void, signal: AbortSignal, log: Logger) => Promise<void>;
 };
 
+/** Where a certificate that is made here stays, for clients that come again after a restart. */
+export type KeepIn = { readonly folder: string; readonly log: Logger };
+
 /**
  * @param section path of `keys` in the configuration, for messages
+ * @param keep left out: a certificate that is made here goes with the process
  * @throws MeridianError `config` when the files cannot be used
  */
-export async function serverTls(section: string, keys: TlsKeys, general: Config['general'], clock: Clock): Promise<ServerTls> {
+export async function serverTls(
+  section: string,
+  keys: TlsKeys,
+  general: Config['general'],
+  clock: Clock,
+  keep?: KeepIn,
+): Promise<ServerTls> {
   const minVersion = (keys.tlsMinVersion || general.tlsMinVersion) === 'TLSv1_3' ? 'TLSv1.3' : 'TLSv1.2';
-  const { requireClientCert } = keys;
-  const files: TlsFiles = {
-    keyOfConfig: `${section}.tlsCertFile`,
-    cert: keys.tlsCertFile || general.tlsCertFile,
-    key: keys.tlsKeyFile || general.tlsKeyFile,
-    ca: keys.tlsCaFile,
-  };
-  if (files.cert === '' || files.key === '') {
-    const material = await selfSigned(keys.tlsCaFile, clock.now());
+  const { requireClientCert = false, tlsCaFile: ca = '' } = keys;
+  const given = { cert: keys.tlsCertFile || general.tlsCertFile, key: keys.tlsKeyFile || general.tlsKeyFile };
+  const isGiven = given.cert !== '' && given.key !== '';
+  const pair = isGiven ? given : keep === undefined ? null : await kept(keep, clock.now());
+  if (pair === null) {
+    const material = await selfSigned(ca, clock.now());
     return { material, requireClientCert, minVersion, endsAt: () => endOfCertificate(material), follow: async () => undefined };
   }
+  const files: TlsFiles = { keyOfConfig: `${section}.tlsCertFile`, ...pair, ca };
   const material = await readTlsFiles(files);
   let inUse = material;
   return {
@@ -68,10 +79,23 @@ export async function serverTls(section: string, keys: TlsKeys, general: Config[
   };
 }
 
+/** Null where the folder cannot be written. */
+async function kept({ folder, log }: KeepIn, now: Date): Promise<KeptFiles | null> {
+  return await keptCertificate(folder, ownHosts(), now).catch((error: unknown) => {
+    const about = { folder, reason: messageOf(error) };
+    log.warn(about, 'the certificate that is made here cannot be kept: clients will not know this process after a restart');
+    return null;
+  });
+}
+
+function ownHosts(): string[] {
+  return [...new Set(['localhost', '127.0.0.1', '::1', hostname()])];
+}
+
 async function selfSigned(caFile: string, now: Date): Promise<TlsMaterial> {
   const { createAuthority } = await import('./self-signed.ts');
   const authority = await createAuthority('meridian', now);
-  const { certPem, keyPem } = await authority.issue({ hosts: [...new Set(['localhost', '127.0.0.1', '::1', hostname()])] });
+  const { certPem, keyPem } = await authority.issue({ hosts: ownHosts() });
   const pair = { cert: Buffer.from(certPem), key: Buffer.from(keyPem), ca: null };
   if (caFile === '') return pair;
   return { ...pair, ca: await readFile(caFile) };

@@ -1,0 +1,25 @@
+// A stream of an Envoy proxy as the port hands it to the protocol, which alone reads its messages.
+import type { ServerDuplexStream } from '@grpc/grpc-js';
+import type { Logger } from '../base/log.ts';
+import type { ProxyDataplane } from '../token/proxy-authenticator.ts';
+
+export type ProxyStream = {
+  readonly id: string;
+  /** `address:port` of the proxy, as gRPC names it. */
+  readonly peer: string;
+  /** Messages are bytes: a DeltaDiscoveryRequest in, a DeltaDiscoveryResponse out. Read it with `messagesOf`. */
+  readonly call: ServerDuplexStream<Buffer, Buffer>;
+  readonly log: Logger;
+  /**
+   * Lets the proxy in as what it says that it is. Call it once, before anything is sent: a stream that is not let in soon is ended,
+   * and one whose token no longer counts is ended later.
+   * @param dataplanes the Dataplane that the proxy brings, the stored one, or both: the token must fit each
+   * @throws StatusError UNAUTHENTICATED, PERMISSION_DENIED, or RESOURCE_EXHAUSTED for one that comes too often
+   */
+  readonly admit: (...dataplanes: [ProxyDataplane, ...ProxyDataplane[]]) => Promise<void>;
+  /** Ends it with the status of the error, which is also the reason that is logged; the first counts. */
+  readonly end: (error: unknown) => void;
+};
+
+/** Serves one stream: it ends when this resolves, and with the status of the error when this rejects. */
+export type ServeProxy = (stream: ProxyStream) => Promise<void>;

@@ -1,0 +1,181 @@
+// The streams that proxies have open: who is let in, how often, and with which status a stream ends. Invariant: nothing is kept long
+// for a caller that is not let in.
+import { randomUUID } from 'node:crypto';
+import { status } from '@grpc/grpc-js';
+import type { Clock } from '../base/clock.ts';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { Connections } from '../grpc/connections.ts';
+import { Openings, OPENINGS_A_SECOND } from '../grpc/openings.ts';
+import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
+import { canceled, exhausted, StatusError, statusOf } from '../grpc/status.ts';
+import type { ProxyAuthenticator, ProxyDataplane, ProxyToken } from '../token/proxy-authenticator.ts';
+import type { TokenWatch } from '../token/token-watch.ts';
+import type { ProxyStream, ServeProxy } from './proxy-stream.ts';
+
+type Call = ProxyStream['call'];
+
+export type ProxyStreamsOptions = {
+  readonly connections: Pick<Connections, 'trust' | 'refused' | 'requireTurn'>;
+  readonly authenticator: Pick<ProxyAuthenticator, 'authenticate'>;
+  readonly watch: Pick<TokenWatch<ProxyToken>, 'watch'>;
+  readonly serve: ServeProxy;
+  /** Milliseconds in which a proxy must be let in. */
+  readonly admissionTimeout: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+const NO_STATE_OF_THE_WORLD =
+  'state-of-the-world xDS is not served; set api_type: DELTA_GRPC in ads_config of the bootstrap, as the answer of POST /bootstrap has it';
+
+export class ProxyStreams {
+  readonly #options: ProxyStreamsOptions;
+  readonly #streams = new Set<OpenStream>();
+  readonly #openings: Openings;
+  readonly #refusals: RateLimitedLogger;
+
+  constructor(options: ProxyStreamsOptions) {
+    const { clock, log } = options;
+    this.#options = options;
+    this.#openings = new Openings(() => clock.elapsed());
+    this.#refusals = new RateLimitedLogger(log, () => clock.elapsed());
+  }
+
+  /** Handles a stream of delta xDS. */
+  readonly open = (call: Call): void => {
+    const { connections } = this.#options;
+    const stream = new OpenStream(call, this.#options, this.#openings);
+    this.#streams.add(stream);
+    void stream.run().then((reason) => {
+      this.#streams.delete(stream);
+      if (stream.isAdmitted) return;
+      connections.refused(stream.peer);
+      this.#logRefusal(stream.peer, reason);
+    });
+  };
+
+  /** Handles a stream of state-of-the-world xDS: it is refused, with what to do. */
+  readonly refuse = (call: Call): void => {
+    const { connections } = this.#options;
+    const peer = call.getPeer();
+    const error = new StatusError(status.UNIMPLEMENTED, NO_STATE_OF_THE_WORLD);
+    call.on('error', () => undefined);
+    void connections
+      .requireTurn(peer)
+      .catch((busy: unknown) => busy)
+      .then((busy) => {
+        connections.refused(peer);
+        this.#logRefusal(peer, error.details);
+        if (!call.destroyed && !call.cancelled) call.emit('error', busy ?? error);
+      });
+  };
+
+  /** Ends every stream with the status of this error. */
+  close(error: MeridianError): void {
+    for (const stream of this.#streams) stream.end(error);
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  /** Logs once a minute for each reason: a refused proxy tries again for ever. */
+  #logRefusal(peer: string, reason: string | null): void {
+    this.#refusals.warn(reason ?? '', { peer, ...(reason !== null && { reason }) }, 'a proxy was not let in');
+  }
+}
+
+class OpenStream implements ProxyStream {
+  readonly id = randomUUID();
+  readonly peer: string;
+  readonly call: Call;
+  isAdmitted = false;
+  #log: Logger;
+  readonly #options: ProxyStreamsOptions;
+  readonly #openings: Openings;
+  #ended: unknown = null;
+  #unwatch: (() => void)[] = [];
+
+  constructor(call: Call, options: ProxyStreamsOptions, openings: Openings) {
+    this.call = call;
+    this.peer = call.getPeer();
+    this.#options = options;
+    this.#openings = openings;
+    this.#log = options.log.child({ peer: this.peer });
+    call.on('error', () => undefined);
+  }
+
+  get log(): Logger {
+    return this.#log;
+  }
+
+  /** Resolves when it has ended, with the reason; null where it ended as it should. Never rejects. */
+  async run(): Promise<string | null> {
+    const { connections, serve, admissionTimeout, clock } = this.#options;
+    try {
+      await connections.requireTurn(this.peer);
+      const late = clock.after(admissionTimeout, () => {
+        if (!this.isAdmitted) this.end(new StatusError(status.DEADLINE_EXCEEDED, 'the proxy did not say in time who it is'));
+      });
+      this.#unwatch.push(late);
+      if (this.#ended === null && !this.call.cancelled) await serve(this);
+      this.call.end();
+      if (this.isAdmitted) this.#log.info('stream closed');
+      return this.#ended === null ? null : messageOf(this.#ended);
+    } catch (error) {
+      this.end(error);
+      const reason = messageOf(this.#ended);
+      if (this.isAdmitted) this.#log.info({ reason }, 'stream closed');
+      return reason;
+    } finally {
+      for (const stop of this.#unwatch) stop();
+    }
+  }
+
+  readonly admit = async (...dataplanes: [ProxyDataplane, ...ProxyDataplane[]]): Promise<void> => {
+    const { authenticator, watch, connections } = this.#options;
+    const authorization = this.call.metadata.get('authorization').map((value) => value.toString());
+    const [{ mesh, name }] = dataplanes;
+    let token: ProxyToken | null = null;
+    for (const dataplane of dataplanes) {
+      const outcome = await authenticator.authenticate(authorization, dataplane);
+      if (!outcome.ok) throw refusal(outcome);
+      token = outcome.token;
+    }
+    await this.#waitToOpen(JSON.stringify([mesh, name]));
+    this.#requireOpen();
+    const isLost = (reason: string): void => this.end(new StatusError(status.UNAUTHENTICATED, reason));
+    if (token !== null) this.#unwatch.push(watch.watch(token, isLost));
+    this.isAdmitted = true;
+    connections.trust(this.peer);
+    this.#log = this.#options.log.child({ mesh, dataplane: name });
+    this.#log.info('stream opened');
+  };
+
+  readonly end = (error: unknown): void => {
+    if (this.#ended !== null) return;
+    this.#ended = error;
+    if (!this.call.destroyed && !this.call.cancelled) this.call.emit('error', statusOf(error));
+  };
+
+  /** Resolves when the proxy has not opened too many streams lately. */
+  async #waitToOpen(proxy: string): Promise<void> {
+    const wait = this.#openings.take(proxy);
+    if (wait === null)
+      throw exhausted(
+        `the proxy opens streams too often: ${String(OPENINGS_A_SECOND)} a second are let in; look why they do not last`,
+      );
+    if (wait > 0) await this.#options.clock.sleep(wait, undefined, { ref: false });
+  }
+
+  #requireOpen(): void {
+    if (this.#ended !== null) throw statusOf(this.#ended);
+    if (this.call.cancelled) throw canceled('the proxy ended the stream');
+  }
+}
+
+function refusal({ code, reason }: { readonly code: 'unauthenticated' | 'forbidden'; readonly reason: string }): StatusError {
+  return new StatusError(code === 'forbidden' ? status.PERMISSION_DENIED : status.UNAUTHENTICATED, reason);
+}

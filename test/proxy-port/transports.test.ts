@@ -1,0 +1,84 @@
+// One port for gRPC and HTTP/1.1, as real clients come to it.
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import { status } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { adsService } from '../../src/proxy-port/ads-service.ts';
+import { ending, join, OpenPort } from './open-port.ts';
+
+const server = new OpenPort();
+beforeAll(async () => void (await server.start({ host: 'localhost' })));
+afterAll(() => server.close());
+
+/** An HTTP/1.1 request as bytes, answered by the status line. */
+async function firstLine(socket: NodeJS.ReadWriteStream): Promise<string> {
+  socket.write('GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n');
+  const [bytes] = (await once(socket, 'data')) as [Buffer];
+  return bytes.toString().split('\r\n')[0] ?? '';
+}
+
+describe('the port for proxies', () => {
+  it('speaks HTTP/1.1 with a client without ALPN, as the one of kuma-dp is', async () => {
+    const socket = await server.connect();
+    expect(socket.alpnProtocol).toBe(false);
+    expect(await firstLine(socket)).toBe('HTTP/1.1 404 Not Found');
+  });
+
+  it('speaks HTTP/1.1 with a client that takes both', async () => {
+    const socket = await server.connect({ ALPNProtocols: ['h2', 'http/1.1'] });
+    expect(socket.alpnProtocol).toBe('http/1.1');
+    expect(await firstLine(socket)).toBe('HTTP/1.1 404 Not Found');
+  });
+
+  it.each(['127.0.0.1', '::1'])('serves gRPC at %s', async (host) => {
+    const call = server.stream(await server.token(), adsService.deltaAggregatedResources, server.dial(host));
+    await join(call);
+    call.end();
+    expect((await ending(call)).code).toBe(status.OK);
+  });
+
+  it('serves gRPC over TLS 1.2, which Envoy speaks, and no older one', async () => {
+    const socket = await server.connect({ ALPNProtocols: ['h2'], maxVersion: 'TLSv1.2' });
+    expect([socket.getProtocol(), socket.alpnProtocol]).toEqual(['TLSv1.2', 'h2']);
+    socket.destroy();
+    const old = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
+    await expect(server.connect(old)).rejects.toThrow(/version|protocol/i);
+  });
+
+  it('refuses a request over HTTP/2 that is not gRPC', async () => {
+    const session = connectHttp2(`https://localhost:${String(server.port)}`, { ca: server.certPem });
+    const sent = session.request({ ':method': 'POST', ':path': '/bootstrap', 'content-type': 'application/json' });
+    sent.end('{}');
+    const [headers] = (await once(sent, 'response')) as [Record<string, unknown>];
+    expect(headers[':status']).toBe(415);
+    session.destroy();
+  });
+
+  it('refuses a protocol that it does not know', async () => {
+    await expect(server.connect({ ALPNProtocols: ['spdy/3'] })).rejects.toThrow(/no application protocol/i);
+  });
+
+  it('refuses state-of-the-world xDS, with what to do', async () => {
+    const { code, details } = await ending(server.stream(await server.token(), adsService.streamAggregatedResources));
+    expect([code, details]).toEqual([status.UNIMPLEMENTED, expect.stringContaining('set api_type: DELTA_GRPC')]);
+  });
+
+  it.each([
+    '/envoy.service.health.v3.HealthDiscoveryService/StreamHealthCheck',
+    '/envoy.service.discovery.v3.AggregatedDiscoveryService/Other',
+  ])('does not implement %s', async (path) => {
+    expect((await ending(server.stream('', { path }))).code).toBe(status.UNIMPLEMENTED);
+  });
+
+  it('shows a renewed certificate to new connections, and keeps open streams', async () => {
+    const call = server.stream(await server.token());
+    await join(call);
+    const before = (await server.connect()).getPeerX509Certificate()?.fingerprint256;
+    server.certPem = await server.renew();
+    expect((await server.connect()).getPeerX509Certificate()?.fingerprint256).not.toBe(before);
+    const answer = once(call, 'data');
+    call.write(Buffer.from('again'));
+    expect(String((await answer)[0])).toBe('again');
+    call.cancel();
+  });
+});
