@@ -1,0 +1,60 @@
+// A change as the connected proxies see it: what it touches on all of them, and what on those that have a certain policy.
+import type { Policy } from '../policy/parse-policy.ts';
+import { ServiceSet, type ChangeScope } from '../xds/change-scope.ts';
+import type { ConnectedProxy } from './connected-proxy.ts';
+
+/** What of a proxy is to be made again. */
+export type Touching = { readonly services: ServiceSet; readonly isInbound: boolean; readonly isProxyWide: boolean };
+
+/** The own policies of a proxy, before and after. */
+export type Rematch = { readonly before: ReadonlySet<Policy>; readonly after: ReadonlySet<Policy> };
+
+const UNKNOWN: Touching = { services: new ServiceSet(), isInbound: true, isProxyWide: true };
+
+export class Change {
+  readonly scope: ChangeScope;
+  /** What it touches on every proxy. */
+  readonly shared: Touching;
+  /** By policies that some proxies have. */
+  readonly #own = new Map<Policy, Touching>();
+  readonly #hasServices: boolean;
+
+  constructor(scope: ChangeScope) {
+    this.scope = scope;
+    this.#hasServices = scope.hasServices;
+    const shared = [{ services: scope.services, isInbound: false, isProxyWide: false }];
+    for (const { policy, isShared, ...touching } of scope.policies) {
+      if (isShared) shared.push(touching);
+      else this.#own.set(policy, touching);
+    }
+    this.shared = union(shared);
+  }
+
+  /** Whether the references of a proxy may mean other services than before, or a reference by name may mean it now. */
+  isMeantBy(connected: ConnectedProxy): boolean {
+    if (this.scope.dataplaneNames.has(connected.proxy.displayName)) return true;
+    return this.#hasServices && connected.refs.some((ref) => this.scope.means(ref));
+  }
+
+  /** What it touches on a proxy with these own policies, of the types that the change is about. */
+  touching({ before, after }: Rematch): Touching {
+    const found: Touching[] = [];
+    for (const policy of new Set([...before, ...after])) {
+      const touching = this.#own.get(policy);
+      if (touching !== undefined) found.push(touching);
+      // A policy of the old form that came or went with its route.
+      else if (!before.has(policy) || !after.has(policy)) found.push(UNKNOWN);
+    }
+    return found.length === 0 ? this.shared : union([this.shared, ...found]);
+  }
+}
+
+function union(parts: readonly Touching[]): Touching {
+  const services = new ServiceSet();
+  for (const part of parts) services.addAll(part.services);
+  return {
+    services,
+    isInbound: parts.some(({ isInbound }) => isInbound),
+    isProxyWide: parts.some(({ isProxyWide }) => isProxyWide),
+  };
+}

@@ -1,0 +1,100 @@
+// A connected proxy, and what its view was made from.
+import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import type { Policy } from '../policy/parse-policy.ts';
+import { targetRefOf, type TargetRef } from '../policy/target-ref.ts';
+import { objectOf, objectsOf } from '../resource/read-json.ts';
+import { resourceTypes } from '../resource/type-registry.ts';
+import type { DeclaredOutbound } from '../xds/outbounds.ts';
+import type { ProxyFeatures } from '../xds/proxy-features.ts';
+import type { Rematch } from './change.ts';
+import { ProxyView } from './proxy-view.ts';
+
+const POLICY_TYPES = resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name]));
+const NONE: ReadonlySet<Policy> = new Set();
+
+let versions = 0;
+
+export class ConnectedProxy {
+  readonly view = new ProxyView();
+  readonly features: ProxyFeatures;
+  /** The declared outbounds, by the name of their listener. */
+  readonly outbounds = new Map<string, DeclaredOutbound>();
+  /** How many outbounds lead to a cluster, by its name. */
+  readonly #uses = new Map<string, number>();
+  /** The matched policies that not every proxy has, by type. */
+  readonly #own = new Map<string, ReadonlySet<Policy>>();
+  #proxy: DataplaneProxy;
+  #version: number;
+  #key = '';
+
+  constructor(proxy: DataplaneProxy, features: ProxyFeatures) {
+    this.features = features;
+    this.#proxy = proxy;
+    this.#version = versions += 1;
+  }
+
+  get proxy(): DataplaneProxy {
+    return this.#proxy;
+  }
+
+  set proxy(proxy: DataplaneProxy) {
+    this.#proxy = proxy;
+    this.#version = versions += 1;
+  }
+
+  /** Of its Dataplane; of no other proxy, either. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** What its outbounds name. */
+  get refs(): TargetRef[] {
+    return objectsOf(objectOf(this.#proxy.resource.spec['networking'])['outbound']).map(({ backendRef }) =>
+      targetRefOf(backendRef),
+    );
+  }
+
+  /** Names the own policies in their versions: proxies of one key differ in what their Dataplanes say alone. */
+  get key(): string {
+    return this.#key;
+  }
+
+  /**
+   * Asks again which policies it has of its own.
+   * @param types null for all
+   */
+  rematch(index: MeshIndex, types: Iterable<string> | null): Rematch {
+    const before = new Set<Policy>();
+    const after = new Set<Policy>();
+    for (const type of types ?? POLICY_TYPES) {
+      for (const policy of this.#own.get(type) ?? NONE) before.add(policy);
+      const { selected } = index.matching(type, this.#proxy);
+      for (const policy of selected.keys()) after.add(policy);
+      if (selected.size === 0) this.#own.delete(type);
+      else this.#own.set(type, new Set(selected.keys()));
+    }
+    if (before.size > 0 || after.size > 0 || this.#key === '') this.#key = this.#keyOf();
+    return { before, after };
+  }
+
+  /**
+   * An outbound leads to these clusters from now on.
+   * @param before where it led
+   * @returns the clusters that no outbound leads to any more
+   */
+  lead(before: readonly { readonly kri: string }[], after: readonly { readonly kri: string }[]): string[] {
+    for (const { kri } of after) this.#uses.set(kri, (this.#uses.get(kri) ?? 0) + 1);
+    return before.flatMap(({ kri }) => {
+      const uses = (this.#uses.get(kri) ?? 1) - 1;
+      if (uses > 0) this.#uses.set(kri, uses);
+      else this.#uses.delete(kri);
+      return uses > 0 ? [] : [kri];
+    });
+  }
+
+  #keyOf(): string {
+    const serials = [...this.#own.values()].flatMap((policies) => [...policies].map(({ serial }) => serial));
+    return JSON.stringify([serials.sort((a, b) => a - b), this.features, this.#proxy.origin]);
+  }
+}

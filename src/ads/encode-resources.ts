@@ -1,0 +1,64 @@
+// From resources as JSON to what is sent: each is encoded once for all proxies that get the same.
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '../resource/types.ts';
+import { TYPE_URL_PREFIX } from '../wire/any.ts';
+import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
+import { encodeResourceEntry } from '../wire/kds-messages.ts';
+import { ProtoJsonError } from '../wire/proto-error.ts';
+import type { ProxyConfig } from '../xds/proxy-config.ts';
+import type { EncodedPart, TypedResource } from './proxy-view.ts';
+import type { XdsResource, XdsType } from './session.ts';
+
+/** Full names of the messages. */
+export const XDS_MESSAGES: Readonly<Record<XdsType, string>> = {
+  Cluster: 'envoy.config.cluster.v3.Cluster',
+  ClusterLoadAssignment: 'envoy.config.endpoint.v3.ClusterLoadAssignment',
+  Secret: 'envoy.extensions.transport_sockets.tls.v3.Secret',
+  Listener: 'envoy.config.listener.v3.Listener',
+  RouteConfiguration: 'envoy.config.route.v3.RouteConfiguration',
+};
+
+/** The messages of one kind of resource in a configuration. */
+const KINDS = [
+  ['Cluster', 'clusters'],
+  ['ClusterLoadAssignment', 'assignments'],
+  ['Listener', 'listeners'],
+  ['RouteConfiguration', 'routes'],
+] as const;
+
+export class ResourceEncoder {
+  /** By message and JSON. Held as long as a view holds the resource. */
+  readonly #known = new Map<string, WeakRef<XdsResource>>();
+  readonly #gone = new FinalizationRegistry<string>((key) => {
+    if (this.#known.get(key)?.deref() === undefined) this.#known.delete(key);
+  });
+
+  /** The resources of a configuration. What is no message of Envoy's API is left out and is a problem. */
+  part({ problems, ...config }: ProxyConfig): EncodedPart {
+    const found = [...problems];
+    const resources: TypedResource[] = [];
+    for (const [type, key] of KINDS)
+      for (const [name, resource] of config[key]) {
+        try {
+          resources.push({ type, resource: this.#encode(type, name, resource) });
+        } catch (error) {
+          if (!(error instanceof ProtoJsonError)) throw error;
+          found.push({ policy: null, field: `${type} ${name}`, reason: error.message });
+        }
+      }
+    return { resources, problems: found };
+  }
+
+  #encode(type: XdsType, name: string, resource: JsonObject): XdsResource {
+    const key = `${type} ${JSON.stringify(resource)}`;
+    const known = this.#known.get(key)?.deref();
+    if (known !== undefined) return known;
+    const message = envoyJsonToBinary(XDS_MESSAGES[type], resource);
+    const version = createHash('sha256').update(message).digest('base64url').slice(0, 22);
+    const bytes = encodeResourceEntry({ name, version, typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type], kumaResource: message });
+    const encoded: XdsResource = { name, version, bytes };
+    this.#known.set(key, new WeakRef(encoded));
+    this.#gone.register(encoded, key);
+    return encoded;
+  }
+}

@@ -1,0 +1,221 @@
+// The views of the connected proxies of one mesh, kept current change by change: what a change cannot touch is not made again, and
+// what several proxies have is made and encoded once. Invariant: a view equals that of a proxy that connects now.
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import type { Outbound } from '../policy/outbounds.ts';
+import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
+import type { Resource } from '../resource/types.ts';
+import { BackendResolver } from '../xds/backends.ts';
+import { ChangeScope } from '../xds/change-scope.ts';
+import { Client } from '../xds/client.ts';
+import { addDestination, addOutbound, declaredOutbounds, type DeclaredOutbound, type OutboundContext } from '../xds/outbounds.ts';
+import { emptyConfig, ownConfig } from '../xds/proxy-config.ts';
+import type { ProxyFeatures } from '../xds/proxy-features.ts';
+import { Change } from './change.ts';
+import { ConnectedProxy } from './connected-proxy.ts';
+import type { ResourceEncoder } from './encode-resources.ts';
+import { PartCache } from './part-cache.ts';
+import type { EncodedDestination, EncodedOutbound, ProxyView } from './proxy-view.ts';
+
+export class MeshViews {
+  readonly #index: MeshIndex;
+  readonly #encoder: ResourceEncoder;
+  readonly #resolver: BackendResolver;
+  /** By stored name of the Dataplane. */
+  readonly #proxies = new Map<string, ConnectedProxy>();
+  readonly #outbounds = new PartCache<EncodedOutbound>();
+  readonly #destinations = new PartCache<EncodedDestination>();
+  /** Names of listeners and clusters, by the service that they are of. */
+  readonly #names = new Map<string, Set<string>>();
+  #scope: ChangeScope | null = null;
+
+  /** @param zone that all proxies are of */
+  constructor(index: MeshIndex, encoder: ResourceEncoder, zone: string) {
+    this.#index = index;
+    this.#encoder = encoder;
+    this.#resolver = new BackendResolver(index, zone);
+  }
+
+  /**
+   * The view of a proxy that has connected. A second proxy of one Dataplane takes the place of the first.
+   * @param name stored name of its Dataplane
+   * @returns undefined where there is no such Dataplane
+   */
+  open(name: string, features: ProxyFeatures): ProxyView | undefined {
+    const proxy = this.#index.proxy(name);
+    if (proxy === undefined) return undefined;
+    const connected = new ConnectedProxy(proxy, features);
+    this.#proxies.set(name, connected);
+    this.#rebuild(connected);
+    // Nobody listens yet: what it has now is no change.
+    connected.view.publish();
+    return connected.view;
+  }
+
+  close(name: string, view: ProxyView): void {
+    if (this.#proxies.get(name)?.view === view) this.#proxies.delete(name);
+  }
+
+  /** How many proxies are connected. */
+  get size(): number {
+    return this.#proxies.size;
+  }
+
+  /**
+   * The index is about to change.
+   * @param held rows that it holds, and that will be replaced or removed
+   * @param next rows that it will hold
+   */
+  before(held: readonly Resource[], next: readonly Resource[]): void {
+    if (this.#proxies.size === 0) return this.#forgetEverything();
+    this.#scope ??= new ChangeScope(this.#index);
+    this.#scope.before(held, next);
+  }
+
+  /** Everything may differ once the index has changed, as when global disables a zone. */
+  beforeEverything(): void {
+    this.before([], []);
+    if (this.#scope !== null) this.#scope.isEverything = true;
+  }
+
+  /**
+   * The index has changed. Each view is told what differs in it.
+   * @param next rows that it holds now
+   * @returns steps, one a proxy; the next change waits for the last
+   */
+  *after(next: readonly Resource[]): Generator<undefined, void> {
+    const scope = this.#scope;
+    if (scope === null) return;
+    this.#scope = null;
+    scope.after(next);
+    const change = new Change(scope);
+    this.#forget(change);
+    for (const connected of [...this.#proxies.values()]) {
+      this.#update(connected, change);
+      connected.view.publish();
+      yield;
+    }
+  }
+
+  #forgetEverything(): void {
+    this.#outbounds.clear();
+    this.#destinations.clear();
+  }
+
+  #forget({ scope, shared }: Change): void {
+    if (scope.isEverything || shared.isProxyWide || shared.services.isEvery) this.#forgetEverything();
+    for (const service of shared.services.named) this.#outbounds.forget(service);
+    for (const service of [...shared.services.named, ...scope.endpoints.named]) this.#destinations.forget(service);
+  }
+
+  /** Makes again what the change can touch of one proxy. */
+  #update(connected: ConnectedProxy, change: Change): void {
+    const { name } = connected.proxy.resource;
+    const proxy = this.#index.proxy(name);
+    if (proxy === undefined) return connected.view.end();
+    const hasMoved = change.scope.dataplanes.has(name);
+    if (hasMoved) connected.proxy = proxy;
+    if (hasMoved || change.scope.isEverything || change.isMeantBy(connected)) return this.#rebuild(connected);
+    const touching = change.touching(connected.rematch(this.#index, change.scope.matchedTypes));
+    if (touching.isProxyWide) return this.#rebuild(connected);
+    const context = this.#contextOf(connected);
+    if (touching.isInbound) this.#setOwn(connected, context);
+    const { isEvery, named } = touching.services;
+    for (const listener of isEvery ? [...connected.outbounds.keys()] : this.#namesOf(named)) {
+      const declared = connected.outbounds.get(listener);
+      if (declared !== undefined) this.#setOutbound(connected, declared, context);
+    }
+    const clusters = isEvery ? connected.view.destinations() : this.#namesOf([...named, ...change.scope.endpoints.named]);
+    for (const cluster of [...clusters]) {
+      const destination = connected.view.destination(cluster);
+      if (destination !== undefined) this.#setDestination(connected, destination.outbound, context);
+    }
+  }
+
+  #rebuild(connected: ConnectedProxy): void {
+    const { view, proxy } = connected;
+    connected.rematch(this.#index, null);
+    const context = this.#contextOf(connected);
+    this.#setOwn(connected, context);
+    const { outbounds, problems } = declaredOutbounds(proxy, this.#resolver);
+    view.setProblems(problems);
+    const declared = new Map(outbounds.map((outbound) => [outbound.outbound.kri, outbound]));
+    for (const listener of [...connected.outbounds.keys()])
+      if (!declared.has(listener)) this.#removeOutbound(connected, listener);
+    for (const outbound of declared.values()) this.#setOutbound(connected, outbound, context);
+    for (const cluster of [...view.destinations()]) {
+      const destination = view.destination(cluster);
+      if (destination !== undefined) this.#setDestination(connected, destination.outbound, context);
+    }
+  }
+
+  #setOwn({ view }: ConnectedProxy, context: OutboundContext): void {
+    view.setOwn(this.#encoder.part(ownConfig(context)));
+  }
+
+  #setOutbound(connected: ConnectedProxy, declared: DeclaredOutbound, context: OutboundContext): void {
+    const { outbound, address, port } = declared;
+    const { kri, base } = outbound;
+    const key = `${connected.key} ${kri} ${address} ${String(port)}`;
+    const part = this.#outbounds.get(base, key, context.client, connected.version, () => {
+      const config = emptyConfig();
+      const destinations = addOutbound(config, context, declared);
+      return { ...this.#encoder.part(config), destinations };
+    });
+    this.#note(outbound);
+    connected.outbounds.set(kri, declared);
+    const before = connected.view.outbound(kri);
+    connected.view.setOutbound(kri, part);
+    if (before === part) return;
+    this.#leave(connected, before, part);
+    for (const destination of part.destinations) this.#setDestination(connected, destination, context);
+  }
+
+  #removeOutbound(connected: ConnectedProxy, listener: string): void {
+    connected.outbounds.delete(listener);
+    const before = connected.view.outbound(listener);
+    connected.view.setOutbound(listener, null);
+    this.#leave(connected, before, undefined);
+  }
+
+  /** Removes the clusters that no outbound leads to any more. */
+  #leave(connected: ConnectedProxy, before: EncodedOutbound | undefined, after: EncodedOutbound | undefined): void {
+    for (const cluster of connected.lead(before?.destinations ?? [], after?.destinations ?? []))
+      connected.view.setDestination(cluster, null);
+  }
+
+  #setDestination({ key, version, view }: ConnectedProxy, outbound: Outbound, context: OutboundContext): void {
+    const { kri, base } = outbound;
+    const part = this.#destinations.get(base, `${key} ${kri}`, context.client, version, () => {
+      const config = emptyConfig();
+      addDestination(config, context, outbound);
+      return { ...this.#encoder.part(config), outbound };
+    });
+    this.#note(outbound);
+    view.setDestination(kri, part);
+  }
+
+  /** The rules are made when the first part needs them: most parts are shared. */
+  #contextOf({ proxy, features }: ConnectedProxy): OutboundContext {
+    const index = this.#index;
+    let rules: ProxyRules | undefined;
+    return {
+      index,
+      resolver: this.#resolver,
+      client: new Client(proxy),
+      features,
+      get rules() {
+        return (rules ??= buildRules(index, proxy));
+      },
+    };
+  }
+
+  #note({ base, kri }: Outbound): void {
+    const names = this.#names.get(base);
+    if (names === undefined) this.#names.set(base, new Set([kri]));
+    else names.add(kri);
+  }
+
+  #namesOf(services: Iterable<string>): string[] {
+    return [...services].flatMap((service) => [...(this.#names.get(service) ?? [])]);
+  }
+}

@@ -1,0 +1,98 @@
+// One stream of a proxy: requests in, responses out, as its session says. What is written is bounded: at most one response of a type
+// waits for its answer, and none is made while others wait here to be sent.
+import type { Logger } from '../base/log.ts';
+import { decodeDeltaRequest, encodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
+import { TYPE_URL_PREFIX } from '../wire/any.ts';
+import { XDS_MESSAGES } from './encode-resources.ts';
+import type { ProxyConnectionFacts, ProxyObserver } from './proxy-events.ts';
+import type { ProxyView } from './proxy-view.ts';
+import { XDS_TYPES, XdsSession, type XdsType } from './session.ts';
+
+const TYPES: ReadonlyMap<string, XdsType> = new Map(XDS_TYPES.map((type) => [TYPE_URL_PREFIX + XDS_MESSAGES[type], type]));
+/** Characters of a NACK that are kept. */
+const MAX_REASON = 4_000;
+/** Unknown types that a stream may ask for; each is logged once. */
+const MAX_UNKNOWN_TYPES = 20;
+
+/** The writing half of a stream. */
+export type ResponseStream = {
+  readonly write: (message: Buffer) => boolean;
+  readonly writableNeedDrain: boolean;
+};
+
+export type ProxyConnectionOptions = {
+  readonly facts: ProxyConnectionFacts;
+  readonly view: ProxyView;
+  readonly stream: ResponseStream;
+  /** Names this control plane in each response. */
+  readonly instanceId: string;
+  readonly observe: ProxyObserver;
+  readonly log: Logger;
+};
+
+export class ProxyConnection {
+  readonly #options: ProxyConnectionOptions;
+  readonly #session: XdsSession;
+  readonly #unknownTypes = new Set<string>();
+
+  constructor(options: ProxyConnectionOptions) {
+    this.#options = options;
+    this.#session = new XdsSession(options.view);
+  }
+
+  /** The view has changed in these names. */
+  viewChanged(names: Parameters<XdsSession['viewChanged']>[0]): void {
+    this.#session.viewChanged(names);
+    this.flush();
+  }
+
+  /** @throws Error on bytes that are no DeltaDiscoveryRequest, RangeError past the names of a type */
+  take(bytes: Uint8Array): void {
+    this.handle(decodeDeltaRequest(bytes));
+  }
+
+  handle(request: DeltaRequest): void {
+    const { facts, observe } = this.#options;
+    const type = TYPES.get(request.typeUrl);
+    if (type === undefined) return this.#noteUnknown(request.typeUrl);
+    const answer = this.#session.receive({
+      type,
+      subscribe: request.subscribe,
+      unsubscribe: request.unsubscribe,
+      initialVersions: request.initialResourceVersions,
+      nonce: request.responseNonce,
+      error: request.errorDetail === null ? null : request.errorDetail.message.slice(0, MAX_REASON),
+    });
+    if (answer !== null) {
+      const { nonce, refusals } = answer;
+      const standing = this.#session.refusals;
+      observe(
+        refusals === null
+          ? { ...facts, kind: 'accepted', type, nonce, standing }
+          : { ...facts, kind: 'refused', type, nonce, refusals, standing },
+      );
+    }
+    this.flush();
+  }
+
+  /** Sends what can be sent now. Call it again when the stream has drained. */
+  flush(): void {
+    const { stream, facts, instanceId, observe } = this.#options;
+    while (!stream.writableNeedDrain) {
+      const responses = this.#session.take();
+      if (responses.length === 0) return;
+      for (const { type, nonce, resources, removed } of responses) {
+        const typeUrl = TYPE_URL_PREFIX + XDS_MESSAGES[type];
+        const entries = resources.map(({ bytes }) => bytes);
+        stream.write(encodeDeltaResponse({ typeUrl, nonce, controlPlane: instanceId, entries, removed }));
+        observe({ ...facts, kind: 'sent', type, nonce, resources: resources.length });
+      }
+    }
+  }
+
+  #noteUnknown(typeUrl: string): void {
+    if (this.#unknownTypes.has(typeUrl) || this.#unknownTypes.size >= MAX_UNKNOWN_TYPES) return;
+    this.#unknownTypes.add(typeUrl);
+    this.#options.log.warn({ typeUrl: typeUrl.slice(0, 200) }, 'the proxy asks for a type that is not served');
+  }
+}

@@ -1,0 +1,65 @@
+// Who a proxy says that it is, in the first request of its stream (xds 1).
+import { status } from '@grpc/grpc-js';
+import { StatusError } from '../grpc/status.ts';
+import { objectOf, textOf } from '../resource/read-json.ts';
+import { isStorable } from '../resource/storable-text.ts';
+import type { JsonObject } from '../resource/types.ts';
+import type { DeltaRequest } from '../wire/kds-messages.ts';
+import { decodeStruct } from '../wire/struct.ts';
+import { proxyFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
+
+export type ProxyNode = {
+  readonly mesh: string;
+  /** Of the Dataplane, as it is stored. */
+  readonly name: string;
+  readonly features: ProxyFeatures;
+  /** The Dataplane that the proxy brings, as JSON text; `''` where it must exist already. */
+  readonly dataplane: string;
+  /** `version` of the metadata: which programs run the proxy. */
+  readonly version: JsonObject;
+  /** The part of the metadata that says what the proxy can do, and where its admin interface is. */
+  readonly metadata: JsonObject;
+};
+
+/** Bytes of the metadata; that of a proxy with its Dataplane has a few kilobytes. */
+const MAX_METADATA = 1024 * 1024;
+
+/** Characters of a mesh, a dot and a name. */
+const MAX_ID = 507;
+
+/** What `proxyFeatures` reads. */
+const KEPT: ReadonlySet<string> = new Set([
+  ...['features', 'workdir', 'metricsCertPath', 'metricsKeyPath', 'systemCaPath'],
+  ...['dataplane.admin', 'dataplane.admin.socketPath'],
+]);
+
+/** @throws StatusError INVALID_ARGUMENT for a node that names no Dataplane */
+export function readProxyNode({ id, metadata }: DeltaRequest['node']): ProxyNode {
+  const [, mesh = '', name = ''] = /^([^.]+)\.(.+)$/s.exec(id) ?? [];
+  if (name === '' || id.length > MAX_ID || !isStorable(id))
+    throw invalid(`node.id must be <mesh>.<name of the Dataplane>, not ${JSON.stringify(id.slice(0, 200))}`);
+  const facts = metadata === undefined ? {} : metadataOf(metadata);
+  return {
+    mesh,
+    name,
+    features: proxyFeatures(facts, { mesh, name }),
+    dataplane: textOf(facts['dataplane.resource']),
+    version: objectOf(facts['version']),
+    metadata: Object.fromEntries(Object.entries(facts).filter(([key]) => KEPT.has(key))),
+  };
+}
+
+function metadataOf(bytes: Uint8Array): JsonObject {
+  if (bytes.length > MAX_METADATA)
+    throw invalid(`node.metadata has ${String(bytes.length)} bytes; ${String(MAX_METADATA)} are allowed`);
+  try {
+    return decodeStruct(bytes);
+  } catch (cause) {
+    throw invalid('node.metadata is no google.protobuf.Struct', { cause });
+  }
+}
+
+function invalid(text: string, options?: ErrorOptions): StatusError {
+  const error = new StatusError(status.INVALID_ARGUMENT, text);
+  return options === undefined ? error : Object.assign(error, options);
+}

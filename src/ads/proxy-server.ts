@@ -1,0 +1,166 @@
+// Serves the streams of proxies: who each is, what it is to have, and that from then on. Invariants: of a Dataplane one stream is
+// served, the newest; a proxy is sent nothing before it was let in; a stream that ends leaves nothing behind.
+import type { Duplex } from 'node:stream';
+import { status } from '@grpc/grpc-js';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { canceled, StatusError } from '../grpc/status.ts';
+import { messagesOf } from '../grpc/messages-of.ts';
+import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
+import type { ProxyStream, ServeProxy } from '../proxy-port/proxy-stream.ts';
+import type { Resource } from '../resource/types.ts';
+import { decodeDeltaRequest } from '../wire/kds-messages.ts';
+import { FollowedViews } from './followed-views.ts';
+import { ProxyConnection } from './proxy-connection.ts';
+import type { ProxyConnectionFacts, ProxyObserver } from './proxy-events.ts';
+import { readProxyNode, type ProxyNode } from './proxy-node.ts';
+import type { ProxyView } from './proxy-view.ts';
+import { ResourceEncoder } from './encode-resources.ts';
+
+/** A Dataplane as a proxy brings it. */
+export type GivenDataplane = Pick<Resource, 'mesh' | 'name' | 'labels' | 'spec'>;
+
+/** The Dataplanes of the zone, and who holds those that proxies bring. */
+export type Dataplanes = {
+  /** A Dataplane from its JSON, as it would be stored. @throws MeridianError `invalid` that names the field */
+  readonly read: (text: string, at: { readonly mesh: string; readonly name: string }) => GivenDataplane;
+  readonly stored: (mesh: string, name: string) => Promise<GivenDataplane | null>;
+  /** Stores a Dataplane for as long as its proxy is connected, to this control plane or another one of the zone. */
+  readonly register: (dataplane: GivenDataplane, facts: ProxyConnectionFacts) => Promise<void>;
+  /** The stream of a proxy has ended; it may come back. */
+  readonly release: (facts: ProxyConnectionFacts) => void;
+};
+
+export type ProxyServerOptions = {
+  readonly indexes: MeshIndexes;
+  readonly zone: string;
+  readonly instanceId: string;
+  readonly dataplanes: Dataplanes;
+  readonly observe: ProxyObserver;
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+export class ProxyServer {
+  readonly #options: ProxyServerOptions;
+  readonly #encoder = new ResourceEncoder();
+  /** By mesh; they are made for the first proxy of a mesh. */
+  readonly #views = new Map<string, Promise<FollowedViews>>();
+  /** The stream that is served of each Dataplane. */
+  readonly #streams = new Map<string, ProxyStream>();
+
+  constructor(options: ProxyServerOptions) {
+    this.#options = options;
+  }
+
+  readonly serve: ServeProxy = async (stream) => {
+    const messages = messagesOf(stream.call as unknown as Duplex);
+    const first = await messages.next();
+    if (first.done === true) return;
+    const request = decodeDeltaRequest(first.value);
+    const node = readProxyNode(request.node);
+    const { mesh, name, version, metadata } = node;
+    const facts = { streamId: stream.id, mesh, name, version, metadata };
+    const isBrought = await this.#letIn(stream, node, facts);
+    const key = JSON.stringify([mesh, name]);
+    this.#streams.get(key)?.end(canceled('another stream of the same Dataplane takes the place of this one'));
+    this.#streams.set(key, stream);
+    try {
+      await this.#serveAdmitted(stream, node, facts, request, messages);
+    } finally {
+      if (this.#streams.get(key) === stream) this.#streams.delete(key);
+      if (isBrought) this.#options.dataplanes.release(facts);
+    }
+  };
+
+  /** How many proxies are served. */
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  /** The view of a proxy that is connected here. */
+  async view(mesh: string, name: string): Promise<ProxyView | undefined> {
+    return (await this.#views.get(mesh))?.view(name);
+  }
+
+  /** Checks the token against the Dataplane that the proxy brings and the stored one. @returns whether it brings one */
+  async #letIn(stream: ProxyStream, { mesh, name, dataplane }: ProxyNode, facts: ProxyConnectionFacts): Promise<boolean> {
+    const { dataplanes } = this.#options;
+    const stored = await dataplanes.stored(mesh, name);
+    if (dataplane === '') {
+      if (stored === null) throw notFound(mesh, name);
+      await stream.admit(stored);
+      return false;
+    }
+    const given = dataplanes.read(dataplane, { mesh, name });
+    await (stored === null ? stream.admit(given) : stream.admit(given, stored));
+    await dataplanes.register(given, facts);
+    return true;
+  }
+
+  async #serveAdmitted(
+    stream: ProxyStream,
+    node: ProxyNode,
+    facts: ProxyConnectionFacts,
+    request: ReturnType<typeof decodeDeltaRequest>,
+    messages: AsyncGenerator<Buffer, void, undefined>,
+  ): Promise<void> {
+    const { indexes, instanceId, observe } = this.#options;
+    const { mesh, name, features } = node;
+    const views = await this.#viewsOf(mesh);
+    const view = await indexes.settled(() => views.open(name, features));
+    if (view === undefined) throw notFound(mesh, name);
+    const { call, log } = stream;
+    const connection = new ProxyConnection({ facts, view, stream: call, instanceId, observe, log });
+    const tellProblems = (): void => {
+      const problems = view.takeProblems();
+      if (problems !== null) observe({ ...facts, kind: 'problems', problems });
+    };
+    view.listen({
+      changed: (names) => {
+        connection.viewChanged(names);
+        tellProblems();
+      },
+      ended: () => stream.end(notFound(mesh, name)),
+    });
+    call.on('drain', () => connection.flush());
+    observe({ ...facts, kind: 'opened' });
+    tellProblems();
+    try {
+      connection.handle(request);
+      for await (const bytes of messages) connection.take(bytes);
+    } finally {
+      views.close(name, view);
+      observe({ ...facts, kind: 'closed' });
+    }
+  }
+
+  async #viewsOf(mesh: string): Promise<FollowedViews> {
+    const known = this.#views.get(mesh);
+    if (known !== undefined) {
+      // What was committed before the stream opened must be in them.
+      await this.#options.indexes.indexOf(mesh);
+      return await known;
+    }
+    const made = this.#makeViews(mesh);
+    this.#views.set(mesh, made);
+    made.catch(() => this.#views.delete(mesh));
+    return await made;
+  }
+
+  async #makeViews(mesh: string): Promise<FollowedViews> {
+    const { indexes, zone, clock } = this.#options;
+    const onEnd = (): void => void this.#views.delete(mesh);
+    const views = await indexes.observe(
+      mesh,
+      (index) => new FollowedViews({ index, encoder: this.#encoder, zone, clock, onEnd }),
+    );
+    if (views === null) throw new StatusError(status.NOT_FOUND, `mesh ${JSON.stringify(mesh)} does not exist`);
+    return views;
+  }
+}
+
+function notFound(mesh: string, name: string): StatusError {
+  const what = `Dataplane ${JSON.stringify(name)} of mesh ${JSON.stringify(mesh)} does not exist`;
+  return new StatusError(status.NOT_FOUND, `${what}; create it, or give the proxy a file with it (--dataplane-file)`);
+}

@@ -1,0 +1,151 @@
+// All that one proxy is to have, and which of it differs from what its session last heard of. Most parts are shared with other
+// proxies, so a view holds parts and looks into them: a name costs one entry, not one in each of four maps.
+import type { Outbound } from '../policy/outbounds.ts';
+import type { ConfigProblem } from '../xds/config-problem.ts';
+import type { XdsResource, XdsType, XdsView } from './session.ts';
+
+/** Resources that are made together, and what could not be made. */
+export type EncodedPart = { readonly resources: readonly TypedResource[]; readonly problems: readonly ConfigProblem[] };
+export type TypedResource = { readonly type: XdsType; readonly resource: XdsResource };
+/** The listener of an outbound and its routes, and the services that they lead to. */
+export type EncodedOutbound = EncodedPart & { readonly destinations: readonly Outbound[] };
+/** The cluster and the endpoints of one port of a service. */
+export type EncodedDestination = EncodedPart & { readonly outbound: Outbound };
+
+/** Names by type. */
+export type ChangedNames = ReadonlyMap<XdsType, ReadonlySet<string>>;
+
+export type ViewListener = {
+  readonly changed: (names: ChangedNames) => void;
+  /** Its Dataplane is gone. */
+  readonly ended: () => void;
+};
+
+const NOTHING: EncodedPart = { resources: [], problems: [] };
+
+export class ProxyView implements XdsView {
+  /** What the proxy has beside its outbounds. */
+  #own: EncodedPart = NOTHING;
+  /** What is wrong with the declared outbounds themselves. */
+  #problems: readonly ConfigProblem[] = [];
+  /** By the name of the listener and of the routes. */
+  readonly #outbounds = new Map<string, EncodedOutbound>();
+  /** By the name of the cluster and of the endpoints. */
+  readonly #destinations = new Map<string, EncodedDestination>();
+  #changed = new Map<XdsType, Set<string>>();
+  /** Some part has a problem or had one, since they were asked for. */
+  #hasNewProblems = false;
+  #listener: ViewListener | null = null;
+
+  get(type: XdsType, name: string): XdsResource | undefined {
+    return this.#partOf(type, name) ?? resourceIn(this.#own, type, name);
+  }
+
+  *names(type: XdsType): Generator<string> {
+    yield* namesIn(this.#own, type);
+    for (const part of this.#outbounds.values()) yield* namesIn(part, type);
+    for (const part of this.#destinations.values()) yield* namesIn(part, type);
+  }
+
+  /** What could not be made, where that may have changed since the last call; else null. */
+  takeProblems(): ConfigProblem[] | null {
+    if (!this.#hasNewProblems) return null;
+    this.#hasNewProblems = false;
+    return this.problems;
+  }
+
+  get problems(): ConfigProblem[] {
+    const parts = [...this.#outbounds.values(), ...this.#destinations.values()];
+    return [...this.#problems, ...this.#own.problems, ...parts.flatMap(({ problems }) => problems)];
+  }
+
+  setOwn(part: EncodedPart): void {
+    this.#note(this.#own, part);
+    this.#own = part;
+  }
+
+  setProblems(problems: readonly ConfigProblem[]): void {
+    if (this.#problems.length + problems.length > 0) this.#hasNewProblems = true;
+    this.#problems = problems;
+  }
+
+  outbound(name: string): EncodedOutbound | undefined {
+    return this.#outbounds.get(name);
+  }
+
+  /** Null removes it. */
+  setOutbound(name: string, part: EncodedOutbound | null): void {
+    replace(this.#outbounds, name, part, (before, after) => this.#note(before, after));
+  }
+
+  destination(name: string): EncodedDestination | undefined {
+    return this.#destinations.get(name);
+  }
+
+  destinations(): IterableIterator<string> {
+    return this.#destinations.keys();
+  }
+
+  /** Null removes it. */
+  setDestination(name: string, part: EncodedDestination | null): void {
+    replace(this.#destinations, name, part, (before, after) => this.#note(before, after));
+  }
+
+  /** Who hears of changes. */
+  listen(listener: ViewListener): void {
+    this.#listener = listener;
+  }
+
+  /** Tells the listener what differs since the last time. */
+  publish(): void {
+    const changed = this.#changed;
+    if (changed.size === 0 && !this.#hasNewProblems) return;
+    this.#changed = new Map();
+    this.#listener?.changed(changed);
+  }
+
+  end(): void {
+    this.#listener?.ended();
+  }
+
+  #partOf(type: XdsType, name: string): XdsResource | undefined {
+    const part = type === 'Listener' || type === 'RouteConfiguration' ? this.#outbounds.get(name) : this.#destinations.get(name);
+    return part === undefined ? undefined : resourceIn(part, type, name);
+  }
+
+  /** Names whose content differs between two versions of a part. */
+  #note(before: EncodedPart, after: EncodedPart): void {
+    if (before === after) return;
+    if (before.problems.length + after.problems.length > 0) this.#hasNewProblems = true;
+    for (const { type, resource } of before.resources)
+      if (resourceIn(after, type, resource.name)?.version !== resource.version) this.#add(type, resource.name);
+    for (const { type, resource } of after.resources)
+      if (resourceIn(before, type, resource.name) === undefined) this.#add(type, resource.name);
+  }
+
+  #add(type: XdsType, name: string): void {
+    const names = this.#changed.get(type);
+    if (names === undefined) this.#changed.set(type, new Set([name]));
+    else names.add(name);
+  }
+}
+
+function replace<T extends EncodedPart>(
+  parts: Map<string, T>,
+  name: string,
+  part: T | null,
+  note: (before: EncodedPart, after: EncodedPart) => void,
+): void {
+  note(parts.get(name) ?? NOTHING, part ?? NOTHING);
+  if (part === null) parts.delete(name);
+  else parts.set(name, part);
+}
+
+/** A part has few resources, but for that of a proxy with many inbounds. */
+function resourceIn({ resources }: EncodedPart, type: XdsType, name: string): XdsResource | undefined {
+  return resources.find((held) => held.type === type && held.resource.name === name)?.resource;
+}
+
+function* namesIn({ resources }: EncodedPart, type: XdsType): Generator<string> {
+  for (const held of resources) if (held.type === type) yield held.resource.name;
+}

@@ -1,0 +1,181 @@
+// A proxy that gets deltas ends with its view, whatever it asks, refuses or forgets on the way.
+import { describe, expect, it } from 'vitest';
+import { fc } from '../../test/support/property.ts';
+import { XDS_TYPES, XdsSession, type XdsRequest, type XdsResponse, type XdsType, type XdsView } from './session.ts';
+
+type Contents = Partial<Record<XdsType, Readonly<Record<string, string>>>>;
+
+function viewOf(contents: Contents): XdsView {
+  const entries = XDS_TYPES.map((type) => {
+    const named = Object.entries(contents[type] ?? {});
+    return [type, new Map(named.map(([name, version]) => [name, { name, version, bytes: new Uint8Array() }]))] as const;
+  });
+  const byType = new Map(entries);
+  return { get: (type, name) => byType.get(type)?.get(name), names: (type) => byType.get(type)?.keys() ?? [] };
+}
+
+function request(type: XdsType, more: Partial<XdsRequest> = {}): XdsRequest {
+  return { type, subscribe: [], unsubscribe: [], initialVersions: new Map(), nonce: '', error: null, ...more };
+}
+
+/** As Envoy does: it subscribes to the assignments of its clusters and the routes of its listeners, and forgets with them. */
+class Proxy {
+  readonly held = new Map<XdsType, Map<string, string>>(XDS_TYPES.map((type) => [type, new Map()]));
+  readonly log: string[] = [];
+  /** Clusters that wait for their assignment. */
+  readonly warming = new Set<string>();
+  readonly #session: XdsSession;
+  /** The response of clusters that is not accepted yet. */
+  #clusters: string | null = null;
+
+  constructor(session: XdsSession) {
+    this.#session = session;
+    for (const type of ['Cluster', 'Listener'] as const) session.receive(request(type));
+  }
+
+  /** Takes all responses, and answers each. */
+  settle(): void {
+    for (let responses = this.#session.take(); responses.length > 0; responses = this.#session.take())
+      for (const response of responses) this.#take(response);
+  }
+
+  #take({ type, nonce, resources, removed }: XdsResponse): void {
+    const held = this.#heldOf(type);
+    const before = new Set(held.keys());
+    for (const { name, version } of resources) held.set(name, version);
+    for (const name of removed) held.delete(name);
+    this.log.push(`${type} ${resources.map(({ name }) => `+${name}`).join('')}${removed.map((name) => `-${name}`).join('')}`);
+    if (type === 'Cluster') for (const { name } of resources) this.warming.add(name);
+    if (type === 'ClusterLoadAssignment') for (const { name } of resources) this.warming.delete(name);
+    const follower = type === 'Cluster' ? 'ClusterLoadAssignment' : type === 'Listener' ? 'RouteConfiguration' : null;
+    const added = [...held.keys()].filter((name) => !before.has(name));
+    const gone = [...before].filter((name) => !held.has(name));
+    if (follower !== null && added.length + gone.length > 0) {
+      for (const name of gone) this.#heldOf(follower).delete(name);
+      for (const name of gone) this.warming.delete(name);
+      this.#session.receive(request(follower, { subscribe: added, unsubscribe: gone }));
+    }
+    if (type === 'Cluster') this.#clusters = nonce;
+    else this.#session.receive(request(type, { nonce }));
+    // Clusters are accepted when all of them are warm.
+    if (this.#clusters === null || this.warming.size > 0) return;
+    this.#session.receive(request('Cluster', { nonce: this.#clusters }));
+    this.#clusters = null;
+  }
+
+  #heldOf(type: XdsType): Map<string, string> {
+    const held = this.held.get(type) ?? new Map<string, string>();
+    this.held.set(type, held);
+    return held;
+  }
+}
+
+const FULL: Contents = {
+  Cluster: { a: '1', b: '1' },
+  ClusterLoadAssignment: { a: '1', b: '1' },
+  Listener: { l: '1' },
+  RouteConfiguration: { l: '1' },
+};
+
+describe('an xDS session', () => {
+  it('sends clusters, their assignments, listeners and routes, in this order', () => {
+    const proxy = new Proxy(new XdsSession(viewOf(FULL)));
+    proxy.settle();
+    expect(proxy.log).toEqual(['Cluster +a+b', 'ClusterLoadAssignment +a+b', 'Listener +l', 'RouteConfiguration +l']);
+  });
+
+  it('sends a changed route alone', () => {
+    const session = new XdsSession(viewOf(FULL));
+    const proxy = new Proxy(session);
+    proxy.settle();
+    session.setView(viewOf({ ...FULL, RouteConfiguration: { l: '2' } }));
+    proxy.settle();
+    expect(proxy.log.slice(4)).toEqual(['RouteConfiguration +l']);
+  });
+
+  it('sends the assignment behind a changed cluster, and no other', () => {
+    const session = new XdsSession(viewOf(FULL));
+    const proxy = new Proxy(session);
+    proxy.settle();
+    session.setView(viewOf({ ...FULL, Cluster: { a: '2', b: '1' } }));
+    proxy.settle();
+    expect(proxy.log.slice(4)).toEqual(['Cluster +a', 'ClusterLoadAssignment +a']);
+  });
+
+  it('removes a cluster after the listener that led to it', () => {
+    const session = new XdsSession(viewOf(FULL));
+    const proxy = new Proxy(session);
+    proxy.settle();
+    session.setView(viewOf({ Cluster: { b: '1' }, ClusterLoadAssignment: { b: '1' } }));
+    proxy.settle();
+    expect(proxy.log.slice(4).filter((line) => !line.startsWith('ClusterLoad') && !line.startsWith('Route'))).toEqual([
+      'Listener -l',
+      'Cluster -a',
+    ]);
+  });
+
+  it('sends nothing again to a proxy that comes back with what it has', () => {
+    const session = new XdsSession(viewOf(FULL));
+    for (const type of XDS_TYPES) {
+      const initialVersions = new Map(Object.entries(FULL[type] ?? {}));
+      session.receive(
+        request(type, { initialVersions, subscribe: type === 'Cluster' || type === 'Listener' ? [] : ['a', 'b', 'l'] }),
+      );
+    }
+    for (const { type, resources } of session.take()) expect([type, resources]).toEqual([type, []]);
+  });
+
+  it('answers a name that does not exist at once', () => {
+    const session = new XdsSession(viewOf(FULL));
+    session.receive(request('ClusterLoadAssignment', { subscribe: ['nowhere'] }));
+    expect(session.take()).toMatchObject([{ type: 'ClusterLoadAssignment', resources: [], removed: ['nowhere'] }]);
+  });
+
+  it('names the refused resource, and sends it again when its content changes', () => {
+    const session = new XdsSession(viewOf({ Listener: { one: '1', two: '1' } }));
+    session.receive(request('Listener'));
+    const [response] = session.take();
+    const answer = session.receive(
+      request('Listener', { nonce: response?.nonce ?? '', error: 'Error adding listener(s) two: in use' }),
+    );
+    expect(answer?.refusals).toMatchObject([{ type: 'Listener', name: 'two', version: '1' }]);
+    expect(session.take()).toEqual([]);
+    session.setView(viewOf({ Listener: { one: '1', two: '2' } }));
+    expect(session.take()).toMatchObject([{ resources: [{ name: 'two' }], removed: [] }]);
+    expect(session.refusals).toEqual([]);
+  });
+
+  const names = fc.constantFrom('a', 'b', 'c', 'd');
+  const versions = fc.dictionary(names, fc.constantFrom('1', '2', '3'), { maxKeys: 4 });
+  const contents = fc.tuple(versions, versions, versions, versions).map(
+    // A proxy holds assignments of its clusters and routes of its listeners alone, and each of those exists.
+    ([clusters, assignments, listeners, routes]): Contents => ({
+      Cluster: clusters,
+      ClusterLoadAssignment: Object.fromEntries(Object.keys(clusters).map((name) => [name, assignments[name] ?? '1'])),
+      Listener: listeners,
+      RouteConfiguration: Object.fromEntries(Object.keys(listeners).map((name) => [name, routes[name] ?? '1'])),
+    }),
+  );
+
+  it('leaves the proxy with its view after any changes, and no cluster without its assignment', () => {
+    fc.assert(
+      fc.property(
+        fc.array(contents, { minLength: 1, maxLength: 12 }),
+        fc.array(fc.boolean(), { maxLength: 12 }),
+        (views, settles) => {
+          const session = new XdsSession(viewOf(views[0] ?? {}));
+          const proxy = new Proxy(session);
+          for (const [at, view] of views.entries()) {
+            session.setView(viewOf(view));
+            if (settles[at] === true) proxy.settle();
+          }
+          proxy.settle();
+          const last = views.at(-1) ?? {};
+          for (const type of XDS_TYPES)
+            expect([type, Object.fromEntries(proxy.held.get(type) ?? [])]).toEqual([type, { ...last[type] }]);
+          expect([...proxy.warming]).toEqual([]);
+        },
+      ),
+    );
+  });
+});

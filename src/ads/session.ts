@@ -1,0 +1,250 @@
+// What one proxy has been sent, and what it is sent next: incremental xDS over one aggregated stream (xds 4). Pure: requests and
+// views go in, responses come out. Invariants: a proxy whose requests are all answered holds its view; at most one response of a
+// type waits for its answer; nothing is removed before everything that replaces it was accepted.
+
+/** In the order in which they are made: a resource leads to those of the types before it. */
+export const XDS_TYPES = ['Cluster', 'ClusterLoadAssignment', 'Secret', 'Listener', 'RouteConfiguration'] as const;
+export type XdsType = (typeof XDS_TYPES)[number];
+
+/** A resource as it is sent, shared by all proxies that get the same. */
+export type XdsResource = {
+  readonly name: string;
+  /** A hash of the content: the same after a restart of the control plane. */
+  readonly version: string;
+  /** The encoded `Resource` of a response. */
+  readonly bytes: Uint8Array;
+};
+
+/** All resources of a proxy. */
+export type XdsView = {
+  readonly get: (type: XdsType, name: string) => XdsResource | undefined;
+  readonly names: (type: XdsType) => Iterable<string>;
+};
+
+export type XdsRequest = {
+  readonly type: XdsType;
+  readonly subscribe: readonly string[];
+  readonly unsubscribe: readonly string[];
+  /** Of the first request of a type on a stream: what the proxy holds from before. */
+  readonly initialVersions: ReadonlyMap<string, string>;
+  /** Of the response that this one answers; `''` where it answers none. */
+  readonly nonce: string;
+  /** Why the response was refused; null for an acceptance. */
+  readonly error: string | null;
+};
+
+export type XdsResponse = {
+  readonly type: XdsType;
+  readonly nonce: string;
+  readonly resources: readonly XdsResource[];
+  readonly removed: readonly string[];
+};
+
+/** A resource that the proxy refused, at the version that it refused. */
+export type XdsRefusal = { readonly type: XdsType; readonly name: string; readonly version: string; readonly reason: string };
+
+/** What a proxy says of a response. */
+export type XdsAnswer = {
+  readonly nonce: string;
+  /** Null: it accepts all of it. */
+  readonly refusals: readonly XdsRefusal[] | null;
+};
+
+/** Types whose responses must be accepted before one of this type is sent. */
+const PRECONDITIONS: Readonly<Record<XdsType, readonly XdsType[]>> = {
+  Cluster: [],
+  ClusterLoadAssignment: [],
+  Secret: [],
+  Listener: ['Cluster', 'ClusterLoadAssignment'],
+  RouteConfiguration: ['Cluster', 'ClusterLoadAssignment'],
+};
+
+/** `*`, or a first request without names, subscribes to every resource of the type. */
+const WILDCARD = '*';
+/** Names that a proxy may subscribe to of one type. */
+const MAX_NAMES = 100_000;
+
+class TypeState {
+  isWildcard = false;
+  readonly names = new Set<string>();
+  /** What the proxy holds, or will once it has taken what waits for its answer: versions by name. `''` for a removal. */
+  readonly sent = new Map<string, string>();
+  /** Names whose resource may have to be sent: it may differ from what was. */
+  readonly dirty = new Set<string>();
+  /** Sent, and no longer in the view. */
+  readonly gone = new Set<string>();
+  /** Subscribed since the last response: an unknown one is answered as removed. */
+  readonly unanswered = new Set<string>();
+  /** The first response of a type is sent even if it is empty. */
+  isFirst = true;
+  pending: XdsResponse | null = null;
+
+  wants(name: string): boolean {
+    return this.isWildcard || this.names.has(name);
+  }
+}
+
+export class XdsSession {
+  readonly #states = new Map<XdsType, TypeState>();
+  readonly #refusals = new Map<string, XdsRefusal>();
+  #view: XdsView;
+  #nonces = 0;
+
+  constructor(view: XdsView) {
+    this.#view = view;
+  }
+
+  /** What the proxy should have from now on, whatever was before. */
+  setView(view: XdsView): void {
+    this.#view = view;
+    for (const [type, { dirty, sent }] of this.#states) for (const name of [...sent.keys(), ...view.names(type)]) dirty.add(name);
+  }
+
+  /** The view has changed in these names. */
+  viewChanged(names: ReadonlyMap<XdsType, Iterable<string>>): void {
+    for (const [type, changed] of names) {
+      const dirty = this.#states.get(type)?.dirty;
+      if (dirty !== undefined) for (const name of changed) dirty.add(name);
+    }
+  }
+
+  /** Resources that are refused at the version of the view. */
+  get refusals(): XdsRefusal[] {
+    return [...this.#refusals.values()].filter(({ type, name, version }) => this.#view.get(type, name)?.version === version);
+  }
+
+  /**
+   * Takes a request. An answer to any response but the last of its type is out of date: its subscriptions count, the rest does not.
+   * @returns what it says of the last response; null where it says nothing
+   * @throws RangeError past `MAX_NAMES` names of a type
+   */
+  receive(request: XdsRequest): XdsAnswer | null {
+    const state = this.#stateOf(request);
+    for (const name of request.unsubscribe) this.#unsubscribe(state, name);
+    for (const name of request.subscribe) {
+      if (name === WILDCARD) state.isWildcard = true;
+      else state.names.add(name);
+      for (const wanted of name === WILDCARD ? this.#view.names(request.type) : [name]) state.dirty.add(wanted);
+      state.unanswered.add(name);
+      // A name that is asked for is answered, also when it was sent before.
+      if (!request.initialVersions.has(name)) state.sent.delete(name);
+    }
+    if (state.names.size > MAX_NAMES) throw new RangeError(`a proxy may subscribe to ${String(MAX_NAMES)} resources of a type`);
+    const { pending } = state;
+    if (pending === null || request.nonce !== pending.nonce) return null;
+    state.pending = null;
+    return { nonce: pending.nonce, refusals: request.error === null ? null : this.#refuse(pending, request.error) };
+  }
+
+  /**
+   * The responses that can be sent now, in the order in which they must go. Call it again after each request and each view.
+   * A proxy accepts a cluster when it is warm, which takes its assignment and its secrets: they follow at once. Listeners and routes
+   * wait until the clusters are accepted, and removals until everything is.
+   */
+  take(): XdsResponse[] {
+    const responses: XdsResponse[] = [];
+    for (const type of XDS_TYPES) {
+      const response = this.#additions(
+        type,
+        PRECONDITIONS[type].every((earlier) => this.#isSettled(earlier)),
+      );
+      if (response !== null) responses.push(response);
+    }
+    // Assignments, routes and secrets go with the cluster or listener that asked for them.
+    for (const type of ['Listener', 'Cluster'] as const)
+      if (XDS_TYPES.every((other) => this.#isSettled(other))) responses.push(...this.#removals(type));
+    return responses;
+  }
+
+  #isSettled(type: XdsType): boolean {
+    return (this.#states.get(type)?.pending ?? null) === null;
+  }
+
+  #stateOf({ type, subscribe, initialVersions }: XdsRequest): TypeState {
+    let state = this.#states.get(type);
+    if (state !== undefined) return state;
+    this.#states.set(type, (state = new TypeState()));
+    state.isWildcard = subscribe.length === 0;
+    for (const [name, version] of initialVersions) {
+      state.sent.set(name, version);
+      state.dirty.add(name);
+    }
+    if (state.isWildcard) for (const name of this.#view.names(type)) state.dirty.add(name);
+    return state;
+  }
+
+  #unsubscribe(state: TypeState, name: string): void {
+    if (name === WILDCARD) state.isWildcard = false;
+    state.names.delete(name);
+    state.unanswered.delete(name);
+    state.gone.delete(name);
+    // The proxy forgets it, unless it still wants everything.
+    if (!state.wants(name)) state.sent.delete(name);
+  }
+
+  #refuse({ type, resources }: XdsResponse, reason: string): XdsRefusal[] {
+    const named = resources.filter(({ name }) => reason.includes(name));
+    const refused = (named.length > 0 ? named : resources).map(({ name, version }) => ({ type, name, version, reason }));
+    for (const refusal of refused) this.#refusals.set(JSON.stringify([type, refusal.name]), refusal);
+    return refused;
+  }
+
+  #additions(type: XdsType, isSettled: boolean): XdsResponse | null {
+    const state = this.#states.get(type);
+    if (state === undefined || state.pending !== null) return null;
+    const view = this.#view;
+    const resources = isSettled ? this.#takeDirty(type, state) : [];
+    // A proxy waits for a name that it has asked for, so it hears at once that there is none.
+    const missing = [...state.unanswered].filter((name) => name !== WILDCARD && view.get(type, name) === undefined);
+    if (resources.length === 0 && missing.length === 0 && !(state.isFirst && isSettled)) return null;
+    for (const { name } of resources) state.unanswered.delete(name);
+    for (const name of missing) {
+      state.unanswered.delete(name);
+      state.sent.set(name, '');
+    }
+    return this.#send(type, state, resources, missing);
+  }
+
+  /** What differs from what was sent. */
+  #takeDirty(type: XdsType, state: TypeState): XdsResource[] {
+    const resources = [...state.dirty].flatMap((name) => {
+      const resource = state.wants(name) ? this.#view.get(type, name) : undefined;
+      const sent = state.sent.get(name) ?? '';
+      if (resource === undefined && sent !== '') state.gone.add(name);
+      return resource === undefined || resource.version === sent ? [] : [resource];
+    });
+    state.dirty.clear();
+    return resources;
+  }
+
+  #removals(type: XdsType): XdsResponse[] {
+    const state = this.#states.get(type);
+    if (state === undefined || state.pending !== null) return [];
+    const gone = [...state.gone].filter((name) => this.#view.get(type, name) === undefined);
+    state.gone.clear();
+    return gone.length === 0 ? [] : [this.#send(type, state, [], gone)];
+  }
+
+  #send(type: XdsType, state: TypeState, resources: readonly XdsResource[], removed: readonly string[]): XdsResponse {
+    this.#nonces += 1;
+    const response = { type, nonce: String(this.#nonces), resources, removed };
+    for (const { name, version } of resources) state.sent.set(name, version);
+    for (const name of removed) {
+      if (state.names.has(name)) state.sent.set(name, '');
+      else state.sent.delete(name);
+    }
+    state.isFirst = false;
+    state.pending = response;
+    if (type === 'Cluster') this.#resendAssignments(resources);
+    return response;
+  }
+
+  /** A changed cluster warms until its assignment comes behind it, whatever was sent before. */
+  #resendAssignments(clusters: readonly XdsResource[]): void {
+    const assignments = this.#states.get('ClusterLoadAssignment');
+    for (const { name } of clusters) {
+      assignments?.sent.delete(name);
+      assignments?.dirty.add(name);
+    }
+  }
+}

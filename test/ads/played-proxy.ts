@@ -1,0 +1,185 @@
+// A proxy that speaks delta xDS as Envoy does: it subscribes to all clusters and listeners, to the endpoints of its clusters and the
+// routes of its listeners, and accepts clusters when they are warm. What it holds survives a stream, so it can come back with it.
+import {
+  credentials,
+  Client,
+  Metadata,
+  type ChannelCredentials,
+  type ClientDuplexStream,
+  type ServiceError,
+} from '@grpc/grpc-js';
+import { XDS_MESSAGES } from '../../src/ads/encode-resources.ts';
+import { XDS_TYPES, type XdsType } from '../../src/ads/session.ts';
+import { TYPE_URL_PREFIX } from '../../src/wire/any.ts';
+import { readFields } from '../../src/wire/fields.ts';
+import { decodeDeltaResponse, encodeDeltaRequest, type DeltaResponse } from '../../src/wire/kds-messages.ts';
+import { encodeStruct, type StructObject } from '../../src/wire/struct.ts';
+
+const METHOD = '/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources';
+const NO_BYTES = new Uint8Array();
+const same = (bytes: Buffer): Buffer => bytes;
+const typeOf = (typeUrl: string): XdsType => {
+  const type = XDS_TYPES.find((known) => TYPE_URL_PREFIX + XDS_MESSAGES[known] === typeUrl);
+  if (type === undefined) throw new Error(`a response of unknown type ${typeUrl}`);
+  return type;
+};
+
+export type PlayedProxyOptions = {
+  /** `host:port` */
+  readonly address: string;
+  readonly credentials?: ChannelCredentials;
+  readonly mesh: string;
+  readonly name: string;
+  readonly token?: string;
+  readonly metadata?: StructObject;
+  /** Why a response is refused; null for an acceptance. */
+  readonly refuse?: (type: XdsType, names: readonly string[]) => string | null;
+  /** False: only versions are held, as a thousand proxies in one process must. True if left out. */
+  readonly keepsBytes?: boolean;
+  /** Called after each response. */
+  readonly onResponse?: (type: XdsType, names: readonly string[], removed: readonly string[]) => void;
+};
+
+export class PlayedProxy {
+  /** Versions and bytes by type and name. */
+  readonly held = new Map<XdsType, Map<string, { readonly version: string; readonly resource: Uint8Array }>>(
+    XDS_TYPES.map((type) => [type, new Map()]),
+  );
+  /** Resources received since the proxy was made, also those that it held already. */
+  received = 0;
+  /** The status with which the last stream ended; null while one is open. */
+  ended: ServiceError | { readonly code: 0 } | null = null;
+  readonly #options: PlayedProxyOptions;
+  #client: Client | null = null;
+  #call: ClientDuplexStream<Buffer, Buffer> | null = null;
+  #isFirst = true;
+  readonly #warming = new Set<string>();
+  /** The response with clusters that are not warm yet. */
+  #waiting: DeltaResponse | null = null;
+
+  constructor(options: PlayedProxyOptions) {
+    this.#options = options;
+  }
+
+  /** Opens a stream, and says what it holds. */
+  connect(): void {
+    const { address, token, credentials: channel = credentials.createInsecure() } = this.#options;
+    this.#client = new Client(address, channel, { 'grpc.use_local_subchannel_pool': 1 });
+    const metadata = new Metadata();
+    if (token !== undefined) metadata.set('authorization', token);
+    const call = this.#client.makeBidiStreamRequest(METHOD, same, same, metadata);
+    this.#call = call;
+    this.#isFirst = true;
+    this.#waiting = null;
+    this.#warming.clear();
+    this.ended = null;
+    call.on('data', (bytes: Buffer) => this.#take(decodeDeltaResponse(bytes)));
+    call.on('error', (error: ServiceError) => (this.ended = error));
+    call.on('end', () => (this.ended ??= { code: 0 }));
+    for (const type of ['Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'] as const) {
+      const held = this.#heldOf(type);
+      const follows = type === 'ClusterLoadAssignment' || type === 'RouteConfiguration';
+      if (!follows || held.size > 0) this.#ask(type, { subscribe: follows ? [...held.keys()] : [], isInitial: true });
+    }
+  }
+
+  /** Ends the stream and its connection. */
+  disconnect(): void {
+    this.#call?.cancel();
+    this.#client?.close();
+    this.#call = null;
+  }
+
+  /** Subscribes to all resources of a type, whatever it is. */
+  askFor(typeUrl: string): void {
+    const nothing = { subscribe: [], unsubscribe: [], initialResourceVersions: new Map<string, string>() };
+    this.#call?.write(encodeDeltaRequest({ node: { id: '' }, typeUrl, ...nothing, responseNonce: '', errorDetail: null }));
+  }
+
+  names(type: XdsType): string[] {
+    return [...this.#heldOf(type).keys()].sort();
+  }
+
+  /** True when it has an answer to all that it has asked for. */
+  get isWarm(): boolean {
+    return this.#warming.size === 0 && this.names('Listener').length > 0;
+  }
+
+  #ask(
+    type: XdsType,
+    given: {
+      readonly subscribe?: readonly string[];
+      readonly unsubscribe?: readonly string[];
+      readonly nonce?: string;
+      readonly error?: string | null;
+      readonly isInitial?: boolean;
+    },
+  ): void {
+    const { mesh, name, metadata = {} } = this.#options;
+    const initial = given.isInitial === true ? this.#heldOf(type) : new Map<string, { version: string }>();
+    const request = encodeDeltaRequest({
+      node: this.#isFirst ? { id: `${mesh}.${name}`, metadata: encodeStruct(metadata) } : { id: '' },
+      typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type],
+      subscribe: given.subscribe ?? [],
+      unsubscribe: given.unsubscribe ?? [],
+      initialResourceVersions: new Map([...initial].map(([key, { version }]) => [key, version])),
+      responseNonce: given.nonce ?? '',
+      errorDetail: given.error === undefined || given.error === null ? null : { code: 3, message: given.error, details: [] },
+    });
+    this.#isFirst = false;
+    this.#call?.write(request);
+  }
+
+  #take(response: DeltaResponse): void {
+    const type = typeOf(response.typeUrl);
+    const names = response.resources.map(({ name }) => name);
+    const refusal = this.#options.refuse?.(type, names) ?? null;
+    this.received += names.length;
+    if (refusal === null) this.#hold(type, response);
+    if (type === 'Cluster' && refusal === null) this.#waiting = response;
+    else this.#ask(type, { nonce: response.nonce, error: refusal });
+    this.#acceptWarm();
+    this.#options.onResponse?.(type, names, response.removedResources);
+  }
+
+  #hold(type: XdsType, { resources, removedResources }: DeltaResponse): void {
+    const held = this.#heldOf(type);
+    const added = resources
+      .filter(({ name, resource }) => !held.has(name) && (type !== 'Cluster' || hasEndpointsByEds(resource)))
+      .map(({ name }) => name);
+    const gone = removedResources.filter((name) => held.delete(name));
+    const bytesOf = (resource: Uint8Array): Uint8Array => (this.#options.keepsBytes === false ? NO_BYTES : resource);
+    for (const { name, version, resource } of resources) held.set(name, { version, resource: bytesOf(resource) });
+    if (type === 'Cluster') for (const { name, resource } of resources) if (hasEndpointsByEds(resource)) this.#warming.add(name);
+    if (type === 'ClusterLoadAssignment') for (const { name } of resources) this.#warming.delete(name);
+    const follower = type === 'Cluster' ? 'ClusterLoadAssignment' : type === 'Listener' ? 'RouteConfiguration' : null;
+    if (follower === null || added.length + gone.length === 0) return;
+    for (const name of gone) this.#heldOf(follower).delete(name);
+    for (const name of gone) this.#warming.delete(name);
+    this.#ask(follower, { subscribe: added, unsubscribe: gone });
+  }
+
+  #acceptWarm(): void {
+    if (this.#waiting === null || this.#warming.size > 0) return;
+    const { nonce } = this.#waiting;
+    this.#waiting = null;
+    this.#ask('Cluster', { nonce });
+  }
+
+  #heldOf(type: XdsType): Map<string, { readonly version: string; readonly resource: Uint8Array }> {
+    const held = this.held.get(type) ?? new Map<string, { version: string; resource: Uint8Array }>();
+    this.held.set(type, held);
+    return held;
+  }
+}
+
+/** Field 2 of a Cluster is its type: 3 is EDS. */
+function hasEndpointsByEds(cluster: Uint8Array): boolean {
+  let type = 0;
+  readFields(cluster, (tag, reader) => {
+    if (tag !== 2 << 3) return false;
+    type = reader.uint32();
+    return true;
+  });
+  return type === 3;
+}

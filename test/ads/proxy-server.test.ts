@@ -1,0 +1,242 @@
+// Proxies that speak as Envoy does, at a port of a zone: what each is sent, and what it is not sent again.
+import { credentials } from '@grpc/grpc-js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ProxyEvent } from '../../src/ads/proxy-events.ts';
+import { ProxyServer } from '../../src/ads/proxy-server.ts';
+import { ResourceEncoder } from '../../src/ads/encode-resources.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/log.ts';
+import { MeshIndexes } from '../../src/mesh-index/mesh-indexes.ts';
+import { MeshIndex } from '../../src/policy/mesh-index.ts';
+import type { JsonObject, Resource } from '../../src/resource/types.ts';
+import { proxyConfig } from '../../src/xds/proxy-config.ts';
+import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
+import { make, makeDataplane } from '../policy/make-resource.ts';
+import { OpenPort } from '../proxy-port/open-port.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+import { PlayedProxy, type PlayedProxyOptions } from './played-proxy.ts';
+
+const log = createLogger('error');
+const CART = 'kri_msvc_default_east__cart_80';
+const CATALOG = 'kri_msvc_default_east__catalog_80';
+
+function service(name: string): Resource {
+  const spec = {
+    selector: { dataplaneLabels: { matchLabels: { app: name } } },
+    ports: [{ port: 80, targetPort: 8080, appProtocol: 'http' }],
+  };
+  return make('MeshService', name, spec, { zone: 'east' });
+}
+
+function dataplane(name: string, app: string, outbounds: readonly string[], state = 'Ready'): Resource {
+  const inbound = [{ port: 8080, name: 'http', protocol: 'http', state }];
+  const outbound = outbounds.map((to, at) => ({ port: 10_000 + at, backendRef: { kind: 'MeshService', name: to, port: 80 } }));
+  return makeDataplane(name, { zone: 'east', labels: { app } }, { inbound, outbound });
+}
+
+function route(to: string, path: string): Resource {
+  const rules = [{ matches: [{ path: { type: 'PathPrefix', value: path } }], default: {} }];
+  return make('MeshHTTPRoute', 'r', { to: [{ targetRef: { kind: 'MeshService', name: to }, rules }] }, { zone: 'east' });
+}
+
+let stop: AbortController;
+let store: TinyStore;
+let indexes: MeshIndexes;
+let port: OpenPort;
+let server: ProxyServer;
+let events: ProxyEvent[];
+let proxies: PlayedProxy[];
+
+async function put(...rows: Resource[]): Promise<void> {
+  for (const { type, mesh, name, labels, spec } of rows)
+    await store.write({ op: 'put', key: { type, mesh, name }, labels, spec });
+}
+
+/** A control plane on the same store. */
+async function startServer(): Promise<void> {
+  stop = new AbortController();
+  indexes = new MeshIndexes({ store, log, clock: systemClock, signal: stop.signal });
+  server = new ProxyServer({
+    ...{ indexes, zone: 'east', instanceId: 'one', clock: systemClock, log },
+    dataplanes: {
+      read: () => {
+        throw new Error('no proxy of these tests brings a Dataplane');
+      },
+      stored: async (mesh, name) => (await store.get({ type: 'Dataplane', mesh, name })) ?? null,
+      register: () => Promise.resolve(),
+      release: () => undefined,
+    },
+    observe: (event) => void events.push(event),
+  });
+  port = await new OpenPort().start({ type: 'none', serve: server.serve });
+}
+
+async function stopServer(): Promise<void> {
+  await port.close();
+  stop.abort();
+  await indexes.ended();
+}
+
+beforeEach(async () => {
+  events = [];
+  proxies = [];
+  store = new TinyStore();
+  await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'default' }, labels: {}, spec: {} });
+  await put(service('cart'), service('catalog'));
+  await put(dataplane('web', 'web', ['cart', 'catalog']), dataplane('cart-1', 'cart', []), dataplane('catalog-1', 'catalog', []));
+  await startServer();
+});
+afterEach(async () => {
+  for (const proxy of proxies) proxy.disconnect();
+  await stopServer();
+});
+
+function play(name: string, more: Partial<PlayedProxyOptions> = {}): PlayedProxy {
+  const proxy = new PlayedProxy({
+    get address() {
+      return `localhost:${String(port.port)}`;
+    },
+    credentials: credentials.createSsl(null, null, null, { rejectUnauthorized: false }),
+    mesh: 'default',
+    name: `${name}.east`,
+    ...more,
+  });
+  proxies.push(proxy);
+  return proxy;
+}
+
+async function connected(name: string, more: Partial<PlayedProxyOptions> = {}): Promise<PlayedProxy> {
+  const proxy = play(name, more);
+  proxy.connect();
+  await expect.poll(() => proxy.isWarm && proxy.names('RouteConfiguration').length > 0).toBe(true);
+  return proxy;
+}
+
+/** Versions by type, of what the proxy holds. */
+function held(proxy: PlayedProxy): JsonObject {
+  const entries = [...proxy.held].map(([type, named]): [string, JsonObject] => [
+    type,
+    Object.fromEntries([...named].map(([name, { version }]): [string, string] => [name, version]).sort()),
+  ]);
+  return Object.fromEntries(entries.filter(([, named]) => Object.keys(named).length > 0));
+}
+
+/** The same, made from the rows of the store. */
+async function expectedOf(name: string): Promise<JsonObject> {
+  const index = new MeshIndex('default', store.rows.values());
+  const proxy = index.proxy(`${name}.east`);
+  if (proxy === undefined) throw new Error(`no Dataplane ${name}`);
+  const { resources } = new ResourceEncoder().part(proxyConfig(index, proxy, WITHOUT_FEATURES));
+  const found: Record<string, Record<string, string>> = {};
+  for (const { type, resource } of resources) (found[type] ??= {})[resource.name] = resource.version;
+  return await Promise.resolve(found);
+}
+
+/** Lines «type name» of what arrives from now on. */
+function arrivals(): { lines: string[]; onResponse: NonNullable<PlayedProxyOptions['onResponse']> } {
+  const lines: string[] = [];
+  return { lines, onResponse: (type, names) => void lines.push(...names.map((name) => `${type} ${name}`)) };
+}
+
+describe('a proxy', () => {
+  it('holds what its Dataplane, its services and its policies give', async () => {
+    const proxy = await connected('web');
+    expect(held(proxy)).toEqual(await expectedOf('web'));
+    expect(server.size).toBe(1);
+  });
+
+  it('gets a changed route alone', async () => {
+    const { lines, onResponse } = arrivals();
+    const proxy = await connected('web', { onResponse });
+    lines.length = 0;
+    await put(route('cart', '/one'));
+    await expect.poll(() => lines).toEqual([`RouteConfiguration ${CART}`]);
+    expect(held(proxy)).toEqual(await expectedOf('web'));
+  });
+
+  it('gets a changed endpoint alone, and nothing for a status', async () => {
+    const { lines, onResponse } = arrivals();
+    const proxy = await connected('web', { onResponse });
+    lines.length = 0;
+    const { labels, spec } = service('cart');
+    const key = { type: 'MeshService', mesh: 'default', name: service('cart').name };
+    await store.write({ op: 'put', key, labels, spec, status: { dataplaneProxies: { connected: 1 } } });
+    await put(dataplane('catalog-1', 'catalog', [], 'NotReady'));
+    await expect.poll(() => lines).toEqual([`ClusterLoadAssignment ${CATALOG}`]);
+    expect(held(proxy)).toEqual(await expectedOf('web'));
+  });
+
+  it('gets nothing again when it comes back to another control plane with what it holds', async () => {
+    const { lines, onResponse } = arrivals();
+    const proxy = await connected('web', { onResponse });
+    const before = held(proxy);
+    await stopServer();
+    await expect.poll(() => proxy.ended).not.toBeNull();
+    await put(route('cart', '/while-away'));
+    await startServer();
+    lines.length = 0;
+    proxy.disconnect();
+    proxy.connect();
+    await expect.poll(() => lines).toEqual([`RouteConfiguration ${CART}`]);
+    expect(held(proxy)).toEqual(await expectedOf('web'));
+    expect(held(proxy)).not.toEqual(before);
+  });
+
+  it('loses what leads nowhere after the rest has changed', async () => {
+    const removals: string[] = [];
+    const proxy = await connected('web', {
+      onResponse: (type, names, removed) => void removals.push(...removed.map((name) => `${type} ${name}`)),
+    });
+    await put(dataplane('web', 'web', ['cart']));
+    await expect.poll(() => proxy.names('Cluster').includes(CATALOG)).toBe(false);
+    expect(removals).toEqual([`Listener ${CATALOG}`, `Cluster ${CATALOG}`]);
+    expect(held(proxy)).toEqual(await expectedOf('web'));
+  });
+
+  it('takes the place of an older stream of its Dataplane, which is told', async () => {
+    const first = await connected('web');
+    await connected('web');
+    await expect.poll(() => first.ended).toMatchObject({ code: 1, details: expect.stringContaining('another stream') as string });
+    expect(server.size).toBe(1);
+  });
+
+  it('is refused by name when its Dataplane does not exist', async () => {
+    const proxy = play('nobody');
+    proxy.connect();
+    await expect.poll(() => proxy.ended).toMatchObject({ code: 5, details: expect.stringContaining('"nobody.east"') as string });
+  });
+
+  it('is told when its Dataplane goes', async () => {
+    const proxy = await connected('web');
+    await store.write({ op: 'delete', key: { type: 'Dataplane', mesh: 'default', name: 'web.east' } });
+    await expect.poll(() => proxy.ended).toMatchObject({ code: 5 });
+    await expect.poll(() => server.size).toBe(0);
+  });
+
+  it('keeps what it has when it refuses a resource, and is not asked again until that changes', async () => {
+    let refuses = false;
+    const proxy = await connected('web', {
+      refuse: (type, names) =>
+        refuses && type === 'RouteConfiguration' && names.includes(CART) ? `${CART}: duplicate domain` : null,
+    });
+    refuses = true;
+    await put(route('cart', '/bad'));
+    await expect.poll(() => events.filter(({ kind }) => kind === 'refused')).toHaveLength(1);
+    expect(events.find(({ kind }) => kind === 'refused')).toMatchObject({
+      type: 'RouteConfiguration',
+      refusals: [{ name: CART, reason: `${CART}: duplicate domain` }],
+    });
+    await put(route('catalog', '/good'));
+    await expect.poll(() => held(proxy)['RouteConfiguration']).toBeDefined();
+    refuses = false;
+    await put(route('cart', '/mended'));
+    await expect.poll(() => held(proxy)).toEqual(await expectedOf('web'));
+  });
+
+  it('that asks for an unknown type goes on with the others', async () => {
+    const proxy = await connected('web');
+    proxy.askFor('type.googleapis.com/envoy.service.runtime.v3.Runtime');
+    await put(route('cart', '/still'));
+    await expect.poll(() => held(proxy)).toEqual(await expectedOf('web'));
+  });
+});
