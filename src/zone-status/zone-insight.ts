@@ -1,13 +1,13 @@
 // The streams of a zone as the proto3 JSON of ZoneInsight (kds-wire 4, rest-api 3). Pure: events are folded into the state of this
 // process, and that state is merged into the current row, which another process may have written.
-import { compareText } from '../base/compare-text.ts';
 import type { StreamKind, SyncEvent } from '../kds/sync-events.ts';
-import { closedAt, countResponse, renderSubscription, type Subscription, type SubscriptionKeeper } from './kds-subscription.ts';
+import { countResponse, renderSubscription, type Subscription, type SubscriptionKeeper } from './kds-subscription.ts';
 import { foldProblems, renderProblems, type SyncProblems } from './sync-problem.ts';
 import { countRefused, renderRefused, type RefusedStreams } from './refused-streams.ts';
 import type { JsonObject } from '../resource/types.ts';
-import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
+import { subscriptionsOf } from '../resource/online-status.ts';
 import { objectOf } from '../resource/read-json.ts';
+import { mergeSubscriptions, timeOf } from '../subscriptions/merge-subscriptions.ts';
 
 type StreamRecord = { readonly globalInstanceId: string; readonly connectTime: string };
 
@@ -85,15 +85,12 @@ export function dropStored(state: InsightState, stored: InsightState): InsightSt
 
 /**
  * The spec to store: the stored one merged with the state of this process.
- *
- * Subscriptions are matched by id. A new one closes those that are open (kds-wire 4). A closed one stays closed, with one exception:
- * if this process has an open stream and the row has no open subscription, the newest of this process is reopened. So an early
- * finalizer, or two concurrent processes, cannot leave a connected zone offline.
  * @param limit how many subscriptions are kept, the newest; 0 keeps none (rest-api 3)
  */
 export function mergeInsight(stored: JsonObject, state: InsightState, limit: number, now: Date): JsonObject {
   const others = Object.fromEntries(Object.entries(stored).filter(([key]) => key !== 'subscriptions'));
-  const subscriptions = limit === 0 ? [] : mergeSubscriptions(subscriptionsOf(stored), state.subscriptions, limit, now);
+  const ours = state.subscriptions.map((one) => ({ id: one.id, isLive: isLive(one), row: renderSubscription(one) }));
+  const subscriptions = limit === 0 ? [] : mergeSubscriptions(subscriptionsOf(stored), ours, limit, now);
   return {
     ...(subscriptions.length > 0 && { subscriptions }),
     ...others,
@@ -136,42 +133,6 @@ function openStream(
   return { ...state, streams, subscriptions: [...state.subscriptions, opened] };
 }
 
-/** Deterministic: two processes that merge in any order get the same row. Entries that a full row dropped are dropped again. */
-function mergeSubscriptions(before: JsonObject[], ours: readonly Subscription[], limit: number, now: Date): JsonObject[] {
-  const mine = new Map(ours.map((one) => [one.id, one]));
-  const known = new Set(before.map((row) => row['id']));
-  const updated = before.map((row) => {
-    const one = mine.get(String(row['id']));
-    const { disconnectTime } = row;
-    return one === undefined ? row : { ...renderSubscription(one), ...(disconnectTime !== undefined && { disconnectTime }) };
-  });
-  const added = ours.filter(({ id }) => !known.has(id)).map(renderSubscription);
-  const rows = [...updated, ...added].sort(byAge);
-  // A new subscription closes older ones, and is closed itself if the row has a newer one.
-  const isNew = (row: JsonObject): boolean => !known.has(row['id']);
-  const newestNew = rows.findLastIndex(isNew);
-  const newestOpen = rows.findLastIndex(isOpen);
-  const merged = rows.map((row, index) => (index < newestNew || (isNew(row) && index < newestOpen) ? closedAt(row, now) : row));
-  return keepNewest(reopenNewest(merged, ours), limit);
-}
-
-/** If none is open, reopens the newest one with an open stream in this process. */
-function reopenNewest(rows: JsonObject[], ours: readonly Subscription[]): JsonObject[] {
-  const newest = ours.findLast(isLive);
-  if (newest === undefined || rows.some(isOpen)) return rows;
-  return rows.map((row) => (row['id'] === newest.id ? renderSubscription(newest) : row));
-}
-
-/** Drops the oldest closed ones; if none is closed, the oldest. */
-function keepNewest(rows: JsonObject[], limit: number): JsonObject[] {
-  const kept = [...rows];
-  while (kept.length > limit) {
-    const oldestClosed = kept.findIndex((row) => !isOpen(row));
-    kept.splice(Math.max(oldestClosed, 0), 1);
-  }
-  return kept;
-}
-
 const ADMIN_FIELDS: Partial<Record<string, string>> = {
   configDump: 'configDumpGlobalInstanceId',
   stats: 'statsGlobalInstanceId',
@@ -210,17 +171,6 @@ function isLive(one: Subscription): boolean {
   return one.disconnectTime === null;
 }
 
-/** By time of connection and id; a row without a readable time is the oldest. */
-function byAge(a: JsonObject, b: JsonObject): number {
-  const [left, right] = [a, b].map((row) => timeOf(row['connectTime'])).map((time) => (Number.isNaN(time) ? 0 : time));
-  return (left ?? 0) - (right ?? 0) || compareText(String(a['id']), String(b['id']));
-}
-
 function newer(stored: JsonObject[string] | undefined, time: Date): JsonObject {
   return timeOf(objectOf(stored)['time']) > time.getTime() ? objectOf(stored) : { time: time.toISOString() };
-}
-
-/** Milliseconds, or `NaN` for an unreadable time, which compares false with every time. */
-function timeOf(value: JsonObject[string] | undefined): number {
-  return typeof value === 'string' ? Date.parse(value) : Number.NaN;
 }

@@ -1,9 +1,9 @@
-// Closes the subscriptions that a dead instance left open in ZoneInsight rows (rest-api 7.2): a live instance raises the generation
+// Closes the subscriptions that a dead instance left open in insights of zones or proxies (rest-api 7.2): a live instance raises the generation
 // of its subscriptions, so a constant generation means a dead instance. Only the leader runs it.
 import { every, type Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
-import { closedAt } from './kds-subscription.ts';
-import type { JsonObject } from '../resource/types.ts';
+import { closedAt } from './merge-subscriptions.ts';
+import { keyOf, nameText, type JsonObject } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { textOf } from '../resource/read-json.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
@@ -11,38 +11,42 @@ import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 /** The last observed state of one open subscription. */
 type Sighting = { readonly generation: number; readonly since: Date };
 
-/** Per zone and subscription id. */
+/** Per insight and subscription id. */
 type Sightings = ReadonlyMap<string, ReadonlyMap<string, Sighting>>;
 
 export type FinalizerOptions = {
+  readonly type: 'ZoneInsight' | 'DataplaneInsight';
   readonly store: ResourceStore;
   readonly log: Logger;
   readonly clock: Clock;
-  /** `metrics.zone.idleTimeout` in milliseconds. Rows are checked twice in that time. */
+  /** `idleTimeout` of the metrics in milliseconds; rows are checked twice in that time. */
   readonly idleTimeoutMs?: number;
 };
 
-/** Checks all ZoneInsights at the start and then twice per idle timeout, until the signal aborts. */
+/** Checks all insights of a type at the start and then twice per idle timeout, until the signal aborts. */
 export async function runSubscriptionFinalizer(options: FinalizerOptions, signal: AbortSignal): Promise<void> {
-  const { store, log, clock, idleTimeoutMs = 300_000 } = options;
+  const { type, store, log, clock, idleTimeoutMs = 300_000 } = options;
   let sightings: Sightings = new Map();
   const look = async (): Promise<void> => {
     const now = clock.now();
     const seen = new Map<string, ReadonlyMap<string, Sighting>>();
-    for (const row of await store.list({ type: 'ZoneInsight' })) {
-      const verdict = finalizeInsight(row.spec, sightings.get(row.name) ?? new Map(), idleTimeoutMs, now);
-      seen.set(row.name, verdict.sightings);
+    for (const row of await store.list({ type })) {
+      const verdict = finalizeInsight(row.spec, sightings.get(nameText(row)) ?? new Map(), idleTimeoutMs, now);
+      seen.set(nameText(row), verdict.sightings);
       if (verdict.closed.length === 0) continue;
       // A conflict means that a live replica writes this row; the next run decides again.
       const outcome = await store.write({
         op: 'update',
-        key: row,
+        key: keyOf(row),
         labels: row.labels,
         spec: verdict.spec,
         expectVersion: row.version,
       });
       if (outcome.result === 'updated')
-        log.info({ zone: row.name, subscriptions: verdict.closed }, 'closed subscriptions that stood still');
+        log.info(
+          { type, mesh: row.mesh, name: row.name, subscriptions: verdict.closed },
+          'closed subscriptions that stood still',
+        );
     }
     sightings = seen;
   };

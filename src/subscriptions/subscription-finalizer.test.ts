@@ -21,7 +21,7 @@ async function setUp() {
   const stop = new AbortController();
   const put = (spec: JsonObject) => store.write({ op: 'put', key, labels: {}, spec });
   await put(insight(3));
-  const running = runSubscriptionFinalizer({ store, clock, log: pino({ level: 'silent' }) }, stop.signal);
+  const running = runSubscriptionFinalizer({ type: 'ZoneInsight', store, clock, log: pino({ level: 'silent' }) }, stop.signal);
   const spec = async (): Promise<JsonObject> => (await store.get(key))?.spec ?? {};
   const end = () => (stop.abort(), running);
   return { clock, put, spec, end, store };

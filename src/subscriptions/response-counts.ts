@@ -1,0 +1,42 @@
+// How many responses one side of a stream has sent, and how the other answered them (kds-wire 4). In proto3 JSON zeros are left
+// out and uint64 are strings. Pure.
+import type { JsonObject } from '../resource/types.ts';
+
+export type ResponseCounts = { readonly sent: number; readonly acknowledged: number; readonly rejected: number };
+
+const NOTHING: ResponseCounts = { sent: 0, acknowledged: 0, rejected: 0 };
+
+/** Counts one response of `type`, or an answer to one. */
+export function counted(
+  counts: Readonly<Record<string, ResponseCounts>>,
+  type: string,
+  what: keyof ResponseCounts,
+): Readonly<Record<string, ResponseCounts>> {
+  const before = counts[type] ?? NOTHING;
+  return { ...counts, [type]: { ...before, [what]: before[what] + 1 } };
+}
+
+/** Of all types together. */
+export function totalOf(counts: Readonly<Record<string, ResponseCounts>>): ResponseCounts {
+  return Object.values(counts).reduce(
+    (total, { sent, acknowledged, rejected }) => ({
+      sent: total.sent + sent,
+      acknowledged: total.acknowledged + acknowledged,
+      rejected: total.rejected + rejected,
+    }),
+    NOTHING,
+  );
+}
+
+export function renderCounts({ sent, acknowledged, rejected }: ResponseCounts): JsonObject {
+  return {
+    ...(sent > 0 && { responsesSent: String(sent) }),
+    ...(acknowledged > 0 && { responsesAcknowledged: String(acknowledged) }),
+    ...(rejected > 0 && { responsesRejected: String(rejected) }),
+  };
+}
+
+/** Without what proto3 JSON leaves out of scalar fields. */
+export function withoutZeros(fields: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '' && value !== 0 && value !== false));
+}
