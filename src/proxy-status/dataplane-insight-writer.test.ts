@@ -1,0 +1,203 @@
+import { pino } from 'pino';
+import { describe, expect, it, vi } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import type { ProxyConnectionFacts } from '../ads/proxy-events.ts';
+import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { DataplaneInsightWriter } from './dataplane-insight-writer.ts';
+
+const at = { mesh: 'shop', name: 'cart-1' };
+const key = { type: 'DataplaneInsight', ...at };
+const version = { kumaDp: { version: '3.0.0', unheard: 1 }, envoy: { version: '1.40.0', build: 'a/1.40.0' }, more: {} };
+const facts = (streamId: string, name = 'cart-1'): ProxyConnectionFacts => ({
+  ...{ streamId, mesh: 'shop', name, version },
+  metadata: { features: ['feature-reuse-port'] },
+});
+const type = 'Listener';
+
+function setUp(store = new TinyStore(), instanceId = 'one') {
+  const clock = new ManualClock();
+  const log = pino({ level: 'silent' });
+  const times = { flushIntervalMs: 10_000, generationIntervalMs: 150_000 };
+  const writer = new DataplaneInsightWriter({ store, clock, log, instanceId, subscriptionLimit: 2, ...times });
+  const stop = new AbortController();
+  const running = writer.run(stop.signal);
+  const end = (): Promise<void> => (stop.abort(), running);
+  const row = () => store.get(key);
+  const spec = async (): Promise<JsonObject> => (await row())?.spec ?? {};
+  return { store, clock, writer, row, spec, end };
+}
+
+async function withDataplanes(store: TinyStore, ...names: string[]): Promise<void> {
+  for (const name of names)
+    await store.write({ op: 'put', key: { type: 'Dataplane', mesh: 'shop', name }, labels: {}, spec: {} });
+}
+
+describe('DataplaneInsightWriter', () => {
+  it('stores an opened stream at once, owned by the Dataplane, with the versions that global can read', async () => {
+    const { writer, store, row, end } = setUp();
+    await withDataplanes(store, 'cart-1');
+    writer.observe({ ...facts('s1'), kind: 'opened' });
+    await vi.waitFor(async () => expect(await row()).toBeDefined());
+    expect(await row()).toMatchObject({
+      owner: { type: 'Dataplane', ...at },
+      status: {},
+      spec: {
+        metadata: { features: ['feature-reuse-port'] },
+        subscriptions: [
+          {
+            id: 's1',
+            controlPlaneInstanceId: 'one',
+            connectTime: '2026-01-01T00:00:00.000Z',
+            status: { total: {}, cds: {}, eds: {}, lds: {}, rds: {} },
+            version: { kumaDp: { version: '3.0.0' }, envoy: { version: '1.40.0', build: 'a/1.40.0' } },
+          },
+        ],
+      },
+    });
+    expect(JSON.stringify(await row())).not.toContain('unheard');
+    await end();
+  });
+
+  it('stores counts on the interval, those of many proxies in one batch, and nothing when nothing happened', async () => {
+    const { writer, store, clock, spec, end } = setUp();
+    const names = Array.from({ length: 40 }, (_, index) => `cart-${String(index)}`);
+    await withDataplanes(store, ...names);
+    const batch = vi.spyOn(store, 'writeBatch');
+    for (const name of names) writer.observe({ ...facts(`s-${name}`, name), kind: 'opened' });
+    await writer.flush();
+    expect(batch).toHaveBeenCalledTimes(1);
+    for (const name of names) {
+      writer.observe({ ...facts(`s-${name}`, name), kind: 'sent', type, nonce: '1', resources: 1 });
+      writer.observe({ ...facts(`s-${name}`, name), kind: 'accepted', type, nonce: '1', standing: [] });
+    }
+    await clock.advance(9_000);
+    expect(batch).toHaveBeenCalledTimes(1);
+    await clock.advance(2_000);
+    expect(batch).toHaveBeenCalledTimes(2);
+    const counts = { responsesSent: '1', responsesAcknowledged: '1' };
+    expect(subscriptionsOf(await spec())).toMatchObject([{ status: { total: counts, lds: counts } }]);
+    await clock.advance(100_000);
+    expect(batch).toHaveBeenCalledTimes(2);
+    await end();
+  });
+
+  it('keeps the newest subscriptions alone', async () => {
+    const { writer, store, clock, spec, end } = setUp();
+    await withDataplanes(store, 'cart-1');
+    for (const id of ['s1', 's2', 's3']) {
+      writer.observe({ ...facts(id), kind: 'opened' });
+      await clock.advance(1);
+      writer.observe({ ...facts(id), kind: 'closed' });
+      await writer.flush();
+    }
+    expect(subscriptionsOf(await spec()).map(({ id }) => id)).toEqual(['s2', 's3']);
+    expect(isOnline(await spec())).toBe(false);
+    expect(writer.size).toBe(0);
+    await end();
+  });
+
+  it('shows what a proxy refuses at once, and that it is over', async () => {
+    const { writer, store, row, end } = setUp();
+    await withDataplanes(store, 'cart-1');
+    writer.observe({ ...facts('s1'), kind: 'opened' });
+    const refusals = [{ type, name: 'self_inbound_dp_http', version: 'v', reason: 'Address already in use' }] as const;
+    writer.observe({ ...facts('s1'), kind: 'refused', type, nonce: '1', refusals, standing: refusals });
+    await writer.flush();
+    expect((await row())?.status).toEqual({
+      proxyProblems: [
+        {
+          kind: 'refused',
+          at: 'Listener self_inbound_dp_http',
+          reason: 'Address already in use',
+          policies: [],
+          time: '2026-01-01T00:00:00.000Z',
+        },
+      ],
+      proxyProblemCount: 1,
+    });
+    writer.observe({ ...facts('s1'), kind: 'accepted', type, nonce: '2', standing: [] });
+    await writer.flush();
+    expect((await row())?.status).toEqual({});
+    await end();
+  });
+
+  it.each(['closed', 'stopped'])('does not show what a proxy refused when its stream is %s', async (how) => {
+    const { writer, store, row, end } = setUp();
+    await withDataplanes(store, 'cart-1');
+    writer.observe({ ...facts('s1'), kind: 'opened' });
+    const problems = [{ policy: null, field: 'networking.outbound[0]', reason: 'no such port' }];
+    writer.observe({ ...facts('s1'), kind: 'problems', problems });
+    await writer.flush();
+    expect((await row())?.status).toMatchObject({ proxyProblemCount: 1 });
+    if (how === 'closed') writer.observe({ ...facts('s1'), kind: 'closed' });
+    await end();
+    expect((await row())?.status).toEqual({});
+  });
+
+  it('stores a Dataplane with the stream that holds it, or neither', async () => {
+    const { writer, store, row, spec, end } = setUp();
+    const dataplane = { op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: { networking: {} } } as const;
+    store.beforeWrite = (write) => (write.key.type === 'Dataplane' ? { result: 'rejected', message: 'no' } : undefined);
+    await expect(writer.hold(facts('s1'), () => dataplane)).rejects.toMatchObject({ code: 'invalid' });
+    expect(await row()).toBeUndefined();
+    store.beforeWrite = () => undefined;
+    await writer.hold(facts('s2'), (stored) => (stored === undefined ? dataplane : null));
+    expect((await row())?.status).toEqual({ hold: 'held' });
+    expect(isOnline(await spec())).toBe(true);
+    writer.release(facts('s2'), 'released');
+    await writer.flush();
+    expect((await row())?.status).toEqual({ hold: 'released' });
+    await end();
+  });
+
+  it('does not hold a Dataplane that was there before', async () => {
+    const { writer, store, row, end } = setUp();
+    await withDataplanes(store, 'cart-1');
+    await writer.hold(facts('s1'), () => null);
+    writer.release(facts('s1'), 'released');
+    await writer.flush();
+    expect((await row())?.status).toEqual({});
+    await end();
+  });
+
+  it('leaves a proxy that moved to another replica to that', async () => {
+    const store = new TinyStore();
+    const [one, two] = [setUp(store, 'one'), setUp(store, 'two')];
+    const dataplane = { op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: {} } as const;
+    await one.writer.hold(facts('s1'), () => dataplane);
+    await two.clock.advance(1_000);
+    await two.writer.hold(facts('s2'), () => null);
+    one.writer.release(facts('s1'), 'released');
+    await one.writer.flush();
+    expect((await one.row())?.status).toEqual({ hold: 'held' });
+    expect(subscriptionsOf(await one.spec()).map(({ id, disconnectTime }) => [id, disconnectTime === undefined])).toEqual([
+      ['s1', false],
+      ['s2', true],
+    ]);
+    await Promise.all([one.end(), two.end()]);
+  });
+
+  it('holds what proxies brought when the control plane stops', async () => {
+    const { writer, row, end } = setUp();
+    await writer.hold(facts('s1'), () => ({ op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: {} }));
+    await end();
+    writer.release(facts('s1'), 'released');
+    expect(isOnline((await row())?.spec ?? {})).toBe(false);
+    expect((await row())?.status).toEqual({ hold: 'held' });
+  });
+
+  it('tries again what the store could not take', async () => {
+    const { writer, store, clock, spec, end } = setUp();
+    await withDataplanes(store, 'cart-1');
+    const read = vi.spyOn(store, 'getMany').mockRejectedValueOnce(new Error('gone'));
+    writer.observe({ ...facts('s1'), kind: 'opened' });
+    await writer.flush();
+    expect(isOnline(await spec())).toBe(false);
+    await clock.advance(11_000);
+    expect(read).toHaveBeenCalledTimes(2);
+    expect(isOnline(await spec())).toBe(true);
+    await end();
+  });
+});

@@ -1,0 +1,254 @@
+// Keeps DataplaneInsight rows in step with the streams of this process. `observe` only folds in memory, so no stream ever waits for
+// the store; what changed goes in few statements. Openings, ends and refusals go at once, and counts with the next flush.
+import { isDeepStrictEqual } from 'node:util';
+import type { ProxyConnectionFacts, ProxyEvent } from '../ads/proxy-events.ts';
+import { every, type Clock } from '../base/clock.ts';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { describeKey, nameText, type Resource, type ResourceKey } from '../resource/types.ts';
+import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
+import {
+  closeProxy,
+  dropStored,
+  foldProxy,
+  holdOf,
+  isConnected,
+  mergeProxy,
+  raiseGeneration,
+  unknownProxy,
+  type Hold,
+  type ProxyState,
+} from './dataplane-insight.ts';
+
+export type DataplaneInsightWriterOptions = {
+  readonly store: ResourceStore;
+  readonly instanceId: string;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** `xdsServer.dataplaneStatusFlushInterval`, in milliseconds: the maximum delay of counts. */
+  readonly flushIntervalMs: number;
+  /** Half of `metrics.dataplane.idleTimeout`, in milliseconds. */
+  readonly generationIntervalMs: number;
+  /** `metrics.dataplane.subscriptionLimit`. */
+  readonly subscriptionLimit: number;
+};
+
+type DataplaneName = { readonly mesh: string; readonly name: string };
+
+/** Rows of one statement. */
+const BATCH = 500;
+/** Attempts at one row while others write it; the next flush tries again. */
+const ATTEMPTS = 5;
+
+/** @property tries attempts since the last event */
+type Entry = { readonly at: DataplaneName; state: ProxyState; isDirty: boolean; tries: number };
+
+export class DataplaneInsightWriter {
+  readonly #options: DataplaneInsightWriterOptions;
+  readonly #entries = new Map<string, Entry>();
+  /** What is written without delay. */
+  readonly #urgent = new Set<Entry>();
+  #flushing: Promise<void> | null = null;
+  #isStopped = false;
+
+  constructor(options: DataplaneInsightWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Takes an event in; never throws, never waits. */
+  observe(event: ProxyEvent): void {
+    if (this.#isStopped) return;
+    const { instanceId, clock } = this.#options;
+    const entry = this.#entry(event);
+    const state = foldProxy(entry.state, event, instanceId, clock.now());
+    if (state === entry.state) return;
+    const isUrgent = event.kind === 'opened' || event.kind === 'closed' || state.troubles !== entry.state.troubles;
+    this.#set(entry, state, isUrgent);
+  }
+
+  /** Changes what is known of a proxy, and stores it at once; nothing happens where nothing is known. */
+  change(at: DataplaneName, edit: (state: ProxyState) => ProxyState): void {
+    if (this.#isStopped) return;
+    const entry = this.#entries.get(nameText(at));
+    const state = entry === undefined ? undefined : edit(entry.state);
+    if (entry !== undefined && state !== undefined && state !== entry.state) this.#set(entry, state, true);
+  }
+
+  /** What is known of a proxy here. */
+  stateOf(at: DataplaneName): ProxyState | undefined {
+    return this.#entries.get(nameText(at))?.state;
+  }
+
+  /**
+   * Stores a Dataplane together with the open stream of the proxy that brings it: both or neither. A Dataplane that was there
+   * before is not held: it stays when the stream ends. On an error the stream counts as ended.
+   * @param plan the write of the Dataplane; null where the stored one is the same already
+   * @throws MeridianError `invalid` for a row that cannot be stored, `unavailable` while others write it
+   */
+  async hold(facts: ProxyConnectionFacts, plan: (stored: Resource | undefined) => Write | null): Promise<void> {
+    try {
+      await this.#storeHeld(facts, plan);
+    } catch (error) {
+      this.release(facts, 'released');
+      throw error;
+    }
+  }
+
+  async #storeHeld(facts: ProxyConnectionFacts, plan: (stored: Resource | undefined) => Write | null): Promise<void> {
+    const { store, clock, instanceId } = this.#options;
+    const entry = this.#entry(facts);
+    entry.state = foldProxy(entry.state, { ...facts, kind: 'opened' }, instanceId, clock.now());
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const rows = await store.getMany([dataplaneKey(facts), insightKey(facts)]);
+      const dataplane = rows.find(({ type }) => type === 'Dataplane');
+      const insight = rows.find(({ type }) => type === 'DataplaneInsight');
+      const write = plan(dataplane);
+      const isHeld = dataplane === undefined || (insight !== undefined && holdOf(insight.status) !== null);
+      entry.state = { ...entry.state, hold: isHeld ? 'held' : null };
+      const { state } = entry;
+      const own = this.#write(facts, insight, state);
+      const writes = [write, own].filter((one) => one !== null);
+      const outcomes = await store.writeAll(writes);
+      const failed = outcomes.find((outcome) => !('version' in outcome));
+      if (failed === undefined) return this.#stored(entry, state);
+      if (failed.result === 'rejected') throw new MeridianError('invalid', failed.message);
+    }
+    throw new MeridianError('unavailable', `${describeKey(dataplaneKey(facts))} is being written by others; try again`);
+  }
+
+  /** A stream has ended that held a Dataplane. */
+  release(facts: ProxyConnectionFacts, hold: Hold): void {
+    this.observe({ ...facts, kind: 'closed' });
+    this.change(facts, (state) =>
+      state.hold === null || state.hold === hold || isConnected(state) ? state : { ...state, hold },
+    );
+  }
+
+  /** Flushes on the interval and raises generations until the signal aborts; then closes and stores the open subscriptions. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, flushIntervalMs, generationIntervalMs } = this.#options;
+    await Promise.all([
+      every(clock, flushIntervalMs, signal, () => this.flush()),
+      every(clock, generationIntervalMs, signal, () => this.#changeAll(raiseGeneration)),
+    ]);
+    this.#changeAll((state) => closeProxy(state, clock.now()));
+    this.#isStopped = true;
+    await this.flush();
+  }
+
+  /** Stores everything that waits; resolves when it is stored or was given up until the next flush. */
+  async flush(): Promise<void> {
+    for (const entry of this.#entries.values()) {
+      if (!entry.isDirty) continue;
+      entry.tries = 0;
+      this.#urgent.add(entry);
+    }
+    await this.#storeUrgent();
+  }
+
+  /** How many proxies are kept in memory. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  #changeAll(edit: (state: ProxyState) => ProxyState): void {
+    for (const entry of this.#entries.values()) {
+      const state = edit(entry.state);
+      if (state !== entry.state) this.#set(entry, state, false);
+    }
+  }
+
+  #entry(at: DataplaneName): Entry {
+    const id = nameText(at);
+    const known = this.#entries.get(id);
+    if (known !== undefined) return known;
+    const { mesh, name } = at;
+    const entry: Entry = { at: { mesh, name }, state: unknownProxy, isDirty: false, tries: 0 };
+    this.#entries.set(id, entry);
+    return entry;
+  }
+
+  #set(entry: Entry, state: ProxyState, isUrgent: boolean): void {
+    entry.state = state;
+    entry.isDirty = true;
+    entry.tries = 0;
+    if (!isUrgent) return;
+    this.#urgent.add(entry);
+    void this.#storeUrgent();
+  }
+
+  async #storeUrgent(): Promise<void> {
+    this.#flushing ??= this.#storeAll();
+    await this.#flushing;
+  }
+
+  async #storeAll(): Promise<void> {
+    // What happens in the same turn goes together.
+    await Promise.resolve();
+    while (this.#urgent.size > 0) {
+      const batch = [...this.#urgent].slice(0, BATCH);
+      for (const entry of batch) this.#urgent.delete(entry);
+      await this.#storeBatch(batch);
+    }
+    // In the same step as the last look at what is urgent: an event that comes now starts the next.
+    this.#flushing = null;
+  }
+
+  async #storeBatch(batch: readonly Entry[]): Promise<void> {
+    const { store, log } = this.#options;
+    for (const entry of batch) entry.isDirty = false;
+    try {
+      const found = await store.getMany(batch.map(({ at }) => insightKey(at)));
+      const rows = new Map(found.map((row) => [nameText(row), row]));
+      const planned = batch.map((entry) => {
+        const { state, at } = entry;
+        return { entry, state, write: this.#write(at, rows.get(nameText(at)), state) };
+      });
+      const writes = planned.flatMap(({ write }) => (write === null ? [] : [write]));
+      const outcomes = writes.length === 0 ? [] : await store.writeBatch(writes);
+      for (const { entry, state, write } of planned)
+        this.#take(entry, state, write === null ? null : outcomes[writes.indexOf(write)]);
+    } catch (error) {
+      for (const entry of batch) entry.isDirty = true;
+      log.warn(
+        { reason: messageOf(error), proxies: batch.length },
+        'insights of proxies could not be stored; they are tried again',
+      );
+    }
+  }
+
+  /** @param outcome null where the row said it all already */
+  #take(entry: Entry, state: ProxyState, outcome: WriteOutcome | undefined | null): void {
+    if (outcome === null || (outcome !== undefined && 'version' in outcome)) return this.#stored(entry, state);
+    // The Dataplane is gone, and its insight with it.
+    if (outcome?.result === 'rejected') return this.#stored(entry, state);
+    entry.isDirty = true;
+    entry.tries += 1;
+    if (entry.tries < ATTEMPTS) this.#urgent.add(entry);
+  }
+
+  #stored(entry: Entry, state: ProxyState): void {
+    entry.state = dropStored(entry.state, state);
+    if (entry.state.subscriptions.length === 0 && !entry.isDirty) this.#entries.delete(nameText(entry.at));
+  }
+
+  /** Null when the row says it all already. */
+  #write(at: DataplaneName, row: Resource | undefined, state: ProxyState): Write | null {
+    const { clock, subscriptionLimit } = this.#options;
+    const key = insightKey(at);
+    // Without one a connected proxy would look like one that is gone.
+    const limit = Math.max(1, subscriptionLimit);
+    const { spec, status } = mergeProxy(row ?? { spec: {}, status: {} }, state, limit, clock.now());
+    if (row === undefined) return { op: 'create', key, labels: {}, spec, status, owner: dataplaneKey(at) };
+    if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;
+    return { op: 'update', key, labels: row.labels, spec, status, expectVersion: row.version };
+  }
+}
+
+export function dataplaneKey({ mesh, name }: DataplaneName): ResourceKey {
+  return { type: 'Dataplane', mesh, name };
+}
+
+export function insightKey({ mesh, name }: DataplaneName): ResourceKey {
+  return { type: 'DataplaneInsight', mesh, name };
+}

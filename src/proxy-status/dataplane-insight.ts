@@ -1,0 +1,171 @@
+// What is known of a proxy's streams, as a DataplaneInsight (xds 1, kds-wire 4). Pure: events are folded into the state of this
+// process, and that state is merged into the current row, which another replica may have written.
+import type { ProxyEvent } from '../ads/proxy-events.ts';
+import { subscriptionsOf } from '../resource/online-status.ts';
+import { isObject, textOf } from '../resource/read-json.ts';
+import { storablePart } from '../resource/storable-text.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { mergeSubscriptions } from '../subscriptions/merge-subscriptions.ts';
+import { foldTroubles, NO_TROUBLES, renderTroubles, type Troubles } from './proxy-troubles.ts';
+import { countXds, isLive, openSubscription, ownSubscription, type ProxySubscription } from './proxy-subscription.ts';
+
+/**
+ * How the Dataplane that a proxy brought is held: `held` by a stream or by a control plane that stopped, `released` by a stream that
+ * ended.
+ */
+export const HOLDS = ['held', 'released'] as const;
+export type Hold = (typeof HOLDS)[number];
+
+/** Characters of a text of the metadata, and how many features are kept. */
+const MAX_TEXT = 1_000;
+const MAX_FEATURES = 100;
+
+/** The state of one proxy in this process. Begins as `unknownProxy`. */
+export type ProxyState = {
+  /** In the order of their opening; closed ones stay until they are stored. */
+  readonly subscriptions: readonly ProxySubscription[];
+  /** Null for a Dataplane that is there without its proxy. */
+  readonly hold: Hold | null;
+  /** Null until a stream was opened in this process: the row's are another's. */
+  readonly troubles: Troubles | null;
+  /** What the proxy of the newest stream can do, from its node. */
+  readonly metadata: JsonObject;
+};
+
+export const unknownProxy: ProxyState = { subscriptions: [], hold: null, troubles: null, metadata: {} };
+
+/** Takes one event into the state; the same object comes back when the event says nothing new. */
+export function foldProxy(state: ProxyState, event: ProxyEvent, instanceId: string, now: Date): ProxyState {
+  const folded = foldStream(state, event, instanceId, now);
+  if (event.kind === 'closed') return forgetTroubles(folded);
+  const troubles = foldTroubles(folded.troubles, event, now);
+  return troubles === folded.troubles ? folded : { ...folded, troubles };
+}
+
+function foldStream(state: ProxyState, event: ProxyEvent, instanceId: string, now: Date): ProxyState {
+  const { streamId } = event;
+  switch (event.kind) {
+    case 'opened':
+      if (state.subscriptions.some(({ id }) => id === streamId)) return state;
+      return {
+        ...state,
+        subscriptions: [...state.subscriptions, openSubscription(streamId, instanceId, event.version, now)],
+        metadata: renderMetadata(event.metadata),
+      };
+    case 'closed':
+      return change(
+        state,
+        ({ id }) => id === streamId,
+        (one) => ({ ...one, disconnectTime: now }),
+      );
+    case 'problems':
+      return state;
+    case 'sent':
+      return count(state, event, 'sent', now);
+    case 'accepted':
+      return count(state, event, 'acknowledged', now);
+    case 'refused':
+      return count(state, event, 'rejected', now);
+  }
+}
+
+/** Raises the generation of open subscriptions: one that stands still belongs to a control plane that is dead (rest-api 7.2). */
+export function raiseGeneration(state: ProxyState): ProxyState {
+  return change(
+    state,
+    () => true,
+    (one) => ({ ...one, generation: one.generation + 1 }),
+  );
+}
+
+/** The state in a process that ends: its subscriptions are closed, and what proxies brought is held for them. */
+export function closeProxy(state: ProxyState, now: Date): ProxyState {
+  return forgetTroubles(
+    change(
+      state,
+      () => true,
+      (one) => ({ ...one, disconnectTime: now }),
+    ),
+  );
+}
+
+/** Forgets the subscriptions that were closed in `stored`, a state that has reached the row: nothing more happens to them. */
+export function dropStored(state: ProxyState, stored: ProxyState): ProxyState {
+  const done = new Set(stored.subscriptions.filter((one) => !isLive(one)).map((one) => one.id));
+  if (done.size === 0) return state;
+  return { ...state, subscriptions: state.subscriptions.filter((one) => !done.has(one.id)) };
+}
+
+/** What a proxy that is gone refused is of no use to anybody. */
+function forgetTroubles(state: ProxyState): ProxyState {
+  return state.troubles === null || isConnected(state) ? state : { ...state, troubles: NO_TROUBLES };
+}
+
+export function isConnected({ subscriptions }: ProxyState): boolean {
+  return subscriptions.some(isLive);
+}
+
+/**
+ * The row to store: the stored one with this process's state in it. The status is for this zone alone: the message has no field for
+ * what is in it.
+ * @param limit how many subscriptions are kept, the newest
+ */
+export function mergeProxy(
+  stored: { readonly spec: JsonObject; readonly status: JsonObject },
+  state: ProxyState,
+  limit: number,
+  now: Date,
+): { readonly spec: JsonObject; readonly status: JsonObject } {
+  const subscriptions = mergeSubscriptions(subscriptionsOf(stored.spec), state.subscriptions.map(ownSubscription), limit, now);
+  const spec = { ...stored.spec, subscriptions };
+  // The row speaks of the newest stream. Where another replica has that, this one has nothing to say of it.
+  const newest = subscriptions.at(-1)?.['id'];
+  const isOurs = state.subscriptions.some(({ id }) => id === newest);
+  if (!isOurs) return { spec, status: stored.status };
+  const hold = state.hold ?? holdOf(stored.status);
+  const { metadata } = state;
+  return {
+    spec: { ...spec, ...(Object.keys(metadata).length > 0 && { metadata }) },
+    status: { ...(hold !== null && { hold }), ...(state.troubles !== null && renderTroubles(state.troubles)) },
+  };
+}
+
+/** Texts, lists of texts and objects of texts; a proxy may say anything. */
+function renderMetadata(metadata: JsonObject): JsonObject {
+  const bound = (value: unknown): string => storablePart(textOf(value), MAX_TEXT);
+  return Object.fromEntries(
+    Object.entries(metadata).map(([key, value]): [string, Json] => {
+      if (Array.isArray(value)) return [key, value.slice(0, MAX_FEATURES).map(bound)];
+      if (!isObject(value)) return [key, bound(value)];
+      return [key, Object.fromEntries(['socketPath'].map((inner) => [inner, bound(value[inner])]))];
+    }),
+  );
+}
+
+/** Null for a Dataplane that no proxy brought. */
+export function holdOf(status: JsonObject): Hold | null {
+  return HOLDS.find((hold) => hold === textOf(status['hold'])) ?? null;
+}
+
+function count(
+  state: ProxyState,
+  { streamId, type }: Extract<ProxyEvent, { kind: 'sent' | 'accepted' | 'refused' }>,
+  what: 'sent' | 'acknowledged' | 'rejected',
+  now: Date,
+): ProxyState {
+  return change(
+    state,
+    ({ id }) => id === streamId,
+    (one) => countXds(one, type, what, now),
+  );
+}
+
+/** Changes live subscriptions. */
+function change(
+  state: ProxyState,
+  isMeant: (one: ProxySubscription) => boolean,
+  edit: (one: ProxySubscription) => ProxySubscription,
+): ProxyState {
+  if (!state.subscriptions.some((one) => isLive(one) && isMeant(one))) return state;
+  return { ...state, subscriptions: state.subscriptions.map((one) => (isLive(one) && isMeant(one) ? edit(one) : one)) };
+}

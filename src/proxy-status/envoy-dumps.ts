@@ -1,0 +1,93 @@
+// What an Envoy says of itself: its configuration, statistics and clusters, from its admin interface (rest-api 4). That is a socket
+// in the folder of the proxy, so it is reached where the proxy and this control plane share a machine.
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { within, type Clock } from '../base/clock.ts';
+import { MeridianError } from '../base/errors.ts';
+import { http } from '../base/node-http.ts';
+import { isOnline } from '../resource/online-status.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import { adminSocket } from '../xds/bootstrap.ts';
+import { proxyFeatures } from '../xds/proxy-features.ts';
+import { objectOf } from '../resource/read-json.ts';
+import { insightKey } from './dataplane-insight-writer.ts';
+
+export type DumpKind = 'configDump' | 'stats' | 'clusters';
+export type DumpOptions = { readonly json: boolean; readonly usedOnly: boolean; readonly includeEds: boolean };
+
+/** Milliseconds for an answer. Global waits a little longer. */
+const LIMIT_MS = 8_000;
+/** Bytes of an answer: it must fit into a message to global. */
+const MAX_BYTES = 8 * 1024 * 1024;
+/** A proxy may name any path. */
+const SOCKET_NAME = basename(adminSocket('/'));
+
+/**
+ * Asks the Envoy of a Dataplane.
+ * @throws MeridianError `unavailable` that says why there is no answer
+ */
+export async function askEnvoy(
+  { store, clock }: { readonly store: Pick<ResourceStore, 'get'>; readonly clock: Clock },
+  at: { readonly mesh: string; readonly name: string },
+  kind: DumpKind,
+  options: DumpOptions,
+): Promise<Uint8Array> {
+  const insight = await store.get(insightKey(at));
+  const whose = `Dataplane ${JSON.stringify(at.name)}`;
+  if (insight === undefined || !isOnline(insight.spec))
+    throw new MeridianError('unavailable', `no proxy of ${whose} is connected to this zone`);
+  const socket = proxyFeatures(objectOf(insight.spec['metadata']), at).adminSocket;
+  if (socket === null) throw new MeridianError('unavailable', `the proxy of ${whose} did not say where its admin interface is`);
+  if (basename(socket) !== SOCKET_NAME || !(await isSocket(socket)))
+    throw new MeridianError(
+      'unavailable',
+      `the admin interface of the proxy of ${whose} is a socket on another machine: ${socket}; ask there with curl --unix-socket`,
+    );
+  const late = (): Error =>
+    new MeridianError('unavailable', `the Envoy of ${whose} did not answer in ${String(LIMIT_MS / 1000)} s`);
+  const stop = new AbortController();
+  try {
+    return await within(clock, LIMIT_MS, read(socket, pathOf(kind, options), stop.signal), late);
+  } catch (cause) {
+    if (cause instanceof MeridianError) throw cause;
+    throw new MeridianError('unavailable', `the Envoy of ${whose} does not answer on ${socket}`, { cause });
+  } finally {
+    stop.abort();
+  }
+}
+
+function pathOf(kind: DumpKind, { json, usedOnly, includeEds }: DumpOptions): string {
+  const format = json ? 'format=json' : '';
+  if (kind === 'configDump') return includeEds ? '/config_dump?include_eds' : '/config_dump';
+  if (kind === 'clusters') return `/clusters?${format}`;
+  return `/stats?${[...(usedOnly ? ['usedonly'] : []), format].filter((part) => part !== '').join('&')}`;
+}
+
+async function isSocket(path: string): Promise<boolean> {
+  return await stat(path).then(
+    (found) => found.isSocket(),
+    () => false,
+  );
+}
+
+async function read(socketPath: string, path: string, signal: AbortSignal): Promise<Uint8Array> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
+  const calling = http.request({ socketPath, path, agent: false, signal }, (response) => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    response.on('data', (part: Buffer) => {
+      size += part.length;
+      parts.push(part);
+      if (size > MAX_BYTES)
+        calling.destroy(new MeridianError('unavailable', `the answer of the Envoy has more than ${String(MAX_BYTES)} bytes`));
+    });
+    response.once('error', reject);
+    response.once('end', () => {
+      if (response.statusCode === 200) resolve(Buffer.concat(parts));
+      else reject(new MeridianError('unavailable', `the Envoy answered with status ${String(response.statusCode)}`));
+    });
+  });
+  calling.once('error', reject);
+  calling.end();
+  return await promise;
+}

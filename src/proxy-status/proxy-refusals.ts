@@ -1,0 +1,47 @@
+// What proxies refuse, for those who operate them: a line in the log, and the policies that it comes from.
+import type { ProxyEvent, ProxyObserver } from '../ads/proxy-events.ts';
+import type { XdsRefusal } from '../ads/session.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
+import type { DataplaneInsightWriter } from './dataplane-insight-writer.ts';
+import { policiesOnResource } from './policies-on-resource.ts';
+import { withPolicies } from './proxy-troubles.ts';
+
+export type ProxyRefusalsOptions = {
+  readonly indexes: Pick<MeshIndexes, 'indexOf'>;
+  readonly insights: Pick<DataplaneInsightWriter, 'change'>;
+  readonly log: Logger;
+};
+
+/** Policies that one line names. */
+const MAX_LOGGED = 5;
+
+/** An observer for after the writer of insights, whose state it adds to. */
+export function observeRefusals(options: ProxyRefusalsOptions): ProxyObserver {
+  const { log } = options;
+  return (event) => {
+    if (event.kind !== 'refused') return;
+    attribute(event, event.refusals, options).catch((error: unknown) => {
+      const { mesh, name } = event;
+      log.warn({ mesh, dataplane: name, reason: messageOf(error) }, 'the policies of a refused resource are not known');
+    });
+  };
+}
+
+async function attribute(
+  { mesh, name }: ProxyEvent,
+  refusals: readonly XdsRefusal[],
+  { indexes, insights, log }: ProxyRefusalsOptions,
+): Promise<void> {
+  const index = await indexes.indexOf(mesh);
+  const proxy = index.proxy(name);
+  for (const { type, name: resource, reason } of refusals) {
+    const policies = proxy === undefined ? [] : policiesOnResource(index, proxy, resource);
+    insights.change({ mesh, name }, (state) =>
+      state.troubles === null ? state : { ...state, troubles: withPolicies(state.troubles, type, resource, policies) },
+    );
+    const facts = { mesh, dataplane: name, type, resource, reason, policies: policies.slice(0, MAX_LOGGED) };
+    log.warn(facts, 'a proxy refuses a part of its configuration; what it had before stays in force');
+  }
+}

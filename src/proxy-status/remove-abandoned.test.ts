@@ -1,0 +1,83 @@
+import { pino } from 'pino';
+import { describe, expect, it, vi } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { TinyStore } from '../../test/support/tiny-store.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { removalTime, removeAbandoned } from './remove-abandoned.ts';
+
+const at = { mesh: 'shop', name: 'cart-1' };
+const dataplane = { type: 'Dataplane', ...at };
+const START = Date.parse('2026-01-01T00:00:00.000Z');
+const closed = (ms: number): JsonObject => ({
+  subscriptions: [{ id: 's1', connectTime: '2025-01-01T00:00:00Z', disconnectTime: new Date(START + ms).toISOString() }],
+});
+const open: JsonObject = { subscriptions: [{ id: 's2', connectTime: '2025-01-01T00:00:00Z' }] };
+
+async function setUp() {
+  const store = new TinyStore();
+  const clock = new ManualClock();
+  const stop = new AbortController();
+  await store.write({ op: 'put', key: dataplane, labels: {}, spec: {} });
+  const insight = (spec: JsonObject, status: JsonObject) =>
+    store.write({ op: 'put', key: { type: 'DataplaneInsight', ...at }, labels: {}, spec, status, owner: dataplane });
+  const isThere = async (): Promise<boolean> => (await store.get(dataplane)) !== undefined;
+  const run = (): void => {
+    const running = removeAbandoned({ store, clock, log: pino({ level: 'silent' }), graceMs: 10_000 }, stop.signal);
+    end = () => (stop.abort(), running);
+  };
+  let end = (): Promise<void> => Promise.resolve();
+  return { store, clock, insight, isThere, run, end: () => end() };
+}
+
+describe('the removal of Dataplanes that proxies brought', () => {
+  it.each([
+    ['is held by an open stream', open, { hold: 'released' }, null],
+    ['was not brought', closed(0), {}, null],
+    ['has a hold that nobody knows', closed(0), { hold: 'x' }, null],
+    ['is of a proxy whose stream ended', closed(5), { hold: 'released' }, 10_005],
+    ['is of a proxy whose stream ended before this leader began', closed(-5), { hold: 'released' }, 60_000],
+    ['is of a control plane that stopped', closed(5), { hold: 'held' }, 60_005],
+    ['never had a stream', {}, { hold: 'held' }, 60_000],
+  ])('knows when one goes that %s', (_, spec, status, expected) => {
+    const time = removalTime({ spec, status }, START, 10_000);
+    expect(time === null ? null : time - START).toBe(expected);
+  });
+
+  it('removes one after the grace, and not before', async () => {
+    const { clock, insight, isThere, run, end, store } = await setUp();
+    run();
+    await insight(closed(0), { hold: 'released' });
+    await clock.advance(9_900);
+    expect(await isThere()).toBe(true);
+    await clock.advance(200);
+    await vi.waitFor(async () => expect(await isThere()).toBe(false));
+    expect(store.rows.size).toBe(0);
+    await end();
+  });
+
+  it('keeps one whose proxy came back in time', async () => {
+    const { clock, insight, isThere, run, end } = await setUp();
+    run();
+    await insight(closed(0), { hold: 'released' });
+    await clock.advance(9_000);
+    await insight(open, { hold: 'held' });
+    await clock.advance(100_000);
+    expect(await isThere()).toBe(true);
+    await end();
+  });
+
+  it('keeps one whose proxy comes back while it is removed', async () => {
+    const { clock, insight, isThere, run, end, store } = await setUp();
+    run();
+    await insight(closed(0), { hold: 'released' });
+    const writeAll = store.writeAll.bind(store);
+    const removal = vi.spyOn(store, 'writeAll').mockImplementationOnce(async (writes) => {
+      await insight(open, { hold: 'held' });
+      return await writeAll(writes);
+    });
+    await clock.advance(200_000);
+    expect(removal).toHaveBeenCalled();
+    expect(await isThere()).toBe(true);
+    await end();
+  });
+});

@@ -1,0 +1,112 @@
+// Removes the Dataplanes that proxies brought and do not hold any more; leader only. The insight says who holds one: it is removed
+// together with its Dataplane at the version that was read, so a proxy that comes back at the same moment keeps both or brings both.
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/log.ts';
+import { together } from '../base/supervise.ts';
+import { isOnline, subscriptionsOf } from '../resource/online-status.ts';
+import { nameText, type Resource, type ResourceKey } from '../resource/types.ts';
+import { followRows } from '../store/follow-rows.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+import { timeOf } from '../subscriptions/merge-subscriptions.ts';
+import { holdOf } from './dataplane-insight.ts';
+import { dataplaneKey, insightKey } from './dataplane-insight-writer.ts';
+
+export type RemoveAbandonedOptions = {
+  readonly store: ResourceStore;
+  readonly log: Logger;
+  readonly clock: Clock;
+  /** `xdsServer.dataplaneDeregistrationDelay`, in milliseconds: for a proxy whose stream ended. */
+  readonly graceMs: number;
+};
+
+/** For a proxy whose control plane ended: an Envoy waits up to 30 s before it tries again. */
+const LOST_MS = 60_000;
+
+/** Runs until the signal aborts. */
+export async function removeAbandoned(options: RemoveAbandonedOptions, signal: AbortSignal): Promise<void> {
+  const remover = new Remover(options);
+  await together(
+    signal,
+    (either) => remover.follow(either),
+    (either) => remover.work(either),
+  );
+}
+
+/**
+ * When a Dataplane is to be removed, in milliseconds since 1970; null while it is held, and for one that no proxy brought.
+ * @param began when this leader began: before that nobody may have been there to connect to
+ */
+export function removalTime({ spec, status }: Pick<Resource, 'spec' | 'status'>, began: number, graceMs: number): number | null {
+  const hold = holdOf(status);
+  if (hold === null || isOnline(spec)) return null;
+  const ends = subscriptionsOf(spec).map(({ disconnectTime }) => timeOf(disconnectTime));
+  const end = ends.filter((time) => !Number.isNaN(time)).reduce((a, b) => Math.max(a, b), 0);
+  return hold === 'released' && end >= began ? end + graceMs : Math.max(end, began) + Math.max(graceMs, LOST_MS);
+}
+
+class Remover {
+  readonly #options: RemoveAbandonedOptions;
+  readonly #began: number;
+  /** When to look at a Dataplane, by name. */
+  readonly #due = new Map<string, { readonly at: Pick<ResourceKey, 'mesh' | 'name'>; readonly time: number }>();
+  #wake = (): void => undefined;
+
+  constructor(options: RemoveAbandonedOptions) {
+    this.#options = options;
+    this.#began = options.clock.now().getTime();
+  }
+
+  async follow(signal: AbortSignal): Promise<void> {
+    const take = (rows: readonly Resource[], keys: readonly ResourceKey[] | null): void => {
+      if (keys === null) this.#due.clear();
+      else for (const key of keys) this.#due.delete(nameText(key));
+      for (const row of rows) this.#note(row);
+      this.#wake();
+    };
+    await followRows(this.#options.store, { type: 'DataplaneInsight', take }, this.#options, signal);
+  }
+
+  async work(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      const woken = new AbortController();
+      this.#wake = () => woken.abort();
+      const next = [...this.#due.values()].reduce((least, { time }) => Math.min(least, time), Number.POSITIVE_INFINITY);
+      const wait = Math.min(Math.max(next - clock.now().getTime(), 0), LOST_MS);
+      if (wait > 0) await clock.sleep(wait, AbortSignal.any([signal, woken.signal]));
+      if (!signal.aborted) await this.#removeDue();
+    }
+  }
+
+  #note(row: Resource): void {
+    const time = removalTime(row, this.#began, this.#options.graceMs);
+    const { mesh, name } = row;
+    if (time !== null) this.#due.set(nameText(row), { at: { mesh, name }, time });
+  }
+
+  async #removeDue(): Promise<void> {
+    const now = this.#options.clock.now().getTime();
+    for (const [id, { at, time }] of [...this.#due]) {
+      if (time > now) continue;
+      this.#due.delete(id);
+      await this.#remove(at, now);
+    }
+  }
+
+  async #remove(at: Pick<ResourceKey, 'mesh' | 'name'>, now: number): Promise<void> {
+    const { store, log } = this.#options;
+    const rows = await store.getMany([dataplaneKey(at), insightKey(at)]);
+    const insight = rows.find(({ type }) => type === 'DataplaneInsight');
+    const dataplane = rows.find(({ type }) => type === 'Dataplane');
+    if (insight === undefined || dataplane === undefined) return;
+    const time = removalTime(insight, this.#began, this.#options.graceMs);
+    if (time === null || time > now) return this.#note(insight);
+    const outcomes = await store.writeAll([
+      { op: 'delete', key: insightKey(at), expectVersion: insight.version },
+      { op: 'delete', key: dataplaneKey(at), expectVersion: dataplane.version },
+    ]);
+    // Otherwise somebody has written one of them, and the feed will say so.
+    if (outcomes.every(({ result }) => result === 'deleted'))
+      log.info({ ...at, hold: holdOf(insight.status) }, 'a proxy is gone, and its Dataplane with it');
+  }
+}
