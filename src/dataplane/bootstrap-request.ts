@@ -1,0 +1,51 @@
+// What a control plane is told of a proxy before its Envoy starts (xds 1). Pure.
+import { productVersion } from '../base/version.ts';
+import type { JsonObject } from '../resource/types.ts';
+
+export type ProxyFacts = {
+  readonly mesh: string;
+  readonly name: string;
+  /** `''` without a token. */
+  readonly token: string;
+  /** In Universal form; null for a Dataplane that the control plane has. */
+  readonly dataplane: JsonObject | null;
+  readonly envoy: { readonly version: string; readonly build: string };
+  /** PEM; `''` leaves the choice to the control plane. */
+  readonly caCert: string;
+  readonly readinessPort: number;
+  /** Absolute path of the folder for sockets. */
+  readonly workDir: string;
+  /** The certificates that this machine trusts; `''` if the file is not known. */
+  readonly systemCaPath: string;
+  readonly ipv6Enabled: boolean;
+};
+
+/** What this launcher can do. It reads no access logs from a pipe. */
+const FEATURES = ['feature-strict-inbound-ports', 'feature-reuse-port'];
+
+/** The body of `POST /bootstrap`. */
+export function bootstrapRequest(facts: ProxyFacts): JsonObject {
+  const { mesh, name, dataplane, envoy } = facts;
+  return {
+    mesh,
+    name,
+    proxyType: 'dataplane',
+    dataplaneToken: facts.token,
+    ...(dataplane !== null && { dataplaneResource: JSON.stringify(dataplane) }),
+    version: {
+      kumaDp: { version: productVersion, gitTag: '', gitCommit: '', buildDate: '' },
+      envoy: { ...envoy, kumaDpCompatible: true },
+    },
+    caCert: facts.caCert,
+    dynamicMetadata: {},
+    readinessPort: facts.readinessPort,
+    operatingSystem: process.platform,
+    features: FEATURES,
+    resources: { maxHeapSizeBytes: 0 },
+    workdir: facts.workDir,
+    metricsResources: { certPath: '', keyPath: '' },
+    systemCaPath: facts.systemCaPath,
+    ipv6Enabled: facts.ipv6Enabled,
+    spireResources: { socketPath: '' },
+  };
+}

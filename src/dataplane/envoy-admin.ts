@@ -1,0 +1,95 @@
+// The admin interface of an Envoy: is it ready, and drain. Each call is bounded in time and size.
+import { request, type ClientRequest, type RequestOptions } from 'node:http';
+import type { Clock } from '../base/clock.ts';
+import type { AdminAddress } from './bootstrap.ts';
+
+export type AdminAnswer = { readonly status: number; readonly text: string };
+
+const LIMIT_MS = 2_000;
+const MAX_BYTES = 1024 * 1024;
+const READY_STATS = String.raw`^(listener_manager\.(workers_started|lds\.update_success)|control_plane\.connected_state)$`;
+
+export class EnvoyAdmin {
+  readonly #address: AdminAddress;
+  readonly #clock: Clock;
+  #hasAnswered = false;
+
+  constructor(address: AdminAddress, clock: Clock) {
+    this.#address = address;
+    this.#clock = clock;
+  }
+
+  /** The start of a request for a page, for the caller to read. */
+  open(method: string, path: string): ClientRequest {
+    return request(this.#target(method, path));
+  }
+
+  /**
+   * Whether Envoy takes requests: it is live, has got its listeners, and its workers listen.
+   * @returns null if so, else the reason in words
+   */
+  async whyNotReady(): Promise<string | null> {
+    const ready = await this.#call('GET', '/ready');
+    if (ready === null) return 'Envoy does not answer yet';
+    if (ready.status === 200) {
+      const stats = await this.#stats();
+      if (stats.get('listener_manager.workers_started') === 0) return 'Envoy has not started its workers';
+      if (stats.get('listener_manager.lds.update_success') === 0) return 'Envoy has not taken any listeners';
+      return null;
+    }
+    const state = `Envoy is ${ready.text.trim().slice(0, 40)}`;
+    if ((await this.#stats()).get('control_plane.connected_state') === 0) return `${state}: it has no stream to a control plane`;
+    return `${state}: it waits for its configuration`;
+  }
+
+  /** Whether this Envoy has ever answered: it took its configuration. */
+  get hasAnswered(): boolean {
+    return this.#hasAnswered;
+  }
+
+  /** Answers say `connection: close` from now on, and health checks fail. New connections are taken until the process ends. */
+  async drain(): Promise<boolean> {
+    const failed = await this.#call('POST', '/healthcheck/fail');
+    const drained = await this.#call('POST', '/drain_listeners?graceful&skip_exit');
+    return failed?.status === 200 && drained?.status === 200;
+  }
+
+  /** Empty when Envoy does not answer. */
+  async #stats(): Promise<ReadonlyMap<string, number>> {
+    const answer = await this.#call('GET', `/stats?filter=${encodeURIComponent(READY_STATS)}`);
+    const lines = (answer?.text ?? '').matchAll(/^(\S+): (\d+)$/gm);
+    return new Map([...lines].map(([, name = '', value]) => [name, Number(value)]));
+  }
+
+  async #call(method: string, path: string): Promise<AdminAnswer | null> {
+    const calling = request(this.#target(method, path));
+    const cancel = this.#clock.after(LIMIT_MS, () => calling.destroy());
+    try {
+      return await new Promise((resolve) => {
+        calling.once('error', () => resolve(null));
+        calling.once('response', (response) => {
+          this.#hasAnswered = true;
+          const parts: Buffer[] = [];
+          let size = 0;
+          response.on('data', (part: Buffer) => {
+            size += part.length;
+            if (size > MAX_BYTES) calling.destroy();
+            else parts.push(part);
+          });
+          response.once('close', () => resolve(response.complete ? answerOf(response.statusCode, parts) : null));
+        });
+        calling.end();
+      });
+    } finally {
+      cancel();
+    }
+  }
+
+  #target(method: string, path: string): RequestOptions {
+    return { method, path, agent: false, ...this.#address };
+  }
+}
+
+function answerOf(status: number | undefined, parts: readonly Buffer[]): AdminAnswer {
+  return { status: status ?? 0, text: Buffer.concat(parts).toString('utf8') };
+}

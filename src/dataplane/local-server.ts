@@ -1,0 +1,86 @@
+// What a proxy answers on this machine over HTTP: `/ready`, and the pages of Envoy's admin interface to read.
+// Invariant: nobody changes an Envoy through these, and no page of a browser reads them under another name.
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
+import { pipeline } from 'node:stream/promises';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import type { EnvoyAdmin } from './envoy-admin.ts';
+
+const HOST = '127.0.0.1';
+const MAX_CONNECTIONS = 64;
+
+export type LocalServer = { readonly port: number; readonly close: () => Promise<void> };
+
+/**
+ * Listens on the loopback address.
+ * @param option the option that named the port, for the error; port 0 is any free one
+ * @throws MeridianError `config` for a port that is taken
+ */
+export async function listenLocally(option: string, port: number, listener: RequestListener): Promise<LocalServer> {
+  const server = createServer({ requestTimeout: 10_000, headersTimeout: 5_000 }, listener);
+  server.maxConnections = MAX_CONNECTIONS;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, HOST, resolve);
+  }).catch((cause: unknown) => {
+    const { code } = cause as { code?: string };
+    const why = code === 'EADDRINUSE' ? 'is in use; each proxy of a machine needs one of its own' : messageOf(cause);
+    throw new MeridianError('config', `${option}: port ${String(port)} ${why}`, { cause });
+  });
+  const address = server.address();
+  return {
+    port: address !== null && typeof address === 'object' ? address.port : port,
+    close: async () => await closed(server),
+  };
+}
+
+/** Answers `GET /ready` with 200 `LIVE`, or 503 and the reason. */
+export function readyListener(whyNotReady: () => Promise<string | null>): RequestListener {
+  return (request, response) => {
+    if (pathOf(request) !== '/ready') return answer(response, 404, 'only /ready is here');
+    if (!isRead(request)) return answer(response, 405, 'GET only');
+    void whyNotReady().then((reason) => answer(response, reason === null ? 200 : 503, reason ?? 'LIVE'));
+  };
+}
+
+/** Passes GET on to the admin interface of the Envoy that runs now. */
+export function adminListener(current: () => EnvoyAdmin | null): RequestListener {
+  return (request, response) => {
+    if (!isRead(request)) return answer(response, 405, 'this port is for reading; use the socket in the work folder');
+    if (!isLocalName(request.headers.host)) return answer(response, 403, 'this port is for local names only');
+    const admin = current();
+    if (admin === null) return answer(response, 503, 'no Envoy runs');
+    const calling = admin.open(request.method ?? 'GET', request.url ?? '/');
+    response.once('close', () => calling.destroy());
+    calling.once('error', () => (response.headersSent ? response.destroy() : answer(response, 503, 'Envoy does not answer')));
+    calling.once('response', (page) => {
+      response.writeHead(page.statusCode ?? 502, { 'content-type': page.headers['content-type'] ?? 'text/plain' });
+      pipeline(page, response).catch(() => response.destroy());
+    });
+    calling.end();
+  };
+}
+
+function answer(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' });
+  response.end(`${text}\n`);
+}
+
+function isRead({ method }: IncomingMessage): boolean {
+  return method === 'GET' || method === 'HEAD';
+}
+
+function pathOf({ url = '/' }: IncomingMessage): string {
+  return url.split('?')[0] ?? '/';
+}
+
+/** A name of a web site that leads to this machine is none. */
+function isLocalName(host = ''): boolean {
+  const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  return name === 'localhost' || isIP(name) !== 0;
+}
+
+async function closed(server: Server): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}

@@ -1,0 +1,63 @@
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { systemClock } from '../base/clock.ts';
+import { createLogger } from '../base/log.ts';
+import { defaultWorkFolder, WorkFolder } from './work-folder.ts';
+
+const context = { clock: systemClock, log: createLogger('silent') };
+let top = '';
+
+beforeEach(async () => {
+  top = await mkdtemp(join(tmpdir(), 'meridian-work-'));
+  onTestFinished(() => rm(top, { recursive: true, force: true }));
+});
+
+describe('the usual folder of a proxy', () => {
+  it('is in the home folder, and elsewhere where a socket would have too long a path', () => {
+    expect(defaultWorkFolder('shop', 'cart-1', '/home/jo')).toBe('/home/jo/.meridian/dataplane/shop.cart-1');
+    const long = defaultWorkFolder('m'.repeat(60), 'd'.repeat(60), '/home/jo');
+    expect(long).toMatch(/\/meridian-dataplane-[0-9a-f]{16}$/);
+    expect(defaultWorkFolder('m'.repeat(60), 'e'.repeat(60), '/home/jo')).not.toBe(long);
+  });
+});
+
+describe('the folder of a proxy', () => {
+  it('is for one launcher and one user, and goes when it is empty', async () => {
+    const path = join(top, 'a/b');
+    const folder = await WorkFolder.open(path, context);
+    expect((await stat(path)).mode & 0o777).toBe(0o700);
+    await expect(WorkFolder.open(path, context)).rejects.toThrow(`another \`meridian dataplane run\` uses ${path}`);
+    await folder.writeBootstrap({ node: { id: 'a' } });
+    expect((await stat(folder.configFile)).mode & 0o777).toBe(0o600);
+    await folder.writeBootstrap({ node: { id: 'b' } });
+    expect(JSON.parse(await readFile(folder.configFile, 'utf8'))).toEqual({ node: { id: 'b' } });
+    await folder.close();
+    expect(await readdir(join(top, 'a'))).toEqual([]);
+    await (await WorkFolder.open(path, context)).close();
+  });
+
+  it('keeps files of others', async () => {
+    await writeFile(join(top, 'mine'), '');
+    await (await WorkFolder.open(top, context)).close();
+    expect(await readdir(top)).toEqual(['mine']);
+  });
+
+  it('takes over what a killed launcher left', async () => {
+    await writeFile(join(top, 'run.sock'), '');
+    // A number that another process has now.
+    await writeFile(join(top, 'envoy.pid'), String(process.pid));
+    const folder = await WorkFolder.open(top, context);
+    await folder.close();
+    expect(await readdir(top).catch(() => [])).toEqual([]);
+  });
+
+  it('is refused where others may write, and where its path is too long', async () => {
+    await chmod(top, 0o777);
+    await expect(WorkFolder.open(top, context)).rejects.toThrow(`other users may write to ${top}; run: chmod go-w`);
+    await expect(WorkFolder.open(join(top, 'x'.repeat(100)), context)).rejects.toThrow('too long for the path of a socket');
+    await writeFile(join(top, 'file'), '');
+    await expect(WorkFolder.open(join(top, 'file/a'), context)).rejects.toThrow('--work-dir: cannot use');
+  });
+});

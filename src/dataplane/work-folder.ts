@@ -1,0 +1,163 @@
+// The folder of a proxy: its bootstrap, which holds the token, and Envoy's sockets. Invariant: one launcher uses it at a time, and no
+// Envoy that a killed launcher left runs beside a new one.
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { createConnection, createServer, type Server } from 'node:net';
+import { homedir, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Clock } from '../base/clock.ts';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import type { JsonObject } from '../resource/types.ts';
+
+/** A path of a socket has 104 bytes on macOS, 108 on Linux, with a zero at the end. */
+const MAX_SOCKET_PATH = 103;
+/** The longest name of a socket in the folder. */
+const LONGEST_SOCKET = 'kuma-envoy-admin.sock';
+const LOCK = 'run.sock';
+const CONFIG = 'bootstrap.json';
+const PID = 'envoy.pid';
+const END_MS = 10_000;
+
+type Context = { readonly clock: Clock; readonly log: Logger };
+
+/**
+ * The folder of a proxy of which none was named: in the home folder, or in that of temporary files where the path would be too long for
+ * a socket.
+ */
+export function defaultWorkFolder(mesh: string, name: string, home: string = homedir()): string {
+  const usual = join(home, '.meridian', 'dataplane', `${mesh}.${name}`);
+  if (fitsSockets(usual)) return usual;
+  const short = createHash('sha256').update(usual).digest('hex').slice(0, 16);
+  return join(tmpdir(), `meridian-dataplane-${short}`);
+}
+
+function fitsSockets(folder: string): boolean {
+  return Buffer.byteLength(join(folder, LONGEST_SOCKET)) <= MAX_SOCKET_PATH;
+}
+
+export class WorkFolder {
+  /** Absolute. */
+  readonly path: string;
+  readonly #lock: Server;
+
+  private constructor(path: string, lock: Server) {
+    this.path = path;
+    this.#lock = lock;
+  }
+
+  /**
+   * Makes the folder for this user alone, takes it, and ends an Envoy that was left in it.
+   * @throws MeridianError `config` when another launcher uses it, or when the path is too long for a socket
+   */
+  static async open(folder: string, { clock, log }: Context): Promise<WorkFolder> {
+    const path = resolve(folder);
+    if (!fitsSockets(path))
+      throw new MeridianError('config', `--work-dir: ${path} is too long for the path of a socket; name a shorter one`);
+    const lock = await makePrivate(path)
+      .then(async () => await takeLock(join(path, LOCK)))
+      .catch((cause: unknown) => {
+        if (cause instanceof MeridianError) throw cause;
+        throw new MeridianError('config', `--work-dir: cannot use ${path}: ${messageOf(cause)}`, { cause });
+      });
+    if (lock === null)
+      throw new MeridianError(
+        'config',
+        `--work-dir: another \`meridian dataplane run\` uses ${path}; stop it, or give this one a folder of its own`,
+      );
+    const opened = new WorkFolder(path, lock);
+    await opened.#endAbandoned({ clock, log });
+    return opened;
+  }
+
+  get configFile(): string {
+    return join(this.path, CONFIG);
+  }
+
+  /** Mode 0600, as a whole or not at all. */
+  async writeBootstrap(bootstrap: JsonObject): Promise<void> {
+    const draft = `${this.configFile}.new`;
+    await rm(draft, { force: true });
+    await writeFile(draft, JSON.stringify(bootstrap, null, 1), { mode: 0o600, flag: 'wx' });
+    await rename(draft, this.configFile);
+  }
+
+  async writePid(pid: number): Promise<void> {
+    await writeFile(join(this.path, PID), String(pid), { mode: 0o600 });
+  }
+
+  /** Removes what this launcher wrote, and the folder if nothing else is in it. */
+  async close(): Promise<void> {
+    for (const name of [CONFIG, PID, LONGEST_SOCKET]) await rm(join(this.path, name), { force: true });
+    // Node removes the file of the lock.
+    await new Promise((done) => this.#lock.close(done));
+    await rmdir(this.path).catch(() => undefined);
+  }
+
+  /** A launcher that was killed leaves its Envoy, which still listens on the ports of the Dataplane. */
+  async #endAbandoned({ clock, log }: Context): Promise<void> {
+    const pid = Number(await readFile(join(this.path, PID), 'utf8').catch(() => ''));
+    if (!(await this.#isOurEnvoy(pid))) return;
+    log.warn({ pid }, 'an earlier run was killed and left its Envoy; ending it');
+    const began = clock.elapsed();
+    for (;;) {
+      const late = clock.elapsed() - began > END_MS;
+      signalTo(pid, late ? 'SIGKILL' : 'SIGTERM');
+      await clock.sleep(100);
+      if (!(await this.#isOurEnvoy(pid))) return;
+    }
+  }
+
+  /** The number alone says nothing: the system gives it to other processes. */
+  async #isOurEnvoy(pid: number): Promise<boolean> {
+    if (!Number.isInteger(pid) || pid <= 1) return false;
+    const words = await readFile(`/proc/${String(pid)}/cmdline`, 'utf8').catch(() => '');
+    return words.split('\0').includes(this.configFile);
+  }
+}
+
+async function makePrivate(path: string): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  const { mode } = await stat(path);
+  if ((mode & 0o022) !== 0)
+    throw new MeridianError('config', `--work-dir: other users may write to ${path}; run: chmod go-w ${JSON.stringify(path)}`);
+}
+
+/** A socket that listens as long as this process lives; null while another process has it. */
+async function takeLock(path: string): Promise<Server | null> {
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const server = await listen(path);
+    if (server !== null) return server;
+    if (await answers(path)) return null;
+    // What a killed process left.
+    await rm(path, { force: true });
+  }
+  return null;
+}
+
+async function listen(path: string): Promise<Server | null> {
+  const server = createServer((socket) => socket.destroy());
+  return await new Promise((done, fail) => {
+    server.once('error', (error: NodeJS.ErrnoException) => (error.code === 'EADDRINUSE' ? done(null) : fail(error)));
+    server.listen(path, () => done(server.unref()));
+  });
+}
+
+async function answers(path: string): Promise<boolean> {
+  const socket = createConnection(path);
+  return await new Promise((done) => {
+    socket.once('connect', () => done(true));
+    socket.once('error', () => done(false));
+  }).then((is) => {
+    socket.destroy();
+    return is === true;
+  });
+}
+
+function signalTo(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended.
+  }
+}

@@ -1,0 +1,92 @@
+// `meridian dataplane run` with a real Envoy, and a control plane of the test.
+import { Agent, createServer, request, type IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import { answering, FakeControlPlane } from './fake-control-plane.ts';
+import { Launched, TOKEN } from './launched.ts';
+
+const SMALL = ['--concurrency', '1'];
+
+describe('dataplane run with a real Envoy', () => {
+  it('is ready with its listeners, and drains without refusing a request', async () => {
+    const plane = await FakeControlPlane.start();
+    const port = await freePort();
+    plane.listeners = [answering(port)];
+    const run = await Launched.start([plane], { envoy: inject('envoy'), args: [...SMALL, '--drain-time', '6s'] });
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    expect(plane.streams).toEqual([TOKEN]);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    onTestFinished(() => agent.destroy());
+    expect(await get(port, agent)).toEqual({ status: 200, body: 'hello', closes: false });
+    run.signal('SIGTERM');
+    await expect.poll(() => run.ready()).toBe('503 DRAINING');
+    await expect.poll(() => run.log).toContain('draining');
+    // The connection that is open is closed with an answer, and a new one is taken.
+    expect(await get(port, agent)).toEqual({ status: 200, body: 'hello', closes: true });
+    expect(await get(port, agent)).toEqual({ status: 200, body: 'hello', closes: true });
+    expect(await run.code()).toBe(0);
+    await expect.poll(() => plane.open).toBe(0);
+  });
+
+  it('comes back after the Envoy was killed', async () => {
+    const plane = await FakeControlPlane.start();
+    const port = await freePort();
+    plane.listeners = [answering(port)];
+    const run = await Launched.start([plane], { envoy: inject('envoy'), args: SMALL });
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    process.kill(Number(await readFile(join(run.workDir, 'envoy.pid'), 'utf8')), 'SIGKILL');
+    await expect.poll(() => plane.streams.length).toBe(2);
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    expect(await get(port)).toMatchObject({ status: 200 });
+  });
+
+  it('goes to another control plane when one is gone', async () => {
+    // A client looks for the certificate of a CA by its subject, which is the first name.
+    const [one, two] = [
+      ['one.example', '127.0.0.1'],
+      ['two.example', '127.0.0.1'],
+    ];
+    const planes = [await FakeControlPlane.start({ hosts: one }), await FakeControlPlane.start({ hosts: two })];
+    const run = await Launched.start(planes, { envoy: inject('envoy'), args: SMALL });
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    const first = planes.find(({ open }) => open === 1);
+    const second = planes.find((plane) => plane !== first);
+    first?.stop();
+    await expect.poll(() => second?.open).toBe(1);
+    expect(second?.streams).toEqual([TOKEN]);
+    expect(await run.ready()).toBe('200 LIVE');
+  });
+
+  it('is not ready while a listener has no port', async () => {
+    const plane = await FakeControlPlane.start();
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    onTestFinished(() => void taken.close());
+    const address = taken.address();
+    plane.listeners = [answering(typeof address === 'object' ? (address?.port ?? 0) : 0)];
+    const run = await Launched.start([plane], { envoy: inject('envoy'), args: SMALL });
+    await expect.poll(() => run.ready()).toBe('503 Envoy has not taken any listeners');
+    await expect.poll(() => run.log).toMatch(/"level":40,.*"envoy":"config","msg":"delta config .*Address already in use/);
+  });
+
+  it('shows the whole error of a bootstrap that Envoy refuses', async () => {
+    const plane = await FakeControlPlane.start();
+    const bootstrap = { node: { id: 'a' }, admin: { address: { pipe: { path: '/tmp/none/admin.sock' } } }, nonsense: 1 };
+    const body = JSON.stringify({ bootstrap: Buffer.from(JSON.stringify(bootstrap)).toString('base64') });
+    plane.answer = () => ({ status: 200, body });
+    const run = await Launched.start([plane], { envoy: inject('envoy'), args: SMALL });
+    expect(await run.code()).toBe(1);
+    expect(run.log).toMatch(/Envoy ended with exit code 1 before it answered: .*nonsense/);
+  });
+});
+
+async function get(port: number, agent?: Agent): Promise<{ status: number; body: string; closes: boolean }> {
+  const calling = request({ host: '127.0.0.1', port, path: '/', ...(agent !== undefined && { agent }) });
+  calling.end();
+  const [answer] = (await once(calling, 'response')) as [IncomingMessage];
+  return { status: answer.statusCode ?? 0, body: await text(answer), closes: answer.headers.connection === 'close' };
+}

@@ -1,0 +1,200 @@
+// `meridian dataplane run` with a fake Envoy: real processes, sockets and signals.
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { createSelfSigned } from '../../src/base/self-signed.ts';
+import { freePort } from '../support/free-port.ts';
+import { FakeControlPlane } from './fake-control-plane.ts';
+import { fakeEnvoy, Launched, TOKEN } from './launched.ts';
+import { temporaryFolder } from './temporary-home.ts';
+
+describe('dataplane run', () => {
+  it('asks for a bootstrap, starts Envoy with it and answers /ready', async () => {
+    const plane = await FakeControlPlane.start();
+    const { envoy, env, log } = await fakeEnvoy();
+    const more = ['--concurrency', '2', '--envoy-log-level', 'info', '--drain-time', '3s'];
+    const run = await Launched.start([plane], { envoy, env, args: more });
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    const [request] = plane.asked;
+    expect(request).toMatchObject({
+      mesh: 'shop',
+      name: 'cart-1',
+      dataplaneToken: TOKEN,
+      workdir: run.workDir,
+      proxyType: 'dataplane',
+    });
+    expect(request).toMatchObject({
+      version: { envoy: { version: '1.40.0' } },
+      readinessPort: run.readinessPort,
+      caCert: plane.ca,
+    });
+    expect(JSON.parse(String(request?.['dataplaneResource']))).toMatchObject({
+      type: 'Dataplane',
+      networking: { inbound: [{ port: 8080, name: 'http' }] },
+    });
+    const bootstrap = join(run.workDir, 'bootstrap.json');
+    const [start] = (await log()).split('\n');
+    expect(start).toMatch(`--config-path ${bootstrap} --disable-hot-restart --drain-time-s 3 --drain-strategy immediate`);
+    expect(start).toContain('--log-level info');
+    expect(start).toMatch(/--concurrency 2$/);
+    expect((await stat(bootstrap)).mode & 0o777).toBe(0o600);
+    expect((await stat(run.workDir)).mode & 0o777).toBe(0o700);
+    // Envoy's environment holds nothing of ours, and its log is in ours.
+    expect(await log()).toContain('environment \n');
+    expect(run.log).toMatch(/"level":40,.*"envoy":"config","msg":"something is odd"/);
+    const other = await fetch(`http://127.0.0.1:${String(run.readinessPort)}/quitquitquit`, { method: 'POST' });
+    expect(other.status).toBe(404);
+  });
+
+  it('drains on a signal, then ends Envoy and leaves nothing', async () => {
+    const plane = await FakeControlPlane.start();
+    const { envoy, env, log } = await fakeEnvoy();
+    const run = await Launched.start([plane], { envoy, env, args: ['--drain-time', '500ms'] });
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    // A terminal sends Ctrl-C to every process of the group.
+    run.signalGroup('SIGINT');
+    expect(await run.code()).toBe(0);
+    const [, drained = ''] = (await log()).split('POST /healthcheck/fail\n');
+    expect(drained).toBe('POST /drain_listeners?graceful&skip_exit\nSIGTERM\n');
+    expect(await readdir(run.folder)).not.toContain('work');
+  });
+
+  it('stops at once on a second signal', async () => {
+    const plane = await FakeControlPlane.start();
+    const { envoy, env, log } = await fakeEnvoy('stubborn');
+    const run = await Launched.start([plane], { envoy, env, args: ['--drain-time', '1h'] });
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    run.signal('SIGINT');
+    await expect.poll(() => run.ready()).toBe('503 DRAINING');
+    await expect.poll(() => run.log).toContain('a second signal stops at once');
+    run.signal('SIGINT');
+    expect(await run.code()).toBe(1);
+    const pid = Number(/^start (\d+)/.exec(await log())?.[1]);
+    await expect.poll(() => isAlive(pid)).toBe(false);
+  });
+
+  it('starts an Envoy again that died, with a token that was changed meanwhile', async () => {
+    const plane = await FakeControlPlane.start();
+    const { envoy, env, log } = await fakeEnvoy();
+    const run = await Launched.start([plane], { envoy, env });
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    await writeFile(join(run.folder, 'token'), 'new.new.new');
+    process.kill(Number(/^start (\d+)/.exec(await log())?.[1]), 'SIGKILL');
+    await expect.poll(async () => (await log()).match(/^token .*$/gm)?.[1]).toContain('new.new.new');
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    expect(run.log).toMatch(/"end":"signal SIGKILL",.*Envoy ended; starting it again/);
+  });
+
+  it('starts an Envoy again that died while no control plane answers', async () => {
+    const plane = await FakeControlPlane.start();
+    const { envoy, env, log } = await fakeEnvoy('crash');
+    plane.answer = (): { status: number; body: string } => ({ status: 503, body: 'not now' });
+    const run = await Launched.start([plane], { envoy, env });
+    await expect.poll(() => run.log).toContain('answers 503: not now; trying again until one answers');
+    plane.answer = null;
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    await expect.poll(async () => (await log()).match(/^start /gm)?.length).toBe(2);
+    expect(run.log).toContain('exit code 134');
+  });
+
+  it('ends when the first Envoy refuses its configuration, with its reason', async () => {
+    const plane = await FakeControlPlane.start();
+    const run = await Launched.start([plane], await fakeEnvoy('fail'));
+    expect(await run.code()).toBe(1);
+    expect(run.log).toContain('meridian: Envoy ended with exit code 1 before it answered: error initializing configuration');
+  });
+
+  it('is not ready before Envoy is', async () => {
+    const plane = await FakeControlPlane.start();
+    const run = await Launched.start([plane], await fakeEnvoy('unready'));
+    await expect.poll(() => run.ready()).toBe('503 Envoy is INITIALIZING: it waits for its configuration');
+  });
+
+  it('waits for a control plane, and takes the one of several that answers', async () => {
+    const port = await freePort();
+    const [second, { envoy, env }] = [await FakeControlPlane.start(), await fakeEnvoy()];
+    second.answer = (): { status: number; body: string } => ({ status: 503, body: '' });
+    const run = await Launched.start([second], { envoy, env, args: ['--cp-address', `https://127.0.0.1:${String(port)}`] });
+    await expect
+      .poll(() => run.log)
+      .toContain(`cannot reach a control plane at https://127.0.0.1:${String(port)} (ECONNREFUSED)`);
+    await expect.poll(() => second.asked.length).toBeGreaterThan(2);
+    expect(run.lines.filter((line) => line.includes('trying again'))).toHaveLength(1);
+    second.answer = null;
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    const bootstrap = JSON.parse(await readFile(join(run.workDir, 'bootstrap.json'), 'utf8')) as unknown;
+    expect(JSON.stringify(bootstrap)).toContain(`{"address":"127.0.0.1","portValue":${String(port)}}`);
+  });
+
+  it('shows pages of the admin interface to read, under local names alone', async () => {
+    const plane = await FakeControlPlane.start();
+    const port = await freePort();
+    const run = await Launched.start([plane], { ...(await fakeEnvoy()), args: ['--admin-port', String(port)] });
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    const url = `http://127.0.0.1:${String(port)}`;
+    expect(await (await fetch(`${url}/clusters?format=json`)).text()).toBe('page /clusters?format=json\n');
+    expect((await fetch(`${url}/quitquitquit`, { method: 'POST' })).status).toBe(405);
+    // A web site whose name leads to this machine.
+    const foreign = get({ host: '127.0.0.1', port, path: '/certs', headers: { host: 'site.example' } });
+    const [answer] = (await once(foreign, 'response')) as [IncomingMessage];
+    expect(answer.statusCode).toBe(403);
+    answer.resume();
+  });
+
+  it('keeps two launchers apart', async () => {
+    const plane = await FakeControlPlane.start();
+    const { envoy, env } = await fakeEnvoy();
+    const first = await Launched.start([plane], { envoy, env });
+    await expect.poll(() => first.ready()).toBe('200 LIVE');
+    const same = await Launched.start([plane], { envoy, env, args: ['--work-dir', first.workDir] });
+    expect(await same.code()).toBe(1);
+    expect(same.log).toContain(`another \`meridian dataplane run\` uses ${first.workDir}`);
+    const port = await Launched.start([plane], { envoy, env, args: ['--readiness-port', String(first.readinessPort)] });
+    expect(await port.code()).toBe(1);
+    expect(port.log).toContain(`--readiness-port: port ${String(first.readinessPort)} is in use`);
+    expect(await first.ready()).toBe('200 LIVE');
+  });
+
+  it('ends the Envoy that a killed launcher left', async () => {
+    const plane = await FakeControlPlane.start();
+    const { envoy, env, log } = await fakeEnvoy();
+    const first = await Launched.start([plane], { envoy, env });
+    await expect.poll(() => first.ready()).toBe('200 LIVE');
+    const pid = Number(/^start (\d+)/.exec(await log())?.[1]);
+    await first.kill();
+    expect(isAlive(pid)).toBe(true);
+    const second = await Launched.start([plane], { envoy, env, args: ['--work-dir', first.workDir] });
+    await expect.poll(() => second.ready()).toBe('200 LIVE');
+    expect(isAlive(pid)).toBe(false);
+    expect(second.log).toContain('an earlier run was killed and left its Envoy');
+  });
+});
+
+describe('dataplane run, called wrongly', () => {
+  it('refuses files that hold no token or no certificate, and answers that a person must look at', async () => {
+    const plane = await FakeControlPlane.start();
+    const { envoy, env } = await fakeEnvoy();
+    const outcome = async (...args: string[]): Promise<string> => {
+      const run = await Launched.start([plane], { envoy, env, args });
+      return `${String(await run.code())} ${run.log}`;
+    };
+    const me = import.meta.filename;
+    expect(await outcome('--dataplane-token-file', me)).toMatch(/^1 [^]*--dataplane-token-file: .* is no token/);
+    expect(await outcome('--ca-cert-file', '/none')).toMatch(/^1 [^]*--ca-cert-file: \/none cannot be read \(ENOENT\)/);
+    plane.answer = () => ({ status: 422, body: 'networking.address: must be given' });
+    expect(await outcome()).toMatch(/^1 [^]*answers 422: networking\.address: must be given/);
+    const { certPem } = await createSelfSigned('server', ['other.example'], new Date());
+    const other = join(await temporaryFolder(), 'other.pem');
+    await writeFile(other, certPem);
+    expect(await outcome('--ca-cert-file', other)).toMatch(/^1 [^]*does not trust the certificate of .*--ca-cert-file FILE/);
+  });
+});
+
+/** A process that has ended, and that nobody has asked for its exit code, is dead. */
+function isAlive(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  return !/^(Z|\s*$)/.test(stdout.trim());
+}
