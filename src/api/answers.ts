@@ -70,6 +70,16 @@ const effectiveRoute = z.object({
   note: text.exactOptional(),
   policies: list(effectivePolicy),
 });
+/** A part of its configuration that a proxy does not have: it refuses it, or it could not be made. */
+const proxyProblem = z.object({
+  kind: z.enum(['refused', 'leftOut']),
+  at: text.meta({ description: 'type and name of the refused resource, or the field at fault' }),
+  reason: text,
+  policies: list(text).meta({
+    description: 'KRIs: the cause, or those in force on the resource, the one that changed last first',
+  }),
+  time: text.exactOptional(),
+});
 const inboundRule = z.object({ match: object.exactOptional(), conf: object, origin });
 
 export const answerSchemas = {
@@ -122,11 +132,18 @@ export const answerSchemas = {
     syncProblems: list(syncProblem).exactOptional(),
     warnings: outcome.warnings,
   }),
-  DataplaneOverview: z.object({ ...overview, dataplane: object, dataplaneInsight: insight }),
+  DataplaneOverview: z.object({
+    ...overview,
+    dataplane: object,
+    dataplaneInsight: insight,
+    proxyProblems: list(proxyProblem).exactOptional(),
+    proxyProblemCount: count.exactOptional(),
+  }),
   Effective: z.object({
     dataplane: meta,
     kri: text,
     warnings: list(text),
+    problems: list(proxyProblem).exactOptional(),
     policies: list(z.object({ kind: text, conf: object, origins: list(origin) })),
     inbounds: list(
       z.object({
@@ -148,13 +165,23 @@ export const answerSchemas = {
     ),
     ...page,
   }),
+  /** Envoy resources by type URL and name, as proto3 JSON. */
+  ProxyConfig: z.object({ xds: object, diff: list(change).exactOptional() }),
   Reach: z.object({
     policy: meta,
     kri: text,
     role: text,
     warnings: list(text),
     untouched: list(z.object({ reason: text, proxies: count })),
-    touched: list(z.object({ kri: text, dataplane: meta, sections: list(text), destinations: list(text) })),
+    touched: list(
+      z.object({
+        kri: text,
+        dataplane: meta,
+        sections: list(text),
+        destinations: list(text),
+        problems: list(proxyProblem).exactOptional(),
+      }),
+    ),
     ...page,
   }),
   SyncExplanation: z.object({

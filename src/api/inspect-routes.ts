@@ -16,7 +16,6 @@ export function addInspectRoutes(app: FastifyInstance, context: ApiContext): voi
     (mesh, name) => service.get(dataplaneType, mesh, name, 'Could not get dataplane resource'),
     options.proxyAdmin,
     (action, request) => callers.require(action, request),
-    options.mode,
   );
   addHostnameRoutes(app, context);
   options.addRoutes?.(app, context);

@@ -81,8 +81,9 @@ async function describe(rows: readonly Resource[], overview: Overview, context: 
   const insights = new Map(found.map((row) => [nameText(row), row]));
   return rows.map((row) => {
     const insight = insights.get(nameText(row));
-    // The status of a ZoneInsight lists the sync problems.
-    const seen = insight === undefined ? {} : { [insightKey]: insight.spec, ...insight.status };
+    // The status of an insight lists problems. How the Dataplane of a proxy is held is for control planes alone.
+    const { hold: _hold, ...problems } = insight?.status ?? {};
+    const seen = insight === undefined ? {} : { [insightKey]: insight.spec, ...problems };
     const now = clock.now();
     const fromInsight =
       insight === undefined ? [] : [rivalWarning(insight, now), warningOf(insight, now), refusedOf(insight, now)];

@@ -1,5 +1,4 @@
 // The admin data of a proxy's Envoy: configuration, statistics, clusters (rest-api 4). Global queries the zone over KDS.
-// No control plane here generates the configuration of a proxy, so `_config` returns that reason.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { MeridianError } from '../base/errors.ts';
 import type { Resource } from '../resource/types.ts';
@@ -17,10 +16,6 @@ export type ProxyAdmin = (
 ) => Promise<Uint8Array>;
 
 const FAILED = 'Could not execute admin operation';
-const NOT_ON_GLOBAL =
-  'a global generates no configuration for proxies: ask the zone of the proxy; _effective on this control plane shows the policies of the proxy too';
-const NOT_GENERATED =
-  'this control plane generates no configuration for proxies yet; _effective, _rules and _layout show the policies of this proxy';
 
 const KINDS: Readonly<Record<string, readonly [ProxyAdminKind, Action]>> = {
   xds: ['configDump', 'viewConfigDump'],
@@ -33,16 +28,7 @@ export function addProxyAdminRoutes(
   getDataplane: (mesh: string, name: string) => Promise<Resource>,
   ask: ProxyAdmin,
   requireMay: (action: Action, request: FastifyRequest) => void,
-  mode: 'global' | 'zone',
 ): void {
-  const summary = 'The configuration of a proxy; 405 on a global';
-  const own = about('Inspect', summary, { errors: [405] });
-  app.get<{ Params: { mesh: string; name: string } }>('/meshes/:mesh/dataplanes/:name/_config', own, async (request) => {
-    requireMay('viewConfigDump', request);
-    if (mode === 'global') throw new ApiError('read_only', 'Method not allowed', NOT_ON_GLOBAL);
-    await getDataplane(request.params.mesh, request.params.name);
-    throw new ApiError('bad_request', FAILED, NOT_GENERATED);
-  });
   for (const [path, [kind, action]] of Object.entries(KINDS)) {
     const said = about('Inspect', `What the proxy says: ${path}`, { produces: ['text/plain'] });
     app.get<{ Params: { mesh: string; name: string }; Querystring: Record<string, string> }>(

@@ -41,6 +41,8 @@ export const parameters = {
   format: inQuery('format', { enum: ['universal', 'k8s', 'kubernetes'] }),
   watch: inQuery('watch', flag, 'answer as server-sent events: put, delete, synced, error'),
   dryRun: inQuery('dryRun', flag, 'check and answer the difference; store nothing'),
+  shadow: inQuery('shadow', flag, 'policies with the label kuma.io/effect: shadow have their effect'),
+  include: inQuery('include', { enum: ['diff'] }, 'also what shadow policies change, as a JSON Patch'),
   ifMatch: { ...inQuery('If-Match', text, 'the ETag of an earlier answer; another version is a 409'), in: 'header' },
 } as const;
 

@@ -17,6 +17,7 @@ import { attachedPoliciesView } from './attached-policies-view.ts';
 import { effectiveHead, effectiveOutboundView } from './effective-view.ts';
 import { proxyOf, required, requireKri, type InspectContext, type InspectedProxy } from './inspect-context.ts';
 import { pageOf } from './paging.ts';
+import { proxyProblems } from './proxy-problems.ts';
 
 type Params = { readonly mesh: string; readonly name: string; readonly kri?: string; readonly route?: string };
 type View = (proxy: InspectedProxy, kri: string, route: string) => object;
@@ -54,6 +55,7 @@ export function addProxyRoutes(app: FastifyInstance, context: InspectContext): v
     const { index, proxy, rules } = await proxyOf(context, request.params);
     const { items, ...page } = pageOf(request, outboundsOf(index, proxy), ({ resource }) => displayNameOf(resource));
     const outbounds = items.map((outbound) => effectiveOutboundView(index, rules, outbound));
-    return { ...effectiveHead(rules), outbounds, ...page };
+    const [problems] = (await proxyProblems(context.store, [proxy.resource])).values();
+    return { ...effectiveHead(rules), ...(problems !== undefined && { problems: [...problems] }), outbounds, ...page };
   });
 }

@@ -8,9 +8,10 @@ import { policyDataplanesView, serviceDataplanesView } from '../policy/inspect-v
 import { policyReach } from '../policy/policy-reach.ts';
 import { textOf } from '../resource/read-json.ts';
 import { isServiceType, resourceTypes } from '../resource/type-registry.ts';
-import { describeKey, type JsonObject } from '../resource/types.ts';
+import { describeKey, nameText, type JsonObject } from '../resource/types.ts';
 import { indexOf, required, type InspectContext } from './inspect-context.ts';
 import { pageOf } from './paging.ts';
+import { proxyProblems } from './proxy-problems.ts';
 import { attachedView, reachHead, touchedView } from './reach-view.ts';
 
 /** Kuma uses this title for a service too. */
@@ -42,7 +43,15 @@ function addPolicy(app: FastifyInstance, context: InspectContext, type: string, 
     const { index, policy } = await policyOf(request.params);
     const reach = policyReach(index, policy);
     const { items, ...page } = pageOf(request, reach.touched, ({ proxy }) => proxy.displayName);
-    return { ...reachHead(reach), touched: items.map(touchedView), ...page };
+    const problems = await proxyProblems(
+      context.store,
+      items.map(({ proxy }) => proxy.resource),
+    );
+    const touched = items.map((one) => {
+      const found = problems.get(nameText(one.proxy.resource))?.filter(({ policies }) => policies.includes(policy.kri)) ?? [];
+      return { ...touchedView(one), ...(found.length > 0 && { problems: found }) };
+    });
+    return { ...reachHead(reach), touched, ...page };
   });
   const attached = about('Inspect', 'Deprecated: the proxies that a policy is attached to');
   app.get<Named>(`${item}/dataplanes`, attached, async ({ params }) => {

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addPolicyInspect } from '../../src/inspect/add-inspect-routes.ts';
 import { globalSendRules } from '../../src/kds/rules.ts';
+import { objectOf } from '../../src/resource/read-json.ts';
 import { testApi, type Place } from '../api/test-api.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 
@@ -97,19 +98,44 @@ describe('policies of a proxy', () => {
 });
 
 describe('the configuration of a proxy', () => {
-  it('is not generated on a global', async () => {
-    const { status, body, allow } = await ask('/_config?shadow=true&include=diff');
-    expect([status, body['title'], allow]).toEqual([405, 'Method not allowed', '']);
-    expect(body['detail']).toContain('ask the zone of the proxy');
-  });
+  const LISTENER = 'type.googleapis.com/envoy.config.listener.v3.Listener';
+  const ROUTES = 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration';
 
-  it.each(['zone', 'alone'] as const)('is not available on a control plane %s, and the error names _effective', async (place) => {
+  it.each(['global', 'zone', 'alone'] as const)('is answered by a control plane %s, by type and name', async (place) => {
     await app.close();
     open(place);
     const { status, body } = await ask('/_config');
-    expect([status, body['title']]).toEqual([400, 'Could not execute admin operation']);
-    expect(body['detail']).toContain('_effective');
+    expect(status).toBe(200);
+    expect(Object.keys(body)).toEqual(['xds']);
+    expect(body['xds']).toMatchObject({ [LISTENER]: { self_inbound_dp_http: { name: 'self_inbound_dp_http' } } });
     expect((await app.inject('/meshes/default/dataplanes/none/_config')).statusCode).toBe(404);
+  });
+
+  it('shows what shadow policies change, and nothing of them without', async () => {
+    const spec = { rules: [{ default: { http: { requestTimeout: '7s' } } }] };
+    const labels = { 'kuma.io/effect': 'shadow' };
+    await store.write({ op: 'create', key: { type: 'MeshTimeout', mesh: 'default', name: 'shadow' }, labels, spec });
+    const plain = await ask('/_config?include=diff');
+    expect(plain.body['diff']).toEqual([]);
+    const { body } = await ask('/_config?shadow=true&include=diff');
+    expect(body['diff']).not.toEqual([]);
+    expect(JSON.stringify(body['diff'])).toContain('7s');
+    expect(JSON.stringify(objectOf(body['xds'])[ROUTES])).toContain('7s');
+    expect(JSON.stringify(plain.body['xds'])).not.toContain('7s');
+  });
+
+  it('is not that of a proxy with another word in the query', async () => {
+    expect((await ask('/_config?shadow=yes')).status).toBe(400);
+    expect((await ask('/_config?include=all')).status).toBe(400);
+  });
+
+  it('follows what the proxy can do', async () => {
+    const key = { type: 'DataplaneInsight', mesh: 'default', name: 'web-1' };
+    const listener = async (): Promise<unknown> => objectOf((await ask('/_config')).body['xds'])[LISTENER];
+    const before = JSON.stringify(await listener());
+    expect(before).not.toContain('enableReusePort');
+    await store.write({ op: 'create', key, labels: {}, spec: { metadata: { features: ['feature-reuse-port'] } } });
+    expect(JSON.stringify(await listener())).not.toBe(before);
   });
 });
 

@@ -3,6 +3,7 @@ import { visibleLine } from '../../base/visible-text.ts';
 import type { Json, JsonObject } from '../../resource/types.ts';
 import type { Answer } from '../../api/answers.ts';
 import { longName, shortName } from './kri-text.ts';
+import { proxyProblemLines } from './proxy-problem-text.ts';
 import { table } from './table.ts';
 
 type Effective = Answer<'Effective'>;
@@ -20,12 +21,13 @@ const VALUE_WIDTH = 28;
 const MAX_NAMES = 3;
 
 export function describeEffective(
-  { kri, warnings, policies, inbounds, outbounds }: Effective,
+  { kri, warnings, problems = [], policies, inbounds, outbounds }: Effective,
   mesh: string,
   style: Style,
 ): string {
   const lines = [longName(kri, mesh), kri];
   for (const warning of warnings) lines.push('', ...wrap(visibleLine(`warning: ${warning}`), 80));
+  for (const problem of problems) lines.push('', ...proxyProblemLines(problem, mesh));
   if (policies.length > 0) {
     const rows = policies.map(({ kind, conf, origins }) => [kind, short(conf, style), names(origins, mesh)]);
     lines.push('', 'WHOLE PROXY', ...indent(1, table(['POLICY', 'CONF', 'FROM'], rows)));

@@ -53,6 +53,31 @@ function widest(text: string): number {
 }
 
 describe('a proxy', () => {
+  it('shows what it refuses, and what was left out for it, before all else', () => {
+    const refused = {
+      kind: 'refused',
+      at: 'Listener self_inbound_dp_http',
+      reason: 'in use\u001b[2J',
+      time: '2026-01-01T00:00:00Z',
+    } as const;
+    const leftOut = { kind: 'leftOut', at: 'networking.outbound[0]', reason: 'no such port', policies: [] } as const;
+    const policies = ['kri_mt_default___in_', 'kri_mt_default___all_'];
+    const shown = { ...effective(), problems: [{ ...refused, policies }, leftOut] };
+    const text = describeEffective(shown, 'default', { wide: false });
+    expect(text.slice(text.indexOf('REFUSED'), text.indexOf('WHOLE PROXY'))).toBe(
+      [
+        'REFUSED: Listener self_inbound_dp_http since 2026-01-01T00:00:00Z',
+        '  in use\\u001b[2J',
+        '  policies on it, last changed first: in, all',
+        '',
+        'LEFT OUT: networking.outbound[0]',
+        '  no such port',
+        '',
+        '',
+      ].join('\n'),
+    );
+  });
+
   it('is printed in 80 columns, and shared conf of outbounds once', () => {
     const text = describeEffective(effective(), 'default', { wide: false });
     expect(text).toMatchInlineSnapshot(`

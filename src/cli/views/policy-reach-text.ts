@@ -2,6 +2,7 @@
 import { visibleLine } from '../../base/visible-text.ts';
 import type { Answer } from '../../api/answers.ts';
 import { longName, shortName } from './kri-text.ts';
+import { proxyProblemLines } from './proxy-problem-text.ts';
 import { table } from './table.ts';
 
 export function describeReach(
@@ -20,6 +21,8 @@ export function describeReach(
     list(destinations.map((destination) => longName(destination, mesh))),
   ]);
   if (rows.length > 0) lines.push('', table(['PROXY', 'INBOUNDS', 'TO'], rows));
+  for (const { kri: proxy, problems = [] } of touched)
+    for (const problem of problems) lines.push('', ...proxyProblemLines(problem, mesh, shortName(proxy, mesh)));
   if (untouched.length > 0) {
     lines.push('', 'it leaves out');
     for (const { reason, proxies } of untouched) lines.push(`  ${count(proxies)}: it ${visibleLine(reason)}`);

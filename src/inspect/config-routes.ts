@@ -1,0 +1,67 @@
+// The configuration of a proxy as its zone gives it, and as it would be with the policies that are shadows (rest-api 4). Global and the
+// zone answer the same: what the proxy can do is in its insight.
+import type { FastifyInstance } from 'fastify';
+import type { ApiContext } from '../api/api-options.ts';
+import type { Answer } from '../api/answers.ts';
+import { badQuery } from '../api/error-body.ts';
+import { diffJson } from '../api/json-diff.ts';
+import { about, component } from '../api/route-config.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import { label } from '../resource/labels.ts';
+import { objectOf } from '../resource/read-json.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import { proxyConfig } from '../xds/proxy-config.ts';
+import { proxyFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
+import { proxyOf, type InspectContext } from './inspect-context.ts';
+
+type Asked = {
+  Params: { readonly mesh: string; readonly name: string };
+  Querystring: { readonly shadow?: string; readonly include?: string };
+};
+
+const TYPES = [
+  ['clusters', 'type.googleapis.com/envoy.config.cluster.v3.Cluster'],
+  ['assignments', 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment'],
+  ['listeners', 'type.googleapis.com/envoy.config.listener.v3.Listener'],
+  ['routes', 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration'],
+] as const;
+
+export function addConfigRoute(app: FastifyInstance, context: InspectContext & Pick<ApiContext, 'callers'>): void {
+  const summary = 'The configuration of a proxy, with shadow policies or without, and the difference';
+  const declared = about('Inspect', summary, { query: ['shadow', 'include'], answer: component('ProxyConfig') });
+  app.get<Asked>('/meshes/:mesh/dataplanes/:name/_config', declared, async (request): Promise<Answer<'ProxyConfig'>> => {
+    context.callers.require('viewConfigDump', request);
+    const { shadow = 'false', include = '' } = request.query;
+    if (!['true', 'false'].includes(shadow)) throw badQuery('shadow', 'must be true or false');
+    if (!['', 'diff'].includes(include)) throw badQuery('include', 'must be diff');
+    const { index, proxy } = await proxyOf(context, request.params, 'Could not get dataplane resource');
+    const features = await featuresOf(context, proxy.resource);
+    const now = configOf(index, proxy.resource.name, features);
+    const xds = shadow === 'true' ? configOf(withShadows(index), proxy.resource.name, features) : now;
+    return { xds, ...(include === 'diff' && { diff: diffJson(now, xds) }) };
+  });
+}
+
+async function featuresOf({ store }: Pick<InspectContext, 'store'>, { mesh, name }: Resource): Promise<ProxyFeatures> {
+  const insight = await store.get({ type: 'DataplaneInsight', mesh, name });
+  return proxyFeatures(objectOf(insight?.spec['metadata']), { mesh, name });
+}
+
+/** Resources by type URL and name. */
+function configOf(index: MeshIndex, name: string, features: ProxyFeatures): JsonObject {
+  const proxy = index.proxy(name);
+  if (proxy === undefined) return {};
+  const config = proxyConfig(index, proxy, features);
+  return Object.fromEntries(
+    TYPES.map(([key, url]) => [url, Object.fromEntries([...config[key]].sort(([a], [b]) => (a < b ? -1 : 1)))]),
+  );
+}
+
+/** The same mesh where shadow policies have their effect. */
+function withShadows(index: MeshIndex): MeshIndex {
+  return index.copy((resource) => {
+    if (resource.labels[label.effect] !== 'shadow') return resource;
+    const { [label.effect]: _effect, ...labels } = resource.labels;
+    return { ...resource, labels };
+  });
+}

@@ -1,0 +1,28 @@
+// What proxies do not have of their configuration: their control plane keeps it in the status of the insight. A global does not see it.
+import type { Answer } from '../api/answers.ts';
+import { objectsOf, textOf } from '../resource/read-json.ts';
+import { nameText, type JsonObject, type ResourceKey } from '../resource/types.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+
+export type ProxyProblem = NonNullable<Answer<'Effective'>['problems']>[number];
+
+/** By `nameText`; Dataplanes without problems are left out. Rejects as the store does. */
+export async function proxyProblems(
+  store: Pick<ResourceStore, 'getMany'>,
+  dataplanes: readonly Pick<ResourceKey, 'mesh' | 'name'>[],
+): Promise<ReadonlyMap<string, readonly ProxyProblem[]>> {
+  if (dataplanes.length === 0) return new Map();
+  const rows = await store.getMany(dataplanes.map(({ mesh, name }) => ({ type: 'DataplaneInsight', mesh, name })));
+  const problems = rows.map((row) => [nameText(row), objectsOf(row.status['proxyProblems']).map(problemOf)] as const);
+  return new Map(problems.filter(([, found]) => found.length > 0));
+}
+
+function problemOf({ kind, at, reason, policies, time }: JsonObject): ProxyProblem {
+  return {
+    kind: kind === 'refused' ? 'refused' : 'leftOut',
+    at: textOf(at),
+    reason: textOf(reason),
+    policies: Array.isArray(policies) ? policies.filter((kri) => typeof kri === 'string') : [],
+    ...(typeof time === 'string' && { time }),
+  };
+}
