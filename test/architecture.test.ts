@@ -7,7 +7,22 @@ const SRC = join(import.meta.dirname, '../src');
 
 /** What a composition root puts together. */
 const ENGINE = [
-  ...['base', 'wire', 'resource', 'store', 'kds', 'policy', 'gateway-api', 'zone-status', 'defaults', 'peering', 'reconcile'],
+  ...[
+    'base',
+    'wire',
+    'resource',
+    'store',
+    'grpc',
+    'kds',
+    'policy',
+    'mesh-index',
+    'gateway-api',
+    'subscriptions',
+    'zone-status',
+    'defaults',
+    'peering',
+    'reconcile',
+  ],
   ...['token', 'api', 'inspect'],
 ];
 
@@ -17,23 +32,33 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   wire: ['base'],
   resource: ['base', 'wire'],
   store: ['base', 'resource'],
-  kds: ['base', 'wire', 'resource', 'store'],
+  grpc: ['base'],
+  kds: ['base', 'wire', 'resource', 'store', 'grpc'],
   policy: ['base', 'resource'],
+  'mesh-index': ['base', 'resource', 'store', 'policy'],
+  xds: ['base', 'wire', 'resource', 'policy'],
+  // A request for a bootstrap brings a Dataplane, which is read as one that a person writes.
+  'proxy-port': ['base', 'resource', 'store', 'grpc', 'xds', 'token', 'api'],
+  ads: ['base', 'wire', 'resource', 'store', 'policy', 'mesh-index', 'grpc', 'xds', 'proxy-port'],
   'gateway-api': ['base', 'resource', 'policy'],
   document: ['base', 'resource', 'gateway-api'],
-  'zone-status': ['base', 'resource', 'store', 'kds'],
+  subscriptions: ['base', 'resource', 'store'],
+  'zone-status': ['base', 'resource', 'store', 'kds', 'subscriptions'],
+  'proxy-status': ['base', 'wire', 'resource', 'store', 'policy', 'mesh-index', 'xds', 'ads', 'api', 'subscriptions'],
   defaults: ['base', 'resource', 'store'],
   peering: ['base', 'resource', 'store', 'kds', 'zone-status', 'defaults'],
   reconcile: ['base', 'resource', 'store', 'policy', 'gateway-api', 'zone-status'],
   token: ['base', 'resource', 'store', 'defaults'],
   api: ['base', 'resource', 'store', 'policy', 'gateway-api', 'document', 'zone-status', 'defaults', 'peering', 'token'],
   // What decides on sync is asked for its reasons.
-  inspect: ['base', 'resource', 'store', 'kds', 'policy', 'api'],
+  inspect: ['base', 'resource', 'store', 'kds', 'policy', 'mesh-index', 'xds', 'api'],
+  // Runs beside an Envoy on any machine: it speaks with a control plane and holds nothing of one.
+  dataplane: ['base', 'resource'],
   'control-plane': [...ENGINE],
   global: [...ENGINE, 'control-plane'],
-  zone: [...ENGINE, 'control-plane'],
+  zone: [...ENGINE, 'control-plane', 'xds', 'ads', 'proxy-port', 'proxy-status'],
   // The API gives it the types of answers, and nothing that runs. The two roots are started by a dynamic import, `migrate` opens a store, and `generate` signs with a key from a file.
-  cli: ['base', 'resource', 'gateway-api', 'document', 'api', 'global', 'zone', 'store', 'defaults', 'token'],
+  cli: ['base', 'resource', 'gateway-api', 'document', 'api', 'global', 'zone', 'store', 'defaults', 'token', 'dataplane'],
 };
 
 /** The same for the rooms of the command line. Options, output and exit codes at its top are for all of them. */

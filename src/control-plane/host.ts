@@ -15,6 +15,7 @@ import { productName, productVersion } from '../base/version.ts';
 import { addPolicyInspect } from '../inspect/add-inspect-routes.ts';
 import { globalSendRules, zoneSendRules, type SendRules } from '../kds/rules.ts';
 import { createSyncMetrics, type SyncMetrics } from '../kds/sync-metrics.ts';
+import { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
 import { CLUSTER_ID_CONFIG } from '../defaults/default-resources.ts';
 import { textOf } from '../resource/read-json.ts';
@@ -50,6 +51,8 @@ export type Host = {
   readonly expiries: ExpiryMetrics;
   readonly insights: ZoneInsightWriter;
   readonly tokens: Tokens;
+  /** What policies are computed from, one for each mesh that is asked for. */
+  readonly indexes: MeshIndexes;
   readonly log: Logger;
   readonly signal: AbortSignal;
   /** Runs with the process, and is restarted after a failure. */
@@ -78,6 +81,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
   const store = await openStore(config.store, { clock, log });
   const running: Promise<void>[] = [];
   const servers: FastifyInstance[] = [];
+  const indexes = new MeshIndexes({ store, log, clock, signal });
   let isStarted = false;
   try {
     const component: Host['component'] = (name, task) => void running.push(supervise(name, task, signal, { clock, log }));
@@ -100,7 +104,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     const isFirstStartOver = defaultsComplete({ store, createsDefaults, defaults: config.defaults });
     const ready = async (): Promise<boolean> => isStarted && (await answers(store, clock)) && (await isFirstStartOver());
     servers.push(await serveDiagnostics(config, { ready, metrics: registry }));
-    const options = apiOptions({ side, config, clock, store: answering, rules, tokens, registry, instanceId, log });
+    const options = apiOptions({ side, config, clock, store: answering, rules, tokens, indexes, registry, instanceId, log });
     for (const warning of exposureWarnings(config)) log.warn(warning);
     const api = await serveApi({ ...options, proxyAdmin: proxyAdmin(answering) }, config);
     servers.push(api.server);
@@ -125,6 +129,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       expiries,
       insights,
       tokens,
+      indexes,
       log,
       signal,
       component,
@@ -146,11 +151,12 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     // Finish requests in flight before the store closes.
     await Promise.allSettled(servers.map((server) => server.close()));
     await Promise.allSettled(running);
+    await indexes.ended();
     await store.close();
   }
 }
 
-type ApiParts = Pick<Host, 'config' | 'clock' | 'store' | 'rules' | 'tokens' | 'registry' | 'instanceId' | 'log'> & {
+type ApiParts = Pick<Host, 'config' | 'clock' | 'store' | 'rules' | 'tokens' | 'indexes' | 'registry' | 'instanceId' | 'log'> & {
   readonly side: Side;
 };
 
@@ -162,6 +168,7 @@ function apiOptions({
   store,
   rules,
   tokens,
+  indexes,
   registry,
   instanceId,
   log,
@@ -187,7 +194,7 @@ function apiOptions({
     allowedHosts: apiServer.allowedHosts,
     disableOriginLabelValidation: config.multizone.zone.disableOriginLabelValidation,
     unsafeDelete: config.store.unsafeDelete,
-    addRoutes: addPolicyInspect(rules),
+    addRoutes: addPolicyInspect(rules, indexes),
   };
 }
 

@@ -2,8 +2,7 @@
 import type { Host } from '../control-plane/host.ts';
 import { admitAll, type AdmitZone } from '../kds/zone-access.ts';
 import { expiryWarning } from '../token/zone-token-advice.ts';
-import { ZoneAuthenticator } from '../token/zone-authenticator.ts';
-import { ZoneTokenWatch } from '../token/zone-token-watch.ts';
+import { earliestEnds, watchZoneTokens, ZoneAuthenticator } from '../token/zone-authenticator.ts';
 
 /** The check of every call of a zone; streams end when their token is revoked, expires or loses its key. */
 export function admitZones({ config, tokens, expiries, component, clock, log }: Host): AdmitZone {
@@ -14,9 +13,9 @@ export function admitZones({ config, tokens, expiries, component, clock, log }: 
   }
   const { secrets, verifier } = tokens;
   const authenticator = new ZoneAuthenticator(verifier, auth);
-  const watch = new ZoneTokenWatch({ secrets, verifier, clock });
+  const watch = watchZoneTokens({ secrets, verifier, clock });
   component('zone tokens', (signal) => watch.run(signal));
-  expiries.zoneTokens(() => watch.expiries());
+  expiries.zoneTokens(() => earliestEnds(watch.tokens()));
   const warned = new Map<string, string>();
   return async (authorization, zone) => {
     const outcome = await authenticator.authenticate(authorization, zone);

@@ -15,7 +15,7 @@ import { createProxyAdmin } from './proxy-admin.ts';
 import { StoreAdmission } from '../peering/store-admission.ts';
 import { createConflictMetric } from '../peering/conflict-metric.ts';
 import { KnownZones } from '../peering/known-zones.ts';
-import { runSubscriptionFinalizer } from '../zone-status/subscription-finalizer.ts';
+import { runSubscriptionFinalizer } from '../subscriptions/subscription-finalizer.ts';
 
 /** Runs a global until the signal aborts. Rejects with a MeridianError if it cannot start. */
 export async function run(config: Config, context: Context): Promise<void> {
@@ -45,7 +45,7 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
     await createGlobalDefaults(store, config.defaults);
     await aborted(signal);
   });
-  onLeader((signal) => runSubscriptionFinalizer({ store, log, clock }, signal));
+  onLeader((signal) => runSubscriptionFinalizer({ type: 'ZoneInsight', store, log, clock }, signal));
   await Promise.all([changelog.ready, zones.loaded]);
   await serveZones(host, changelog, zones, admin);
 }

@@ -57,9 +57,7 @@ beforeEach(async () => {
   store = new TinyStore();
   clock = new ManualClock();
   stop = new AbortController();
-  passes = [];
-  events = [];
-  wakeAt = null;
+  [passes, events, wakeAt] = [[], [], null];
   rows = new Map();
   wanted = new Map();
   await put('stored');

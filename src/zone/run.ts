@@ -1,6 +1,5 @@
 // A zone control plane: it sends its own resources to global and stores those of global. It can also run without a global.
 import { readFile } from 'node:fs/promises';
-import type { ProxyAdmin } from '../api/proxy-admin-routes.ts';
 import { sanitizedConfig, type Config } from '../base/config.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
@@ -20,6 +19,8 @@ import { backendRefsReconciler } from '../reconcile/backend-refs/plan-conditions
 import { reconcile, type Reconciler } from '../reconcile/reconcile.ts';
 import { servicesReconciler, type ServicesOptions } from '../reconcile/services/services-reconciler.ts';
 import { workloadsReconciler } from '../reconcile/workloads/plan-workloads.ts';
+import { askEnvoy } from '../proxy-status/envoy-dumps.ts';
+import { proxyServer, serveProxies } from './serve-proxies.ts';
 
 /** Runs a zone until the signal aborts. Rejects with a MeridianError if it cannot start. */
 export async function run(config: Config, context: Context): Promise<void> {
@@ -30,15 +31,9 @@ export async function run(config: Config, context: Context): Promise<void> {
     config,
     context,
     start,
-    proxyAdmin: () => noProxies,
+    proxyAdmin: (store) => (dataplane, kind, options) => askEnvoy({ store, clock: context.clock }, dataplane, kind, options),
   });
 }
-
-/** No proxy connects to this control plane yet. */
-const noProxies: ProxyAdmin = (dataplane) =>
-  Promise.reject(
-    new MeridianError('unavailable', `no proxy of Dataplane ${JSON.stringify(dataplane.name)} is connected to this zone`),
-  );
 
 async function start(host: Host): Promise<void> {
   const { config, store, clock, onLeader } = host;
@@ -62,6 +57,7 @@ async function start(host: Host): Promise<void> {
   run('services', (log) => servicesReconciler({ ...servicesOptions(config), log }));
   run('workloads', () => workloadsReconciler(name));
   run('backend-refs', backendRefsReconciler);
+  await serveProxies(host, proxyServer(host).serve);
 }
 
 function servicesOptions({ meshService, ipam, multizone }: Config): Omit<ServicesOptions, 'log'> {
@@ -106,6 +102,14 @@ async function joinGlobal(host: Host, signal: AbortSignal): Promise<void> {
     observe: (event) => {
       metrics.observe(event);
       insights.observe(event);
+    },
+    answerAdmin: async (kind, { resourceMesh, resourceName, option, usedOnly }) => {
+      const options = {
+        json: kind === 'configDump' || option === 1,
+        usedOnly,
+        includeEds: kind === 'configDump' && option === 1,
+      };
+      return await askEnvoy({ store, clock }, { mesh: resourceMesh, name: resourceName }, kind, options);
     },
     clock,
     log: log.child({ component: 'kds' }),

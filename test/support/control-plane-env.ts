@@ -1,4 +1,6 @@
 // The environment of a control plane's process, for the tests and the benchmarks.
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
 import type { PostgresConfig } from '../../src/store/database.ts';
 
 /** Its database and the port of its API. */
@@ -11,6 +13,9 @@ export function controlPlaneEnv({ host, port, user, password, dbName }: Postgres
     MERIDIAN_STORE_POSTGRES_PASSWORD: password,
     MERIDIAN_STORE_POSTGRES_DB_NAME: dbName,
     MERIDIAN_API_SERVER_HTTP_PORT: String(api),
+    // Proxies of a test ask for the port.
+    MERIDIAN_DP_SERVER_PORT: '0',
+    MERIDIAN_GENERAL_WORK_DIR: join(tmpdir(), `meridian-test-${String(userInfo().uid)}`),
     // Several share the machine. Tests that need HTTPS or tokens enable them.
     MERIDIAN_MULTIZONE_GLOBAL_KDS_AUTH_TYPE: 'none',
   };

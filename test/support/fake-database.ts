@@ -6,8 +6,8 @@ import type { Tables } from '../../src/store/database.ts';
 export function fakeDatabase(answer: (sql: string, parameters: readonly unknown[]) => readonly object[]): Kysely<Tables> {
   const nothing = (): Promise<void> => Promise.resolve();
   const connection = {
-    executeQuery: async <Row>({ sql, parameters }: { sql: string; parameters: readonly unknown[] }): Promise<{ rows: Row[] }> => {
-      return { rows: [...answer(sql, parameters)] as Row[] };
+    executeQuery: async ({ sql, parameters }: { sql: string; parameters: readonly unknown[] }): Promise<{ rows: never[] }> => {
+      return { rows: [...answer(sql, parameters)] as never[] };
     },
     async *streamQuery() {
       // No statement of the store is streamed.

@@ -1,0 +1,93 @@
+// The port for proxies at work: its certificate, who may come in, and where Dataplanes are.
+import { join } from 'node:path';
+import { serverTls } from '../base/server-tls.ts';
+import { aborted } from '../base/supervise.ts';
+import type { ProxyEvent } from '../ads/proxy-events.ts';
+import { ProxyServer } from '../ads/proxy-server.ts';
+import type { Host } from '../control-plane/host.ts';
+import { ProxyPort } from '../proxy-port/proxy-port.ts';
+import type { ServeProxy } from '../proxy-port/proxy-stream.ts';
+import { DataplaneInsightWriter } from '../proxy-status/dataplane-insight-writer.ts';
+import { createProxyMetrics } from '../proxy-status/proxy-metrics.ts';
+import { observeRefusals } from '../proxy-status/proxy-refusals.ts';
+import { RegisteredDataplanes } from '../proxy-status/registered-dataplanes.ts';
+import { removeAbandoned } from '../proxy-status/remove-abandoned.ts';
+import { answerInTime } from '../store/answer-in-time.ts';
+import { runSubscriptionFinalizer } from '../subscriptions/subscription-finalizer.ts';
+import { ProxyAuthenticator, watchProxyTokens } from '../token/proxy-authenticator.ts';
+
+/** Listens on `dpServer.port`. Each replica of a zone serves proxies. Rejects with MeridianError `config` where it cannot. */
+export async function serveProxies(host: Host, serve: ServeProxy): Promise<void> {
+  const { config, store, tokens, clock, signal } = host;
+  const { general, dpServer, multizone } = config;
+  const { name: zone, globalAddress } = multizone.zone;
+  const { type } = dpServer.authn.dpProxy;
+  const log = host.log.child({ component: 'proxies' });
+  if (type === 'none')
+    log.warn('dpServer.authn.dpProxy.type is none: any client that reaches the port for proxies can come as any Dataplane');
+  const { secrets, verifier } = tokens;
+  const watch = watchProxyTokens({ secrets, verifier, clock });
+  host.component('dataplane tokens', (watchSignal) => watch.run(watchSignal));
+  const answering = answerInTime(store, clock);
+  const keep = { folder: join(general.workDir, zone, 'dp-server'), log };
+  const tls = await serverTls('dpServer', dpServer, general, clock, keep);
+  const port = new ProxyPort({
+    host: dpServer.interface,
+    port: dpServer.port,
+    tls,
+    limits: dpServer.connections,
+    readHeaderTimeout: dpServer.readHeaderTimeout,
+    authenticator: new ProxyAuthenticator(verifier, type),
+    watch,
+    serve,
+    bootstrap: {
+      needsToken: type !== 'none',
+      dataplane: async (mesh, name) => (await answering.get({ type: 'Dataplane', mesh, name })) ?? null,
+      writer: { mode: 'zone', zone, federated: globalAddress !== '' },
+    },
+    clock,
+    log,
+  });
+  const bound = await port.listen();
+  log.info({ port: bound }, 'proxies can connect');
+  host.expiries.certificate('proxies', tls.endsAt);
+  host.component('dp-server certificate', async (tlsSignal) => {
+    await tls.follow((material) => port.replaceTls(material), tlsSignal, log);
+    await aborted(tlsSignal);
+  });
+  host.component('dp-server', async () => {
+    await aborted(signal);
+    await port.close();
+  });
+}
+
+/** The protocol that configures proxies, and what is kept of who is connected. */
+export function proxyServer(host: Host): ProxyServer {
+  const { indexes, instanceId, config, clock, log, store, registry, signal } = host;
+  const { metrics, multizone, xdsServer } = config;
+  const { name: zone, globalAddress, disableOriginLabelValidation } = multizone.zone;
+  const { subscriptionLimit, idleTimeout } = metrics.dataplane;
+  const insights = new DataplaneInsightWriter({
+    ...{ store, instanceId, clock, log: log.child({ component: 'proxies' }), subscriptionLimit },
+    flushIntervalMs: xdsServer.dataplaneStatusFlushInterval,
+    generationIntervalMs: idleTimeout / 2,
+  });
+  host.component('insights of proxies', (insightsSignal) => insights.run(insightsSignal));
+  host.onLeader((lease) =>
+    runSubscriptionFinalizer({ type: 'DataplaneInsight', store, log, clock, idleTimeoutMs: idleTimeout }, lease),
+  );
+  host.onLeader((lease) => removeAbandoned({ store, log, clock, graceMs: xdsServer.dataplaneDeregistrationDelay }, lease));
+  const rules = {
+    writer: { mode: 'zone', zone, federated: globalAddress !== '' } as const,
+    checksOrigin: !disableOriginLabelValidation,
+  };
+  const dataplanes = new RegisteredDataplanes({ store: answerInTime(store, clock), insights, rules, signal });
+  const measure = createProxyMetrics(registry, clock);
+  const attribute = observeRefusals({ indexes, insights, log: log.child({ component: 'proxies' }) });
+  const observe = (event: ProxyEvent): void => {
+    measure(event);
+    insights.observe(event);
+    attribute(event);
+  };
+  return new ProxyServer({ indexes, zone, instanceId, dataplanes, observe, clock, log });
+}
