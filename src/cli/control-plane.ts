@@ -23,6 +23,7 @@ const FLAGS_OF: Record<Mode, Readonly<Record<string, readonly [flag: string, abo
       '--global-address <url>',
       'grpcs://HOST:PORT of global; without it the zone runs on its own',
     ],
+    'dpServer.port': ['--dp-port <port>', 'port that proxies connect to (5678)'],
     'multizone.zone.kds.auth.tokenFile': ['--token-file <file>', 'token for global, from `meridian generate zone-token`'],
   },
 };

@@ -4,6 +4,8 @@ import { productName, productVersion } from '../base/version.ts';
 import { addApplyCommand } from './commands/apply.ts';
 import { addCompletionCommand } from './commands/completion.ts';
 import { addConfigCommand } from './commands/config-control-planes.ts';
+import { addDataplaneInstallEnvoy } from './commands/dataplane-install-envoy.ts';
+import { addDataplaneRun } from './commands/dataplane-run.ts';
 import { addDeleteCommand } from './commands/delete.ts';
 import { addDemoCommand } from './commands/demo.ts';
 import { addDiffCommand } from './commands/diff.ts';
@@ -74,6 +76,9 @@ export function createProgram(): Command {
   addZoneRun(zone);
   addZoneAdopt(zone);
   addZoneAcceptGlobal(zone);
+  const dataplane = program.command('dataplane').description('an Envoy proxy on this machine');
+  addDataplaneRun(dataplane);
+  addDataplaneInstallEnvoy(dataplane);
   addMigrate(program.command('migrate').description('the schema of the store'));
   program.commandsGroup('Access and set-up:');
   addHelpCommand(program);

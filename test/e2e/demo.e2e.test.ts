@@ -1,4 +1,4 @@
-// Runs the first command of the README.
+// Runs the first command of the README, without an Envoy. test/envoy/demo.envoy.test.ts has one.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,10 +14,15 @@ it('the demo verifies the shop, exits 0 and leaves nothing behind', async () => 
   const folder = mkdtempSync(join(tmpdir(), 'demo-test-'));
   try {
     const env = { ...process.env, TMPDIR: folder };
-    const { stdout } = await promisify(execFile)('npm', ['start', '--', '--once'], { cwd: TOP, timeout: 250_000, env });
+    const { stdout } = await promisify(execFile)('npm', ['start', '--', '--once', '--no-envoy'], {
+      cwd: TOP,
+      timeout: 250_000,
+      env,
+    });
     expect(stdout).toContain(hashName({ mesh: 'shop', name: 'slow' }));
     expect(stdout).toContain(hashName({ mesh: 'payments', name: 'slow' }));
     expect(stdout).toContain('zone=east ingress=192.0.2.10:10001');
+    expect(stdout).toContain('Not shown: requests through Envoy proxies (--no-envoy was given).');
     expect(stdout).toContain('All stopped.');
     // npm keeps its own compiled sources there.
     expect(readdirSync(folder).filter((name) => name !== 'node-compile-cache')).toEqual([]);

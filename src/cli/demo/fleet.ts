@@ -1,22 +1,38 @@
 // The control planes of the demo: a global and two zones with their own CA, in a temporary folder.
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { MeridianError } from '../../base/errors.ts';
 import { createAuthority } from '../../base/self-signed.ts';
 import { ApiClient } from '../client/api-client.ts';
-import { ControlPlaneProcess, inheritedEnv, MAIN } from './control-plane-process.ts';
+import { inheritedEnv, MAIN } from './child-program.ts';
+import { ControlPlaneProcess } from './control-plane-process.ts';
+import { findFreePorts, isFree } from './free-ports.ts';
 
 export const ZONES = ['east', 'west'] as const;
 
-/** API, diagnostics and, on global, KDS (D30). */
-const FIXED: Record<string, readonly number[]> = { global: [5681, 5680, 5685], east: [5691, 5690], west: [5701, 5700] };
+/** API, diagnostics and the third: KDS on global, and the port for proxies in a zone (D30). */
+const FIXED: Record<string, readonly number[]> = {
+  global: [5681, 5680, 5685],
+  east: [5691, 5690, 5688],
+  west: [5701, 5700, 5698],
+};
+
+export type ProxyPortAddress = {
+  /** `https://localhost:PORT` */
+  readonly url: string;
+  /** File of the certificate that it shows. */
+  readonly caFile: string;
+};
 
 export type Fleet = {
   readonly members: readonly ControlPlaneProcess[];
+  /** Of all files of the demo. */
+  readonly folder: string;
+  /** Zone → where its proxies reach it. */
+  readonly proxyPorts: ReadonlyMap<string, ProxyPortAddress>;
   /** Rejects when a member dies. */
   readonly broken: Promise<never>;
   /** Stops every member and removes the folder. */
@@ -44,9 +60,11 @@ export async function startFleet({ freePorts, signal }: { freePorts: boolean; si
       new ControlPlaneProcess({ name: 'global', command: 'global', apiPort, diagnosticsPort, folder, env: globalEnv }),
     );
     for (const zone of ZONES) {
-      const [zoneApi = 0, zoneDiagnostics = 0] = ports[zone] ?? [];
+      const [zoneApi = 0, zoneDiagnostics = 0, proxyPort = 0] = ports[zone] ?? [];
       const env = {
         MERIDIAN_MULTIZONE_ZONE_NAME: zone,
+        MERIDIAN_DP_SERVER_INTERFACE: 'localhost',
+        MERIDIAN_DP_SERVER_PORT: String(proxyPort),
         MERIDIAN_MULTIZONE_ZONE_GLOBAL_ADDRESS: `grpcs://127.0.0.1:${String(kdsPort)}`,
         MERIDIAN_MULTIZONE_ZONE_KDS_ROOT_CA_FILE: files.ca,
         MERIDIAN_MULTIZONE_ZONE_KDS_AUTH_TOKEN_FILE: tokenFile(folder, zone),
@@ -63,11 +81,16 @@ export async function startFleet({ freePorts, signal }: { freePorts: boolean; si
       broken,
       Promise.all([...members.map((member) => member.ready(signal)), issueTokens(members[0], folder, signal)]),
     ]);
-    return { members, broken, stop };
+    const proxyPorts = new Map(ZONES.map((zone) => [zone, proxyPortOf(zone, ports[zone]?.[2] ?? 0, folder)]));
+    return { members, folder, proxyPorts, broken, stop };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+function proxyPortOf(zone: string, port: number, folder: string): ProxyPortAddress {
+  return { url: `https://localhost:${String(port)}`, caFile: join(folder, zone, 'dp-server/cert.pem') };
 }
 
 /** A new PostgreSQL costs seconds of CPU: one is created, and the others are copies of it. */
@@ -116,32 +139,8 @@ async function requirePorts(): Promise<typeof FIXED> {
   return FIXED;
 }
 
-/** Free ports below the ephemeral range, because an outgoing connection could take one before its process starts. */
 async function findPorts(): Promise<typeof FIXED> {
-  let port = 12_000 + Math.floor(Math.random() * 18_000);
-  const ports: Record<string, number[]> = {};
-  for (const [name, fixed] of Object.entries(FIXED)) {
-    const found: number[] = [];
-    while (found.length < fixed.length) if (await isFree((port += 1))) found.push(port);
-    ports[name] = found;
-  }
+  const ports: Record<string, readonly number[]> = {};
+  for (const [name, fixed] of Object.entries(FIXED)) ports[name] = await findFreePorts(fixed.length);
   return ports;
-}
-
-async function isFree(port: number): Promise<boolean> {
-  try {
-    const server = await listen(port);
-    await new Promise((resolve) => server.close(resolve));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-async function listen(port: number): Promise<ReturnType<typeof createServer>> {
-  const server = createServer();
-  return await new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => resolve(server));
-  });
 }

@@ -7,25 +7,36 @@ import { label } from '../../resource/labels.ts';
 import type { Labels } from '../../resource/types.ts';
 import { ApiClient } from '../client/api-client.ts';
 import { planApply, sendPlan } from '../documents/apply-requests.ts';
+import { envoyOfDemo, type DemoEnvoy } from './envoy-of-demo.ts';
 import { startFleet, ZONES, type Fleet } from './fleet.ts';
 import { measureHops, type Hop } from './hops.ts';
 import type { AppliedResource } from './placement.ts';
+import { measureTraffic, type ZoneTraffic } from './requests.ts';
+import { ShopProxies } from './shop-proxies.ts';
 import { ingressOf, verifyInStep, type Verified } from './verify.ts';
-import { readDocuments } from '../documents/read-files.ts';
+import { readDocuments, type ResourceDocument } from '../documents/read-files.ts';
 import { print } from '../output.ts';
 import { describeDocument } from '../views/problem-text.ts';
 import { table } from '../views/table.ts';
 
 const SHOP = join(import.meta.dirname, '../../../examples/shop');
 
+export type DemoOptions = {
+  /** Verify and stop. */
+  readonly once: boolean;
+  /** False: no Envoy is looked for. */
+  readonly envoy: boolean;
+};
+
 /** @returns the exit code: 0 if everything was verified (and, without `once`, the user stopped it) */
-export async function demo({ once }: { once: boolean }): Promise<number> {
+export async function demo({ once, envoy }: DemoOptions): Promise<number> {
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => stop.abort());
   let fleet: Fleet | undefined;
+  const proxies = new ShopProxies();
   try {
-    const result = await work({ freePorts: once, signal: stop.signal }, (started) => (fleet = started));
-    show(result, fleet);
+    const result = await work({ freePorts: once, envoy, proxies, signal: stop.signal }, (started) => (fleet = started));
+    show(result, fleet, proxies);
     if (!once && fleet !== undefined) {
       print('\nCtrl-C stops everything.');
       await Promise.race([
@@ -39,6 +50,7 @@ export async function demo({ once }: { once: boolean }): Promise<number> {
     process.stderr.write(`meridian demo: ${visibleText(messageOf(error))}\n`);
     return 1;
   } finally {
+    await proxies.stop();
     if (fleet !== undefined) {
       await fleet.stop();
       print(once ? 'All stopped.' : '\nAll stopped; nothing is left behind.');
@@ -46,18 +58,31 @@ export async function demo({ once }: { once: boolean }): Promise<number> {
   }
 }
 
-type Result = { verified: Verified[]; hops: Hop[] };
+type Result = { verified: Verified[]; hops: Hop[]; envoy: DemoEnvoy; traffic: ZoneTraffic[] };
+type Work = { freePorts: boolean; envoy: boolean; proxies: ShopProxies; signal: AbortSignal };
 
-async function work(options: { freePorts: boolean; signal: AbortSignal }, onFleet: (fleet: Fleet) => void): Promise<Result> {
-  const result: Result = { verified: [], hops: [] };
+async function work(options: Work, onFleet: (fleet: Fleet) => void): Promise<Result> {
+  const { proxies, signal } = options;
+  const result: Result = { verified: [], hops: [], envoy: { missing: '--no-envoy was given' }, traffic: [] };
+  const program = (): string | null => ('path' in result.envoy ? result.envoy.path : null);
+  let fleet: Fleet;
   const applied: AppliedResource[] = [];
   let addresses = new Map<string, string>();
   const tasks = new Listr(
     [
       {
+        title: 'Find an Envoy',
+        enabled: options.envoy,
+        task: async (_context, task) => {
+          result.envoy = await envoyOfDemo(signal, (line) => (task.output = line));
+          const { envoy } = result;
+          task.title = 'path' in envoy ? `Find an Envoy: ${envoy.path} (${envoy.from})` : `Find an Envoy: ${envoy.missing}`;
+        },
+      },
+      {
         title: 'Start global, east and west (a fresh store each takes a few seconds)',
         task: async () => {
-          const fleet = await startFleet(options);
+          fleet = await startFleet(options);
           onFleet(fleet);
           addresses = new Map(fleet.members.map(({ name, api }) => [name, api]));
         },
@@ -65,22 +90,40 @@ async function work(options: { freePorts: boolean; signal: AbortSignal }, onFlee
       {
         title: 'Apply examples/shop',
         task: async (_context, task) => {
-          await applyShop(addresses, 'global', applied);
+          await applyShop(addresses, 'global', await documentsOf('global'), applied);
           // The zones must have the meshes before resources are written to them there.
           await verifyInStep(
             addresses,
             applied.filter(({ info }) => info.name === 'Mesh'),
-            options.signal,
+            signal,
           );
-          for (const zone of ZONES) await applyShop(addresses, zone, applied);
+          for (const zone of ZONES) {
+            const documents = await documentsOf(zone);
+            const placed = program() === null ? documents : await proxies.place(zone, documents);
+            await applyShop(addresses, zone, placed, applied);
+          }
           task.title = `Apply examples/shop: ${String(applied.length)} resources`;
         },
       },
       {
         title: 'Verify that every control plane holds exactly the expected resources',
-        task: async () => void (result.verified = await verifyInStep(addresses, applied, options.signal)),
+        task: async () => void (result.verified = await verifyInStep(addresses, applied, signal)),
       },
       { title: 'Measure the hops', task: async () => void (result.hops = await measureHops(addresses)) },
+      {
+        title: 'Start carts and a catalog behind Envoys in east and west',
+        enabled: () => options.envoy,
+        skip: () => program() === null,
+        task: () => proxies.start(fleet, program() ?? '', signal),
+      },
+      {
+        title: 'Send requests',
+        enabled: () => options.envoy,
+        skip: () => program() === null,
+        task: async () => {
+          result.traffic = await measureTraffic(proxies.zones, addresses.get('global') ?? '', signal);
+        },
+      },
     ],
     { fallbackRendererCondition: () => !process.stdout.isTTY, fallbackRenderer: 'simple' },
   );
@@ -88,8 +131,16 @@ async function work(options: { freePorts: boolean; signal: AbortSignal }, onFlee
   return result;
 }
 
-async function applyShop(addresses: ReadonlyMap<string, string>, at: string, applied: AppliedResource[]): Promise<void> {
-  const documents = await readDocuments([join(SHOP, at)], 'shop');
+async function documentsOf(at: string): Promise<ResourceDocument[]> {
+  return await readDocuments([join(SHOP, at)], 'shop');
+}
+
+async function applyShop(
+  addresses: ReadonlyMap<string, string>,
+  at: string,
+  documents: readonly ResourceDocument[],
+  applied: AppliedResource[],
+): Promise<void> {
   const client = new ApiClient(addresses.get(at) ?? '');
   for await (const part of sendPlan(client, await planApply(client, documents), { dryRun: false }))
     for (const { document } of part) {
@@ -98,7 +149,7 @@ async function applyShop(addresses: ReadonlyMap<string, string>, at: string, app
     }
 }
 
-function show({ verified, hops }: Result, fleet: Fleet | undefined): void {
+function show({ verified, hops, envoy, traffic }: Result, fleet: Fleet | undefined, proxies: ShopProxies): void {
   const rows = verified.flatMap(({ resource, holdings }) =>
     holdings.map(({ place, storedName, item }, index) => [
       index === 0 ? describeDocument(resource) : '',
@@ -118,6 +169,7 @@ function show({ verified, hops }: Result, fleet: Fleet | undefined): void {
       hops.map(({ from, to, what, medianMs }) => [from, to, what, `${medianMs.toFixed(1)} ms`]),
     ),
   );
+  showTraffic(envoy, traffic);
   print(
     `\nREST APIs:\n${table(
       ['CONTROL PLANE', 'URL'],
@@ -125,7 +177,42 @@ function show({ verified, hops }: Result, fleet: Fleet | undefined): void {
     )}`,
   );
   const west = fleet?.members.find(({ name }) => name === 'west')?.api ?? '';
+  const [shop] = proxies.zones;
+  const ask =
+    shop === undefined ? '' : `  curl http://127.0.0.1:${String(shop.carts)}/    as the catalog of ${shop.zone} asks a cart\n`;
   print(
-    `\nTry:\n  bin/meridian get meshservices --mesh shop --address ${west}\n  bin/meridian get meshtimeouts -A -o wide\n  bin/meridian inspect zones`,
+    `\nTry:\n${ask}  bin/meridian get meshservices --mesh shop --address ${west}\n  bin/meridian get meshtimeouts -A -o wide\n  bin/meridian inspect zones`,
+  );
+}
+
+function showTraffic(envoy: DemoEnvoy, traffic: readonly ZoneTraffic[]): void {
+  if ('missing' in envoy) {
+    print(
+      `\nNot shown: requests through Envoy proxies (${visibleText(envoy.missing)}). \`bin/meridian dataplane install-envoy\` gets an Envoy.`,
+    );
+    return;
+  }
+  const counts = (of: ReadonlyMap<string, number>): string =>
+    [...of].map(([version, count]) => `${version} ${String(count)}`).join(', ');
+  print('\nRequests of the catalog to the carts of its zone, through two Envoys:');
+  print(
+    table(
+      [
+        'ZONE',
+        'REQUESTS',
+        'CANARY 80:20, 1,000 REQUESTS',
+        'CARTS THAT STICK BY HEADER',
+        'TIMEOUT ON GLOBAL FELT AFTER',
+        'CONNECTIONS CLOSED',
+      ],
+      traffic.map(({ zone, requests, canary, sticky, timeoutMs, closed }) => [
+        zone,
+        String(requests),
+        counts(canary),
+        counts(sticky),
+        `${timeoutMs.toFixed(1)} ms`,
+        String(closed),
+      ]),
+    ),
   );
 }

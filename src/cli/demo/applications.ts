@@ -1,0 +1,45 @@
+// The applications of the shop, as small as they can be: a cart that says its version, and a catalog that asks a cart.
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** How long a cart takes for a request of this path. */
+export const SLOW_PATH = '/slow';
+const SLOW_MS = 60;
+
+export type Application = { readonly port: number; readonly close: () => Promise<void> };
+
+/** Answers with its version. */
+export async function startCart(version: string): Promise<Application> {
+  return await listen((request, response) => {
+    request.resume();
+    setTimeout(() => response.end(version), request.url === SLOW_PATH ? SLOW_MS : 0);
+  });
+}
+
+/** Answers with what a cart says. @param cart port of the outbound to the carts */
+export async function startCatalog(cart: number): Promise<Application> {
+  return await listen((request, response) => {
+    request.resume();
+    void fetch(`http://127.0.0.1:${String(cart)}/`)
+      .then(async (answer) => {
+        response.statusCode = answer.status;
+        response.end(`catalog, with cart ${await answer.text()}`);
+      })
+      .catch(() => response.writeHead(502).end());
+  });
+}
+
+async function listen(take: RequestListener): Promise<Application> {
+  const server = createServer(take);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { port: (server.address() as AddressInfo).port, close: () => close(server) };
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = once(server, 'close');
+  server.close();
+  server.closeAllConnections();
+  await closed;
+}
