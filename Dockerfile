@@ -20,7 +20,7 @@ COPY migrations migrations
 COPY examples examples
 COPY src src
 USER 1000:1000
-EXPOSE 5680 5681 5685
+EXPOSE 5678 5680 5681 5685
 # /ready on the diagnostics port; other commands than a control plane have no such port and end before it is asked.
 HEALTHCHECK --interval=10s --timeout=6s --start-period=60s \
   CMD ["node_modules/node/bin/node", "-e", "fetch(`http://127.0.0.1:${process.env.MERIDIAN_DIAGNOSTICS_SERVER_PORT ?? 5680}/ready`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { findEnvoy, NO_ENVOY } from './src/dataplane/find-envoy.ts';
 import { WAIT } from './test/support/wait.ts';
 
 // Real peers are not in the repository. Without them there is no project of that name, and one line says so.
@@ -8,8 +9,14 @@ const peersFolder = process.env['MERIDIAN_PEERS'] ?? '';
 delete process.env['MERIDIAN_PEERS'];
 if (peersFolder === '')
   process.stderr.write(
-    'Project peers is left out: set MERIDIAN_PEERS to a folder with kuma-cp and kumactl (README, Contributing)\n',
+    'Project peers is left out: set MERIDIAN_PEERS to a folder with kuma-cp, kumactl and kuma-dp (README, Contributing)\n',
   );
+
+// An Envoy is larger than all packages of this one together, so it is none of them.
+const envoy = await findEnvoy({ env: process.env });
+process.stderr.write(
+  envoy === null ? `Project envoy is left out: ${NO_ENVOY}\n` : `Envoy of the tests: ${envoy.path} (${envoy.from})\n`,
+);
 
 const setupFiles = ['test/support/patience.ts'];
 const peers = {
@@ -23,11 +30,26 @@ const peers = {
     sequence: { groupOrder: 1 },
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    provide: { peersFolder },
+    provide: { peersFolder, envoy: envoy?.path ?? '' },
     globalSetup: ['test/peers/peers-global-setup.ts'],
     setupFiles,
   },
 };
+
+function envoyProject(path: string) {
+  return {
+    extends: true as const,
+    test: {
+      name: 'envoy',
+      include: ['test/**/*.envoy.test.ts'],
+      testTimeout: 180_000,
+      hookTimeout: 180_000,
+      provide: { envoy: path },
+      globalSetup: [embedded],
+      ...shared,
+    },
+  };
+}
 
 // Modules are loaded once a worker, not once a file: no test changes what a module holds.
 const shared = { isolate: false, setupFiles };
@@ -50,6 +72,7 @@ export default defineConfig({
           exclude: [
             '**/*.pg.test.ts',
             '**/*.e2e.test.ts',
+            '**/*.envoy.test.ts',
             '**/*.peers.test.ts',
             '**/*.isolated.test.ts',
             'test/architecture.test.ts',
@@ -104,6 +127,7 @@ export default defineConfig({
           ...postgres,
         },
       },
+      ...(envoy === null ? [] : [envoyProject(envoy.path)]),
       ...(peersFolder === '' ? [] : [peers]),
     ],
   },

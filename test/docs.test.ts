@@ -14,6 +14,8 @@ import { createInfoMetric, createLeaderMetric, createRegistry, createResourcesCo
 import { createProgram } from '../src/cli/program.ts';
 import { createConflictMetric } from '../src/peering/conflict-metric.ts';
 import { createSyncMetrics } from '../src/kds/sync-metrics.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { createProxyMetrics } from '../src/proxy-status/proxy-metrics.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const pages = ['README.md', ...namesIn('docs', '.md').map((name) => `docs/${name}`)];
@@ -51,8 +53,8 @@ describe('the pages for people', () => {
   it('name only environment variables that the code reads', () => {
     const known = new Set([...keysOf(configSchema).leaves].map(envName));
     for (const name of ['MERIDIAN_ADDRESS', 'MERIDIAN_CONFIG', 'MERIDIAN_MESH', 'MERIDIAN_TOKEN']) known.add(name);
-    // vitest.config.ts reads it.
-    known.add('MERIDIAN_PEERS');
+    // vitest.config.ts and `meridian dataplane run` read them.
+    for (const name of ['MERIDIAN_PEERS', 'MERIDIAN_ENVOY']) known.add(name);
     const wrong = code.flatMap(({ page, text }) =>
       [...text.matchAll(/\bMERIDIAN_[A-Z_]*[A-Z]\b/g)].flatMap(([name]) => (known.has(name) ? [] : [`${page}: ${name}`])),
     );
@@ -119,6 +121,7 @@ async function metricNames(): Promise<Set<string>> {
   createResourcesCountMetric(registry, [], async () => 0);
   createSyncMetrics({ registry, side: { mode: 'global' }, now: () => new Date() });
   createExpiryMetrics(registry);
+  createProxyMetrics(registry, systemClock);
   createConflictMetric(registry, () => []);
   measureRequests(fastify(), registry);
   const metrics = await registry.getMetricsAsJSON();

@@ -56,6 +56,7 @@ describe('inspect', () => {
     '_policies',
     '_layout',
     '_effective',
+    '_config?include=diff&shadow=true',
     `_outbounds/${CART}/_policies`,
     `_outbounds/${CART}/_routes`,
     `_outbounds/${CART}/_routes/${SLOW}/_policies`,
@@ -114,6 +115,14 @@ describe('on a terminal', () => {
     expect(Math.max(...here.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
     const there = await meridian(global, 'inspect', 'dataplane', stored('web-1', 'east'), '--mesh', 'shop');
     expect(there).toBe(here);
+  });
+
+  it('inspect dataplane --config prints what Envoy gets', async () => {
+    const args = ['inspect', 'dataplane', 'web-1', '--mesh', 'shop', '--config'];
+    expect(await meridian(east, ...args)).toMatch(
+      /^type\.googleapis\.com\/envoy\.config\.listener\.v3\.Listener:\n {2}self_inbound_dp/m,
+    );
+    expect((await meridian(east, ...args, '--diff')).trim()).toBe('[]');
   });
 
   it('inspect policy prints the proxies of the policy, or why there are none', async () => {

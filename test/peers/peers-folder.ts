@@ -9,7 +9,7 @@ declare module 'vitest' {
   }
 }
 
-const PROGRAMS = ['kuma-cp', 'kumactl'] as const;
+const PROGRAMS = ['kuma-cp', 'kumactl', 'kuma-dp'] as const;
 
 export type Program = (typeof PROGRAMS)[number];
 
@@ -22,7 +22,7 @@ export function peerProgram(folder: string, program: Program): string {
   try {
     accessSync(path, constants.X_OK);
   } catch {
-    throw new Error(`${path} is not an executable file; MERIDIAN_PEERS must name a folder with ${PROGRAMS.join(' and ')}`);
+    throw new Error(`${path} is not an executable file; MERIDIAN_PEERS must name a folder with ${PROGRAMS.join(', ')}`);
   }
   return path;
 }

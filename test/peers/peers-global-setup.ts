@@ -11,7 +11,7 @@ import { peerProgram } from './peers-folder.ts';
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { peersFolder } = project.getProvidedContext();
   const kumaCp = peerProgram(peersFolder, 'kuma-cp');
-  peerProgram(peersFolder, 'kumactl');
+  for (const program of ['kumactl', 'kuma-dp'] as const) peerProgram(peersFolder, program);
   const stop = await setupPostgres(project);
   try {
     await prepareTemplate(project.getProvidedContext().postgresUrl, kumaCp);
