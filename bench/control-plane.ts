@@ -26,8 +26,19 @@ export async function startGlobal(database: PostgresConfig, env: Record<string, 
   return await start('global', database, { ...globalEnv(kds), ...env }, `127.0.0.1:${String(kds)}`);
 }
 
-export async function startZone(name: string, kdsAddress: string, database: PostgresConfig): Promise<ControlPlane> {
-  return await start('zone', database, zoneEnv(name, kdsAddress), kdsAddress);
+/** @param env more of its configuration */
+export async function startZone(
+  name: string,
+  kdsAddress: string,
+  database: PostgresConfig,
+  env: Record<string, string> = {},
+): Promise<ControlPlane> {
+  return await start('zone', database, { ...zoneEnv(name, kdsAddress), ...env }, kdsAddress);
+}
+
+/** A zone without a global. @param env more of its configuration */
+export async function startLoneZone(name: string, database: PostgresConfig, env: Record<string, string>): Promise<ControlPlane> {
+  return await start('zone', database, { MERIDIAN_MULTIZONE_ZONE_NAME: name, ...env }, '');
 }
 
 async function start(

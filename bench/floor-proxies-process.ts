@@ -1,0 +1,84 @@
+// The floor: a gRPC server that holds the encoded resources of a proxy, made beforehand, and sends them to every stream that asks.
+// A request over HTTP makes it write one prepared response to every stream. It knows no policy, no store and no state of proxies.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import { XDS_MESSAGES } from '../src/ads/encode-resources.ts';
+import type { XdsType } from '../src/ads/session.ts';
+import { systemClock } from '../src/base/clock.ts';
+import { createSelfSigned } from '../src/base/self-signed.ts';
+import { adsService } from '../src/proxy-port/ads-service.ts';
+import { TYPE_URL_PREFIX } from '../src/wire/any.ts';
+import { decodeDeltaRequest, encodeDeltaResponse, encodeResourceEntry } from '../src/wire/kds-messages.ts';
+
+/** Base64 of what one proxy holds. */
+export type FloorState = readonly {
+  readonly type: XdsType;
+  readonly name: string;
+  readonly version: string;
+  readonly bytes: string;
+}[];
+export type FloorProxiesCommand = {
+  readonly state: FloorState;
+  readonly changed: { readonly type: XdsType; readonly name: string };
+};
+export type FloorProxiesReport = { readonly address: string; readonly apiPort: number };
+
+type Call = ServerDuplexStream<Buffer, Buffer>;
+
+async function start({ state, changed }: FloorProxiesCommand): Promise<FloorProxiesReport> {
+  const responseOf = (type: XdsType, nonce: string, names: (name: string) => boolean): Buffer =>
+    encodeDeltaResponse({
+      ...{ typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type], nonce, controlPlane: 'floor', removed: [] },
+      entries: state
+        .filter((one) => one.type === type && names(one.name))
+        .map(({ name, version, bytes }) =>
+          encodeResourceEntry({
+            ...{ name, version, typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type] },
+            kumaResource: Buffer.from(bytes, 'base64'),
+          }),
+        ),
+    });
+  const all = new Map(
+    [...new Set(state.map(({ type }) => type))].map((type) => [
+      TYPE_URL_PREFIX + XDS_MESSAGES[type],
+      responseOf(type, 'all', () => true),
+    ]),
+  );
+  const change = responseOf(changed.type, 'change', (name) => name === changed.name);
+  const streams = new Set<Call>();
+  const { certPem, keyPem } = await createSelfSigned('server', ['localhost'], systemClock.now());
+  const server = new Server({ 'grpc.max_send_message_length': -1 });
+  server.addService(adsService, {
+    deltaAggregatedResources: (call: Call) => {
+      streams.add(call);
+      const answered = new Set<string>();
+      call.on('close', () => streams.delete(call));
+      call.on('data', (bytes: Buffer) => {
+        const { typeUrl } = decodeDeltaRequest(bytes);
+        const response = all.get(typeUrl);
+        if (response === undefined || answered.has(typeUrl)) return;
+        answered.add(typeUrl);
+        call.write(response);
+      });
+      call.on('end', () => call.end());
+    },
+    streamAggregatedResources: (call: Call) => call.end(),
+  });
+  const http = createServer((request, response) => {
+    request.resume().once('end', () => {
+      for (const call of streams) call.write(change);
+      response.end('{}');
+    });
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    const tls = ServerCredentials.createSsl(null, [{ cert_chain: Buffer.from(certPem), private_key: Buffer.from(keyPem) }]);
+    server.bindAsync('127.0.0.1:0', tls, (error, bound) => (error === null ? resolve(bound) : reject(error)));
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  return { address: `localhost:${String(port)}`, apiPort: (http.address() as AddressInfo).port };
+}
+
+process.on('SIGINT', () => undefined);
+process.on('disconnect', () => process.exit(0));
+process.once('message', (command: FloorProxiesCommand) => void start(command).then((report) => process.send?.(report)));

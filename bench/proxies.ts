@@ -1,0 +1,13 @@
+// `npm run bench:proxies`: what a zone spends on its proxies, and how soon a request feels a change.
+import { runProgram } from './program.ts';
+import { fleet } from './proxy-fleet.ts';
+import { requests } from './proxy-requests.ts';
+import { sizes } from './proxy-sizes.ts';
+
+await runProgram({
+  command: 'npm run bench:proxies',
+  about: 'Measure how a zone configures proxies, against a real PostgreSQL.',
+  sizes,
+  sections: [requests, fleet],
+  examples: { '--only fleet --proxies 100 --services 50': 'a smaller fleet; it is not judged' },
+});
