@@ -72,10 +72,10 @@ describe('a receiver', () => {
     await vi.waitFor(() => expect(lost).toEqual(['first', 'second']));
     stop.abort();
     await running;
-    vi.spyOn(store, 'epochs').mockResolvedValue([{ peer: 'east', epoch: 1 }]);
+    const epochs = vi.spyOn(store, 'epochs').mockResolvedValue([{ peer: 'east', epoch: 1 }]);
     stop = new AbortController();
     running = fences.run(stop.signal);
-    await vi.waitFor(() => expect(store.epochs).toHaveBeenCalled());
+    await vi.waitFor(() => expect(epochs).toHaveBeenCalled());
     await new Promise(setImmediate);
     fences.watch({ peer: 'east', epoch: 1 }, () => lost.push('of the restored'));
     expect(lost).toEqual(['first', 'second']);

@@ -57,7 +57,8 @@ class Bench {
   }
 
   push(change: StoreChange): void {
-    if (this.isLost) return;
+    // A feed that failed delivers nothing more: what follows a lost change is lost too.
+    if (this.isLost || this.#isBroken) return;
     this.#queue.push(change);
     this.#wake();
   }
