@@ -12,6 +12,8 @@ import { MESH } from './policies.ts';
 
 export const SERVICE = 'answers';
 const READY_MS = 60_000;
+/** A zone that has a global requires it. */
+const OF_ZONE = { 'kuma.io/origin': 'zone' };
 
 export type RealProxies = {
   /** Headers of the answer to one request through both Envoys. */
@@ -76,7 +78,7 @@ export async function startProxies(zone: ProxyZone): Promise<RealProxies> {
       outbound: [{ port: outbound, backendRef: { kind: 'MeshService', name: SERVICE, port: 80 } }],
     };
     await put(zone.apiPort, `meshservices/${SERVICE}`, {
-      ...{ type: 'MeshService', name: SERVICE },
+      ...{ type: 'MeshService', name: SERVICE, labels: OF_ZONE },
       spec: {
         selector: { dataplaneLabels: { matchLabels: { app: SERVICE } } },
         ports: [{ name: 'http', port: 80, targetPort: 'http', appProtocol: 'http' }],
@@ -91,7 +93,7 @@ export async function startProxies(zone: ProxyZone): Promise<RealProxies> {
         type: 'Dataplane',
         mesh: MESH,
         name,
-        labels: { app: name },
+        labels: { app: name, ...OF_ZONE },
         networking: { address: '127.0.0.1', ...networking },
       };
       await writeFile(file, JSON.stringify(dataplane));
@@ -99,6 +101,8 @@ export async function startProxies(zone: ProxyZone): Promise<RealProxies> {
       const args = [
         '--cp-address',
         address,
+        '--ca-cert-file',
+        zone.certificate,
         '-d',
         file,
         '--work-dir',
