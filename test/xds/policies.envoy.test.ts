@@ -12,6 +12,8 @@ import { isFull } from '../support/test-size.ts';
 import { acceptedSpec } from './arbitrary-policy.ts';
 import { FEATURES, shopRows } from './shop-mesh.ts';
 
+/** Each push tries the same policies: a new fault of an old schema is found at full size, where the seed is a new one. */
+const SEED = isFull ? {} : { seed: 1 };
 /** Policies of each type. */
 const BATCH = isFull ? 200 : 40;
 
@@ -49,7 +51,7 @@ describe('a policy that a PUT accepts', () => {
       fc.asyncProperty(batch, async (specs) => {
         expect(await refused(specs.map((spec) => [type, spec] as const))).toEqual([]);
       }),
-      { numRuns: 1, endOnFailure: true },
+      { numRuns: 1, endOnFailure: true, ...SEED },
     );
   });
 });
