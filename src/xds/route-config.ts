@@ -60,10 +60,11 @@ function routesOfRule(
     const changes = headerChanges(filters);
     if (redirect !== null) return [{ name, match: one.match, redirect, ...changes }];
     if (backends.backends.length === 0) return [{ name, match: one.match, ...NO_BACKEND }];
+    const rewrite = urlRewrite(filters, one.isBelowPrefix);
     const action = {
       ...clustersOf(backends),
-      ...(leadsOutside(backends) && { autoHostRewrite: true }),
-      ...urlRewrite(filters, one.isBelowPrefix),
+      ...(leadsOutside(backends) && rewrite['hostRewriteLiteral'] === undefined && { autoHostRewrite: true }),
+      ...rewrite,
       ...settings(policies, protocol),
       ...mirrorPolicies(mirrors),
     };
