@@ -53,6 +53,9 @@ export async function configOf(mode: Mode, options: ConfigOptions): Promise<{ co
   return loadConfig({ mode, env: process.env, flags, file: options.config ?? process.env['MERIDIAN_CONFIG'] });
 }
 
+/** Milliseconds after which a process that was asked to stop is ended. */
+const MAX_STOP_MS = 30_000;
+
 /** Runs a control plane until SIGINT or SIGTERM; a second signal ends the process at once. */
 export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promise<void> {
   const { config, warnings } = await configOf(mode, options);
@@ -68,6 +71,11 @@ export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promi
       if (signals > 1) process.exit(1);
       log.info({ signal: name }, 'stopping; a second signal stops at once');
       stop.abort();
+      // A stop is bounded: what is stored is committed, and peers see the end of the connection.
+      setTimeout(() => {
+        log.error({ seconds: MAX_STOP_MS / 1_000 }, 'the process did not stop in time and is ended');
+        process.exit(1);
+      }, MAX_STOP_MS).unref();
     });
   }
   const { run } = mode === 'global' ? await import('../global/run.ts') : await import('../zone/run.ts');
