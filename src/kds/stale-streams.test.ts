@@ -70,6 +70,15 @@ describe('streams', () => {
     expect(ended).toEqual([]);
   });
 
+  it('that wait to open do not count as silent', async () => {
+    await clock.advance(TIMEOUT);
+    start({ pollInterval: POLL, timeout: TIMEOUT });
+    const end = ({ message }: Error): void => void ended.push(message);
+    open.add({ zone: 'east', kind: 'stats', features: [feature.zonePingHealth], end });
+    await clock.advance(2 * TIMEOUT);
+    expect(ended).toEqual([]);
+  });
+
   it('are replaced by newer ones of their zone and kind when closeStaleConn is set', () => {
     start({ closeStaleConn: true });
     add('east', 'globalToZone');

@@ -62,9 +62,12 @@ export class StaleStreams {
   #endSilent(): void {
     const latest = this.#clock.elapsed() - this.#policy.timeout;
     const open = new Set([...this.#streams].map(({ zone }) => zone));
-    for (const [zone, at] of this.#lastSeen) if (!open.has(zone) && at < latest) this.#lastSeen.delete(zone);
-    for (const { zone, features, end } of this.#streams)
-      if (features.includes(feature.zonePingHealth) && (this.#lastSeen.get(zone) ?? 0) < latest)
+    for (const zone of this.#lastSeen.keys()) if (!open.has(zone)) this.#lastSeen.delete(zone);
+    for (const { zone, features, end } of this.#streams) {
+      // Undefined while the first stream of the zone waits to open.
+      const at = this.#lastSeen.get(zone);
+      if (at !== undefined && at < latest && features.includes(feature.zonePingHealth))
         end(canceled('stream canceled - zone hc failed'));
+    }
   }
 }
