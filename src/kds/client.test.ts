@@ -1,6 +1,12 @@
+// The connections of a zone to its global: when it dials again, and what it logs.
+import { Metadata, Server, ServerCredentials, status, type handleUnaryCall } from '@grpc/grpc-js';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { fc } from '../../test/support/property.ts';
-import { expect, it } from 'vitest';
-import { reconnectPauseMs } from './client.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
+import { MeridianError } from '../base/errors.ts';
+import { createLogger } from '../base/log.ts';
+import { reconnectPauseMs, runKdsClient, type KdsClientOptions } from './client.ts';
+import { globalService } from './services.ts';
 
 it('a zone reconnects within 0.8 s after any number of failures, and zones do not all reconnect at once (engine 22)', () => {
   fc.assert(
@@ -12,4 +18,82 @@ it('a zone reconnects within 0.8 s after any number of failures, and zones do no
   );
   const pauses = Array.from({ length: 1_000 }, () => reconnectPauseMs());
   expect(Math.max(...pauses) - Math.min(...pauses)).toBeGreaterThan(300);
+});
+
+describe('a zone that is not connected', () => {
+  const started = new AsyncDisposableStack();
+  afterEach(() => vi.restoreAllMocks());
+  afterAll(() => started.disposeAsync());
+  const log = createLogger('silent');
+
+  type Logged = readonly [level: 'error' | 'warn', reason: string];
+
+  /** Runs the client until its fourth pause. @returns its pauses in milliseconds, and its log lines */
+  async function pausesOf(options: Partial<KdsClientOptions>): Promise<{ pauses: number[]; logged: Logged[] }> {
+    const pauses: number[] = [];
+    const logged: Logged[] = [];
+    const stop = new AbortController();
+    vi.spyOn(log, 'error').mockImplementation((_, text) => void logged.push(['error', String(text)]));
+    vi.spyOn(log, 'warn').mockImplementation((about) => void logged.push(['warn', (about as { reason: string }).reason]));
+    const clock: Clock = {
+      ...systemClock,
+      sleep: async (ms) => {
+        pauses.push(ms);
+        if (pauses.length === 4) stop.abort();
+      },
+    };
+    const node = { version: '0', instanceId: 'zone-1', config: '{}' };
+    const all = { ...{ zone: 'east', storeId: 's', node, clock, log, tls: null, maxMessageBytes: 1_000 }, ...options };
+    await runKdsClient(all as KdsClientOptions, stop.signal);
+    return { pauses, logged };
+  }
+
+  /** The address of a global that answers each health check with this status. */
+  async function refusing(code: status, details: string): Promise<string> {
+    const server = new Server();
+    const healthCheck: handleUnaryCall<unknown, Buffer> = (_, answer) => answer({ code, details, metadata: new Metadata() });
+    server.addService({ healthCheck: globalService.healthCheck }, { healthCheck });
+    started.defer(() => server.forceShutdown());
+    const port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+        error === null ? resolve(bound) : reject(error),
+      );
+    });
+    return `127.0.0.1:${String(port)}`;
+  }
+
+  it('reads an unusable file again after half a second, and logs the reason once', async () => {
+    const tls = (): Promise<never> => Promise.reject(new MeridianError('config', 'the file cannot be read'));
+    const { pauses, logged } = await pausesOf({ address: '127.0.0.1:1', tls });
+    expect(pauses).toEqual([500, 500, 500, 500]);
+    expect(logged).toEqual([['error', 'the file cannot be read']]);
+  });
+
+  it('logs each reason that differs from the last one', async () => {
+    const reasons = ['one', 'two', 'two', 'one'];
+    const tls = (): Promise<never> => Promise.reject(new MeridianError('config', reasons.shift() ?? ''));
+    expect((await pausesOf({ address: '127.0.0.1:1', tls })).logged.map(([, reason]) => reason)).toEqual(['one', 'two', 'one']);
+  });
+
+  it('waits 15 seconds after a failure that an operator must fix', async () => {
+    const authorization = (): Promise<never> => Promise.reject(new MeridianError('forbidden', 'no'));
+    expect(await pausesOf({ address: '127.0.0.1:1', authorization })).toEqual({
+      ...{ pauses: [15_000, 15_000, 15_000, 15_000], logged: [['error', 'no']] },
+    });
+  });
+
+  it.each([status.UNAUTHENTICATED, status.FAILED_PRECONDITION])(
+    'waits three seconds after a refusal with status %i',
+    async (code) => {
+      const { pauses, logged } = await pausesOf({ address: await refusing(code, 'the token is not valid') });
+      expect(pauses).toEqual([3_000, 3_000, 3_000, 3_000]);
+      expect(logged).toEqual([['error', 'global refuses: the token is not valid']]);
+    },
+  );
+
+  it('dials again soon where global does not answer, and warns', async () => {
+    const { pauses, logged } = await pausesOf({ address: await refusing(status.UNAVAILABLE, 'it stops') });
+    for (const pause of pauses) expect(pause).toBeLessThan(800);
+    expect(logged).toEqual([['warn', '14 UNAVAILABLE: it stops']]);
+  });
 });

@@ -86,7 +86,6 @@ async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Prom
     'grpc.keepalive_time_ms': 20_000,
     'grpc.keepalive_timeout_ms': 15_000,
     'grpc.keepalive_permit_without_calls': 1,
-    'grpc.initial_reconnect_backoff_ms': 100,
     // A new channel, so that no state of an earlier attempt remains.
     'grpc.use_local_subchannel_pool': 1,
   });
