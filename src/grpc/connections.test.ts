@@ -151,4 +151,18 @@ describe('connections', () => {
     expect(turns).toHaveLength(6);
     bad.destroy();
   });
+
+  it('that close end their waiting calls', async () => {
+    const clock = new ManualClock();
+    const { connections, dial, taken } = await listen({}, clock);
+    const bad = await dial();
+    await expect.poll(() => taken).toHaveLength(1);
+    const peer = peerOf(bad);
+    for (let n = 0; n < 100; n += 1) connections.refused(peer);
+    const ends = Promise.allSettled([connections.requireTurn(peer), connections.requireTurn(peer)]);
+    taken[0]?.destroy();
+    await clock.advance(100);
+    const closed = { status: 'rejected', reason: { details: 'the connection was closed' } };
+    expect(await ends).toMatchObject([closed, closed]);
+  });
 });

@@ -15,11 +15,13 @@ type Peer = Permit & { readonly name: number };
 describe('the limiter of first states', () => {
   let states: InitialSyncLimiter;
   let admitted: number[];
+  let began: number;
 
   beforeEach(() => {
     vi.useFakeTimers();
     states = new InitialSyncLimiter(systemClock);
     admitted = [];
+    began = systemClock.elapsed();
   });
 
   afterEach(() => {
@@ -100,6 +102,24 @@ describe('the limiter of first states', () => {
       first.leave();
       second.leave();
     });
+  });
+
+  it('sets one timer, for the time of the first budget, while peers wait', () => {
+    for (const [peer, megabytes] of [
+      ['east', 40],
+      ['west', 36],
+    ] as const) {
+      const permit = states.enter(peer, () => undefined);
+      permit.sent(megabytes * 1024 * 1024);
+      permit.leave();
+    }
+    const waiting = ['east', 'west', 'north'].map((peer) => states.enter(peer, () => undefined));
+    waiting[2]?.leave();
+    expect(vi.getTimerCount()).toBe(1);
+    vi.advanceTimersToNextTimer();
+    expect(systemClock.elapsed()).toBeCloseTo(began + 4_000, -1);
+    for (const { leave } of waiting) leave();
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   describe('of one peer on several streams', () => {

@@ -227,6 +227,20 @@ describe('a stream', () => {
   });
 });
 
+it('a stream whose token is revoked before it opens is refused with that reason', async () => {
+  for (let n = 0; n < 20; n += 1) {
+    await open();
+    works[n]?.resolve();
+    await settled();
+  }
+  const late = await open();
+  revoke('the token was revoked');
+  await clock.advance(500);
+  await settled();
+  expect(late.said).toEqual(['UNAUTHENTICATED: the token was revoked']);
+  expect(warn.mock.calls.map(([about]) => (about as { reason: string }).reason)).toEqual(['the token was revoked']);
+});
+
 describe('the streams of a zone', () => {
   it('end when its row is removed, those of others stay', async () => {
     const [east, west] = [await open(), await open({ 'client-id': 'west' })];
