@@ -1,5 +1,5 @@
 // A slow reader of the change feed gets all pending changes in their order, or `all` for too many.
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { fakeDatabase } from '../../test/support/fake-database.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createLogger } from '../base/log.ts';
@@ -139,4 +139,32 @@ it('the feed names the types whose rows differ from the last look, every five mi
   stop.abort();
   await reading;
   await feed.close();
+});
+
+it('the feed connects again 50 ms after it was connected, and otherwise after twice the last pause, up to two seconds', async () => {
+  const random = vi.spyOn(Math, 'random').mockReturnValue(0.5);
+  const clock = new ManualClock();
+  const net = 7;
+  const pauses: number[] = [];
+  vi.spyOn(clock, 'sleep').mockImplementation(async (ms, signal) => {
+    if (ms !== net) pauses.push(ms);
+    else await new Promise((resolve) => signal?.addEventListener('abort', resolve));
+  });
+  const stop = new AbortController();
+  let attempts = 0;
+  const listen: Database['listen'] = async (_channel, onListening) => {
+    attempts += 1;
+    if (attempts === 8) onListening();
+    if (attempts === 10) stop.abort();
+    await new Promise(setImmediate);
+    throw new Error('no connection');
+  };
+  const database: Pick<Database, 'clock' | 'listen'> = { clock, listen };
+  const feed = new ChangeFeed(database as Database, createLogger('silent'), net);
+  const seen: StoreChange[] = [];
+  for await (const change of feed.changes(stop.signal)) seen.push(change);
+  await feed.close();
+  random.mockRestore();
+  expect(seen).toEqual([{ kind: 'all' }, { kind: 'lost' }]);
+  expect(pauses).toEqual([100, 200, 400, 800, 1_600, 2_000, 2_000, 50, 100]);
 });

@@ -75,8 +75,12 @@ it('a lock with our own process id is taken over, as after the restart of a cont
   await unlock();
 });
 
-it('a lock with our own process id of another container is not taken over', async () => {
+it('a lock with our own process id of another container is not taken over, and is free when that has ended', async () => {
   await writeFile(`${path}.lock`, `${String(process.pid)} another-container`);
   await expect(lockFolder(path)).rejects.toThrow(/another-container.*remove/);
   expect(await readdir(folder)).toEqual(['pg.lock']);
+  await rm(`${path}.lock`);
+  await (
+    await lockFolder(path)
+  )();
 });

@@ -95,5 +95,5 @@ function parseStatic(kid: string, pem: string): SigningKey | UnusableKey {
 
 /** RSA of at least 2048 bits, as RS256 requires (rest-api 5). */
 export function isStrong({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): boolean {
-  return asymmetricKeyType === 'rsa' && (asymmetricKeyDetails?.modulusLength ?? 0) >= 2048;
+  return asymmetricKeyType === 'rsa' && Number(asymmetricKeyDetails?.modulusLength) >= 2048;
 }
