@@ -158,7 +158,8 @@ function checkLabels(
   const role = labels[label.policyRole];
   if (role === undefined || info.policy === null || role === 'system') return;
   const computed = policyRole({ spec, labels });
-  if (role !== computed) refuse(label.policyRole, `must be ${computed ?? 'left out: the to[] items mix roles'}`);
+  // Without a computed role the items mix roles: `checkSpec` has refused them.
+  if (computed !== null && role !== computed) refuse(label.policyRole, `must be ${computed}`);
 }
 
 const KEY_REASON = 'must be a qualified name: an optional DNS prefix and «/», then at most 63 letters, digits, «-», «_», «.»';

@@ -158,6 +158,17 @@ describe('the labels of a draft', () => {
     expect(fields({ labels: { [key]: value } })).toEqual(isGood ? [] : [labelField(key)]);
   });
 
+  it('have the policy role of the items, which do not mix roles', () => {
+    const given = (...refs: JsonObject[]): Given => ({
+      name: 'a.shop',
+      spec: { to: refs.map((targetRef) => ({ targetRef, default: { connectionTimeout: '1s' } })) },
+      labels: { 'kuma.io/policy-role': 'consumer', 'k8s.kuma.io/namespace': 'shop' },
+    });
+    const own = { kind: 'MeshService', name: 'a', namespace: 'shop' };
+    expect(faults(given(own))).toContainEqual([labelField('kuma.io/policy-role'), 'must be producer']);
+    expect(faults(given(own, { kind: 'Mesh' }))).toEqual([['spec.to', expect.stringContaining('mix')]]);
+  });
+
   it('may name another mesh on global', () => {
     expect(fields({ labels: { 'kuma.io/mesh': 'other' }, writer: GLOBAL })).toEqual([]);
   });

@@ -80,3 +80,16 @@ it('does not find deleted resources', () => {
   ).toEqual([]);
   expect(referents.withKri('MeshService', 'kri_msvc_default_east_shop_backend_')).toBeUndefined();
 });
+
+describe('a resource', () => {
+  const referents = new Referents();
+
+  it('has a KRI and can be visible until it is deleted', () => {
+    for (const resource of [east, westShop]) referents.add(resource);
+    expect([referents.kriOf(east), referents.isVisible(east, 'east')]).toEqual(['kri_msvc_default_east__backend_', true]);
+    referents.delete(east);
+    referents.delete(east);
+    expect([referents.kriOf(east), referents.isVisible(east, 'east')]).toEqual(['', false]);
+    expect(referents.kriOf(westShop)).not.toBe('');
+  });
+});

@@ -33,6 +33,18 @@ const rule = (path: string, conf: JsonObject = {}): JsonObject => ({
 const paths = (confs: readonly JsonObject[]): unknown =>
   confs.map(({ rules }) => (rules as JsonObject[]).map(({ matches }) => JSON.stringify(matches).match(/\/\w*/)?.[0]));
 
+it('the matches of a rule are read once for their hash, however often it is asked for', () => {
+  let reads = 0;
+  const match = Object.defineProperty<JsonObject>({}, 'path', {
+    get: () => ((reads += 1), { type: 'Exact', value: '/' }),
+  });
+  const matches = [match];
+  const first = matchesHash(matches);
+  const before = reads;
+  expect([matchesHash(matches), reads]).toEqual([first, before]);
+  expect(before).toBeGreaterThan(0);
+});
+
 it('route rules of the strongest policy come first, in the order of the document', () => {
   expect(paths(mergeRouteRules([{ rules: [rule('/a'), rule('/b')] }, { rules: [rule('/c'), rule('/d')] }]))).toEqual([
     ['/c', '/d', '/a', '/b'],

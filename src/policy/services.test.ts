@@ -53,6 +53,7 @@ describe('the proxies of a service', () => {
     [{ dataplaneLabels: { matchLabels: {} } }, []],
     [{ dataplaneTags: { app: 'a', tier: 'web' } }, ['two']],
     [{ dataplaneTags: { app: 'b', tier: 'web' } }, []],
+    [{ dataplaneTags: { app: 'b' } }, ['two']],
     [{ dataplaneTags: {} }, []],
     [{ dataplaneRef: { name: 'one' } }, ['one']],
     [{ dataplaneRef: { name: 'one' }, dataplaneTags: { app: 'b' } }, ['one']],

@@ -176,4 +176,13 @@ describe('a view of services', () => {
       { elsewhere: '', old: '241.0.0.0', middle: '241.0.0.1', young: '' },
     ]);
   });
+
+  it('forgets a generated service that was never written when its last Dataplane is removed', () => {
+    view = new ServicesView('east');
+    for (const row of [rows.mesh, rows.dataplane]) view.put(row);
+    const planned = (): number => planServices(view, { now: new Date(now), graceMs: MINUTE }).writes.length;
+    expect(planned()).toBe(1);
+    view.remove(rows.dataplane);
+    expect([planned(), [...view.keysOf('MeshService')]]).toEqual([0, []]);
+  });
 });
