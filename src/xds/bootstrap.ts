@@ -19,6 +19,8 @@ export type BootstrapOptions = {
 };
 
 const KEEPALIVE = { tcpKeepalive: { keepaliveProbes: 3, keepaliveTime: 10, keepaliveInterval: 10 } };
+/** Connections of clients to one proxy; Envoy advises a limit below that of its file descriptors. */
+const MAX_CONNECTIONS = 50_000;
 const FROM_ADS = { ads: {}, resourceApiVersion: 'V3', initialFetchTimeout: '0s' };
 
 /** Socket of Envoy's admin interface. A longer path than 104 characters is none that a socket can have. */
@@ -38,7 +40,7 @@ export function bootstrapConfig(options: BootstrapOptions): JsonObject {
   const initialMetadata = token === '' ? [] : [{ key: 'authorization', value: token }];
   return {
     node: { id: `${mesh}.${name}`, cluster: name, metadata },
-    admin: { address: { pipe: { path: adminSocket(workdir), mode: 0o600 } } },
+    admin: { address: { pipe: { path: adminSocket(workdir), mode: 0o600 } }, ignoreGlobalConnLimit: true },
     dynamicResources: {
       ldsConfig: FROM_ADS,
       cdsConfig: FROM_ADS,
@@ -93,6 +95,16 @@ export function bootstrapConfig(options: BootstrapOptions): JsonObject {
           name: 'meridian',
           // A regular expression of a route may be long; Envoy would refuse it.
           staticLayer: { 're2.max_program_size.error_level': 4_294_967_295, 're2.max_program_size.warn_level': 1_000 },
+        },
+      ],
+    },
+    overloadManager: {
+      resourceMonitors: [
+        {
+          name: 'envoy.resource_monitors.global_downstream_max_connections',
+          typedConfig: typed('extensions.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig', {
+            maxActiveDownstreamConnections: String(MAX_CONNECTIONS),
+          }),
         },
       ],
     },

@@ -19,6 +19,8 @@ describe('dataplane run with a real Envoy', () => {
     const run = await Launched.start([plane], { envoy: inject('envoy'), args: [...SMALL, '--drain-time', '6s'] });
     await expect.poll(() => run.ready()).toBe('200 LIVE');
     expect(plane.streams).toEqual([TOKEN]);
+    // Envoy has nothing to say against its bootstrap.
+    expect(run.lines.filter((line) => line.includes('"level":40'))).toEqual([]);
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     onTestFinished(() => agent.destroy());
     expect(await get(port, agent)).toEqual({ status: 200, body: 'hello', closes: false });
