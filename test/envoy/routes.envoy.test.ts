@@ -84,7 +84,7 @@ describe('a MeshHTTPRoute', () => {
     });
     await route(
       rewrite('/prefix', { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/three' } }),
-      rewrite('/root', { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/' } }),
+      rewrite('/shop', { path: { type: 'ReplacePrefixMatch', replacePrefixMatch: '/' } }),
       rewrite('/full', { path: { type: 'ReplaceFullPath', replaceFullPath: '/whole' } }),
       rewrite('/host', { hostname: 'cart.example' }),
     );
@@ -96,8 +96,8 @@ describe('a MeshHTTPRoute', () => {
     };
     expect(await arrives('/prefix/a?q=1')).toBe('/three/a?q=1');
     expect(await arrives('/prefix')).toBe('/three');
-    expect(await arrives('/root/a')).toBe('/a');
-    expect(await arrives('/root')).toBe('/');
+    expect(await arrives('/shop/a')).toBe('/a');
+    expect(await arrives('/shop')).toBe('/');
     expect(await arrives('/full/a/b?q=1')).toBe('/whole?q=1');
     expect(await arrives('/host')).toBe('cart.example/host');
   });
