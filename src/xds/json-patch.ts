@@ -8,6 +8,8 @@ export class JsonPatchError extends Error {}
 
 /** A key that would reach the prototype. */
 const FORBIDDEN = '__proto__';
+/** Characters of JSON that a document may reach by copies: each can double it. */
+const MAX_COPIED = 262_144;
 
 /**
  * The document after all operations: `{op, path, value?, from?}`.
@@ -28,9 +30,13 @@ export function applyJsonPatch(document: Json, operations: readonly JsonObject[]
         get(root, to);
         root = to.length === 0 ? structuredClone(value ?? null) : add(remove(root, to), to, structuredClone(value ?? null));
         break;
-      case 'copy':
-        root = add(root, to, structuredClone(get(root, pointer(from))));
+      case 'copy': {
+        const copied = get(root, pointer(from));
+        if (JSON.stringify(root).length + JSON.stringify(copied).length > MAX_COPIED)
+          throw new JsonPatchError(`a copy makes it larger than ${String(MAX_COPIED)} characters`);
+        root = add(root, to, structuredClone(copied));
         break;
+      }
       case 'move': {
         const moved = structuredClone(get(root, pointer(from)));
         root = add(remove(root, pointer(from)), to, moved);
@@ -58,15 +64,17 @@ function pointer(given: Json | undefined): string[] {
 function get(root: Json, keys: readonly string[]): Json {
   let found = root;
   for (const [depth, key] of keys.entries()) {
-    const inner = Array.isArray(found)
-      ? found[indexOf(key, found.length - 1)]
-      : isObject(found)
-        ? found[keyIn(found, key)]
-        : undefined;
+    const inner = innerOf(found, key);
     if (inner === undefined) throw new JsonPatchError(`there is no ${shown(keys.slice(0, depth + 1))}`);
     found = inner;
   }
   return found;
+}
+
+function innerOf(value: Json, key: string): Json | undefined {
+  if (Array.isArray(value)) return value[indexOf(key, value.length - 1)];
+  const name = isObject(value) ? keyIn(value, key) : key;
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 function add(root: Json, keys: readonly string[], value: Json): Json {
