@@ -1,17 +1,46 @@
 // A proxy that gets deltas ends with its view, whatever it asks, refuses or forgets on the way.
 import { describe, expect, it } from 'vitest';
 import { fc } from '../../test/support/property.ts';
-import { XDS_TYPES, XdsSession, type XdsRequest, type XdsResponse, type XdsType, type XdsView } from './session.ts';
+import {
+  XDS_TYPES,
+  XdsSession,
+  type XdsRequest,
+  type XdsResource,
+  type XdsResponse,
+  type XdsType,
+  type XdsView,
+} from './session.ts';
 
 type Contents = Partial<Record<XdsType, Readonly<Record<string, string>>>>;
 
-function viewOf(contents: Contents): XdsView {
-  const entries = XDS_TYPES.map((type) => {
-    const named = Object.entries(contents[type] ?? {});
-    return [type, new Map(named.map(([name, version]) => [name, { name, version, bytes: new Uint8Array() }]))] as const;
-  });
-  const byType = new Map(entries);
-  return { get: (type, name) => byType.get(type)?.get(name), names: (type) => byType.get(type)?.keys() ?? [] };
+/** A view that may be replaced. */
+class TestView implements XdsView {
+  #contents: Contents;
+
+  constructor(contents: Contents) {
+    this.#contents = contents;
+  }
+
+  get(type: XdsType, name: string): XdsResource | undefined {
+    const version = this.#contents[type]?.[name];
+    return version === undefined ? undefined : { name, version, bytes: new Uint8Array() };
+  }
+
+  names(type: XdsType): string[] {
+    return Object.keys(this.#contents[type] ?? {});
+  }
+
+  replace(contents: Contents, session: XdsSession): void {
+    const before = new Map(XDS_TYPES.map((type) => [type, this.names(type)]));
+    this.#contents = contents;
+    session.viewChanged(new Map(XDS_TYPES.map((type) => [type, [...(before.get(type) ?? []), ...this.names(type)]])));
+  }
+}
+
+function sessionOf(contents: Contents): { session: XdsSession; replace: (contents: Contents) => void } {
+  const view = new TestView(contents);
+  const session = new XdsSession(view);
+  return { session, replace: (next) => view.replace(next, session) };
 }
 
 function request(type: XdsType, more: Partial<XdsRequest> = {}): XdsRequest {
@@ -79,34 +108,34 @@ const FULL: Contents = {
 
 describe('an xDS session', () => {
   it('sends clusters, their assignments, listeners and routes, in this order', () => {
-    const proxy = new Proxy(new XdsSession(viewOf(FULL)));
+    const proxy = new Proxy(sessionOf(FULL).session);
     proxy.settle();
     expect(proxy.log).toEqual(['Cluster +a+b', 'ClusterLoadAssignment +a+b', 'Listener +l', 'RouteConfiguration +l']);
   });
 
   it('sends a changed route alone', () => {
-    const session = new XdsSession(viewOf(FULL));
+    const { session, replace } = sessionOf(FULL);
     const proxy = new Proxy(session);
     proxy.settle();
-    session.setView(viewOf({ ...FULL, RouteConfiguration: { l: '2' } }));
+    replace({ ...FULL, RouteConfiguration: { l: '2' } });
     proxy.settle();
     expect(proxy.log.slice(4)).toEqual(['RouteConfiguration +l']);
   });
 
   it('sends the assignment behind a changed cluster, and no other', () => {
-    const session = new XdsSession(viewOf(FULL));
+    const { session, replace } = sessionOf(FULL);
     const proxy = new Proxy(session);
     proxy.settle();
-    session.setView(viewOf({ ...FULL, Cluster: { a: '2', b: '1' } }));
+    replace({ ...FULL, Cluster: { a: '2', b: '1' } });
     proxy.settle();
     expect(proxy.log.slice(4)).toEqual(['Cluster +a', 'ClusterLoadAssignment +a']);
   });
 
   it('removes a cluster after the listener that led to it', () => {
-    const session = new XdsSession(viewOf(FULL));
+    const { session, replace } = sessionOf(FULL);
     const proxy = new Proxy(session);
     proxy.settle();
-    session.setView(viewOf({ Cluster: { b: '1' }, ClusterLoadAssignment: { b: '1' } }));
+    replace({ Cluster: { b: '1' }, ClusterLoadAssignment: { b: '1' } });
     proxy.settle();
     expect(proxy.log.slice(4).filter((line) => !line.startsWith('ClusterLoad') && !line.startsWith('Route'))).toEqual([
       'Listener -l',
@@ -115,7 +144,7 @@ describe('an xDS session', () => {
   });
 
   it('sends nothing again to a proxy that comes back with what it has', () => {
-    const session = new XdsSession(viewOf(FULL));
+    const { session } = sessionOf(FULL);
     for (const type of XDS_TYPES) {
       const initialVersions = new Map(Object.entries(FULL[type] ?? {}));
       session.receive(
@@ -126,23 +155,40 @@ describe('an xDS session', () => {
   });
 
   it('answers a name that does not exist at once', () => {
-    const session = new XdsSession(viewOf(FULL));
+    const { session } = sessionOf(FULL);
     session.receive(request('ClusterLoadAssignment', { subscribe: ['nowhere'] }));
     expect(session.take()).toMatchObject([{ type: 'ClusterLoadAssignment', resources: [], removed: ['nowhere'] }]);
   });
 
   it('names the refused resource, and sends it again when its content changes', () => {
-    const session = new XdsSession(viewOf({ Listener: { one: '1', two: '1' } }));
+    const { session, replace } = sessionOf({ Listener: { one: '1', two: '1' } });
     session.receive(request('Listener'));
     const [response] = session.take();
+    const { size } = session;
     const answer = session.receive(
       request('Listener', { nonce: response?.nonce ?? '', error: 'Error adding listener(s) two: in use' }),
     );
     expect(answer?.refusals).toMatchObject([{ type: 'Listener', name: 'two', version: '1' }]);
     expect(session.take()).toEqual([]);
-    session.setView(viewOf({ Listener: { one: '1', two: '2' } }));
-    expect(session.take()).toMatchObject([{ resources: [{ name: 'two' }], removed: [] }]);
+    replace({ Listener: { one: '1', two: '2' } });
+    const [changed] = session.take();
+    expect(changed).toMatchObject({ resources: [{ name: 'two' }], removed: [] });
     expect(session.refusals).toEqual([]);
+    session.receive(request('Listener', { nonce: changed?.nonce ?? '' }));
+    expect(session.size).toBe(size);
+  });
+
+  it('keeps nothing of names that the proxy does not ask for any more', () => {
+    const { session } = sessionOf(FULL);
+    new Proxy(session).settle();
+    const ask = (name: string): number => {
+      const names = [name, '*', '*'];
+      session.receive(request('ClusterLoadAssignment', { subscribe: names }));
+      session.receive(request('ClusterLoadAssignment', { unsubscribe: names }));
+      return session.size;
+    };
+    const size = ask('first');
+    for (let round = 0; round < 100; round += 1) expect(ask(`other ${String(round)}`)).toBe(size);
   });
 
   const names = fc.constantFrom('a', 'b', 'c', 'd');
@@ -163,10 +209,10 @@ describe('an xDS session', () => {
         fc.array(contents, { minLength: 1, maxLength: 12 }),
         fc.array(fc.boolean(), { maxLength: 12 }),
         (views, settles) => {
-          const session = new XdsSession(viewOf(views[0] ?? {}));
+          const { session, replace } = sessionOf(views[0] ?? {});
           const proxy = new Proxy(session);
           for (const [at, view] of views.entries()) {
-            session.setView(viewOf(view));
+            replace(view);
             if (settles[at] === true) proxy.settle();
           }
           proxy.settle();

@@ -67,7 +67,7 @@ const MAX_NAMES = 100_000;
 class TypeState {
   isWildcard = false;
   readonly names = new Set<string>();
-  /** What the proxy holds, or will once it has taken what waits for its answer: versions by name. `''` for a removal. */
+  /** What the proxy holds, or will once it has taken what waits for its answer: versions by name. */
   readonly sent = new Map<string, string>();
   /** Names whose resource may have to be sent: it may differ from what was. */
   readonly dirty = new Set<string>();
@@ -82,22 +82,20 @@ class TypeState {
   wants(name: string): boolean {
     return this.isWildcard || this.names.has(name);
   }
+
+  get size(): number {
+    return this.names.size + this.sent.size + this.dirty.size + this.gone.size + this.unanswered.size;
+  }
 }
 
 export class XdsSession {
   readonly #states = new Map<XdsType, TypeState>();
   readonly #refusals = new Map<string, XdsRefusal>();
-  #view: XdsView;
+  readonly #view: XdsView;
   #nonces = 0;
 
   constructor(view: XdsView) {
     this.#view = view;
-  }
-
-  /** What the proxy should have from now on, whatever was before. */
-  setView(view: XdsView): void {
-    this.#view = view;
-    for (const [type, { dirty, sent }] of this.#states) for (const name of [...sent.keys(), ...view.names(type)]) dirty.add(name);
   }
 
   /** The view has changed in these names. */
@@ -106,6 +104,12 @@ export class XdsSession {
       const dirty = this.#states.get(type)?.dirty;
       if (dirty !== undefined) for (const name of changed) dirty.add(name);
     }
+  }
+
+  /** How many names are kept, those of the proxy and those of the view. */
+  get size(): number {
+    const sizes = [...this.#states.values()].map((state) => state.size);
+    return this.#refusals.size + sizes.reduce((sum, size) => sum + size, 0);
   }
 
   /** Resources that are refused at the version of the view. */
@@ -121,10 +125,14 @@ export class XdsSession {
   receive(request: XdsRequest): XdsAnswer | null {
     const state = this.#stateOf(request);
     for (const name of request.unsubscribe) this.#unsubscribe(state, name);
-    for (const name of request.subscribe) {
-      if (name === WILDCARD) state.isWildcard = true;
-      else state.names.add(name);
-      for (const wanted of name === WILDCARD ? this.#view.names(request.type) : [name]) state.dirty.add(wanted);
+    for (const name of new Set(request.subscribe)) {
+      if (name === WILDCARD) {
+        state.isWildcard = true;
+        for (const wanted of this.#view.names(request.type)) state.dirty.add(wanted);
+      } else {
+        state.names.add(name);
+        if (this.#view.get(request.type, name) !== undefined) state.dirty.add(name);
+      }
       state.unanswered.add(name);
       // A name that is asked for is answered, also when it was sent before.
       if (!request.initialVersions.has(name)) state.sent.delete(name);
@@ -133,6 +141,7 @@ export class XdsSession {
     const { pending } = state;
     if (pending === null || request.nonce !== pending.nonce) return null;
     state.pending = null;
+    this.#forgetRefusals(pending);
     return { nonce: pending.nonce, refusals: request.error === null ? null : this.#refuse(pending, request.error) };
   }
 
@@ -189,6 +198,13 @@ export class XdsSession {
     return refused;
   }
 
+  /** What the proxy said of earlier versions. */
+  #forgetRefusals({ type, resources, removed }: XdsResponse): void {
+    if (this.#refusals.size === 0) return;
+    for (const name of [...resources.map((resource) => resource.name), ...removed])
+      this.#refusals.delete(JSON.stringify([type, name]));
+  }
+
   #additions(type: XdsType, isSettled: boolean): XdsResponse | null {
     const state = this.#states.get(type);
     if (state === undefined || state.pending !== null) return null;
@@ -198,10 +214,7 @@ export class XdsSession {
     const missing = [...state.unanswered].filter((name) => name !== WILDCARD && view.get(type, name) === undefined);
     if (resources.length === 0 && missing.length === 0 && !(state.isFirst && isSettled)) return null;
     for (const { name } of resources) state.unanswered.delete(name);
-    for (const name of missing) {
-      state.unanswered.delete(name);
-      state.sent.set(name, '');
-    }
+    for (const name of missing) state.unanswered.delete(name);
     return this.#send(type, state, resources, missing);
   }
 
@@ -229,10 +242,7 @@ export class XdsSession {
     this.#nonces += 1;
     const response = { type, nonce: String(this.#nonces), resources, removed };
     for (const { name, version } of resources) state.sent.set(name, version);
-    for (const name of removed) {
-      if (state.names.has(name)) state.sent.set(name, '');
-      else state.sent.delete(name);
-    }
+    for (const name of removed) state.sent.delete(name);
     state.isFirst = false;
     state.pending = response;
     if (type === 'Cluster') this.#resendAssignments(resources);
