@@ -5,10 +5,8 @@ import { runInSlices } from '../base/steps.ts';
 import type { MeshObserver } from '../mesh-index/mesh-indexes.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Resource } from '../resource/types.ts';
-import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import type { ResourceEncoder } from './encode-resources.ts';
 import { MeshViews } from './mesh-views.ts';
-import type { ProxyView } from './proxy-view.ts';
 
 /** Milliseconds of one slice. */
 const SLICE_MS = 5;
@@ -24,46 +22,30 @@ export type FollowedViewsOptions = {
 };
 
 export class FollowedViews implements MeshObserver {
-  readonly #views: MeshViews;
+  readonly views: MeshViews;
   readonly #clock: Clock;
   readonly #onEnd: () => void;
-  readonly #open = new Map<string, ProxyView>();
 
   constructor({ index, encoder, zone, clock, onEnd }: FollowedViewsOptions) {
-    this.#views = new MeshViews(index, encoder, zone);
+    this.views = new MeshViews(index, encoder, zone);
     this.#clock = clock;
     this.#onEnd = onEnd;
   }
 
-  open(name: string, features: ProxyFeatures): ProxyView | undefined {
-    const view = this.#views.open(name, features);
-    if (view !== undefined) this.#open.set(name, view);
-    return view;
-  }
-
-  close(name: string, view: ProxyView): void {
-    this.#views.close(name, view);
-    if (this.#open.get(name) === view) this.#open.delete(name);
-  }
-
-  view(name: string): ProxyView | undefined {
-    return this.#open.get(name);
-  }
-
   before(held: readonly Resource[], next: readonly Resource[]): void {
-    this.#views.before(held, next);
+    this.views.before(held, next);
   }
 
   beforeEverything(): void {
-    this.#views.beforeEverything();
+    this.views.beforeEverything();
   }
 
   async after(next: readonly Resource[]): Promise<void> {
-    await runInSlices(this.#views.after(next), SLICE_MS, this.#clock);
+    await runInSlices(this.views.after(next), SLICE_MS, this.#clock);
   }
 
   ended(): void {
     this.#onEnd();
-    for (const view of [...this.#open.values()]) view.end();
+    this.views.end();
   }
 }

@@ -44,15 +44,20 @@ export class MeshViews {
     const proxy = this.#index.proxy(name);
     if (proxy === undefined) return undefined;
     const connected = new ConnectedProxy(proxy, features);
-    this.#proxies.set(name, connected);
     this.#rebuild(connected);
     // Nobody listens yet: what it has now is no change.
     connected.view.publish();
+    this.#proxies.set(name, connected);
     return connected.view;
   }
 
   close(name: string, view: ProxyView): void {
     if (this.#proxies.get(name)?.view === view) this.#proxies.delete(name);
+  }
+
+  /** The mesh is gone. */
+  end(): void {
+    for (const { view } of [...this.#proxies.values()]) view.end();
   }
 
   /** How many proxies are connected. */
@@ -78,7 +83,7 @@ export class MeshViews {
   }
 
   /**
-   * The index has changed. Each view is told what differs in it.
+   * The index has changed. Each view publishes what differs in it. A view that cannot be made fails alone.
    * @param next rows that it holds now
    * @returns steps, one a proxy; the next change waits for the last
    */
@@ -90,8 +95,12 @@ export class MeshViews {
     const change = new Change(scope);
     this.#forget(change);
     for (const connected of [...this.#proxies.values()]) {
-      this.#update(connected, change);
-      connected.view.publish();
+      try {
+        this.#update(connected, change);
+        connected.view.publish();
+      } catch (error) {
+        connected.view.fail(error);
+      }
       yield;
     }
   }

@@ -11,10 +11,10 @@ import type { ProxyStream, ServeProxy } from '../proxy-port/proxy-stream.ts';
 import type { Resource } from '../resource/types.ts';
 import { decodeDeltaRequest } from '../wire/kds-messages.ts';
 import { FollowedViews } from './followed-views.ts';
+import type { MeshViews } from './mesh-views.ts';
 import { ProxyConnection } from './proxy-connection.ts';
 import type { ProxyConnectionFacts, ProxyObserver } from './proxy-events.ts';
 import { readProxyNode, type ProxyNode } from './proxy-node.ts';
-import type { ProxyView } from './proxy-view.ts';
 import { ResourceEncoder } from './encode-resources.ts';
 
 /** A Dataplane as a proxy brings it. */
@@ -45,7 +45,7 @@ export class ProxyServer {
   readonly #options: ProxyServerOptions;
   readonly #encoder = new ResourceEncoder();
   /** By mesh; they are made for the first proxy of a mesh. */
-  readonly #views = new Map<string, Promise<FollowedViews>>();
+  readonly #views = new Map<string, Promise<MeshViews>>();
   /** The stream that is served of each Dataplane. */
   readonly #streams = new Map<string, ProxyStream>();
 
@@ -76,11 +76,6 @@ export class ProxyServer {
   /** How many proxies are served. */
   get size(): number {
     return this.#streams.size;
-  }
-
-  /** The view of a proxy that is connected here. */
-  async view(mesh: string, name: string): Promise<ProxyView | undefined> {
-    return (await this.#views.get(mesh))?.view(name);
   }
 
   /** Checks the token against the Dataplane that the proxy brings and the stored one. @returns whether it brings one */
@@ -122,6 +117,10 @@ export class ProxyServer {
         tellProblems();
       },
       ended: () => stream.end(notFound(mesh, name)),
+      failed: (error) => {
+        log.error({ err: error }, 'the configuration of the proxy cannot be made; it keeps what it has');
+        stream.end(error);
+      },
     });
     call.on('drain', () => connection.flush());
     observe({ ...facts, kind: 'opened' });
@@ -135,7 +134,7 @@ export class ProxyServer {
     }
   }
 
-  async #viewsOf(mesh: string): Promise<FollowedViews> {
+  async #viewsOf(mesh: string): Promise<MeshViews> {
     const known = this.#views.get(mesh);
     if (known !== undefined) {
       // What was committed before the stream opened must be in them.
@@ -148,15 +147,15 @@ export class ProxyServer {
     return await made;
   }
 
-  async #makeViews(mesh: string): Promise<FollowedViews> {
+  async #makeViews(mesh: string): Promise<MeshViews> {
     const { indexes, zone, clock } = this.#options;
     const onEnd = (): void => void this.#views.delete(mesh);
-    const views = await indexes.observe(
+    const followed = await indexes.observe(
       mesh,
       (index) => new FollowedViews({ index, encoder: this.#encoder, zone, clock, onEnd }),
     );
-    if (views === null) throw new StatusError(status.NOT_FOUND, `mesh ${JSON.stringify(mesh)} does not exist`);
-    return views;
+    if (followed === null) throw new StatusError(status.NOT_FOUND, `mesh ${JSON.stringify(mesh)} does not exist`);
+    return followed.views;
   }
 }
 

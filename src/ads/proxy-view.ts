@@ -19,6 +19,8 @@ export type ViewListener = {
   readonly changed: (names: ChangedNames) => void;
   /** Its Dataplane is gone. */
   readonly ended: () => void;
+  /** It cannot be made any more: an error of this program. */
+  readonly failed: (error: unknown) => void;
 };
 
 const NOTHING: EncodedPart = { resources: [], problems: [] };
@@ -106,6 +108,10 @@ export class ProxyView implements XdsView {
 
   end(): void {
     this.#listener?.ended();
+  }
+
+  fail(error: unknown): void {
+    this.#listener?.failed(error);
   }
 
   #partOf(type: XdsType, name: string): XdsResource | undefined {

@@ -2,14 +2,15 @@
 import { describe, expect, it } from 'vitest';
 import { ResourceEncoder } from '../../src/ads/encode-resources.ts';
 import { MeshViews } from '../../src/ads/mesh-views.ts';
-import type { ProxyView } from '../../src/ads/proxy-view.ts';
+import { ProxyView, type EncodedPart } from '../../src/ads/proxy-view.ts';
 import { XDS_TYPES } from '../../src/ads/session.ts';
 import { runSteps } from '../../src/base/steps.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import type { Resource } from '../../src/resource/types.ts';
-import { proxyConfig } from '../../src/xds/proxy-config.ts';
+import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { fc } from '../support/property.ts';
+import { makeDataplane } from '../policy/make-resource.ts';
 import { row, rows } from './arbitrary-mesh.ts';
 
 const FEATURES = { ...WITHOUT_FEATURES, reusePort: true, companion: '/run/proxy' };
@@ -17,12 +18,14 @@ const FEATURES = { ...WITHOUT_FEATURES, reusePort: true, companion: '/run/proxy'
 /** An index whose changes views follow. */
 class FollowedMesh {
   readonly index: MeshIndex;
-  readonly encoder = new ResourceEncoder();
+  readonly encoder: ResourceEncoder;
   readonly views: MeshViews;
   readonly connected = new Map<string, ProxyView>();
+  readonly failures: unknown[] = [];
 
-  constructor(held: readonly Resource[]) {
+  constructor(held: readonly Resource[], encoder = new ResourceEncoder()) {
     this.index = new MeshIndex('default', held);
+    this.encoder = encoder;
     this.views = new MeshViews(this.index, this.encoder, 'east');
     this.connect();
   }
@@ -33,11 +36,16 @@ class FollowedMesh {
       const view = this.connected.has(resource.name) ? undefined : this.views.open(resource.name, FEATURES);
       if (view === undefined) continue;
       this.connected.set(resource.name, view);
+      const close = (): void => {
+        this.views.close(resource.name, view);
+        this.connected.delete(resource.name);
+      };
       view.listen({
         changed: () => undefined,
-        ended: () => {
-          this.views.close(resource.name, view);
-          this.connected.delete(resource.name);
+        ended: close,
+        failed: (error) => {
+          this.failures.push(error);
+          close();
         },
       });
     }
@@ -49,7 +57,6 @@ class FollowedMesh {
     for (const removed of removes) this.index.remove(removed);
     for (const put of puts) this.index.put(put);
     runSteps(this.views.after(puts));
-    this.connect();
   }
 
   /** Names with versions of each type, by proxy. */
@@ -101,11 +108,32 @@ describe('the views of a mesh', () => {
             .flatMap((at) => [...known.values()][at % Math.max(known.size, 1)] ?? [])
             .filter((given) => !unique.some(({ type, name }) => type === given.type && name === given.name));
           mesh.change(unique, gone);
+          mesh.connect();
           for (const given of gone) known.delete(`${given.type}/${given.name}`);
           for (const given of unique) known.set(`${given.type}/${given.name}`, given);
           expect(mesh.held()).toEqual(mesh.fresh());
         }
       }),
     );
+  });
+
+  it('keep up with changes while that of one proxy cannot be made', () => {
+    class FailingEncoder extends ResourceEncoder {
+      override part(config: ProxyConfig): EncodedPart {
+        if (config.listeners.has('self_inbound_dp_bad')) throw new Error('a fault of the program');
+        return super.part(config);
+      }
+    }
+    const dataplane = (name: string, inbound: string): Resource =>
+      makeDataplane(name, { zone: 'east' }, { inbound: [{ port: 8080, name: inbound }] });
+    const mesh = new FollowedMesh([dataplane('one', 'good'), dataplane('two', 'good')], new FailingEncoder());
+    mesh.change([dataplane('one', 'bad'), dataplane('two', 'better')], []);
+    expect(mesh.failures).toHaveLength(1);
+    expect([...mesh.connected.keys()]).toEqual(['two.east']);
+    expect(shown(mesh.connected.get('two.east') ?? new ProxyView())).toMatchObject({
+      Listener: [expect.stringContaining('self_inbound_dp_better')],
+    });
+    expect(() => mesh.connect()).toThrow('a fault of the program');
+    expect(mesh.views.size).toBe(1);
   });
 });
