@@ -1,5 +1,6 @@
-// npm run test:mutation -- [--sample N] [--seed S] [--files N] [--postgres] [--list] FILE[:LINE] …
-// Makes small changes in files of src, one at a time and in a copy, and says which of them no test of the project `unit` notices.
+// npm run test:mutation -- [--sample N] [--seed S] [--files N] [--quick] [--list] FILE[:LINE] …
+// Makes small changes in files of src, in a copy, and says which of them no test notices. First each change alone with the tests of
+// the project `unit` that come to it; then what is left with all tests of a push (second-stage.ts).
 import { existsSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -7,8 +8,9 @@ import { Copy } from './copy.ts';
 import { applyMutant, blockAround, mutantsOf, type Mutant } from './mutants.ts';
 import { shuffled } from './random.ts';
 import type { Hits } from './record-hits.ts';
-import { isOfPostgres, TestFiles } from './test-files.ts';
-import { TestRunner } from './test-runner.ts';
+import { noticedBySecondStage, type Noticed } from './second-stage.ts';
+import { TestFiles } from './test-files.ts';
+import { HITS, TestRunner } from './test-runner.ts';
 import { TypeCheck } from './type-check.ts';
 
 const TOP = resolve(import.meta.dirname, '../..');
@@ -18,9 +20,8 @@ const SLOWER = 3;
 const RECORD_TIMEOUT_MS = 600_000;
 /** Processes that a change is tried with until one loads it. */
 const MAX_ATTEMPTS = 3;
-const HITS = 'mutation-hits.jsonl';
-/** So many test files run for a change, the nearest first, if it is not noticed before; `--files` says another number. */
-const MAX_FILES = '40';
+/** So many test files run for a change alone, the nearest first, if it is not noticed before; `--files` says another number. */
+const MAX_FILES = '15';
 
 type Place = { readonly file: string; readonly mutant: Mutant };
 /** Test file → milliseconds. */
@@ -29,6 +30,8 @@ type Judged = Place & {
   readonly outcome: 'failed' | 'timed out' | 'passed' | 'not reached' | 'incomplete';
   readonly by: readonly string[];
   readonly errors: readonly string[];
+  /** Test files of the project `unit` that come to the change and did not run with it. */
+  readonly untried: readonly string[];
 };
 
 const { values, positionals } = parseArgs({
@@ -37,7 +40,7 @@ const { values, positionals } = parseArgs({
     sample: { type: 'string', default: '30' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     files: { type: 'string', default: MAX_FILES },
-    postgres: { type: 'boolean', default: false },
+    quick: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
   },
 });
@@ -46,7 +49,7 @@ const seed = Number(values.seed);
 const maxFiles = Number(values.files);
 if (positionals.length === 0 || !Number.isInteger(sample) || !Number.isInteger(seed) || !Number.isInteger(maxFiles)) {
   process.stderr.write(
-    'usage: npm run test:mutation -- [--sample N] [--seed S] [--files N] [--postgres] [--list] FILE[:LINE] FOLDER …\n',
+    'usage: npm run test:mutation -- [--sample N] [--seed S] [--files N] [--quick] [--list] FILE[:LINE] FOLDER …\n',
   );
   process.exit(2);
 }
@@ -87,7 +90,7 @@ function sourcesOf(path: string): string[] {
 
 async function judgeAll(): Promise<void> {
   using copy = new Copy(TOP);
-  using runner = new TestRunner(copy.folder, join(copy.folder, HITS), false);
+  using runner = new TestRunner(copy.folder, join(copy.folder, HITS), { isWhole: false });
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
       runner.end();
@@ -95,9 +98,7 @@ async function judgeAll(): Promise<void> {
       process.exit(130);
     });
   const tests = new TestFiles(TOP);
-  const related = new Map(
-    [...new Set(places.map(({ file }) => file))].map((file) => [file, tests.related(file, values.postgres)]),
-  );
+  const related = new Map([...new Set(places.map(({ file }) => file))].map((file) => [file, tests.related(file)]));
   const { hits, took, failed, errors } = await record(copy, related);
   if (failed.length > 0) say(`left out, as they fail without a change: ${[...failed, ...errors].join(', ')}`);
   const judged: Judged[] = [];
@@ -111,17 +112,21 @@ async function judgeAll(): Promise<void> {
     const far = (file: string): number => (noticers.has(file) ? 0 : (near.get(file) ?? 99));
     const order = (file: string): number => far(file) * 1_000_000 + (took.get(file) ?? 0);
     const usable = reached.filter((file) => !failed.includes(file)).sort((a, b) => order(a) - order(b));
-    const ofUnit = usable.filter((file) => !isOfPostgres(file));
-    // They take long: last, and only what no other test notices comes to them.
-    const files = [...ofUnit.slice(0, maxFiles), ...usable.filter(isOfPostgres)];
-    const one = await judge(copy, runner, { index, place, files, took });
+    const trial = { index, place, files: usable.slice(0, maxFiles), took };
+    const one = { ...(await judge(copy, runner, trial)), untried: usable.slice(maxFiles) };
     judged.push(one);
     noticing.set(place.file, new Set([...noticers, ...one.by]));
     say(
       `${String(index + 1)}/${String(places.length)} ${one.outcome === 'passed' ? 'SURVIVED' : one.outcome} ${shown(one)} ${[...one.by, ...one.errors].join(', ')}`,
     );
   }
-  sum(judged);
+  runner.end();
+  const left = judged.filter((one) => !isNoticed(one));
+  if (values.quick || left.length === 0) return sum(judged, []);
+  const untried = new Set(left.flatMap((one) => one.untried));
+  const files = [...untried, ...tests.ofOtherProjects()];
+  say(`\nsecond stage: ${String(left.length)} changes at once, with ${String(files.length)} test files`);
+  sum(judged, await noticedBySecondStage({ copy, texts, changes: left, files, say, shown }));
 }
 
 /** Runs all related tests once, with a count in each block that has a change. */
@@ -148,7 +153,7 @@ async function record(
   }
   const all = [...new Set([...related.values()].flatMap((files) => [...files.keys()]))];
   say(`${String(all.length)} test files are related; they run once without a change`);
-  using runner = new TestRunner(copy.folder, join(copy.folder, HITS), true);
+  using runner = new TestRunner(copy.folder, join(copy.folder, HITS), { isWhole: true });
   const run = await runner.run(all, RECORD_TIMEOUT_MS);
   for (const file of related.keys()) copy.write(file, texts.get(file) ?? '');
   const hits = hitsIn(copy);
@@ -166,7 +171,7 @@ function hitsIn(copy: Copy): Hits[] {
 
 type Trial = { readonly index: number; readonly place: Place; readonly files: readonly string[]; readonly took: Took };
 
-async function judge(copy: Copy, runner: TestRunner, { index, place, files, took }: Trial): Promise<Judged> {
+async function judge(copy: Copy, runner: TestRunner, { index, place, files, took }: Trial): Promise<Omit<Judged, 'untried'>> {
   if (files.length === 0) return { ...place, outcome: 'not reached', by: [], errors: [] };
   const write = (text: string): void => {
     copy.write(place.file, text);
@@ -195,15 +200,24 @@ function hitOf(index: number): string {
   return `(globalThis.mutationHits ??= new Set()).add(${String(index)})`;
 }
 
-function sum(judged: readonly Judged[]): void {
-  const isNoticed = ({ outcome }: Judged): boolean => outcome === 'failed' || outcome === 'timed out';
+function isNoticed({ outcome }: Judged): boolean {
+  return outcome === 'failed' || outcome === 'timed out';
+}
+
+function sum(judged: readonly Judged[], later: readonly Noticed<Judged>[]): void {
+  const inSecondStage = new Set(later.map(({ change }) => change));
+  const survivors = judged.filter((one) => !isNoticed(one) && !inSecondStage.has(one));
   say('\nnoticed by file:');
   for (const [file, of] of Map.groupBy(judged, ({ file }) => file))
-    say(`  ${String(of.filter(isNoticed).length)}/${String(of.length)} ${file}`);
-  const survivors = judged.filter((one) => !isNoticed(one));
+    say(`  ${String(of.filter((one) => !survivors.includes(one)).length)}/${String(of.length)} ${file}`);
+  say(`\nnoticed in the second stage:${later.length === 0 ? ' none' : ''}`);
+  for (const { change, by } of later) say(`  ${shown(change)} ${by}`);
   say(`\nnot noticed:${survivors.length === 0 ? ' none' : ''}`);
-  for (const one of survivors) say(`  ${shown(one)}${one.outcome === 'not reached' ? ' (no test comes there)' : ''}`);
-  say(`\n${String(judged.length - survivors.length)} of ${String(judged.length)} noticed, seed ${String(seed)}`);
+  for (const one of survivors)
+    say(`  ${shown(one)}${one.outcome === 'not reached' ? ' (no test of the first stage comes there)' : ''}`);
+  const inFirst = judged.filter(isNoticed).length;
+  const stages = `${String(inFirst)} by the tests of unit, ${String(later.length)} in the second stage`;
+  say(`\n${String(judged.length - survivors.length)} of ${String(judged.length)} noticed (${stages}), seed ${String(seed)}`);
 }
 
 function lineOf({ file, mutant }: Place): number {

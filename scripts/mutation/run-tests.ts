@@ -3,7 +3,7 @@
 // ends it when a test is late. Argument: `bail`, to end a run at the first failure.
 import { resolve } from 'node:path';
 import { createVitest, type TestModule, type TestSequencer, type TestSpecification } from 'vitest/node';
-import { isOfPostgres } from './test-files.ts';
+import { projectOf } from './test-files.ts';
 
 /** Test files, and the files that changed since the last run. All are relative to the working directory. */
 export type Order = { readonly files: readonly string[]; readonly changed: readonly string[] };
@@ -43,7 +43,10 @@ const vitest = await createVitest({
   ],
 });
 
-process.on('message', (order: Order) => void run(order));
+process.on('message', (order: Order) => {
+  // The setup of a project may fail with a change.
+  run(order).catch((error: unknown) => tell({ took: [], failed: [], errors: [firstLine({ message: String(error) })] }));
+});
 process.on('disconnect', () => process.exit());
 
 function tell(message: Message): void {
@@ -54,9 +57,7 @@ async function run({ files, changed }: Order): Promise<void> {
   modules = [];
   for (const file of changed) vitest.invalidateFile(resolve(file));
   const specifications = files.flatMap((file) =>
-    vitest.projects.flatMap((project) =>
-      project.name === (isOfPostgres(file) ? 'postgres' : 'unit') ? [project.createSpecification(resolve(file))] : [],
-    ),
+    vitest.projects.flatMap((project) => (project.name === projectOf(file) ? [project.createSpecification(resolve(file))] : [])),
   );
   await vitest.runTestSpecifications(specifications);
   const took = modules.map((module): [string, number] => [module.relativeModuleId, module.diagnostic().duration]);

@@ -3,10 +3,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 const FOLDERS = ['src', 'test'];
-/** `unit` alone: the others start databases and processes of their own. */
-const UNIT = /(?<!\.(?:pg|e2e|peers|isolated))\.test\.ts$/;
+/** The tests of a push, by the ends of their names; the others are of `unit`. `peers` runs only where its programs are. */
+const PROJECTS = new Map([
+  ['.isolated.test.ts', 'isolated'],
+  ['.pg.test.ts', 'postgres'],
+  ['.envoy.test.ts', 'envoy'],
+  ['.e2e.test.ts', 'e2e'],
+  ['.peers.test.ts', 'peers'],
+  ['.test.ts', 'unit'],
+]);
 /** They read the sources as text, and would notice every change or none. */
-const NOT_UNIT = ['test/architecture.test.ts', 'test/citations.test.ts', 'test/matched-text.test.ts', 'test/docs.test.ts'];
+const OF_SOURCES = ['test/architecture.test.ts', 'test/citations.test.ts', 'test/matched-text.test.ts', 'test/docs.test.ts'];
 
 /** As prettier writes them: `from './a.ts'`, `import './a.ts'`, `import('./a.ts')`. */
 const RELATIVE_IMPORT = /\b(?:from |import |import\()'(\.[^'\n]+)'/g;
@@ -14,12 +21,14 @@ const RELATIVE_IMPORT = /\b(?:from |import |import\()'(\.[^'\n]+)'/g;
 export class TestFiles {
   /** File → files that import it, relative to the top. */
   readonly #importers = new Map<string, string[]>();
+  readonly #tests: string[] = [];
 
   constructor(top: string) {
     for (const folder of FOLDERS)
       for (const name of readdirSync(join(top, folder), { recursive: true, encoding: 'utf8' })) {
         if (!name.endsWith('.ts')) continue;
         const file = join(folder, name);
+        if (projectOf(file) !== null) this.#tests.push(file);
         for (const [, imported = ''] of readFileSync(join(top, file), 'utf8').matchAll(RELATIVE_IMPORT)) {
           const target = join(dirname(file), imported);
           this.#importers.set(target, [...(this.#importers.get(target) ?? []), file]);
@@ -27,14 +36,16 @@ export class TestFiles {
       }
   }
 
-  /**
-   * Test files that import the file → over how many files. The nearest first.
-   * @param withPostgres those of the project `postgres` too
-   */
-  related(file: string, withPostgres: boolean): Map<string, number> {
-    const isRelated = (name: string): boolean =>
-      (UNIT.test(name) && !NOT_UNIT.includes(name)) || (withPostgres && isOfPostgres(name));
-    return new Map([...this.#importing(file)].filter(([name]) => isRelated(name)));
+  /** Test files of the project `unit` that import the file → over how many files. The nearest first. */
+  related(file: string): Map<string, number> {
+    return new Map([...this.#importing(file)].filter(([name]) => projectOf(name) === 'unit'));
+  }
+
+  /** The test files that start databases or processes, the short ones first. */
+  ofOtherProjects(): string[] {
+    const order = ['isolated', 'postgres', 'envoy', 'e2e'];
+    const rank = (name: string): number => order.indexOf(projectOf(name) ?? '');
+    return this.#tests.filter((name) => rank(name) >= 0).sort((a, b) => rank(a) - rank(b));
   }
 
   #importing(file: string): Map<string, number> {
@@ -45,6 +56,9 @@ export class TestFiles {
   }
 }
 
-export function isOfPostgres(file: string): boolean {
-  return file.endsWith('.pg.test.ts');
+/** The project of vitest that has a file; null where it is no test file, or reads the sources as text. */
+export function projectOf(file: string): string | null {
+  if (OF_SOURCES.includes(file)) return null;
+  for (const [end, project] of PROJECTS) if (file.endsWith(end)) return project;
+  return null;
 }

@@ -5,11 +5,16 @@ import type { Message, Order, Outcome } from './run-tests.ts';
 
 /** A process grows with each run: after so many there is a new one. */
 const MAX_RUNS = 100;
+/** The file for the changes that each test file comes to, in the folder of the run. */
+export const HITS = 'mutation-hits.jsonl';
 /** A condition that a change makes impossible is waited for as long. */
-const PATIENCE = { TEST_PATIENCE_MS: '30000' };
+const PATIENCE_MS = 30_000;
 
-/** `incomplete`: no test failed, and not all test files ran. */
-export type TestRun = Outcome & { readonly outcome: 'passed' | 'failed' | 'timed out' | 'incomplete' };
+/**
+ * `incomplete`: no test failed, and not all test files ran. `ended`: the process ended, as with an error that nothing catches in the
+ * setup of a project.
+ */
+export type TestRun = Outcome & { readonly outcome: 'passed' | 'failed' | 'timed out' | 'incomplete' | 'ended' };
 
 export class TestRunner implements Disposable {
   readonly #folder: string;
@@ -22,11 +27,12 @@ export class TestRunner implements Disposable {
   /**
    * @param hits file for the changes that each test file comes to (record-hits.ts)
    * @param isWhole all test files run; otherwise a run ends when one fails
+   * @param patienceMs how long a test waits for a condition
    */
-  constructor(folder: string, hits: string, isWhole: boolean) {
+  constructor(folder: string, hits: string, { isWhole, patienceMs = PATIENCE_MS }: { isWhole: boolean; patienceMs?: number }) {
     this.#folder = folder;
     this.#args = isWhole ? [] : ['bail'];
-    this.#env = { ...process.env, ...PATIENCE, MUTATION_HITS: hits };
+    this.#env = { ...process.env, TEST_PATIENCE_MS: String(patienceMs), MUTATION_HITS: hits };
   }
 
   /** The next run reads the file again. */
@@ -42,14 +48,13 @@ export class TestRunner implements Disposable {
     const order: Order = { files, changed: [...this.#changed] };
     this.#changed.clear();
     const answer = await outcomeOf(child, timeoutMs, order);
-    if (answer === 'ended') throw new Error('the process that runs the tests has ended');
-    if (answer !== 'late') {
+    if (answer !== 'late' && answer !== 'ended') {
       const hasPassed = answer.failed.length + answer.errors.length === 0;
       const isWhole = answer.took.length >= files.length;
       return { ...answer, outcome: !hasPassed ? 'failed' : isWhole ? 'passed' : 'incomplete' };
     }
     this.end();
-    return { outcome: 'timed out', took: [], failed: [], errors: [] };
+    return { outcome: answer === 'late' ? 'timed out' : 'ended', took: [], failed: [], errors: [] };
   }
 
   /** Ends the process, and what its tests started. */

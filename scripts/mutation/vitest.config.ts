@@ -1,4 +1,4 @@
-// The projects `unit` and `postgres` of the tests, which also write down which test file comes to which change.
+// The projects of the tests that run on each push, which also write down which test file comes to which change.
 import { join } from 'node:path';
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 import config from '../../vitest.config.ts';
@@ -9,8 +9,9 @@ const setupFiles = ['test/support/patience.ts', join(import.meta.dirname, 'recor
 function impatient(project: TestProjectConfiguration): TestProjectConfiguration[] {
   if (typeof project !== 'object' || !('test' in project)) return [];
   const { name } = project.test ?? {};
-  if (name !== 'unit' && name !== 'postgres') return [];
-  return [{ ...project, test: { ...project.test, testTimeout: 60_000, hookTimeout: 60_000, setupFiles } }];
+  if (name === 'peers' || name === 'architecture') return [];
+  const limit = name === 'unit' ? 60_000 : 120_000;
+  return [{ ...project, test: { ...project.test, testTimeout: limit, hookTimeout: limit, setupFiles } }];
 }
 
 export default defineConfig({
