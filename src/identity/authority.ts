@@ -1,0 +1,111 @@
+// The certificate authority of a MeshIdentity and the certificates that it signs (xds 6). Pure but for the keys, which are random.
+// Load it with a dynamic import: the library for certificates is large.
+import 'reflect-metadata';
+import { createPrivateKey, webcrypto, X509Certificate as NodeCertificate, type KeyObject } from 'node:crypto';
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import type { AuthorityPem, Leaf } from './leaf.ts';
+
+/** An authority that can sign. */
+export type Authority = { readonly certificate: X509Certificate; readonly key: webcrypto.CryptoKey };
+
+const P256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const RSA = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' } as const;
+const DAY_MS = 86_400_000;
+const AUTHORITY_DAYS = 3_650;
+/** A certificate is valid from this long ago, in milliseconds, for clocks that run behind. */
+const CLOCK_SKEW_MS = 60_000;
+
+/** Makes a self-signed authority with a P-256 key. Its certificate ends in ten years. */
+export async function createAuthority(trustDomain: string, now: Date): Promise<AuthorityPem> {
+  const keys = await webcrypto.subtle.generateKey(P256, true, ['sign', 'verify']);
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: [{ O: ['Meridian'] }, { OU: ['Mesh'] }, { CN: [trustDomain] }],
+    notBefore: new Date(now.getTime() - CLOCK_SKEW_MS),
+    notAfter: new Date(now.getTime() + AUTHORITY_DAYS * DAY_MS),
+    keys,
+    signingAlgorithm: P256,
+    extensions: [
+      new BasicConstraintsExtension(true, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      uriName(`spiffe://${trustDomain}`, false),
+    ],
+  });
+  return { certPem: pemOf(certificate), keyPem: await keyPemOf(keys.privateKey) };
+}
+
+/**
+ * Reads an authority: one that was made here, or one with an RSA key that a Kuma zone made.
+ * @throws MeridianError `invalid` for texts that are no certificate and its key
+ */
+export async function readAuthority({ certPem, keyPem }: AuthorityPem): Promise<Authority> {
+  try {
+    const key = createPrivateKey(keyPem);
+    if (!new NodeCertificate(certPem).checkPrivateKey(key)) throw new Error('the key is not that of the certificate');
+    return { certificate: new X509Certificate(certPem), key: await signingKey(key) };
+  } catch (cause) {
+    throw new MeridianError('invalid', `the certificate authority cannot be used: ${messageOf(cause)}`, { cause });
+  }
+}
+
+/**
+ * Issues a certificate for a SPIFFE ID, with a P-256 key that is made for it.
+ * @param lifetimeMs a certificate ends no later than its authority
+ */
+export async function issueLeaf(
+  { certificate: issuer, key }: Authority,
+  spiffeId: string,
+  { now, lifetimeMs }: { readonly now: Date; readonly lifetimeMs: number },
+): Promise<Leaf> {
+  const keys = await webcrypto.subtle.generateKey(P256, true, ['sign', 'verify']);
+  const notAfter = new Date(Math.min(now.getTime() + lifetimeMs, issuer.notAfter.getTime()));
+  // Two authorities of one trust domain have the same name: the key identifier tells them apart.
+  const issuerKey = issuer.getExtension(SubjectKeyIdentifierExtension)?.keyId;
+  const certificate = await X509CertificateGenerator.create({
+    issuer: issuer.subjectName,
+    notBefore: new Date(now.getTime() - CLOCK_SKEW_MS),
+    notAfter,
+    publicKey: keys.publicKey,
+    signingKey: key,
+    signingAlgorithm: key.algorithm.name === P256.name ? P256 : RSA,
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature | KeyUsageFlags.keyEncipherment | KeyUsageFlags.keyAgreement, true),
+      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth], true),
+      ...(issuerKey === undefined ? [] : [new AuthorityKeyIdentifierExtension(issuerKey)]),
+      uriName(spiffeId, true),
+    ],
+  });
+  return { certPem: pemOf(certificate), keyPem: await keyPemOf(keys.privateKey), spiffeId, issuedAt: now, notAfter };
+}
+
+function uriName(value: string, isCritical: boolean): SubjectAlternativeNameExtension {
+  return new SubjectAlternativeNameExtension([{ type: 'url', value }], isCritical);
+}
+
+async function signingKey(key: KeyObject): Promise<webcrypto.CryptoKey> {
+  const algorithm = key.asymmetricKeyType === 'rsa' ? RSA : P256;
+  const der = key.export({ format: 'der', type: 'pkcs8' });
+  return await webcrypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign']);
+}
+
+function pemOf(certificate: X509Certificate): string {
+  return `${certificate.toString('pem')}\n`;
+}
+
+async function keyPemOf(key: webcrypto.CryptoKey): Promise<string> {
+  return `${PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`;
+}

@@ -1,0 +1,26 @@
+// The certificate of a proxy: what it holds, and when it is renewed (xds 6).
+
+/** A certificate authority as texts, in PEM. */
+export type AuthorityPem = { readonly certPem: string; readonly keyPem: string };
+
+/** The certificate of one proxy and its key, in PEM. */
+export type Leaf = {
+  readonly certPem: string;
+  readonly keyPem: string;
+  readonly spiffeId: string;
+  readonly issuedAt: Date;
+  readonly notAfter: Date;
+};
+
+/** A certificate is renewed at a random moment between these shares of its life, so that proxies do not renew at once. */
+const FIRST_RENEWAL = 2 / 3;
+const LAST_RENEWAL = 4 / 5;
+
+/**
+ * When a certificate is renewed, in milliseconds since 1970.
+ * @param random from 0 to 1
+ */
+export function renewalOf({ issuedAt, notAfter }: Pick<Leaf, 'issuedAt' | 'notAfter'>, random: number): number {
+  const life = notAfter.getTime() - issuedAt.getTime();
+  return issuedAt.getTime() + life * (FIRST_RENEWAL + (LAST_RENEWAL - FIRST_RENEWAL) * random);
+}
