@@ -31,6 +31,12 @@ export function parseMeshIdentity(row: Pick<Resource, 'spec' | 'status'>): MeshI
   };
 }
 
+/** The trust domain of all proxies of a zone. Null where the template needs more than mesh and zone. */
+export function trustDomainOf({ trustDomain }: Pick<MeshIdentity, 'trustDomain'>, mesh: string, zone: string): string | null {
+  const rendered = renderTemplate(trustDomain, { fields: { Mesh: mesh, Zone: zone }, labels: {} });
+  return 'text' in rendered && rendered.text !== '' ? rendered.text : null;
+}
+
 export function selectsProxy({ matchLabels }: MeshIdentity, labels: Labels): boolean {
   return matchLabels !== null && Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
 }

@@ -16,6 +16,7 @@ import { FenceWatch } from '../store/fence-watch.ts';
 import { ownStoreId } from '../peering/peer-identity.ts';
 import { createZoneDefaults } from '../defaults/zone-defaults.ts';
 import { backendRefsReconciler } from '../reconcile/backend-refs/plan-conditions.ts';
+import { runIdentities } from '../reconcile/identities/run-identities.ts';
 import { reconcile, type Reconciler } from '../reconcile/reconcile.ts';
 import { servicesReconciler, type ServicesOptions } from '../reconcile/services/services-reconciler.ts';
 import { workloadsReconciler } from '../reconcile/workloads/plan-workloads.ts';
@@ -57,6 +58,8 @@ async function start(host: Host): Promise<void> {
   run('services', (log) => servicesReconciler({ ...servicesOptions(config), log }));
   run('workloads', () => workloadsReconciler(name));
   run('backend-refs', backendRefsReconciler);
+  const identityLog = host.log.child({ component: 'identities' });
+  onLeader((signal) => runIdentities({ store, zone: name, log: identityLog, clock }, signal));
   await serveProxies(host, proxyServer(host).serve);
 }
 

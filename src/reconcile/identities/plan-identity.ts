@@ -1,0 +1,151 @@
+// The rows of a MeshIdentity in a zone: the Secrets of its authority, its MeshTrust and its conditions (xds 6). Pure. Invariant: an
+// authority that is there is used, also one that a Kuma zone made; nothing replaces it.
+import { authoritySecrets, providerOf } from '../../identity/identity-spec.ts';
+import type { AuthorityPem } from '../../identity/leaf.ts';
+import { certificatesIn } from '../../identity/trust-bundles.ts';
+import { kriOf } from '../../resource/kri.ts';
+import { label } from '../../resource/labels.ts';
+import { parseMeshIdentity, trustDomainOf } from '../../resource/mesh-identity.ts';
+import { objectsOf, textOf } from '../../resource/read-json.ts';
+import type { JsonObject, Resource, ResourceKey } from '../../resource/types.ts';
+import { newRow, sameContent } from '../computed-row.ts';
+
+/** The rows of one MeshIdentity, as they are stored. */
+export type IdentityRows = {
+  readonly identity: Resource;
+  readonly certificate: Resource | undefined;
+  readonly key: Resource | undefined;
+  readonly trust: Resource | undefined;
+};
+
+/** What is missing for the certificates of a MeshIdentity. */
+export type IdentityPlan =
+  /** An authority has to be made first, for this trust domain. */
+  | { readonly needs: 'authority'; readonly trustDomain: string }
+  | { readonly needs: 'writes'; readonly trust: Resource | null; readonly status: JsonObject | null }
+  | { readonly needs: 'nothing' };
+
+type Condition = { readonly type: string; readonly status: 'True' | 'False'; readonly reason: string; readonly message: string };
+
+/** The stored keys of the rows beside the MeshIdentity. */
+export function identityKeys({ mesh, name }: ResourceKey): Record<'certificate' | 'key' | 'trust', ResourceKey> {
+  return { ...authoritySecrets(mesh, name), trust: { type: 'MeshTrust', mesh, name } };
+}
+
+/** @param zone of this control plane */
+export function planIdentity(rows: IdentityRows, { zone, now }: { zone: string; now: Date }): IdentityPlan {
+  const { identity, certificate, key } = rows;
+  const provider = providerOf(identity.spec);
+  if (provider.kind === 'unsupported') return withStatus(identity, failed('ProviderNotSupported', provider.reason));
+  const trustDomain = trustDomainOf(parseMeshIdentity(identity), identity.mesh, zone);
+  if (trustDomain === null)
+    return withStatus(identity, failed('InvalidTrustDomain', 'the trust domain may use .Mesh and .Zone alone'));
+  if (!provider.generates)
+    return withStatus(identity, failed('ProviderNotSupported', 'a given authority is not supported: enable autogenerate'));
+  if (certificate === undefined && key === undefined) return { needs: 'authority', trustDomain };
+  const names = authoritySecrets(identity.mesh, identity.name);
+  if (certificate === undefined || key === undefined) {
+    const missing = certificate === undefined ? names.certificate : names.key;
+    return withStatus(
+      identity,
+      failed('AuthorityIncomplete', `Secret ${missing.name} is missing; restore it, or delete the other`),
+    );
+  }
+  return planTrust(rows, trustDomain, pemIn(certificate), provider.makesTrust, { zone, now });
+}
+
+/** The rows of a new authority, for one transaction. */
+export function authorityRows(identity: ResourceKey, { certPem, keyPem }: AuthorityPem, now: Date): Resource[] {
+  const { certificate, key } = authoritySecrets(identity.mesh, identity.name);
+  const row = (at: ResourceKey, pem: string): Resource => ({
+    ...newRow(at, now),
+    labels: {},
+    spec: { data: Buffer.from(pem).toString('base64') },
+  });
+  return [row(certificate, certPem), row(key, keyPem)];
+}
+
+/** The PEM in a Secret; `''` for one without text. */
+export function pemIn({ spec }: Pick<Resource, 'spec'>): string {
+  return Buffer.from(textOf(spec['data']), 'base64').toString('utf8');
+}
+
+function planTrust(
+  { identity, trust }: IdentityRows,
+  trustDomain: string,
+  pem: string,
+  makesTrust: boolean,
+  { zone, now }: { zone: string; now: Date },
+): IdentityPlan {
+  const [authority] = certificatesIn([{ pem: { value: pem } }]);
+  if (authority === undefined)
+    return withStatus(identity, failed('AuthorityUnreadable', 'the Secret of the authority holds no certificate'));
+  const provider = condition('Provider', 'True', 'ProviderInitialized', 'the authority can sign');
+  if (!makesTrust) {
+    const disabled = condition('MeshTrustCreated', 'False', 'MeshTrustCreationDisabled', 'meshTrustCreation is Disabled');
+    return withStatus(identity, [provider, disabled, READY]);
+  }
+  if (trust !== undefined && trust.spec['trustDomain'] !== trustDomain) {
+    const message = `MeshTrust ${trust.name} has another trust domain than ${trustDomain}; delete it when no proxy needs it`;
+    const conflict = condition('MeshTrustCreated', 'False', 'TrustDomainChanged', message);
+    return withStatus(identity, [provider, conflict, condition('Ready', 'False', 'TrustDomainChanged', message)]);
+  }
+  const created = condition('MeshTrustCreated', 'True', 'MeshTrustCreated', 'the MeshTrust holds the authority');
+  const status = changedStatus(identity, [provider, created, READY]);
+  const wanted = wantedTrust(identity, trust, trustDomain, authority, { zone, now });
+  if (wanted === null && status === null) return { needs: 'nothing' };
+  return { needs: 'writes', trust: wanted, status };
+}
+
+/** The MeshTrust with the authority in it; null if it holds it already. A new authority stands beside the old ones. */
+function wantedTrust(
+  identity: Resource,
+  trust: Resource | undefined,
+  trustDomain: string,
+  authority: string,
+  { zone, now }: { zone: string; now: Date },
+): Resource | null {
+  const { mesh, name } = identity;
+  const base: Resource = trust ?? {
+    ...newRow({ type: 'MeshTrust', mesh, name }, now),
+    labels: {
+      // Of the stored name: two MeshIdentities of one display name have two MeshTrusts.
+      [label.displayName]: name,
+      [label.mesh]: mesh,
+      [label.env]: 'universal',
+      [label.zone]: zone,
+      [label.origin]: 'zone',
+    },
+  };
+  const isHeld = certificatesIn(base.spec['caBundles']).includes(authority);
+  const bundles = objectsOf(base.spec['caBundles']);
+  const caBundles = isHeld ? bundles : [...bundles, { type: 'Pem', pem: { value: authority } }];
+  const row: Resource = {
+    ...base,
+    spec: { ...base.spec, trustDomain, caBundles },
+    status: { ...base.status, origin: { kri: kriOf(identity) ?? '' } },
+  };
+  return trust !== undefined && sameContent(trust, row) ? null : row;
+}
+
+const READY = condition('Ready', 'True', 'Ready', 'proxies get certificates');
+
+function condition(type: string, status: Condition['status'], reason: string, message: string): Condition {
+  return { type, status, reason, message };
+}
+
+function failed(reason: string, message: string): Condition[] {
+  return [condition('Provider', 'False', reason, message), condition('Ready', 'False', reason, message)];
+}
+
+function withStatus(identity: Resource, conditions: readonly Condition[]): IdentityPlan {
+  const status = changedStatus(identity, conditions);
+  return status === null ? { needs: 'nothing' } : { needs: 'writes', trust: null, status };
+}
+
+/** Null if type, status and reason are what they were: other writers word their messages otherwise. */
+function changedStatus({ status }: Resource, conditions: readonly Condition[]): JsonObject | null {
+  const brief = (list: readonly JsonObject[]): string =>
+    JSON.stringify(list.map(({ type, status: state, reason }) => [type, state, reason]));
+  return brief(objectsOf(status['conditions'])) === brief(conditions) ? null : { ...status, conditions: [...conditions] };
+}

@@ -1,0 +1,110 @@
+import { X509Certificate } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { TinyStore } from '../../../test/support/tiny-store.ts';
+import { createLogger } from '../../base/log.ts';
+import { createAuthority } from '../../identity/authority.ts';
+import { isMeshIdentityReady } from '../../resource/mesh-identity.ts';
+import { objectsOf } from '../../resource/read-json.ts';
+import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
+import type { Write } from '../../store/resource-store.ts';
+import { authorityRows, pemIn } from './plan-identity.ts';
+import { reconcileIdentities } from './run-identities.ts';
+
+const BUNDLED = { type: 'Bundled', bundled: { autogenerate: { enabled: true } } };
+const at = (type: string, name: string) => ({ type, mesh: 'shop', name });
+let store: TinyStore;
+let writes: Write[];
+
+beforeEach(async () => {
+  store = new TinyStore();
+  writes = [];
+  store.beforeWrite = (write) => void writes.push(write);
+  await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'shop' }, labels: {}, spec: {} });
+});
+
+const reconcile = async (): Promise<void> => {
+  writes = [];
+  await reconcileIdentities({ store, zone: 'east', clock: new ManualClock(), log: createLogger('silent') });
+};
+const put = async (spec: JsonObject, labels: Labels = {}): Promise<void> => {
+  await store.write({ op: 'put', key: at('MeshIdentity', 'identity'), labels, spec });
+};
+const row = async (type: string, name: string): Promise<Resource> => {
+  const found = await store.get(at(type, name));
+  if (found === undefined) throw new Error(`no ${type} ${name}`);
+  return found;
+};
+const reasons = async (): Promise<unknown[]> =>
+  objectsOf((await row('MeshIdentity', 'identity')).status['conditions']).map(({ type, status, reason }) => [
+    type,
+    status,
+    reason,
+  ]);
+
+describe('a MeshIdentity', () => {
+  it('gets an authority, a MeshTrust of it, and then its conditions', async () => {
+    await put({ provider: BUNDLED });
+    await reconcile();
+    expect(writes.map(({ key: { name } }) => name)).toEqual([
+      ...['identity-root-ca', 'identity-private-key'],
+      ...['identity', 'identity'],
+    ]);
+    const pem = pemIn(await row('Secret', 'identity-root-ca'));
+    expect(new X509Certificate(pem).subjectAltName).toBe('URI:spiffe://shop.east.mesh.local');
+    const trust = await row('MeshTrust', 'identity');
+    expect(trust.spec).toEqual({ trustDomain: 'shop.east.mesh.local', caBundles: [{ type: 'Pem', pem: { value: pem } }] });
+    expect(trust.labels).toMatchObject({ 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' });
+    expect(isMeshIdentityReady(await row('MeshIdentity', 'identity'))).toBe(true);
+    await reconcile();
+    expect(writes).toEqual([]);
+  });
+
+  it('uses the authority that a Kuma zone made', async () => {
+    await put({ provider: BUNDLED });
+    const made = await createAuthority('shop.east.mesh.local', new Date('2026-01-01T00:00:00Z'));
+    for (const { type, mesh, name, labels, spec } of authorityRows(at('MeshIdentity', 'identity'), made, new Date(0)))
+      await store.write({ op: 'create', key: { type, mesh, name }, labels, spec });
+    await reconcile();
+    expect(writes.map(({ key: { type } }) => type)).toEqual(['MeshTrust', 'MeshIdentity']);
+    expect((await row('MeshTrust', 'identity')).spec['caBundles']).toEqual([{ type: 'Pem', pem: { value: made.certPem } }]);
+  });
+
+  it('adds a new authority to its MeshTrust beside the old one', async () => {
+    await put({ provider: BUNDLED });
+    await reconcile();
+    for (const name of ['identity-root-ca', 'identity-private-key']) await store.write({ op: 'delete', key: at('Secret', name) });
+    await reconcile();
+    const pem = pemIn(await row('Secret', 'identity-root-ca'));
+    const bundles = objectsOf((await row('MeshTrust', 'identity')).spec['caBundles']);
+    expect(bundles).toHaveLength(2);
+    expect(bundles.at(-1)).toEqual({ type: 'Pem', pem: { value: pem } });
+  });
+
+  it('is not ready with half an authority, and nothing is replaced', async () => {
+    await put({ provider: BUNDLED });
+    await reconcile();
+    const before = pemIn(await row('Secret', 'identity-root-ca'));
+    await store.write({ op: 'delete', key: at('Secret', 'identity-private-key') });
+    await reconcile();
+    expect(await reasons()).toContainEqual(['Ready', 'False', 'AuthorityIncomplete']);
+    expect(pemIn(await row('Secret', 'identity-root-ca'))).toBe(before);
+  });
+
+  it.each([
+    ['another provider', { provider: { type: 'Spire', spire: {} } }, 'ProviderNotSupported'],
+    ['a given authority', { provider: { type: 'Bundled', bundled: { ca: {} } } }, 'ProviderNotSupported'],
+    ['a trust domain by label', { provider: BUNDLED, spiffeID: { trustDomain: '{{ label "team" }}' } }, 'InvalidTrustDomain'],
+  ])('is refused with %s', async (_, spec, reason) => {
+    await put(spec);
+    await reconcile();
+    expect(await reasons()).toContainEqual(['Ready', 'False', reason]);
+    expect(writes).toHaveLength(1);
+  });
+
+  it('is left to its zone', async () => {
+    await put({ provider: BUNDLED }, { 'kuma.io/zone': 'west' });
+    await reconcile();
+    expect(writes).toEqual([]);
+  });
+});
