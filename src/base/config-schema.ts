@@ -222,6 +222,8 @@ export const configSchema = z.strictObject({
           idleTimeout: duration('10s'),
         }),
         labels,
+        /** Whether global sends the MeshTrusts of a zone to the other zones. */
+        meshTrustAcrossZones: flag(true),
         zoneInsightFlushInterval: duration('10s'),
         zoneHealthCheck: section({ pollInterval: duration('0s'), timeout: duration('0s'), closeStaleConn: flag(false) }),
         auth: section({

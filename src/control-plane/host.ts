@@ -199,7 +199,10 @@ function apiOptions({
 }
 
 function sendRulesOf(side: Side, { multizone }: Config): SendRules {
-  if (side.mode === 'global') return globalSendRules(multizone.global.kds.labels);
+  if (side.mode === 'global') {
+    const { labels, meshTrustAcrossZones } = multizone.global.kds;
+    return globalSendRules({ ...labels, meshTrustAcrossZones });
+  }
   return zoneSendRules({ zone: side.zone, ...multizone.zone.kds.labels });
 }
 

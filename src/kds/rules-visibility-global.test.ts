@@ -38,6 +38,7 @@ describe('the resources that global sends to zones (kds-wire 5.2)', () => {
     ['5a label producer, no namespace', policy({ [label.namespace]: '' }, 'own'), NO_PEER, /producer/],
     ['5b a MeshService of a zone', labelled('MeshService', FROM_EAST), others('east'), /zone/],
     ['5b a MeshZoneAddress of a zone', labelled('MeshZoneAddress', FROM_EAST), others('east'), /zone/],
+    ['5b a MeshTrust of a zone', labelled('MeshTrust', FROM_EAST), others('east'), /zone/],
     ['5b a label and a legacy name', labelled('MeshService', FROM_EAST, { name: 'west.backend' }), others('east'), /zone/],
     ['5b a legacy name', labelled('MeshService', { [label.origin]: 'zone' }, { name: 'west.backend.x' }), others('west'), /zone/],
     ['6 a Dataplane of a zone', labelled('Dataplane', FROM_EAST), NO_PEER, /control plane/],
@@ -54,6 +55,13 @@ describe('the resources that global sends to zones (kds-wire 5.2)', () => {
     const decided = visibilityOf(rules, sent);
     expect(decided.visibility).toEqual(visibility);
     expect(decided.because).toMatch(because);
+  });
+
+  it('leaves the MeshTrusts of zones on global if meshTrustAcrossZones is false', () => {
+    const kept = globalSendRules({ meshTrustAcrossZones: false });
+    expect(visibilityOf(kept, labelled('MeshTrust', FROM_EAST)).visibility).toEqual(NO_PEER);
+    expect(visibilityOf(kept, resource('MeshTrust')).visibility).toEqual(ALL);
+    expect(visibilityOf(kept, labelled('MeshService', FROM_EAST)).visibility).toEqual(others('east'));
   });
 
   function others(zone: string, needs?: string): Visibility {

@@ -106,19 +106,27 @@ const zoneToGlobalFilter: readonly FilterRule[] = [
   },
 ];
 
+/** A MeshTrust holds public certificates, and a proxy of another zone needs them. Kuma leaves them to be copied by hand (xds 6). */
+const trustStaysInItsZone: FilterRule = {
+  because: 'multizone.global.kds.meshTrustAcrossZones is false',
+  decide: (resource, info) => (info.name === 'MeshTrust' && !isLocal(resource, 'global') ? NO_PEER : undefined),
+};
+
 export type SendOptions = {
   /** The name of the sending zone; left out on global. */
   readonly zone?: string;
+  /** Whether global sends the MeshTrusts of zones to the other zones; true if left out. */
+  readonly meshTrustAcrossZones?: boolean;
   /** Labels with these prefixes are not sent (`labels.skipPrefixes`). */
   readonly skipPrefixes?: readonly string[];
 };
 
 /** The rules by which global sends to its zones (kds-wire 5.2, 5.3). */
-export function globalSendRules({ skipPrefixes = [] }: SendOptions = {}): SendRules {
+export function globalSendRules({ skipPrefixes = [], meshTrustAcrossZones = true }: SendOptions = {}): SendRules {
   return {
     from: 'global',
     types: zoneConsumes,
-    filter: globalToZoneFilter,
+    filter: meshTrustAcrossZones ? globalToZoneFilter : [trustStaysInItsZone, ...globalToZoneFilter],
     map(resource, info) {
       const labels = without({ ...resource.labels, [label.origin]: 'global' }, skipPrefixes);
       const status = info.hasStatus ? (JSON.parse(info.zeroStatus) as JsonObject) : undefined;

@@ -121,7 +121,7 @@ const CORE: Record<string, Row> = {
     labelName: true,
   },
   MeshIdentity: { path: 'meshidentities', short: 'mid', kds: 'GZ', status: '{}', writers: 'both' },
-  MeshTrust: { path: 'meshtrusts', short: 'mtrust', kds: 'GZ', status: '{}', writers: 'both' },
+  MeshTrust: { path: 'meshtrusts', short: 'mtrust', kds: 'GZX', status: '{}', writers: 'both' },
   MeshOpenTelemetryBackend: { path: 'meshopentelemetrybackends', short: 'motb', kds: 'GZ', status: '{}', writers: 'both' },
   MeshZoneAddress: { path: 'meshzoneaddresses', short: 'mza', kds: 'ZX', writers: 'zone' },
   Workload: {

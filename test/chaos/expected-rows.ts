@@ -7,7 +7,7 @@ import type { JsonObject, Resource, ResourceKey } from '../../src/resource/types
 export type Row = ResourceKey & Pick<Resource, 'labels' | 'spec' | 'status' | 'owner'> & { readonly isCopy: boolean };
 
 /** Types that are sent (kds-wire 3). G: from global to zones, Z: from zones to global, X: from a zone over global to the others. */
-const DIRECTIONS: Readonly<Record<string, 'G' | 'Z' | 'GZ' | 'ZX'>> = {
+const DIRECTIONS: Readonly<Record<string, 'G' | 'Z' | 'GZ' | 'ZX' | 'GZX'>> = {
   Mesh: 'G',
   Dataplane: 'Z',
   DataplaneInsight: 'Z',
@@ -20,7 +20,7 @@ const DIRECTIONS: Readonly<Record<string, 'G' | 'Z' | 'GZ' | 'ZX'>> = {
   MeshMultiZoneService: 'G',
   MeshExternalService: 'GZ',
   MeshIdentity: 'GZ',
-  MeshTrust: 'GZ',
+  MeshTrust: 'GZX',
   MeshOpenTelemetryBackend: 'GZ',
   MeshZoneAddress: 'ZX',
   Workload: 'Z',

@@ -17,7 +17,9 @@ export function receiversOf({ global, zones }: MixedFleet, { document: { info },
   if (writer === global) return info.kds.globalToZone ? [...zones] : [];
   const others = zones.filter((zone) => zone !== writer);
   // On Universal each policy has the role `system`; only policies with the role `producer` cross zones.
-  const crosses = info.kds.acrossZones && info.policy === null;
+  // A Kuma global keeps the MeshTrusts of zones.
+  const isKept = info.name === 'MeshTrust' && global.maker === 'kuma';
+  const crosses = info.kds.acrossZones && info.policy === null && !isKept;
   return [...(info.kds.zoneToGlobal ? [global] : []), ...(crosses ? others : [])];
 }
 
