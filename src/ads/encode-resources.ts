@@ -1,5 +1,6 @@
 // From resources as JSON to what is sent: each is encoded once for all proxies that get the same.
 import { createHash } from 'node:crypto';
+import { WeakCache } from '../base/weak-cache.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
@@ -27,11 +28,8 @@ const KINDS = [
 ] as const;
 
 export class ResourceEncoder {
-  /** By message and JSON. Held as long as a view holds the resource. */
-  readonly #known = new Map<string, WeakRef<XdsResource>>();
-  readonly #gone = new FinalizationRegistry<string>((key) => {
-    if (this.#known.get(key)?.deref() === undefined) this.#known.delete(key);
-  });
+  /** By message and JSON. */
+  readonly #known = new WeakCache<XdsResource>();
 
   /** The resources of a configuration. What is no message of Envoy's API is left out and is a problem. */
   part({ problems, ...config }: ProxyConfig): EncodedPart {
@@ -51,14 +49,13 @@ export class ResourceEncoder {
 
   #encode(type: XdsType, name: string, resource: JsonObject): XdsResource {
     const key = `${type} ${JSON.stringify(resource)}`;
-    const known = this.#known.get(key)?.deref();
+    const known = this.#known.get(key);
     if (known !== undefined) return known;
     const message = envoyJsonToBinary(XDS_MESSAGES[type], resource);
     const version = createHash('sha256').update(message).digest('base64url').slice(0, 22);
     const bytes = encodeResourceEntry({ name, version, typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type], kumaResource: message });
     const encoded: XdsResource = { name, version, bytes };
-    this.#known.set(key, new WeakRef(encoded));
-    this.#gone.register(encoded, key);
+    this.#known.set(key, encoded);
     return encoded;
   }
 }

@@ -1,15 +1,10 @@
 // Parts of configurations that several proxies share: made once for all proxies with the same policies, or once a proxy where the
-// part looks at the proxy itself. Invariant: a part is of the last change of its service.
+// part looks at the proxy itself. Invariants: a part is of the last change of its service, and is kept only while a view has it.
+import { WeakCache } from '../base/weak-cache.ts';
 import type { Client } from '../xds/client.ts';
 
-/** Parts of one service after which they are all forgotten: each change of an own policy makes new keys. */
-const MAX_PARTS = 20_000;
-
-/** The part differs between proxies with the same key. */
-const PER_CLIENT = Symbol('per client');
-
-export class PartCache<T> {
-  readonly #services = new Map<string, Map<string, T | typeof PER_CLIENT>>();
+export class PartCache<T extends object> {
+  readonly #services = new Map<string, WeakCache<T>>();
 
   /**
    * @param service KRI
@@ -19,15 +14,12 @@ export class PartCache<T> {
    */
   get(service: string, key: string, client: Client, version: number, make: () => T): T {
     const parts = this.#partsOf(service);
-    const shared = parts.get(key);
-    if (shared !== undefined && shared !== PER_CLIENT) return shared;
-    const ownKey = `${key} ${String(version)}`;
-    const own = shared === PER_CLIENT ? parts.get(ownKey) : undefined;
-    if (own !== undefined && own !== PER_CLIENT) return own;
+    // What a part looks at depends on the key: under one key either all clients share it, or none.
+    const known = parts.get(key) ?? parts.get(ownKey(key, version));
+    if (known !== undefined) return known;
     client.takeRead();
     const part = make();
-    if (client.takeRead()) parts.set(key, PER_CLIENT).set(ownKey, part);
-    else parts.set(key, part);
+    parts.set(client.takeRead() ? ownKey(key, version) : key, part);
     return part;
   }
 
@@ -39,10 +31,18 @@ export class PartCache<T> {
     this.#services.clear();
   }
 
-  #partsOf(service: string): Map<string, T | typeof PER_CLIENT> {
+  /** How many parts it has. */
+  get size(): number {
+    return [...this.#services.values()].reduce((sum, parts) => sum + parts.size, 0);
+  }
+
+  #partsOf(service: string): WeakCache<T> {
     let parts = this.#services.get(service);
-    if (parts === undefined || parts.size > MAX_PARTS)
-      this.#services.set(service, (parts = new Map<string, T | typeof PER_CLIENT>()));
+    if (parts === undefined) this.#services.set(service, (parts = new WeakCache<T>()));
     return parts;
   }
+}
+
+function ownKey(key: string, version: number): string {
+  return `${key} ${String(version)}`;
 }
