@@ -4,6 +4,7 @@ import { request as requestSecure } from 'node:https';
 import { isIP } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
+import { httpAnswer } from '../base/http-answer.ts';
 import type { Logger } from '../base/log.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { readBootstrapAnswer } from './bootstrap.ts';
@@ -140,6 +141,7 @@ function unreachable(url: string, error: unknown, isLate: boolean): Failure {
 
 type Post = { readonly host: string; readonly ca: string; readonly body: string; readonly signal: AbortSignal };
 
+/** @throws MeridianError `bad_request` for an answer that is too large, else the error of the connection */
 async function post(url: string, { host, ca, body, signal }: Post): Promise<{ status: number; text: string }> {
   const request = requestSecure(url, {
     method: 'POST',
@@ -154,19 +156,7 @@ async function post(url: string, { host, ca, body, signal }: Post): Promise<{ st
     // An IP address is no server name.
     ...(isIP(host) === 0 && { servername: host }),
   });
-  return await new Promise((resolve, reject) => {
-    request.once('error', reject);
-    request.once('response', (response) => {
-      const parts: Buffer[] = [];
-      let size = 0;
-      response.on('data', (part: Buffer) => {
-        size += part.length;
-        if (size > MAX_ANSWER_BYTES) request.destroy(new MeridianError('bad_request', 'the answer is larger than 4 MiB'));
-        else parts.push(part);
-      });
-      response.once('error', reject);
-      response.once('end', () => resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString('utf8') }));
-    });
-    request.end(body);
-  });
+  const answer = await httpAnswer(request, MAX_ANSWER_BYTES, body);
+  if (answer.body === null) throw new MeridianError('bad_request', 'the answer is larger than 4 MiB');
+  return { status: answer.status, text: answer.body.toString('utf8') };
 }

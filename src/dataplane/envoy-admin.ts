@@ -1,6 +1,7 @@
 // The admin interface of an Envoy: is it ready, and drain. Each call is bounded in time and size.
 import { request, type ClientRequest, type RequestOptions } from 'node:http';
 import type { Clock } from '../base/clock.ts';
+import { httpAnswer } from '../base/http-answer.ts';
 import type { AdminAddress } from './bootstrap.ts';
 
 export type AdminAnswer = { readonly status: number; readonly text: string };
@@ -65,21 +66,11 @@ export class EnvoyAdmin {
     const calling = request(this.#target(method, path));
     const cancel = this.#clock.after(LIMIT_MS, () => calling.destroy());
     try {
-      return await new Promise((resolve) => {
-        calling.once('error', () => resolve(null));
-        calling.once('response', (response) => {
-          this.#hasAnswered = true;
-          const parts: Buffer[] = [];
-          let size = 0;
-          response.on('data', (part: Buffer) => {
-            size += part.length;
-            if (size > MAX_BYTES) calling.destroy();
-            else parts.push(part);
-          });
-          response.once('close', () => resolve(response.complete ? answerOf(response.statusCode, parts) : null));
-        });
-        calling.end();
-      });
+      const { status, body } = await httpAnswer(calling, MAX_BYTES);
+      this.#hasAnswered = true;
+      return body === null ? null : { status, text: body.toString('utf8') };
+    } catch {
+      return null;
     } finally {
       cancel();
     }
@@ -88,8 +79,4 @@ export class EnvoyAdmin {
   #target(method: string, path: string): RequestOptions {
     return { method, path, agent: false, ...this.#address };
   }
-}
-
-function answerOf(status: number | undefined, parts: readonly Buffer[]): AdminAnswer {
-  return { status: status ?? 0, text: Buffer.concat(parts).toString('utf8') };
 }

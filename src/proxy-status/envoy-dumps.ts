@@ -4,6 +4,7 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { within, type Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
+import { httpAnswer } from '../base/http-answer.ts';
 import { http } from '../base/node-http.ts';
 import { isOnline } from '../resource/online-status.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
@@ -71,23 +72,8 @@ async function isSocket(path: string): Promise<boolean> {
 }
 
 async function read(socketPath: string, path: string, signal: AbortSignal): Promise<Uint8Array> {
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
-  const calling = http.request({ socketPath, path, agent: false, signal }, (response) => {
-    const parts: Buffer[] = [];
-    let size = 0;
-    response.on('data', (part: Buffer) => {
-      size += part.length;
-      parts.push(part);
-      if (size > MAX_BYTES)
-        calling.destroy(new MeridianError('unavailable', `the answer of the Envoy has more than ${String(MAX_BYTES)} bytes`));
-    });
-    response.once('error', reject);
-    response.once('end', () => {
-      if (response.statusCode === 200) resolve(Buffer.concat(parts));
-      else reject(new MeridianError('unavailable', `the Envoy answered with status ${String(response.statusCode)}`));
-    });
-  });
-  calling.once('error', reject);
-  calling.end();
-  return await promise;
+  const { status, body } = await httpAnswer(http.request({ socketPath, path, agent: false, signal }), MAX_BYTES);
+  if (body === null) throw new MeridianError('unavailable', `the answer of the Envoy has more than ${String(MAX_BYTES)} bytes`);
+  if (status === 200) return body;
+  throw new MeridianError('unavailable', `the Envoy answered with status ${String(status)}`);
 }
