@@ -188,6 +188,27 @@ describe('DataplaneInsightWriter', () => {
     expect((await row())?.status).toEqual({ hold: 'held' });
   });
 
+  it('leaves no stream open that came while the control plane stopped', async () => {
+    const { writer, store, row, end } = setUp();
+    const dataplane = { op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: {} } as const;
+    const { promise: isSlow, resolve: goOn } = Promise.withResolvers<undefined>();
+    const writeAll = store.writeAll.bind(store);
+    const writing = vi.spyOn(store, 'writeAll').mockImplementationOnce(async (writes) => {
+      await isSlow;
+      return await writeAll(writes);
+    });
+    const holding = writer.hold(facts('s1'), () => dataplane);
+    await vi.waitFor(() => expect(writing).toHaveBeenCalledTimes(1));
+    const ended = end();
+    goOn(undefined);
+    await Promise.all([holding, ended]);
+    await expect(writer.hold(facts('s2'), () => dataplane)).rejects.toMatchObject({ code: 'unavailable' });
+    expect(subscriptionsOf((await row())?.spec ?? {})).toMatchObject([
+      { id: 's1', disconnectTime: expect.any(String) as string },
+    ]);
+    expect((await row())?.status).toEqual({ hold: 'held' });
+  });
+
   it('tries again what the store could not take', async () => {
     const { writer, store, clock, spec, end } = setUp();
     await withDataplanes(store, 'cart-1');

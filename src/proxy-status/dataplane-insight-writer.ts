@@ -49,6 +49,8 @@ export class DataplaneInsightWriter {
   /** What is written without delay. */
   readonly #urgent = new Set<Entry>();
   #flushing: Promise<void> | null = null;
+  /** Calls of `hold` that are under way. */
+  readonly #holding = new Set<Promise<void>>();
   #isStopped = false;
 
   constructor(options: DataplaneInsightWriterOptions) {
@@ -83,14 +85,20 @@ export class DataplaneInsightWriter {
    * Stores a Dataplane together with the open stream of the proxy that brings it: both or neither. A Dataplane that was there
    * before is not held: it stays when the stream ends. On an error the stream counts as ended.
    * @param plan the write of the Dataplane; null where the stored one is the same already
-   * @throws MeridianError `invalid` for a row that cannot be stored, `unavailable` while others write it
+   * @throws MeridianError `invalid` for a row that cannot be stored, `unavailable` while others write it, or when this control
+   * plane stops
    */
   async hold(facts: ProxyConnectionFacts, plan: (stored: Resource | undefined) => Write | null): Promise<void> {
+    if (this.#isStopped) throw new MeridianError('unavailable', 'this control plane stops');
+    const storing = this.#storeHeld(facts, plan);
+    this.#holding.add(storing);
     try {
-      await this.#storeHeld(facts, plan);
+      await storing;
     } catch (error) {
       this.release(facts, 'released');
       throw error;
+    } finally {
+      this.#holding.delete(storing);
     }
   }
 
@@ -133,6 +141,8 @@ export class DataplaneInsightWriter {
     ]);
     this.#changeAll((state) => closeProxy(state, clock.now()));
     this.#isStopped = true;
+    // What they store would stay open.
+    await Promise.allSettled(this.#holding);
     await this.flush();
   }
 
