@@ -101,8 +101,9 @@ async function openEmbedded(path: string, clock: Clock): Promise<Database> {
   }
 }
 
-function openPostgres(config: PostgresConfig, { clock, log }: Following, answerMs: number): Database {
-  const options: pg.ClientConfig = {
+/** The options of each connection to PostgreSQL, with the times in milliseconds. Reads the files of TLS. */
+export function clientOptionsOf(config: PostgresConfig): pg.ClientConfig {
+  return {
     host: config.host,
     port: config.port,
     user: config.user,
@@ -115,6 +116,10 @@ function openPostgres(config: PostgresConfig, { clock, log }: Following, answerM
     application_name: 'meridian',
     ssl: tlsOf(config.tls),
   };
+}
+
+function openPostgres(config: PostgresConfig, { clock, log }: Following, answerMs: number): Database {
+  const options = clientOptionsOf(config);
   const pool = new pg.Pool({ ...options, max: config.maxOpenConnections });
   // The server may end an idle connection: the pool opens another.
   pool.on('error', (error) => log.debug({ reason: error.message }, 'an idle database connection ended'));
