@@ -5,7 +5,7 @@ import { fc } from '../../test/support/property.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import { createLogger } from '../base/log.ts';
-import { reconnectPauseMs, runKdsClient, type KdsClientOptions } from './client.ts';
+import { channelOptions, reconnectPauseMs, runKdsClient, type KdsClientOptions } from './client.ts';
 import { globalService } from './services.ts';
 
 it('a zone reconnects within 0.8 s after any number of failures, and zones do not all reconnect at once (engine 22)', () => {
@@ -18,6 +18,17 @@ it('a zone reconnects within 0.8 s after any number of failures, and zones do no
   );
   const pauses = Array.from({ length: 1_000 }, () => reconnectPauseMs());
   expect(Math.max(...pauses) - Math.min(...pauses)).toBeGreaterThan(300);
+});
+
+it('a zone pings global less often than every 15 s, also without a stream, on a channel of its own', () => {
+  expect(channelOptions({ maxMessageBytes: 7 })).toEqual({
+    'grpc.max_receive_message_length': 7,
+    'grpc.max_send_message_length': 7,
+    'grpc.keepalive_time_ms': 20_000,
+    'grpc.keepalive_timeout_ms': 15_000,
+    'grpc.keepalive_permit_without_calls': 1,
+    'grpc.use_local_subchannel_pool': 1,
+  });
 });
 
 describe('a zone that is not connected', () => {

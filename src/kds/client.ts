@@ -1,6 +1,6 @@
 // The zone end of KDS: dials global, and dials again when one of the six RPCs of the connection fails. No resource is sent twice,
 // because both directions resume by versions.
-import { Client, credentials, status, type ChannelCredentials } from '@grpc/grpc-js';
+import { Client, credentials, status, type ChannelCredentials, type ChannelOptions } from '@grpc/grpc-js';
 import { messageOf } from '../base/errors.ts';
 import { Connection, type ConnectionOptions } from './zone-connection.ts';
 
@@ -75,20 +75,25 @@ async function identityOf({
   return { credentials: channelCredentials(known), authorization: value };
 }
 
-/** One connection from dialling to its end; resolves to why it ended. */
-async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Promise<Ending> {
-  const identity = await identityOf(options).catch(endingOf);
-  if ('reason' in identity) return identity;
-  const client = new Client(options.address, identity.credentials, {
-    'grpc.max_receive_message_length': options.maxMessageBytes,
-    'grpc.max_send_message_length': options.maxMessageBytes,
+/** The options of the channel of one connection. */
+export function channelOptions({ maxMessageBytes }: Pick<KdsClientOptions, 'maxMessageBytes'>): ChannelOptions {
+  return {
+    'grpc.max_receive_message_length': maxMessageBytes,
+    'grpc.max_send_message_length': maxMessageBytes,
     // Go peers punish pings more often than every 15 s.
     'grpc.keepalive_time_ms': 20_000,
     'grpc.keepalive_timeout_ms': 15_000,
     'grpc.keepalive_permit_without_calls': 1,
     // A new channel, so that no state of an earlier attempt remains.
     'grpc.use_local_subchannel_pool': 1,
-  });
+  };
+}
+
+/** One connection from dialling to its end; resolves to why it ended. */
+async function connectOnce(options: KdsClientOptions, signal: AbortSignal): Promise<Ending> {
+  const identity = await identityOf(options).catch(endingOf);
+  if ('reason' in identity) return identity;
+  const client = new Client(options.address, identity.credentials, channelOptions(options));
   const ended = new AbortController();
   const both = AbortSignal.any([signal, ended.signal]);
   const connection = new Connection(options, client, both, identity.authorization);

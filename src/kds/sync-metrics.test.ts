@@ -136,4 +136,17 @@ describe('the metrics of the protocol', () => {
     ]);
     expect(await lines('kds_delta_streams_active')).toEqual(['kds_delta_streams_active{zone="east"} 1']);
   });
+
+  it('have buckets from a millisecond to a minute, and from 256 bytes to the largest message', async () => {
+    const { observe, lines } = setUp();
+    observe(opened, sent, acknowledged);
+    const bounds = async (name: string): Promise<string[]> =>
+      (await lines(`${name}_bucket`)).map((line) => /le="([^"]+)"/.exec(line)?.[1] ?? '');
+    expect(await bounds('kds_delta_delivery')).toEqual(
+      '1 2.5 5 10 25 50 100 250 500 1000 2500 5000 10000 30000 60000 +Inf'.split(' '),
+    );
+    expect(await bounds('kds_delta_responses_sent_bytes')).toEqual(
+      '256 1024 4096 16384 65536 262144 1048576 4194304 10485760 +Inf'.split(' '),
+    );
+  });
 });
