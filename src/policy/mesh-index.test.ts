@@ -52,6 +52,14 @@ describe('an index of a mesh', () => {
     expect(changesOf(() => index.disableZones(new Set(['east'])))).toEqual([false, false]);
     expect(changesOf(() => index.disableZones(new Set(['west'])))).toEqual([true, true]);
     expect(changesOf(() => index.disableZones(new Set()))).toEqual([true, true]);
+    // Two changes are never without an effect together.
+    for (const zones of [['east'], []])
+      expect(
+        changesOf(() => {
+          index.disableZones(new Set(zones));
+          index.put(makeService('s'));
+        }),
+      ).toEqual([true, true]);
   });
 
   it('shares the policies of a disabled zone only with the proxies of that zone', () => {
