@@ -72,6 +72,31 @@ describe('the changelog', () => {
     await expect(start(store).caughtUp()).rejects.toThrow('gone');
   });
 
+  it('removes the rows that are missing when their type is read again, and no others', async () => {
+    const store = new TinyStore();
+    for (const name of ['a', 'b']) await put(store, 'MeshTimeout', name);
+    await put(store, 'MeshRetry', 'a');
+    const lost = Promise.withResolvers<void>();
+    let isLost = false;
+    const source: Source = {
+      ...{ getMany: store.getMany.bind(store), deletedMeshes: store.deletedMeshes.bind(store), mark: store.mark.bind(store) },
+      list: async (query) => (await store.list(query)).filter(({ name }) => !isLost || name !== 'a'),
+      async *changes(signal) {
+        yield { kind: 'all' };
+        await lost.promise;
+        yield { kind: 'type', type: 'MeshTimeout' };
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      },
+    };
+    const changelog = start(source);
+    await changelog.ready;
+    expect(namesOf(changelog, 'MeshTimeout')).toHaveLength(2);
+    isLost = true;
+    lost.resolve();
+    await vi.waitFor(() => expect(namesOf(changelog, 'MeshTimeout')).toEqual([expect.stringMatching(/^b-/)]));
+    expect(namesOf(changelog, 'MeshRetry')).toEqual([expect.stringMatching(/^a-/)]);
+  });
+
   it('sends a recreated Mesh as a removal and an addition (engine 7)', async () => {
     const store = new TinyStore();
     const changelog = start(store);

@@ -87,9 +87,8 @@ export class Sender {
     this.#schedule();
   }
 
-  /** Ends the work for this stream and releases all slots. */
+  /** Ends the work for this stream and releases all slots. Idempotent. */
   close(): void {
-    if (this.#closed) return;
     this.#closed = true;
     this.#stop();
     this.#permit?.leave();
