@@ -5,7 +5,6 @@ import type { Json, JsonObject } from '../resource/types.ts';
 import { objectOf } from '../resource/read-json.ts';
 import { destinationsOf, sectionOf } from './group-items.ts';
 import type { MeshIndex } from './mesh-index.ts';
-import { isRouteKind } from './parse-policy.ts';
 import type { Contribution, ResourceRule, ResourceRules } from './resource-rules.ts';
 
 const NESTED: ReadonlyMap<Json | undefined, string> = new Map([
@@ -35,7 +34,6 @@ export function withRouteLoadBalancers(
 ): ReadonlyMap<string, ResourceRule> {
   const completed = new Map(own);
   for (const [kri, rule] of own) {
-    if (!isRouteKind(rule.resource.type)) continue;
     const services = serviceRules(index, rule, all, zone).filter(({ conf }) => loadBalancerOf(conf[0]) !== undefined);
     const [first] = services;
     if (first === undefined) continue;
@@ -53,7 +51,7 @@ export function withRouteLoadBalancers(
   return completed;
 }
 
-/** The rules of the services that a route's `to[]` selects. */
+/** The rules of the services that a route's `to[]` selects; none for another resource. */
 function serviceRules(index: MeshIndex, { resource }: ResourceRule, rules: ResourceRules, zone: string): ResourceRule[] {
   const route = index.policyOf(resource);
   return (route?.to ?? []).flatMap(({ targetRef, policy }) => {
