@@ -1,13 +1,13 @@
 // A process with some fake proxies: they join when told, and it reports when all of them have a resource one time more than before.
-import { credentials } from '@grpc/grpc-js';
 import type { XdsType } from '../src/ads/session.ts';
-import { PlayedProxy } from '../test/ads/played-proxy.ts';
+import { FakeProxy } from './fake-proxy.ts';
 import { nowMs } from './measure.ts';
+import type { ScannedResource } from './response-scan.ts';
 
 export type ProxiesCommand =
-  | { readonly kind: 'join'; readonly address: string; readonly mesh: string; readonly names: readonly string[] }
+  | { readonly kind: 'join'; readonly port: number; readonly mesh: string; readonly names: readonly string[] }
   /** Joins again with what the proxies hold. */
-  | { readonly kind: 'rejoin'; readonly address: string }
+  | { readonly kind: 'rejoin'; readonly port: number }
   /** Counts from 0 how often each proxy receives this resource. */
   | { readonly kind: 'watch'; readonly type: XdsType; readonly name: string };
 export type ProxiesReport =
@@ -18,42 +18,26 @@ export type ProxiesReport =
   | { readonly kind: 'received'; readonly count: number; readonly at: number };
 
 class Proxies {
-  readonly #proxies: { readonly proxy: PlayedProxy; count: number; isWarm: boolean }[] = [];
-  #address = '';
+  readonly #proxies: { readonly proxy: FakeProxy; count: number; isWarm: boolean }[] = [];
   #watched: { readonly type: XdsType; readonly name: string } | null = null;
   #least = 0;
   #cold = 0;
 
-  join(address: string, mesh: string, names: readonly string[]): void {
-    this.#address = address;
-    const metadata = { features: ['feature-reuse-port'] };
+  join(port: number, mesh: string, names: readonly string[]): void {
     for (const name of names) {
-      const proxy = new PlayedProxy({
-        ...{ mesh, name, metadata, keepsBytes: false },
-        // The getter is read at each connect: the control plane may have moved.
-        get address() {
-          return proxies.address;
-        },
-        credentials: credentials.createSsl(null, null, null, { rejectUnauthorized: false }),
-        onResponse: (type, resources) => this.#took(entry, type, resources),
-      });
-      const entry = { proxy, count: 0, isWarm: false };
+      const onResponse = (type: XdsType, resources: readonly ScannedResource[]): void => this.#took(entry, type, resources);
+      const entry = { proxy: new FakeProxy({ mesh, name, onResponse }), count: 0, isWarm: false };
       this.#proxies.push(entry);
     }
-    this.#cold = this.#proxies.length;
-    for (const { proxy } of this.#proxies) proxy.connect();
+    this.rejoin(port);
   }
 
-  rejoin(address: string): void {
-    this.#address = address;
-    for (const { proxy } of this.#proxies) {
-      proxy.disconnect();
-      proxy.received = 0;
-      proxy.connect();
-    }
-    // What would be sent again arrives with the first responses.
+  rejoin(port: number): void {
     this.#cold = this.#proxies.length;
-    for (const entry of this.#proxies) entry.isWarm = false;
+    for (const entry of this.#proxies) {
+      entry.isWarm = false;
+      entry.proxy.connect(port);
+    }
   }
 
   watch(type: XdsType, name: string): void {
@@ -62,13 +46,14 @@ class Proxies {
     for (const entry of this.#proxies) entry.count = 0;
   }
 
-  get address(): string {
-    return this.#address;
-  }
-
-  #took(entry: { readonly proxy: PlayedProxy; count: number; isWarm: boolean }, type: XdsType, names: readonly string[]): void {
-    if (!entry.isWarm && entry.proxy.isWarm && type !== 'Cluster') this.#warmed(entry);
-    if (this.#watched?.type !== type || !names.includes(this.#watched.name)) return;
+  #took(
+    entry: { readonly proxy: FakeProxy; count: number; isWarm: boolean },
+    type: XdsType,
+    resources: readonly ScannedResource[],
+  ): void {
+    if (!entry.isWarm && entry.proxy.isWarm) this.#warmed(entry);
+    const watched = this.#watched;
+    if (watched?.type !== type || !resources.some(({ name }) => name === watched.name)) return;
     entry.count += 1;
     if (entry.count !== this.#least + 1) return;
     const least = Math.min(...this.#proxies.map(({ count }) => count));
@@ -96,8 +81,8 @@ function report(message: ProxiesReport): void {
 process.on('SIGINT', () => undefined);
 process.on('disconnect', () => process.exit(0));
 process.on('message', (command: ProxiesCommand) => {
-  if (command.kind === 'join') proxies.join(command.address, command.mesh, command.names);
-  else if (command.kind === 'rejoin') proxies.rejoin(command.address);
+  if (command.kind === 'join') proxies.join(command.port, command.mesh, command.names);
+  else if (command.kind === 'rejoin') proxies.rejoin(command.port);
   else proxies.watch(command.type, command.name);
 });
 report({ kind: 'up' });

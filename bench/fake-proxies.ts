@@ -26,13 +26,13 @@ export class FakeProxies {
   }
 
   /** @returns when the last proxy had everything, in milliseconds of `nowMs`, and how many resources all received */
-  async join(address: string, mesh: string): Promise<{ at: number; received: number }> {
-    return await this.#warm(({ child, names }) => child.send({ kind: 'join', address, mesh, names } satisfies ProxiesCommand));
+  async join(port: number, mesh: string): Promise<{ at: number; received: number }> {
+    return await this.#warm(({ child, names }) => child.send({ kind: 'join', port, mesh, names } satisfies ProxiesCommand));
   }
 
   /** The same with what they hold. */
-  async rejoin(address: string): Promise<{ at: number; received: number }> {
-    return await this.#warm(({ child }) => child.send({ kind: 'rejoin', address } satisfies ProxiesCommand));
+  async rejoin(port: number): Promise<{ at: number; received: number }> {
+    return await this.#warm(({ child }) => child.send({ kind: 'rejoin', port } satisfies ProxiesCommand));
   }
 
   watch(type: XdsType, name: string): void {

@@ -22,7 +22,7 @@ export type FloorProxiesCommand = {
   readonly state: FloorState;
   readonly changed: { readonly type: XdsType; readonly name: string };
 };
-export type FloorProxiesReport = { readonly address: string; readonly apiPort: number };
+export type FloorProxiesReport = { readonly port: number; readonly apiPort: number };
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
@@ -76,7 +76,7 @@ async function start({ state, changed }: FloorProxiesCommand): Promise<FloorProx
     server.bindAsync('127.0.0.1:0', tls, (error, bound) => (error === null ? resolve(bound) : reject(error)));
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  return { address: `localhost:${String(port)}`, apiPort: (http.address() as AddressInfo).port };
+  return { port, apiPort: (http.address() as AddressInfo).port };
 }
 
 process.on('SIGINT', () => undefined);

@@ -18,6 +18,8 @@ import { proxyBudgets, sizes, type ProxySizes } from './proxy-sizes.ts';
 const ZONE = 'bench';
 /** The service whose route and whose endpoints change. */
 const SERVICE = 'service-7';
+/** The proxy whose resources the floor sends. */
+const RECORDED = 'recorded';
 /** Time for the work that a join leaves, before the zone counts as idle. */
 const SETTLE_MS = 3_000;
 
@@ -45,25 +47,24 @@ async function measureFleet({ settings, postgres, say }: Context<ProxySizes>): P
     MERIDIAN_DP_SERVER_AUTHN_DP_PROXY_TYPE: 'none',
     MERIDIAN_DP_SERVER_CONNECTIONS_PER_ADDRESS: String(2 * settings.proxies + 100),
   };
-  const address = `localhost:${String(port)}`;
   let zone = await startLoneZone(ZONE, database, env);
   const names = Array.from({ length: settings.proxies }, (_, index) => `proxy-${String(index)}`);
   const proxies = await FakeProxies.start(names, settings.processes);
   const api = new HttpClient(zone.apiPort);
   try {
     say(`${String(settings.services)} services, ${String(settings.proxies)} Dataplanes`);
-    await writeMesh(zone.apiPort, settings, names);
+    await writeMesh(zone.apiPort, settings, [...names, RECORDED]);
     say('the proxies join');
-    const findings = await measureJoined(zone, proxies, address, settings, {
+    const findings = await measureJoined(zone, proxies, port, settings, {
       route: (count) => api.put(`/meshes/${MESH}/meshhttproutes/changing`, routeOf(count)),
       endpoint: (count) =>
-        api.put(`/meshes/${MESH}/dataplanes/${names[7] ?? ''}`, JSON.stringify(dataplaneOf(7, settings, count))),
+        api.put(`/meshes/${MESH}/dataplanes/${names[7] ?? ''}`, JSON.stringify(dataplaneOf(names[7] ?? '', 7, settings, count))),
     });
-    const state = await stateOf(address, names[0] ?? '');
+    const state = await stateOf(`localhost:${String(port)}`, RECORDED);
     say('the zone starts again');
     await zone.stop();
     zone = await startLoneZone(ZONE, database, env);
-    const again = await proxies.rejoin(address);
+    const again = await proxies.rejoin(port);
     say('the floor');
     const floor = await measureFloor(state, names, settings);
     return metricsOf(settings, findings, again.received, floor);
@@ -80,12 +81,12 @@ type Writes = Readonly<Record<'route' | 'endpoint', (count: number) => Promise<v
 async function measureJoined(
   { pid }: Pick<ControlPlane, 'pid'>,
   proxies: FakeProxies,
-  address: string,
+  port: number,
   settings: ProxySizes,
   writes: Writes,
 ): Promise<Findings> {
   const before = { cpu: cpuSeconds(pid), memory: memoryMb(pid), at: nowMs() };
-  const { at } = await proxies.join(address, MESH);
+  const { at } = await proxies.join(port, MESH);
   const joined = { seconds: (at - before.at) / 1000, cpu: cpuSeconds(pid) - before.cpu };
   await delay(SETTLE_MS);
   const memoryKb = ((memoryMb(pid) - before.memory) * 1000) / settings.proxies;
@@ -125,14 +126,14 @@ async function measureFloor(state: FloorState, names: readonly string[], setting
   const changed = { type: 'RouteConfiguration', name: `kri_msvc_${MESH}_${ZONE}__${SERVICE}_http` } as const;
   const ready = nextMessage<FloorProxiesReport>(child);
   child.send({ state, changed } satisfies FloorProxiesCommand);
-  const { address, apiPort } = await ready;
+  const { port, apiPort } = await ready;
   const proxies = await FakeProxies.start(names, settings.processes);
   const api = new HttpClient(apiPort);
   const write = (): Promise<void> => api.put('/', '{}');
   try {
     const { pid = 0 } = child;
     const before = { cpu: cpuSeconds(pid), memory: memoryMb(pid), at: nowMs() };
-    const { at } = await proxies.join(address, MESH);
+    const { at } = await proxies.join(port, MESH);
     const joinSeconds = (at - before.at) / 1000;
     const joinCpuSeconds = cpuSeconds(pid) - before.cpu;
     await delay(SETTLE_MS);
@@ -171,7 +172,7 @@ async function writeMesh(apiPort: number, settings: ProxySizes, names: readonly 
       ports: [{ name: 'http', port: 80, targetPort: 8080, appProtocol: 'http' }],
     },
   }));
-  const dataplanes = names.map((_name, index) => dataplaneOf(index, settings, 0));
+  const dataplanes = names.map((name, index) => dataplaneOf(name, index, settings, 0));
   for (const documents of [services, ...chunks(dataplanes, 100)]) {
     const response = await fetch(`http://127.0.0.1:${String(apiPort)}/_apply`, {
       method: 'POST',
@@ -182,10 +183,10 @@ async function writeMesh(apiPort: number, settings: ProxySizes, names: readonly 
   }
 }
 
-function dataplaneOf(index: number, { services }: ProxySizes, revision: number): Record<string, unknown> {
+function dataplaneOf(name: string, index: number, { services }: ProxySizes, revision: number): Record<string, unknown> {
   const at = `10.${String(index >> 16)}.${String((index >> 8) & 255)}.${String(index & 255)}`;
   return {
-    ...{ type: 'Dataplane', mesh: MESH, name: `proxy-${String(index)}` },
+    ...{ type: 'Dataplane', mesh: MESH, name },
     labels: { app: `service-${String(index % services)}`, revision: `r${String(revision)}` },
     networking: {
       address: at,
