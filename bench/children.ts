@@ -1,5 +1,5 @@
 // Every process that a run starts. Invariant: none outlives it, whether it ends well, fails or is interrupted.
-import { fork, spawn, type ChildProcess } from 'node:child_process';
+import { fork, spawn, type ChildProcess, type ForkOptions } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,8 +20,15 @@ process.once('exit', () => {
 });
 
 /** A script of this folder in a process of its own, with a channel for messages. */
-export function startScript(file: string): ChildProcess {
-  return track(fork(join(import.meta.dirname, file), { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }));
+export function startScript(file: string, options: ForkOptions = {}): ChildProcess {
+  return track(fork(join(import.meta.dirname, file), { ...options, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }));
+}
+
+/** A script that runs as `bin/meridian` runs a control plane: its memory can be compared. */
+export function startLikeMeridian(file: string): ChildProcess {
+  const flags = ['--max-semi-space-size=4', '--no-parallel-scavenge', '--heap-growing-percent=50'];
+  const allocator = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '131072' };
+  return startScript(file, { execArgv: flags, env: { ...process.env, ...allocator } });
 }
 
 /** What it logs goes to a file, as it would in earnest: every write is audited. The end of it is shown if the process fails. */

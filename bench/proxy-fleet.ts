@@ -4,7 +4,7 @@ import { credentials } from '@grpc/grpc-js';
 import type { XdsType } from '../src/ads/session.ts';
 import { PlayedProxy } from '../test/ads/played-proxy.ts';
 import { freePort } from '../test/support/free-port.ts';
-import { endChild, nextMessage, startScript } from './children.ts';
+import { endChild, nextMessage, startLikeMeridian } from './children.ts';
 import type { Context, Sections } from './context.ts';
 import { startLoneZone, type ControlPlane } from './control-plane.ts';
 import { FakeProxies } from './fake-proxies.ts';
@@ -122,7 +122,7 @@ async function measureChanges(
 }
 
 async function measureFloor(state: FloorState, names: readonly string[], settings: ProxySizes): Promise<Findings> {
-  const child = startScript('floor-proxies-process.ts');
+  const child = startLikeMeridian('floor-proxies-process.ts');
   const changed = { type: 'RouteConfiguration', name: `kri_msvc_${MESH}_${ZONE}__${SERVICE}_http` } as const;
   const ready = nextMessage<FloorProxiesReport>(child);
   child.send({ state, changed } satisfies FloorProxiesCommand);

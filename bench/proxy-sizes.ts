@@ -4,7 +4,7 @@ import type { SettingsOf } from './context.ts';
 export const sizes = {
   proxies: [1_000, 'fake proxies, each of which calls every service'],
   services: [200, 'MeshServices, with the proxies spread evenly behind them'],
-  processes: [4, 'processes that the fake proxies are spread over'],
+  processes: [1, 'processes that the fake proxies are spread over; the machine of the budgets has a core for them'],
   warmUp: [10, 'changes of each kind before the counted ones'],
   changes: [40, 'counted changes of each kind, one after the other'],
   idle: [10, 'seconds in which nothing happens'],
