@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { findEnvoy, NO_ENVOY } from './src/dataplane/find-envoy.ts';
+import { isFull } from './test/support/test-size.ts';
 import { WAIT } from './test/support/wait.ts';
 
 // Real peers are not in the repository. Without them there is no project of that name, and one line says so.
@@ -122,6 +123,8 @@ export default defineConfig({
         test: {
           name: 'e2e',
           include: ['test/**/*.e2e.test.ts'],
+          // One demo is enough on each push: the one with an Envoy shows all that the other shows.
+          exclude: envoy === null || isFull ? [] : ['test/e2e/demo.e2e.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
           ...postgres,

@@ -14,19 +14,19 @@ import { hasMesh } from './steady-writes.ts';
 
 const MINUTES = Number(process.env['CHAOS_BURST_MINUTES'] ?? 0);
 /** Rows of a type and round: each is created and changed, and half of them removed. */
-const ROWS = 18;
-const ROWS_A_STATEMENT = 9;
+const ROWS = sized({ push: 12, full: 18 });
+const ROWS_A_STATEMENT = 6;
 /** The types that each side writes: all that it sends. */
 const OF_GLOBAL = zoneConsumes.filter(({ kds }) => kds.globalToZone);
 const OF_ZONES = globalConsumes;
 /** The least that the message of a type must hold. */
 const SPECS: Readonly<Record<string, JsonObject>> = { Dataplane: { networking: { address: '192.0.2.1' } } };
-const MIN_CHANGES = sized({ push: 5_000, full: 10_000 });
+const MIN_CHANGES = sized({ push: 4_000, full: 10_000 });
 /** Until then caches fill and functions are compiled. */
 const WARM_ROUNDS = 1;
 /** Bytes that memory may differ by from one moment to another, and what each round may add to histograms and caches. */
 const NOISE = 5_000_000;
-/** A round is some 3,500 changes: what is kept of each by mistake is far more than this. */
+/** A round is some 200 changes for each row: what is kept of each by mistake is far more than this. */
 const A_ROUND = 200_000;
 const MANNERS: readonly Manner[] = ['acknowledges', 'says nothing', 'refuses everything'];
 const GUESTS = 9;

@@ -1,9 +1,10 @@
 // Continues to write during a failure, and records the acknowledged writes (answer 2xx).
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ControlPlane } from '../support/control-plane.ts';
+import { sized } from '../support/test-size.ts';
 
-/** Time between two writes, in milliseconds. */
-const PACE_MS = 5;
+/** Time between two writes, in milliseconds. Each comparison of the stores reads all that was written before it. */
+const PACE_MS = sized({ push: 25, full: 5 });
 
 export type SteadyWrites = {
   /** The number of 2xx answers. */

@@ -1,4 +1,4 @@
-// Runs the first command of the README, without an Envoy. test/envoy/demo.envoy.test.ts has one.
+// Runs the first command of the README without an Envoy. Where an Envoy is found, demo.envoy.test.ts does all of this with it.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -13,6 +13,7 @@ import { measureHops, type Hop } from './hops.ts';
 import type { AppliedResource } from './placement.ts';
 import { measureTraffic, type ZoneTraffic } from './requests.ts';
 import { ShopProxies } from './shop-proxies.ts';
+import { trafficText } from './traffic-text.ts';
 import { ingressOf, verifyInStep, type Verified } from './verify.ts';
 import { readDocuments, type ResourceDocument } from '../documents/read-files.ts';
 import { print } from '../output.ts';
@@ -169,7 +170,7 @@ function show({ verified, hops, envoy, traffic }: Result, fleet: Fleet | undefin
       hops.map(({ from, to, what, medianMs }) => [from, to, what, `${medianMs.toFixed(1)} ms`]),
     ),
   );
-  showTraffic(envoy, traffic);
+  print(trafficText(envoy, traffic));
   print(
     `\nREST APIs:\n${table(
       ['CONTROL PLANE', 'URL'],
@@ -182,37 +183,5 @@ function show({ verified, hops, envoy, traffic }: Result, fleet: Fleet | undefin
     shop === undefined ? '' : `  curl http://127.0.0.1:${String(shop.carts)}/    as the catalog of ${shop.zone} asks a cart\n`;
   print(
     `\nTry:\n${ask}  bin/meridian get meshservices --mesh shop --address ${west}\n  bin/meridian get meshtimeouts -A -o wide\n  bin/meridian inspect zones`,
-  );
-}
-
-function showTraffic(envoy: DemoEnvoy, traffic: readonly ZoneTraffic[]): void {
-  if ('missing' in envoy) {
-    print(
-      `\nNot shown: requests through Envoy proxies (${visibleText(envoy.missing)}). \`bin/meridian dataplane install-envoy\` gets an Envoy.`,
-    );
-    return;
-  }
-  const counts = (of: ReadonlyMap<string, number>): string =>
-    [...of].map(([version, count]) => `${version} ${String(count)}`).join(', ');
-  print('\nRequests of the catalog to the carts of its zone, through two Envoys:');
-  print(
-    table(
-      [
-        'ZONE',
-        'REQUESTS',
-        'CANARY 80:20, 1,000 REQUESTS',
-        'CARTS THAT STICK BY HEADER',
-        'TIMEOUT ON GLOBAL FELT AFTER',
-        'CONNECTIONS CLOSED',
-      ],
-      traffic.map(({ zone, requests, canary, sticky, timeoutMs, closed }) => [
-        zone,
-        String(requests),
-        counts(canary),
-        counts(sticky),
-        `${timeoutMs.toFixed(1)} ms`,
-        String(closed),
-      ]),
-    ),
   );
 }
