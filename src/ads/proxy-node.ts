@@ -6,6 +6,7 @@ import { isStorable } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
 import { decodeStruct } from '../wire/struct.ts';
+import { RUN } from '../xds/bootstrap.ts';
 import { proxyFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
 
 export type ProxyNode = {
@@ -15,6 +16,8 @@ export type ProxyNode = {
   readonly features: ProxyFeatures;
   /** The Dataplane that the proxy brings, as JSON text; `''` where it must exist already. */
   readonly dataplane: string;
+  /** Names the bootstrap with which the Envoy started; `''` for that of another control plane. */
+  readonly run: string;
   /** `version` of the metadata: which programs run the proxy. */
   readonly version: JsonObject;
   /** The part of the metadata that says what the proxy can do, and where its admin interface is. */
@@ -23,6 +26,9 @@ export type ProxyNode = {
 
 /** Bytes of the metadata; that of a proxy with its Dataplane has a few kilobytes. */
 const MAX_METADATA = 1024 * 1024;
+
+/** Characters of the name of a bootstrap. */
+const MAX_RUN = 100;
 
 /** Characters of a mesh, a dot and a name. */
 const MAX_ID = 507;
@@ -44,6 +50,7 @@ export function readProxyNode({ id, metadata }: DeltaRequest['node']): ProxyNode
     name,
     features: proxyFeatures(facts, { mesh, name }),
     dataplane: textOf(facts['dataplane.resource']),
+    run: textOf(facts[RUN]).slice(0, MAX_RUN),
     version: objectOf(facts['version']),
     metadata: Object.fromEntries(Object.entries(facts).filter(([key]) => KEPT.has(key))),
   };

@@ -25,8 +25,11 @@ export type Dataplanes = {
   /** A Dataplane from its JSON, as it would be stored. @throws MeridianError `invalid` that names the field */
   readonly read: (text: string, at: { readonly mesh: string; readonly name: string }) => GivenDataplane;
   readonly stored: (mesh: string, name: string) => Promise<GivenDataplane | null>;
-  /** Stores a Dataplane for as long as its proxy is connected, to this control plane or another one of the zone. */
-  readonly register: (dataplane: GivenDataplane, facts: ProxyConnectionFacts) => Promise<void>;
+  /**
+   * Stores a Dataplane for as long as its proxy is connected, to this control plane or another one of the zone.
+   * @param run names the bootstrap with which its Envoy started
+   */
+  readonly register: (dataplane: GivenDataplane, facts: ProxyConnectionFacts, run: string) => Promise<void>;
   /** The stream of a proxy has ended; it may come back. */
   readonly release: (facts: ProxyConnectionFacts) => void;
 };
@@ -79,17 +82,20 @@ export class ProxyServer {
   }
 
   /** Checks the token against the Dataplane that the proxy brings and the stored one. @returns whether it brings one */
-  async #letIn(stream: ProxyStream, { mesh, name, dataplane }: ProxyNode, facts: ProxyConnectionFacts): Promise<boolean> {
+  async #letIn(stream: ProxyStream, { mesh, name, dataplane, run }: ProxyNode, facts: ProxyConnectionFacts): Promise<boolean> {
     const { dataplanes } = this.#options;
     const stored = await dataplanes.stored(mesh, name);
     if (dataplane === '') {
-      if (stored === null) throw notFound(mesh, name);
+      if (stored === null) {
+        await stream.identify({ mesh, name });
+        throw notFound(mesh, name);
+      }
       await stream.admit(stored);
       return false;
     }
     const given = dataplanes.read(dataplane, { mesh, name });
     await (stored === null ? stream.admit(given) : stream.admit(given, stored));
-    await dataplanes.register(given, facts);
+    await dataplanes.register(given, facts, run);
     return true;
   }
 

@@ -1,14 +1,12 @@
 // Asks control planes for the bootstrap of a proxy until one answers. Invariant: what a person must correct ends it at once, and what
 // can pass by itself never does.
-import { request as requestSecure } from 'node:https';
-import { isIP } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
-import { httpAnswer } from '../base/http-answer.ts';
 import type { Logger } from '../base/log.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { readBootstrapAnswer } from './bootstrap.ts';
 import type { ControlPlaneAddress } from './control-plane-address.ts';
+import { post } from './post.ts';
 
 export type BootstrapQuestion = {
   /** At least one. */
@@ -21,7 +19,6 @@ export type BootstrapQuestion = {
 type Context = { readonly clock: Clock; readonly log: Logger; readonly signal: AbortSignal };
 
 const ANSWER_MS = 10_000;
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
 const FIRST_WAIT_MS = 200;
 const MAX_WAIT_MS = 5_000;
 /** A Dataplane that was just written reaches another replica in this time. */
@@ -38,13 +35,13 @@ const UNTRUSTED = new Set([
   'CERT_SIGNATURE_FAILURE',
 ]);
 
-/** Why there is no bootstrap. `unknown`: the Dataplane or its mesh does not exist there. */
+/** Why there is no bootstrap. `unknown`: the Dataplane, its mesh or the key of its token does not exist there. */
 type Failure = { readonly kind: 'unreachable' | 'unknown' | 'refused'; readonly reason: string };
 
 /**
  * Asks one after the other, with growing pauses, until one answers. Null when the signal aborts.
- * @throws MeridianError `config` for an answer or a certificate that a person must look at; `not_found` for a Dataplane that does not
- * exist
+ * @throws MeridianError `config` for an answer or a certificate that a person must look at; `not_found` for a Dataplane or a token
+ * that stays unknown
  */
 export async function askBootstrap(question: BootstrapQuestion, context: Context): Promise<JsonObject | null> {
   const { clock, log, signal } = context;
@@ -109,6 +106,8 @@ function failureOf(url: string, status: number, text: string): Failure {
     return { kind: 'unknown', reason: `${url} does not know this Dataplane: ${reason}` };
   }
   const what = `${url} answers ${String(status)}${said === '' ? '' : `: ${said}`}`;
+  // The key of a token may come later than the token, as to a zone whose mesh is new.
+  if (status === 401) return { kind: 'unknown', reason: what };
   // Too many requests, or a control plane that starts.
   const mayPass = status >= 500 || status === 429 || status === 408;
   return mayPass ? { kind: 'unreachable', reason: what } : { kind: 'refused', reason: what };
@@ -137,26 +136,4 @@ function unreachable(url: string, error: unknown, isLate: boolean): Failure {
   }
   const why = isLate ? `no answer within ${String(ANSWER_MS / 1_000)} s` : code || messageOf(error);
   return { kind: 'unreachable', reason: `cannot reach a control plane at ${url} (${why})` };
-}
-
-type Post = { readonly host: string; readonly ca: string; readonly body: string; readonly signal: AbortSignal };
-
-/** @throws MeridianError `bad_request` for an answer that is too large, else the error of the connection */
-async function post(url: string, { host, ca, body, signal }: Post): Promise<{ status: number; text: string }> {
-  const request = requestSecure(url, {
-    method: 'POST',
-    headers: {
-      accept: 'application/json',
-      'content-type': 'application/json',
-      'content-length': String(Buffer.byteLength(body)),
-    },
-    signal,
-    agent: false,
-    ...(ca !== '' && { ca }),
-    // An IP address is no server name.
-    ...(isIP(host) === 0 && { servername: host }),
-  });
-  const answer = await httpAnswer(request, MAX_ANSWER_BYTES, body);
-  if (answer.body === null) throw new MeridianError('bad_request', 'the answer is larger than 4 MiB');
-  return { status: answer.status, text: answer.body.toString('utf8') };
 }

@@ -22,6 +22,11 @@ export function readBootstrapAnswer(body: string): JsonObject {
   throw new MeridianError('bad_request', 'the answer to POST /bootstrap holds no configuration of Envoy');
 }
 
+/** Names the bootstrap at the control plane that made it; `''` for that of a control plane which does not ask when a proxy leaves. */
+export function runOf(bootstrap: JsonObject): string {
+  return textOf(objectOf(objectOf(bootstrap['node'])['metadata'])['meridian.run']);
+}
+
 /** @throws MeridianError `bad_request` for a bootstrap without an admin interface */
 export function adminAddressOf(bootstrap: JsonObject): AdminAddress {
   const address = objectOf(objectOf(bootstrap['admin'])['address']);

@@ -5,13 +5,14 @@ import type { Logger } from '../base/log.ts';
 import { aborted } from '../base/supervise.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { askBootstrap, askOnce, type BootstrapQuestion } from './ask-bootstrap.ts';
-import { adminAddressOf, withControlPlanes } from './bootstrap.ts';
+import { adminAddressOf, runOf, withControlPlanes } from './bootstrap.ts';
 import { bootstrapRequest } from './bootstrap-request.ts';
 import type { ControlPlaneAddress } from './control-plane-address.ts';
 import { EnvoyAdmin } from './envoy-admin.ts';
 import { EnvoyProcess, type EnvoyEnd, type EnvoyOptions } from './envoy-process.ts';
 import { readEnvoyBuild } from './envoy-version.ts';
 import { adminListener, listenLocally, readyListener, type LocalServer } from './local-server.ts';
+import { sayLeave } from './say-leave.ts';
 import { hasIpv6, readCaFile, readDataplaneToken, systemCaFile, type TokenSource } from './trust.ts';
 import { WorkFolder } from './work-folder.ts';
 
@@ -60,7 +61,7 @@ export async function runProxy(options: ProxyOptions, context: ProxyContext): Pr
   const envoy = await readEnvoyBuild(options.program);
   const caCert = await readCaFile(options.caFile);
   const folder = await WorkFolder.open(options.workFolder, context);
-  const proxy = new Proxy(options, context, folder);
+  const proxy = new Proxy({ ...options, caCert }, context, folder);
   const servers: LocalServer[] = [];
   try {
     const ready = await listenLocally('--readiness-port', options.readinessPort, readyListener(proxy.whyNotReady));
@@ -97,13 +98,18 @@ export async function runProxy(options: ProxyOptions, context: ProxyContext): Pr
   }
 }
 
+type KnownProxy = ProxyOptions & {
+  /** PEM of `caFile`; `''` without one. */
+  readonly caCert: string;
+};
+
 class Proxy {
-  readonly #options: ProxyOptions;
+  readonly #options: KnownProxy;
   readonly #context: ProxyContext;
   readonly #folder: WorkFolder;
   #admin: EnvoyAdmin | null = null;
 
-  constructor(options: ProxyOptions, context: ProxyContext, folder: WorkFolder) {
+  constructor(options: KnownProxy, context: ProxyContext, folder: WorkFolder) {
     this.#options = options;
     this.#context = context;
     this.#folder = folder;
@@ -175,7 +181,7 @@ class Proxy {
       over.abort();
       await watching;
       if (end === undefined) {
-        await this.#drain(envoy, admin);
+        await this.#drain(envoy, admin, runOf(bootstrap));
         return null;
       }
       if (starts === 1 && !admin.hasAnswered && end.code !== null)
@@ -213,11 +219,12 @@ class Proxy {
     }
   }
 
-  /** Connections are asked to close for the drain time; then Envoy ends. */
-  async #drain(envoy: EnvoyProcess, admin: EnvoyAdmin): Promise<void> {
+  /** Others stop sending requests, and connections are asked to close for the drain time; then Envoy ends. */
+  async #drain(envoy: EnvoyProcess, admin: EnvoyAdmin, run: string): Promise<void> {
     const { clock, log } = this.#context;
     const { drainMs } = this.#options;
     const began = clock.elapsed();
+    if (drainMs > 0) await this.#say('draining', run);
     if (drainMs > 0 && (await admin.drain())) {
       log.info({ drainMs }, 'draining; a second signal stops at once');
       await this.#endsWithin(envoy, drainMs);
@@ -227,7 +234,16 @@ class Proxy {
       envoy.kill('SIGKILL');
       await envoy.ended;
     }
+    await this.#say('ended', run);
     log.info({ afterMs: Math.round(clock.elapsed() - began) }, 'stopped');
+  }
+
+  /** A Dataplane that the control plane has stays as it is. */
+  async #say(state: 'draining' | 'ended', run: string): Promise<void> {
+    const { mesh, name, dataplane, controlPlanes: addresses, caCert: ca } = this.#options;
+    if (run === '' || dataplane === null) return;
+    const token = await readDataplaneToken(this.#options.token).catch(() => '');
+    await sayLeave({ addresses, ca, mesh, name, run, token }, state, this.#context);
   }
 
   async #endsWithin(envoy: EnvoyProcess, ms: number): Promise<boolean> {

@@ -1,16 +1,18 @@
 // The answer to `POST /bootstrap`: the configuration that an Envoy starts with, for the program that starts it (xds 1). Statuses are
-// those that Kuma's program expects. The token is not checked here: it is part of the answer and shown on the stream.
-import { X509Certificate } from 'node:crypto';
+// those that Kuma's program expects. A caller without a good token learns nothing of Dataplanes.
+import { randomUUID, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { stringify } from 'yaml';
 import { MeridianError } from '../base/errors.ts';
 import { parseJsonBody } from '../api/json-body.ts';
-import { draftOf, MESH_NAME, type WriteRules } from '../api/write-checks.ts';
+import { draftOf, type WriteRules } from '../api/write-checks.ts';
 import type { ControlPlaneIdentity } from '../resource/compute-labels.ts';
-import { isObject, objectOf, textOf } from '../resource/read-json.ts';
+import { objectOf, textOf } from '../resource/read-json.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
-import { bootstrapConfig, nodeMetadata } from '../xds/bootstrap.ts';
+import type { ProxyAuthenticator } from '../token/proxy-authenticator.ts';
+import { bootstrapConfig, nodeMetadata, RUN } from '../xds/bootstrap.ts';
+import { nameIn, proxyIn, refusing, requestIn, requireAllowed, tokenIn, Unusable, type PortAnswer } from './proxy-request.ts';
 
 export type BootstrapRequest = {
   /** Text of the body. */
@@ -26,25 +28,22 @@ export type BootstrapSources = {
   readonly certificate: () => string;
   /** Whether a stream without a token would be refused. */
   readonly needsToken: boolean;
+  readonly authenticator: Pick<ProxyAuthenticator, 'identify'>;
   /** A stored Dataplane; null if there is none. */
   readonly dataplane: (mesh: string, name: string) => Promise<Resource | null>;
   readonly writer: ControlPlaneIdentity;
 };
 
-export type BootstrapAnswer = { readonly status: number; readonly type: string; readonly body: string };
-
 const HTTPS_PORT = 443;
-const MAX_NAME = 253;
-/** What a header may hold. */
-const TOKEN = /^[\x21-\x7e]{1,8192}$/;
 
 /** The answer to a request. Rejects as the store does. */
-export async function answerBootstrap(request: BootstrapRequest, sources: BootstrapSources): Promise<BootstrapAnswer> {
-  try {
+export async function answerBootstrap(request: BootstrapRequest, sources: BootstrapSources): Promise<PortAnswer> {
+  return await refusing(async () => {
     const asked = readRequest(request, sources);
+    requireAllowed(await sources.authenticator.identify([asked.token], asked));
     const networking = await networkingOf(asked, sources);
     if (networking === null) return { status: 404, type: 'text/plain', body: '' };
-    const config = bootstrapConfig({ ...asked, metadata: nodeMetadata(asked.request) });
+    const config = bootstrapConfig({ ...asked, metadata: { ...nodeMetadata(asked.request), [RUN]: randomUUID() } });
     if (/\b(?:application|text)\/(?:x-)?yaml\b/.test(request.accept))
       return { status: 200, type: 'text/x-yaml', body: stringify(config) };
     const body = {
@@ -52,20 +51,7 @@ export async function answerBootstrap(request: BootstrapRequest, sources: Bootst
       kumaSidecarConfiguration: { networking: { address: textOf(networking['address']) }, metrics: { aggregate: null } },
     };
     return { status: 200, type: 'application/json', body: JSON.stringify(body) };
-  } catch (error) {
-    if (error instanceof Unusable) return { status: error.status, type: 'text/plain', body: error.message };
-    throw error;
-  }
-}
-
-/** A request that gets no configuration, with the sentence that its sender prints. */
-class Unusable extends Error {
-  readonly status: number;
-
-  constructor(status: number, text: string) {
-    super(text);
-    this.status = status;
-  }
+  });
 }
 
 type Asked = {
@@ -79,7 +65,7 @@ type Asked = {
 };
 
 function readRequest({ body, host }: BootstrapRequest, { certificate, needsToken }: BootstrapSources): Asked {
-  const request = jsonOf(body, 400);
+  const request = requestIn(body);
   const own = certificate();
   const controlPlane = addressOf(host);
   requireNameOf(own, controlPlane.host);
@@ -88,31 +74,12 @@ function readRequest({ body, host }: BootstrapRequest, { certificate, needsToken
     throw new Unusable(422, `proxyType: must be dataplane; zone proxies are Dataplanes with listeners`);
   return {
     request,
-    mesh: nameIn(request, 'mesh', (text) => MESH_NAME.test(text)),
-    name: nameIn(request, 'name', (text) => text !== '' && text.length <= MAX_NAME),
+    ...proxyIn(request),
     controlPlane,
     caCert: caOf(request) || own,
-    token: tokenOf(request, needsToken),
+    token: tokenIn(request, needsToken),
     workdir: nameIn(request, 'workdir', (text) => text !== ''),
   };
-}
-
-function jsonOf(text: string, status: number): JsonObject {
-  let value: unknown;
-  try {
-    value = parseJsonBody(text);
-  } catch (error) {
-    if (error instanceof MeridianError) throw new Unusable(status, error.message);
-    throw error;
-  }
-  if (!isObject(value)) throw new Unusable(status, 'the body must be a JSON object');
-  return value;
-}
-
-function nameIn(request: JsonObject, key: string, isName: (text: string) => boolean): string {
-  const text = textOf(request[key]);
-  if (!isName(text)) throw new Unusable(422, `${key}: must be given, in the form that the control plane takes`);
-  return text;
 }
 
 function addressOf(host: string): Asked['controlPlane'] {
@@ -142,18 +109,6 @@ function caOf(request: JsonObject): string {
   } catch {
     throw new Unusable(422, 'caCert: must be a certificate in PEM');
   }
-}
-
-function tokenOf(request: JsonObject, isNeeded: boolean): string {
-  const token = textOf(request['dataplaneToken']).trim();
-  if (token === '' && isNeeded)
-    throw new Unusable(
-      422,
-      'a dataplane token is required: make one with `meridian generate dataplane-token` or `kumactl generate dataplane-token`, ' +
-        'and give it with --dataplane-token-file',
-    );
-  if (token !== '' && !TOKEN.test(token)) throw new Unusable(422, 'dataplaneToken: must be at most 8192 visible characters');
-  return token;
 }
 
 /** Of the Dataplane that the request brings, else of the stored one; null where there is neither. */

@@ -1,4 +1,4 @@
-// The HTTP side of the port: one route, in plain text where it refuses, because the program that asks prints the text.
+// The HTTP side of the port: what a launcher asks and says, in plain text where it is refused, because the launcher prints the text.
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { createServer } from '../api/http-server.ts';
@@ -9,13 +9,17 @@ import type { Connections } from '../grpc/connections.ts';
 import { RateLimitedLogger } from '../grpc/rate-limited-logger.ts';
 import { StatusError } from '../grpc/status.ts';
 import { answerBootstrap, type BootstrapSources } from './bootstrap-answer.ts';
+import { answerLeave, type LeaveSources } from './leave-answer.ts';
+import type { PortAnswer } from './proxy-request.ts';
 
 export type BootstrapAppOptions = {
   readonly connections: Pick<Connections, 'refused' | 'requireTurn'>;
-  readonly sources: BootstrapSources;
+  readonly sources: BootstrapSources & LeaveSources;
   readonly clock: Clock;
   readonly log: Logger;
 };
+
+type Asked = { readonly body: string; readonly host: string; readonly accept: string };
 
 const TEXT = 'text/plain; charset=utf-8';
 
@@ -25,29 +29,34 @@ export function createBootstrapApp({ connections, sources, clock, log }: Bootstr
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'string' }, async (_request: unknown, body: string | Buffer) => body);
   app.setNotFoundHandler(async (_request, reply) =>
-    reply.code(404).type(TEXT).send('this port is for proxies: gRPC for Envoy, and POST /bootstrap'),
+    reply.code(404).type(TEXT).send('this port is for proxies: gRPC for Envoy, POST /bootstrap and POST /leave'),
   );
   // A scope of its own, because the server around it answers errors as the REST API does.
   void app.register(async (routes) => {
     routes.setErrorHandler(async (error, request, reply) => {
       const status = statusOf(error);
-      if (status >= 500) refusals.warn('failure', { reason: messageOf(error) }, 'a bootstrap failed');
+      if (status >= 500) refusals.warn('failure', { reason: messageOf(error) }, 'the request of a launcher failed');
       const text = status >= 500 ? 'the control plane cannot answer now; try again' : messageOf(error);
       connections.refused(peerOf(request.socket));
       await reply.code(status).type(TEXT).send(text);
     });
-    routes.post<{ Body: string | undefined }>('/bootstrap', async ({ body = '', headers, socket }, reply) => {
-      const peer = peerOf(socket);
-      await connections.requireTurn(peer);
-      const { host = '', accept = '' } = headers;
-      const answer = await answerBootstrap({ body, host, accept }, sources);
-      if (answer.status >= 400) {
-        connections.refused(peer);
-        const reason = answer.body || 'the Dataplane does not exist';
-        refusals.warn(reason, { peer, status: answer.status, reason }, 'a proxy got no bootstrap');
-      }
-      return reply.code(answer.status).type(answer.type).send(answer.body);
-    });
+    /** @param refused line of the log for an answer that is no success */
+    const answer = (path: string, refused: string, make: (request: Asked) => Promise<PortAnswer>): void => {
+      routes.post<{ Body: string | undefined }>(path, async ({ body = '', headers, socket }, reply) => {
+        const peer = peerOf(socket);
+        await connections.requireTurn(peer);
+        const { host = '', accept = '' } = headers;
+        const given = await make({ body, host, accept });
+        if (given.status >= 400) {
+          connections.refused(peer);
+          const reason = given.body || 'the Dataplane does not exist';
+          refusals.warn(reason, { peer, status: given.status, reason }, refused);
+        }
+        return reply.code(given.status).type(given.type).send(given.body);
+      });
+    };
+    answer('/bootstrap', 'a proxy got no bootstrap', (request) => answerBootstrap(request, sources));
+    answer('/leave', 'a proxy could not say that it leaves', ({ body }) => answerLeave(body, sources));
   });
   return app;
 }

@@ -14,6 +14,7 @@ import { Connections, type ConnectionLimits } from '../grpc/connections.ts';
 import { closeGrpcServer, createGrpcServer } from '../grpc/grpc-server.ts';
 import { adsService } from './ads-service.ts';
 import type { BootstrapSources } from './bootstrap-answer.ts';
+import type { LeaveSources } from './leave-answer.ts';
 import { createBootstrapApp } from './bootstrap-app.ts';
 import { ProxyStreams, type ProxyStreamsOptions } from './proxy-streams.ts';
 
@@ -31,7 +32,7 @@ export type ProxyPortOptions = Pick<ProxyStreamsOptions, 'authenticator' | 'watc
   readonly limits: ConnectionLimits;
   /** Milliseconds for the headers of a request of HTTP/1.1. */
   readonly readHeaderTimeout: number;
-  readonly bootstrap: Omit<BootstrapSources, 'certificate'>;
+  readonly launcher: Omit<BootstrapSources & LeaveSources, 'certificate' | 'authenticator'>;
 };
 
 export class ProxyPort {
@@ -45,7 +46,7 @@ export class ProxyPort {
   #material: TlsMaterial;
 
   constructor(options: ProxyPortOptions) {
-    const { limits, tls, bootstrap, clock, log } = options;
+    const { limits, tls, launcher, authenticator, clock, log } = options;
     this.#options = options;
     this.#material = tls.material;
     this.#connections = new Connections({
@@ -59,7 +60,8 @@ export class ProxyPort {
       streamAggregatedResources: this.#streams.refuse,
     });
     const certificate = (): string => this.#material.cert.toString();
-    this.#app = createBootstrapApp({ connections: this.#connections, sources: { ...bootstrap, certificate }, clock, log });
+    const sources = { ...launcher, certificate, authenticator };
+    this.#app = createBootstrapApp({ connections: this.#connections, sources, clock, log });
     this.#http = this.#createHttp();
     this.#tls = this.#createTls();
   }

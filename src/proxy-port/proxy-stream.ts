@@ -11,6 +11,11 @@ export type ProxyStream = {
   readonly call: ServerDuplexStream<Buffer, Buffer>;
   readonly log: Logger;
   /**
+   * Whether the proxy may ask for a Dataplane by name, before it is said that there is none.
+   * @throws StatusError UNAUTHENTICATED or PERMISSION_DENIED
+   */
+  readonly identify: (dataplane: Pick<ProxyDataplane, 'mesh' | 'name'>) => Promise<void>;
+  /**
    * Lets the proxy in as what it says that it is. Call it once, before anything is sent: a stream that is not let in soon is ended,
    * and one whose token no longer counts is ended later.
    * @param dataplanes the Dataplane that the proxy brings, the stored one, or both: the token must fit each

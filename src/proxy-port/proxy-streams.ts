@@ -17,7 +17,7 @@ type Call = ProxyStream['call'];
 
 export type ProxyStreamsOptions = {
   readonly connections: Pick<Connections, 'trust' | 'refused' | 'requireTurn'>;
-  readonly authenticator: Pick<ProxyAuthenticator, 'authenticate'>;
+  readonly authenticator: Pick<ProxyAuthenticator, 'authenticate' | 'identify'>;
   readonly watch: Pick<TokenWatch<ProxyToken>, 'watch'>;
   readonly serve: ServeProxy;
   /** Milliseconds in which a proxy must be let in. */
@@ -134,9 +134,14 @@ class OpenStream implements ProxyStream {
     }
   }
 
+  readonly identify = async (dataplane: Pick<ProxyDataplane, 'mesh' | 'name'>): Promise<void> => {
+    const outcome = await this.#options.authenticator.identify(this.#authorization(), dataplane);
+    if (!outcome.ok) throw refusal(outcome);
+  };
+
   readonly admit = async (...dataplanes: [ProxyDataplane, ...ProxyDataplane[]]): Promise<void> => {
     const { authenticator, watch, connections } = this.#options;
-    const authorization = this.call.metadata.get('authorization').map((value) => value.toString());
+    const authorization = this.#authorization();
     const [{ mesh, name }] = dataplanes;
     let token: ProxyToken | null = null;
     for (const dataplane of dataplanes) {
@@ -159,6 +164,10 @@ class OpenStream implements ProxyStream {
     this.#ended = error;
     if (!this.call.destroyed && !this.call.cancelled) this.call.emit('error', statusOf(error));
   };
+
+  #authorization(): string[] {
+    return this.call.metadata.get('authorization').map((value) => value.toString());
+  }
 
   /** Resolves when the proxy has not opened too many streams lately. */
   async #waitToOpen(proxy: string): Promise<void> {

@@ -140,22 +140,22 @@ describe('DataplaneInsightWriter', () => {
     const { writer, store, row, spec, end } = setUp();
     const dataplane = { op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: { networking: {} } } as const;
     store.beforeWrite = (write) => (write.key.type === 'Dataplane' ? { result: 'rejected', message: 'no' } : undefined);
-    await expect(writer.hold(facts('s1'), () => dataplane)).rejects.toMatchObject({ code: 'invalid' });
+    await expect(writer.hold(facts('s1'), 'run', () => dataplane)).rejects.toMatchObject({ code: 'invalid' });
     expect(await row()).toBeUndefined();
     store.beforeWrite = () => undefined;
-    await writer.hold(facts('s2'), (stored) => (stored === undefined ? dataplane : null));
-    expect((await row())?.status).toEqual({ hold: 'held' });
+    await writer.hold(facts('s2'), 'run', (stored) => (stored === undefined ? dataplane : null));
+    expect((await row())?.status).toEqual({ hold: 'held', run: 'run' });
     expect(isOnline(await spec())).toBe(true);
     writer.release(facts('s2'), 'released');
     await writer.flush();
-    expect((await row())?.status).toEqual({ hold: 'released' });
+    expect((await row())?.status).toEqual({ hold: 'released', run: 'run' });
     await end();
   });
 
   it('does not hold a Dataplane that was there before', async () => {
     const { writer, store, row, end } = setUp();
     await withDataplanes(store, 'cart-1');
-    await writer.hold(facts('s1'), () => null);
+    await writer.hold(facts('s1'), 'run', () => null);
     writer.release(facts('s1'), 'released');
     await writer.flush();
     expect((await row())?.status).toEqual({});
@@ -166,12 +166,12 @@ describe('DataplaneInsightWriter', () => {
     const store = new TinyStore();
     const [one, two] = [setUp(store, 'one'), setUp(store, 'two')];
     const dataplane = { op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: {} } as const;
-    await one.writer.hold(facts('s1'), () => dataplane);
+    await one.writer.hold(facts('s1'), 'run', () => dataplane);
     await two.clock.advance(1_000);
-    await two.writer.hold(facts('s2'), () => null);
+    await two.writer.hold(facts('s2'), 'run', () => null);
     one.writer.release(facts('s1'), 'released');
     await one.writer.flush();
-    expect((await one.row())?.status).toEqual({ hold: 'held' });
+    expect((await one.row())?.status).toEqual({ hold: 'held', run: 'run' });
     expect(subscriptionsOf(await one.spec()).map(({ id, disconnectTime }) => [id, disconnectTime === undefined])).toEqual([
       ['s1', false],
       ['s2', true],
@@ -181,11 +181,11 @@ describe('DataplaneInsightWriter', () => {
 
   it('holds what proxies brought when the control plane stops', async () => {
     const { writer, row, end } = setUp();
-    await writer.hold(facts('s1'), () => ({ op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: {} }));
+    await writer.hold(facts('s1'), 'run', () => ({ op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: {} }));
     await end();
     writer.release(facts('s1'), 'released');
     expect(isOnline((await row())?.spec ?? {})).toBe(false);
-    expect((await row())?.status).toEqual({ hold: 'held' });
+    expect((await row())?.status).toEqual({ hold: 'held', run: 'run' });
   });
 
   it('leaves no stream open that came while the control plane stopped', async () => {
@@ -197,16 +197,16 @@ describe('DataplaneInsightWriter', () => {
       await isSlow;
       return await writeAll(writes);
     });
-    const holding = writer.hold(facts('s1'), () => dataplane);
+    const holding = writer.hold(facts('s1'), 'run', () => dataplane);
     await vi.waitFor(() => expect(writing).toHaveBeenCalledTimes(1));
     const ended = end();
     goOn(undefined);
     await Promise.all([holding, ended]);
-    await expect(writer.hold(facts('s2'), () => dataplane)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(writer.hold(facts('s2'), 'run', () => dataplane)).rejects.toMatchObject({ code: 'unavailable' });
     expect(subscriptionsOf((await row())?.spec ?? {})).toMatchObject([
       { id: 's1', disconnectTime: expect.any(String) as string },
     ]);
-    expect((await row())?.status).toEqual({ hold: 'held' });
+    expect((await row())?.status).toEqual({ hold: 'held', run: 'run' });
   });
 
   it('tries again what the store could not take', async () => {

@@ -8,11 +8,13 @@ import type { Logger } from '../base/log.ts';
 import { describeKey, nameText, type Resource, type ResourceKey } from '../resource/types.ts';
 import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 import {
+  beginRun,
   closeProxy,
   dropStored,
   foldProxy,
   holdOf,
   isConnected,
+  isLeavingRun,
   mergeProxy,
   raiseGeneration,
   unknownProxy,
@@ -84,13 +86,14 @@ export class DataplaneInsightWriter {
   /**
    * Stores a Dataplane together with the open stream of the proxy that brings it: both or neither. A Dataplane that was there
    * before is not held: it stays when the stream ends. On an error the stream counts as ended.
+   * @param run names the bootstrap of the proxy; one that drains already changes nothing of its Dataplane
    * @param plan the write of the Dataplane; null where the stored one is the same already
    * @throws MeridianError `invalid` for a row that cannot be stored, `unavailable` while others write it, or when this control
    * plane stops
    */
-  async hold(facts: ProxyConnectionFacts, plan: (stored: Resource | undefined) => Write | null): Promise<void> {
+  async hold(facts: ProxyConnectionFacts, run: string, plan: (stored: Resource | undefined) => Write | null): Promise<void> {
     if (this.#isStopped) throw new MeridianError('unavailable', 'this control plane stops');
-    const storing = this.#storeHeld(facts, plan);
+    const storing = this.#storeHeld(facts, run, plan);
     this.#holding.add(storing);
     try {
       await storing;
@@ -102,7 +105,11 @@ export class DataplaneInsightWriter {
     }
   }
 
-  async #storeHeld(facts: ProxyConnectionFacts, plan: (stored: Resource | undefined) => Write | null): Promise<void> {
+  async #storeHeld(
+    facts: ProxyConnectionFacts,
+    run: string,
+    plan: (stored: Resource | undefined) => Write | null,
+  ): Promise<void> {
     const { store, clock, instanceId } = this.#options;
     const entry = this.#entry(facts);
     entry.state = foldProxy(entry.state, { ...facts, kind: 'opened' }, instanceId, clock.now());
@@ -110,11 +117,12 @@ export class DataplaneInsightWriter {
       const rows = await store.getMany([dataplaneKey(facts), insightKey(facts)]);
       const dataplane = rows.find(({ type }) => type === 'Dataplane');
       const insight = rows.find(({ type }) => type === 'DataplaneInsight');
-      const write = plan(dataplane);
+      const isLeaving = dataplane !== undefined && insight !== undefined && isLeavingRun(insight.status, run);
+      const write = isLeaving ? null : plan(dataplane);
       const isHeld = dataplane === undefined || (insight !== undefined && holdOf(insight.status) !== null);
       entry.state = { ...entry.state, hold: isHeld ? 'held' : null };
       const { state } = entry;
-      const own = this.#write(facts, insight, state);
+      const own = this.#write(facts, insight, state, run);
       const writes = [write, own].filter((one) => one !== null);
       const outcomes = await store.writeAll(writes);
       const failed = outcomes.find((outcome) => !('version' in outcome));
@@ -242,13 +250,15 @@ export class DataplaneInsightWriter {
     if (entry.state.subscriptions.length === 0 && !entry.isDirty) this.#entries.delete(nameText(entry.at));
   }
 
-  /** Null when the row says it all already. */
-  #write(at: DataplaneName, row: Resource | undefined, state: ProxyState): Write | null {
+  /** Null when the row says it all already. @param run of a proxy that brings its Dataplane now */
+  #write(at: DataplaneName, row: Resource | undefined, state: ProxyState, run: string | null = null): Write | null {
     const { clock, subscriptionLimit } = this.#options;
     const key = insightKey(at);
     // Without one a connected proxy would look like one that is gone.
     const limit = Math.max(1, subscriptionLimit);
-    const { spec, status } = mergeProxy(row ?? { spec: {}, status: {} }, state, limit, clock.now());
+    const stored = row ?? { spec: {}, status: {} };
+    const begun = run === null ? stored : { ...stored, status: beginRun(stored.status, run) };
+    const { spec, status } = mergeProxy(begun, state, limit, clock.now());
     if (row === undefined) return { op: 'create', key, labels: {}, spec, status, owner: dataplaneKey(at) };
     if (isDeepStrictEqual(spec, row.spec) && isDeepStrictEqual(status, row.status)) return null;
     return { op: 'update', key, labels: row.labels, spec, status, expectVersion: row.version };

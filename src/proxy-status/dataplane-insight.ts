@@ -11,9 +11,9 @@ import { countXds, isLive, openSubscription, ownSubscription, type ProxySubscrip
 
 /**
  * How the Dataplane that a proxy brought is held: `held` by a stream or by a control plane that stopped, `released` by a stream that
- * ended.
+ * ended, `leaving` by a proxy that drains. The status names the bootstrap of that proxy as its run.
  */
-export const HOLDS = ['held', 'released'] as const;
+export const HOLDS = ['held', 'released', 'leaving'] as const;
 export type Hold = (typeof HOLDS)[number];
 
 /** Characters of a text of the metadata, and how many features are kept. */
@@ -122,11 +122,17 @@ export function mergeProxy(
   const newest = subscriptions.at(-1)?.['id'];
   const isOurs = state.subscriptions.some(({ id }) => id === newest);
   if (!isOurs) return { spec, status: stored.status };
-  const hold = state.hold ?? holdOf(stored.status);
+  const before = holdOf(stored.status);
+  // Another replica may have been told. Only another run takes it back.
+  const hold = before === 'leaving' && state.hold !== null ? before : (state.hold ?? before);
+  const run = textOf(stored.status['run']);
   const { metadata } = state;
   return {
     spec: { ...spec, ...(Object.keys(metadata).length > 0 && { metadata }) },
-    status: { ...(hold !== null && { hold }), ...(state.troubles !== null && renderTroubles(state.troubles)) },
+    status: {
+      ...(hold !== null && { hold, ...(run !== '' && { run }) }),
+      ...(state.troubles !== null && renderTroubles(state.troubles)),
+    },
   };
 }
 
@@ -140,6 +146,17 @@ function renderMetadata(metadata: JsonObject): JsonObject {
       return [key, Object.fromEntries(['socketPath'].map((inner) => [inner, bound(value[inner])]))];
     }),
   );
+}
+
+/** Whether the run that brought the Dataplane has said that it drains. */
+export function isLeavingRun(status: JsonObject, run: string): boolean {
+  return run !== '' && holdOf(status) === 'leaving' && textOf(status['run']) === run;
+}
+
+/** The status before a proxy of this run is merged into it: what another run said of itself does not count any more. */
+export function beginRun({ run: last, hold, ...status }: JsonObject, run: string): JsonObject {
+  if (isLeavingRun({ hold: hold ?? '', run: last ?? '' }, run)) return { ...status, hold: 'leaving', run };
+  return { ...status, ...(hold !== undefined && hold !== 'leaving' && { hold }), ...(run !== '' && { run }) };
 }
 
 /** Null for a Dataplane that no proxy brought. */

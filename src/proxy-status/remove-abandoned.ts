@@ -41,7 +41,7 @@ export function removalTime({ spec, status }: Pick<Resource, 'spec' | 'status'>,
   if (hold === null || isOnline(spec)) return null;
   const ends = subscriptionsOf(spec).map(({ disconnectTime }) => timeOf(disconnectTime));
   const end = ends.filter((time) => !Number.isNaN(time)).reduce((a, b) => Math.max(a, b), 0);
-  return hold === 'released' && end >= began ? end + graceMs : Math.max(end, began) + Math.max(graceMs, LOST_MS);
+  return hold !== 'held' && end >= began ? end + graceMs : Math.max(end, began) + Math.max(graceMs, LOST_MS);
 }
 
 class Remover {

@@ -41,8 +41,26 @@ export class ProxyAuthenticator {
    * @param authorization all values of the metadata `authorization`: the token, with or without `Bearer`
    */
   async authenticate(authorization: readonly string[], dataplane: ProxyDataplane): Promise<ProxyAuthentication> {
+    return await this.#check(authorization, dataplane, (claims) => misfitOf(claims, dataplane));
+  }
+
+  /**
+   * Decides whether a Dataplane may be asked for that perhaps does not exist: the token counts, and is for its mesh and its name. Rejects
+   * as `authenticate`.
+   */
+  async identify(
+    authorization: readonly string[],
+    dataplane: Pick<ProxyDataplane, 'mesh' | 'name'>,
+  ): Promise<ProxyAuthentication> {
+    return await this.#check(authorization, { ...dataplane, labels: {} }, (claims) => otherNameIn(claims, dataplane));
+  }
+
+  async #check(
+    authorization: readonly string[],
+    { mesh, name, labels }: Pick<ProxyDataplane, 'mesh' | 'name' | 'labels'>,
+    misfit: (claims: DataplaneClaims) => string | null,
+  ): Promise<ProxyAuthentication> {
     if (this.#type === 'none') return { ok: true, token: null };
-    const { mesh, name, labels } = dataplane;
     const subject: Subject = { mesh, name, workload: labels[label.workload] ?? '' };
     const unauthenticated = (reason: string): ProxyAuthentication => ({ ok: false, code: 'unauthenticated', reason });
     const given = authorization.filter((value) => value.trim() !== '');
@@ -51,7 +69,7 @@ export class ProxyAuthenticator {
     const text = (given[0] ?? '').trim().replace(/^Bearer +/i, '');
     const outcome = await this.#verifier.dataplane(text, mesh);
     if (!outcome.ok) return unauthenticated(proxyTokenRefusal(subject, outcome.reason));
-    const reason = misfitOf(outcome.claims, dataplane);
+    const reason = misfit(outcome.claims);
     if (reason !== null) return { ok: false, code: 'forbidden', reason: proxyTokenRefusal(subject, reason) };
     return { ok: true, token: { ...subject, text, expiresAt: outcome.expiresAt } };
   }
@@ -62,8 +80,8 @@ export class ProxyAuthenticator {
  * workload needs a token that names it. Pure.
  */
 export function misfitOf(claims: DataplaneClaims, { mesh, name, labels, spec }: ProxyDataplane): string | null {
-  if (claims.mesh !== mesh) return `is for mesh ${quote(claims.mesh)}`;
-  if (claims.name !== '' && claims.name !== name) return `is for Dataplane ${quote(claims.name)}`;
+  const other = otherNameIn(claims, { mesh, name });
+  if (other !== null) return other;
   if (claims.type !== '' && claims.type !== PROXY_TYPE) return `is for a proxy of type ${quote(claims.type)}`;
   const workload = labels[label.workload] ?? '';
   if (claims.workload !== workload) {
@@ -72,6 +90,12 @@ export function misfitOf(claims: DataplaneClaims, { mesh, name, labels, spec }: 
     return claims.workload === '' ? `names no workload, and ${own}` : `is for workload ${quote(claims.workload)}, and ${own}`;
   }
   return tagMisfit(claims.tags, tagsOf(spec));
+}
+
+function otherNameIn(claims: DataplaneClaims, { mesh, name }: Pick<ProxyDataplane, 'mesh' | 'name'>): string | null {
+  if (claims.mesh !== mesh) return `is for mesh ${quote(claims.mesh)}`;
+  if (claims.name !== '' && claims.name !== name) return `is for Dataplane ${quote(claims.name)}`;
+  return null;
 }
 
 /** Each tag of the token is on the Dataplane, with no other values than the token has. */

@@ -8,6 +8,7 @@ import type { Host } from '../control-plane/host.ts';
 import { ProxyPort } from '../proxy-port/proxy-port.ts';
 import type { ServeProxy } from '../proxy-port/proxy-stream.ts';
 import { DataplaneInsightWriter } from '../proxy-status/dataplane-insight-writer.ts';
+import { leaveDataplane } from '../proxy-status/leaving-dataplanes.ts';
 import { createProxyMetrics } from '../proxy-status/proxy-metrics.ts';
 import { observeRefusals } from '../proxy-status/proxy-refusals.ts';
 import { RegisteredDataplanes } from '../proxy-status/registered-dataplanes.ts';
@@ -40,10 +41,11 @@ export async function serveProxies(host: Host, serve: ServeProxy): Promise<void>
     authenticator: new ProxyAuthenticator(verifier, type),
     watch,
     serve,
-    bootstrap: {
+    launcher: {
       needsToken: type !== 'none',
       dataplane: async (mesh, name) => (await answering.get({ type: 'Dataplane', mesh, name })) ?? null,
       writer: { mode: 'zone', zone, federated: globalAddress !== '' },
+      leave: (proxy) => leaveDataplane(answering, proxy),
     },
     clock,
     log,

@@ -1,27 +1,27 @@
 // Proxies of a real zone: a request of one application to another passes two Envoys.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { endWithTest } from '../support/children.ts';
 import { MERIDIAN } from '../support/control-plane.ts';
 import { embeddedFolder } from '../support/embedded-store.ts';
+import { WAIT } from '../support/wait.ts';
 import { freePort } from '../support/free-port.ts';
 import { Launched } from './launched.ts';
-import { temporaryFolder } from './temporary-home.ts';
 
 type Zone = { readonly url: string; readonly ca: string; readonly api: string };
 
-/** A zone on its own, with an embedded store. It ends with the test. */
+/** A zone on its own, with an embedded store. It ends with the process of the test. */
 async function startZone(): Promise<Zone> {
-  const folder = await temporaryFolder();
+  const folder = await mkdtemp(join(inject('embeddedFolder'), 'zone-'));
   const [api, diagnostics, proxies] = [await freePort(), await freePort(), await freePort()];
   const ports = ['--api-port', String(api), '--diagnostics-port', String(diagnostics)];
   const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('MERIDIAN_'));
-  const child = endWithTest(
+  endWithTest(
     spawn(
       MERIDIAN,
       ['zone', 'run', '--name', 'east', ...ports, '--store-path', await embeddedFolder(), '--log-level', 'silent'],
@@ -30,29 +30,26 @@ async function startZone(): Promise<Zone> {
           ...Object.fromEntries(inherited),
           MERIDIAN_GENERAL_WORK_DIR: folder,
           MERIDIAN_DP_SERVER_PORT: String(proxies),
-          MERIDIAN_XDS_SERVER_DATAPLANE_DEREGISTRATION_DELAY: '100ms',
+          // A Dataplane that goes earlier has left by itself.
+          MERIDIAN_XDS_SERVER_DATAPLANE_DEREGISTRATION_DELAY: '1h',
         },
         stdio: ['ignore', 'ignore', 'inherit'],
       },
     ),
   );
-  onTestFinished(async () => {
-    const ended = once(child, 'exit');
-    child.kill('SIGTERM');
-    await ended;
-  });
-  await expect
-    .poll(
-      async () =>
-        await fetch(`http://127.0.0.1:${String(diagnostics)}/ready`).then(
-          ({ status }) => status,
-          () => 0,
-        ),
-    )
-    .toBe(200);
+  await vi.waitFor(async () => {
+    const { status } = await fetch(`http://127.0.0.1:${String(diagnostics)}/ready`);
+    expect(status).toBe(200);
+  }, WAIT);
   const ca = await readFile(join(folder, 'east/dp-server/cert.pem'), 'utf8');
   return { url: `https://localhost:${String(proxies)}`, ca, api: `http://127.0.0.1:${String(api)}` };
 }
+
+let zone: Zone;
+beforeAll(async () => {
+  zone = await startZone();
+  await send(`${zone.api}/meshes/shop`, 'PUT', { type: 'Mesh', name: 'shop' });
+});
 
 async function send(url: string, method: string, body: object): Promise<string> {
   const answer = await fetch(url, { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
@@ -65,6 +62,17 @@ async function token({ api }: Zone, name: string): Promise<string> {
   return await send(`${api}/tokens/dataplane`, 'POST', { mesh: 'shop', name, validFor: '1h' });
 }
 
+/** The document of a Dataplane of the cart. */
+async function cartOf(name: string, servicePort: number): Promise<string> {
+  return JSON.stringify({
+    ...{ type: 'Dataplane', mesh: 'shop', name, labels: { app: 'cart' } },
+    networking: {
+      address: '127.0.0.1',
+      inbound: [{ name: 'http', port: await freePort(), servicePort, serviceAddress: '127.0.0.1', protocol: 'http' }],
+    },
+  });
+}
+
 /** An application that says its name. */
 async function application(name: string): Promise<number> {
   const server = createServer((_request, response) => response.end(name)).listen(0, '127.0.0.1');
@@ -73,23 +81,13 @@ async function application(name: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-it('passes a request between applications, and has the Dataplane of a file as long as its proxy runs', async () => {
-  const zone = await startZone();
+it('has the Dataplane of a file as long as its proxy runs, and no request fails when it goes', async () => {
   const shop = `${zone.api}/meshes/shop`;
-  await send(shop, 'PUT', { type: 'Mesh', name: 'shop' });
   await send(`${shop}/meshservices/cart`, 'PUT', {
     ...{ type: 'MeshService', mesh: 'shop', name: 'cart' },
     spec: {
       selector: { dataplaneLabels: { matchLabels: { app: 'cart' } } },
       ports: [{ name: 'http', port: 80, targetPort: 'http', appProtocol: 'http' }],
-    },
-  });
-  const servicePort = await application('cart');
-  const document = JSON.stringify({
-    ...{ type: 'Dataplane', mesh: 'shop', name: 'cart-1', labels: { app: 'cart' } },
-    networking: {
-      address: '127.0.0.1',
-      inbound: [{ name: 'http', port: await freePort(), servicePort, serviceAddress: '127.0.0.1', protocol: 'http' }],
     },
   });
   const port = await freePort();
@@ -101,36 +99,58 @@ it('passes a request between applications, and has the Dataplane of a file as lo
       outbound: [{ port, backendRef: { kind: 'MeshService', name: 'cart', port: 80 } }],
     },
   });
-  const start = async (name: string, own: { document: string | null; args: readonly string[] }): Promise<Launched> =>
-    await Launched.start([zone], { envoy: inject('envoy'), token: await token(zone, name), ...own });
-  const cart = await start('cart-1', { document, args: ['--concurrency', '1'] });
-  const checkout = await start('checkout', {
-    document: null,
-    args: ['--mesh', 'shop', '--name', 'checkout', '--concurrency', '1'],
-  });
-  for (const run of [cart, checkout]) await expect.poll(() => run.ready()).toBe('200 LIVE');
+  const start = async (name: string, document: string | null, args: readonly string[]): Promise<Launched> =>
+    await Launched.start([zone], {
+      ...{ envoy: inject('envoy'), token: await token(zone, name), document },
+      args: ['--concurrency', '1', ...args],
+    });
+  const cart = async (name: string): Promise<Launched> =>
+    await start(name, await cartOf(name, await application(name)), ['--drain-time', '2s']);
+  const [one, two, checkout] = await Promise.all([
+    cart('cart-1'),
+    cart('cart-2'),
+    start('checkout', null, ['--mesh', 'shop', '--name', 'checkout']),
+  ]);
+  for (const run of [one, two, checkout]) await expect.poll(() => run.ready()).toBe('200 LIVE');
+  const url = `http://127.0.0.1:${String(port)}/`;
   const bodyOf = async (): Promise<string> =>
-    await fetch(`http://127.0.0.1:${String(port)}/`).then(
-      async (answer) => await answer.text(),
-      () => '',
+    await fetch(url).then(
+      async (answer) => (answer.ok ? await answer.text() : String(answer.status)),
+      (error: unknown) => String(error),
     );
-  await expect.poll(bodyOf).toBe('cart');
+  const seen = new Set<string>();
+  await expect.poll(async () => seen.add(await bodyOf()).has('cart-1') && seen.has('cart-2')).toBe(true);
 
   const statusOf = async (name: string): Promise<number> => (await fetch(`${shop}/dataplanes/${name}`)).status;
   expect(await statusOf('cart-1')).toBe(200);
-  for (const run of [cart, checkout]) run.signal('SIGTERM');
-  expect(await Promise.all([cart.code(), checkout.code()])).toEqual([0, 0]);
-  await expect.poll(() => statusOf('cart-1')).toBe(404);
+  let isOver = false;
+  const answers: string[] = [];
+  const traffic = Array.from({ length: 4 }, async () => {
+    while (!isOver) answers.push(await bodyOf());
+  });
+  await expect.poll(() => answers).toContain('cart-1');
+  one.signal('SIGTERM');
+  // It drains yet, and gets no requests any more.
+  await expect.poll(() => answers.slice(-50).every((body) => body === 'cart-2')).toBe(true);
+  expect(await one.ready()).toBe('503 DRAINING');
+  expect(await one.code()).toBe(0);
+  const after = answers.length;
+  expect(await statusOf('cart-1')).toBe(404);
+  await expect.poll(() => answers.length).toBeGreaterThan(after + 50);
+  isOver = true;
+  await Promise.all(traffic);
+  expect(new Set(answers)).toEqual(new Set(['cart-1', 'cart-2']));
+
+  checkout.signal('SIGTERM');
+  expect(await checkout.code()).toBe(0);
   expect(await statusOf('checkout')).toBe(200);
 });
 
 it('shows what an Envoy refuses, in its words, and what it says of itself', async () => {
-  const zone = await startZone();
   const shop = `${zone.api}/meshes/shop`;
-  await send(shop, 'PUT', { type: 'Mesh', name: 'shop' });
   const inUse = await application('another program');
   const document = JSON.stringify({
-    ...{ type: 'Dataplane', mesh: 'shop', name: 'cart-1', labels: { app: 'cart' } },
+    ...{ type: 'Dataplane', mesh: 'shop', name: 'taken-1', labels: { app: 'taken' } },
     networking: {
       address: '127.0.0.1',
       inbound: [
@@ -140,8 +160,8 @@ it('shows what an Envoy refuses, in its words, and what it says of itself', asyn
     },
   });
   const args = ['--concurrency', '1'];
-  await Launched.start([zone], { envoy: inject('envoy'), token: await token(zone, 'cart-1'), document, args });
-  const get = async (path: string): Promise<string> => await (await fetch(`${shop}/dataplanes/cart-1${path}`)).text();
+  await Launched.start([zone], { envoy: inject('envoy'), token: await token(zone, 'taken-1'), document, args });
+  const get = async (path: string): Promise<string> => await (await fetch(`${shop}/dataplanes/taken-1${path}`)).text();
   await expect.poll(() => get('/_overview')).toContain('Address already in use');
   const { proxyProblems } = JSON.parse(await get('/_overview')) as { proxyProblems: object[] };
   expect(proxyProblems).toMatchObject([{ kind: 'refused', at: 'Listener self_inbound_dp_taken' }]);

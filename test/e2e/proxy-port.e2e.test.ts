@@ -94,7 +94,8 @@ async function fingerprint(): Promise<string> {
 }
 
 it('gives a proxy of a stored Dataplane its bootstrap, with the certificate that the zone keeps', async () => {
-  const asked = { mesh: 'default', name: 'cart-1', dataplaneToken: 'a.b.c', workdir: '/run/cart' };
+  await expect.poll(() => issue({ name: 'cart-1' }), WAIT).toMatch(/^[^.]+\.[^.]+\.[^.]+$/);
+  const asked = { mesh: 'default', name: 'cart-1', dataplaneToken: await issue({ name: 'cart-1' }), workdir: '/run/cart' };
   expect((await bootstrap(asked)).status).toBe(404);
   const networking = { address: '127.1.0.1', inbound: [{ port: 8080 }] };
   const dataplane = { type: 'Dataplane', mesh: 'default', name: 'cart-1', networking };
@@ -117,6 +118,13 @@ it.each([
   ['the token of another', () => issue({ name: 'cart-2' }), 'default.cart-1', status.PERMISSION_DENIED],
   ['no name', () => issue({}), 'default', status.INVALID_ARGUMENT],
   ['a name that no row can have', () => issue({}), 'default.cart\0', status.INVALID_ARGUMENT],
+  ['a token that nobody signed, and the name of no Dataplane', async () => 'a.b.c', 'default.nobody', status.UNAUTHENTICATED],
+  [
+    'the token of another, and the name of no Dataplane',
+    () => issue({ name: 'cart-2' }),
+    'default.nobody',
+    status.PERMISSION_DENIED,
+  ],
   ['the name of no Dataplane', () => issue({}), 'default.nobody', status.NOT_FOUND],
 ])('refuses a proxy with %s', async (_, tokenOf, id, code) => {
   const ended = await ending(open(await tokenOf(), id));

@@ -55,7 +55,9 @@ describe('a bootstrap', () => {
     const { node, dynamicResources, staticResources } = bootstrapOf(answer);
     expect([node.id, node.cluster]).toEqual(['shop.checkout', 'checkout']);
     const was = recorded.bootstrap;
-    expect(was.node.metadata).toMatchObject(node.metadata);
+    const { 'meridian.run': run, ...metadata } = node.metadata;
+    expect(was.node.metadata).toMatchObject(metadata);
+    expect(run).toMatch(/^[\da-f-]{36}$/);
     expect(node.metadata['dataplane.resource']).toBe(recorded.request['dataplaneResource']);
     const written = JSON.stringify(was.dynamicResources).replace('<token>', token);
     expect(dynamicResources).toEqual(JSON.parse(written));
@@ -70,7 +72,8 @@ describe('a bootstrap', () => {
   it('is YAML itself for a client that accepts YAML', async () => {
     const answer = await ask({}, { accept: 'application/yaml' });
     expect([answer.status, answer.type]).toEqual([200, 'text/x-yaml']);
-    expect(parse(answer.body)).toEqual(bootstrapOf(await ask()));
+    const { node, ...rest } = bootstrapOf(await ask());
+    expect(parse(answer.body)).toMatchObject({ ...rest, node: { id: node.id, cluster: node.cluster } });
   });
 
   it('is made for a stored Dataplane too', async () => {
@@ -87,10 +90,6 @@ describe('a bootstrap', () => {
   it('leads to the host and port of the request', async () => {
     const { staticResources } = bootstrapOf(await ask({}, { host: '[::1]' }));
     expect(JSON.stringify(staticResources.clusters)).toContain('{"address":"::1","portValue":443}');
-  });
-
-  it('does not check the token', async () => {
-    expect((await ask({ dataplaneToken: 'none' })).status).toBe(200);
   });
 
   it('drops fields of a Dataplane that it does not know', async () => {
@@ -110,12 +109,58 @@ describe('a bootstrap', () => {
 const CHECKOUT = { type: 'Dataplane', mesh: 'shop', name: 'checkout', networking: { address: '127.1.0.1' } };
 const dataplane = (changes: object): object => ({ dataplaneResource: JSON.stringify({ ...CHECKOUT, ...changes }) });
 
+describe('a token', () => {
+  it.each<[string, () => Promise<string>, number]>([
+    ['that nobody signed', async () => 'a.b.c', 401],
+    ['of another Dataplane', async () => await server.token({ name: 'cart-2' }), 403],
+  ])('%s gets the same answer for a Dataplane that exists and for one that does not', async (_, tokenOf, status) => {
+    const dataplaneToken = await tokenOf();
+    for (const name of ['cart-1', 'nobody'])
+      for (const path of ['/bootstrap', '/leave']) {
+        const asked = { mesh: 'shop', workdir: '/run', name, dataplaneToken, state: 'ended' };
+        const answer = await server.send('POST', path, JSON.stringify(asked));
+        expect([path, name, answer.status, answer.body]).toEqual([path, name, status, expect.stringMatching(/^the token of /)]);
+      }
+    expect(server.left).toEqual([]);
+  });
+});
+
+describe('a proxy that leaves', () => {
+  const leave = async (changes: object): Promise<HttpAnswer> =>
+    await server.send(
+      'POST',
+      '/leave',
+      JSON.stringify({ ...{ mesh: 'shop', name: 'cart-1', run: 'r1', state: 'draining', dataplaneToken: token }, ...changes }),
+    );
+
+  it('is heard with its token', async () => {
+    server.left.length = 0;
+    expect((await leave({})).status).toBe(204);
+    expect((await leave({ state: 'ended' })).status).toBe(204);
+    const left = { mesh: 'shop', name: 'cart-1', run: 'r1' };
+    expect(server.left).toEqual([
+      { ...left, state: 'draining' },
+      { ...left, state: 'ended' },
+    ]);
+  });
+
+  it('has nothing to leave where there is no Dataplane', async () => {
+    server.left.length = 0;
+    expect((await leave({ name: 'nobody' })).status).toBe(204);
+    expect(server.left).toEqual([]);
+  });
+
+  it('is asked for a state', async () => {
+    expect(await leave({ state: 'gone' })).toMatchObject({ status: 422, body: 'state: must be draining or ended' });
+  });
+});
+
 describe('a request', () => {
   it.each<[string, object, number, RegExp]>([
     ['without a token', { dataplaneToken: '' }, 422, /^a dataplane token is required/],
     ['with a token that is no header', { dataplaneToken: 'a\nb' }, 422, /^dataplaneToken: /],
     ['for a Dataplane that is not known', { dataplaneResource: null }, 404, /^$/],
-    ['for a mesh that is not known', { ...stored, mesh: 'other' }, 404, /^$/],
+    ['for a mesh that is not known', { ...stored, mesh: 'other' }, 401, /^the token of /],
     ['without a mesh', { mesh: null }, 422, /^mesh: /],
     ['with a name that no row can have', { name: 'a'.repeat(254) }, 422, /^name: /],
     ['without a folder', { workdir: null }, 422, /^workdir: /],
@@ -151,9 +196,10 @@ describe('a request', () => {
 
   it('is answered with 503 while the store cannot be read, and tells nothing of it', async () => {
     const broken = await new OpenPort().start();
+    const dataplaneToken = await broken.token();
     broken.store.get = () => Promise.reject(new MeridianError('unavailable', 'password of the database'));
     const { mesh, workdir } = recorded.request;
-    const body = { mesh, workdir, name: 'cart-1', dataplaneToken: 'a' };
+    const body = { mesh, workdir, name: 'cart-1', dataplaneToken };
     const answer = await broken.bootstrap(body);
     expect([answer.status, answer.body]).toEqual([503, 'the control plane cannot answer now; try again']);
     await broken.close();

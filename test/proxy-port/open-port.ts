@@ -13,6 +13,7 @@ import { DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from '../../src/grpc
 import { messagesOf } from '../../src/grpc/messages-of.ts';
 import { adsService } from '../../src/proxy-port/ads-service.ts';
 import { ProxyPort } from '../../src/proxy-port/proxy-port.ts';
+import type { LeavingProxy } from '../../src/proxy-port/leave-answer.ts';
 import type { ServeProxy } from '../../src/proxy-port/proxy-stream.ts';
 import { ProxyAuthenticator, watchProxyTokens, type ProxyDataplane } from '../../src/token/proxy-authenticator.ts';
 import type { DataplaneClaims } from '../../src/token/token-claims.ts';
@@ -48,6 +49,8 @@ export class OpenPort {
   readonly store = new TinyStore();
   /** Lines of its log. */
   readonly logged: string[] = [];
+  /** What launchers said. */
+  readonly left: LeavingProxy[] = [];
   port = 0;
   certPem = '';
   readonly #stop = new AbortController();
@@ -78,10 +81,11 @@ export class OpenPort {
       authenticator: new ProxyAuthenticator(verifier, type),
       watch,
       serve,
-      bootstrap: {
+      launcher: {
         needsToken: type !== 'none',
         dataplane: async (ofMesh, ofName) => (await this.store.get({ type: 'Dataplane', mesh: ofMesh, name: ofName })) ?? null,
         writer: { mode: 'zone', zone: 'east', federated: false },
+        leave: async (proxy) => void this.left.push(proxy),
       },
       clock,
       log,

@@ -1,0 +1,61 @@
+// A proxy that is stopped says so: other proxies send nothing more to the Dataplane that it brought, and it is removed when the proxy has
+// ended, without the grace of a proxy that may come back.
+import { MeridianError } from '../base/errors.ts';
+import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import { describeKey, type JsonObject, type Resource } from '../resource/types.ts';
+import type { ResourceStore, Write } from '../store/resource-store.ts';
+import { holdOf } from './dataplane-insight.ts';
+import { dataplaneKey, insightKey } from './dataplane-insight-writer.ts';
+
+/** `run` names the bootstrap of the proxy that says it. */
+type Leaving = { readonly mesh: string; readonly name: string; readonly run: string; readonly state: 'draining' | 'ended' };
+
+/** Attempts while others write the same rows. */
+const ATTEMPTS = 5;
+
+/**
+ * Takes what a launcher says of its proxy. A Dataplane that no proxy brought stays as it is, and so does one that belongs to another run.
+ * @throws MeridianError `unavailable` while others write it
+ */
+export async function leaveDataplane(store: Pick<ResourceStore, 'getMany' | 'writeAll'>, proxy: Leaving): Promise<void> {
+  const { run, state } = proxy;
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const rows = await store.getMany([dataplaneKey(proxy), insightKey(proxy)]);
+    const dataplane = rows.find(({ type }) => type === 'Dataplane');
+    const insight = rows.find(({ type }) => type === 'DataplaneInsight');
+    if (dataplane === undefined || insight === undefined) return;
+    if (holdOf(insight.status) === null || run === '' || textOf(insight.status['run']) !== run) return;
+    const writes = state === 'ended' ? removal(dataplane, insight) : farewell(dataplane, insight);
+    const outcomes = await store.writeAll(writes);
+    if (outcomes.every((outcome) => outcome.result === 'deleted' || outcome.result === 'updated')) return;
+  }
+  throw new MeridianError('unavailable', `${describeKey(dataplaneKey(proxy))} is being written by others; try again`);
+}
+
+/** The inbounds as others are not to use them. One that is ignored has no endpoint already. */
+export function withoutReadyInbounds(spec: JsonObject): JsonObject {
+  const networking = objectOf(spec['networking']);
+  if (networking['inbound'] === undefined) return spec;
+  const inbound = objectsOf(networking['inbound']).map((one) =>
+    one['state'] === 'Ignored' ? one : { ...one, state: 'NotReady' },
+  );
+  return { ...spec, networking: { ...networking, inbound } };
+}
+
+function farewell(dataplane: Resource, insight: Resource): Write[] {
+  const update = (row: Resource, change: Partial<Pick<Resource, 'spec' | 'status'>>): Write => {
+    const { type, mesh, name, labels, spec, status, version } = { ...row, ...change };
+    return { op: 'update', key: { type, mesh, name }, labels, spec, status, expectVersion: version };
+  };
+  return [
+    update(insight, { status: { ...insight.status, hold: 'leaving' } }),
+    update(dataplane, { spec: withoutReadyInbounds(dataplane.spec) }),
+  ];
+}
+
+function removal(dataplane: Resource, insight: Resource): Write[] {
+  return [
+    { op: 'delete', key: insightKey(insight), expectVersion: insight.version },
+    { op: 'delete', key: dataplaneKey(dataplane), expectVersion: dataplane.version },
+  ];
+}
