@@ -58,7 +58,8 @@ export class MeshIndexes {
 
   constructor(options: MeshIndexesOptions) {
     this.#options = options;
-    this.#follower = new FeedFollower({ ...options, types: ['Mesh', 'Zone', ...TYPES], maxLagMs: MAX_WAIT_MS });
+    const { store, log, clock } = options;
+    this.#follower = new FeedFollower({ store, log, clock, types: ['Mesh', 'Zone', ...TYPES], maxLagMs: MAX_WAIT_MS });
   }
 
   /**

@@ -13,8 +13,6 @@ export type FeedBarrierOptions = {
   readonly log: Logger;
   /** Milliseconds that a mark may take; a database that restarts takes some seconds. */
   readonly limitMs: number;
-  /** Ends every wait, as its limit does. */
-  readonly signal?: AbortSignal;
 };
 
 export class FeedBarrier {
@@ -22,6 +20,7 @@ export class FeedBarrier {
   /** Marks on their way through the feed. */
   readonly #marks = new Map<string, PromiseWithResolvers<void>>();
   #next: Promise<void> | null = null;
+  readonly #end = new AbortController();
 
   constructor(options: FeedBarrierOptions) {
     this.#options = options;
@@ -34,6 +33,11 @@ export class FeedBarrier {
   async wait(): Promise<void> {
     this.#next ??= Promise.resolve().then(() => this.#send());
     await this.#next;
+  }
+
+  /** Ends every wait, current and later, as its limit does: nobody follows the feed any more. */
+  end(): void {
+    this.#end.abort();
   }
 
   /** True while a caller waits for this mark. */
@@ -59,14 +63,13 @@ export class FeedBarrier {
 
   async #send(): Promise<void> {
     this.#next = null;
-    const { mark, clock, limitMs, signal } = this.#options;
+    const { mark, clock, limitMs } = this.#options;
     const id = randomUUID();
     const passed = Promise.withResolvers<void>();
     const done = new AbortController();
     this.#marks.set(id, passed);
     try {
-      const until = signal === undefined ? done.signal : AbortSignal.any([done.signal, signal]);
-      const late = clock.sleep(limitMs, until).then(() => this.#giveUp(done.signal));
+      const late = clock.sleep(limitMs, AbortSignal.any([done.signal, this.#end.signal])).then(() => this.#giveUp(done.signal));
       // The limit holds for a store that does not take the mark, too.
       await Promise.race([mark(id).then(() => passed.promise), late]);
     } finally {
@@ -77,8 +80,8 @@ export class FeedBarrier {
 
   #giveUp(done: AbortSignal): void {
     if (done.aborted) return;
-    const { log, limitMs, signal } = this.#options;
-    if (signal?.aborted !== true) log.warn({ limitMs }, 'the change feed of the store is behind: a mark did not arrive in time');
+    const { log, limitMs } = this.#options;
+    if (!this.#end.signal.aborted) log.warn({ limitMs }, 'the change feed of the store is behind: a mark did not arrive in time');
     throw new MeridianError('unavailable', 'the change feed of the store does not answer; try again');
   }
 }

@@ -392,3 +392,16 @@ it('a follower logs why it reads everything again, and nothing when it is stoppe
   await running;
   expect(warn).toHaveBeenCalledOnce();
 });
+
+it('ends a wait for the feed with the run, before its limit, and every later wait', async () => {
+  const bench = new Bench();
+  bench.start();
+  await vi.waitFor(() => expect(bench.applied).toHaveLength(1));
+  bench.lose();
+  const waiting = expect(bench.follower.caughtUp()).rejects.toMatchObject({ code: 'unavailable' });
+  await setImmediate();
+  await bench.end();
+  await waiting;
+  await expect(bench.follower.caughtUp()).rejects.toMatchObject({ code: 'unavailable' });
+  expect(bench.clock.sleepers).toBe(0);
+});

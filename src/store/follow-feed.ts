@@ -86,8 +86,6 @@ export type FeedFollowerOptions = Following & {
   readonly gatherMs?: number;
   /** Milliseconds that `caughtUp` may take. */
   readonly maxLagMs?: number;
-  /** Ends every `caughtUp`. */
-  readonly signal?: AbortSignal;
 };
 
 export class FeedFollower {
@@ -106,8 +104,8 @@ export class FeedFollower {
   constructor(options: FeedFollowerOptions) {
     this.#options = options;
     this.#hints = new MergedHints(options.types);
-    const { store, clock, log, maxLagMs: limitMs = MAX_LAG_MS, signal } = options;
-    this.#barrier = new FeedBarrier({ mark: (id) => store.mark(id), clock, log, limitMs, ...(signal && { signal }) });
+    const { store, clock, log, maxLagMs: limitMs = MAX_LAG_MS } = options;
+    this.#barrier = new FeedBarrier({ mark: (id) => store.mark(id), clock, log, limitMs });
   }
 
   /**
@@ -128,10 +126,11 @@ export class FeedFollower {
 
   /**
    * Applies hints until the signal aborts, one call of `apply` at a time. The first hints name everything, as do those after an
-   * error of the store, of its feed or of `apply`.
+   * error of the store, of its feed or of `apply`. The abort also ends every `caughtUp`, now and later. Call it once.
    */
   async run(apply: (hints: Hints) => void | Promise<void>, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options;
+    void aborted(signal).then(() => this.#barrier.end());
     while (!signal.aborted) {
       try {
         await together(
