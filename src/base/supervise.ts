@@ -1,6 +1,6 @@
 // One lifecycle for everything that runs as long as the process: a failure is logged, and the task is restarted with backoff.
 import type { Clock } from './clock.ts';
-import { messageOf } from './errors.ts';
+import { MeridianError, messageOf } from './errors.ts';
 import type { Logger } from './log.ts';
 
 const FIRST_MS = 200;
@@ -35,6 +35,15 @@ export async function supervise(
 export async function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+}
+
+/** The result of a promise. Rejects with MeridianError `unavailable` when the signal aborts first. */
+export async function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  const settled = new AbortController();
+  const stopped = aborted(AbortSignal.any([signal, settled.signal])).then((): never => {
+    throw new MeridianError('unavailable', 'this control plane stops');
+  });
+  return await Promise.race([promise, stopped]).finally(() => settled.abort());
 }
 
 /** Runs tasks that depend on each other: when one ends or fails, the others are stopped. Settles when all have ended. */

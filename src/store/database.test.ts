@@ -2,7 +2,8 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { systemClock } from '../base/clock.ts';
 import { createLogger } from '../base/log.ts';
 import { openDatabase, type Database } from './database.ts';
@@ -69,5 +70,72 @@ describe.each(Object.entries(behaviours))('a PostgreSQL that %s', (_, behave) =>
     await expect.poll(async () => new Promise((resolve) => server.getConnections((_error, n) => resolve(n)))).toBe(0);
     await new Promise((resolve) => setImmediate(resolve));
     expect(failures).toEqual([]);
+  });
+});
+
+describe('a PostgreSQL that never confirms the end of a connection', () => {
+  const clock = new ManualClock();
+  const ANSWERED = Buffer.concat([message('C', Buffer.from('LISTEN\0')), message('Z', Buffer.from('I'))]);
+  const connections = new Set<Socket>();
+  let server: Server;
+  let database: Database;
+  let isSilent: boolean;
+  let unanswered: number;
+
+  beforeEach(async () => {
+    [isSilent, unanswered] = [false, 0];
+    server = createServer({ allowHalfOpen: true }, (socket) => {
+      connections.add(socket);
+      let chunk = 0;
+      socket.on('error', () => undefined);
+      socket.on('data', () => {
+        if (chunk++ === 0) socket.write(READY);
+        else if (isSilent) unanswered += 1;
+        else socket.write(ANSWERED);
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const tls = { mode: 'disable', certPath: '', keyPath: '', caPath: '' } as const;
+    const config = { host: '127.0.0.1', port, user: 'u', password: '', dbName: 'd', maxOpenConnections: 2, connectionTimeout: 5 };
+    database = await openDatabase({ type: 'postgres', ...config, tls }, { clock, log: createLogger('silent') });
+  });
+
+  afterEach(async () => {
+    for (const socket of connections) socket.destroy();
+    const closed = once(server, 'close');
+    server.close();
+    await closed;
+  });
+
+  /** Lets time pass until the promise has settled. */
+  async function inTime(promise: Promise<unknown>): Promise<void> {
+    let isSettled = false;
+    void promise.finally(() => (isSettled = true)).catch(() => undefined);
+    await vi.waitFor(async () => {
+      await clock.advance(1_000);
+      expect(isSettled).toBe(true);
+    });
+    await promise;
+  }
+
+  it.each(['while it listens', 'before it listens'])('lets the change feed end, stopped %s', async (when) => {
+    const stop = new AbortController();
+    isSilent = when === 'before it listens';
+    const listening = Promise.withResolvers<void>();
+    const feed = database.listen('c', listening.resolve, () => undefined, stop.signal);
+    await (isSilent ? vi.waitFor(() => expect(unanswered).toBe(1)) : listening.promise);
+    stop.abort();
+    await inTime(feed);
+    await inTime(database.close());
+  });
+
+  it('lets the database close, and ends the statement that it does not answer', async () => {
+    await sql`select 1`.execute(database.db);
+    isSilent = true;
+    const statement = expect(sql`select 2`.execute(database.bulk)).rejects.toThrow();
+    await vi.waitFor(() => expect(unanswered).toBe(1));
+    await inTime(database.close());
+    await statement;
   });
 });

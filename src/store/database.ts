@@ -2,8 +2,10 @@
 import { Kysely, PGliteDialect, PostgresDialect } from 'kysely';
 import pg from 'pg';
 import { readFileSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { every, within as inTime, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
+import { aborted } from '../base/supervise.ts';
 import type { Following } from './follow-feed.ts';
 import { lockFolder } from './folder-lock.ts';
 import { makePrivateFolder } from './private-folder.ts';
@@ -18,6 +20,8 @@ const PING_MS = 10_000;
 const BULK_MS = 120_000;
 /** The lock timeout of a statement. All writes in the same batch wait too. */
 const LOCK_MS = 5_000;
+/** The time for which the server may confirm the end of a connection, and for statements that still run when the database closes. */
+const GOODBYE_MS = 2_000;
 
 export type PostgresConfig = {
   readonly type: 'postgres';
@@ -82,10 +86,7 @@ async function openEmbedded(path: string, clock: Clock): Promise<Database> {
       async listen(channel, onListening, onPayload, signal) {
         const unlisten = await pglite.listen(channel, onPayload);
         onListening();
-        await new Promise((resolve) => {
-          if (signal.aborted) resolve(undefined);
-          else signal.addEventListener('abort', resolve, { once: true });
-        });
+        await aborted(signal);
         if (!pglite.closed) await unlisten();
       },
       session: null,
@@ -119,7 +120,14 @@ export function clientOptionsOf(config: PostgresConfig): pg.ClientConfig {
 }
 
 function openPostgres(config: PostgresConfig, { clock, log }: Following, answerMs: number): Database {
-  const options = clientOptionsOf(config);
+  /** Those of all open connections: of the pool, of the feed and of sessions. */
+  const sockets = new Set<Socket>();
+  const stream = (): Socket => {
+    const socket = new Socket();
+    sockets.add(socket);
+    return socket.once('close', () => sockets.delete(socket));
+  };
+  const options = { ...clientOptionsOf(config), stream };
   const pool = new pg.Pool({ ...options, max: config.maxOpenConnections });
   // The server may end an idle connection: the pool opens another.
   pool.on('error', (error) => log.debug({ reason: error.message }, 'an idle database connection ended'));
@@ -151,14 +159,17 @@ function openPostgres(config: PostgresConfig, { clock, log }: Following, answerM
       });
       lost.catch(() => undefined);
       client.on('notification', ({ payload }) => onPayload(payload ?? ''));
-      try {
+      const follow = async (): Promise<void> => {
         await client.connect();
         await client.query(`LISTEN ${channel}`);
+        if (signal.aborted) return;
         onListening();
-        const stopped = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-        await Promise.race([lost, stopped, pingUntilLost(client, clock, signal)]);
+        await pingUntilLost(client, clock, signal);
+      };
+      try {
+        await Promise.race([follow(), lost, aborted(signal)]);
       } finally {
-        await client.end().catch(() => undefined);
+        await endInTime(client, clock);
       }
     },
     async session() {
@@ -169,18 +180,28 @@ function openPostgres(config: PostgresConfig, { clock, log }: Following, answerM
         await client.connect();
         // With keepalives the server releases the locks of a client that disappeared silently.
         for (const setting of ['tcp_keepalives_idle = 10', 'tcp_keepalives_interval = 5', 'tcp_keepalives_count = 3'])
-          await client.query(`SET ${setting}`);
+          await answerOf(client, clock, `SET ${setting}`);
         return client;
       } catch (error) {
-        await client.end().catch(() => undefined);
+        await endInTime(client, clock);
         throw error;
       }
     },
     async close() {
       await Promise.all([db.destroy(), bulk.destroy()]);
+      // A server that does not answer confirms nothing, and statements would wait for it.
+      const cancel = clock.after(GOODBYE_MS, () => sockets.forEach((socket) => socket.destroy()));
       await pool.end();
+      await Promise.all([...sockets].map((socket) => new Promise((resolve) => socket.once('close', resolve))));
+      cancel();
     },
   };
+}
+
+/** Ends a connection, and waits a short time for the server to confirm it. Never rejects. */
+export async function endInTime(client: Pick<pg.Client, 'end'>, clock: Clock): Promise<void> {
+  const late = (): Error => new Error('the server did not confirm the end of the connection');
+  await inTime(clock, GOODBYE_MS, client.end(), late).catch(() => undefined);
 }
 
 /** The rows of a short statement, with a time limit: a lost connection may not report its loss. */

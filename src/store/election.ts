@@ -1,7 +1,8 @@
 // The election of a leader among the processes on one database: the lock of a session, which ends with its connection.
 import type { Client } from 'pg';
 import type { Clock } from '../base/clock.ts';
-import { answerOf, pingUntilLost } from './database.ts';
+import { unlessAborted } from '../base/supervise.ts';
+import { answerOf, endInTime, pingUntilLost } from './database.ts';
 import { isUnavailable } from './pg-errors.ts';
 
 /** Time between two attempts to become the leader. */
@@ -34,14 +35,14 @@ async function leadOnce(client: Client, clock: Clock, name: string, task: Task, 
   try {
     const lease = AbortSignal.any([signal, lost.signal]);
     // While another process leads, the same session tries again: a new connection costs the server more than a statement.
-    while (!(await takesLock(client, clock, name))) {
+    while (!(await unlessAborted(signal, takesLock(client, clock, name)))) {
       await clock.sleep(LEAD_AGAIN_MS, lease);
       if (lease.aborted) return;
     }
     void pingUntilLost(client, clock, lease).catch(() => lost.abort());
     await task(lease);
   } finally {
-    await client.end().catch(() => undefined);
+    await endInTime(client, clock);
   }
 }
 

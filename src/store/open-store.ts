@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { unlessAborted } from '../base/supervise.ts';
 import { openDatabase, type StoreConfig } from './database.ts';
 import { migrate, requireCurrentSchema } from './migrate.ts';
 import type { ResourceStore } from './resource-store.ts';
@@ -12,15 +13,24 @@ import { isNoAnswer } from './pg-errors.ts';
 const PATIENCE_MS = 15_000;
 const PAUSE_MS = 250;
 
-/** @throws MeridianError `schema_outdated`, `unavailable`, or `config` while another process uses the embedded folder */
-export async function openStore(
-  config: StoreConfig,
-  { clock, log, answerMs }: { readonly clock: Clock; readonly log: Logger; readonly answerMs?: number },
-): Promise<ResourceStore> {
+/** @property signal ends the wait for an unreachable database */
+export type OpenStoreOptions = {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly answerMs?: number;
+  readonly signal?: AbortSignal;
+};
+
+/**
+ * @throws MeridianError `schema_outdated`, `unavailable` also when the signal aborts, or `config` while another process uses the
+ *   embedded folder
+ */
+export async function openStore(config: StoreConfig, options: OpenStoreOptions): Promise<ResourceStore> {
+  const { clock, log, answerMs } = options;
   const database = await openDatabase(config, { clock, log }, answerMs);
   try {
     if (config.type === 'embedded') await migrate(database, { log });
-    else await whenItAnswers(() => requireCurrentSchema(database), clock, log);
+    else await whenItAnswers(() => requireCurrentSchema(database), options);
     return new SqlStore(database, log);
   } catch (error) {
     await database.close().catch(() => undefined);
@@ -30,16 +40,16 @@ export async function openStore(
   }
 }
 
-async function whenItAnswers(check: () => Promise<void>, clock: Clock, log: Logger): Promise<void> {
+async function whenItAnswers(check: () => Promise<void>, { clock, log, signal }: OpenStoreOptions): Promise<void> {
   for (const began = clock.elapsed(); ;) {
     try {
-      await check();
+      await (signal === undefined ? check() : unlessAborted(signal, check()));
       return;
     } catch (error) {
       const waited = clock.elapsed() - began;
-      if (!isNoAnswer(error) || waited > PATIENCE_MS) throw error;
+      if (!isNoAnswer(error) || waited > PATIENCE_MS || signal?.aborted === true) throw error;
       if (waited < PAUSE_MS) log.warn({ reason: messageOf(error) }, 'the database does not answer; the start waits');
-      await clock.sleep(PAUSE_MS);
+      await clock.sleep(PAUSE_MS, signal);
     }
   }
 }
