@@ -147,6 +147,8 @@ export class KdsServer {
     this.#connections.close();
     this.#streams.close(new MeridianError('unavailable', 'stream unavailable: this control plane stops'));
     await closeGrpcServer(this.#server, this.#options.clock);
+    // gRPC counts a session as closed that its peer began to close, and leaves its connection open.
+    this.#connections.endAll();
   }
 
   async #answerHealthCheck(call: ServerUnaryCall<Buffer, Buffer>): Promise<void> {
