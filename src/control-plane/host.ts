@@ -2,12 +2,12 @@
 // The sides add their own components; each is supervised, and all have ended before the store closes.
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { ApiOptions } from '../api/api-options.ts';
 import type { ProxyAdmin } from '../api/proxy-admin-routes.ts';
 import type { Clock } from '../base/clock.ts';
 import { sanitizedConfig, type Config } from '../base/config.ts';
+import { messageOf } from '../base/errors.ts';
 import { createExpiryMetrics, type ExpiryMetrics } from '../base/expiry-metrics.ts';
 import type { Logger } from '../base/log.ts';
 import { createInfoMetric, createLeaderMetric, createRegistry } from '../base/process-metrics.ts';
@@ -29,10 +29,17 @@ import { defaultsComplete } from '../defaults/defaults-complete.ts';
 import { commonTasks, lead, type LeaderTask } from './lead.ts';
 import { serveApi, serveDiagnostics } from './serve-http.ts';
 import { aborted, supervise } from '../base/supervise.ts';
+import { endTasks, OpenTasks } from './stop.ts';
 import { createTokens, type Tokens } from './tokens.ts';
 
 /** The time limit of a readiness check for the database. */
 const ANSWER_MS = 5_000;
+/**
+ * The time limits of a stop in milliseconds: for ports and components, then for the store. Requests in flight have 10 s. Both
+ * together are less than the 30 s after which Kubernetes kills a process (docs/operations.md, Stopping).
+ */
+const MAX_END_MS = 15_000;
+const MAX_CLOSE_MS = 5_000;
 
 export type Side = { readonly mode: 'global' } | { readonly mode: 'zone'; readonly zone: string; readonly hasGlobal: boolean };
 
@@ -57,6 +64,8 @@ export type Host = {
   readonly signal: AbortSignal;
   /** Runs with the process, and is restarted after a failure. */
   readonly component: (name: string, task: (signal: AbortSignal) => Promise<void>) => void;
+  /** Runs once when the process stops, also when it stops during its start. Call it before the port listens. */
+  readonly onStop: (name: string, close: () => Promise<void>) => void;
   /** Runs only on the leader: work that must be done once. */
   readonly onLeader: (task: LeaderTask) => void;
 };
@@ -78,13 +87,20 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
   const signal = AbortSignal.any([context.signal, stop.signal]);
   const instanceId = `${hostname()}-${randomUUID().slice(0, 4)}`;
   const registry = createRegistry(side.mode === 'global' ? 'Global' : side.zone);
-  const store = await openStore(config.store, { clock, log });
-  const running: Promise<void>[] = [];
-  const servers: FastifyInstance[] = [];
+  const stoppedEarly = (error: unknown): null => {
+    if (!context.signal.aborted) throw error;
+    log.info({ reason: messageOf(error) }, 'stopped during the start');
+    return null;
+  };
+  const store = await openStore(config.store, { clock, log, signal }).catch(stoppedEarly);
+  if (store === null) return;
+  const running = new OpenTasks();
+  const closers = new Map<string, () => Promise<void>>();
   const indexes = new MeshIndexes({ store, log, clock, signal });
   let isStarted = false;
   try {
-    const component: Host['component'] = (name, task) => void running.push(supervise(name, task, signal, { clock, log }));
+    const component: Host['component'] = (name, task) => running.add(name, supervise(name, task, signal, { clock, log }));
+    const onStop: Host['onStop'] = (name, close) => void closers.set(name, close);
     const insights = new ZoneInsightWriter({
       store,
       keeper: { mode: side.mode, instanceId },
@@ -94,7 +110,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       flushIntervalMs: config.multizone.global.kds.zoneInsightFlushInterval,
       subscriptionLimit: config.metrics.zone.subscriptionLimit,
     });
-    running.push(insights.run(signal));
+    running.add('insights of zones', insights.run(signal));
     const answering = answerInTime(store, clock);
     const tokens = await createTokens(answering, config, writerOf(side).federated, clock);
     component('token secrets', (secretsSignal) => tokens.secrets.run({ clock, log }, secretsSignal));
@@ -103,11 +119,12 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     const createsDefaults = !writerOf(side).federated;
     const isFirstStartOver = defaultsComplete({ store, createsDefaults, defaults: config.defaults });
     const ready = async (): Promise<boolean> => isStarted && (await answers(store, clock)) && (await isFirstStartOver());
-    servers.push(await serveDiagnostics(config, { ready, metrics: registry }));
+    const diagnosticsServer = await serveDiagnostics(config, { ready, metrics: registry });
+    onStop('diagnostics', () => diagnosticsServer.close());
     const options = apiOptions({ side, config, clock, store: answering, rules, tokens, indexes, registry, instanceId, log });
     for (const warning of exposureWarnings(config)) log.warn(warning);
     const api = await serveApi({ ...options, proxyAdmin: proxyAdmin(answering) }, config);
-    servers.push(api.server);
+    onStop('REST API', () => api.server.close());
     component('api certificate', async (tlsSignal) => {
       await api.followCertificate?.(tlsSignal, log);
       await aborted(tlsSignal);
@@ -133,6 +150,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
       log,
       signal,
       component,
+      onStop,
       onLeader,
     });
     const { bootstrapAdminToken } = config.apiServer.authn.tokens;
@@ -146,13 +164,17 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
     const ports = { api: apiServer.http.port, https: api.httpsPort, diagnostics: diagnostics.serverPort };
     log.info({ ...ports, store: config.store.type }, `${side.mode} is up`);
     await aborted(signal);
+  } catch (error) {
+    stoppedEarly(error);
   } finally {
     stop.abort();
     // Finish requests in flight before the store closes.
-    await Promise.allSettled(servers.map((server) => server.close()));
-    await Promise.allSettled(running);
-    await indexes.ended();
-    await store.close();
+    for (const [name, close] of closers) running.add(name, close());
+    running.add('mesh indexes', indexes.ended());
+    await endTasks(running, MAX_END_MS, { clock, log });
+    const closing = new OpenTasks();
+    closing.add('store', store.close());
+    await endTasks(closing, MAX_CLOSE_MS, { clock, log });
   }
 }
 

@@ -3,7 +3,7 @@ import type { Config } from '../base/config.ts';
 import { productVersion } from '../base/version.ts';
 import { runHost, type Context, type Host } from '../control-plane/host.ts';
 import { serverTls } from '../base/server-tls.ts';
-import { aborted } from '../base/supervise.ts';
+import { aborted, unlessAborted } from '../base/supervise.ts';
 import { AdminStreams } from '../kds/admin-streams.ts';
 import { Changelog } from '../kds/changelog.ts';
 import { KdsServer } from '../kds/server.ts';
@@ -46,12 +46,12 @@ async function start(host: Host, admin: AdminStreams): Promise<void> {
     await aborted(signal);
   });
   onLeader((signal) => runSubscriptionFinalizer({ type: 'ZoneInsight', store, log, clock }, signal));
-  await Promise.all([changelog.ready, zones.loaded]);
+  await unlessAborted(host.signal, Promise.all([changelog.ready, zones.loaded]));
   await serveZones(host, changelog, zones, admin);
 }
 
 async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, admin: AdminStreams): Promise<void> {
-  const { config, store, clock, log, signal, metrics, insights, instanceId } = host;
+  const { config, store, clock, log, metrics, insights, instanceId } = host;
   const stores = new StoreAdmission({ store, instanceId, clock, log });
   const fences = new FenceWatch(store, { clock, log });
   host.component('fences', (fencesSignal) => fences.run(fencesSignal));
@@ -83,6 +83,7 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
     clock,
     log: log.child({ component: 'kds' }),
   });
+  host.onStop('KDS server', () => server.close());
   const port = await server.listen();
   log.info({ port, tls: kds.tlsEnabled }, 'zones can connect');
   if (tls !== null) host.expiries.certificate('kds', tls.endsAt);
@@ -91,8 +92,4 @@ async function serveZones(host: Host, changelog: Changelog, zones: KnownZones, a
       await tls.follow((material) => server.replaceTls(material), tlsSignal, log);
       await aborted(tlsSignal);
     });
-  host.component('kds server', async () => {
-    await aborted(signal);
-    await server.close();
-  });
 }

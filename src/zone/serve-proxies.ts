@@ -19,7 +19,7 @@ import { ProxyAuthenticator, watchProxyTokens } from '../token/proxy-authenticat
 
 /** Listens on `dpServer.port`. Each replica of a zone serves proxies. Rejects with MeridianError `config` where it cannot. */
 export async function serveProxies(host: Host, serve: ServeProxy): Promise<void> {
-  const { config, store, tokens, clock, signal } = host;
+  const { config, store, tokens, clock } = host;
   const { general, dpServer, multizone } = config;
   const { name: zone, globalAddress } = multizone.zone;
   const { type } = dpServer.authn.dpProxy;
@@ -50,16 +50,13 @@ export async function serveProxies(host: Host, serve: ServeProxy): Promise<void>
     clock,
     log,
   });
+  host.onStop('port for proxies', () => port.close());
   const bound = await port.listen();
   log.info({ port: bound }, 'proxies can connect');
   host.expiries.certificate('proxies', tls.endsAt);
   host.component('dp-server certificate', async (tlsSignal) => {
     await tls.follow((material) => port.replaceTls(material), tlsSignal, log);
     await aborted(tlsSignal);
-  });
-  host.component('dp-server', async () => {
-    await aborted(signal);
-    await port.close();
   });
 }
 
