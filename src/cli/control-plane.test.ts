@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
 import { MeridianError } from '../base/errors.ts';
 import { exitCodeOf } from './exit-codes.ts';
-import { explainDatabase } from './control-plane.ts';
+import { exitAfter, explainDatabase, MAX_STOP_MS } from './control-plane.ts';
+import { createLogger } from '../base/log.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 
 const store = {
   ...{ type: 'postgres', host: 'db.example', port: 5432, user: 'u', password: 'hush', dbName: 'd' },
@@ -24,4 +26,24 @@ it('other errors of a start stay unchanged', async () => {
   const error = Object.assign(new Error('password authentication failed'), { code: '28P01' });
   await expect(explainDatabase(error, store)).rejects.toBe(error);
   await expect(explainDatabase(undefined, { type: 'embedded', path: 'x' } as typeof store)).rejects.toBe(undefined);
+});
+
+it('a process that does not end by itself is ended, and the log says what kept it', async () => {
+  const clock = new ManualClock();
+  const lines: string[] = [];
+  let ends = 0;
+  exitAfter(MAX_STOP_MS, {
+    clock,
+    log: createLogger('info', {}, { write: (line) => void lines.push(line) }),
+    exit: () => void (ends += 1),
+  });
+  await clock.advance(MAX_STOP_MS - 1);
+  expect([lines, ends]).toEqual([[], 0]);
+  await clock.advance(1);
+  expect(ends).toBe(1);
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+    level: 50,
+    seconds: MAX_STOP_MS / 1_000,
+    resources: expect.any(Array) as unknown,
+  });
 });

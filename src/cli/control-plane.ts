@@ -1,9 +1,10 @@
 // The commands with a store, `global run`, `zone run` and `migrate`: reads their configuration from flags, and runs a control plane
 // until it is stopped. Modules of a control plane are loaded late, because other commands are short.
 import { Option, type Command } from 'commander';
-import { systemClock } from '../base/clock.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
 import type { Config } from '../base/config.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
 import { collect } from './options.ts';
 
 /** Flags for frequent keys; `--set` sets every other key. */
@@ -53,8 +54,13 @@ export async function configOf(mode: Mode, options: ConfigOptions): Promise<{ co
   return loadConfig({ mode, env: process.env, flags, file: options.config ?? process.env['MERIDIAN_CONFIG'] });
 }
 
-/** Milliseconds after which a process that was asked to stop is ended. */
-const MAX_STOP_MS = 30_000;
+/**
+ * Milliseconds after which a process that was asked to stop is ended. Kubernetes kills it after 30 s, which logs nothing. The parts
+ * of a stop have limits of 20 s together (`src/control-plane/host.ts`); this covers the rest, such as a start that does not end.
+ */
+export const MAX_STOP_MS = 25_000;
+/** The same from the moment when everything has ended and is stored. */
+export const MAX_EXIT_MS = 2_000;
 
 /** Runs a control plane until SIGINT or SIGTERM; a second signal ends the process at once. */
 export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promise<void> {
@@ -63,6 +69,8 @@ export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promi
   const { createLogger } = await import('../base/log.ts');
   const log = createLogger(config.log.level, { mode, ...(mode === 'zone' && { zone: config.multizone.zone.name }) });
   for (const warning of warnings) log.warn(warning);
+  const clock = systemClock;
+  const ending = { clock, log, exit: () => process.exit(process.exitCode ?? 1) };
   const stop = new AbortController();
   let signals = 0;
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
@@ -71,17 +79,25 @@ export async function runUntilStopped(mode: Mode, options: ConfigOptions): Promi
       if (signals > 1) process.exit(1);
       log.info({ signal: name }, 'stopping; a second signal stops at once');
       stop.abort();
-      // A stop is bounded: what is stored is committed, and peers see the end of the connection.
-      setTimeout(() => {
-        log.error({ seconds: MAX_STOP_MS / 1_000 }, 'the process did not stop in time and is ended');
-        process.exit(1);
-      }, MAX_STOP_MS).unref();
+      exitAfter(MAX_STOP_MS, ending);
     });
   }
   const { run } = mode === 'global' ? await import('../global/run.ts') : await import('../zone/run.ts');
-  await run(config, { clock: systemClock, log, signal: stop.signal }).catch((error: unknown) =>
-    explainDatabase(error, config.store),
-  );
+  await run(config, { clock, log, signal: stop.signal })
+    .catch((error: unknown) => explainDatabase(error, config.store))
+    .finally(() => exitAfter(MAX_EXIT_MS, ending));
+}
+
+/** Ends a process that something still keeps alive after `ms` milliseconds, and logs what. */
+export function exitAfter(
+  ms: number,
+  { clock, log, exit }: { readonly clock: Pick<Clock, 'after'>; readonly log: Logger; readonly exit: () => void },
+): void {
+  clock.after(ms, () => {
+    const resources = [...new Set(process.getActiveResourcesInfo())];
+    log.error({ seconds: ms / 1_000, resources }, 'the process did not end by itself and is ended');
+    exit();
+  });
 }
 
 /** Sets the umask: no other user of the machine can read the files of a process with a store. */
