@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Copy } from './copy.ts';
 import { culpritsAmong, withoutOverlaps } from './culprits.ts';
 import { applyMutant, type Mutant } from './mutants.ts';
+import { projectOf } from './test-files.ts';
 import { HITS, TestRunner, type TestRun } from './test-runner.ts';
 
 type Change = { readonly file: string; readonly mutant: Mutant };
@@ -35,58 +36,71 @@ export async function noticedBySecondStage<Item extends Change>(stage: SecondSta
   return noticed;
 }
 
-async function noticedOfGroup<Item extends Change>(
-  { copy, texts, files, say, shown }: SecondStage<Item>,
-  group: readonly Item[],
-): Promise<Noticed<Item>[]> {
-  const run = async (changes: readonly Item[], tests: readonly string[]): Promise<TestRun> => {
-    // A new process each time: it has the texts of no earlier run.
-    using runner = new TestRunner(copy.folder, join(copy.folder, HITS), { isWhole: true, patienceMs: PATIENCE_MS });
-    const changed = withChanges(texts, changes);
-    for (const [file, text] of changed) copy.write(file, text);
-    try {
-      return await runner.run(tests, IDLE_MS);
-    } finally {
-      for (const file of changed.keys()) copy.write(file, texts.get(file) ?? '');
-    }
-  };
-  const first = await run(group, files);
-  // A test hangs, or a database cannot be set up.
-  if (first.took.length === 0) return await noticedOfHalves({ copy, texts, files, say, shown, changes: group }, first);
+async function noticedOfGroup<Item extends Change>(stage: SecondStage<Item>, group: readonly Item[]): Promise<Noticed<Item>[]> {
+  const { files, say } = stage;
+  const first = await run(stage, group, files);
+  // A test hangs, or a database cannot be set up: then no test file has a result.
+  if (first.took.length === 0) return await noticedAtStart(stage, group, first);
   if (first.failed.length === 0 && first.errors.length > 0) say(`errors of no test file: ${first.errors.join(', ')}`);
   const took = new Map(first.took);
   const noticed: Noticed<Item>[] = [];
   for (const test of first.failed.toSorted((a, b) => (took.get(a) ?? 0) - (took.get(b) ?? 0))) {
-    const fails = async (changes: readonly Item[]): Promise<boolean> => {
-      const { outcome } = await run(changes, [test]);
-      return outcome !== 'passed' && outcome !== 'incomplete';
-    };
-    if (await fails([])) {
-      say(`left out, as it fails without a change: ${test}`);
-      continue;
-    }
     const left = group.filter((change) => !noticed.some((one) => one.change === change));
-    for (const change of await culpritsAmong(left, fails)) {
-      say(`noticed by ${test}: ${shown(change)}`);
-      noticed.push({ change, by: test });
-    }
+    noticed.push(...(await noticedBy(stage, left, test)));
   }
   return noticed;
 }
 
-/** Each half alone; a single change with which the tests hang or cannot start is noticed. */
-async function noticedOfHalves<Item extends Change>(
+/** The changes with which one short test of PostgreSQL fails, then those of the others; halves of them where there are none. */
+async function noticedAtStart<Item extends Change>(
   stage: SecondStage<Item>,
+  group: readonly Item[],
   { outcome, errors }: TestRun,
 ): Promise<Noticed<Item>[]> {
-  const { changes } = stage;
-  const [change] = changes;
-  if (changes.length === 1 && change !== undefined) return [{ change, by: errors[0] ?? `all tests ${outcome}` }];
-  const half = Math.ceil(changes.length / 2);
-  const halves = [changes.slice(0, half), changes.slice(half)];
-  const noticed: Noticed<Item>[] = [];
-  for (const some of halves) noticed.push(...(await noticedOfGroup(stage, some)));
+  const [change] = group;
+  if (group.length === 1 && change !== undefined) return [{ change, by: errors[0] ?? `all tests ${outcome}` }];
+  const test = stage.files.find((file) => projectOf(file) === 'postgres');
+  const noticed = test === undefined ? [] : await noticedBy(stage, group, test);
+  const left = group.filter((one) => !noticed.some((other) => other.change === one));
+  const half = noticed.length > 0 ? left.length : Math.ceil(left.length / 2);
+  for (const some of [left.slice(0, half), left.slice(half)])
+    if (some.length > 0) noticed.push(...(await noticedOfGroup(stage, some)));
   return noticed;
+}
+
+/** The changes with which this test file fails; none where it fails without a change. */
+async function noticedBy<Item extends Change>(
+  stage: SecondStage<Item>,
+  group: readonly Item[],
+  test: string,
+): Promise<Noticed<Item>[]> {
+  const fails = async (changes: readonly Item[]): Promise<boolean> => {
+    const { outcome } = await run(stage, changes, [test]);
+    return outcome !== 'passed' && outcome !== 'incomplete';
+  };
+  if (await fails([])) {
+    stage.say(`left out, as it fails without a change: ${test}`);
+    return [];
+  }
+  const found = await culpritsAmong(group, fails);
+  for (const change of found) stage.say(`noticed by ${test}: ${stage.shown(change)}`);
+  return found.map((change) => ({ change, by: test }));
+}
+
+/** Runs test files with changes, in a new process: it has the texts of no earlier run. */
+async function run<Item extends Change>(
+  { copy, texts }: SecondStage<Item>,
+  changes: readonly Item[],
+  tests: readonly string[],
+): Promise<TestRun> {
+  using runner = new TestRunner(copy.folder, join(copy.folder, HITS), { isWhole: true, patienceMs: PATIENCE_MS });
+  const changed = withChanges(texts, changes);
+  for (const [file, text] of changed) copy.write(file, text);
+  try {
+    return await runner.run(tests, IDLE_MS);
+  } finally {
+    for (const file of changed.keys()) copy.write(file, texts.get(file) ?? '');
+  }
 }
 
 /** File → its text with its changes. */
