@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { fc } from '../../test/support/property.ts';
 import { describe, expect, it } from 'vitest';
 import type { Steps } from '../base/steps.ts';
-import { FairWork } from './fair-work.ts';
+import { FairWork, longestRestMs } from './fair-work.ts';
 import { atOnce, batchesOf } from './pace.ts';
 
 /** Steps that each keep the thread for a moment. */
@@ -119,6 +119,10 @@ describe('the pace of a stream', () => {
       work();
     }
     expect(rested).toEqual([false, false, true, true]);
+  });
+
+  it('rests at most 50 ms after a batch, and longer after a message of many batches', () => {
+    expect([1, 250, 500, 2_500].map(longestRestMs)).toEqual([50, 50, 100, 500]);
   });
 
   it('gives each stream its own count', async () => {

@@ -36,8 +36,7 @@ export class FairWork {
       async beforeBatch(next) {
         // Small batches need no rest until their sum is as large as a large one.
         if (rows > 0 && rows + next > BATCH_ROWS) {
-          // A message may have the size of many batches.
-          await rest(began, MAX_REST_MS * Math.max(1, rows / BATCH_ROWS));
+          await rest(began, longestRestMs(rows));
           rows = 0;
         }
         if (rows === 0) began = performance.eventLoopUtilization();
@@ -88,6 +87,11 @@ export class FairWork {
     await new Promise((resolve) => setImmediate(resolve));
     if (performance.now() - began > OTHERS_MS) await delay(sliceMs);
   }
+}
+
+/** The longest rest after so many rows, in milliseconds. A message may have the size of many batches. */
+export function longestRestMs(rows: number): number {
+  return MAX_REST_MS * Math.max(1, rows / BATCH_ROWS);
 }
 
 /**
