@@ -68,3 +68,26 @@ it('locks rows in the order of their keys, so that two batches wait for each oth
     expect([op, ...rows.map(({ name }) => name)]).toEqual([op, 'a', 'b', 'c']);
   }
 });
+
+it('a store that closes ends its followers before its database', async () => {
+  const steps: string[] = [];
+  const db = fakeDatabase(() => []);
+  const database: Database = {
+    ...{ kind: 'embedded', clock: new ManualClock(), db, bulk: db, session: null },
+    listen: async (_channel, onListening, _onPayload, signal) => {
+      onListening();
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      steps.push('the feed ended');
+    },
+    close: async () => void steps.push('the database closed'),
+  };
+  const store = new SqlStore(database, createLogger('silent'));
+  const changes: string[] = [];
+  const following = (async () => {
+    for await (const { kind } of store.changes(new AbortController().signal)) changes.push(kind);
+  })();
+  await expect.poll(() => changes).toEqual(['all']);
+  await store.close();
+  await following;
+  expect(steps).toEqual(['the feed ended', 'the database closed']);
+});
