@@ -1,7 +1,7 @@
 // From a valid draft and the stored row to the write (rest-api 2.4.6, 2.4.7): ownership, versions, immutable fields, and the rules of
 // single types. Pure.
 import { displayNameOf, label } from '../resource/labels.ts';
-import { fixedZoneOf, isLocal, isNameOfZone, isOfZone, sourceZoneOf, zoneNamed } from '../resource/ownership.ts';
+import { fixedZoneOf, isLocal, isNameOfZone, isOfZone, sourceZoneOf, zoneNamed, zoneOf } from '../resource/ownership.ts';
 import { isClusterWide, RFC_1035_LABEL, RFC_1035_REASON } from '../resource/stored-name.ts';
 import type { TypeInfo } from '../resource/type-registry.ts';
 import { describeKey, type JsonObject, type Resource, type ResourceKey } from '../resource/types.ts';
@@ -53,7 +53,7 @@ export function requireOwn(info: TypeInfo, stored: ResourceMeta, verb: 'update' 
   if (isLocal(stored, mode)) return;
   if (isSquatter(info, stored, rules)) {
     if (verb === 'delete') return;
-    const reason = `zone ${sourceZoneOf(stored, mode) ?? ''} has a resource under this name, which no zone may take: delete it first`;
+    const reason = `zone ${zoneOf(stored)} has a resource under this name, which no zone may take: delete it first`;
     throw new ApiError('invalid', INVALID, reason, [{ field: 'name', reason }]);
   }
   const zone = sourceZoneOf(stored, mode);
