@@ -25,6 +25,14 @@ describe('the node of a proxy', () => {
   });
 
   it.each([
+    ['shop.eu', 'shop.eu.cart-1.ns', { mesh: 'shop.eu', name: 'cart-1.ns' }],
+    ['shop.us', 'shop.eu.cart-1.ns', { mesh: 'shop', name: 'eu.cart-1.ns' }],
+    ['', 'shop.eu.cart-1', { mesh: 'shop', name: 'eu.cart-1' }],
+  ])('is of the mesh %j of its metadata if that begins the id %s', (mesh, id, expected) => {
+    expect(readProxyNode({ id, metadata: encodeStruct({ 'meridian.mesh': mesh }) })).toMatchObject(expected);
+  });
+
+  it.each([
     ['no name', { id: 'shop' }],
     ['no mesh', { id: '.cart-1' }],
     ['a name that no row can have', { id: 'shop.cart\0' }],

@@ -6,7 +6,7 @@ import { isStorable } from '../resource/storable-text.ts';
 import type { JsonObject } from '../resource/types.ts';
 import type { DeltaRequest } from '../wire/kds-messages.ts';
 import { decodeStruct } from '../wire/struct.ts';
-import { RUN } from '../xds/bootstrap.ts';
+import { MESH, RUN } from '../xds/bootstrap.ts';
 import { proxyFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
 
 export type ProxyNode = {
@@ -41,10 +41,10 @@ const KEPT: ReadonlySet<string> = new Set([
 
 /** @throws StatusError INVALID_ARGUMENT for a node that names no Dataplane */
 export function readProxyNode({ id, metadata }: DeltaRequest['node']): ProxyNode {
-  const [, mesh = '', name = ''] = /^([^.]+)\.(.+)$/s.exec(id) ?? [];
-  if (name === '' || id.length > MAX_ID || !isStorable(id))
-    throw invalid(`node.id must be <mesh>.<name of the Dataplane>, not ${JSON.stringify(id.slice(0, 200))}`);
   const facts = metadata === undefined ? {} : metadataOf(metadata);
+  const { mesh, name } = partsOf(id, textOf(facts[MESH]));
+  if (mesh === '' || name === '' || id.length > MAX_ID || !isStorable(id))
+    throw invalid(`node.id must be <mesh>.<name of the Dataplane>, not ${JSON.stringify(id.slice(0, 200))}`);
   return {
     mesh,
     name,
@@ -54,6 +54,12 @@ export function readProxyNode({ id, metadata }: DeltaRequest['node']): ProxyNode
     version: objectOf(facts['version']),
     metadata: Object.fromEntries(Object.entries(facts).filter(([key]) => KEPT.has(key))),
   };
+}
+
+/** Without a mesh beside it the first dot ends the mesh, as for Kuma. */
+function partsOf(id: string, given: string): { mesh: string; name: string } {
+  const mesh = given !== '' && id.startsWith(`${given}.`) ? given : id.split('.', 1).join('');
+  return { mesh, name: id.slice(mesh.length + 1) };
 }
 
 function metadataOf(bytes: Uint8Array): JsonObject {

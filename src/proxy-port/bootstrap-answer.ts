@@ -11,7 +11,7 @@ import { objectOf, textOf } from '../resource/read-json.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
 import type { ProxyAuthenticator } from '../token/proxy-authenticator.ts';
-import { bootstrapConfig, nodeMetadata, RUN } from '../xds/bootstrap.ts';
+import { bootstrapConfig, MESH, nodeMetadata, RUN } from '../xds/bootstrap.ts';
 import { nameIn, proxyIn, refusing, requestIn, requireAllowed, tokenIn, Unusable, type PortAnswer } from './proxy-request.ts';
 
 export type BootstrapRequest = {
@@ -43,7 +43,7 @@ export async function answerBootstrap(request: BootstrapRequest, sources: Bootst
     requireAllowed(await sources.authenticator.identify([asked.token], asked));
     const networking = await networkingOf(asked, sources);
     if (networking === null) return { status: 404, type: 'text/plain', body: '' };
-    const config = bootstrapConfig({ ...asked, metadata: { ...nodeMetadata(asked.request), [RUN]: randomUUID() } });
+    const config = bootstrapConfig({ ...asked, metadata: { ...nodeMetadata(asked.request), ...ownMetadata(asked) } });
     if (/\b(?:application|text)\/(?:x-)?yaml\b/.test(request.accept))
       return { status: 200, type: 'text/x-yaml', body: stringify(config) };
     const body = {
@@ -52,6 +52,11 @@ export async function answerBootstrap(request: BootstrapRequest, sources: Bootst
     };
     return { status: 200, type: 'application/json', body: JSON.stringify(body) };
   });
+}
+
+/** What Kuma's program does not send: Envoy repeats it on its stream. */
+function ownMetadata({ mesh }: Asked): JsonObject {
+  return { [RUN]: randomUUID(), ...(mesh.includes('.') && { [MESH]: mesh }) };
 }
 
 type Asked = {

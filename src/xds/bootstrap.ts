@@ -21,6 +21,8 @@ export type BootstrapOptions = {
 const KEEPALIVE = { tcpKeepalive: { keepaliveProbes: 3, keepaliveTime: 10, keepaliveInterval: 10 } };
 /** Key of the metadata that names a bootstrap: each start of an Envoy by a launcher has its own. */
 export const RUN = 'meridian.run';
+/** Key of the metadata that names the mesh where the id of the node does not say which dot ends it. */
+export const MESH = 'meridian.mesh';
 /** Connections of clients to one proxy; Envoy advises a limit below that of its file descriptors. */
 const MAX_CONNECTIONS = 50_000;
 const FROM_ADS = { ads: {}, resourceApiVersion: 'V3', initialFetchTimeout: '0s' };

@@ -13,7 +13,8 @@ let http: number;
 let tcp: number;
 
 beforeAll(async () => {
-  mesh = await EnvoyMesh.open('inbound');
+  // The name of a mesh may hold dots, which also end it in the id of a node.
+  mesh = await EnvoyMesh.open('inbound.v1');
   application = await mesh.application('cart', 'http');
   const { port: servicePort } = await mesh.application('db', 'tcp');
   [http, tcp] = [await freePort(), await freePort()];
