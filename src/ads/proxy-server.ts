@@ -76,6 +76,12 @@ export class ProxyServer {
     }
   };
 
+  /** Ends a stream whose proxy has a newer one at another control plane of the zone. */
+  supersede({ mesh, name }: { readonly mesh: string; readonly name: string }, streamId: string): void {
+    const stream = this.#streams.get(JSON.stringify([mesh, name]));
+    if (stream?.id === streamId) stream.end(canceled('a newer stream of the same Dataplane is open at another control plane'));
+  }
+
   /** How many proxies are served. */
   get size(): number {
     return this.#streams.size;

@@ -179,6 +179,49 @@ describe('DataplaneInsightWriter', () => {
     await Promise.all([one.end(), two.end()]);
   });
 
+  it('ends a stream whose proxy opened a newer one at another replica, and no other', async () => {
+    const store = new TinyStore();
+    await withDataplanes(store, 'cart-1', 'cart-2');
+    const [one, two] = [setUp(store, 'one'), setUp(store, 'two')];
+    const superseded: unknown[] = [];
+    const stop = new AbortController();
+    const following = Promise.all(
+      [one, two].map(({ writer }) => writer.follow((of, streamId) => void superseded.push([of.name, streamId]), stop.signal)),
+    );
+    for (const name of ['cart-1', 'cart-2']) one.writer.observe({ ...facts(`one-${name}`, name), kind: 'opened' });
+    await one.writer.flush();
+    await two.clock.advance(1_000);
+    two.writer.observe({ ...facts('two-cart-1'), kind: 'opened' });
+    await two.writer.flush();
+    await vi.waitFor(() => expect(superseded).toEqual([['cart-1', 'one-cart-1']]));
+    one.writer.observe({ ...facts('one-cart-1'), kind: 'closed' });
+    for (const { writer } of [one, two]) await writer.flush();
+    const read = vi.spyOn(store, 'getMany');
+    two.writer.observe({ ...facts('two-cart-1'), kind: 'sent', type, nonce: '1', resources: 1 });
+    await two.writer.flush();
+    // Rows that this process wrote are not read for that.
+    expect(read).toHaveBeenCalledTimes(1);
+    expect(superseded).toHaveLength(1);
+    stop.abort();
+    await Promise.all([following, one.end(), two.end()]);
+  });
+
+  it('opens a subscription again that somebody closed while its stream lives', async () => {
+    const { writer, store, row, spec, end } = setUp();
+    await withDataplanes(store, 'cart-1');
+    const stop = new AbortController();
+    const following = writer.follow(() => undefined, stop.signal);
+    writer.observe({ ...facts('s1'), kind: 'opened' });
+    await vi.waitFor(async () => expect(isOnline(await spec())).toBe(true));
+    const { labels = {}, version: expectVersion = 0 } = (await row()) ?? {};
+    const closed = subscriptionsOf(await spec()).map((one) => ({ ...one, disconnectTime: '2026-01-01T00:00:01Z' }));
+    await store.write({ op: 'update', key, labels, spec: { subscriptions: closed }, expectVersion });
+    expect(isOnline(await spec())).toBe(false);
+    await vi.waitFor(async () => expect(isOnline(await spec())).toBe(true));
+    stop.abort();
+    await Promise.all([following, end()]);
+  });
+
   it('holds what proxies brought when the control plane stops', async () => {
     const { writer, row, end } = setUp();
     await writer.hold(facts('s1'), 'run', () => ({ op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: {} }));

@@ -6,7 +6,11 @@ import { every, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { describeKey, nameText, type Resource, type ResourceKey } from '../resource/types.ts';
+import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
+import { FeedFollower } from '../store/follow-feed.ts';
 import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
+import { timeOf } from '../subscriptions/merge-subscriptions.ts';
+import { isLive } from './proxy-subscription.ts';
 import {
   beginRun,
   closeProxy,
@@ -51,6 +55,8 @@ export class DataplaneInsightWriter {
   /** What is written without delay. */
   readonly #urgent = new Set<Entry>();
   #flushing: Promise<void> | null = null;
+  /** Proxies whose rows were written here: the next hint says no more than that. */
+  readonly #echoes = new Set<string>();
   /** Calls of `hold` that are under way. */
   readonly #holding = new Set<Promise<void>>();
   #isStopped = false;
@@ -126,7 +132,10 @@ export class DataplaneInsightWriter {
       const writes = [write, own].filter((one) => one !== null);
       const outcomes = await store.writeAll(writes);
       const failed = outcomes.find((outcome) => !('version' in outcome));
-      if (failed === undefined) return this.#stored(entry, state);
+      if (failed === undefined) {
+        if (own !== null) this.#echoes.add(nameText(facts));
+        return this.#stored(entry, state);
+      }
       if (failed.result === 'rejected') throw new MeridianError('invalid', failed.message);
     }
     throw new MeridianError('unavailable', `${describeKey(dataplaneKey(facts))} is being written by others; try again`);
@@ -152,6 +161,36 @@ export class DataplaneInsightWriter {
     // What they store would stay open.
     await Promise.allSettled(this.#holding);
     await this.flush();
+  }
+
+  /**
+   * Looks at the rows that others write, until the signal aborts. A proxy that was closed there and is connected here is open again.
+   * @param superseded takes a stream of a proxy that has a newer one at another replica
+   */
+  async follow(superseded: (at: DataplaneName, streamId: string) => void, signal: AbortSignal): Promise<void> {
+    const { store, log, clock } = this.#options;
+    const follower = new FeedFollower({ store, log, clock, types: ['DataplaneInsight'] });
+    await follower.run(async ({ types, keys }) => {
+      const named = types.length > 0 ? [...this.#entries.keys()] : keys.map(nameText).filter((id) => !this.#echoes.delete(id));
+      const ours = named.flatMap((id) => {
+        const entry = this.#entries.get(id);
+        return entry !== undefined && isConnected(entry.state) ? [entry] : [];
+      });
+      for (let from = 0; from < ours.length; from += BATCH) {
+        const rows = await store.getMany(ours.slice(from, from + BATCH).map(({ at }) => insightKey(at)));
+        for (const row of rows) this.#look(row, superseded);
+      }
+    }, signal);
+  }
+
+  #look(row: Resource, superseded: (at: DataplaneName, streamId: string) => void): void {
+    const entry = this.#entries.get(nameText(row));
+    const live = entry?.state.subscriptions.filter(isLive) ?? [];
+    const newest = subscriptionsOf(row.spec).findLast(isOpen);
+    if (entry === undefined || live.length === 0 || live.some(({ id }) => id === newest?.['id'])) return;
+    if (newest === undefined) return this.#set(entry, entry.state, true);
+    const since = timeOf(newest['connectTime']);
+    for (const { id, connectTime } of live) if (connectTime.getTime() < since) superseded(entry.at, id);
   }
 
   /** Stores everything that waits; resolves when it is stored or was given up until the next flush. */
@@ -237,7 +276,9 @@ export class DataplaneInsightWriter {
 
   /** @param outcome null where the row said it all already */
   #take(entry: Entry, state: ProxyState, outcome: WriteOutcome | undefined | null): void {
-    if (outcome === null || (outcome !== undefined && 'version' in outcome)) return this.#stored(entry, state);
+    const isWritten = outcome !== null && outcome !== undefined && 'version' in outcome;
+    if (isWritten) this.#echoes.add(nameText(entry.at));
+    if (outcome === null || isWritten) return this.#stored(entry, state);
     // The Dataplane is gone, and its insight with it.
     if (outcome?.result === 'rejected') return this.#stored(entry, state);
     entry.isDirty = true;
@@ -247,7 +288,10 @@ export class DataplaneInsightWriter {
 
   #stored(entry: Entry, state: ProxyState): void {
     entry.state = dropStored(entry.state, state);
-    if (entry.state.subscriptions.length === 0 && !entry.isDirty) this.#entries.delete(nameText(entry.at));
+    if (entry.state.subscriptions.length === 0 && !entry.isDirty) {
+      this.#entries.delete(nameText(entry.at));
+      this.#echoes.delete(nameText(entry.at));
+    }
   }
 
   /** Null when the row says it all already. @param run of a proxy that brings its Dataplane now */

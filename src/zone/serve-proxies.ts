@@ -88,5 +88,9 @@ export function proxyServer(host: Host): ProxyServer {
     insights.observe(event);
     attribute(event);
   };
-  return new ProxyServer({ indexes, zone, instanceId, dataplanes, observe, clock, log });
+  const server = new ProxyServer({ indexes, zone, instanceId, dataplanes, observe, clock, log });
+  host.component('streams of proxies', (streamsSignal) =>
+    insights.follow((at, streamId) => server.supersede(at, streamId), streamsSignal),
+  );
+  return server;
 }
