@@ -224,3 +224,16 @@ it('a response of a type that is not provided is not reported: a peer may invent
   });
   sender.close();
 });
+
+it('the sender looks once a turn at what it can send, for any number of requests and changes', async () => {
+  const [stream] = await streamsTo(['east']);
+  if (stream === undefined) throw new Error('no stream');
+  const turns = vi.spyOn(globalThis, 'setImmediate');
+  stream.sender.handle(request);
+  stream.sender.handle({ ...request, typeUrl: 'MeshRetry' });
+  stream.sender.drained();
+  expect(turns).toHaveBeenCalledOnce();
+  turns.mockRestore();
+  await vi.waitFor(() => expect(stream.sent).toHaveLength(2));
+  stream.sender.close();
+});

@@ -96,4 +96,31 @@ describe('a subscription', () => {
     expect(subscription.isBehind).toBe(false);
     expect(log.size).toBe(2);
   });
+
+  it('has everything when a resource came and went that the peer never had', () => {
+    const log = new TypeLog('T');
+    put(log, 'r', '1');
+    const subscription = subscribe(log);
+    subscription.next();
+    put(log, 'short', '1');
+    remove(log, 'short');
+    subscription.acknowledge();
+    expect([subscription.isBehind, subscription.next(), subscription.isBehind]).toEqual([true, null, false]);
+  });
+
+  it('does not repeat a refused removal when another slot has the name now (engine 7, 15)', () => {
+    const log = new TypeLog('T');
+    put(log, 'mesh', '1', 'mesh@1');
+    const subscription = subscribe(log, { form: 'native' });
+    subscription.next();
+    subscription.acknowledge();
+    remove(log, 'mesh@1');
+    put(log, 'mesh', '1', 'mesh@2');
+    expect(subscription.next()).toMatchObject({ removed: ['mesh'], entries: [] });
+    subscription.reject(new Map([['mesh', 'no']]), 'no');
+    expect(namesOf(subscription.next())).toEqual(['mesh']);
+    subscription.acknowledge();
+    subscription.retry();
+    expect([subscription.next(), subscription.isBehind]).toEqual([null, false]);
+  });
 });

@@ -37,8 +37,8 @@ export class Subscription {
   readonly #chunkBytes: () => number;
   readonly #full: boolean;
   readonly #held = new Bitset();
-  /** Versions that the peer sent at subscription and that the walk of the log has not reached yet. Null after the first walk. */
-  #known: Map<string, string> | null;
+  /** Versions that the peer sent at subscription and that the walk of the log has not reached yet. Empty after the first walk. */
+  readonly #known: Map<string, string>;
   #sent = 0;
   #acknowledged = 0;
   #pending: Pending | null = null;
@@ -54,7 +54,7 @@ export class Subscription {
     this.#view = view;
     this.#chunkBytes = chunkBytes;
     this.#full = known === null;
-    this.#known = known === null ? null : new Map(known);
+    this.#known = new Map(known);
   }
 
   /** Position up to which the peer has confirmed everything. */
@@ -108,10 +108,7 @@ export class Subscription {
     const isWhole = isFullState && this.#view.form !== 'native';
     const draft = isWhole ? new DraftBuilder(Infinity, Infinity) : this.#draft();
     const complete = this.#walk(draft) && this.#takeUnmet(draft);
-    if (complete) {
-      this.#firstWalk = false;
-      this.#known = null;
-    }
+    if (complete) this.#firstWalk = false;
     if (draft.isEmpty && this.#answered && !isFullState) {
       this.#acknowledged = this.#sent;
       return null;
@@ -188,9 +185,9 @@ export class Subscription {
 
   /** Removes the names that the peer has and the log does not. */
   #takeUnmet(draft: DraftBuilder): boolean {
-    for (const name of this.#known?.keys() ?? []) {
+    for (const name of this.#known.keys()) {
       if (!draft.remove(name, { wireName: name, plainName: name, isStray: true })) return false;
-      this.#known?.delete(name);
+      this.#known.delete(name);
     }
     return true;
   }
@@ -202,9 +199,9 @@ export class Subscription {
     if (draft.removed.size > 0 && slot.entry !== null && draft.removed.has(name)) return false;
     const sendable = this.#encodingOf(slot);
     if (sendable === null) return !this.#held.has(slot.index) || draft.remove(name, slot);
-    if (this.#known?.get(name) === sendable.version) this.#hold(slot);
+    if (this.#known.get(name) === sendable.version) this.#hold(slot);
     else if (!draft.add(slot, sendable.bytes)) return false;
-    this.#known?.delete(name);
+    this.#known.delete(name);
     return true;
   }
 
