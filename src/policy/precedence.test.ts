@@ -120,12 +120,11 @@ describe('the order of items', () => {
 
   it('keeps equal items of the first list before those of the second', () => {
     const byRank = (a: string, b: string): number => a.charCodeAt(0) - b.charCodeAt(0);
-    expect(mergeOrdered(['1 first', '2 first'], ['1 second', '2 second'], byRank)).toEqual([
-      '1 first',
-      '1 second',
-      '2 first',
-      '2 second',
-    ]);
+    // A proxy without items of its own shares the list of the others.
+    const list = ['1 first', '2 first'];
+    expect(mergeOrdered(list, [], byRank)).toBe(list);
+    expect(mergeOrdered([], list, byRank)).toBe(list);
+    expect(mergeOrdered(list, ['1 second', '2 second'], byRank)).toEqual(['1 first', '1 second', '2 first', '2 second']);
   });
 
   it('is a total order independent of arrival, and merges two sorted lists to a sorted list', () => {
