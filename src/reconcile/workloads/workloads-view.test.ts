@@ -57,6 +57,10 @@ it('a change marks the Workloads whose counts it can change, and no others', () 
   expect(names()).toEqual(['cart']);
   view.put(makeRow('DataplaneInsight', 'one', { spec: { subscriptions: [{ connectTime: '2026-01-01T00:00:00Z' }] } }));
   expect(view.takeMarked().map(({ counts }) => counts)).toEqual([{ total: 1, connected: 1, healthy: 0 }]);
+  view.put(makeRow('DataplaneInsight', 'one', { spec: { subscriptions: [{ connectTime: '2026-01-01T00:00:00Z' }, {}] } }));
+  expect(names()).toEqual([]);
+  view.touchAll();
+  expect(names()).toEqual(['cart']);
   view.put(dataplane({ 'kuma.io/workload': 'shop' }, inbound('NotReady')));
   expect(names().sort()).toEqual(['shop']);
   view.remove({ type: 'Dataplane', mesh: 'default', name: 'one' });
