@@ -90,6 +90,20 @@ describe('the metrics of the protocol', () => {
     expect(await lines('kds_zone_active_connections')).toEqual(['kds_zone_active_connections{zone_name="east",zone="Global"} 1']);
   });
 
+  it('count what a zone has over its quotas, until the zone is deleted', async () => {
+    const { metrics, observe, lines } = setUp();
+    for (const quota of ['streams', 'rows', 'rows'] as const) observe({ kind: 'overQuota', peer: 'east', quota, reason: 'no' });
+    observe({ kind: 'overQuota', peer: 'west', quota: 'rows', reason: 'no' });
+    const west = 'meridian_zone_over_quota_total{zone_name="west",quota="rows",zone="Global"} 1';
+    expect(await lines('meridian_zone_over_quota_total')).toEqual([
+      'meridian_zone_over_quota_total{zone_name="east",quota="streams",zone="Global"} 1',
+      'meridian_zone_over_quota_total{zone_name="east",quota="rows",zone="Global"} 2',
+      west,
+    ]);
+    metrics.forget('east');
+    expect(await lines('meridian_zone_over_quota_total')).toEqual([west]);
+  });
+
   it('show how long a zone has not accepted a type', async () => {
     const { observe, lines, pass } = setUp();
     const series = (value: number): string[] => [`meridian_sync_lag_seconds{zone="east",resource_type="MeshTimeout"} ${value}`];
