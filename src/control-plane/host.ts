@@ -89,7 +89,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
   const registry = createRegistry(side.mode === 'global' ? 'Global' : side.zone);
   const stoppedEarly = (error: unknown): null => {
     if (!context.signal.aborted) throw error;
-    log.info({ reason: messageOf(error) }, 'stopped during the start');
+    log.info({ ...(error !== signal.reason && { reason: messageOf(error) }) }, 'stopped during the start');
     return null;
   };
   const store = await openStore(config.store, { clock, log, signal }).catch(stoppedEarly);
@@ -99,6 +99,7 @@ export async function runHost({ side, config, context, start, proxyAdmin }: Host
   const indexes = new MeshIndexes({ store, log, clock, signal });
   let isStarted = false;
   try {
+    signal.throwIfAborted();
     const component: Host['component'] = (name, task) => running.add(name, supervise(name, task, signal, { clock, log }));
     const onStop: Host['onStop'] = (name, close) => void closers.set(name, close);
     const insights = new ZoneInsightWriter({

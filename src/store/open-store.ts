@@ -13,7 +13,7 @@ import { isNoAnswer } from './pg-errors.ts';
 const PATIENCE_MS = 15_000;
 const PAUSE_MS = 250;
 
-/** @property signal ends the wait for an unreachable database */
+/** @property signal ends the start: the wait for an unreachable database, and that of an embedded one before its migrations */
 export type OpenStoreOptions = {
   readonly clock: Clock;
   readonly log: Logger;
@@ -26,9 +26,10 @@ export type OpenStoreOptions = {
  *   embedded folder
  */
 export async function openStore(config: StoreConfig, options: OpenStoreOptions): Promise<ResourceStore> {
-  const { clock, log, answerMs } = options;
+  const { clock, log, answerMs, signal } = options;
   const database = await openDatabase(config, { clock, log }, answerMs);
   try {
+    signal?.throwIfAborted();
     if (config.type === 'embedded') await migrate(database, { log });
     else await whenItAnswers(() => requireCurrentSchema(database), options);
     return new SqlStore(database, log);
