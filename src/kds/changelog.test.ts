@@ -51,6 +51,20 @@ describe('the changelog', () => {
     expect(mark).toHaveBeenCalledTimes(1);
   });
 
+  it('reads no further table when it is stopped during a read', async () => {
+    const store = new TinyStore();
+    const read = Promise.withResolvers<[]>();
+    const list = vi.spyOn(store, 'list').mockImplementation(() => read.promise);
+    const changelog = new Changelog(store, globalSendRules(), log);
+    stop = new AbortController();
+    const running = changelog.run(stop.signal);
+    await vi.waitFor(() => expect(list).toHaveBeenCalledOnce());
+    stop.abort();
+    read.resolve([]);
+    await running;
+    expect(list).toHaveBeenCalledOnce();
+  });
+
   it('accepts a new read of all rows in place of a mark that was lost with the connection', async () => {
     const store = new TinyStore();
     const again = Promise.withResolvers<undefined>();

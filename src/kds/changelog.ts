@@ -92,7 +92,7 @@ export class Changelog {
 
   /** Follows the source until the signal. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#follower.run((hints) => this.#apply(hints), signal);
+    await this.#follower.run((hints) => this.#apply(hints, signal), signal);
   }
 
   /** A zone was disabled, enabled, created or deleted: every stream decides again about its resources (engine 8). */
@@ -105,8 +105,12 @@ export class Changelog {
     for (const type of touched) this.#notify(type);
   }
 
-  async #apply({ types, keys }: Hints): Promise<void> {
-    for (const type of types) await this.#reload(type);
+  async #apply({ types, keys }: Hints, signal: AbortSignal): Promise<void> {
+    for (const type of types) {
+      await this.#reload(type);
+      // A stop does not wait for the tables that are left.
+      if (signal.aborted) return;
+    }
     await this.#reread(keys);
     this.#ready.resolve(undefined);
   }
