@@ -11,6 +11,7 @@ import { FeedFollower } from '../store/follow-feed.ts';
 import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 import { timeOf } from '../subscriptions/merge-subscriptions.ts';
 import { isLive } from './proxy-subscription.ts';
+import { CountedProxy } from './counted-proxy.ts';
 import {
   beginRun,
   closeProxy,
@@ -47,7 +48,7 @@ const BATCH = 500;
 const ATTEMPTS = 5;
 
 /** @property tries attempts since the last event */
-type Entry = { readonly at: DataplaneName; state: ProxyState; isDirty: boolean; tries: number };
+type Entry = { readonly at: DataplaneName; readonly proxy: CountedProxy; isDirty: boolean; tries: number };
 
 export class DataplaneInsightWriter {
   readonly #options: DataplaneInsightWriterOptions;
@@ -70,23 +71,21 @@ export class DataplaneInsightWriter {
     if (this.#isStopped) return;
     const { instanceId, clock } = this.#options;
     const entry = this.#entry(event);
-    const state = foldProxy(entry.state, event, instanceId, clock.now());
-    if (state === entry.state) return;
-    const isUrgent = event.kind === 'opened' || event.kind === 'closed' || state.troubles !== entry.state.troubles;
-    this.#set(entry, state, isUrgent);
+    const said = entry.proxy.take(event, instanceId, clock.now());
+    if (said !== 'nothing') this.#touch(entry, said === 'news');
   }
 
   /** Changes what is known of a proxy, and stores it at once; nothing happens where nothing is known. */
   change(at: DataplaneName, edit: (state: ProxyState) => ProxyState): void {
     if (this.#isStopped) return;
     const entry = this.#entries.get(nameText(at));
-    const state = entry === undefined ? undefined : edit(entry.state);
-    if (entry !== undefined && state !== undefined && state !== entry.state) this.#set(entry, state, true);
+    const state = entry === undefined ? undefined : edit(entry.proxy.state);
+    if (entry !== undefined && state !== undefined && state !== entry.proxy.state) this.#set(entry, state, true);
   }
 
   /** What is known of a proxy here. */
   stateOf(at: DataplaneName): ProxyState | undefined {
-    return this.#entries.get(nameText(at))?.state;
+    return this.#entries.get(nameText(at))?.proxy.state;
   }
 
   /**
@@ -118,7 +117,7 @@ export class DataplaneInsightWriter {
   ): Promise<void> {
     const { store, clock, instanceId } = this.#options;
     const entry = this.#entry(facts);
-    entry.state = foldProxy(entry.state, { ...facts, kind: 'opened' }, instanceId, clock.now());
+    entry.proxy.state = foldProxy(entry.proxy.state, { ...facts, kind: 'opened' }, instanceId, clock.now());
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const rows = await store.getMany([dataplaneKey(facts), insightKey(facts)]);
       const dataplane = rows.find(({ type }) => type === 'Dataplane');
@@ -126,8 +125,8 @@ export class DataplaneInsightWriter {
       const isLeaving = dataplane !== undefined && insight !== undefined && isLeavingRun(insight.status, run);
       const write = isLeaving ? null : plan(dataplane);
       const isHeld = dataplane === undefined || (insight !== undefined && holdOf(insight.status) !== null);
-      entry.state = { ...entry.state, hold: isHeld ? 'held' : null };
-      const { state } = entry;
+      entry.proxy.state = { ...entry.proxy.state, hold: isHeld ? 'held' : null };
+      const { state } = entry.proxy;
       const own = this.#write(facts, insight, state, run);
       const writes = [write, own].filter((one) => one !== null);
       const outcomes = await store.writeAll(writes);
@@ -174,7 +173,7 @@ export class DataplaneInsightWriter {
       const named = types.length > 0 ? [...this.#entries.keys()] : keys.map(nameText).filter((id) => !this.#echoes.delete(id));
       const ours = named.flatMap((id) => {
         const entry = this.#entries.get(id);
-        return entry !== undefined && isConnected(entry.state) ? [entry] : [];
+        return entry !== undefined && isConnected(entry.proxy.state) ? [entry] : [];
       });
       for (let from = 0; from < ours.length; from += BATCH) {
         const rows = await store.getMany(ours.slice(from, from + BATCH).map(({ at }) => insightKey(at)));
@@ -185,10 +184,10 @@ export class DataplaneInsightWriter {
 
   #look(row: Resource, superseded: (at: DataplaneName, streamId: string) => void): void {
     const entry = this.#entries.get(nameText(row));
-    const live = entry?.state.subscriptions.filter(isLive) ?? [];
+    const live = entry?.proxy.state.subscriptions.filter(isLive) ?? [];
     const newest = subscriptionsOf(row.spec).findLast(isOpen);
     if (entry === undefined || live.length === 0 || live.some(({ id }) => id === newest?.['id'])) return;
-    if (newest === undefined) return this.#set(entry, entry.state, true);
+    if (newest === undefined) return this.#set(entry, entry.proxy.state, true);
     const since = timeOf(newest['connectTime']);
     for (const { id, connectTime } of live) if (connectTime.getTime() < since) superseded(entry.at, id);
   }
@@ -210,8 +209,8 @@ export class DataplaneInsightWriter {
 
   #changeAll(edit: (state: ProxyState) => ProxyState): void {
     for (const entry of this.#entries.values()) {
-      const state = edit(entry.state);
-      if (state !== entry.state) this.#set(entry, state, false);
+      const state = edit(entry.proxy.state);
+      if (state !== entry.proxy.state) this.#set(entry, state, false);
     }
   }
 
@@ -220,13 +219,17 @@ export class DataplaneInsightWriter {
     const known = this.#entries.get(id);
     if (known !== undefined) return known;
     const { mesh, name } = at;
-    const entry: Entry = { at: { mesh, name }, state: unknownProxy, isDirty: false, tries: 0 };
+    const entry: Entry = { at: { mesh, name }, proxy: new CountedProxy(unknownProxy), isDirty: false, tries: 0 };
     this.#entries.set(id, entry);
     return entry;
   }
 
   #set(entry: Entry, state: ProxyState, isUrgent: boolean): void {
-    entry.state = state;
+    entry.proxy.state = state;
+    this.#touch(entry, isUrgent);
+  }
+
+  #touch(entry: Entry, isUrgent: boolean): void {
     entry.isDirty = true;
     entry.tries = 0;
     if (!isUrgent) return;
@@ -258,7 +261,8 @@ export class DataplaneInsightWriter {
       const found = await store.getMany(batch.map(({ at }) => insightKey(at)));
       const rows = new Map(found.map((row) => [nameText(row), row]));
       const planned = batch.map((entry) => {
-        const { state, at } = entry;
+        const { at } = entry;
+        const { state } = entry.proxy;
         return { entry, state, write: this.#write(at, rows.get(nameText(at)), state) };
       });
       const writes = planned.flatMap(({ write }) => (write === null ? [] : [write]));
@@ -287,8 +291,8 @@ export class DataplaneInsightWriter {
   }
 
   #stored(entry: Entry, state: ProxyState): void {
-    entry.state = dropStored(entry.state, state);
-    if (entry.state.subscriptions.length === 0 && !entry.isDirty) {
+    entry.proxy.state = dropStored(entry.proxy.state, state);
+    if (entry.proxy.state.subscriptions.length === 0 && !entry.isDirty) {
       this.#entries.delete(nameText(entry.at));
       this.#echoes.delete(nameText(entry.at));
     }

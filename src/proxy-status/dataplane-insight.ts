@@ -1,6 +1,7 @@
 // What is known of a proxy's streams, as a DataplaneInsight (xds 1, kds-wire 4). Pure: events are folded into the state of this
 // process, and that state is merged into the current row, which another replica may have written.
 import type { ProxyEvent } from '../ads/proxy-events.ts';
+import type { XdsType } from '../ads/session.ts';
 import { subscriptionsOf } from '../resource/online-status.ts';
 import { isObject, textOf } from '../resource/read-json.ts';
 import { storablePart } from '../resource/storable-text.ts';
@@ -164,16 +165,18 @@ export function holdOf(status: JsonObject): Hold | null {
   return HOLDS.find((hold) => hold === textOf(status['hold'])) ?? null;
 }
 
-function count(
+/** Counts what happened on a live stream, as that many events would. */
+export function count(
   state: ProxyState,
-  { streamId, type }: Extract<ProxyEvent, { kind: 'sent' | 'accepted' | 'refused' }>,
+  { streamId, type }: { readonly streamId: string; readonly type: XdsType },
   what: 'sent' | 'acknowledged' | 'rejected',
   now: Date,
+  many = 1,
 ): ProxyState {
   return change(
     state,
     ({ id }) => id === streamId,
-    (one) => countXds(one, type, what, now),
+    (one) => countXds(one, type, what, now, many),
   );
 }
 

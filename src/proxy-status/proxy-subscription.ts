@@ -36,9 +36,15 @@ export function openSubscription(id: string, instanceId: string, version: JsonOb
   return { id, instanceId, connectTime: now, version, ...nothing };
 }
 
-/** Counts one response, or the answer of the proxy to one. */
-export function countXds(one: ProxySubscription, type: XdsType, what: keyof ResponseCounts, now: Date): ProxySubscription {
-  return { ...one, lastUpdateTime: now, counts: counted(one.counts, type, what) };
+/** Counts responses, or answers of the proxy to them. */
+export function countXds(
+  one: ProxySubscription,
+  type: XdsType,
+  what: keyof ResponseCounts,
+  now: Date,
+  many = 1,
+): ProxySubscription {
+  return { ...one, lastUpdateTime: now, counts: counted(one.counts, type, what, many) };
 }
 
 export function isLive({ disconnectTime }: ProxySubscription): boolean {

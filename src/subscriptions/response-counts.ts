@@ -6,14 +6,15 @@ export type ResponseCounts = { readonly sent: number; readonly acknowledged: num
 
 const NOTHING: ResponseCounts = { sent: 0, acknowledged: 0, rejected: 0 };
 
-/** Counts one response of `type`, or an answer to one. */
+/** Counts responses of `type`, or answers to them. */
 export function counted(
   counts: Readonly<Record<string, ResponseCounts>>,
   type: string,
   what: keyof ResponseCounts,
+  many = 1,
 ): Readonly<Record<string, ResponseCounts>> {
   const before = counts[type] ?? NOTHING;
-  return { ...counts, [type]: { ...before, [what]: before[what] + 1 } };
+  return { ...counts, [type]: { ...before, [what]: before[what] + many } };
 }
 
 /** Of all types together. */

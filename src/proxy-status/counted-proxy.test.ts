@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { fc } from '../../test/support/property.ts';
+import type { ProxyEvent } from '../ads/proxy-events.ts';
+import { XDS_TYPES, type XdsRefusal } from '../ads/session.ts';
+import { CountedProxy } from './counted-proxy.ts';
+import { foldProxy, unknownProxy, type ProxyState } from './dataplane-insight.ts';
+
+const at = { mesh: 'shop', name: 'cart', version: {}, metadata: {} };
+const refusal: XdsRefusal = { type: 'Listener', name: 'l', version: '1', reason: 'no' };
+const standing = fc.constantFrom<readonly XdsRefusal[]>([], [], [refusal]);
+const event: fc.Arbitrary<ProxyEvent> = fc
+  .record({ streamId: fc.constantFrom('a', 'b'), type: fc.constantFrom(...XDS_TYPES), standing })
+  .chain(({ streamId, type, standing: refusals }) => {
+    const facts = { ...at, streamId };
+    const answer = { ...facts, type, nonce: '1', standing: refusals };
+    return fc.constantFrom<ProxyEvent[]>(
+      { ...facts, kind: 'opened' },
+      { ...facts, kind: 'sent', type, nonce: '1', resources: 1 },
+      { ...answer, kind: 'accepted' },
+      { ...answer, kind: 'refused', refusals },
+      { ...facts, kind: 'problems', problems: [] },
+      { ...facts, kind: 'closed' },
+    );
+  });
+
+describe('CountedProxy', () => {
+  it('has the state that the events make one by one, whenever it is read', () => {
+    fc.assert(
+      fc.property(fc.array(fc.record({ event, isRead: fc.boolean() }), { maxLength: 60 }), (steps) => {
+        const proxy = new CountedProxy(unknownProxy);
+        let state: ProxyState = unknownProxy;
+        for (const [index, step] of steps.entries()) {
+          const now = new Date(index);
+          const before = state;
+          state = foldProxy(state, step.event, 'one', now);
+          const said = proxy.take(step.event, 'one', now);
+          expect(said === 'nothing').toBe(state === before);
+          if (step.isRead) expect(proxy.state).toEqual(state);
+        }
+        expect(proxy.state).toEqual(state);
+      }),
+    );
+  });
+});
