@@ -1,11 +1,12 @@
 // One stream of a proxy: requests in, responses out, as its session says. What is written is bounded: at most one response of a type
 // waits for its answer, and none is made while others wait here to be sent.
 import type { Logger } from '../base/log.ts';
-import { decodeDeltaRequest, encodeDeltaResponse, type DeltaRequest } from '../wire/kds-messages.ts';
+import { decodeDeltaRequest, type DeltaRequest } from '../wire/kds-messages.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';
 import type { ProxyConnectionFacts, ProxyObserver } from './proxy-events.ts';
 import type { ProxyView } from './proxy-view.ts';
+import type { ResponseEncoder } from './response-encoder.ts';
 import { XDS_TYPES, XdsSession, type XdsType } from './session.ts';
 
 const TYPES: ReadonlyMap<string, XdsType> = new Map(XDS_TYPES.map((type) => [TYPE_URL_PREFIX + XDS_MESSAGES[type], type]));
@@ -24,8 +25,8 @@ export type ProxyConnectionOptions = {
   readonly facts: ProxyConnectionFacts;
   readonly view: ProxyView;
   readonly stream: ResponseStream;
-  /** Names this control plane in each response. */
-  readonly instanceId: string;
+  /** Shared by all proxies. */
+  readonly encoder: ResponseEncoder;
   readonly observe: ProxyObserver;
   readonly log: Logger;
 };
@@ -77,14 +78,13 @@ export class ProxyConnection {
 
   /** Sends what can be sent now. Call it again when the stream has drained. */
   flush(): void {
-    const { stream, facts, instanceId, observe } = this.#options;
+    const { stream, facts, encoder, observe } = this.#options;
     while (!stream.writableNeedDrain) {
       const responses = this.#session.take();
       if (responses.length === 0) return;
-      for (const { type, nonce, resources, removed } of responses) {
-        const typeUrl = TYPE_URL_PREFIX + XDS_MESSAGES[type];
-        const entries = resources.map(({ bytes }) => bytes);
-        stream.write(encodeDeltaResponse({ typeUrl, nonce, controlPlane: instanceId, entries, removed }));
+      for (const response of responses) {
+        const { type, nonce, resources } = response;
+        stream.write(encoder.encode(response));
         observe({ ...facts, kind: 'sent', type, nonce, resources: resources.length });
       }
     }

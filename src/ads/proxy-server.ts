@@ -16,6 +16,7 @@ import { ProxyConnection } from './proxy-connection.ts';
 import type { ProxyConnectionFacts, ProxyObserver } from './proxy-events.ts';
 import { readProxyNode, type ProxyNode } from './proxy-node.ts';
 import { ResourceEncoder } from './encode-resources.ts';
+import { ResponseEncoder } from './response-encoder.ts';
 
 /** A Dataplane as a proxy brings it. */
 export type GivenDataplane = Pick<Resource, 'mesh' | 'name' | 'labels' | 'spec'>;
@@ -37,6 +38,7 @@ export type Dataplanes = {
 export type ProxyServerOptions = {
   readonly indexes: MeshIndexes;
   readonly zone: string;
+  /** Names this control plane in each response. */
   readonly instanceId: string;
   readonly dataplanes: Dataplanes;
   readonly observe: ProxyObserver;
@@ -47,6 +49,7 @@ export type ProxyServerOptions = {
 export class ProxyServer {
   readonly #options: ProxyServerOptions;
   readonly #encoder = new ResourceEncoder();
+  readonly #responses: ResponseEncoder;
   /** By mesh; they are made for the first proxy of a mesh. */
   readonly #views = new Map<string, Promise<MeshViews>>();
   /** The stream that is served of each Dataplane. */
@@ -54,6 +57,7 @@ export class ProxyServer {
 
   constructor(options: ProxyServerOptions) {
     this.#options = options;
+    this.#responses = new ResponseEncoder(options.instanceId);
   }
 
   readonly serve: ServeProxy = async (stream) => {
@@ -112,13 +116,13 @@ export class ProxyServer {
     request: ReturnType<typeof decodeDeltaRequest>,
     messages: AsyncGenerator<Buffer, void, undefined>,
   ): Promise<void> {
-    const { indexes, instanceId, observe } = this.#options;
+    const { indexes, observe } = this.#options;
     const { mesh, name, features } = node;
     const views = await this.#viewsOf(mesh);
     const view = await indexes.settled(() => views.open(name, features));
     if (view === undefined) throw notFound(mesh, name);
     const { call, log } = stream;
-    const connection = new ProxyConnection({ facts, view, stream: call, instanceId, observe, log });
+    const connection = new ProxyConnection({ facts, view, stream: call, encoder: this.#responses, observe, log });
     const tellProblems = (): void => {
       const problems = view.takeProblems();
       if (problems !== null) observe({ ...facts, kind: 'problems', problems });
