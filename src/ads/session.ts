@@ -208,31 +208,36 @@ export class XdsSession {
   #additions(type: XdsType, isSettled: boolean): XdsResponse | null {
     const state = this.#states.get(type);
     if (state === undefined || state.pending !== null) return null;
-    const view = this.#view;
-    const resources = isSettled ? this.#takeDirty(type, state) : [];
-    // A proxy waits for a name that it has asked for, so it hears at once that there is none.
-    const missing = [...state.unanswered].filter((name) => name !== WILDCARD && view.get(type, name) === undefined);
+    const resources = isSettled && state.dirty.size > 0 ? this.#takeDirty(type, state) : [];
+    const missing = state.unanswered.size > 0 ? this.#missing(type, state) : [];
     if (resources.length === 0 && missing.length === 0 && !(state.isFirst && isSettled)) return null;
     for (const { name } of resources) state.unanswered.delete(name);
     for (const name of missing) state.unanswered.delete(name);
     return this.#send(type, state, resources, missing);
   }
 
+  /** A proxy waits for a name that it has asked for, so it hears at once that there is none. */
+  #missing(type: XdsType, { unanswered }: TypeState): string[] {
+    return [...unanswered].filter((name) => name !== WILDCARD && this.#view.get(type, name) === undefined);
+  }
+
   /** What differs from what was sent. */
   #takeDirty(type: XdsType, state: TypeState): XdsResource[] {
-    const resources = [...state.dirty].flatMap((name) => {
+    const resources: XdsResource[] = [];
+    for (const name of state.dirty) {
       const resource = state.wants(name) ? this.#view.get(type, name) : undefined;
       const sent = state.sent.get(name) ?? '';
-      if (resource === undefined && sent !== '') state.gone.add(name);
-      return resource === undefined || resource.version === sent ? [] : [resource];
-    });
+      if (resource === undefined) {
+        if (sent !== '') state.gone.add(name);
+      } else if (resource.version !== sent) resources.push(resource);
+    }
     state.dirty.clear();
     return resources;
   }
 
   #removals(type: XdsType): XdsResponse[] {
     const state = this.#states.get(type);
-    if (state === undefined || state.pending !== null) return [];
+    if (state === undefined || state.pending !== null || state.gone.size === 0) return [];
     const gone = [...state.gone].filter((name) => this.#view.get(type, name) === undefined);
     state.gone.clear();
     return gone.length === 0 ? [] : [this.#send(type, state, [], gone)];
