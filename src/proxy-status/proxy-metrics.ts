@@ -29,17 +29,24 @@ export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elaps
   gauge('meridian_xds_config_problems', 'Parts of the configurations of connected proxies that could not be made', () =>
     sum(({ problems }) => problems),
   );
-  const sent = new Counter({
-    name: 'xds_responses_sent',
-    help: 'Responses sent to proxies',
-    labelNames: ['type_url'],
-    registers,
+  const sent = new TypeCounts();
+  const accepted = new TypeCounts();
+  const refused = new TypeCounts();
+  new Counter({
+    ...{ name: 'xds_responses_sent', help: 'Responses sent to proxies', labelNames: ['type_url'], registers },
+    collect() {
+      sent.take((type_url, many) => this.inc({ type_url }, many));
+    },
   });
-  const requests = new Counter({
+  new Counter({
     name: 'xds_requests_received',
     help: 'Answers of proxies to responses',
     labelNames: ['type_url', 'confirmation'],
     registers,
+    collect() {
+      accepted.take((type_url, many) => this.inc({ type_url, confirmation: 'ACK' }, many));
+      refused.take((type_url, many) => this.inc({ type_url, confirmation: 'NACK' }, many));
+    },
   });
   const delivery = new Histogram({
     name: 'xds_delivery',
@@ -48,7 +55,7 @@ export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elaps
     registers,
   });
   const answered = (stream: Open, event: Extract<ProxyEvent, { kind: 'accepted' | 'refused' }>): void => {
-    requests.inc({ type_url: urlOf(event.type), confirmation: event.kind === 'accepted' ? 'ACK' : 'NACK' });
+    (event.kind === 'accepted' ? accepted : refused).add(event.type);
     stream.refused = event.standing.length;
     const since = stream.sentAt.get(event.nonce);
     stream.sentAt.delete(event.nonce);
@@ -60,7 +67,7 @@ export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elaps
     if (stream === undefined) return;
     switch (event.kind) {
       case 'sent':
-        sent.inc({ type_url: urlOf(event.type) });
+        sent.add(event.type);
         // One response of a type waits for its answer at most.
         stream.sentAt.set(event.nonce, clock.elapsed());
         break;
@@ -79,6 +86,16 @@ export function createProxyMetrics(registry: Registry, clock: Pick<Clock, 'elaps
   };
 }
 
-function urlOf(type: XdsType): string {
-  return TYPE_URL_PREFIX + XDS_MESSAGES[type];
+/** What was counted since the metric was last read: a changed policy counts two for each proxy, and a label costs a hash. */
+class TypeCounts {
+  readonly #counts = new Map<XdsType, number>();
+
+  add(type: XdsType): void {
+    this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
+  }
+
+  take(each: (typeUrl: string, many: number) => void): void {
+    for (const [type, many] of this.#counts) each(TYPE_URL_PREFIX + XDS_MESSAGES[type], many);
+    this.#counts.clear();
+  }
 }
