@@ -16,6 +16,7 @@ import { adsService } from './ads-service.ts';
 import type { BootstrapSources } from './bootstrap-answer.ts';
 import type { LeaveSources } from './leave-answer.ts';
 import { createBootstrapApp } from './bootstrap-app.ts';
+import { chunkStreams } from './chunked-writes.ts';
 import { ProxyStreams, type ProxyStreamsOptions } from './proxy-streams.ts';
 
 /** Bytes of one message. The first of an Envoy has 59 kB: its node names every extension (xds 1). */
@@ -55,6 +56,7 @@ export class ProxyPort {
     });
     this.#streams = new ProxyStreams({ ...options, connections: this.#connections, admissionTimeout: limits.idleTimeout });
     this.#grpc = createGrpcServer({ maxMessageBytes: MAX_MESSAGE_BYTES, pingInterval: PING_MS, limits });
+    chunkStreams();
     this.#grpc.addService(adsService, {
       deltaAggregatedResources: this.#streams.open,
       streamAggregatedResources: this.#streams.refuse,

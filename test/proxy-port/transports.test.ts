@@ -1,9 +1,11 @@
 // One port for gRPC and HTTP/1.1, as real clients come to it.
 import { once } from 'node:events';
-import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectHttp2, type ServerHttp2Stream } from 'node:http2';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { adsService } from '../../src/proxy-port/ads-service.ts';
+import { CHUNK_BYTES, STREAMS, writeInChunks } from '../../src/proxy-port/chunked-writes.ts';
 import { ending, join, OpenPort } from './open-port.ts';
 
 const server = new OpenPort();
@@ -43,6 +45,35 @@ describe('the port for proxies', () => {
     socket.destroy();
     const old = { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
     await expect(server.connect(old)).rejects.toThrow(/version|protocol/i);
+  });
+
+  it('writes a large response in chunks, and as a whole', async () => {
+    const sizes: number[] = [];
+    const opened = (message: unknown): void => {
+      const { stream } = message as { readonly stream: ServerHttp2Stream };
+      const write = stream._write.bind(stream);
+      Object.assign(stream, {
+        _write(...args: Parameters<typeof write>) {
+          sizes.push((args[0] as Buffer).length);
+          write(...args);
+        },
+      });
+    };
+    // What is wrapped first is nearer to the connection.
+    unsubscribe(STREAMS, writeInChunks);
+    subscribe(STREAMS, opened);
+    subscribe(STREAMS, writeInChunks);
+    const call = server.stream(await server.token());
+    await join(call);
+    const echoed = once(call, 'data');
+    const sent = Buffer.alloc(1024 * 1024, 'large');
+    call.write(sent);
+    const [received] = (await echoed) as [Buffer];
+    expect(received.equals(sent)).toBe(true);
+    expect(sizes.length).toBeGreaterThan(sent.length / CHUNK_BYTES);
+    expect(Math.max(...sizes)).toBe(CHUNK_BYTES);
+    unsubscribe(STREAMS, opened);
+    call.end();
   });
 
   it('refuses a request over HTTP/2 that is not gRPC', async () => {
