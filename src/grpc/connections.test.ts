@@ -90,6 +90,15 @@ describe('connections', () => {
     server.close();
   });
 
+  it('cannot be taken on localhost where another program has the port over IPv6', async () => {
+    const server = createServer();
+    server.listen(0, '::1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await expect(open(() => undefined).listen('localhost', port)).rejects.toThrow('EADDRINUSE');
+    server.close();
+  });
+
   it('delay the calls of an address with many refused calls, and close when too many calls wait', async () => {
     const { connections, dial, taken } = await listen();
     const [bad, good] = [await dial(), await dial()];

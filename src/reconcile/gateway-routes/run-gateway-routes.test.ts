@@ -20,6 +20,7 @@ const meshRoute = { type: 'MeshHTTPRoute', mesh: 'default', name: 'cart-route.sh
 describe('the rows derived from Gateway API routes', () => {
   let store: TinyStore;
   let writes: Write[];
+  let clock: ManualClock;
 
   const service = async (name: string): Promise<void> => {
     const spec = { ports: [{ port: 80, appProtocol: 'http' }] };
@@ -28,10 +29,12 @@ describe('the rows derived from Gateway API routes', () => {
       ...{ op: 'put', key: serviceKey, labels: { 'k8s.kuma.io/namespace': 'shop', 'kuma.io/display-name': name }, spec },
     });
   };
+  /** A pass, a minute after the one before. */
   const derive = async (): Promise<void> => {
     writes = [];
+    await clock.advance(60_000);
     const writer = { mode: 'zone', zone: 'east', federated: true } as const;
-    await deriveGatewayRoutes({ store, writer, clock: new ManualClock(), log: createLogger('silent') }, 'default');
+    await deriveGatewayRoutes({ store, writer, clock, log: createLogger('silent') }, 'default');
   };
   const conditions = async (): Promise<Record<string, string>> => {
     const parents = (await store.get(key))?.status['parents'] as { conditions: JsonObject[] }[];
@@ -50,6 +53,7 @@ describe('the rows derived from Gateway API routes', () => {
   };
 
   beforeEach(async () => {
+    clock = new ManualClock();
     store = new TinyStore();
     store.beforeWrite = (write) => void writes.push(write);
     writes = [];
