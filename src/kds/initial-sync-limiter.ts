@@ -193,9 +193,9 @@ export class InitialSyncLimiter {
       cancelStall = clock.after(STALL_MS, onStall);
     };
     const cancelEnd = clock.after(MAX_MS, () => this.#leave(peer, stream));
-    const cancelHold = isReplaceable ? null : clock.after(MIN_HELD_MS, allowReplacement);
+    const cancelHold = clock.after(MIN_HELD_MS, allowReplacement);
     const stop = (): void => {
-      for (const cancel of [cancelStall, cancelEnd, cancelHold]) cancel?.();
+      for (const cancel of [cancelStall, cancelEnd, cancelHold]) cancel();
     };
     const grant: Grant = { stream, isReplaceable, isRevoked, isStalled: false, watch, stop };
     this.#grants.set(peer, grant);
