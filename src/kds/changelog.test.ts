@@ -6,6 +6,7 @@ import { completeSpec } from '../resource/schema/complete-spec.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { ResourceKey } from '../resource/types.ts';
 import { decodeDeltaResponse } from '../wire/kds-messages.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
 import { Changelog, type Source } from './changelog.ts';
 import { globalSendRules } from './rules.ts';
@@ -84,6 +85,23 @@ describe('the changelog', () => {
     const store = new TinyStore();
     store.mark = () => Promise.reject(new Error('gone'));
     await expect(start(store).caughtUp()).rejects.toThrow('gone');
+  });
+
+  it('reports that the feed of the store is a minute late', async () => {
+    const store = new TinyStore();
+    store.mark = () => Promise.resolve();
+    const clock = new ManualClock();
+    stop = new AbortController();
+    const changelog = new Changelog(store, globalSendRules(), log, clock);
+    void changelog.run(stop.signal);
+    await changelog.ready;
+    let fault: unknown = null;
+    changelog.caughtUp().catch((error: unknown) => (fault = error));
+    await setImmediate();
+    await clock.advance(59_999);
+    expect(fault).toBeNull();
+    await clock.advance(1);
+    await vi.waitFor(() => expect(fault).toMatchObject({ code: 'unavailable' }));
   });
 
   it('removes the rows that are missing when their type is read again, and no others', async () => {
