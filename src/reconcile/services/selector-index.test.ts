@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { makeRow } from '../../../test/support/make-row.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import { dataplaneFacts } from './dataplane-facts.ts';
-import { dataplanePairs, isSelected, ItemIndex, serviceSelector } from './selector-index.ts';
+import { dataplanePairs, isSelected, ItemIndex, SelectorIndex, serviceSelector } from './selector-index.ts';
 
 const proxy = makeRow('Dataplane', 'proxy', {
   labels: { app: 'a', 'kuma.io/display-name': 'shown' },
@@ -51,4 +51,21 @@ describe('the selector of a MeshService', () => {
   it('prefers the name to labels', () => {
     expect(selects({ dataplaneRef: { name: 'proxy' }, dataplaneLabels: { matchLabels: { app: 'none' } } })).toBe(true);
   });
+});
+
+it('a lookup visits few selectors that do not match, as each is under its rarest pair', () => {
+  const index = new SelectorIndex();
+  for (let n = 0; n < 100; n += 1)
+    index.put(String(n), [
+      ['env', 'prod'],
+      ['app', String(n)],
+    ]);
+  const visits = vi.spyOn(index, 'pairsOf');
+  expect([
+    ...index.selecting([
+      ['app', '7'],
+      ['env', 'prod'],
+    ]),
+  ]).toEqual(['7']);
+  expect(visits.mock.calls.length).toBeLessThanOrEqual(2);
 });
