@@ -11,7 +11,7 @@ import { withRules } from './spec-rules.ts';
 import { child } from './spec-path.ts';
 
 const MAX_ITEMS = 16;
-// eslint-disable-next-line no-control-regex -- a header has none of them
+// oxlint-disable-next-line no-control-regex -- a header has none of them
 const CONTROL = /[\0-\x08\n-\x1f\x7f]/;
 const WITHOUT_VALUE = new Set(['Present', 'Absent']);
 

@@ -1,17 +1,17 @@
-// The check agrees with a Kuma control plane about the specs of kuma-verdicts.fixture.txt, except for intended differences.
+// The check agrees with a Kuma control plane about the specs of kuma-verdicts.txt, except for intended differences.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { createAuthority } from '../../base/self-signed.ts';
-import type { JsonObject } from '../types.ts';
-import { fieldsIn, find, findIn } from './spec-table.fixture.ts';
+import { createAuthority } from '../../src/base/self-signed.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
+import { fieldsIn, find, findIn } from '../../src/resource/schema/spec-table.fixture.ts';
 
 type Verdict = { readonly type: string; readonly spec: string; readonly fields: readonly string[] };
 
 const verdicts: Verdict[] = [];
 let type = '';
-for (const line of readFileSync(join(import.meta.dirname, 'kuma-verdicts.fixture.txt'), 'utf8')
+for (const line of readFileSync(join(import.meta.dirname, 'kuma-verdicts.txt'), 'utf8')
   .split('\n')
   .slice(1)) {
   if (line.startsWith('+ ')) verdicts.push({ type, spec: line.slice(2), fields: [] });
