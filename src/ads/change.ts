@@ -3,7 +3,7 @@ import type { Policy } from '../policy/parse-policy.ts';
 import { ServiceSet, type ChangeScope } from '../xds/change-scope.ts';
 import type { ConnectedProxy } from './connected-proxy.ts';
 
-/** What of a proxy is to be made again. */
+/** The parts of a proxy that a change makes again. */
 export type Touching = { readonly services: ServiceSet; readonly isInbound: boolean; readonly isProxyWide: boolean };
 
 /** The own policies of a proxy, before and after. */

@@ -43,25 +43,25 @@ export class ConnectedProxy {
     this.#version = versions += 1;
   }
 
-  /** Of its Dataplane; of no other proxy, either. */
+  /** Names this version of its Dataplane, unique among all proxies. */
   get version(): number {
     return this.#version;
   }
 
-  /** What its outbounds name. */
+  /** The references of its outbounds. */
   get refs(): TargetRef[] {
     return objectsOf(objectOf(this.#proxy.resource.spec['networking'])['outbound']).map(({ backendRef }) =>
       targetRefOf(backendRef),
     );
   }
 
-  /** Names the own policies in their versions: proxies of one key differ in what their Dataplanes say alone. */
+  /** Names the own policies with their versions. Proxies with one key differ only by their Dataplanes. */
   get key(): string {
     return this.#key;
   }
 
   /**
-   * Asks again which policies it has of its own.
+   * Matches the policies again, and keeps those that not every proxy has.
    * @param types null for all
    */
   rematch(index: MeshIndex, types: Iterable<string> | null): Rematch {

@@ -14,7 +14,7 @@ const SLICE_MS = 5;
 export type FollowedViewsOptions = {
   readonly index: MeshIndex;
   readonly encoder: ResourceEncoder;
-  /** That all proxies are of. */
+  /** The zone of all proxies. */
   readonly zone: string;
   readonly clock: Clock;
   /** Called when the mesh is gone. */

@@ -28,7 +28,7 @@ export class MeshViews {
   readonly #names = new Map<string, Set<string>>();
   #scope: ChangeScope | null = null;
 
-  /** @param zone that all proxies are of */
+  /** @param zone of all proxies */
   constructor(index: MeshIndex, encoder: ResourceEncoder, zone: string) {
     this.#index = index;
     this.#encoder = encoder;

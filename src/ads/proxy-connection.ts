@@ -1,5 +1,5 @@
-// One stream of a proxy: requests in, responses out, as its session says. What is written is bounded: at most one response of a type
-// waits for its answer, and none is made while others wait here to be sent.
+// One stream of a proxy: it decodes requests for the session, and encodes and writes the responses of the session. The buffered bytes
+// are bounded: at most one response of a type waits for its answer, and none is made while the stream has to drain.
 import type { Logger } from '../base/log.ts';
 import { decodeDeltaRequest, type DeltaRequest } from '../wire/kds-messages.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';

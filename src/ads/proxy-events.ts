@@ -1,4 +1,4 @@
-// What happens on the streams of proxies, for those who keep it: insights, metrics, problems.
+// The events of the streams of proxies, for insights, metrics and the log.
 import type { JsonObject } from '../resource/types.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
 import type { XdsRefusal, XdsType } from './session.ts';

@@ -1,4 +1,4 @@
-// Who a proxy says that it is, in the first request of its stream (xds 1).
+// The node in the first request of a stream: the Dataplane of the proxy and its features (xds 1).
 import { status } from '@grpc/grpc-js';
 import { StatusError } from '../grpc/status.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';

@@ -1,5 +1,5 @@
-// Serves the streams of proxies: who each is, what it is to have, and that from then on. Invariants: of a Dataplane one stream is
-// served, the newest; a proxy is sent nothing before it was let in; a stream that ends leaves nothing behind.
+// Serves the streams of proxies: it identifies the proxy of each, and sends its configuration and every change of it. Invariants: of
+// the streams of a Dataplane only the newest is served; a proxy gets nothing before it is admitted; a stream that ends leaves no state.
 import type { Duplex } from 'node:stream';
 import { status } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
@@ -18,7 +18,7 @@ import { readProxyNode, type ProxyNode } from './proxy-node.ts';
 import { ResourceEncoder } from './encode-resources.ts';
 import { ResponseEncoder } from './response-encoder.ts';
 
-/** A Dataplane as a proxy brings it. */
+/** A Dataplane in the first request of a proxy. */
 export type GivenDataplane = Pick<Resource, 'mesh' | 'name' | 'labels' | 'spec'>;
 
 /** The Dataplanes of the zone, and who holds those that proxies bring. */

@@ -1,4 +1,4 @@
-// All that one proxy is to have, and which of it differs from what its session last heard of. Most parts are shared with other
+// The whole configuration of one proxy, and the names that changed since the last publication. Most parts are shared with other
 // proxies, so a view holds parts and looks into them: a name costs one entry, not one in each of four maps.
 import type { Outbound } from '../policy/outbounds.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
@@ -93,7 +93,7 @@ export class ProxyView implements XdsView {
     replace(this.#destinations, name, part, (before, after) => this.#note(before, after));
   }
 
-  /** Who hears of changes. */
+  /** Sets the listener. */
   listen(listener: ViewListener): void {
     this.#listener = listener;
   }

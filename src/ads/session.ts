@@ -216,7 +216,7 @@ export class XdsSession {
     return this.#send(type, state, resources, missing);
   }
 
-  /** A proxy waits for a name that it has asked for, so it hears at once that there is none. */
+  /** A proxy waits for each name that it subscribes to, so a missing one is answered at once. */
   #missing(type: XdsType, { unanswered }: TypeState): string[] {
     return [...unanswered].filter((name) => name !== WILDCARD && this.#view.get(type, name) === undefined);
   }

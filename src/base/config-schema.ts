@@ -159,7 +159,7 @@ export const configSchema = z.strictObject({
       total: z.int().min(1).default(20_000),
       /** Open streams of one connection: an Envoy has one. */
       streams: z.int().min(1).default(100),
-      /** Until a connection without a stream is closed, and a stream of which nobody said whose it is. */
+      /** The limit for a connection without a stream, and for a stream that has not named its Dataplane. */
       idleTimeout: duration('10s'),
     }),
     authn: section({

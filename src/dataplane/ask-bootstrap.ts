@@ -1,5 +1,5 @@
-// Asks control planes for the bootstrap of a proxy until one answers. Invariant: what a person must correct ends it at once, and what
-// can pass by itself never does.
+// Asks control planes for the bootstrap of a proxy until one answers. Invariant: an error that a
+// person must correct ends it at once; an error that may pass never does.
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';

@@ -1,4 +1,4 @@
-// What a control plane is told of a proxy before its Envoy starts (xds 1). Pure.
+// The request for a bootstrap: the facts about a proxy that its control plane needs (xds 1). Pure.
 import { productVersion } from '../base/version.ts';
 import type { JsonObject } from '../resource/types.ts';
 

@@ -1,4 +1,4 @@
-// Which Envoy runs: the one that the caller names, else one on PATH, else the one that `install-envoy` put into the home folder.
+// Finds the Envoy to run: the one that the caller names, else one on PATH, else the one that `install-envoy` put into the home folder.
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';

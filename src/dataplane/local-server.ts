@@ -1,5 +1,5 @@
-// What a proxy answers on this machine over HTTP: `/ready`, and the pages of Envoy's admin interface to read.
-// Invariant: nobody changes an Envoy through these, and no page of a browser reads them under another name.
+// The HTTP servers of a proxy on the loopback address: `/ready`, and the pages of Envoy's admin interface. Invariants: requests cannot
+// change the Envoy. A web page that resolves its own host name to this machine gets no answer.
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { isIP } from 'node:net';
 import { pipeline } from 'node:stream/promises';
@@ -74,7 +74,7 @@ function pathOf({ url = '/' }: IncomingMessage): string {
   return url.split('?')[0] ?? '/';
 }
 
-/** A name of a web site that leads to this machine is none. */
+/** An IP address or `localhost`. A web site can have any other name resolve to this machine. */
 function isLocalName(host = ''): boolean {
   const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   return name === 'localhost' || isIP(name) !== 0;

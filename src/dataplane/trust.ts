@@ -1,4 +1,4 @@
-// What a proxy shows and trusts: its token, the CA of the control plane, the CAs of the machine.
+// The credentials of a proxy: its token, the CA of the control plane, the CAs of the machine.
 import { access, readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import { MeridianError } from '../base/errors.ts';

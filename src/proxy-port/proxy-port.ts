@@ -21,7 +21,7 @@ import { ProxyStreams, type ProxyStreamsOptions } from './proxy-streams.ts';
 
 /** Bytes of one message. The first of an Envoy has 59 kB: its node names every extension (xds 1). */
 const MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
-/** Milliseconds between two pings of a proxy: of thousands of them each costs processor time. */
+/** Milliseconds between two pings of a proxy: thousands of proxies make pings expensive. */
 const PING_MS = 30_000;
 
 export type ProxyPortOptions = Pick<ProxyStreamsOptions, 'authenticator' | 'watch' | 'serve' | 'clock' | 'log'> & {
@@ -29,7 +29,7 @@ export type ProxyPortOptions = Pick<ProxyStreamsOptions, 'authenticator' | 'watc
   readonly host: string;
   readonly port: number;
   readonly tls: { readonly material: TlsMaterial; readonly minVersion: 'TLSv1.2' | 'TLSv1.3' };
-  /** `idleTimeout` is also the time for a TLS handshake, and for a stream to say whose it is. */
+  /** `idleTimeout` is also the time for a TLS handshake, and for a stream to name its Dataplane. */
   readonly limits: ConnectionLimits;
   /** Milliseconds for the headers of a request of HTTP/1.1. */
   readonly readHeaderTimeout: number;
@@ -109,7 +109,7 @@ export class ProxyPort {
       if (socket.alpnProtocol === 'h2') injector.injectConnection(socket);
       else this.#http.emit('connection', socket);
     });
-    // A handshake that fails is the caller's affair.
+    // A failed handshake is an error of the client.
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     return server;
   }

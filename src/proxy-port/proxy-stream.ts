@@ -11,13 +11,13 @@ export type ProxyStream = {
   readonly call: ServerDuplexStream<Buffer, Buffer>;
   readonly log: Logger;
   /**
-   * Whether the proxy may ask for a Dataplane by name, before it is said that there is none.
+   * Checks the token before the stream reads the Dataplane: only a proxy with a good token learns that there is none.
    * @throws StatusError UNAUTHENTICATED or PERMISSION_DENIED
    */
   readonly identify: (dataplane: Pick<ProxyDataplane, 'mesh' | 'name'>) => Promise<void>;
   /**
-   * Lets the proxy in as what it says that it is. Call it once, before anything is sent: a stream that is not let in soon is ended,
-   * and one whose token no longer counts is ended later.
+   * Authenticates the proxy as the Dataplane that it names. Call it once, before anything is sent. A stream that is not admitted in
+   * time is ended, and so is one whose token expires or is revoked.
    * @param dataplanes the Dataplane that the proxy brings, the stored one, or both: the token must fit each
    * @throws StatusError UNAUTHENTICATED, PERMISSION_DENIED, or RESOURCE_EXHAUSTED for one that comes too often
    */

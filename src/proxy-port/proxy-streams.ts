@@ -1,5 +1,5 @@
-// The streams that proxies have open: who is let in, how often, and with which status a stream ends. Invariant: nothing is kept long
-// for a caller that is not let in.
+// The open streams of proxies: their admission, its rate, and the status with which a stream ends. Invariant: a caller that is not
+// admitted holds memory for a bounded time.
 import { randomUUID } from 'node:crypto';
 import { status } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';

@@ -97,7 +97,7 @@ export function dropStored(state: ProxyState, stored: ProxyState): ProxyState {
   return { ...state, subscriptions: state.subscriptions.filter((one) => !done.has(one.id)) };
 }
 
-/** What a proxy that is gone refused is of no use to anybody. */
+/** Refusals of a proxy that is gone concern no configuration in force. */
 function forgetTroubles(state: ProxyState): ProxyState {
   return state.troubles === null || isConnected(state) ? state : { ...state, troubles: NO_TROUBLES };
 }
@@ -119,7 +119,7 @@ export function mergeProxy(
 ): { readonly spec: JsonObject; readonly status: JsonObject } {
   const subscriptions = mergeSubscriptions(subscriptionsOf(stored.spec), state.subscriptions.map(ownSubscription), limit, now);
   const spec = { ...stored.spec, subscriptions };
-  // The row speaks of the newest stream. Where another replica has that, this one has nothing to say of it.
+  // The row describes the newest stream. If another replica has that stream, only the subscriptions change.
   const newest = subscriptions.at(-1)?.['id'];
   const isOurs = state.subscriptions.some(({ id }) => id === newest);
   if (!isOurs) return { spec, status: stored.status };

@@ -33,7 +33,7 @@ describe('the removal of Dataplanes that proxies brought', () => {
   it.each([
     ['is held by an open stream', open, { hold: 'released' }, null],
     ['was not brought', closed(0), {}, null],
-    ['has a hold that nobody knows', closed(0), { hold: 'x' }, null],
+    ['has an unknown value of hold', closed(0), { hold: 'x' }, null],
     ['is of a proxy whose stream ended', closed(5), { hold: 'released' }, 10_005],
     ['is of a proxy that said that it leaves', closed(5), { hold: 'leaving' }, 10_005],
     ['is of a proxy whose stream ended before this leader began', closed(-5), { hold: 'released' }, 60_000],

@@ -34,7 +34,7 @@ export async function removeAbandoned(options: RemoveAbandonedOptions, signal: A
 
 /**
  * When a Dataplane is to be removed, in milliseconds since 1970; null while it is held, and for one that no proxy brought.
- * @param began when this leader began: before that nobody may have been there to connect to
+ * @param began when this leader began: before that possibly no control plane ran
  */
 export function removalTime({ spec, status }: Pick<Resource, 'spec' | 'status'>, began: number, graceMs: number): number | null {
   const hold = holdOf(status);
@@ -105,7 +105,7 @@ class Remover {
       { op: 'delete', key: insightKey(at), expectVersion: insight.version },
       { op: 'delete', key: dataplaneKey(at), expectVersion: dataplane.version },
     ]);
-    // Otherwise somebody has written one of them, and the feed will say so.
+    // Otherwise one of them was written meanwhile, and the feed names it.
     if (outcomes.every(({ result }) => result === 'deleted'))
       log.info({ ...at, hold: holdOf(insight.status) }, 'a proxy is gone, and its Dataplane with it');
   }

@@ -10,7 +10,7 @@ export type OwnSubscription = { readonly id: string; readonly isLive: boolean; r
 /**
  * Subscriptions meet by id; one that the row does not have closes those that are open (kds-wire 4). A closed one stays closed,
  * except that while a stream of this process lives and none in the row is open, its newest is open again: a finalizer that was
- * too early, or two processes that crossed, must not leave a connected peer offline. Two processes that merge in any order get the
+ * too early, or two writes at once, must not leave a connected peer offline. Two processes that merge in any order get the
  * same row. Entries that a full row has dropped are dropped again.
  * @param ours in the order of their opening
  * @param limit how many are kept, the newest

@@ -1,5 +1,5 @@
-// Admits a proxy as the Dataplane that it says it is, or refuses it with the reason (xds 1). Invariant: a token admits no proxy of
-// another mesh, and of what it names (name, tags, workload) none that differs.
+// Decides whether a proxy may connect as the Dataplane that it names (xds 1). Invariant: a token admits no proxy of another mesh, and
+// none whose name, tags or workload differ from those in the token.
 import { label } from '../resource/labels.ts';
 import { objectOf, textMapOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
@@ -16,7 +16,7 @@ export type ProxyDataplane = Pick<Resource, 'mesh' | 'name' | 'labels' | 'spec'>
 /** A token with which a proxy came in; `text` is a secret. */
 export type ProxyToken = Subject & { readonly text: string; readonly expiresAt: Date };
 
-/** Of whom a message speaks. */
+/** The Dataplane in a message. */
 type Subject = { readonly mesh: string; readonly name: string; readonly workload: string };
 
 export type ProxyAuthentication =
@@ -140,7 +140,7 @@ function proxyTokenRefusal(subject: Subject, reason: string): string {
   return `the token of ${describe(subject)} ${reason}. ${howToGet(subject)}`;
 }
 
-/** A name that is no name of a resource does not stand in a command: somebody may run it. */
+/** The command has valid names alone, because people copy it to a shell. */
 function howToGet({ mesh, name, workload }: Subject): string {
   const command = 'meridian generate dataplane-token';
   if (![mesh, name, workload].every((text) => SAFE.test(text))) return `Get one with ${command}`;

@@ -1,4 +1,4 @@
-// The configuration that an Envoy starts with: who it is, and where it asks for the rest (xds 1). Pure.
+// The configuration that an Envoy starts with: its identity, and the control plane that sends the rest (xds 1). Pure.
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { typed } from './proto-json.ts';

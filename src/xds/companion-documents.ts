@@ -1,4 +1,4 @@
-// The documents that kuma-dp reads from its proxy, on a pipe of their own: what it offers and sends for it (xds 3.4, 7).
+// The documents that kuma-dp reads from a pipe of its proxy: which metrics it offers, and which telemetry it sends (xds 3.4, 7).
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../resource/types.ts';
 import { localManager } from './metrics.ts';
@@ -9,7 +9,7 @@ const NAME = 'system_dynamicconfig';
 export type CompanionDocument = { readonly kind: 'meshmetric' | 'otel'; readonly content: JsonObject };
 
 /**
- * The listener that serves the documents. Whoever has a document is answered 304.
+ * The listener that serves the documents. A request with the tag of the current document is answered 304.
  * @param workdir the folder of kuma-dp
  */
 export function documentsListener(workdir: string, documents: readonly CompanionDocument[]): JsonObject {

@@ -1,4 +1,4 @@
-// What became no configuration, and which field of which resource is the cause.
+// A part of a resource that could not become configuration, with the field that is the cause.
 import type { Contribution } from '../policy/resource-rules.ts';
 import { isObject } from '../resource/read-json.ts';
 import type { Json } from '../resource/types.ts';

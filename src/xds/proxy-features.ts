@@ -1,4 +1,4 @@
-// What a proxy can do, from the metadata that its node says on the first request of a stream (xds 1, 7).
+// The features of a proxy, from the metadata of its node in the first request of a stream (xds 1, 7).
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { accessLogPipe } from './bootstrap.ts';

@@ -10,7 +10,7 @@ export type TraceBackend =
   | { readonly type: 'Datadog'; readonly url: URL; readonly conf: JsonObject }
   | { readonly type: 'OpenTelemetry'; readonly collector: Collector };
 
-/** Who is traced, for the names of spans. */
+/** The traced workload, for the names of spans. */
 export type TracedConnection = {
   /** The workload of the proxy. */
   readonly service: string;

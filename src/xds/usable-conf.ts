@@ -10,13 +10,13 @@ import { problemIn, type ConfigProblem, type ConfSection } from './config-proble
 
 /** What is left of a conf, and what was left out: paths in the conf with reasons. */
 export type UsableConf = {
-  /** Null: the rule is for requests that cannot be told. */
+  /** Null: the match of the rule cannot be read. */
   readonly conf: JsonObject | null;
   readonly refused: readonly Refused[];
 };
 type Refused = { readonly path: string; readonly reason: string };
 
-/** After so many rounds of taking out nothing is left of a conf. */
+/** The limit of rounds. After it nothing of the conf is used. */
 const MAX_ROUNDS = 8;
 /** Keys of a path that are taken out together: `http.requestTimeout`, `backends[0]`. */
 const UNIT = 2;

@@ -60,7 +60,7 @@ export function usableRules(type: string, rules: readonly InboundRule[], report:
   return [...usable.filter(({ match }) => match !== null), { ...last, conf: merged.conf ?? {} }];
 }
 
-/** What a reference means is no business of this check: a backend that does not exist answers 500. */
+/** A missing backend is no violation here: its share of the requests is answered 500. */
 const REFERENCE = /\.(backendRefs|backendRef)\b/;
 
 function isUsable(rule: EffectiveRoute, report: Report): boolean {

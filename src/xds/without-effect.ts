@@ -1,5 +1,5 @@
-// Policies that a proxy has and that change nothing on it: they need an identity, or transparent proxying (xds 3.3, 6). A person who
-// wrote one hears of it, because a permission that is not enforced looks like one that is.
+// Policies that a proxy has and that change nothing on it: they need an identity, or transparent proxying (xds 3.3, 6). They are
+// reported, because a permission that is not enforced looks like one that is.
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
 import type { Report } from './usable-policies.ts';

@@ -1,4 +1,4 @@
-// The port for proxies at work: its certificate, who may come in, and where Dataplanes are.
+// Starts the port for proxies with its certificate, its authentication and the store, and the server that configures the proxies.
 import { join } from 'node:path';
 import { serverTls } from '../base/server-tls.ts';
 import { aborted } from '../base/supervise.ts';
@@ -60,7 +60,7 @@ export async function serveProxies(host: Host, serve: ServeProxy): Promise<void>
   });
 }
 
-/** The protocol that configures proxies, and what is kept of who is connected. */
+/** The server that configures proxies, with the insights, metrics and log lines of their streams. */
 export function proxyServer(host: Host): ProxyServer {
   const { indexes, instanceId, config, clock, log, store, registry, signal } = host;
   const { metrics, multizone, xdsServer } = config;

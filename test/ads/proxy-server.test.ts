@@ -193,7 +193,7 @@ describe('a proxy', () => {
     expect(held(proxy)).toEqual(await expectedOf('web'));
   });
 
-  it('takes the place of an older stream of its Dataplane, which is told', async () => {
+  it('ends an older stream of its Dataplane with the reason', async () => {
     const first = await connected('web');
     await connected('web');
     await expect.poll(() => first.ended).toMatchObject({ code: 1, details: expect.stringContaining('another stream') as string });
@@ -206,7 +206,7 @@ describe('a proxy', () => {
     await expect.poll(() => proxy.ended).toMatchObject({ code: 5, details: expect.stringContaining('"nobody.east"') as string });
   });
 
-  it('is told when its Dataplane goes', async () => {
+  it('ends with NOT_FOUND when its Dataplane is deleted', async () => {
     const proxy = await connected('web');
     await store.write({ op: 'delete', key: { type: 'Dataplane', mesh: 'default', name: 'web.east' } });
     await expect.poll(() => proxy.ended).toMatchObject({ code: 5 });
