@@ -1,6 +1,7 @@
 // The content of a NACK: `error_detail.details` carries one Any for each resource, JSON in its value (engine 15). A Kuma peer ignores
 // the details and sends text alone, so this is the one file of the protocol that matches text.
 import { cut } from '../base/violations.ts';
+import { objectOf } from '../resource/read-json.ts';
 import { storablePart } from '../resource/storable-text.ts';
 
 export type NackedResource = { readonly type: string; readonly name: string; readonly mesh: string; readonly reason: string };
@@ -60,8 +61,7 @@ export function nackMessage(resources: readonly NackedResource[]): string {
 }
 
 function isNackedResource(value: unknown): value is NackedResource {
-  if (typeof value !== 'object' || value === null) return false;
-  const record = value as Record<string, unknown>;
+  const record = objectOf(value);
   return ['type', 'name', 'mesh', 'reason'].every((key) => typeof record[key] === 'string');
 }
 
