@@ -1,6 +1,7 @@
 // The ownership of a row, as tables of its labels, its version on the wire and its owner.
 import { describe, expect, it } from 'vitest';
-import type { ResourceKey } from './types.ts';
+import type { ControlPlaneIdentity } from './compute-labels.ts';
+import type { Labels, ResourceKey } from './types.ts';
 import { hashNameOf } from './hash-name.ts';
 import { typeOf } from './type-registry.ts';
 import {
@@ -12,6 +13,7 @@ import {
   isNameOfZone,
   isOfZone,
   mayReplace,
+  ownerLabelFaults,
   zoneOf,
 } from './ownership.ts';
 
@@ -121,5 +123,38 @@ describe('a row is in all zones', () => {
 
   it('or at home in the zone of its label, else here', () => {
     expect([homeZoneOf({ labels: zone('west') }, 'east'), homeZoneOf({ labels: {} }, 'east')]).toEqual(['west', 'east']);
+  });
+});
+
+describe('the origin and the zone that a caller gives', () => {
+  const GLOBAL = { mode: 'global', zone: null, federated: false } as const;
+  const ALONE = { mode: 'zone', zone: 'east', federated: false } as const;
+  const FEDERATED = { ...ALONE, federated: true };
+  const must = 'must be zone: a zone that has a global says so with every resource it writes';
+  const [origin, zone] = ['kuma.io/origin', 'kuma.io/zone'];
+
+  it.each<[string, ControlPlaneIdentity, Labels, (readonly [string, string])[]]>([
+    ['global, none', GLOBAL, {}, []],
+    ['global, its own', GLOBAL, { [origin]: 'global', [zone]: 'west' }, []],
+    ['global, that of a zone', GLOBAL, { [origin]: 'zone' }, [[origin, 'must be global here']]],
+    ['global, an unknown one', GLOBAL, { [origin]: 'moon' }, [[origin, 'must be global here']]],
+    ['a zone without a global, any', ALONE, { [origin]: 'global', [zone]: 'west' }, []],
+    ['a zone without a global, an unknown one', ALONE, { [origin]: 'moon' }, [[origin, 'must be zone here']]],
+    ['a zone with a global, none', FEDERATED, {}, [[origin, must]]],
+    ['a zone with a global, its own', FEDERATED, { [origin]: 'zone', [zone]: 'east' }, []],
+    ['a zone with a global, that of global', FEDERATED, { [origin]: 'global' }, [[origin, 'must be zone here']]],
+    ['a zone, another zone', FEDERATED, { [origin]: 'zone', [zone]: 'west' }, [[zone, 'must be east, the name of this zone']]],
+  ])('are refused or not: %s', (_, writer, labels, expected) => {
+    expect(ownerLabelFaults(typeOf('MeshTimeout'), labels, { writer, checksOrigin: true })).toEqual(expected);
+  });
+
+  it('may be any known origin where it is not checked, and for a type of the old form', () => {
+    for (const value of ['global', 'zone'])
+      for (const writer of [GLOBAL, FEDERATED])
+        expect(ownerLabelFaults(typeOf('MeshTimeout'), { [origin]: value }, { writer, checksOrigin: false })).toEqual([]);
+    expect(ownerLabelFaults(typeOf('Mesh'), {}, { writer: FEDERATED, checksOrigin: true })).toEqual([]);
+    expect(ownerLabelFaults(typeOf('Mesh'), { [origin]: 'moon' }, { writer: FEDERATED, checksOrigin: false })).toEqual([
+      [origin, 'must be zone here'],
+    ]);
   });
 });
