@@ -1,4 +1,5 @@
 // The endpoints of one port of a service, as load assignments (xds 3.2). In one zone: endpoints of other zones have no place yet.
+import { isIP } from 'node:net';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { memberServices, selectedDataplanes } from '../policy/services.ts';
 import type { Outbound } from '../policy/outbounds.ts';
@@ -101,8 +102,11 @@ function inboundEndpoints(proxy: DataplaneProxy, target: Json, protocol: string)
   return objectsOf(networking['inbound']).flatMap((inbound) => {
     const isTarget = typeof target === 'number' ? inbound['port'] === target : inbound['name'] === target;
     if (!isTarget || !isReady(inbound)) return [];
+    const at = textOf(inbound['address']) || address;
+    // Envoy refuses a load assignment with a name in it, and with it all endpoints of the service.
+    if (isIP(at) === 0) return [];
     const labels = { ...proxy.labels, 'kuma.io/protocol': textOf(inbound['protocol']) || protocol };
-    return [{ address: textOf(inbound['address']) || address, port: numberOf(inbound['port']), labels }];
+    return [{ address: at, port: numberOf(inbound['port']), labels }];
   });
 }
 

@@ -1,4 +1,5 @@
 // Listener, routes and cluster of each inbound of a proxy (xds 3.1).
+import { isIP } from 'node:net';
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
 import type { DataplaneProxy, Section } from '../policy/dataplane-proxy.ts';
@@ -28,7 +29,14 @@ type Inbound = {
 
 /** Adds the resources of all inbounds. An inbound that is not ready has them too: only the endpoints of others lose it. */
 export function addInbounds(config: ProxyConfig, context: TelemetryContext): void {
-  for (const inbound of inboundsOf(context.rules.proxy)) addInbound(config, context, inbound);
+  const { proxy } = context.rules;
+  const report = reportTo(config.problems);
+  for (const inbound of inboundsOf(proxy))
+    if (isIP(inbound.address) !== 0) addInbound(config, context, inbound);
+    else report({ policy: null, field: 'networking.address', reason: 'must be an IP address: Envoy listens on no name' });
+  const advertised = textOf(objectOf(proxy.resource.spec['networking'])['advertisedAddress']);
+  if (advertised !== '' && isIP(advertised) === 0)
+    report({ policy: null, field: 'networking.advertisedAddress', reason: 'must be an IP address: an endpoint has no name' });
 }
 
 function inboundsOf({ resource, sections }: DataplaneProxy): Inbound[] {

@@ -6,7 +6,7 @@ import { specOf } from '../../src/resource/schema/arbitrary-spec.fixture.ts';
 import { resourceTypes } from '../../src/resource/type-registry.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
-import { make } from '../policy/make-resource.ts';
+import { make, makeDataplane } from '../policy/make-resource.ts';
 import { fc } from '../support/property.ts';
 import { FEATURES, shopRows } from './shop-mesh.ts';
 
@@ -34,6 +34,19 @@ describe('the configuration of a proxy', () => {
       }),
       { numRuns: 200 },
     );
+  });
+});
+
+describe('a Dataplane with a name as its address', () => {
+  it('has no inbounds and is no endpoint, and the other endpoints hold', () => {
+    const inbound = [{ name: 'http', port: 8080, protocol: 'http' }];
+    const other = makeDataplane('named', { zone: 'east', labels: { app: 'shop' } }, { address: 'named.internal', inbound });
+    const index = new MeshIndex('default', [...shopRows, other]);
+    const [first, named] = [...index.proxies()].map((proxy) => proxyConfig(index, proxy, FEATURES));
+    const endpoints = JSON.stringify(first?.assignments.get(HTTP));
+    expect([endpoints.includes('10.0.0.1'), endpoints.includes('named.internal')]).toEqual([true, false]);
+    expect([...(named?.listeners.keys() ?? [])]).toEqual([]);
+    expect(named?.problems).toMatchObject([{ policy: null, field: 'networking.address' }]);
   });
 });
 
