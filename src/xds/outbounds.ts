@@ -44,17 +44,21 @@ export function declaredOutbounds(
   resolver: BackendResolver,
 ): { outbounds: DeclaredOutbound[]; problems: ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
+  const places = new Map<string, number>();
   const declared = objectsOf(objectOf(proxy.resource.spec['networking'])['outbound']);
   const outbounds = declared.flatMap((given, at) => {
     const outbound = resolver.find(objectOf(given['backendRef']), proxy);
-    if (outbound !== undefined)
-      return [{ outbound, address: textOf(given['address']) || '127.0.0.1', port: numberOf(given['port']) }];
-    problems.push({
-      policy: null,
-      field: `networking.outbound[${String(at)}].backendRef`,
-      reason: 'means no port of any service',
-    });
-    return [];
+    const field = `networking.outbound[${String(at)}].backendRef`;
+    if (outbound === undefined) {
+      problems.push({ policy: null, field, reason: 'means no port of any service' });
+      return [];
+    }
+    const other = places.get(outbound.kri);
+    // Listeners have the names of their services.
+    if (other !== undefined)
+      problems.push({ policy: null, field, reason: `means the same port as outbound[${String(other)}], which has no listener` });
+    places.set(outbound.kri, at);
+    return [{ outbound, address: textOf(given['address']) || '127.0.0.1', port: numberOf(given['port']) }];
   });
   return { outbounds, problems };
 }

@@ -50,6 +50,25 @@ describe('a Dataplane with a name as its address', () => {
   });
 });
 
+describe('two outbounds to one port of a service', () => {
+  it('are one listener, and the other one is named', () => {
+    const to = (port: number): JsonObject => ({ port, backendRef: { kind: 'MeshService', name: 'http', port: 80 } });
+    const twice = makeDataplane('twice', { zone: 'east' }, { outbound: [to(1001), to(1002)] });
+    const index = new MeshIndex('default', [...shopRows, twice]);
+    const proxy = index.proxy('twice.east');
+    if (proxy === undefined) throw new Error('the mesh has no such proxy');
+    const { listeners, problems } = proxyConfig(index, proxy, FEATURES);
+    expect(JSON.stringify(listeners.get(HTTP))).toContain('"portValue":1002');
+    expect(problems).toEqual([
+      {
+        policy: null,
+        field: 'networking.outbound[1].backendRef',
+        reason: 'means the same port as outbound[0], which has no listener',
+      },
+    ]);
+  });
+});
+
 describe('an empty prefix of a header', () => {
   it('matches every value', () => {
     const matches = [{ headers: [{ type: 'Prefix', name: 'x-a', value: '' }] }];
