@@ -62,11 +62,6 @@ export class Subscription {
     return this.#acknowledged;
   }
 
-  /** True while a response waits for its acknowledgement. */
-  get isPending(): boolean {
-    return this.#pending !== null;
-  }
-
   /** True after the first state was sent completely and answered. */
   get isSettled(): boolean {
     return !this.#firstWalk && this.#pending === null;

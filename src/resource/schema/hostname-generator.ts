@@ -30,8 +30,6 @@ export const hostnameGeneratorSpec = z.object({
   extension: z.object({ type: text(), config: json().optional() }).optional(),
 });
 
-export type HostnameGeneratorSpec = z.infer<typeof hostnameGeneratorSpec>;
-
 /** Whether the template gives a DNS name when every action gives a label. */
 function rendersToName(template: string): boolean {
   if (template.length > MAX_TEMPLATE) return false;

@@ -74,8 +74,6 @@ export const meshAccessLogSpec = z.object({
   rules: ruleItems(inboundMatch, conf),
 });
 
-export type MeshAccessLogSpec = z.infer<typeof meshAccessLogSpec>;
-
 /** Every text of a body is a format. */
 function bodyFormats({ body }: JsonObject, path: string, findings: Findings): void {
   if (body !== undefined && !textsIn(body).every(isLogFormat))

@@ -76,8 +76,6 @@ export const meshCircuitBreakerSpec = z.object({
     .optional(),
 });
 
-export type MeshCircuitBreakerSpec = z.infer<typeof meshCircuitBreakerSpec>;
-
 export function checkMeshCircuitBreaker(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkFrame({ oneOf: ['to', 'rules', 'from'], besideRules: ['from'] }, spec, document, findings);
   for (const [index, item] of items(spec['rules']).entries()) {

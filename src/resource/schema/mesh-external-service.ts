@@ -86,8 +86,6 @@ export const meshExternalServiceSpec = withRules(
   },
 );
 
-export type MeshExternalServiceSpec = z.infer<typeof meshExternalServiceSpec>;
-
 /** Whether a violation counts: an extension makes endpoints and TLS its own business. */
 export function countsInExternalService(field: string, spec: JsonObject): boolean {
   return spec['extension'] === undefined || !/^spec\.(endpoints|tls)(?=$|[.[])/.test(field);

@@ -27,8 +27,6 @@ export const meshFaultInjectionSpec = z.object({
   rules: ruleItems(inboundMatch, conf),
 });
 
-export type MeshFaultInjectionSpec = z.infer<typeof meshFaultInjectionSpec>;
-
 export function checkMeshFaultInjection(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkFrame({ besideRules: ['from'], gateway: 'system' }, spec, document, findings);
   checkGatewaySections(spec, ['from'], findings);

@@ -53,8 +53,6 @@ const conf = withRules(
 
 export const meshHealthCheckSpec = z.object({ targetRef: proxyRef(), to: toItems(['Mesh', ...SERVICE_TYPES], conf) });
 
-export type MeshHealthCheckSpec = z.infer<typeof meshHealthCheckSpec>;
-
 export function checkMeshHealthCheck(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkFrame({}, spec, document, findings);
 }

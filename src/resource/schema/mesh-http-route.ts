@@ -114,8 +114,6 @@ const item = z.object({
 
 export const meshHTTPRouteSpec = z.object({ targetRef: proxyRef(), to: z.array(item).optional() });
 
-export type MeshHTTPRouteSpec = z.infer<typeof meshHTTPRouteSpec>;
-
 export function checkMeshHTTPRoute(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkRouteFrame(spec, document, findings);
   hostnamesAreEmpty(spec, findings);

@@ -83,8 +83,6 @@ export const meshIdentitySpec = z.object({
   provider: provider.describe('Issuer of the certificates.').optional(),
 });
 
-export type MeshIdentitySpec = z.infer<typeof meshIdentitySpec>;
-
 /** A bundled provider either makes its CA or has one. */
 function checkAuthority(value: JsonObject, path: string, findings: Findings): void {
   const isGenerated = at(value, 'autogenerate.enabled') === true;

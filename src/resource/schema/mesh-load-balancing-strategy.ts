@@ -106,8 +106,6 @@ export const meshLoadBalancingStrategySpec = z.object({
   to: toItems(['Mesh', ...SERVICE_TYPES, ...ROUTE_KINDS], conf.optional(), onRoutes, connectionOnTcp, wholeServiceForCrossZone),
 });
 
-export type MeshLoadBalancingStrategySpec = z.infer<typeof meshLoadBalancingStrategySpec>;
-
 export function checkMeshLoadBalancingStrategy(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkFrame({ routeAdvice: ROUTE_ADVICE }, spec, document, findings);
 }

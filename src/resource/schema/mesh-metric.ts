@@ -79,5 +79,3 @@ export const meshMetricSpec = z.object({
   targetRef: proxyRef(),
   default: conf.describe('Conf of the selected proxies.').optional(),
 });
-
-export type MeshMetricSpec = z.infer<typeof meshMetricSpec>;

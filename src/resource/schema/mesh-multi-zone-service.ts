@@ -16,5 +16,3 @@ export const meshMultiZoneServiceSpec = z.object({
     )
     .min(1),
 });
-
-export type MeshMultiZoneServiceSpec = z.infer<typeof meshMultiZoneServiceSpec>;

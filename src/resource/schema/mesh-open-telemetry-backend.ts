@@ -30,5 +30,3 @@ export const meshOpenTelemetryBackendSpec = withRules(
       findings.violation(child(child(path, 'endpoint'), 'path'), 'must not be set with protocol grpc');
   },
 );
-
-export type MeshOpenTelemetryBackendSpec = z.infer<typeof meshOpenTelemetryBackendSpec>;

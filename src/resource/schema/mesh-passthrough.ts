@@ -41,8 +41,6 @@ export const meshPassthroughSpec = z.object({
   default: conf.describe('Conf of the selected proxies.').optional(),
 });
 
-export type MeshPassthroughSpec = z.infer<typeof meshPassthroughSpec>;
-
 function checkValue(given: JsonObject, path: string, findings: Findings): void {
   const { type, value } = given;
   if (typeof value !== 'string') return;

@@ -114,8 +114,6 @@ export const meshProxyPatchSpec = z.object({
     .describe('Conf of the selected proxies.'),
 });
 
-export type MeshProxyPatchSpec = z.infer<typeof meshProxyPatchSpec>;
-
 export function checkMeshProxyPatch(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkFrame({}, spec, document, findings);
   let left = MAX_ENVOY_TEXT;

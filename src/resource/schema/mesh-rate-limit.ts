@@ -47,8 +47,6 @@ export const meshRateLimitSpec = z.object({
   rules: ruleItems(narrowingMatch, conf, refusedWithSpiffe(['local.tcp'])),
 });
 
-export type MeshRateLimitSpec = z.infer<typeof meshRateLimitSpec>;
-
 export function checkMeshRateLimit(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkFrame(
     {

@@ -97,8 +97,6 @@ export const meshRetrySpec = z.object({
   to: toItems(['Mesh', ...SERVICE_TYPES, ...ROUTE_KINDS], conf, onRoutes),
 });
 
-export type MeshRetrySpec = z.infer<typeof meshRetrySpec>;
-
 export function checkMeshRetry(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkFrame(
     { gateway: 'system', toBelowRoute: ['Mesh', 'MeshExternalService'], routeAdvice: ROUTE_ADVICE },

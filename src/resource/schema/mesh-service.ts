@@ -47,5 +47,3 @@ export const meshServiceSpec = withRules(
       findings.warning(child(path, 'selector'), `selects no Dataplane: set one of ${SELECTORS.join(', ')}`);
   },
 );
-
-export type MeshServiceSpec = z.infer<typeof meshServiceSpec>;

@@ -13,5 +13,3 @@ export const meshTCPRouteSpec = z.object({
     .min(1)
     .optional(),
 });
-
-export type MeshTCPRouteSpec = z.infer<typeof meshTCPRouteSpec>;

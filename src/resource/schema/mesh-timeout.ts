@@ -58,8 +58,6 @@ export const meshTimeoutSpec = z.object({
   rules: ruleItems(narrowingMatch, conf, refusedWithSpiffe([...CONNECTION, 'http.requestHeadersTimeout'])),
 });
 
-export type MeshTimeoutSpec = z.infer<typeof meshTimeoutSpec>;
-
 const refusedBelowRoute = refuses(CONNECTION, 'must not be set below a top-level route: it belongs to the connection');
 
 export function checkMeshTimeout(spec: JsonObject, document: PolicyDocument, findings: Findings): void {

@@ -30,8 +30,6 @@ export const meshTLSSpec = z.object({
     .optional(),
 });
 
-export type MeshTLSSpec = z.infer<typeof meshTLSSpec>;
-
 export function checkMeshTLS(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkFrame({ besideRules: ['from'] }, spec, document, findings);
   const kind = at(spec, 'targetRef.kind') ?? 'Mesh';

@@ -76,8 +76,6 @@ const conf = z.object({
 
 export const meshTraceSpec = z.object({ targetRef: proxyRef(), default: conf.describe('Conf of the selected proxies.') });
 
-export type MeshTraceSpec = z.infer<typeof meshTraceSpec>;
-
 function hasValidPort(value: string): boolean {
   const port = Number(value.slice(value.lastIndexOf(':') + 1));
   return URL.canParse(value) && port >= 1 && port <= 65_535;

@@ -27,8 +27,6 @@ export const meshTrafficPermissionSpec = z.object({
   rules: ruleItems(inboundMatch, conf),
 });
 
-export type MeshTrafficPermissionSpec = z.infer<typeof meshTrafficPermissionSpec>;
-
 export function checkMeshTrafficPermission(spec: JsonObject, document: PolicyDocument, findings: Findings): void {
   checkFrame({ oneOf: ['rules', 'from'], besideRules: ['from'], gateway: 'none' }, spec, document, findings);
   for (const [index, item] of items(spec['from']).entries()) {

@@ -36,8 +36,6 @@ export const meshTrustSpec = z.object({
   caBundles: z.array(bundle).min(1).describe('The trusted certificate authorities.'),
 });
 
-export type MeshTrustSpec = z.infer<typeof meshTrustSpec>;
-
 /** Whether a text holds a certificate that can be read. */
 function isCertificate(value: string): boolean {
   if (value.length > MAX_PEM) return false;

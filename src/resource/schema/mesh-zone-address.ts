@@ -9,5 +9,3 @@ const UNSPECIFIED = new Set<unknown>(['0.0.0.0', '::']);
 export const meshZoneAddressSpec = withRules(z.object({ address: address(), port: port() }), (spec, path, findings) => {
   if (UNSPECIFIED.has(spec['address'])) findings.violation(child(path, 'address'), 'must not be the unspecified address');
 });
-
-export type MeshZoneAddressSpec = z.infer<typeof meshZoneAddressSpec>;

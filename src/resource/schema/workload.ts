@@ -2,5 +2,3 @@
 import { z } from 'zod';
 
 export const workloadSpec = z.object({});
-
-export type WorkloadSpec = z.infer<typeof workloadSpec>;
