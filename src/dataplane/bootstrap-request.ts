@@ -18,9 +18,11 @@ export type ProxyFacts = {
   /** The certificates that this machine trusts; `''` if the file is not known. */
   readonly systemCaPath: string;
   readonly ipv6Enabled: boolean;
+  /** Whether this launcher forwards access logs from a pipe to TCP addresses. */
+  readonly forwardsLogs: boolean;
 };
 
-/** What this launcher can do. It reads no access logs from a pipe. */
+/** What this launcher can do. */
 const FEATURES = ['feature-strict-inbound-ports', 'feature-reuse-port'];
 
 /** The body of `POST /bootstrap`. */
@@ -40,7 +42,7 @@ export function bootstrapRequest(facts: ProxyFacts): JsonObject {
     dynamicMetadata: {},
     readinessPort: facts.readinessPort,
     operatingSystem: process.platform,
-    features: FEATURES,
+    features: facts.forwardsLogs ? [...FEATURES, 'feature-tcp-accesslog-via-named-pipe'] : FEATURES,
     resources: { maxHeapSizeBytes: 0 },
     workdir: facts.workDir,
     metricsResources: { certPath: '', keyPath: '' },

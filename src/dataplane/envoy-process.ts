@@ -1,8 +1,13 @@
 // One Envoy as a child process: its arguments, its log as lines of ours, its end.
 import { spawn, type ChildProcess } from 'node:child_process';
+import { fstatSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
 import type { Logger } from '../base/log.ts';
 import { LOG_FORMAT, readLogLine } from './envoy-log.ts';
+import { makeNamedPipe, type NamedPipe } from './named-pipe.ts';
 
 export type EnvoyOptions = {
   readonly program: string;
@@ -31,33 +36,54 @@ export function envoyArguments({ config, logLevel, componentLogLevel, concurrenc
   ];
 }
 
+/** Access logs may go to /dev/stdout and /dev/stderr. Null: the stdout of this process, or a pair of sockets for stderr. */
+type Outputs = { readonly stdout: NamedPipe | null; readonly stderr: NamedPipe | null };
+
 export class EnvoyProcess {
   /** Resolves when the process has ended and its log is read. */
   readonly ended: Promise<EnvoyEnd>;
   readonly #child: ChildProcess;
   #lastFault = '';
 
-  constructor(options: EnvoyOptions, log: Logger) {
-    // Access logs may go to /dev/stdout, which Envoy opens by its name: it must be what this process has, and no socket.
+  private constructor(options: EnvoyOptions, { stdout, stderr }: Outputs, log: Logger) {
     const child = spawn(options.program, envoyArguments(options), {
       // Ctrl-C reaches every process of a group. Envoy would end before it has drained.
       detached: true,
-      stdio: ['ignore', 'inherit', 'pipe'],
+      stdio: ['ignore', stdout?.writeFd ?? 'inherit', stderr?.writeFd ?? 'pipe'],
       env: withoutOurs(process.env),
     });
     this.#child = child;
-    createInterface({ input: child.stderr }).on('line', (line) => {
-      if (line === '') return;
-      const { level, component, text } = readLogLine(line);
-      if (level === 'warn' || level === 'error') this.#lastFault = text;
-      log[level]({ envoy: component }, text);
-    });
+    for (const pipe of [stdout, stderr]) pipe?.closeWriter();
+    stdout?.reader.pipe(process.stdout, { end: false });
+    const lines = stderr?.reader ?? child.stderr;
+    const isRead = Promise.all([lines, stdout?.reader].map((stream) => endOf(stream ?? null)));
+    if (lines !== null)
+      createInterface({ input: lines }).on('line', (line) => {
+        if (line === '') return;
+        const { level, component, text } = readLogLine(line);
+        if (level === 'warn' || level === 'error') this.#lastFault = text;
+        log[level]({ envoy: component }, text);
+      });
     this.ended = new Promise((resolve) => {
       child.once('error', (error) => child.pid === undefined && resolve({ how: error.message, code: 1 }));
-      child.once('close', (code: number | null, signal: string | null) =>
-        resolve({ how: signal === null ? `exit code ${String(code)}` : `signal ${signal}`, code }),
-      );
+      child.once('close', (code: number | null, signal: string | null) => {
+        const how = signal === null ? `exit code ${String(code)}` : `signal ${signal}`;
+        void isRead.then(() => resolve({ how, code }));
+      });
     });
+  }
+
+  /** @param folder where pipes are made for its output */
+  static async start(options: EnvoyOptions, folder: string, log: Logger): Promise<EnvoyProcess> {
+    const made = async (name: string): Promise<NamedPipe | null> => {
+      const path = join(folder, name);
+      const pipe = await makeNamedPipe(path);
+      // Who has it open can open it again by the name of the descriptor.
+      await rm(path, { force: true });
+      return pipe;
+    };
+    const stdout = isSocket(1) ? await made('stdout.pipe') : null;
+    return new EnvoyProcess(options, { stdout, stderr: await made('stderr.pipe') }, log);
   }
 
   /** Undefined for a program that did not start. */
@@ -73,6 +99,19 @@ export class EnvoyProcess {
   kill(signal: 'SIGTERM' | 'SIGKILL'): void {
     this.#child.kill(signal);
   }
+}
+
+function isSocket(fd: number): boolean {
+  try {
+    return fstatSync(fd).isSocket();
+  } catch {
+    return false;
+  }
+}
+
+async function endOf(stream: Readable | null): Promise<void> {
+  if (stream === null || stream.destroyed || stream.readableEnded) return;
+  await new Promise<void>((done) => stream.once('close', () => done()));
 }
 
 /** Variables of this program may hold a token. */

@@ -1,9 +1,11 @@
 // The life of a proxy: ask a control plane for the bootstrap, start Envoy, start it again when it ends, drain it and stop.
+import { rm } from 'node:fs/promises';
 import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { aborted } from '../base/supervise.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { accessLogPipeIn, forwardAccessLogs } from './access-log-forwarder.ts';
 import { askBootstrap, askOnce, type BootstrapQuestion } from './ask-bootstrap.ts';
 import { adminAddressOf, runOf, withControlPlanes } from './bootstrap.ts';
 import { bootstrapRequest } from './bootstrap-request.ts';
@@ -13,6 +15,7 @@ import { EnvoyProcess, type EnvoyEnd, type EnvoyOptions } from './envoy-process.
 import { readEnvoyBuild } from './envoy-version.ts';
 import { adminListener, listenLocally, readyListener, type LocalServer } from './local-server.ts';
 import { sayLeave } from './say-leave.ts';
+import { followTokenFile, readsTokenFile, tokenSecret, withTokenFile } from './token-file.ts';
 import { hasIpv6, readCaFile, readDataplaneToken, systemCaFile, type TokenSource } from './trust.ts';
 import { WorkFolder } from './work-folder.ts';
 
@@ -61,8 +64,9 @@ export async function runProxy(options: ProxyOptions, context: ProxyContext): Pr
   const envoy = await readEnvoyBuild(options.program);
   const caCert = await readCaFile(options.caFile);
   const folder = await WorkFolder.open(options.workFolder, context);
-  const proxy = new Proxy({ ...options, caCert }, context, folder);
+  const proxy = new Proxy({ ...options, caCert, readsTokenFile: readsTokenFile(envoy.version) }, context, folder);
   const servers: LocalServer[] = [];
+  const endings: (() => Promise<void>)[] = [];
   try {
     const ready = await listenLocally('--readiness-port', options.readinessPort, readyListener(proxy.whyNotReady));
     servers.push(ready);
@@ -84,16 +88,40 @@ export async function runProxy(options: ProxyOptions, context: ProxyContext): Pr
       },
       'starting',
     );
+    const pipe = accessLogPipeIn(folder.path, options);
+    const forwarding = await forwardAccessLogs(pipe, context);
+    endings.push(async () => {
+      forwarding?.close();
+      await rm(pipe, { force: true });
+    });
+    const tokenFile = readsTokenFile(envoy.version) ? options.token.file : undefined;
     const facts = { mesh: options.mesh, name: options.name, dataplane: options.dataplane };
-    const machine = { systemCaPath: await systemCaFile(), ipv6Enabled: hasIpv6() };
+    const machine = { systemCaPath: await systemCaFile(), ipv6Enabled: hasIpv6(), forwardsLogs: forwarding !== null };
     const question = async (): Promise<BootstrapQuestion> => {
       const token = await readDataplaneToken(options.token);
+      if (tokenFile !== undefined) await folder.writeToken(tokenSecret(token));
       const own = { envoy, caCert, token, readinessPort: ready.port, workDir: folder.path };
       return { addresses: options.controlPlanes, ca: caCert, body: bootstrapRequest({ ...facts, ...machine, ...own }) };
     };
+    if (tokenFile !== undefined) {
+      const over = new AbortController();
+      const following = followTokenFile(
+        {
+          ...{ file: tokenFile, log },
+          read: () => readDataplaneToken(options.token),
+          changed: async (token) => {
+            await folder.writeToken(tokenSecret(token));
+            log.info('there is a new token; the next stream shows it');
+          },
+        },
+        over.signal,
+      );
+      endings.push(async () => (over.abort(), await following.catch(() => undefined)));
+    }
     await proxy.run(question);
   } finally {
     for (const server of servers) await server.close();
+    for (const end of endings) await end();
     await folder.close();
   }
 }
@@ -101,6 +129,7 @@ export async function runProxy(options: ProxyOptions, context: ProxyContext): Pr
 type KnownProxy = ProxyOptions & {
   /** PEM of `caFile`; `''` without one. */
   readonly caCert: string;
+  readonly readsTokenFile: boolean;
 };
 
 class Proxy {
@@ -166,9 +195,13 @@ class Proxy {
    */
   async #runOnce(bootstrap: JsonObject, starts: number): Promise<EnvoyEnd | null> {
     const { clock, log, stop, kill } = this.#context;
-    await this.#folder.writeBootstrap(withControlPlanes(bootstrap, this.#options.controlPlanes));
+    const { controlPlanes, token, readsTokenFile: reads } = this.#options;
+    const spread = withControlPlanes(bootstrap, controlPlanes);
+    const followsFile = reads && token.file !== undefined;
+    await this.#folder.writeBootstrap(followsFile ? withTokenFile(spread, this.#folder.tokenFile) : spread);
     if (stop.aborted) return null;
-    const envoy = new EnvoyProcess({ ...this.#options, config: this.#folder.configFile }, log);
+    const options = { ...this.#options, config: this.#folder.configFile };
+    const envoy = await EnvoyProcess.start(options, this.#folder.path, log);
     const killNow = (): void => envoy.kill('SIGKILL');
     kill.addEventListener('abort', killNow);
     const admin = new EnvoyAdmin(adminAddressOf(bootstrap), clock);

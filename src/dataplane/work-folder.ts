@@ -16,6 +16,7 @@ const MAX_SOCKET_PATH = 103;
 const LONGEST_SOCKET = 'kuma-envoy-admin.sock';
 const LOCK = 'run.sock';
 const CONFIG = 'bootstrap.json';
+const TOKEN = 'token.json';
 const PID = 'envoy.pid';
 const END_MS = 10_000;
 
@@ -74,12 +75,17 @@ export class WorkFolder {
     return join(this.path, CONFIG);
   }
 
-  /** Mode 0600, as a whole or not at all. */
+  /** The secret with the token, which Envoy reads again when it changes. */
+  get tokenFile(): string {
+    return join(this.path, TOKEN);
+  }
+
   async writeBootstrap(bootstrap: JsonObject): Promise<void> {
-    const draft = `${this.configFile}.new`;
-    await rm(draft, { force: true });
-    await writeFile(draft, JSON.stringify(bootstrap, null, 1), { mode: 0o600, flag: 'wx' });
-    await rename(draft, this.configFile);
+    await writeWhole(this.configFile, bootstrap);
+  }
+
+  async writeToken(secret: JsonObject): Promise<void> {
+    await writeWhole(this.tokenFile, secret);
   }
 
   async writePid(pid: number): Promise<void> {
@@ -88,7 +94,7 @@ export class WorkFolder {
 
   /** Removes what this launcher wrote, and the folder if nothing else is in it. */
   async close(): Promise<void> {
-    for (const name of [CONFIG, PID, LONGEST_SOCKET]) await rm(join(this.path, name), { force: true });
+    for (const name of [CONFIG, TOKEN, PID, LONGEST_SOCKET]) await rm(join(this.path, name), { force: true });
     // Node removes the file of the lock.
     await new Promise((done) => this.#lock.close(done));
     await rmdir(this.path).catch(() => undefined);
@@ -114,6 +120,14 @@ export class WorkFolder {
     const words = await readFile(`/proc/${String(pid)}/cmdline`, 'utf8').catch(() => '');
     return words.split('\0').includes(this.configFile);
   }
+}
+
+/** Mode 0600, as a whole or not at all. */
+async function writeWhole(path: string, content: JsonObject): Promise<void> {
+  const draft = `${path}.new`;
+  await rm(draft, { force: true });
+  await writeFile(draft, JSON.stringify(content, null, 1), { mode: 0o600, flag: 'wx' });
+  await rename(draft, path);
 }
 
 async function makePrivate(path: string): Promise<void> {

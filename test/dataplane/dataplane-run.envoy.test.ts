@@ -1,7 +1,7 @@
 // `meridian dataplane run` with a real Envoy, and a control plane of the test.
 import { Agent, createServer, request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
@@ -32,6 +32,34 @@ describe('dataplane run with a real Envoy', () => {
     expect(await get(port, agent)).toEqual({ status: 200, body: 'hello', closes: true });
     expect(await run.code()).toBe(0);
     await expect.poll(() => plane.open).toBe(0);
+  });
+
+  it('has what Envoy logs to its outputs, whose ends are sockets here', async () => {
+    const plane = await FakeControlPlane.start();
+    const port = await freePort();
+    plane.listeners = [answering(port, ['/dev/stdout', '/dev/stderr'])];
+    const run = await Launched.start([plane], { envoy: inject('envoy'), args: SMALL });
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    expect(await get(port)).toMatchObject({ status: 200 });
+    await expect.poll(() => run.lines).toContain('to /dev/stdout: 200');
+    await expect.poll(() => run.log).toContain('"msg":"to /dev/stderr: 200"');
+  });
+
+  it('shows the token that is in its file now on the next stream, without a new start', async () => {
+    const plane = await FakeControlPlane.start();
+    const run = await Launched.start([plane], { envoy: inject('envoy'), args: SMALL });
+    await expect.poll(() => run.ready()).toBe('200 LIVE');
+    const file = join(run.folder, 'token');
+    await writeFile(file, 'no token');
+    await expect.poll(() => run.log).toContain('Envoy goes on with the token that it has');
+    await writeFile(`${file}.new`, 'dddd.eeee.ffff');
+    await rename(`${file}.new`, file);
+    await expect.poll(() => run.log).toContain('there is a new token');
+    // Envoy reads the file in its own time: until then it shows the last one.
+    await expect.poll(() => (plane.endStreams(), plane.streams.at(-1))).toBe('dddd.eeee.ffff');
+    expect(plane.streams[0]).toBe(TOKEN);
+    expect(plane.asked).toHaveLength(1);
+    expect(await run.ready()).toBe('200 LIVE');
   });
 
   it('comes back after the Envoy was killed', async () => {

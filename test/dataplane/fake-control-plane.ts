@@ -74,6 +74,11 @@ export class FakeControlPlane {
     this.#stop();
   }
 
+  /** Ends the streams that are open. */
+  endStreams(): void {
+    for (const stream of this.#open) stream.close();
+  }
+
   /** The streams that are open now. */
   get open(): number {
     return this.#open.size;
@@ -137,8 +142,8 @@ function listenerEntry(listener: JsonObject): Uint8Array {
   return encodeResourceEntry({ name: textOf(listener['name']), version: '1', typeUrl: TYPE_URL_PREFIX + LISTENER, kumaResource });
 }
 
-/** A listener that answers each request with 200. */
-export function answering(port: number): JsonObject {
+/** A listener that answers each request with 200. @param logs paths of access logs */
+export function answering(port: number, logs: readonly string[] = []): JsonObject {
   const type = (name: string): string => `type.googleapis.com/envoy.extensions.filters.${name}`;
   const router = { name: 'envoy.filters.http.router', typedConfig: { '@type': type('http.router.v3.Router') } };
   const route = { match: { prefix: '/' }, directResponse: { status: 200, body: { inlineString: 'hello' } } };
@@ -153,6 +158,14 @@ export function answering(port: number): JsonObject {
             typedConfig: {
               '@type': type('network.http_connection_manager.v3.HttpConnectionManager'),
               statPrefix: 'test',
+              accessLog: logs.map((path) => ({
+                name: 'envoy.access_loggers.file',
+                typedConfig: {
+                  '@type': 'type.googleapis.com/envoy.extensions.access_loggers.file.v3.FileAccessLog',
+                  path,
+                  logFormat: { textFormatSource: { inlineString: `to ${path}: %RESPONSE_CODE%\n` } },
+                },
+              })),
               httpFilters: [router],
               routeConfig: { name: 'test', virtualHosts: [{ name: 'all', domains: ['*'], routes: [route] }] },
             },

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcp, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { endWithTest } from '../support/children.ts';
@@ -60,6 +60,15 @@ async function send(url: string, method: string, body: object): Promise<string> 
 
 async function token({ api }: Zone, name: string): Promise<string> {
   return await send(`${api}/tokens/dataplane`, 'POST', { mesh: 'shop', name, validFor: '1h' });
+}
+
+/** What comes to a TCP port. */
+async function collector(): Promise<{ port: number; text: () => string }> {
+  let all = '';
+  const server = createTcp((socket) => socket.on('data', (part) => (all += part.toString()))).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return { port: (server.address() as AddressInfo).port, text: () => all };
 }
 
 /** The document of a Dataplane of the cart. */
@@ -120,6 +129,14 @@ it('has the Dataplane of a file as long as its proxy runs, and no request fails 
     );
   const seen = new Set<string>();
   await expect.poll(async () => seen.add(await bodyOf()).has('cart-1') && seen.has('cart-2')).toBe(true);
+
+  const logged = await collector();
+  const tcp = { address: `127.0.0.1:${String(logged.port)}`, format: { type: 'Plain', plain: '%REQ(:PATH)% %RESPONSE_CODE%' } };
+  await send(`${shop}/meshaccesslogs/tcp`, 'PUT', {
+    ...{ type: 'MeshAccessLog', mesh: 'shop', name: 'tcp' },
+    spec: { to: [{ targetRef: { kind: 'Mesh' }, default: { backends: [{ type: 'Tcp', tcp }] } }] },
+  });
+  await expect.poll(async () => [await bodyOf(), logged.text()][1]).toContain('/ 200\n');
 
   const statusOf = async (name: string): Promise<number> => (await fetch(`${shop}/dataplanes/${name}`)).status;
   expect(await statusOf('cart-1')).toBe(200);

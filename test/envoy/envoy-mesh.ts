@@ -191,7 +191,7 @@ export class Proxy {
     await mkdir(folder);
     const body = bootstrapRequest({
       ...{ mesh, name, token: '', dataplane: null, envoy: { version: '1', build: '1' }, caCert: '' },
-      ...{ readinessPort: 0, workDir: folder, systemCaPath: '', ipv6Enabled: false },
+      ...{ readinessPort: 0, workDir: folder, systemCaPath: '', ipv6Enabled: false, forwardsLogs: false },
     });
     const asked = { addresses: [parseControlPlaneAddress(zone.url)], ca: await zone.ca(), body };
     const answer = await askOnce(asked, { clock: systemClock, signal: new AbortController().signal });
