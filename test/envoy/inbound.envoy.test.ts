@@ -13,8 +13,7 @@ let http: number;
 let tcp: number;
 
 beforeAll(async () => {
-  // The name of a mesh may hold dots, which also end it in the id of a node.
-  mesh = await EnvoyMesh.open('inbound.v1');
+  mesh = await EnvoyMesh.open('inbound');
   application = await mesh.application('cart', 'http');
   const { port: servicePort } = await mesh.application('db', 'tcp');
   [http, tcp] = [await freePort(), await freePort()];
