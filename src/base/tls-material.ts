@@ -17,12 +17,22 @@ export const LOOK_MS = 2_000;
 
 /** @throws MeridianError `config` when a file cannot be read or key and certificate do not belong together */
 export async function readTlsFiles(files: TlsFiles): Promise<TlsMaterial> {
+  return checked(files, await readFiles(files));
+}
+
+async function readFiles(files: TlsFiles): Promise<TlsMaterial> {
   const { keyOfConfig } = files;
   const read = async (path: string): Promise<Buffer> =>
     await readFile(path).catch((cause: unknown) => {
       throw new MeridianError('config', `${keyOfConfig}: ${path} cannot be read: ${messageOf(cause)}`, { cause });
     });
   const [cert, key, ca] = await Promise.all([read(files.cert), read(files.key), files.ca === '' ? null : read(files.ca)]);
+  return { cert, key, ca };
+}
+
+/** @throws MeridianError `config` when they do not belong together */
+function checked({ keyOfConfig, ...files }: TlsFiles, material: TlsMaterial): TlsMaterial {
+  const { cert, key, ca } = material;
   try {
     createSecureContext({ cert, key, ...(ca !== null && { ca }) });
   } catch (cause) {
@@ -31,7 +41,7 @@ export async function readTlsFiles(files: TlsFiles): Promise<TlsMaterial> {
       cause,
     });
   }
-  return { cert, key, ca };
+  return material;
 }
 
 /** When the first certificate of the file, which is the server's own, ends; null if unknown. */
@@ -58,11 +68,10 @@ export async function followTlsFiles(files: TlsFiles, follow: Follow, signal: Ab
   let lastFailure = '';
   await every(follow.clock, LOOK_MS, signal, async () => {
     try {
-      const next = await readTlsFiles(files);
+      const next = await readFiles(files);
+      // To check them costs more than to read them.
+      if (!isSame(next, current)) follow.onChange((current = checked(files, next)));
       lastFailure = '';
-      if (isSame(next, current)) return;
-      current = next;
-      follow.onChange(next);
     } catch (error) {
       const reason = messageOf(error);
       if (reason !== lastFailure) follow.onFailure(reason);
