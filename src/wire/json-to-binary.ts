@@ -104,8 +104,10 @@ class Encoder {
 
   #fields(plan: MessagePlan, json: StructObject, at: string): void {
     const members = new Map<string, string>();
+    let known = 0;
     for (const field of plan.fields) {
       const key = this.#keyOf(field, json, at);
+      if (key !== undefined) known += 1;
       const value = key === undefined ? undefined : json[key];
       if (key === undefined || value === undefined || (value === null && !takesNull(field))) continue;
       const path = join(at, key);
@@ -118,7 +120,7 @@ class Encoder {
       else if (field.shape === 'list') this.#list(field, value, path);
       else this.#single(field, value, path);
     }
-    if (this.#strict) this.#refuseUnknown(plan, json, at);
+    if (this.#strict && known < Object.keys(json).length) this.#refuseUnknown(plan, json, at);
   }
 
   /** The spelling in use; both at once are refused. */
