@@ -1,4 +1,5 @@
 // A connected proxy, and what its view was made from.
+import { hash } from 'node:crypto';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Policy } from '../policy/parse-policy.ts';
@@ -11,6 +12,8 @@ import type { Rematch } from './change.ts';
 import { ProxyView } from './proxy-view.ts';
 
 const POLICY_TYPES = resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name]));
+/** Of a digest; two proxies of a mesh never have the same by chance. */
+const KEY_CHARACTERS = 22;
 const NONE: ReadonlySet<Policy> = new Set();
 
 let versions = 0;
@@ -95,6 +98,8 @@ export class ConnectedProxy {
 
   #keyOf(): string {
     const serials = [...this.#own.values()].flatMap((policies) => [...policies].map(({ serial }) => serial));
-    return JSON.stringify([serials.sort((a, b) => a - b), this.features, this.#proxy.origin]);
+    const text = JSON.stringify([serials.sort((a, b) => a - b), this.features, this.#proxy.origin]);
+    // A proxy looks up hundreds of parts by it.
+    return hash('sha256', text, 'base64url').slice(0, KEY_CHARACTERS);
   }
 }

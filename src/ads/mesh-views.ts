@@ -145,13 +145,15 @@ export class MeshViews {
     connected.rematch(this.#index, null);
     const context = this.#contextOf(connected);
     this.#setOwn(connected, context);
+    // Those that come with an outbound are made with it.
+    const held = [...view.destinations()];
     const { outbounds, problems } = declaredOutbounds(proxy, this.#resolver);
     view.setProblems(problems);
     const declared = new Map(outbounds.map((outbound) => [outbound.outbound.kri, outbound]));
     for (const listener of [...connected.outbounds.keys()])
       if (!declared.has(listener)) this.#removeOutbound(connected, listener);
     for (const outbound of declared.values()) this.#setOutbound(connected, outbound, context);
-    for (const cluster of [...view.destinations()]) {
+    for (const cluster of held) {
       const destination = view.destination(cluster);
       if (destination !== undefined) this.#setDestination(connected, destination.outbound, context);
     }
