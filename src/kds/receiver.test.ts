@@ -1,4 +1,5 @@
 // How a receiver shares the store with other peers, and what it asks for when.
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { TinyStore } from '../../test/support/tiny-store.ts';
@@ -84,7 +85,7 @@ describe('a receiver', () => {
     const before = sent.length;
     const message = { ...responseOf([]), entries: [], removed: [] };
     const taking = receiver.take(encodeDeltaResponse(message));
-    await Promise.resolve();
+    for (let look = 0; look < 5; look += 1) await setImmediate();
     expect([steps, sent.length]).toEqual([[], before]);
     turn.resolve();
     await taking;
