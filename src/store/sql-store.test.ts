@@ -4,6 +4,7 @@ import { fakeDatabase } from '../../test/support/fake-database.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createLogger } from '../base/log.ts';
 import type { Database } from './database.ts';
+import type { Write } from './resource-store.ts';
 import { SqlStore } from './sql-store.ts';
 
 const KEY = { type: 'MeshTimeout', mesh: 'default', name: 'a' };
@@ -17,12 +18,15 @@ function failing(failures: number, code: string): { store: SqlStore; statements:
     if (statements.length <= failures) throw Object.assign(new Error(`failure ${String(statements.length)}`), { code });
     return [];
   });
+  return { store: new SqlStore(databaseOf(db), createLogger('silent')), statements, parameters };
+}
+
+function databaseOf(db: Database['db']): Database {
   const nothing = (): Promise<void> => Promise.resolve();
-  const database: Database = {
+  return {
     ...{ kind: 'embedded', clock: new ManualClock(), db, bulk: db, session: null, close: nothing },
     listen: nothing,
   };
-  return { store: new SqlStore(database, createLogger('silent')), statements, parameters };
 }
 
 describe('a statement', () => {
@@ -50,6 +54,32 @@ describe('a statement', () => {
     expect(await store.getMany([{ ...KEY, name: 'a\u0000' }])).toEqual([]);
     expect(statements).toEqual([]);
   });
+});
+
+it('asks which rows of a batch are locked after a lock timeout: those that it writes, and their owners', async () => {
+  const asked: string[] = [];
+  let hasFailed = false;
+  const db = fakeDatabase((sql, given) => {
+    const text = given.map(String).join();
+    if (sql.includes('skip locked')) asked.push(...(JSON.parse(text) as { name: string }[]).map(({ name }) => name));
+    else if (text.includes('gone') && !hasFailed) {
+      hasFailed = true;
+      throw Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' });
+    }
+    return [];
+  });
+  const store = new SqlStore(databaseOf(db), createLogger('silent'));
+  const owner = { type: 'Mesh', mesh: '', name: 'default' };
+  const put = (name: string): Write => ({ op: 'put', key: { ...KEY, name }, labels: {}, spec: {} });
+  // The first write is on its way while the others become one batch.
+  const writes: Write[] = [
+    put('first'),
+    { op: 'delete', key: { ...KEY, name: 'gone' } },
+    { op: 'create', key: { ...KEY, name: 'new' }, labels: {}, spec: {}, owner },
+    put('own'),
+  ];
+  await Promise.allSettled(writes.map((write) => store.write(write)));
+  expect(asked).toEqual(['gone', 'new', 'default', 'own', 'own']);
 });
 
 it('reads one count for all callers of one turn', async () => {
