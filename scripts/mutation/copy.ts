@@ -23,6 +23,7 @@ export class Copy implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.folder, { recursive: true, force: true });
+    // A process of the run may still write its last file.
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 10 });
   }
 }

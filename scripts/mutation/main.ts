@@ -93,7 +93,7 @@ async function judgeAll(): Promise<void> {
   using runner = new TestRunner(copy.folder, join(copy.folder, HITS), { isWhole: false });
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => {
-      runner.end();
+      runner.kill();
       copy[Symbol.dispose]();
       process.exit(130);
     });

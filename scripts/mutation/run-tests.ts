@@ -47,7 +47,7 @@ process.on('message', (order: Order) => {
   // The setup of a project may fail with a change.
   run(order).catch((error: unknown) => tell({ took: [], failed: [], errors: [firstLine({ message: String(error) })] }));
 });
-process.on('disconnect', () => process.exit());
+process.on('disconnect', () => void vitest.close().finally(() => process.exit()));
 
 function tell(message: Message): void {
   process.send?.(message);

@@ -5,6 +5,8 @@ import type { Message, Order, Outcome } from './run-tests.ts';
 
 /** A process grows with each run: after so many there is a new one. */
 const MAX_RUNS = 100;
+/** Milliseconds that a process has to clean up. */
+const MAX_CLOSE_MS = 10_000;
 /** The file for the changes that each test file comes to, in the folder of the run. */
 export const HITS = 'mutation-hits.jsonl';
 /** A condition that a change makes impossible is waited for as long. */
@@ -53,21 +55,33 @@ export class TestRunner implements Disposable {
       const isWhole = answer.took.length >= files.length;
       return { ...answer, outcome: !hasPassed ? 'failed' : isWhole ? 'passed' : 'incomplete' };
     }
-    this.end();
+    this.kill();
     return { outcome: answer === 'late' ? 'timed out' : 'ended', took: [], failed: [], errors: [] };
   }
 
-  /** Ends the process, and what its tests started. */
+  /** Ends the process, which removes its databases and temporary folders first, and then what its tests started. */
   end(): void {
-    const pid = this.#child?.pid;
+    const child = this.#takeChild();
+    if (child === undefined) return;
+    const timer = setTimeout(() => killGroupOf(child), MAX_CLOSE_MS);
+    child.once('exit', () => {
+      clearTimeout(timer);
+      killGroupOf(child);
+    });
+    if (child.connected) child.disconnect();
+  }
+
+  /** Ends the process, and what its tests started, at once. */
+  kill(): void {
+    const child = this.#takeChild();
+    if (child !== undefined) killGroupOf(child);
+  }
+
+  #takeChild(): ChildProcess | undefined {
+    const child = this.#child;
     this.#child = undefined;
     this.#runs = 0;
-    if (pid === undefined) return;
-    try {
-      process.kill(-pid, 'SIGKILL');
-    } catch {
-      // It ended by itself.
-    }
+    return child;
   }
 
   [Symbol.dispose](): void {
@@ -81,6 +95,15 @@ export class TestRunner implements Disposable {
     });
     this.#child = child;
     return child;
+  }
+}
+
+function killGroupOf({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // All of it has ended.
   }
 }
 
