@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -51,6 +51,18 @@ describe('the folder of a proxy', () => {
     const folder = await WorkFolder.open(top, context);
     await folder.close();
     expect(await readdir(top).catch(() => [])).toEqual([]);
+  });
+
+  it('is for one of two launchers that take over at the same time', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      await writeFile(join(top, 'run.sock'), '');
+      const opened = await Promise.allSettled([WorkFolder.open(top, context), WorkFolder.open(top, context)]);
+      const folders = opened.filter(({ status }) => status === 'fulfilled');
+      expect(folders).toHaveLength(1);
+      for (const one of opened) if (one.status === 'fulfilled') await one.value.close();
+      expect(await readdir(top).catch(() => [])).toEqual([]);
+      await mkdir(top, { recursive: true, mode: 0o700 });
+    }
   });
 
   it('is refused where others may write, and where its path is too long', async () => {

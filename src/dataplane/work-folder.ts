@@ -1,7 +1,7 @@
 // The folder of a proxy: its bootstrap, which holds the token, and Envoy's sockets. Invariant: one launcher uses it at a time, and no
 // Envoy that a killed launcher left runs beside a new one.
-import { createHash } from 'node:crypto';
-import { mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { createHash, randomBytes } from 'node:crypto';
+import { link, mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { createConnection, createServer, type Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -143,10 +143,17 @@ async function takeLock(path: string): Promise<Server | null> {
     const server = await listen(path);
     if (server !== null) return server;
     if (await answers(path)) return null;
-    // What a killed process left.
-    await rm(path, { force: true });
+    await removeStale(path);
   }
   return null;
+}
+
+/** Removes the socket of a killed process. Another launcher may have taken its place since it was looked at: that one is put back. */
+async function removeStale(path: string): Promise<void> {
+  const aside = `${path}.${randomBytes(4).toString('hex')}`;
+  await rename(path, aside).catch(() => undefined);
+  if (await answers(aside)) await link(aside, path).catch(() => undefined);
+  await rm(aside, { force: true });
 }
 
 async function listen(path: string): Promise<Server | null> {
