@@ -29,7 +29,7 @@ describe('a cache of parts', () => {
     expect(new Set(held).size).toBe(3);
   });
 
-  it('keeps parts only while somebody has them', async () => {
+  it('keeps parts only while they are in use', async () => {
     const cache = new PartCache<Part>();
     const at = client();
     const held = cache.get('cart', 'held', at, 0, () => ({ of: 0 }));

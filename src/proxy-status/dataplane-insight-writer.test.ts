@@ -206,7 +206,7 @@ describe('DataplaneInsightWriter', () => {
     await Promise.all([following, one.end(), two.end()]);
   });
 
-  it('opens a subscription again that somebody closed while its stream lives', async () => {
+  it('opens a subscription again that another process closed while its stream lives', async () => {
     const { writer, store, row, spec, end } = setUp();
     await withDataplanes(store, 'cart-1');
     const stop = new AbortController();

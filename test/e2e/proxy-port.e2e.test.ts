@@ -114,11 +114,11 @@ it('refuses state-of-the-world xDS', async () => {
 });
 
 it.each([
-  ['a token that nobody signed', async () => 'a.b.c', 'default.cart-1', status.UNAUTHENTICATED],
+  ['a text that is no token', async () => 'a.b.c', 'default.cart-1', status.UNAUTHENTICATED],
   ['the token of another', () => issue({ name: 'cart-2' }), 'default.cart-1', status.PERMISSION_DENIED],
   ['no name', () => issue({}), 'default', status.INVALID_ARGUMENT],
   ['a name that no row can have', () => issue({}), 'default.cart\0', status.INVALID_ARGUMENT],
-  ['a token that nobody signed, and the name of no Dataplane', async () => 'a.b.c', 'default.nobody', status.UNAUTHENTICATED],
+  ['a text that is no token, and the name of no Dataplane', async () => 'a.b.c', 'default.nobody', status.UNAUTHENTICATED],
   [
     'the token of another, and the name of no Dataplane',
     () => issue({ name: 'cart-2' }),

@@ -122,7 +122,7 @@ describe('a MeshHTTPRoute', () => {
     expect(await answer('/usual')).toEqual([302, 'http://shop.example/usual']);
   });
 
-  it('copies requests to a mirror, whose answers nobody sees', async () => {
+  it('copies requests to a mirror and drops its answers', async () => {
     const requestMirror = { percentage: 100, backendRef: { kind: 'MeshService', name: 'cart-v2', port: 80 } };
     const filters = [{ type: 'RequestMirror', requestMirror }];
     await route({ matches: [below('/copied')], default: { filters, backendRefs: [to('cart-v1')] } });

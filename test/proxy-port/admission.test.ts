@@ -26,7 +26,7 @@ describe('a proxy', () => {
     );
   });
 
-  it('does not come in with a token that nobody signed', async () => {
+  it('is refused with a text that is no token', async () => {
     await expect(join(server.stream('a.b.c'))).rejects.toThrow(`${UNAUTHENTICATED} the token of Dataplane "cart-1"`);
   });
 

@@ -142,7 +142,7 @@ describe('a view of services', () => {
     expect(marks()).toEqual(['group selecting', 'selecting']);
   });
 
-  it('looks at everything again when it is told to', () => {
+  it('marks everything when everything is touched', () => {
     view.touchAll();
     expect(marks()).toEqual([
       ...['external', 'generated', 'global', 'group generated', 'group other', 'group selecting', 'other', 'selecting'],
