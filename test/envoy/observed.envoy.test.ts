@@ -106,6 +106,20 @@ describe('a MeshTrace', () => {
   });
 });
 
+describe('an OpenTelemetry collector', () => {
+  const SERVICE = '/opentelemetry.proto.collector';
+
+  it('gets the spans of a MeshTrace and the records of a MeshAccessLog', async () => {
+    const collector = await mesh.application('otel', 'both');
+    const backend = { type: 'OpenTelemetry', openTelemetry: { endpoint: `127.0.0.1:${String(collector.port)}` } };
+    await mesh.policy('MeshTrace', 'otel', { targetRef: CLIENT, default: { backends: [backend] } });
+    await mesh.policy('MeshAccessLog', 'otel', toService('cart', { backends: [backend] }));
+    await mesh.many(10, cart, '/observed');
+    const services = (): string[] => [...new Set(collector.seen.map(({ path }) => path))].sort();
+    await expect.poll(services).toEqual([`${SERVICE}.logs.v1.LogsService/Export`, `${SERVICE}.trace.v1.TraceService/Export`]);
+  });
+});
+
 describe('a MeshMetric', () => {
   it('offers the metrics of Envoy on its port', async () => {
     const port = await freePort();
@@ -115,6 +129,16 @@ describe('a MeshMetric', () => {
       default: { backends: [{ type: 'Prometheus', prometheus }] },
     });
     await expect.poll(async () => (await mesh.get(port, '/metrics')).body).toContain('# TYPE envoy_cluster_upstream_rq_total');
+  });
+});
+
+describe('a policy that plain text cannot enforce', () => {
+  it.each([
+    ['MeshTLS', { rules: [{ default: { mode: 'Strict' } }] }],
+    ['MeshPassthrough', { default: { passthroughMode: 'None' } }],
+  ])('%s lets requests pass in and out', async (type, spec) => {
+    await mesh.policy(type, 'unenforced', { targetRef: CLIENT, ...spec });
+    expect([(await mesh.get(inbound)).body, (await mesh.get(cart)).body]).toEqual(['self', 'cart-1']);
   });
 });
 

@@ -1,6 +1,7 @@
 // What MeshTimeout, MeshRetry, MeshCircuitBreaker and MeshHealthCheck do to requests that pass a real Envoy.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/resource/types.ts';
+import { freePort } from '../support/free-port.ts';
 import type { Application } from './application.ts';
 import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
 import { countBy } from './shares.ts';
@@ -9,9 +10,11 @@ let mesh: EnvoyMesh;
 let client: Proxy;
 let one: Application;
 let two: Application;
-/** Ports of outbounds: to one endpoint, and to two. */
+/** Ports of outbounds: to one endpoint, to two, to one that speaks gRPC, and to connections of which every other is refused. */
 let single: number;
 let pair: number;
+let rpc: number;
+let db: number;
 
 beforeAll(async () => {
   mesh = await EnvoyMesh.open('resilience');
@@ -19,8 +22,13 @@ beforeAll(async () => {
   two = await mesh.endpoint('two', { app: 'pair', at: 'two' });
   await mesh.service('single', { app: 'pair', at: 'one' });
   await mesh.service('pair', { app: 'pair' });
-  const { list, portOf } = await mesh.outbounds(['single', 'pair']);
-  [single, pair] = [portOf('single'), portOf('pair')];
+  await mesh.service('rpc', { app: 'pair', at: 'one' }, 'grpc');
+  await mesh.endpoint('db-1', { app: 'db' }, 'tcp');
+  const refused = [{ name: 'main', port: await freePort(), protocol: 'tcp' }];
+  await mesh.put('Dataplane', 'db-2', { labels: { app: 'db' }, networking: { address: '127.0.0.1', inbound: refused } });
+  await mesh.service('db', { app: 'db' }, 'tcp');
+  const { list, portOf } = await mesh.outbounds(['single', 'pair', 'rpc', 'db']);
+  [single, pair, rpc, db] = [portOf('single'), portOf('pair'), portOf('rpc'), portOf('db')];
   client = await mesh.proxy('client', { labels: { app: 'client' }, outbounds: list });
 });
 afterAll(() => mesh.close());
@@ -109,6 +117,32 @@ describe('a MeshRetry', () => {
     for (let count = 0; count < 20; count += 1) statuses.add(await statusOf(pair));
     expect([...statuses]).toEqual([200]);
     expect(one.seen.length).toBeGreaterThan(0);
+  });
+});
+
+describe('a MeshRetry of another protocol', () => {
+  it('asks again for the gRPC statuses that it names', async () => {
+    const answer = (status: number) => ({ headers: { 'content-type': 'application/grpc', 'grpc-status': String(status) } });
+    // UNAVAILABLE is retried, and PERMISSION_DENIED is not.
+    one.answer = ({ path }, count) => answer(path === '/denied' ? 7 : count < 3 ? 14 : 0);
+    await towards('rpc', 'MeshRetry', {
+      grpc: { numRetries: 5, retryOn: ['Unavailable'], backOff: { baseInterval: '1ms' } },
+    });
+    expect((await mesh.get(rpc, '/retried')).headers['grpc-status']).toBe('0');
+    expect(one.seen).toHaveLength(3);
+    expect((await mesh.get(rpc, '/denied')).headers['grpc-status']).toBe('7');
+    expect(one.seen).toHaveLength(4);
+  });
+
+  it('connects again as often as it says', async () => {
+    const said = async (): Promise<Set<string | null>> => {
+      const all = new Set<string | null>();
+      for (let count = 0; count < 10; count += 1) all.add(await mesh.say(db));
+      return all;
+    };
+    expect(await said()).toEqual(new Set(['db-1', null]));
+    await towards('db', 'MeshRetry', { tcp: { maxConnectAttempt: 5 } });
+    expect(await said()).toEqual(new Set(['db-1']));
   });
 });
 
