@@ -25,8 +25,8 @@ export function tokenSecret(token: string): JsonObject {
 }
 
 /**
- * The bootstrap with a configuration stream that shows the token of a file. The token of the bootstrap stays for the time until the file is
- * read. A bootstrap of another form, or without a token, stays as it is. Pure.
+ * The bootstrap with a configuration stream that shows the token of a file, and without the token: Envoy's admin pages show a bootstrap,
+ * and no secret. A bootstrap of another form, or without a token, stays as it is. Pure.
  * @param path absolute, of a file that is replaced by a rename
  */
 export function withTokenFile(bootstrap: JsonObject, path: string): JsonObject {
@@ -35,17 +35,20 @@ export function withTokenFile(bootstrap: JsonObject, path: string): JsonObject {
   const [service = {}] = objectsOf(ads['grpcServices']);
   const name = textOf(objectOf(service['envoyGrpc'])['clusterName']);
   const clusters = objectsOf(resources['clusters']);
-  const isShown = objectsOf(service['initialMetadata']).some(({ key }) => key === 'authorization');
+  const metadata = objectsOf(service['initialMetadata']);
+  const others = metadata.filter(({ key }) => key !== 'authorization');
   const stream = clusters.find((cluster) => cluster['name'] === name);
   const options = objectOf(objectOf(stream?.['typedExtensionProtocolOptions'])[HTTP_OPTIONS]);
-  if (!isShown || stream === undefined || !isObject(options['explicitHttpConfig'])) return bootstrap;
+  if (others.length === metadata.length || stream === undefined || !isObject(options['explicitHttpConfig'])) return bootstrap;
   const filters = [
     injector(path),
     filter('envoy.filters.http.upstream_codec', 'extensions.filters.http.upstream_codec.v3.UpstreamCodec'),
   ];
   const showing = { ...stream, typedExtensionProtocolOptions: { [HTTP_OPTIONS]: { ...options, httpFilters: filters } } };
+  const grpcServices = [{ ...service, initialMetadata: others }];
   return {
     ...bootstrap,
+    dynamicResources: { ...objectOf(bootstrap['dynamicResources']), adsConfig: { ...ads, grpcServices } },
     staticResources: { ...resources, clusters: clusters.map((cluster) => (cluster === stream ? showing : cluster)) },
   };
 }
@@ -54,7 +57,6 @@ function injector(path: string): JsonObject {
   const sdsConfig = { pathConfigSource: { path }, resourceApiVersion: 'V3' };
   return filter('envoy.filters.http.credential_injector', 'extensions.filters.http.credential_injector.v3.CredentialInjector', {
     overwrite: true,
-    allowRequestWithoutCredential: true,
     credential: filter('envoy.http.injected_credentials.generic', 'extensions.http.injected_credentials.generic.v3.Generic', {
       credential: { name: SECRET, sdsConfig },
       header: 'authorization',

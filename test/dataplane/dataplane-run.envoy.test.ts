@@ -49,6 +49,8 @@ describe('dataplane run with a real Envoy', () => {
     const plane = await FakeControlPlane.start();
     const run = await Launched.start([plane], { envoy: inject('envoy'), args: SMALL });
     await expect.poll(() => run.ready()).toBe('200 LIVE');
+    // The admin pages show a bootstrap, and no secret.
+    expect(await run.file('work/bootstrap.json')).not.toContain(TOKEN);
     const file = join(run.folder, 'token');
     await writeFile(file, 'no token');
     await expect.poll(() => run.log).toContain('Envoy goes on with the token that it has');

@@ -6,10 +6,10 @@
 // It appends what happens to the file of FAKE_ENVOY_LOG, a line each.
 import { appendFileSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { dirname, join } from 'node:path';
 
 type Bootstrap = {
   readonly admin: { readonly address: { readonly pipe: { readonly path: string } } };
-  readonly dynamicResources: { readonly adsConfig: { readonly grpcServices: readonly { readonly initialMetadata: unknown }[] } };
 };
 
 const mode = process.env['FAKE_ENVOY'] ?? '';
@@ -34,8 +34,9 @@ if (mode === 'fail') {
   process.stderr.write('critical|main|error initializing configuration\n');
   process.exit(1);
 }
-const bootstrap = JSON.parse(readFileSync(args[args.indexOf('--config-path') + 1] ?? '', 'utf8')) as Bootstrap;
-say(`token ${JSON.stringify(bootstrap.dynamicResources.adsConfig.grpcServices[0]?.initialMetadata)}`);
+const config = args[args.indexOf('--config-path') + 1] ?? '';
+const bootstrap = JSON.parse(readFileSync(config, 'utf8')) as Bootstrap;
+say(`token ${JSON.stringify(JSON.parse(readFileSync(join(dirname(config), 'token.json'), 'utf8')))}`);
 const { path } = bootstrap.admin.address.pipe;
 rmSync(path, { force: true });
 createServer(({ method, url = '/' }, response) => {
