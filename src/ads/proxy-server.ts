@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { status } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
+import { Turns } from '../base/turns.ts';
 import { canceled, StatusError } from '../grpc/status.ts';
 import { messagesOf } from '../grpc/messages-of.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
@@ -13,6 +14,7 @@ import { decodeDeltaRequest } from '../wire/kds-messages.ts';
 import { FollowedViews } from './followed-views.ts';
 import type { MeshViews } from './mesh-views.ts';
 import { ProxyConnection } from './proxy-connection.ts';
+import type { ProxyView } from './proxy-view.ts';
 import type { ProxyConnectionFacts, ProxyObserver } from './proxy-events.ts';
 import { readProxyNode, type ProxyNode } from './proxy-node.ts';
 import { ResourceEncoder } from './encode-resources.ts';
@@ -54,9 +56,12 @@ export class ProxyServer {
   readonly #views = new Map<string, Promise<MeshViews>>();
   /** The stream that is served of each Dataplane. */
   readonly #streams = new Map<string, ProxyStream>();
+  /** After a restart all proxies come at once. Their work leaves time for everything else, such as the check of readiness. */
+  readonly #turns: Turns;
 
   constructor(options: ProxyServerOptions) {
     this.#options = options;
+    this.#turns = new Turns(options.clock);
     this.#responses = new ResponseEncoder(options.instanceId);
   }
 
@@ -119,31 +124,37 @@ export class ProxyServer {
     const { indexes, observe } = this.#options;
     const { mesh, name, features } = node;
     const views = await this.#viewsOf(mesh);
-    const view = await indexes.settled(() => views.open(name, features));
-    if (view === undefined) throw notFound(mesh, name);
     const { call, log } = stream;
-    const connection = new ProxyConnection({ facts, view, stream: call, encoder: this.#responses, observe, log });
-    const tellProblems = (): void => {
-      const problems = view.takeProblems();
-      if (problems !== null) observe({ ...facts, kind: 'problems', problems });
+    // A proxy that has left while it waited costs nothing.
+    const open = (): ProxyView | undefined => (call.cancelled ? undefined : views.open(name, features));
+    const begin = async (): Promise<{ view: ProxyView; connection: ProxyConnection }> => {
+      const view = await indexes.settled(open);
+      if (view === undefined) throw notFound(mesh, name);
+      const connection = new ProxyConnection({ facts, view, stream: call, encoder: this.#responses, observe, log });
+      const tellProblems = (): void => {
+        const problems = view.takeProblems();
+        if (problems !== null) observe({ ...facts, kind: 'problems', problems });
+      };
+      view.listen({
+        changed: (names) => {
+          connection.viewChanged(names);
+          tellProblems();
+        },
+        ended: () => stream.end(notFound(mesh, name)),
+        failed: (error) => {
+          log.error({ err: error }, 'the configuration of the proxy cannot be made; it keeps what it has');
+          stream.end(error);
+        },
+      });
+      call.on('drain', () => connection.flush());
+      observe({ ...facts, kind: 'opened' });
+      tellProblems();
+      return { view, connection };
     };
-    view.listen({
-      changed: (names) => {
-        connection.viewChanged(names);
-        tellProblems();
-      },
-      ended: () => stream.end(notFound(mesh, name)),
-      failed: (error) => {
-        log.error({ err: error }, 'the configuration of the proxy cannot be made; it keeps what it has');
-        stream.end(error);
-      },
-    });
-    call.on('drain', () => connection.flush());
-    observe({ ...facts, kind: 'opened' });
-    tellProblems();
+    const { view, connection } = await this.#turns.run(begin);
     try {
-      connection.handle(request);
-      for await (const bytes of messages) connection.take(bytes);
+      await this.#turns.run(() => connection.handle(request));
+      for await (const bytes of messages) await this.#turns.run(() => connection.take(bytes));
     } finally {
       views.close(name, view);
       observe({ ...facts, kind: 'closed' });

@@ -1,10 +1,10 @@
 // Proxies that speak as Envoy does, at a port of a zone: what each is sent, and what it is not sent again.
 import { credentials } from '@grpc/grpc-js';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ProxyEvent } from '../../src/ads/proxy-events.ts';
 import { ProxyServer } from '../../src/ads/proxy-server.ts';
 import { ResourceEncoder } from '../../src/ads/encode-resources.ts';
-import { systemClock } from '../../src/base/clock.ts';
+import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
 import { MeshIndexes } from '../../src/mesh-index/mesh-indexes.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
@@ -46,6 +46,9 @@ let port: OpenPort;
 let server: ProxyServer;
 let events: ProxyEvent[];
 let proxies: PlayedProxy[];
+/** Reads of Dataplanes so far; each ends after `mayRead`. */
+let asked: number;
+let mayRead: Promise<void>;
 
 async function put(...rows: Resource[]): Promise<void> {
   for (const { type, mesh, name, labels, spec } of rows)
@@ -53,16 +56,20 @@ async function put(...rows: Resource[]): Promise<void> {
 }
 
 /** A control plane on the same store. */
-async function startServer(): Promise<void> {
+async function startServer(clock: Clock = systemClock): Promise<void> {
   stop = new AbortController();
   indexes = new MeshIndexes({ store, log, clock: systemClock, signal: stop.signal });
   server = new ProxyServer({
-    ...{ indexes, zone: 'east', instanceId: 'one', clock: systemClock, log },
+    ...{ indexes, zone: 'east', instanceId: 'one', clock, log },
     dataplanes: {
       read: () => {
         throw new Error('no proxy of these tests brings a Dataplane');
       },
-      stored: async (mesh, name) => (await store.get({ type: 'Dataplane', mesh, name })) ?? null,
+      stored: async (mesh, name) => {
+        asked += 1;
+        await mayRead;
+        return (await store.get({ type: 'Dataplane', mesh, name })) ?? null;
+      },
       register: () => Promise.resolve(),
       release: () => undefined,
     },
@@ -80,6 +87,7 @@ async function stopServer(): Promise<void> {
 beforeEach(async () => {
   events = [];
   proxies = [];
+  [asked, mayRead] = [0, Promise.resolve()];
   store = new TinyStore();
   await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'default' }, labels: {}, spec: {} });
   await put(service('cart'), service('catalog'));
@@ -239,4 +247,34 @@ describe('a proxy', () => {
     await put(route('cart', '/still'));
     await expect.poll(() => held(proxy)).toEqual(await expectedOf('web'));
   });
+});
+
+it('proxies that come together are served in different turns of the event loop, when each takes long', async () => {
+  await stopServer();
+  // By this clock all work takes longer than a slice.
+  let elapsed = 0;
+  await startServer({ ...systemClock, elapsed: () => (elapsed += 1_000) });
+  const names = Array.from({ length: 10 }, (_, index) => `many-${String(index)}`);
+  await put(...names.map((name) => dataplane(name, 'web', ['cart'])));
+  let turn = 0;
+  let isOver = false;
+  const count = (): void => {
+    turn += 1;
+    if (!isOver) setImmediate(count);
+  };
+  const turns: number[] = [];
+  const record = events.push.bind(events);
+  events.push = (...more) => {
+    for (const { kind } of more) if (kind === 'opened') turns.push(turn);
+    return record(...more);
+  };
+  count();
+  const together = Promise.withResolvers<void>();
+  mayRead = together.promise;
+  for (const name of names) play(name).connect();
+  await vi.waitFor(() => expect(asked).toBe(names.length));
+  together.resolve();
+  await vi.waitFor(() => expect(turns).toHaveLength(names.length));
+  isOver = true;
+  expect(new Set(turns).size).toBe(names.length);
 });

@@ -1,0 +1,51 @@
+// The work of many callers on one thread: one after the other, and the rest of the process runs after each slice.
+import type { Clock } from './clock.ts';
+
+/** Milliseconds of work in one turn of the event loop. */
+const SLICE_MS = 10;
+
+export class Turns {
+  readonly #clock: Pick<Clock, 'elapsed'>;
+  readonly #waiting: (() => Promise<void>)[] = [];
+  #isWorking = false;
+  /** When the first task of this turn of the event loop began; null before. */
+  #began: number | null = null;
+
+  constructor(clock: Pick<Clock, 'elapsed'>) {
+    this.#clock = clock;
+  }
+
+  /** The result of a task, which begins when all earlier tasks have ended. Rejects with its error. */
+  async run<T>(task: () => T | Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    this.#waiting.push(async () => {
+      try {
+        resolve(await task());
+      } catch (error) {
+        reject(error);
+      }
+    });
+    if (!this.#isWorking) void this.#work();
+    return await promise;
+  }
+
+  async #work(): Promise<void> {
+    this.#isWorking = true;
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      if (this.#isSliceOver()) await new Promise((resolve) => setImmediate(resolve));
+      this.#beginSlice();
+      await next();
+    }
+    this.#isWorking = false;
+  }
+
+  #isSliceOver(): boolean {
+    return this.#began !== null && this.#clock.elapsed() - this.#began >= SLICE_MS;
+  }
+
+  #beginSlice(): void {
+    if (this.#began !== null) return;
+    this.#began = this.#clock.elapsed();
+    setImmediate(() => (this.#began = null));
+  }
+}
