@@ -283,6 +283,23 @@ it('a follower yields the followed marks in order, and none from before a loss o
   await bench.end();
 });
 
+it('a follower yields a mark, a key or a type that comes alone', async () => {
+  const bench = new Bench();
+  bench.start();
+  await bench.settle(bench.follower.caughtUp());
+  const nothing = { all: false, types: [], keys: [], marks: [] };
+  for (const [change, hints] of [
+    [{ kind: 'mark', id: 'followed 1' }, { marks: ['followed 1'] }],
+    [{ kind: 'keys', keys: [keyOf('Mesh', 'one')] }, { keys: [keyOf('Mesh', 'one')] }],
+    [{ kind: 'type', type: 'Mesh' }, { types: ['Mesh'] }],
+  ] as const) {
+    const before = bench.applied.length;
+    bench.push(change);
+    await vi.waitFor(() => expect(bench.applied.slice(before)).toEqual([{ ...nothing, ...hints }]));
+  }
+  await bench.end();
+});
+
 it('a follower is current after its first read, and after an error only when it has read everything again', async () => {
   const bench = new Bench();
   bench.start();
