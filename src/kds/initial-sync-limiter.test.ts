@@ -122,6 +122,18 @@ describe('the limiter of first states', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it('sets no timer for a peer that waits for a permit and not for its budget', () => {
+    const first = states.enter('east', () => undefined);
+    first.sent(36 * 1024 * 1024);
+    first.leave();
+    const waiting = states.enter('east', () => undefined);
+    const others = enter(MAX_PERMITS + 1);
+    expect(admitted).toHaveLength(MAX_PERMITS);
+    vi.advanceTimersToNextTimer();
+    expect(systemClock.elapsed()).toBeCloseTo(began + STALL_MS, -1);
+    for (const { leave } of [waiting, ...others]) leave();
+  });
+
   describe('of one peer on several streams', () => {
     let seen: string[];
 

@@ -57,7 +57,7 @@ describe('an index of a mesh', () => {
       expect(
         changesOf(() => {
           index.disableZones(new Set(zones));
-          index.put(makeService('s'));
+          index.put(makeService(`new-${String(zones.length)}`));
         }),
       ).toEqual([true, true]);
   });
