@@ -83,6 +83,12 @@ class TypeState {
     return this.isWildcard || this.names.has(name);
   }
 
+  /** Whether there may be something to send. */
+  get hasWork(): boolean {
+    if (this.pending !== null) return false;
+    return this.isFirst || this.dirty.size > 0 || this.unanswered.size > 0 || this.gone.size > 0;
+  }
+
   get size(): number {
     return this.names.size + this.sent.size + this.dirty.size + this.gone.size + this.unanswered.size;
   }
@@ -152,6 +158,7 @@ export class XdsSession {
    */
   take(): XdsResponse[] {
     const responses: XdsResponse[] = [];
+    if (!this.#hasWork()) return responses;
     for (const type of XDS_TYPES) {
       const response = this.#additions(
         type,
@@ -163,6 +170,12 @@ export class XdsSession {
     for (const type of ['Listener', 'Cluster'] as const)
       if (XDS_TYPES.every((other) => this.#isSettled(other))) responses.push(...this.#removals(type));
     return responses;
+  }
+
+  /** False for most requests: they accept what was sent. */
+  #hasWork(): boolean {
+    for (const state of this.#states.values()) if (state.hasWork) return true;
+    return false;
   }
 
   #isSettled(type: XdsType): boolean {
