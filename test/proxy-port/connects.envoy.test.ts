@@ -65,7 +65,9 @@ describe('an Envoy', () => {
   });
 
   it('tries again and again with a wrong token, and one line says so', async () => {
-    const stop = await start(await server.token({ name: 'cart-2' }));
+    // A wrong token gets no bootstrap. This one became wrong later.
+    const [good, wrong] = [await server.token({ name: 'cart-1' }), await server.token({ name: 'cart-2' })];
+    const stop = await start(good, (bootstrap) => bootstrap.replace(good, wrong));
     await expect.poll(() => server.logged.join('')).toContain('is for Dataplane \\"cart-2\\"');
     await stop();
     expect(server.logged).toHaveLength(1);
