@@ -25,6 +25,7 @@ const KINDS = [
   ['ClusterLoadAssignment', 'assignments'],
   ['Listener', 'listeners'],
   ['RouteConfiguration', 'routes'],
+  ['Secret', 'secrets'],
 ] as const;
 
 export class ResourceEncoder {

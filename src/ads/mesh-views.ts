@@ -214,6 +214,7 @@ export class MeshViews {
       resolver: this.#resolver,
       client: new Client(proxy),
       features,
+      tls: null,
       get rules() {
         return (rules ??= buildRules(index, proxy));
       },

@@ -24,6 +24,7 @@ const TYPES = [
   ['assignments', 'type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment'],
   ['listeners', 'type.googleapis.com/envoy.config.listener.v3.Listener'],
   ['routes', 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration'],
+  ['secrets', 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret'],
 ] as const;
 
 export function addConfigRoute(app: FastifyInstance, context: InspectContext & Pick<ApiContext, 'callers'>): void {

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/log.ts';
 import { MeshIndex } from '../policy/mesh-index.ts';
+import { isMeshIdentityReady } from '../resource/mesh-identity.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Hints } from '../store/follow-feed.ts';
@@ -24,6 +25,7 @@ const TYPES: ReadonlySet<string> = new Set([
   'MeshExternalService',
   'MeshMultiZoneService',
   'MeshIdentity',
+  'MeshTrust',
   ...resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name])),
 ]);
 /** The time limit of a request's wait for the feed, in milliseconds. */
@@ -193,10 +195,21 @@ export class MeshIndexes {
   }
 }
 
-/** A new status or version alone does not affect policies. */
+/** A new status or version alone does not affect proxies, but for what it says about TLS. */
 function isNew(index: MeshIndex, row: Resource): boolean {
   const held = index.get(row.type, row.name);
-  return held === undefined || !isDeepStrictEqual(held.labels, row.labels) || !isDeepStrictEqual(held.spec, row.spec);
+  return (
+    held === undefined ||
+    !isDeepStrictEqual(held.labels, row.labels) ||
+    !isDeepStrictEqual(held.spec, row.spec) ||
+    !isDeepStrictEqual(tlsStatusOf(held), tlsStatusOf(row))
+  );
+}
+
+/** The part of a status on which the configuration of proxies depends. */
+function tlsStatusOf(row: Resource): unknown {
+  if (row.type === 'MeshService') return row.status['tls'] ?? null;
+  return row.type === 'MeshIdentity' ? isMeshIdentityReady(row) : null;
 }
 
 function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {

@@ -14,8 +14,7 @@ import { selectedDataplanes } from './services.ts';
 import { isServiceType } from '../resource/type-registry.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { Contribution } from './resource-rules.ts';
-import { homeZoneOf } from '../resource/ownership.ts';
-import { parseMeshIdentity, selectsProxy, spiffeIdOf } from '../resource/mesh-identity.ts';
+import { proxyIdentity } from './proxy-identity.ts';
 
 /** `_policies`: the policies for the whole proxy. */
 export function policiesView({ types }: ProxyRules): JsonObject {
@@ -77,7 +76,7 @@ export function routePoliciesView(index: MeshIndex, rules: ProxyRules, kri: stri
 /** `_layout`: the sections and outbounds of the proxy under their names in Envoy. */
 export function layoutView(index: MeshIndex, proxy: DataplaneProxy): JsonObject {
   const { kri, labels, sections } = proxy;
-  const spiffeId = proxySpiffeId(index, proxy);
+  const spiffeId = proxyIdentity(index, proxy)?.spiffeId ?? null;
   return {
     kri,
     labels: { ...labels },
@@ -156,18 +155,4 @@ export function originsOf(contributions: readonly Contribution[]): JsonObject[] 
 /** Contributors in merge order, as `{kri}`, each policy once. */
 export function originKris(contributions: readonly Pick<Contribution, 'policy'>[]): JsonObject[] {
   return [...new Set(contributions.map(({ policy }) => policy.kri))].map((kri) => ({ kri }));
-}
-
-/**
- * The SPIFFE ID of a proxy, from one MeshIdentity, as in Kuma: among those of its zone that are ready and select the proxy, the one
- * with the most labels, then the first by name. Null without an identity, or if its templates need a value that the proxy lacks.
- */
-function proxySpiffeId(index: MeshIndex, { labels, zone }: DataplaneProxy): string | null {
-  const [chosen] = [...index.resources('MeshIdentity')]
-    .filter((row) => homeZoneOf(row, zone) === zone)
-    .map((row) => ({ name: row.name, identity: parseMeshIdentity(row) }))
-    .filter(({ identity }) => selectsProxy(identity, labels))
-    .map(({ name, identity }) => ({ name, identity, size: Object.keys(identity.matchLabels ?? {}).length }))
-    .toSorted((a, b) => b.size - a.size || compareText(a.name, b.name));
-  return chosen === undefined ? null : spiffeIdOf(chosen.identity, labels, index.mesh, zone);
 }

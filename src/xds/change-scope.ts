@@ -43,6 +43,9 @@ export type PolicyScope = {
   readonly isProxyWide: boolean;
 };
 
+/** These are few and change rarely, and every part of a proxy may depend on one. */
+const TOUCHES_EVERYTHING: ReadonlySet<string> = new Set(['Mesh', 'MeshOpenTelemetryBackend', 'MeshIdentity', 'MeshTrust']);
+
 export class ChangeScope {
   /** Everything of every proxy. */
   isEverything = false;
@@ -58,6 +61,8 @@ export class ChangeScope {
   readonly services = new ServiceSet();
   /** Services whose endpoints changed. */
   readonly endpoints = new ServiceSet();
+  /** Stored names of the Dataplanes behind services that changed: whether an inbound demands TLS depends on them. */
+  readonly servers = new Set<string>();
   /** Services and routes that changed, for references that mean them or did. */
   readonly #changed = new ChangedReferents();
   readonly #index: MeshIndex;
@@ -97,8 +102,7 @@ export class ChangeScope {
   }
 
   #addRow(row: Resource): void {
-    // Collectors are few, and every part of a proxy may send to one.
-    if (row.type === 'Mesh' || row.type === 'MeshOpenTelemetryBackend') this.isEverything = true;
+    if (TOUCHES_EVERYTHING.has(row.type)) this.isEverything = true;
     else if (row.type === 'Dataplane') this.#addDataplane(row);
     else if (isServiceType(row.type)) this.#addService(row);
     else {
@@ -118,6 +122,12 @@ export class ChangeScope {
   #addService(row: Resource): void {
     this.services.add(this.#index.kriOf(row));
     this.#addEndpointsOf(row);
+    if (row.type !== 'MeshService') return;
+    for (const multiZone of this.#index.resources('MeshMultiZoneService'))
+      if (isMemberOf(multiZone, row)) this.services.add(this.#index.kriOf(multiZone));
+    if (!hasSome(this.#index.resources('MeshIdentity'))) return;
+    const selects = proxySelector(row);
+    for (const proxy of this.#index.proxies()) if (selects(proxy)) this.servers.add(proxy.resource.name);
   }
 
   #addEndpointsOf(service: Resource): void {
@@ -133,6 +143,8 @@ export class ChangeScope {
     if (reach === 'none') return;
     const services = new ServiceSet();
     this.#addDestinations(policy, services, new Set());
+    // Both ends of a connection have the versions and ciphers of it.
+    if (policy.type === 'MeshTLS') services.isEvery = true;
     this.matchedTypes.add(policy.type);
     // A policy of the old form is on the proxies of its route.
     if (isRouteKind(policy.type)) for (const type of this.#index.typesOnRoutes()) this.matchedTypes.add(type);
@@ -169,6 +181,11 @@ export class ChangeScope {
     for (const policy of this.#index.allPolicies())
       if (refsOf(policy).some((ref) => changed.isMeantBy(ref))) this.#addDestinations(policy, this.services, new Set());
   }
+}
+
+function hasSome(items: Iterable<unknown>): boolean {
+  for (const _ of items) return true;
+  return false;
 }
 
 /** Services and routes by what references name. */

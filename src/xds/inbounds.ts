@@ -14,7 +14,10 @@ import { httpConnectionManager } from './http-connection.ts';
 import { inboundName } from './names.ts';
 import { duration, extension, given, socketAddress } from './proto-json.ts';
 import { connectionLimit, rateLimitFilter, requestLimit } from './rate-limit.ts';
+import type { OutboundContext } from './outbounds.ts';
+import { httpPermission, networkPermission } from './permission.ts';
 import type { ProxyConfig } from './proxy-config.ts';
+import { MESH_ALPN, serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
 import { logCollector, tracerOf, type TelemetryContext } from './telemetry.ts';
 import { routeConfiguration } from './route-config.ts';
 import { reportTo, usableRules } from './usable-policies.ts';
@@ -27,8 +30,10 @@ type Inbound = {
   readonly application: { readonly address: string; readonly port: number };
 };
 
+export type InboundContext = TelemetryContext & Pick<OutboundContext, 'tls'>;
+
 /** Adds the resources of all inbounds. An inbound that is not ready has them too: only the endpoints of others lose it. */
-export function addInbounds(config: ProxyConfig, context: TelemetryContext): void {
+export function addInbounds(config: ProxyConfig, context: InboundContext): void {
   const { proxy } = context.rules;
   const report = reportTo(config.problems);
   for (const inbound of inboundsOf(proxy))
@@ -56,8 +61,8 @@ function inboundsOf({ resource, sections }: DataplaneProxy): Inbound[] {
     });
 }
 
-function addInbound(config: ProxyConfig, context: TelemetryContext, inbound: Inbound): void {
-  const { rules, features } = context;
+function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbound): void {
+  const { rules, features, tls } = context;
   const { section, protocol, address, application } = inbound;
   const name = inboundName(section);
   const report = reportTo(config.problems);
@@ -67,30 +72,37 @@ function addInbound(config: ProxyConfig, context: TelemetryContext, inbound: Inb
   const logs = accessLogsOf(rulesOf('MeshAccessLog'), logContext(context, inbound));
   const limit = isHttp(protocol) ? requestLimit(limits) : null;
   const connections = connectionLimit(limits);
-  const filter = isHttp(protocol)
-    ? httpConnectionManager({
-        name,
-        protocol,
-        direction: 'inbound',
-        timeout,
-        accessLog: logs,
-        tracing: tracerOf(context)?.({ service: workloadOf(rules.proxy), direction: 'inbound', destination: '' }) ?? null,
-        filtersFirst: [],
-        filters: [...faultFilters(rulesOf('MeshFaultInjection')), ...(limit === null ? [] : [rateLimitFilter])],
-      })
-    : extension('envoy.filters.network.tcp_proxy', 'extensions.filters.network.tcp_proxy.v3.TcpProxy', {
-        statPrefix: name,
-        cluster: name,
-        ...(logs.length > 0 && { accessLog: logs }),
-        idleTimeout: duration(timeout['idleTimeout'], '3600s'),
-      });
+  const permissions = tls === null ? null : rulesOf('MeshTrafficPermission');
+  const filtersOf = (isCertified: boolean): JsonObject[] => {
+    const permitted = isCertified ? permissions : null;
+    const ahead = connections === null ? [] : [connections];
+    if (isHttp(protocol)) return [...ahead, http(permitted === null ? [] : [httpPermission(permitted)])];
+    return [...(permitted === null ? [] : [networkPermission(permitted, name)]), ...ahead, tcp];
+  };
+  const http = (filtersFirst: JsonObject[]): JsonObject =>
+    httpConnectionManager({
+      name,
+      protocol,
+      direction: 'inbound',
+      timeout,
+      accessLog: logs,
+      tracing: tracerOf(context)?.({ service: workloadOf(rules.proxy), direction: 'inbound', destination: '' }) ?? null,
+      filtersFirst,
+      filters: [...faultFilters(rulesOf('MeshFaultInjection')), ...(limit === null ? [] : [rateLimitFilter])],
+    });
+  const tcp = extension('envoy.filters.network.tcp_proxy', 'extensions.filters.network.tcp_proxy.v3.TcpProxy', {
+    statPrefix: name,
+    cluster: name,
+    ...(logs.length > 0 && { accessLog: logs }),
+    idleTimeout: duration(timeout['idleTimeout'], '3600s'),
+  });
   config.listeners.set(
     name,
     given({
       name,
       address: socketAddress(address, section.port),
       statPrefix: name,
-      filterChains: [{ filters: [...(connections === null ? [] : [connections]), filter] }],
+      ...filterChains(filtersOf, tls, tls === null ? {} : catchAllConf(rulesOf('MeshTLS'))),
       metadata: { filterMetadata: { 'io.kuma.tags': rules.proxy.labels } },
       trafficDirection: 'INBOUND',
       enableReusePort: features.reusePort ? true : undefined,
@@ -100,6 +112,29 @@ function addInbound(config: ProxyConfig, context: TelemetryContext, inbound: Inb
   const circuitBreaker = catchAllConf(rulesOf('MeshCircuitBreaker'));
   config.clusters.set(name, applicationCluster(name, protocol, application, { timeout, circuitBreaker }));
 }
+
+/**
+ * `{filterChains, listenerFilters}`. Without an identity one chain takes plain text. With one, a strict listener takes clients with a
+ * certificate of the mesh alone. A permissive one also takes plain text, and TLS that the application itself ends.
+ * @param filtersOf the filters of a chain; `isCertified`: its clients have a certificate
+ * @param conf MeshTLS in force
+ */
+function filterChains(filtersOf: (isCertified: boolean) => JsonObject[], tls: ProxyTls | null, conf: JsonObject): JsonObject {
+  if (tls === null) return { filterChains: [{ filters: filtersOf(false) }] };
+  const certified = { filters: filtersOf(true), transportSocket: serverSocket(tls, tlsParams(conf)) };
+  if (conf['mode'] !== 'Permissive' && tls.maySayStrict) return { filterChains: [certified] };
+  const plain = (transportProtocol: string): JsonObject => ({
+    filterChainMatch: { transportProtocol },
+    filters: filtersOf(false),
+  });
+  const ofMesh = { filterChainMatch: { transportProtocol: 'tls', applicationProtocols: [MESH_ALPN] }, ...certified };
+  return { filterChains: [plain('raw_buffer'), plain('tls'), ofMesh], listenerFilters: [TLS_INSPECTOR] };
+}
+
+const TLS_INSPECTOR = extension(
+  'envoy.filters.listener.tls_inspector',
+  'extensions.filters.listener.tls_inspector.v3.TlsInspector',
+);
 
 function rulesOn({ types }: ProxyRules, type: string, section: Section): readonly InboundRule[] {
   const ofType = types.find((candidate) => candidate.type === type);

@@ -1,10 +1,12 @@
 // Listener, routes, clusters and load assignments of what a proxy calls (xds 3.2).
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { destinationOf, effectiveOutbound, policiesInForce, type EffectiveOutbound } from '../policy/effective-conf.ts';
+import { catchAllConf, inboundRulesOf } from '../policy/inbound-rules.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import { displayNameOf } from '../resource/labels.ts';
+import { kumaSni } from '../resource/sni.ts';
 import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { accessLoggers, routeFilter, routeMetadata, routeMetadataFilter, type LogContext, type LogFilter } from './access-log.ts';
@@ -23,7 +25,8 @@ import { clustersOf } from './route-action.ts';
 import { addPatched } from './proxy-patch.ts';
 import { logCollector, tracerOf } from './telemetry.ts';
 import type { TracedConnection } from './tracing.ts';
-import { reportTo, usableOutbound, usablePolicies } from './usable-policies.ts';
+import { acceptsTls, clientSocket, serverIds, tlsParams, type ProxyTls } from './proxy-tls.ts';
+import { reportTo, usableOutbound, usablePolicies, usableRules, type Report } from './usable-policies.ts';
 import { confOf, destinationsOf, outboundRoutes, routeConfiguration } from './route-config.ts';
 
 /** An outbound that a Dataplane declares, with the address on which its application calls it. */
@@ -36,6 +39,8 @@ export type OutboundContext = {
   readonly resolver: BackendResolver;
   readonly client: Client;
   readonly features: ProxyFeatures;
+  /** Null: it has no certificate. */
+  readonly tls: ProxyTls | null;
 };
 
 /** The declared outbounds that mean a port of a service, and the problems of the others. */
@@ -98,7 +103,8 @@ export function addDestination(config: ProxyConfig, context: OutboundContext, de
   });
 }
 
-function addCluster(config: ProxyConfig, { index, rules, client }: OutboundContext, destination: Outbound): void {
+function addCluster(config: ProxyConfig, context: OutboundContext, destination: Outbound): void {
+  const { index, rules, client } = context;
   const { kri, base, section, protocol } = destination;
   const policies = usablePolicies(policiesInForce(rules, destinationOf(index, base, section)), reportTo(config.problems));
   const balancing = confOf(policies, 'MeshLoadBalancingStrategy');
@@ -114,8 +120,23 @@ function addCluster(config: ProxyConfig, { index, rules, client }: OutboundConte
     client,
   );
   const shared = { ...objectOf(cluster['commonLbConfig']), ...localityWeights(client, balancing) };
-  config.clusters.set(kri, Object.keys(shared).length === 0 ? cluster : { ...cluster, commonLbConfig: shared });
+  const transportSocket = socketTo(context, destination, reportTo(config.problems));
+  config.clusters.set(kri, {
+    ...cluster,
+    ...(Object.keys(shared).length > 0 && { commonLbConfig: shared }),
+    ...(transportSocket !== null && { transportSocket }),
+  });
   config.assignments.set(kri, loadAssignment(index, client, destination, balancing));
+}
+
+/** TLS to a service whose servers accept it; null for plain text. */
+function socketTo({ index, rules, tls }: OutboundContext, { resource, section }: Outbound, report: Report): JsonObject | null {
+  if (tls === null || !acceptsTls(index, resource, rules.proxy.zone)) return null;
+  const [ids, sni] = [serverIds(index, resource), kumaSni(resource, section)];
+  if (ids.length === 0 || sni === null) return null;
+  // Versions and ciphers are those of the whole mesh, because both ends need the same.
+  const { rules: common } = inboundRulesOf(index.shared('MeshTLS', rules.proxy), rules.proxy.zone);
+  return clientSocket(tls, { ids, sni, params: tlsParams(catchAllConf(usableRules('MeshTLS', common, report))) });
 }
 
 type Loggers = (conf: JsonObject, filter?: LogFilter) => JsonObject[];

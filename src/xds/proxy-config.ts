@@ -10,6 +10,7 @@ import type { ConfigProblem } from './config-problem.ts';
 import { addInbounds } from './inbounds.ts';
 import { addDestination, addOutbound, declaredOutbounds, type OutboundContext } from './outbounds.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
+import { proxyTls, TRUST_BUNDLE, trustBundleSecret } from './proxy-tls.ts';
 import { addPatched } from './proxy-patch.ts';
 import { addTelemetry } from './telemetry.ts';
 import { reportTo } from './usable-policies.ts';
@@ -25,11 +26,13 @@ export type ProxyConfig = {
   readonly listeners: Map<string, JsonObject>;
   /** envoy.config.route.v3.RouteConfiguration, of each HTTP listener */
   readonly routes: Map<string, JsonObject>;
+  /** envoy.extensions.transport_sockets.tls.v3.Secret, without those that hold a key */
+  readonly secrets: Map<string, JsonObject>;
   readonly problems: ConfigProblem[];
 };
 
 export function emptyConfig(problems: ConfigProblem[] = []): ProxyConfig {
-  return { clusters: new Map(), assignments: new Map(), listeners: new Map(), routes: new Map(), problems };
+  return { clusters: new Map(), assignments: new Map(), listeners: new Map(), routes: new Map(), secrets: new Map(), problems };
 }
 
 /**
@@ -39,7 +42,7 @@ export function emptyConfig(problems: ConfigProblem[] = []): ProxyConfig {
 export function proxyConfig(index: MeshIndex, proxy: DataplaneProxy, features: ProxyFeatures): ProxyConfig {
   const rules = buildRules(index, proxy);
   const resolver = new BackendResolver(index, proxy.zone);
-  const context = { index, rules, resolver, client: new Client(proxy), features };
+  const context = { index, rules, resolver, client: new Client(proxy), features, tls: proxyTls(index, proxy) };
   const { outbounds, problems } = declaredOutbounds(proxy, resolver);
   const config = ownConfig(context, problems);
   for (const declared of outbounds)
@@ -51,7 +54,9 @@ export function proxyConfig(index: MeshIndex, proxy: DataplaneProxy, features: P
 /** What a proxy has beside its outbounds. */
 export function ownConfig(context: OutboundContext, problems: readonly ConfigProblem[] = []): ProxyConfig {
   const config = emptyConfig([...problems]);
-  reportWithoutEffect(context.rules, reportTo(config.problems));
+  reportWithoutEffect(context, reportTo(config.problems));
+  const trust = context.tls === null ? null : trustBundleSecret(context.index);
+  if (trust !== null) config.secrets.set(TRUST_BUNDLE, trust);
   addPatched(config, context.rules, true, (part) => {
     addInbounds(part, context);
     addTelemetry(part, context);

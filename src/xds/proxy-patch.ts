@@ -61,6 +61,7 @@ export function addPatched<T>(config: ProxyConfig, rules: ProxyRules, takesNew: 
     assignments: new Map(),
     listeners: new Map(),
     routes: new Map(),
+    secrets: config.secrets,
     problems: config.problems,
   };
   const result = add(part);

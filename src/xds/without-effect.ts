@@ -2,22 +2,28 @@
 // reported, because a permission that is not enforced looks like one that is.
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { isObject, objectOf } from '../resource/read-json.ts';
+import type { ProxyTls } from './proxy-tls.ts';
 import type { Report } from './usable-policies.ts';
 
 /** Reports them, each policy once. */
-export function reportWithoutEffect({ proxy, types }: ProxyRules, report: Report): void {
+export function reportWithoutEffect({ rules, tls }: { rules: ProxyRules; tls: ProxyTls | null }, report: Report): void {
+  const { proxy, types } = rules;
   const isTransparent = isObject(objectOf(proxy.resource.spec['networking'])['transparentProxying']);
   for (const { type, inboundRules, proxyRule } of types) {
-    const rules = inboundRules.flatMap((section) => [...section.rules, ...section.fromRules]);
-    if (type === 'MeshTrafficPermission')
-      for (const { policy } of rules)
+    const given = inboundRules.flatMap((section) => [...section.rules, ...section.fromRules]);
+    const fromRules = inboundRules.flatMap((section) => section.fromRules);
+    if (type === 'MeshTrafficPermission' && tls !== null)
+      for (const { policy } of fromRules)
+        report({ policy: policy.kri, field: 'spec.from', reason: 'is not enforced: name clients by SPIFFE ID in spec.rules' });
+    if (type === 'MeshTrafficPermission' && tls === null)
+      for (const { policy } of given)
         report({
           policy: policy.kri,
           field: policy.rules.length > 0 ? 'spec.rules' : 'spec.from',
           reason: 'is not enforced: the proxy has no identity, and without TLS nothing says who a client is',
         });
-    if (type === 'MeshTLS')
-      for (const { policy, index, conf } of rules)
+    if (type === 'MeshTLS' && tls === null)
+      for (const { policy, index, conf } of given)
         if (conf['mode'] === 'Strict')
           report({
             policy: policy.kri,

@@ -5,9 +5,11 @@ import { once } from 'node:events';
 import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createSelfSigned } from '../../src/base/self-signed.ts';
 import { isObject, objectOf, objectsOf, textOf } from '../../src/resource/read-json.ts';
 import type { Json, JsonObject } from '../../src/resource/types.ts';
 import type { ProxyConfig } from '../../src/xds/proxy-config.ts';
+import { identitySecret } from '../../src/xds/proxy-tls.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -18,7 +20,10 @@ declare module 'vitest' {
 
 /** A configuration with a name of its own: lower-case letters, digits and hyphens. */
 export type NamedConfig = { readonly name: string; readonly config: Resources };
-type Resources = Pick<ProxyConfig, 'clusters' | 'assignments' | 'listeners' | 'routes'>;
+/** The certificate of every proxy. */
+const OWN = await createSelfSigned('server', ['proxy'], new Date());
+
+type Resources = Pick<ProxyConfig, 'clusters' | 'assignments' | 'listeners' | 'routes'> & Partial<Pick<ProxyConfig, 'secrets'>>;
 
 /** A configuration that Envoy refuses, with its reason. */
 export type Refusal = { readonly name: string; readonly reason: string };
@@ -66,8 +71,19 @@ export function staticBootstrap(configs: readonly NamedConfig[]): JsonObject {
     staticResources: {
       clusters: parts.flatMap(({ clusters }) => clusters),
       listeners: parts.flatMap(({ listeners }) => listeners),
+      secrets: staticSecrets(configs),
     },
   };
+}
+
+/** The secrets to which configurations refer, each name once: all meshes of the tests trust the same. */
+function staticSecrets(configs: readonly NamedConfig[]): Json[] {
+  const trusts = configs.flatMap(({ config }) => [...(config.secrets ?? [])]);
+  const names = JSON.stringify(configs.map(({ config }) => [...config.clusters.values(), ...config.listeners.values()])).matchAll(
+    /"tlsCertificateSdsSecretConfigs":\[\{"name":"([^"]+)"/g,
+  );
+  const identities = [...names].map(([, name = '']) => [name, identitySecret(name, OWN)] as const);
+  return [...new Map([...trusts, ...identities]).values()];
 }
 
 function staticParts(
@@ -87,7 +103,8 @@ function staticParts(
   const renamed = (value: Json): Json => {
     if (Array.isArray(value)) return value.map(renamed);
     if (!isObject(value)) return typeof value === 'string' && names.has(value) ? prefix + value : value;
-    const copy = Object.fromEntries(Object.entries(value).map(([key, member]) => [key, renamed(member)]));
+    const { sdsConfig: _sds, ...rest } = value;
+    const copy = Object.fromEntries(Object.entries(rest).map(([key, member]) => [key, renamed(member)]));
     // The files and pipes of a proxy are not on this machine.
     return OPENS_FILES.test(textOf(copy['@type'])) ? { ...copy, [fileKey(copy)]: '/dev/null' } : copy;
   };

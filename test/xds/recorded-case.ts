@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { initialPolicies } from '../../src/defaults/default-resources.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
+import { proxyIdentity } from '../../src/policy/proxy-identity.ts';
+import { selectedDataplanes } from '../../src/policy/services.ts';
 import { computeLabels, type ControlPlaneIdentity } from '../../src/resource/compute-labels.ts';
 import { objectOf, textMapOf, textOf } from '../../src/resource/read-json.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
@@ -15,6 +17,7 @@ import { makeRow } from '../support/make-row.ts';
 
 const folder = join(import.meta.dirname, 'recorded');
 const ZONE: ControlPlaneIdentity = { mode: 'zone', zone: 'east', federated: false };
+const AUTHORITY = readFileSync(join(import.meta.dirname, 'authority.pem'), 'utf8');
 const META = new Set(['type', 'mesh', 'name', 'labels', 'creationTime', 'modificationTime']);
 
 export type RecordedCase = { readonly name: string; readonly proxies: readonly string[]; readonly index: MeshIndex };
@@ -33,7 +36,23 @@ export function readCase(name: string): RecordedCase {
     ...(document['type'] === 'Mesh' ? initialPolicies(textOf(document['name']), specOf(document)).map(policyRow) : []),
   ]);
   const proxies = readdirSync(join(folder, name, 'expected')).map((file) => file.slice(0, -'.json'.length));
-  return { name, proxies, index: new MeshIndex('shop', rows) };
+  return { name, proxies, index: withIdentities(new MeshIndex('shop', rows)) };
+}
+
+/** Adds what a zone computes of a MeshIdentity, as it is when all proxies have their certificates. */
+function withIdentities(index: MeshIndex): MeshIndex {
+  for (const identity of [...index.resources('MeshIdentity')]) {
+    index.put({ ...identity, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
+    const spec = { trustDomain: 'shop.east.mesh.local', caBundles: [{ type: 'Pem', pem: { value: AUTHORITY } }] };
+    index.put({ ...identity, type: 'MeshTrust', spec });
+    for (const service of [...index.resources('MeshService')]) {
+      const ids = selectedDataplanes(index, service).flatMap((proxy) => proxyIdentity(index, proxy)?.spiffeId ?? []);
+      const identities = [...new Set(ids)].map((value) => ({ type: 'SpiffeID', value }));
+      const status = { tls: { status: 'Ready', enforced: true } };
+      index.put({ ...service, spec: { ...service.spec, identities }, status });
+    }
+  }
+  return index;
 }
 
 /** A proxy beside a program that forwards its access logs, as the recorded ones were. */

@@ -12,12 +12,13 @@ describe.each(caseNames())('recorded case %s', (name) => {
   });
 
   it.each([...recorded.proxies])('encodes the resources of proxy %s and reads them back', (proxy) => {
-    const { clusters, assignments, listeners, routes } = configOf(recorded, proxy);
+    const { clusters, assignments, listeners, routes, secrets } = configOf(recorded, proxy);
     for (const [message, resources] of [
       ['envoy.config.cluster.v3.Cluster', clusters],
       ['envoy.config.endpoint.v3.ClusterLoadAssignment', assignments],
       ['envoy.config.listener.v3.Listener', listeners],
       ['envoy.config.route.v3.RouteConfiguration', routes],
+      ['envoy.extensions.transport_sockets.tls.v3.Secret', secrets],
     ] as const)
       for (const resource of resources.values())
         expect(envoyBinaryToJson(message, envoyJsonToBinary(message, resource))).toEqual(resource);

@@ -24,7 +24,12 @@ const withConditions = z.object({ conditions: conditions() });
 export const statusSchemas: ReadonlyMap<string, z.ZodObject> = new Map<string, z.ZodObject>([
   [
     'MeshService',
-    z.object({ ...names, vips: z.array(vip()).optional(), tls: z.object({ status: text() }).optional(), dataplaneProxies }),
+    z.object({
+      ...names,
+      vips: z.array(vip()).optional(),
+      tls: z.object({ status: text(), enforced: z.boolean().optional() }).optional(),
+      dataplaneProxies,
+    }),
   ],
   ['MeshExternalService', z.object({ ...names, vip: vip().optional() })],
   [

@@ -1,0 +1,59 @@
+// MeshTrafficPermission as RBAC of an inbound: who may come in, by the SPIFFE ID of the client's certificate (policies 6, xds 6).
+// Invariant: a denial wins over every permission, and who is not permitted is denied.
+import type { InboundRule } from '../policy/inbound-rules.ts';
+import { objectsOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { clientPredicate } from './client-match.ts';
+import { extension, typed } from './proto-json.ts';
+
+const DEFAULT = onMatch('default', 'DENY');
+
+/** The filter of an HTTP inbound. @param rules of the inbound */
+export function httpPermission(rules: readonly InboundRule[]): JsonObject {
+  return extension('envoy.filters.http.rbac', 'extensions.filters.http.rbac.v3.RBAC', matchersOf(rules));
+}
+
+/** The filter of a TCP inbound. @param name its prefix in statistics */
+export function networkPermission(rules: readonly InboundRule[], name: string): JsonObject {
+  const config = { ...matchersOf(rules), statPrefix: `${name}.` };
+  return extension('envoy.filters.network.rbac', 'extensions.filters.network.rbac.v3.RBAC', config);
+}
+
+function matchersOf(rules: readonly InboundRule[]): JsonObject {
+  const denied = matchers(rules, ['deny'], 'DENY');
+  const allowed = matchers(rules, ['allow', 'allowWithShadowDeny'], 'ALLOW');
+  const shadowed = matchers(rules, ['allowWithShadowDeny'], 'DENY');
+  return {
+    matcher: matcher([...denied, ...allowed]),
+    ...(shadowed.length > 0 && { shadowMatcher: matcher(shadowed) }),
+  };
+}
+
+/** One matcher a rule, for the clients that it names under these keys. */
+function matchers(rules: readonly InboundRule[], keys: readonly string[], action: 'ALLOW' | 'DENY'): JsonObject[] {
+  return rules.flatMap((rule) => {
+    const predicates = keys.flatMap((key) => objectsOf(rule.conf[key])).flatMap((client) => predicateOf(rule, client));
+    const [first] = predicates;
+    if (first === undefined) return [];
+    const predicate = predicates.length === 1 ? first : { orMatcher: { predicate: predicates } };
+    return [{ predicate, onMatch: onMatch(rule.policy.kri, action) }];
+  });
+}
+
+/** A client of a rule with a match must fit both. */
+function predicateOf({ match }: InboundRule, client: JsonObject): JsonObject[] {
+  const own = clientPredicate(client);
+  if (own === null) return [];
+  const common = match === null ? null : clientPredicate(match);
+  return [common === null ? own : { andMatcher: { predicate: [common, own] } }];
+}
+
+function matcher(list: JsonObject[]): JsonObject {
+  return { ...(list.length > 0 && { matcherList: { matchers: list } }), onNoMatch: DEFAULT };
+}
+
+/** ALLOW is the default of the field. */
+function onMatch(name: string, action: 'ALLOW' | 'DENY'): JsonObject {
+  const config = { name, ...(action === 'DENY' && { action }) };
+  return { action: { name: 'envoy.filters.rbac.action', typedConfig: typed('config.rbac.v3.Action', config) } };
+}

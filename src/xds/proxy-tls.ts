@@ -1,0 +1,146 @@
+// How a proxy proves its identity and whom it trusts (xds 6). Pure. A proxy has TLS when it has a MeshIdentity whose trust domain is
+// trusted; without one its configuration is in plain text.
+import { trustBundles, type TrustBundle } from '../identity/trust-bundles.ts';
+import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import { proxyIdentity, type ProxyIdentity } from '../policy/proxy-identity.ts';
+import { memberServices, proxySelector } from '../policy/services.ts';
+import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import { homeZoneOf } from '../resource/ownership.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import { FROM_ADS, typed } from './proto-json.ts';
+
+/** The secret that holds the trusted authorities of the mesh. */
+export const TRUST_BUNDLE = 'system_trust_bundle';
+/** The protocol that a proxy offers to another: a permissive listener tells by it who has an identity (xds 6). */
+export const MESH_ALPN = 'kuma';
+
+export type ProxyTls = {
+  /** Name of the secret with the certificate: the KRI of the MeshIdentity. */
+  readonly identity: string;
+  /** Trust domains from which clients come. */
+  readonly trustDomains: readonly string[];
+  /** No proxy with an identity calls this one in plain text: its inbounds may demand TLS. */
+  readonly maySayStrict: boolean;
+};
+
+/** The identity of a proxy that can have a certificate: its trust domain is trusted in the mesh. */
+export function certifiedIdentity(index: MeshIndex, proxy: DataplaneProxy): ProxyIdentity | null {
+  const identity = proxyIdentity(index, proxy);
+  if (identity === null) return null;
+  return meshTrust(index).some(({ trustDomain }) => trustDomain === identity.trustDomain) ? identity : null;
+}
+
+/** Null for a proxy without an identity. */
+export function proxyTls(index: MeshIndex, proxy: DataplaneProxy): ProxyTls | null {
+  const identity = certifiedIdentity(index, proxy);
+  if (identity === null) return null;
+  const callers = [...index.resources('MeshService')].filter((service) => proxySelector(service)(proxy));
+  return {
+    identity: identity.kri,
+    trustDomains: meshTrust(index).map(({ trustDomain }) => trustDomain),
+    maySayStrict: callers.every(({ status }) => objectOf(status['tls'])['enforced'] === true),
+  };
+}
+
+/** Whether the servers of a port accept TLS: the proxies of each MeshService in this zone have accepted their certificates. */
+export function acceptsTls(index: MeshIndex, service: Resource, zone: string): boolean {
+  const local = servicesOf(index, service).filter((member) => homeZoneOf(member, zone) === zone);
+  return local.length > 0 && local.every(({ status }) => objectOf(status['tls'])['status'] === 'Ready');
+}
+
+/** The SPIFFE IDs of the servers of a service, sorted. */
+export function serverIds(index: MeshIndex, service: Resource): string[] {
+  const ids = servicesOf(index, service).flatMap(({ spec }) =>
+    objectsOf(spec['identities']).flatMap(({ type, value }) => (type === 'SpiffeID' ? [textOf(value)] : [])),
+  );
+  return [...new Set(ids)].sort();
+}
+
+/** The Secret with the trusted authorities; null in a mesh without a MeshTrust. */
+export function trustBundleSecret(index: MeshIndex): JsonObject | null {
+  const bundles = meshTrust(index);
+  if (bundles.length === 0) return null;
+  const trustDomains = bundles.map(({ trustDomain, pem }) => ({ name: trustDomain, trustBundle: inlineText(pem) }));
+  const config = typed('extensions.transport_sockets.tls.v3.SPIFFECertValidatorConfig', { trustDomains });
+  const customValidatorConfig = { name: 'envoy.tls.cert_validator.spiffe', typedConfig: config };
+  return { name: TRUST_BUNDLE, validationContext: { customValidatorConfig } };
+}
+
+/** The Secret with the certificate of a proxy. */
+export function identitySecret(name: string, { certPem, keyPem }: { certPem: string; keyPem: string }): JsonObject {
+  return { name, tlsCertificate: { certificateChain: inlineText(certPem), privateKey: inlineText(keyPem) } };
+}
+
+/** The transport socket of an inbound. @param params TLS versions and ciphers */
+export function serverSocket({ identity, trustDomains }: ProxyTls, params: JsonObject | null): JsonObject {
+  const sans = trustDomains.map((name) => ({ sanType: 'URI', matcher: { prefix: `spiffe://${name}/` } }));
+  const context = { commonTlsContext: commonContext(identity, sans, params), requireClientCertificate: true };
+  return socket('DownstreamTlsContext', context);
+}
+
+/** The transport socket of a cluster. @param ids the SPIFFE IDs of which a server must have one */
+export function clientSocket(
+  { identity }: Pick<ProxyTls, 'identity'>,
+  { ids, sni, params }: { ids: readonly string[]; sni: string; params: JsonObject | null },
+): JsonObject {
+  const sans = ids.map((exact) => ({ sanType: 'URI', matcher: { exact } }));
+  const commonTlsContext = { ...commonContext(identity, sans, params), alpnProtocols: [MESH_ALPN] };
+  return socket('UpstreamTlsContext', { commonTlsContext, sni });
+}
+
+/** `{tlsParams}` of a MeshTLS in force; null where it says nothing. */
+export function tlsParams({ tlsVersion, tlsCiphers }: JsonObject): JsonObject | null {
+  const { min, max } = objectOf(tlsVersion);
+  const params = {
+    ...version('tlsMinimumProtocolVersion', min),
+    ...version('tlsMaximumProtocolVersion', max),
+    ...(Array.isArray(tlsCiphers) && tlsCiphers.length > 0 && { cipherSuites: tlsCiphers }),
+  };
+  return Object.keys(params).length === 0 ? null : params;
+}
+
+const remembered = new WeakMap<MeshIndex, { readonly revision: string; readonly bundles: readonly TrustBundle[] }>();
+
+/** Read once for each change of a MeshTrust. */
+function meshTrust(index: MeshIndex): readonly TrustBundle[] {
+  const revision = index.revisionOf('MeshTrust');
+  const known = remembered.get(index);
+  if (known?.revision === revision) return known.bundles;
+  const bundles = trustBundles(index.resources('MeshTrust'));
+  remembered.set(index, { revision, bundles });
+  return bundles;
+}
+
+/** The MeshServices behind a service. */
+function servicesOf(index: MeshIndex, service: Resource): Resource[] {
+  if (service.type === 'MeshService') return [service];
+  return service.type === 'MeshMultiZoneService' ? memberServices(index, service) : [];
+}
+
+function commonContext(identity: string, matchTypedSubjectAltNames: JsonObject[], params: JsonObject | null): JsonObject {
+  return {
+    ...(params !== null && { tlsParams: params }),
+    tlsCertificateSdsSecretConfigs: [{ name: identity, sdsConfig: FROM_ADS }],
+    combinedValidationContext: {
+      defaultValidationContext: { matchTypedSubjectAltNames },
+      validationContextSdsSecretConfig: { name: TRUST_BUNDLE, sdsConfig: FROM_ADS },
+    },
+  };
+}
+
+function socket(context: string, config: JsonObject): JsonObject {
+  const typedConfig = typed(`extensions.transport_sockets.tls.v3.${context}`, config);
+  return { name: 'envoy.transport_sockets.tls', typedConfig };
+}
+
+/** `TLS12` → `TLSv1_2`. Envoy chooses where it is `TLSAuto`. */
+function version(key: string, given: unknown): JsonObject {
+  const [, minor] = /^TLS1([0-3])$/.exec(textOf(given)) ?? [];
+  return minor === undefined ? {} : { [key]: `TLSv1_${minor}` };
+}
+
+/** A DataSource with a text. */
+function inlineText(text: string): JsonObject {
+  return { inlineBytes: Buffer.from(text).toString('base64') };
+}
