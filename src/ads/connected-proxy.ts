@@ -9,7 +9,7 @@ import { resourceTypes } from '../resource/type-registry.ts';
 import type { DeclaredOutbound } from '../xds/outbounds.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import type { Rematch } from './change.ts';
-import { ProxyView } from './proxy-view.ts';
+import { ProxyView, type Certified } from './proxy-view.ts';
 
 const POLICY_TYPES = resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name]));
 /** Of a digest; two proxies of a mesh never have the same by chance. */
@@ -30,6 +30,7 @@ export class ConnectedProxy {
   #proxy: DataplaneProxy;
   #version: number;
   #key = '';
+  #certified: Certified | null = null;
 
   constructor(proxy: DataplaneProxy, features: ProxyFeatures) {
     this.features = features;
@@ -58,7 +59,16 @@ export class ConnectedProxy {
     );
   }
 
-  /** Names the own policies with their versions. Proxies with one key differ only by their Dataplanes. */
+  /** Null: its configuration is in plain text. */
+  get certified(): Certified | null {
+    return this.#certified;
+  }
+
+  set certified(certified: Certified | null) {
+    this.#certified = certified;
+    this.#key = this.#keyOf();
+  }
+
   get key(): string {
     return this.#key;
   }
@@ -98,7 +108,8 @@ export class ConnectedProxy {
 
   #keyOf(): string {
     const serials = [...this.#own.values()].flatMap((policies) => [...policies].map(({ serial }) => serial));
-    const text = JSON.stringify([serials.sort((a, b) => a - b), this.features, this.#proxy.origin]);
+    const identity = this.#certified?.identity ?? '';
+    const text = JSON.stringify([serials.sort((a, b) => a - b), this.features, this.#proxy.origin, identity]);
     // A proxy looks up hundreds of parts by it.
     return hash('sha256', text, 'base64url').slice(0, KEY_CHARACTERS);
   }

@@ -7,6 +7,7 @@ import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Resource } from '../resource/types.ts';
 import type { ResourceEncoder } from './encode-resources.ts';
 import { MeshViews } from './mesh-views.ts';
+import type { CertificateSource } from './proxy-certificates.ts';
 
 /** Milliseconds of one slice. */
 const SLICE_MS = 5;
@@ -17,6 +18,7 @@ export type FollowedViewsOptions = {
   /** The zone of all proxies. */
   readonly zone: string;
   readonly clock: Clock;
+  readonly certificates: CertificateSource;
   /** Called when the mesh is gone. */
   readonly onEnd: () => void;
 };
@@ -26,8 +28,8 @@ export class FollowedViews implements MeshObserver {
   readonly #clock: Clock;
   readonly #onEnd: () => void;
 
-  constructor({ index, encoder, zone, clock, onEnd }: FollowedViewsOptions) {
-    this.views = new MeshViews(index, encoder, zone);
+  constructor({ index, encoder, zone, clock, certificates, onEnd }: FollowedViewsOptions) {
+    this.views = new MeshViews(index, encoder, zone, certificates);
     this.#clock = clock;
     this.#onEnd = onEnd;
   }

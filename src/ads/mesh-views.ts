@@ -11,10 +11,15 @@ import { addDestination, addOutbound, declaredOutbounds, type DeclaredOutbound, 
 import { emptyConfig, ownConfig } from '../xds/proxy-config.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { Change } from './change.ts';
+import { providerOf } from '../identity/identity-spec.ts';
+import { certifiedIdentity, identitySecret, serversBehind, proxyTls } from '../xds/proxy-tls.ts';
 import { ConnectedProxy } from './connected-proxy.ts';
+import type { CertificateOrder, CertificateSource } from './proxy-certificates.ts';
 import type { ResourceEncoder } from './encode-resources.ts';
 import { PartCache } from './part-cache.ts';
 import type { EncodedDestination, EncodedOutbound, ProxyView } from './proxy-view.ts';
+
+const NO_CERTIFICATES: CertificateSource = { get: () => null, release: () => undefined };
 
 export class MeshViews {
   readonly #index: MeshIndex;
@@ -26,10 +31,15 @@ export class MeshViews {
   readonly #destinations = new PartCache<EncodedDestination>();
   /** Names of listeners and clusters, by the service that they are of. */
   readonly #names = new Map<string, Set<string>>();
+  readonly #certificates: CertificateSource;
   #scope: ChangeScope | null = null;
 
-  /** @param zone of all proxies */
-  constructor(index: MeshIndex, encoder: ResourceEncoder, zone: string) {
+  /**
+   * @param zone of all proxies
+   * @param certificates left out: no proxy gets one
+   */
+  constructor(index: MeshIndex, encoder: ResourceEncoder, zone: string, certificates: CertificateSource = NO_CERTIFICATES) {
+    this.#certificates = certificates;
     this.#index = index;
     this.#encoder = encoder;
     this.#resolver = new BackendResolver(index, zone);
@@ -52,7 +62,30 @@ export class MeshViews {
   }
 
   close(name: string, view: ProxyView): void {
-    if (this.#proxies.get(name)?.view === view) this.#proxies.delete(name);
+    if (this.#proxies.get(name)?.view !== view) return;
+    this.#proxies.delete(name);
+    this.#certificates.release({ mesh: this.#index.mesh, name });
+  }
+
+  /** The certificate that a proxy needs; null for one without an identity that this control plane can certify. */
+  orderOf(name: string): CertificateOrder | null {
+    const proxy = this.#index.proxy(name);
+    const identity = proxy === undefined ? null : certifiedIdentity(this.#index, proxy);
+    const provider = identity === null ? null : providerOf(identity.resource.spec);
+    if (identity === null || provider?.kind !== 'bundled') return null;
+    const { spiffeId, resource } = identity;
+    return { mesh: this.#index.mesh, identity: resource.name, spiffeId, lifetimeMs: provider.lifetimeMs };
+  }
+
+  /** A proxy has a new certificate. */
+  renew(name: string): void {
+    const connected = this.#proxies.get(name);
+    if (connected === undefined) return;
+    const before = connected.certified?.identity;
+    this.#certify(connected);
+    if (connected.certified?.identity === before) this.#setOwn(connected, this.#contextOf(connected));
+    else this.#rebuild(connected);
+    connected.view.publish();
   }
 
   /** The mesh is gone. */
@@ -127,7 +160,7 @@ export class MeshViews {
     const touching = change.touching(connected.rematch(this.#index, change.scope.matchedTypes));
     if (touching.isProxyWide) return this.#rebuild(connected);
     const context = this.#contextOf(connected);
-    if (touching.isInbound) this.#setOwn(connected, context);
+    if (touching.isInbound || change.scope.servers.has(name)) this.#setOwn(connected, context);
     const { isEvery, named } = touching.services;
     for (const listener of isEvery ? [...connected.outbounds.keys()] : this.#namesOf(named)) {
       const declared = connected.outbounds.get(listener);
@@ -143,6 +176,7 @@ export class MeshViews {
   #rebuild(connected: ConnectedProxy): void {
     const { view, proxy } = connected;
     connected.rematch(this.#index, null);
+    this.#certify(connected);
     const context = this.#contextOf(connected);
     this.#setOwn(connected, context);
     // Those that come with an outbound are made with it.
@@ -159,8 +193,27 @@ export class MeshViews {
     }
   }
 
-  #setOwn({ view }: ConnectedProxy, context: OutboundContext): void {
-    view.setOwn(this.#encoder.part(ownConfig(context)));
+  /** Takes the certificate that is there. The last one stays while another is issued. */
+  #certify(connected: ConnectedProxy): void {
+    const { proxy, certified } = connected;
+    const { name } = proxy.resource;
+    const order = this.orderOf(name);
+    if (order === null) {
+      if (certified !== null) this.#certificates.release({ mesh: this.#index.mesh, name });
+      if (certified !== null) connected.certified = null;
+      return;
+    }
+    const leaf = this.#certificates.get({ mesh: order.mesh, name }, order);
+    if (leaf === null || leaf === certified?.leaf) return;
+    const identity = certifiedIdentity(this.#index, proxy)?.kri ?? '';
+    const secrets = new Map([[identity, identitySecret(identity, leaf)]]);
+    connected.certified = { identity, leaf, secret: this.#encoder.part({ ...emptyConfig(), secrets }) };
+  }
+
+  #setOwn({ view, certified }: ConnectedProxy, context: OutboundContext): void {
+    const own = this.#encoder.part(ownConfig(context));
+    view.setOwn(certified === null ? own : { ...own, resources: [...own.resources, ...certified.secret.resources] });
+    view.certified = certified;
   }
 
   #setOutbound(connected: ConnectedProxy, declared: DeclaredOutbound, context: OutboundContext): void {
@@ -199,22 +252,24 @@ export class MeshViews {
     const part = this.#destinations.get(base, `${key} ${kri}`, context.client, version, () => {
       const config = emptyConfig();
       addDestination(config, context, outbound);
-      return { ...this.#encoder.part(config), outbound };
+      const isTls = config.clusters.get(kri)?.['transportSocket'] !== undefined;
+      return { ...this.#encoder.part(config), outbound, isTls, servers: serversBehind(this.#index, outbound.resource) };
     });
     this.#note(outbound);
     view.setDestination(kri, part);
   }
 
   /** The rules are made when the first part needs them: most parts are shared. */
-  #contextOf({ proxy, features }: ConnectedProxy): OutboundContext {
+  #contextOf({ proxy, features, certified }: ConnectedProxy): OutboundContext {
     const index = this.#index;
+    const wanted = certified === null ? null : proxyTls(index, proxy);
     let rules: ProxyRules | undefined;
     return {
       index,
       resolver: this.#resolver,
       client: new Client(proxy),
       features,
-      tls: null,
+      tls: wanted === null || certified === null ? null : { ...wanted, identity: certified.identity },
       get rules() {
         return (rules ??= buildRules(index, proxy));
       },

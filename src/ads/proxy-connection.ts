@@ -1,10 +1,12 @@
 // One stream of a proxy: it decodes requests for the session, and encodes and writes the responses of the session. The buffered bytes
 // are bounded: at most one response of a type waits for its answer, and none is made while the stream has to drain.
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '../base/log.ts';
 import { decodeDeltaRequest, type DeltaRequest } from '../wire/kds-messages.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';
-import type { ProxyConnectionFacts, ProxyObserver } from './proxy-events.ts';
+import { AcceptedTls } from './accepted-tls.ts';
+import type { ProxyConnectionFacts, ProxyObserver, ProxyTlsFacts } from './proxy-events.ts';
 import type { ProxyView } from './proxy-view.ts';
 import type { ResponseEncoder } from './response-encoder.ts';
 import { XDS_TYPES, XdsSession, type XdsType } from './session.ts';
@@ -14,6 +16,9 @@ const TYPES: ReadonlyMap<string, XdsType> = new Map(XDS_TYPES.map((type) => [TYP
 const MAX_REASON = 4_000;
 /** Unknown types that a stream may ask for; each is logged once. */
 const MAX_UNKNOWN_TYPES = 20;
+
+/** Types on whose acceptance it depends whether a proxy has TLS. */
+const SHOWS_TLS: ReadonlySet<XdsType> = new Set(['Secret', 'Cluster', 'Listener']);
 
 /** The writing half of a stream. */
 export type ResponseStream = {
@@ -34,16 +39,20 @@ export type ProxyConnectionOptions = {
 export class ProxyConnection {
   readonly #options: ProxyConnectionOptions;
   readonly #session: XdsSession;
+  readonly #acceptedTls: AcceptedTls;
+  #tls: ProxyTlsFacts | null = null;
   readonly #unknownTypes = new Set<string>();
 
   constructor(options: ProxyConnectionOptions) {
     this.#options = options;
     this.#session = new XdsSession(options.view);
+    this.#acceptedTls = new AcceptedTls(options.view, this.#session);
   }
 
   /** The view has changed in these names. */
   viewChanged(names: Parameters<XdsSession['viewChanged']>[0]): void {
     this.#session.viewChanged(names);
+    this.#tellTls();
     this.flush();
   }
 
@@ -73,6 +82,7 @@ export class ProxyConnection {
           : { ...facts, kind: 'refused', type, nonce, refusals, standing },
       );
     }
+    if (SHOWS_TLS.has(type)) this.#tellTls();
     this.flush();
   }
 
@@ -88,6 +98,16 @@ export class ProxyConnection {
         observe({ ...facts, kind: 'sent', type, nonce, resources: resources.length });
       }
     }
+  }
+
+  /** Tells what the proxy has accepted of TLS, where that differs from the last time. */
+  #tellTls(): void {
+    const { view, facts, observe } = this.#options;
+    if (view.certified === null && this.#tls === null) return;
+    const tls = this.#acceptedTls.facts();
+    if (isDeepStrictEqual(tls, this.#tls)) return;
+    this.#tls = tls;
+    observe({ ...facts, kind: 'tls', tls });
   }
 
   #noteUnknown(typeUrl: string): void {

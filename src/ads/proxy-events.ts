@@ -13,6 +13,18 @@ export type ProxyConnectionFacts = {
   readonly metadata: JsonObject;
 };
 
+/** What a proxy has accepted of TLS. */
+export type ProxyTlsFacts = {
+  /** KRI of the MeshIdentity. */
+  readonly identity: string;
+  readonly issuedAt: Date;
+  readonly expiresAt: Date;
+  /** Its inbounds accept TLS: it has accepted certificate, trust bundle and listeners. */
+  readonly isReady: boolean;
+  /** KRIs of MeshServices that it calls in plain text, sorted. */
+  readonly plaintextTo: readonly string[];
+};
+
 export type ProxyEvent = ProxyConnectionFacts &
   (
     | { readonly kind: 'opened' }
@@ -29,6 +41,8 @@ export type ProxyEvent = ProxyConnectionFacts &
       }
     /** Parts of the configuration that could not be made: the list as it is now. */
     | { readonly kind: 'problems'; readonly problems: readonly ConfigProblem[] }
+    /** What the proxy has accepted of TLS; null: it has no certificate. */
+    | { readonly kind: 'tls'; readonly tls: ProxyTlsFacts | null }
     | { readonly kind: 'closed' }
   );
 

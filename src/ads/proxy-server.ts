@@ -3,6 +3,7 @@
 import type { Duplex } from 'node:stream';
 import { status } from '@grpc/grpc-js';
 import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { Turns } from '../base/turns.ts';
 import { canceled, StatusError } from '../grpc/status.ts';
@@ -10,6 +11,7 @@ import { messagesOf } from '../grpc/messages-of.ts';
 import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import type { ProxyStream, ServeProxy } from '../proxy-port/proxy-stream.ts';
 import type { Resource } from '../resource/types.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
 import { decodeDeltaRequest } from '../wire/kds-messages.ts';
 import { FollowedViews } from './followed-views.ts';
 import type { MeshViews } from './mesh-views.ts';
@@ -17,6 +19,7 @@ import { ProxyConnection } from './proxy-connection.ts';
 import type { ProxyView } from './proxy-view.ts';
 import type { ProxyConnectionFacts, ProxyObserver } from './proxy-events.ts';
 import { readProxyNode, type ProxyNode } from './proxy-node.ts';
+import { ProxyCertificates, type ProxyName } from './proxy-certificates.ts';
 import { ResourceEncoder } from './encode-resources.ts';
 import { ResponseEncoder } from './response-encoder.ts';
 
@@ -44,6 +47,8 @@ export type ProxyServerOptions = {
   readonly instanceId: string;
   readonly dataplanes: Dataplanes;
   readonly observe: ProxyObserver;
+  /** Where the authorities of MeshIdentities are. */
+  readonly store: Pick<ResourceStore, 'getMany'>;
   readonly clock: Clock;
   readonly log: Logger;
 };
@@ -59,10 +64,15 @@ export class ProxyServer {
   /** After a restart all proxies come at once. Their work leaves time for everything else, such as the check of readiness. */
   readonly #turns: Turns;
 
+  readonly #certificates: ProxyCertificates;
+
   constructor(options: ProxyServerOptions) {
     this.#options = options;
-    this.#turns = new Turns(options.clock);
-    this.#responses = new ResponseEncoder(options.instanceId);
+    const { instanceId, store, clock, log } = options;
+    this.#turns = new Turns(clock);
+    this.#responses = new ResponseEncoder(instanceId);
+    const issued = ({ mesh, name }: ProxyName): void => void this.#renew(mesh, name);
+    this.#certificates = new ProxyCertificates({ store, clock, log, issued });
   }
 
   readonly serve: ServeProxy = async (stream) => {
@@ -124,6 +134,9 @@ export class ProxyServer {
     const { indexes, observe } = this.#options;
     const { mesh, name, features } = node;
     const views = await this.#viewsOf(mesh);
+    // A proxy that comes again must not be sent plain text first: its clients may use TLS.
+    const order = await indexes.settled(() => views.orderOf(name));
+    if (order !== null) await this.#certificates.ready({ mesh, name }, order);
     const { call, log } = stream;
     // A proxy that has left while it waited costs nothing.
     const open = (): ProxyView | undefined => (call.cancelled ? undefined : views.open(name, features));
@@ -161,6 +174,15 @@ export class ProxyServer {
     }
   }
 
+  async #renew(mesh: string, name: string): Promise<void> {
+    const { indexes, log } = this.#options;
+    const views = await this.#views.get(mesh)?.catch(() => undefined);
+    if (views === undefined) return;
+    await indexes
+      .settled(() => views.renew(name))
+      .catch((error: unknown) => log.error({ mesh, name, reason: messageOf(error) }, 'a new certificate was not sent'));
+  }
+
   async #viewsOf(mesh: string): Promise<MeshViews> {
     const known = this.#views.get(mesh);
     if (known !== undefined) {
@@ -179,7 +201,7 @@ export class ProxyServer {
     const onEnd = (): void => void this.#views.delete(mesh);
     const followed = await indexes.observe(
       mesh,
-      (index) => new FollowedViews({ index, encoder: this.#encoder, zone, clock, onEnd }),
+      (index) => new FollowedViews({ index, encoder: this.#encoder, zone, clock, certificates: this.#certificates, onEnd }),
     );
     if (followed === null) throw new StatusError(status.NOT_FOUND, `mesh ${JSON.stringify(mesh)} does not exist`);
     return followed.views;

@@ -2,6 +2,7 @@
 // proxies, so a view holds parts and looks into them: a name costs one entry, not one in each of four maps.
 import type { Outbound } from '../policy/outbounds.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
+import type { Leaf } from '../identity/leaf.ts';
 import type { XdsResource, XdsType, XdsView } from './session.ts';
 
 /** Resources that are made together, and what could not be made. */
@@ -10,7 +11,22 @@ export type TypedResource = { readonly type: XdsType; readonly resource: XdsReso
 /** The listener of an outbound and its routes, and the services that they lead to. */
 export type EncodedOutbound = EncodedPart & { readonly destinations: readonly Outbound[] };
 /** The cluster and the endpoints of one port of a service. */
-export type EncodedDestination = EncodedPart & { readonly outbound: Outbound };
+export type EncodedDestination = EncodedPart & {
+  readonly outbound: Outbound;
+  /** Its cluster has TLS. */
+  readonly isTls: boolean;
+  /** KRIs of the MeshServices behind it. */
+  readonly servers: readonly string[];
+};
+
+/** The certificate that a proxy has. */
+export type Certified = {
+  /** Name of the secret: the KRI of the MeshIdentity. */
+  readonly identity: string;
+  readonly leaf: Leaf;
+  /** The secret, encoded. */
+  readonly secret: EncodedPart;
+};
 
 /** Names by type. */
 export type ChangedNames = ReadonlyMap<XdsType, ReadonlySet<string>>;
@@ -38,6 +54,9 @@ export class ProxyView implements XdsView {
   /** Some part has a problem or had one, since they were asked for. */
   #hasNewProblems = false;
   #listener: ViewListener | null = null;
+
+  /** Null: its configuration is in plain text. */
+  certified: Certified | null = null;
 
   get(type: XdsType, name: string): XdsResource | undefined {
     return this.#partOf(type, name) ?? resourceIn(this.#own, type, name);
@@ -82,6 +101,16 @@ export class ProxyView implements XdsView {
 
   destination(name: string): EncodedDestination | undefined {
     return this.#destinations.get(name);
+  }
+
+  /** Names of a type that the proxy has beside its outbounds. */
+  ownNames(type: XdsType): string[] {
+    return [...namesIn(this.#own, type)];
+  }
+
+  /** Destinations by the name of their cluster. */
+  clusters(): IterableIterator<[string, EncodedDestination]> {
+    return this.#destinations.entries();
   }
 
   destinations(): IterableIterator<string> {

@@ -113,6 +113,31 @@ describe('an xDS session', () => {
     expect(proxy.log).toEqual(['Cluster +a+b', 'ClusterLoadAssignment +a+b', 'Listener +l', 'RouteConfiguration +l']);
   });
 
+  it('sends a cluster or listener that needs a changed secret after the secret was accepted', () => {
+    const held = { Secret: { trust: '1' }, ...FULL };
+    const { session, replace } = sessionOf(held);
+    const proxy = new Proxy(session);
+    proxy.settle();
+    session.receive(request('Secret', { subscribe: ['trust'] }));
+    proxy.settle();
+    replace({ ...held, Secret: { trust: '2' }, Cluster: { a: '2', b: '1' }, Listener: { l: '2' } });
+    const [secret, ...others] = session.take();
+    expect([secret?.type, others.map(({ type }) => type)]).toEqual(['Secret', []]);
+    expect(session.holds('Secret', 'trust')).toBe(false);
+    session.receive(request('Secret', { nonce: secret?.nonce ?? '' }));
+    expect(session.holds('Secret', 'trust')).toBe(true);
+    proxy.settle();
+    expect(proxy.log.slice(-3)).toEqual(['Cluster +a', 'ClusterLoadAssignment +a', 'Listener +l']);
+  });
+
+  it('does not hold what it refused', () => {
+    const { session } = sessionOf({ Listener: { l: '1', m: '1' } });
+    session.receive(request('Listener'));
+    const [response] = session.take();
+    session.receive(request('Listener', { nonce: response?.nonce ?? '', error: 'l: bad' }));
+    expect([session.holds('Listener', 'l'), session.holds('Listener', 'm')]).toEqual([false, true]);
+  });
+
   it('sends a changed route alone', () => {
     const { session, replace } = sessionOf(FULL);
     const proxy = new Proxy(session);

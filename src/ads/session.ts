@@ -3,7 +3,7 @@
 // type waits for its answer; nothing is removed before everything that replaces it was accepted.
 
 /** In the order in which they are made: a resource leads to those of the types before it. */
-export const XDS_TYPES = ['Cluster', 'ClusterLoadAssignment', 'Secret', 'Listener', 'RouteConfiguration'] as const;
+export const XDS_TYPES = ['Secret', 'Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'] as const;
 export type XdsType = (typeof XDS_TYPES)[number];
 
 /** A resource as it is sent, shared by all proxies that get the same. */
@@ -52,10 +52,11 @@ export type XdsAnswer = {
 
 /** Types whose responses must be accepted before one of this type is sent. */
 const PRECONDITIONS: Readonly<Record<XdsType, readonly XdsType[]>> = {
-  Cluster: [],
-  ClusterLoadAssignment: [],
+  // A cluster that uses a held secret would not wait for a new version of it: it would refuse servers whose authority is new.
   Secret: [],
-  Listener: ['Cluster', 'ClusterLoadAssignment'],
+  Cluster: ['Secret'],
+  ClusterLoadAssignment: [],
+  Listener: ['Secret', 'Cluster', 'ClusterLoadAssignment'],
   RouteConfiguration: ['Cluster', 'ClusterLoadAssignment'],
 };
 
@@ -121,6 +122,15 @@ export class XdsSession {
   /** Resources that are refused at the version of the view. */
   get refusals(): XdsRefusal[] {
     return [...this.#refusals.values()].filter(({ type, name, version }) => this.#view.get(type, name)?.version === version);
+  }
+
+  /** Whether the proxy has accepted a resource at the version of the view. */
+  holds(type: XdsType, name: string): boolean {
+    const state = this.#states.get(type);
+    const version = this.#view.get(type, name)?.version;
+    if (state === undefined || version === undefined || state.sent.get(name) !== version) return false;
+    if (state.pending?.resources.some((resource) => resource.name === name) === true) return false;
+    return this.#refusals.get(JSON.stringify([type, name]))?.version !== version;
   }
 
   /**

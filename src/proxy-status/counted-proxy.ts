@@ -49,7 +49,8 @@ export class CountedProxy {
     const before = this.state;
     this.#state = foldProxy(before, event, instanceId, now);
     if (this.#state === before) return 'nothing';
-    const isNews = event.kind === 'opened' || event.kind === 'closed' || this.#state.troubles !== before.troubles;
+    const { troubles, tls } = this.#state;
+    const isNews = event.kind === 'opened' || event.kind === 'closed' || troubles !== before.troubles || tls !== before.tls;
     return isNews ? 'news' : 'count';
   }
 

@@ -1,6 +1,6 @@
 // What is known of a proxy's streams, as a DataplaneInsight (xds 1, kds-wire 4). Pure: events are folded into the state of this
 // process, and that state is merged into the current row, which another replica may have written.
-import type { ProxyEvent } from '../ads/proxy-events.ts';
+import type { ProxyEvent, ProxyTlsFacts } from '../ads/proxy-events.ts';
 import type { XdsType } from '../ads/session.ts';
 import { subscriptionsOf } from '../resource/online-status.ts';
 import { isObject, textOf } from '../resource/read-json.ts';
@@ -31,9 +31,11 @@ export type ProxyState = {
   readonly troubles: Troubles | null;
   /** What the proxy of the newest stream can do, from its node. */
   readonly metadata: JsonObject;
+  /** What the proxy of the newest stream has accepted of TLS. */
+  readonly tls: ProxyTlsFacts | null;
 };
 
-export const unknownProxy: ProxyState = { subscriptions: [], hold: null, troubles: null, metadata: {} };
+export const unknownProxy: ProxyState = { subscriptions: [], hold: null, troubles: null, metadata: {}, tls: null };
 
 /** Takes one event into the state; the same object comes back when the event says nothing new. */
 export function foldProxy(state: ProxyState, event: ProxyEvent, instanceId: string, now: Date): ProxyState {
@@ -52,6 +54,7 @@ function foldStream(state: ProxyState, event: ProxyEvent, instanceId: string, no
         ...state,
         subscriptions: [...state.subscriptions, openSubscription(streamId, instanceId, event.version, now)],
         metadata: renderMetadata(event.metadata),
+        tls: null,
       };
     case 'closed':
       return change(
@@ -61,6 +64,8 @@ function foldStream(state: ProxyState, event: ProxyEvent, instanceId: string, no
       );
     case 'problems':
       return state;
+    case 'tls':
+      return { ...state, tls: event.tls };
     case 'sent':
       return count(state, event, 'sent', now);
     case 'accepted':
@@ -127,13 +132,27 @@ export function mergeProxy(
   // Another replica may have been told. Only another run takes it back.
   const hold = before === 'leaving' && state.hold !== null ? before : (state.hold ?? before);
   const run = textOf(stored.status['run']);
-  const { metadata } = state;
+  const { metadata, tls } = state;
+  const { mTLS: _before, ...rest } = spec as JsonObject;
   return {
-    spec: { ...spec, ...(Object.keys(metadata).length > 0 && { metadata }) },
+    spec: {
+      ...rest,
+      ...(Object.keys(metadata).length > 0 && { metadata }),
+      ...(tls?.isReady === true && { mTLS: renderCertificate(tls) }),
+    },
     status: {
       ...(hold !== null && { hold, ...(run !== '' && { run }) }),
       ...(state.troubles !== null && renderTroubles(state.troubles)),
+      ...(tls !== null && { tls: { isReady: tls.isReady, plaintextTo: [...tls.plaintextTo] } }),
     },
+  };
+}
+
+function renderCertificate({ identity, issuedAt, expiresAt }: ProxyTlsFacts): JsonObject {
+  return {
+    certificateExpirationTime: expiresAt.toISOString(),
+    lastCertificateRegeneration: issuedAt.toISOString(),
+    issuedBackend: identity,
   };
 }
 

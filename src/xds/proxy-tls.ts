@@ -43,6 +43,11 @@ export function proxyTls(index: MeshIndex, proxy: DataplaneProxy): ProxyTls | nu
   };
 }
 
+/** KRIs of the MeshServices behind a service. */
+export function serversBehind(index: MeshIndex, service: Resource): string[] {
+  return servicesOf(index, service).map((member) => index.kriOf(member));
+}
+
 /** Whether the servers of a port accept TLS: the proxies of each MeshService in this zone have accepted their certificates. */
 export function acceptsTls(index: MeshIndex, service: Resource, zone: string): boolean {
   const local = servicesOf(index, service).filter((member) => homeZoneOf(member, zone) === zone);

@@ -88,7 +88,8 @@ export function proxyServer(host: Host): ProxyServer {
     insights.observe(event);
     attribute(event);
   };
-  const server = new ProxyServer({ indexes, zone, instanceId, dataplanes, observe, clock, log });
+  const proxyStore = answerInTime(store, clock);
+  const server = new ProxyServer({ indexes, zone, instanceId, dataplanes, observe, store: proxyStore, clock, log });
   host.component('streams of proxies', (streamsSignal) =>
     insights.follow((at, streamId) => server.supersede(at, streamId), streamsSignal),
   );

@@ -60,7 +60,7 @@ async function startServer(clock: Clock = systemClock): Promise<void> {
   stop = new AbortController();
   indexes = new MeshIndexes({ store, log, clock: systemClock, signal: stop.signal });
   server = new ProxyServer({
-    ...{ indexes, zone: 'east', instanceId: 'one', clock, log },
+    ...{ indexes, zone: 'east', instanceId: 'one', store, clock, log },
     dataplanes: {
       read: () => {
         throw new Error('no proxy of these tests brings a Dataplane');

@@ -1,0 +1,54 @@
+// What a proxy has accepted of TLS: others switch it on by that, not by time (xds 6). What it has accepted counts until it is taken
+// back: a later version that is still on its way changes nothing for others.
+import { TRUST_BUNDLE } from '../xds/proxy-tls.ts';
+import type { ProxyTlsFacts } from './proxy-events.ts';
+import type { ProxyView } from './proxy-view.ts';
+import type { XdsSession } from './session.ts';
+
+export class AcceptedTls {
+  readonly #view: ProxyView;
+  readonly #session: Pick<XdsSession, 'holds'>;
+  /** The identity with which its inbounds accept TLS. */
+  #server: string | null = null;
+  /** Clusters that it has with TLS. */
+  readonly #clusters = new Set<string>();
+
+  constructor(view: ProxyView, session: Pick<XdsSession, 'holds'>) {
+    this.#view = view;
+    this.#session = session;
+  }
+
+  /** What it has accepted until now; null for a proxy without a certificate. */
+  facts(): ProxyTlsFacts | null {
+    const { certified } = this.#view;
+    if (certified === null) {
+      this.#server = null;
+      this.#clusters.clear();
+      return null;
+    }
+    const { identity, leaf } = certified;
+    if (this.#server !== identity) this.#server = this.#acceptsAsServer(identity) ? identity : null;
+    const plaintextTo = [...this.#plaintext()].sort();
+    return { identity, issuedAt: leaf.issuedAt, expiresAt: leaf.notAfter, isReady: this.#server !== null, plaintextTo };
+  }
+
+  #acceptsAsServer(identity: string): boolean {
+    const session = this.#session;
+    const listeners = this.#view.ownNames('Listener');
+    return (
+      [identity, TRUST_BUNDLE].every((name) => session.holds('Secret', name)) &&
+      listeners.every((name) => session.holds('Listener', name))
+    );
+  }
+
+  /** KRIs of MeshServices. */
+  #plaintext(): Set<string> {
+    const found = new Set<string>();
+    for (const [name, { isTls, servers }] of this.#view.clusters()) {
+      if (!isTls) this.#clusters.delete(name);
+      else if (this.#session.holds('Cluster', name)) this.#clusters.add(name);
+      if (!this.#clusters.has(name)) for (const server of servers) found.add(server);
+    }
+    return found;
+  }
+}

@@ -1,0 +1,188 @@
+// The certificates of the connected proxies: issued one after another, kept in memory alone, renewed before they end. Invariants: of
+// a proxy at most one order waits; an old certificate stays until the new one is there.
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../base/clock.ts';
+import { MeridianError, messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { authoritySecrets } from '../identity/identity-spec.ts';
+import { renewalOf, type AuthorityPem, type Leaf } from '../identity/leaf.ts';
+import { textOf } from '../resource/read-json.ts';
+import { keyText } from '../resource/types.ts';
+import type { ResourceStore } from '../store/resource-store.ts';
+
+/** What a proxy needs a certificate for. */
+export type CertificateOrder = {
+  readonly mesh: string;
+  /** Stored name of the MeshIdentity. */
+  readonly identity: string;
+  readonly spiffeId: string;
+  readonly lifetimeMs: number;
+};
+
+/** A proxy, by mesh and stored name of its Dataplane. */
+export type ProxyName = { readonly mesh: string; readonly name: string };
+
+/** Where the views of proxies get certificates. */
+export type CertificateSource = {
+  /** The certificate of a proxy; null while it is being issued. Then `issued` tells. */
+  readonly get: (proxy: ProxyName, order: CertificateOrder) => Leaf | null;
+  /** The proxy needs no more certificates. */
+  readonly release: (proxy: ProxyName) => void;
+};
+
+export type ProxyCertificatesOptions = {
+  readonly store: Pick<ResourceStore, 'getMany'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** A proxy has a new certificate. */
+  readonly issued: (proxy: ProxyName) => void;
+  /** From 0 to 1. */
+  readonly random?: () => number;
+};
+
+/** Proxies whose certificates are kept, connected or not. */
+const MAX_PROXIES = 20_000;
+/** Milliseconds until an order is tried again that failed. */
+const RETRY_MS = 5_000;
+/** A timer of Node holds no more milliseconds. */
+const MAX_TIMER_MS = 2_147_483_647;
+
+type Held = { readonly proxy: ProxyName; order: CertificateOrder; leaf: Leaf | null; isWanted: boolean; cancel: () => void };
+
+export class ProxyCertificates implements CertificateSource {
+  readonly #options: ProxyCertificatesOptions;
+  readonly #held = new LRUCache<string, Held>({ max: MAX_PROXIES, dispose: ({ cancel }) => cancel() });
+  readonly #waiting = new Set<Held>();
+  readonly #listeners = new Map<Held, (() => void)[]>();
+  #issuing: Promise<void> | null = null;
+
+  constructor(options: ProxyCertificatesOptions) {
+    this.#options = options;
+  }
+
+  get(proxy: ProxyName, order: CertificateOrder): Leaf | null {
+    const held = this.#entry(proxy, order);
+    held.isWanted = true;
+    const isSame = sameOrder(held.order, order);
+    held.order = order;
+    if (isSame && held.leaf !== null && held.leaf.notAfter > this.#options.clock.now()) return held.leaf;
+    held.leaf = isSame ? held.leaf : null;
+    this.#order(held);
+    return null;
+  }
+
+  release({ mesh, name }: ProxyName): void {
+    const held = this.#held.get(JSON.stringify([mesh, name]));
+    if (held === undefined) return;
+    held.isWanted = false;
+    held.cancel();
+    this.#waiting.delete(held);
+    this.#settle(held);
+  }
+
+  /** Resolves when the proxy has a certificate, or when issuing it has failed. */
+  async ready(proxy: ProxyName, order: CertificateOrder): Promise<void> {
+    if (this.get(proxy, order) !== null) return;
+    const held = this.#entry(proxy, order);
+    await new Promise<void>((resolve) => this.#listeners.set(held, [...(this.#listeners.get(held) ?? []), resolve]));
+  }
+
+  #entry(proxy: ProxyName, order: CertificateOrder): Held {
+    const { mesh, name } = proxy;
+    const key = JSON.stringify([mesh, name]);
+    let held = this.#held.get(key);
+    if (held === undefined) {
+      held = { proxy: { mesh, name }, order, leaf: null, isWanted: true, cancel: () => undefined };
+      this.#held.set(key, held);
+    }
+    return held;
+  }
+
+  #order(held: Held): void {
+    this.#waiting.add(held);
+    this.#issuing ??= this.#issueAll();
+  }
+
+  async #issueAll(): Promise<void> {
+    // Orders of one turn read their authority once.
+    await Promise.resolve();
+    while (this.#waiting.size > 0) {
+      const batch = [...this.#waiting];
+      this.#waiting.clear();
+      for (const group of Map.groupBy(batch, ({ order }) => JSON.stringify([order.mesh, order.identity])).values())
+        await this.#issueGroup(group);
+    }
+    this.#issuing = null;
+  }
+
+  /** Issues the certificates of one MeshIdentity. */
+  async #issueGroup(group: readonly Held[]): Promise<void> {
+    const { clock, log } = this.#options;
+    const [first] = group;
+    if (first === undefined) return;
+    const { mesh, identity } = first.order;
+    try {
+      const { issueLeaf, readAuthority } = await import('../identity/authority.ts');
+      const authority = await readAuthority(await this.#authority(mesh, identity));
+      for (const held of group) {
+        const { order } = held;
+        if (!held.isWanted) continue;
+        const leaf = await issueLeaf(authority, order.spiffeId, { now: clock.now(), lifetimeMs: order.lifetimeMs });
+        if (held.order === order) this.#take(held, leaf);
+      }
+    } catch (error) {
+      log.warn(
+        { mesh, identity, reason: messageOf(error), proxies: group.length },
+        'certificates could not be issued; retry in 5 s',
+      );
+      for (const held of group) {
+        held.cancel();
+        held.cancel = clock.after(RETRY_MS, () => this.#renew(held));
+        this.#settle(held);
+      }
+    }
+  }
+
+  async #authority(mesh: string, identity: string): Promise<AuthorityPem> {
+    const keys = authoritySecrets(mesh, identity);
+    const rows = await this.#options.store.getMany([keys.certificate, keys.key]);
+    const pemOf = (key: typeof keys.key): string => {
+      const row = rows.find((found) => keyText(found) === keyText(key));
+      if (row === undefined) throw new MeridianError('invalid', `Secret ${key.name} of mesh ${mesh} is missing`);
+      return Buffer.from(textOf(row.spec['data']), 'base64').toString('utf8');
+    };
+    return { certPem: pemOf(keys.certificate), keyPem: pemOf(keys.key) };
+  }
+
+  #take(held: Held, leaf: Leaf): void {
+    const { random = Math.random, issued } = this.#options;
+    held.leaf = leaf;
+    this.#renewAt(held, renewalOf(leaf, random()));
+    this.#settle(held);
+    issued(held.proxy);
+  }
+
+  /** @param at milliseconds since 1970 */
+  #renewAt(held: Held, at: number): void {
+    const { clock } = this.#options;
+    held.cancel();
+    const wait = Math.max(at - clock.now().getTime(), 0);
+    held.cancel =
+      wait > MAX_TIMER_MS ? clock.after(MAX_TIMER_MS, () => this.#renewAt(held, at)) : clock.after(wait, () => this.#renew(held));
+  }
+
+  #renew(held: Held): void {
+    if (held.isWanted) this.#order(held);
+  }
+
+  /** Lets go of those who wait. */
+  #settle(held: Held): void {
+    const listeners = this.#listeners.get(held) ?? [];
+    this.#listeners.delete(held);
+    for (const listener of listeners) listener();
+  }
+}
+
+function sameOrder(a: CertificateOrder, b: CertificateOrder): boolean {
+  return a.mesh === b.mesh && a.identity === b.identity && a.spiffeId === b.spiffeId && a.lifetimeMs === b.lifetimeMs;
+}
