@@ -1,6 +1,8 @@
 // The rows of one mesh in a zone, indexed: Dataplanes, their insights, services of all types. Pure. Invariant: a change marks
 // exactly the services that it can affect, before it returns.
 import { isDeepStrictEqual } from 'node:util';
+import { kriOf } from '../../resource/kri.ts';
+import { objectOf } from '../../resource/read-json.ts';
 import { keyText, type Resource } from '../../resource/types.ts';
 import { dataplaneFacts, type Address, type DataplaneFacts } from './dataplane-facts.ts';
 import { HostnameClaims, type HostnameGenerators } from './hostnames.ts';
@@ -13,6 +15,7 @@ import {
   SelectorIndex,
   multiZoneSelector,
 } from './selector-index.ts';
+import { AcceptedTls, type TlsFacts } from './accepted-tls.ts';
 import { MeshIdentities } from './mesh-identities.ts';
 import { ServiceGroups, membershipsOf } from './service-groups.ts';
 import { DebouncedValue } from './debounced-value.ts';
@@ -43,6 +46,9 @@ export class MeshView {
   readonly #generators: HostnameGenerators;
   readonly #facts = new Map<string, DataplaneFacts>();
   readonly #online = new Map<string, boolean>();
+  /** Of the Dataplanes with an insight that says something about TLS. */
+  readonly #tls = new Map<string, TlsFacts>();
+  readonly #accepted = new AcceptedTls();
   readonly #dataplanes = new ItemIndex<string>();
   readonly #zoneProxies = new Set<string>();
   readonly #dataplaneSelectors = new SelectorIndex();
@@ -74,6 +80,7 @@ export class MeshView {
     else this.#zoneProxies.add(facts.name);
     for (const service of this.groups.put(facts.name, membershipsOf(facts))) this.dirtyGroups.add(service);
     this.#touchSelecting(facts);
+    this.#assessTls(facts.name);
   }
 
   removeDataplane(name: string): void {
@@ -82,14 +89,15 @@ export class MeshView {
     this.#dataplanes.remove(name);
     this.#zoneProxies.delete(name);
     for (const service of this.groups.put(name, [])) this.dirtyGroups.add(service);
+    this.#assessTls(name);
   }
 
   putIdentity(row: Resource): void {
-    if (this.identities.put(row)) this.#touchType('MeshService');
+    if (this.identities.put(row)) this.#identitiesChanged();
   }
 
   removeIdentity(name: string): void {
-    if (this.identities.remove(name)) this.#touchType('MeshService');
+    if (this.identities.remove(name)) this.#identitiesChanged();
   }
 
   /** @param isOnline undefined: the Dataplane has no insight */
@@ -98,6 +106,27 @@ export class MeshView {
     if (isOnline === undefined) this.#online.delete(name);
     else this.#online.set(name, isOnline);
     this.#touchSelecting(this.#facts.get(name));
+    this.#assessTls(name);
+  }
+
+  /** @param facts null: the insight says nothing about TLS */
+  setTls(name: string, facts: TlsFacts | null): void {
+    const before = this.#tls.get(name) ?? null;
+    if (isDeepStrictEqual(before, facts)) return;
+    if (facts === null) this.#tls.delete(name);
+    else this.#tls.set(name, facts);
+    if (before?.isReady !== facts?.isReady) this.#touchSelecting(this.#facts.get(name));
+    this.#assessTls(name);
+  }
+
+  /** Whether the inbounds of a proxy accept TLS. */
+  acceptsTls(dataplane: string): boolean {
+    return this.#tls.get(dataplane)?.isReady === true;
+  }
+
+  /** Whether a proxy with an identity calls a MeshService in plain text, or may do so. @param kri of the MeshService */
+  isCalledInPlaintext(kri: string): boolean {
+    return this.#accepted.isCalledInPlaintext(kri);
   }
 
   isOnline(dataplane: string): boolean {
@@ -180,6 +209,22 @@ export class MeshView {
     return this.services.get(keyText({ type: 'MeshService', mesh: this.mesh, name }));
   }
 
+  #identitiesChanged(): void {
+    this.#touchType('MeshService');
+    for (const name of this.#facts.keys()) this.#assessTls(name);
+  }
+
+  /** Counts a proxy among those that call services, while it is connected and has an identity. */
+  #assessTls(name: string): void {
+    const facts = this.#facts.get(name);
+    const isCaller = facts !== undefined && this.isOnline(name) && this.identities.idsOf(facts).length > 0;
+    const freed = this.#accepted.put(name, isCaller, this.#tls.get(name) ?? null);
+    const kris = freed === null ? null : new Set(freed);
+    if (kris?.size === 0) return;
+    for (const { id, base } of this.services.values())
+      if (waitsForCallers(base) && (kris === null || kris.has(kriOf(base) ?? ''))) this.dirty.add(id);
+  }
+
   #offer(proxy: Proxy, now: number): boolean {
     const proxies = [...this.#zoneProxies].flatMap((name) => {
       const address = this.#facts.get(name)?.[proxy] ?? null;
@@ -201,6 +246,12 @@ export class MeshView {
   #touchType(type: string): void {
     for (const { id, base } of this.services.values()) if (base.type === type) this.dirty.add(id);
   }
+}
+
+/** Its servers accept TLS, and do not demand it yet. */
+export function waitsForCallers({ type, status }: Resource): boolean {
+  const tls = objectOf(status['tls']);
+  return type === 'MeshService' && tls['status'] === 'Ready' && tls['enforced'] !== true;
 }
 
 /** The smallest of the times, null if there is none. */

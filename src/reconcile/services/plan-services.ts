@@ -1,6 +1,8 @@
 // Compares the wanted services of a zone with the stored ones, and returns the writes (policies 9.2 to 9.5). Pure, except that it
 // clears the marks of the view. Invariant: without marks or differences there are no writes.
+import { kriOf } from '../../resource/kri.ts';
 import { keyText, type Resource } from '../../resource/types.ts';
+import type { DataplaneFacts } from './dataplane-facts.ts';
 import { newRow, sameContent } from '../computed-row.ts';
 import { generateService, LEAVE } from './generate-service.ts';
 import { isLocal } from '../../resource/ownership.ts';
@@ -99,7 +101,15 @@ function wantedRow(view: ServicesView, mesh: MeshView, entry: ServiceEntry): Res
     serviceTags: selected.flatMap(serviceTagsOf),
     spiffeIds: selected.flatMap((facts) => mesh.identities.idsOf(facts)),
     ingress: mesh.settled.ingress.value,
+    acceptTls: acceptTls(mesh, selected),
+    isCalledInPlaintext: mesh.isCalledInPlaintext(kriOf(base) ?? ''),
   });
+}
+
+/** A proxy without a ready inbound is no endpoint. */
+function acceptTls(mesh: MeshView, selected: readonly DataplaneFacts[]): boolean {
+  const endpoints = selected.filter(({ inbounds }) => inbounds.some(({ state }) => state === 'Ready'));
+  return endpoints.length > 0 && endpoints.every(({ name }) => mesh.acceptsTls(name));
 }
 
 function publish(view: ServicesView, mesh: MeshView, now: Date, writes: PlannedWrite[]): void {

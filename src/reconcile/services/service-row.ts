@@ -82,6 +82,10 @@ export type LocalParts = {
   readonly spiffeIds: readonly string[];
   /** The ingress of the mesh; null without a ready one. */
   readonly ingress: Address | null;
+  /** Every proxy with a ready inbound accepts TLS, and there is one. */
+  readonly acceptTls: boolean;
+  /** A proxy with an identity calls the service in plain text, or may do so. */
+  readonly isCalledInPlaintext: boolean;
 };
 
 /** @param local null for a service of another zone, which computes its spec, TLS and proxies */
@@ -94,9 +98,20 @@ export function meshServiceRow(base: Resource, { vip, hostnames }: CommonParts, 
     identities: identitiesOf(local),
     zoneIngress: local.ingress === null || sni === null ? undefined : { ...local.ingress, sni },
   });
-  const tls = objectOf(base.status['tls'])['status'] === 'Ready' ? 'Ready' : 'NotReady';
   const dataplaneProxies = merged({}, nonZero(local.proxies));
-  return { ...base, spec, status: merged(base.status, { ...status, tls: { status: tls }, dataplaneProxies }) };
+  return { ...base, spec, status: merged(base.status, { ...status, tls: tlsStatus(base.status, local), dataplaneProxies }) };
+}
+
+/**
+ * Whether clients use TLS, and whether servers may demand it. Both stay once they hold: a new proxy of the service has its certificate
+ * before it has its listeners. They go with the identity.
+ */
+function tlsStatus({ tls }: JsonObject, { spiffeIds, acceptTls, isCalledInPlaintext }: LocalParts): JsonObject {
+  const before = objectOf(tls);
+  if (spiffeIds.length === 0) return { status: 'NotReady' };
+  if (before['status'] !== 'Ready') return { status: acceptTls ? 'Ready' : 'NotReady' };
+  // Clients are told first: services that become ready now are called in plain text until the clients have answered.
+  return { status: 'Ready', ...((before['enforced'] === true || !isCalledInPlaintext) && { enforced: true }) };
 }
 
 /** @param egress of the mesh in this zone; null without a ready one */

@@ -2,8 +2,9 @@
 // Invariant: after any puts and removes it equals a new view of the same rows.
 import { keyText, type Resource, type ResourceKey } from '../../resource/types.ts';
 import { byAge, sameContent } from '../computed-row.ts';
+import { tlsFactsOf } from './accepted-tls.ts';
 import { HostnameGenerators } from './hostnames.ts';
-import { MeshView, type ServiceEntry } from './mesh-view.ts';
+import { MeshView, waitsForCallers, type ServiceEntry } from './mesh-view.ts';
 import type { ReconciledView } from '../reconcile.ts';
 import { storedVip } from './service-row.ts';
 import { defaultVipNetworks, VipPool, type VipNetworks } from './vip-pool.ts';
@@ -47,7 +48,7 @@ export class ServicesView implements ReconciledView {
     else if (row.type === 'HostnameGenerator') this.#putGenerator(row);
     else if (row.type === 'Dataplane') this.#mesh(row.mesh).putDataplane(row);
     else if (row.type === 'MeshIdentity') this.#mesh(row.mesh).putIdentity(row);
-    else if (row.type === 'DataplaneInsight') this.#mesh(row.mesh).setOnline(row.name, isOnline(row.spec));
+    else if (row.type === 'DataplaneInsight') this.#putInsight(row);
     else if (isServiceType(row.type)) this.#putService(row);
     else if (isOwnAddress(row)) this.#mesh(row.mesh).zoneAddress = row;
   }
@@ -58,8 +59,10 @@ export class ServicesView implements ReconciledView {
     else if (key.type === 'HostnameGenerator') this.#removeGenerator(key.name);
     else if (key.type === 'Dataplane') mesh.removeDataplane(key.name);
     else if (key.type === 'MeshIdentity') mesh.removeIdentity(key.name);
-    else if (key.type === 'DataplaneInsight') mesh.setOnline(key.name, undefined);
-    else if (isServiceType(key.type)) this.#removeService(key.type, mesh, key);
+    else if (key.type === 'DataplaneInsight') {
+      mesh.setTls(key.name, null);
+      mesh.setOnline(key.name, undefined);
+    } else if (isServiceType(key.type)) this.#removeService(key.type, mesh, key);
     else if (isOwnAddress(key)) mesh.zoneAddress = undefined;
   }
 
@@ -70,6 +73,8 @@ export class ServicesView implements ReconciledView {
     const entry = { id: keyText(row), stored: row, base: row };
     const before = mesh.services.get(entry.id);
     mesh.services.set(entry.id, entry);
+    // What a service may demand is decided after its clients were told that it accepts TLS.
+    if (waitsForCallers(row)) mesh.dirty.add(entry.id);
     // The stored age may differ from the planned one, and hostnames depend on age.
     if (before !== undefined && !sameAge(before.base, row)) mesh.claimHostnames(entry);
   }
@@ -116,6 +121,12 @@ export class ServicesView implements ReconciledView {
     let mesh = this.meshes.get(name);
     if (mesh === undefined) this.meshes.set(name, (mesh = new MeshView(name, this.zone, this.#generators)));
     return mesh;
+  }
+
+  #putInsight({ mesh: name, name: dataplane, spec, status }: Resource): void {
+    const mesh = this.#mesh(name);
+    mesh.setTls(dataplane, tlsFactsOf(status));
+    mesh.setOnline(dataplane, isOnline(spec));
   }
 
   #putGenerator(row: Resource): void {
