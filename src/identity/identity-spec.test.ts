@@ -9,7 +9,7 @@ it('reads the bundled provider', () => {
   expect(bundled({ meshTrustCreation: 'Disabled', certificateParameters: { expiry: '1h' } })).toEqual({
     ...{ kind: 'bundled', generates: false, makesTrust: false, lifetimeMs: 3_600_000 },
   });
-  expect(bundled({ certificateParameters: { expiry: '1ms' } })).toMatchObject({ lifetimeMs: 10_000 });
+  expect(bundled({ certificateParameters: { expiry: '1ms' } })).toMatchObject({ lifetimeMs: 1_000 });
 });
 
 it('refuses other providers by name', () => {

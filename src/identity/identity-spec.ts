@@ -6,7 +6,7 @@ import type { JsonObject, ResourceKey } from '../resource/types.ts';
 const DAY_MS = 86_400_000;
 /** Certificates of proxies are short-lived: nothing revokes them. */
 const DEFAULT_LIFETIME_MS = DAY_MS;
-const MIN_LIFETIME_MS = 10_000;
+const MIN_LIFETIME_MS = 1_000;
 
 /** The provider of a MeshIdentity. */
 export type IdentityProvider =

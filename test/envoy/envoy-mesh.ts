@@ -55,6 +55,10 @@ export class EnvoyMesh {
     await this.zone.send('PUT', this.#path(type, name), { type, mesh: this.name, name, ...body });
   }
 
+  async read(type: string, name: string): Promise<JsonObject> {
+    return await this.zone.read(this.#path(type, name));
+  }
+
   async delete(type: string, name: string): Promise<void> {
     await this.zone.send('DELETE', this.#path(type, name));
   }

@@ -7,6 +7,7 @@ import { expect, inject, vi } from 'vitest';
 import { endWithTest } from '../support/children.ts';
 import { MERIDIAN } from '../support/control-plane.ts';
 import { embeddedFolder } from '../support/embedded-store.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
 import { freePort } from '../support/free-port.ts';
 
 export class ZoneProcess {
@@ -74,6 +75,13 @@ export class ZoneProcess {
     const answer = await fetch(url, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${String(answer.status)} ${text}`);
+  }
+
+  /** A resource as the API gives it. */
+  async read(path: string): Promise<JsonObject> {
+    const answer = await fetch(`http://127.0.0.1:${String(this.#ports.api)}${path}`);
+    if (!answer.ok) throw new Error(`GET ${path}: ${String(answer.status)}`);
+    return (await answer.json()) as JsonObject;
   }
 
   async #isReady(): Promise<boolean> {

@@ -1,0 +1,140 @@
+// Workload identity of two proxies of one zone: it comes, is renewed and is demanded without a failed request.
+import { connect, type ConnectionOptions } from 'node:tls';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAuthority, issueLeaf, readAuthority } from '../../src/identity/authority.ts';
+import { objectOf, textOf } from '../../src/resource/read-json.ts';
+import { freePort } from '../support/free-port.ts';
+import type { Application } from './application.ts';
+import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
+import { countBy } from './shares.ts';
+
+const TRUST_DOMAIN = 'identity.east.mesh.local';
+const CHECKOUT = `spiffe://${TRUST_DOMAIN}/workload/checkout`;
+const OTHER = `spiffe://${TRUST_DOMAIN}/workload/other`;
+const hour = { now: new Date(), lifetimeMs: 3_600_000 };
+let mesh: EnvoyMesh;
+let cart: Application;
+let server: Proxy;
+let inbound: number;
+let outbound: number;
+
+beforeAll(async () => {
+  mesh = await EnvoyMesh.open('identity');
+  await mesh.service('cart', { app: 'cart' });
+  cart = await mesh.application('cart', 'http');
+  inbound = await freePort();
+  server = await mesh.proxy('cart', {
+    labels: { app: 'cart', 'kuma.io/workload': 'cart' },
+    inbound: [{ name: 'main', port: inbound, servicePort: cart.port, protocol: 'http' }],
+  });
+  const { list, portOf } = await mesh.outbounds(['cart']);
+  await mesh.proxy('checkout', { labels: { app: 'checkout', 'kuma.io/workload': 'checkout' }, outbounds: list });
+  outbound = portOf('cart');
+  await permit('all', { allow: [{ spiffeID: { type: 'Prefix', value: `spiffe://${TRUST_DOMAIN}` } }] });
+});
+afterAll(() => mesh.close());
+
+async function permit(name: string, conf: object): Promise<void> {
+  await mesh.put('MeshTrafficPermission', name, { spec: { rules: [{ default: { ...conf } }] } });
+}
+
+/** Requests that go on while something is done. @returns how many had each status */
+async function during(work: () => Promise<void>): Promise<ReadonlyMap<string, number>> {
+  const statuses: string[] = [];
+  let isDone = false;
+  const ask = async (): Promise<void> => {
+    while (!isDone) statuses.push(String((await mesh.get(outbound)).status));
+  };
+  const asking = Promise.all([ask(), ask()]);
+  await work().finally(() => (isDone = true));
+  await asking;
+  return countBy(statuses, String);
+}
+
+const tls = async (): Promise<unknown> => objectOf((await mesh.read('MeshService', 'cart'))['status'])['tls'];
+/** What the last request said about its client. */
+const lastClient = (): string => String(cart.seen.at(-1)?.headers['x-forwarded-client-cert'] ?? '');
+const serial = async (): Promise<string> =>
+  /"serial_number": "(\w+)"[^}]*?"subject_alt_names": \[\s*\{\s*"uri": "[^"]*workload\/cart"/s.exec(
+    await server.admin('/certs'),
+  )?.[1] ?? '';
+
+/** A certificate of the authority of the zone. */
+async function certificateOf(spiffeId: string): Promise<ConnectionOptions> {
+  const pem = async (name: string): Promise<string> =>
+    Buffer.from(textOf((await mesh.read('Secret', name))['data']), 'base64').toString('utf8');
+  const own = await readAuthority({ certPem: await pem('identity-root-ca'), keyPem: await pem('identity-private-key') });
+  const { certPem: cert, keyPem: key } = await issueLeaf(own, spiffeId, hour);
+  return { cert, key };
+}
+
+/** The first bytes of the answer to a request with a certificate; `''` where the server ends the connection. */
+async function ask(given: ConnectionOptions): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port: inbound, rejectUnauthorized: false, ALPNProtocols: ['kuma'], ...given });
+  try {
+    await once(socket, 'secureConnect');
+    socket.write('GET / HTTP/1.1\r\nhost: cart\r\nconnection: close\r\n\r\n');
+    const [bytes] = (await once(socket, 'data')) as [Buffer];
+    return bytes.toString('latin1', 0, 12);
+  } catch {
+    return '';
+  } finally {
+    socket.destroy();
+  }
+}
+
+describe('a MeshIdentity', () => {
+  it('comes into force under traffic: no request fails, and the server knows the client', async () => {
+    const statuses = await during(async () => {
+      await mesh.put('MeshIdentity', 'identity', {
+        spec: {
+          selector: { dataplane: { matchLabels: {} } },
+          provider: {
+            type: 'Bundled',
+            bundled: { autogenerate: { enabled: true }, certificateParameters: { expiry: '6s' } },
+          },
+        },
+      });
+      await expect.poll(tls).toEqual({ status: 'Ready', enforced: true });
+      await expect.poll(async () => (await mesh.get(inbound)).status).toBe(0);
+      await expect.poll(lastClient).toContain(`URI=${CHECKOUT}`);
+    });
+    expect([...statuses.keys()]).toEqual(['200']);
+  });
+
+  it('renews certificates under traffic: no request fails', async () => {
+    const first = await serial();
+    expect(first).not.toBe('');
+    const statuses = await during(() => expect.poll(serial).not.toBe(first));
+    expect([...statuses.keys()]).toEqual(['200']);
+  });
+});
+
+describe('a strict inbound', () => {
+  it('refuses plain text and clients without a certificate', async () => {
+    expect((await mesh.get(inbound)).status).toBe(0);
+    expect(await ask({})).toBe('');
+  });
+
+  it('takes a certificate of the authority of the zone', async () => {
+    expect(await ask(await certificateOf(OTHER))).toBe('HTTP/1.1 200');
+  });
+
+  it.each([
+    ['another trust domain', 'other.example', 'spiffe://other.example/workload/checkout'],
+    ['another authority of the same trust domain', TRUST_DOMAIN, CHECKOUT],
+  ])('refuses a certificate of %s', async (_, domain, spiffeId) => {
+    const authority = await readAuthority(await createAuthority(domain, hour.now));
+    const { certPem: cert, keyPem: key } = await issueLeaf(authority, spiffeId, hour);
+    expect(await ask({ cert, key })).toBe('');
+  });
+});
+
+it('a MeshTrafficPermission denies a client by its SPIFFE ID', async () => {
+  const given = await certificateOf(OTHER);
+  await permit('some', { deny: [{ spiffeID: { type: 'Exact', value: OTHER } }] });
+  await expect.poll(() => ask(given)).toBe('HTTP/1.1 403');
+  await mesh.delete('MeshTrafficPermission', 'some');
+  await expect.poll(() => ask(given)).toBe('HTTP/1.1 200');
+});
