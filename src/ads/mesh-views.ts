@@ -204,8 +204,8 @@ export class MeshViews {
       return;
     }
     const leaf = this.#certificates.get({ mesh: order.mesh, name }, order);
-    if (leaf === null || leaf === certified?.leaf) return;
     const identity = certifiedIdentity(this.#index, proxy)?.kri ?? '';
+    if (leaf === null || (leaf === certified?.leaf && identity === certified.identity)) return;
     const secrets = new Map([[identity, identitySecret(identity, leaf)]]);
     connected.certified = { identity, leaf, secret: this.#encoder.part({ ...emptyConfig(), secrets }) };
   }

@@ -1,4 +1,6 @@
 // Random rows of a mesh, of the kinds that the configuration of proxies is made from.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { make, type Made } from '../policy/make-resource.ts';
 import { fc } from '../support/property.ts';
@@ -50,18 +52,51 @@ const dataplane: fc.Arbitrary<Resource> = fc
   );
 
 const meshService: fc.Arbitrary<Resource> = fc
-  .record({ name: names, made, protocol: fc.constantFrom('http', 'tcp'), app: apps, hasAdmin: fc.boolean() })
-  .map(({ name, made: { role: _, ...place }, protocol, app, hasAdmin }) =>
-    make(
+  .record({
+    ...{ name: names, made, protocol: fc.constantFrom('http', 'tcp'), app: apps, hasAdmin: fc.boolean() },
+    tls: fc.constantFrom<JsonObject>({ status: 'NotReady' }, { status: 'Ready' }, { status: 'Ready', enforced: true }),
+  })
+  .map(({ name, made: { role: _, ...place }, protocol, app, hasAdmin, tls }) => ({
+    ...make(
       'MeshService',
       name,
       {
         selector: { dataplaneLabels: { matchLabels: { app } } },
         ports: [{ port: 80, targetPort: 8080, appProtocol: protocol }, ...(hasAdmin ? [{ port: 90, name: 'admin' }] : [])],
+        identities: [{ type: 'SpiffeID', value: `spiffe://default.east.mesh.local/${app}` }],
       },
       place,
     ),
-  );
+    status: { tls },
+  }));
+
+const identity: fc.Arbitrary<Resource> = fc
+  .record({
+    name: fc.constantFrom('m', 'n'),
+    matchLabels: fc.oneof(
+      fc.constant({}),
+      apps.map((app) => ({ app })),
+    ),
+    status: fc.constantFrom('True', 'True', 'False'),
+  })
+  .map(({ name, matchLabels, status }) => ({
+    ...make(
+      'MeshIdentity',
+      name,
+      {
+        selector: { dataplane: { matchLabels } },
+        spiffeID: { path: '/{{ label "app" }}' },
+        provider: { type: 'Bundled', bundled: { autogenerate: { enabled: true } } },
+      },
+      { zone: 'east' },
+    ),
+    status: { conditions: [{ type: 'Ready', status, reason: 'Ready' }] },
+  }));
+
+const AUTHORITY = readFileSync(join(import.meta.dirname, 'authority.pem'), 'utf8');
+const trust: fc.Arbitrary<Resource> = fc
+  .constantFrom('default.east.mesh.local', 'default.west.mesh.local')
+  .map((trustDomain) => make('MeshTrust', trustDomain, { trustDomain, caBundles: [{ type: 'Pem', pem: { value: AUTHORITY } }] }));
 
 const multiZone: fc.Arbitrary<Resource> = fc.tuple(names, apps).map(([name, app]) =>
   make('MeshMultiZoneService', name, {
@@ -118,6 +153,12 @@ const inbound: fc.Arbitrary<readonly [string, JsonObject]> = fc.oneof(
       'MeshRateLimit',
       { local: { http: { requestRate: { num: num + 1, interval: '1s' } } } },
     ]),
+  fc.constantFrom<[string, JsonObject]>(
+    ['MeshTLS', { mode: 'Strict', tlsVersion: { min: 'TLS12', max: 'TLS13' } }],
+    ['MeshTLS', { mode: 'Permissive' }],
+    ['MeshTrafficPermission', { allow: [{ spiffeID: { type: 'Prefix', value: 'spiffe://default.east.mesh.local' } }] }],
+    ['MeshTrafficPermission', { deny: [{ spiffeID: { type: 'Exact', value: 'spiffe://default.east.mesh.local/x' } }] }],
+  ),
   fc
     .nat(99)
     .map((percentage): [string, JsonObject] => ['MeshFaultInjection', { http: [{ abort: { httpStatus: 503, percentage } }] }]),
@@ -189,6 +230,8 @@ export const row: fc.Arbitrary<Resource> = fc.oneof(
   { weight: 2, arbitrary: inboundPolicy },
   { weight: 4, arbitrary: route },
   { weight: 2, arbitrary: proxyWide },
+  { weight: 2, arbitrary: identity },
+  { weight: 2, arbitrary: trust },
   multiZone,
   external,
   collector,

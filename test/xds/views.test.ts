@@ -2,13 +2,16 @@
 import { describe, expect, it } from 'vitest';
 import { ResourceEncoder } from '../../src/ads/encode-resources.ts';
 import { MeshViews } from '../../src/ads/mesh-views.ts';
+import type { CertificateOrder, ProxyName } from '../../src/ads/proxy-certificates.ts';
 import { ProxyView, type EncodedPart } from '../../src/ads/proxy-view.ts';
-import { XDS_TYPES } from '../../src/ads/session.ts';
+import { XDS_TYPES, type XdsType } from '../../src/ads/session.ts';
 import { runSteps } from '../../src/base/steps.ts';
+import type { Leaf } from '../../src/identity/leaf.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import type { Resource } from '../../src/resource/types.ts';
 import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
+import { TRUST_BUNDLE } from '../../src/xds/proxy-tls.ts';
 import { fc } from '../support/property.ts';
 import { makeDataplane } from '../policy/make-resource.ts';
 import { row, rows } from './arbitrary-mesh.ts';
@@ -26,7 +29,7 @@ class FollowedMesh {
   constructor(held: readonly Resource[], encoder = new ResourceEncoder()) {
     this.index = new MeshIndex('default', held);
     this.encoder = encoder;
-    this.views = new MeshViews(this.index, this.encoder, 'east');
+    this.views = new MeshViews(this.index, this.encoder, 'east', { get: leafOf, release: () => undefined });
     this.connect();
   }
 
@@ -82,10 +85,29 @@ class FollowedMesh {
   }
 }
 
+const leaves = new Map<string, Leaf>();
+
+/** One certificate for each SPIFFE ID, at once. */
+function leafOf(_: ProxyName, { spiffeId }: CertificateOrder): Leaf {
+  const known = leaves.get(spiffeId);
+  if (known !== undefined) return known;
+  const time = new Date(0);
+  const leaf: Leaf = { certPem: spiffeId, keyPem: '', spiffeId, issuedAt: time, notAfter: time };
+  leaves.set(spiffeId, leaf);
+  return leaf;
+}
+
+/** The configuration that is made from nothing has no secrets with keys. */
+function isShown(type: XdsType, name: string): boolean {
+  return type !== 'Secret' || name === TRUST_BUNDLE;
+}
+
 function shown(view: ProxyView): unknown {
   return Object.fromEntries(
     XDS_TYPES.flatMap((type) => {
-      const held = [...view.names(type)].map((name) => `${name} ${view.get(type, name)?.version ?? 'missing'}`);
+      const held = [...view.names(type)]
+        .filter((name) => isShown(type, name))
+        .map((name) => `${name} ${view.get(type, name)?.version ?? 'missing'}`);
       return held.length === 0 ? [] : [[type, held.sort()]];
     }),
   );
