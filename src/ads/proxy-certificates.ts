@@ -53,6 +53,8 @@ export class ProxyCertificates implements CertificateSource {
   readonly #options: ProxyCertificatesOptions;
   readonly #held = new LRUCache<string, Held>({ max: MAX_PROXIES, dispose: ({ cancel }) => cancel() });
   readonly #waiting = new Set<Held>();
+  /** Taken from `#waiting`, and not issued yet. */
+  readonly #inWork = new Set<Held>();
   readonly #listeners = new Map<Held, (() => void)[]>();
   #issuing: Promise<void> | null = null;
 
@@ -63,10 +65,12 @@ export class ProxyCertificates implements CertificateSource {
   get(proxy: ProxyName, order: CertificateOrder): Leaf | null {
     const held = this.#entry(proxy, order);
     held.isWanted = true;
-    const isSame = sameOrder(held.order, order);
-    held.order = order;
-    if (isSame && held.leaf !== null && held.leaf.notAfter > this.#options.clock.now()) return held.leaf;
-    held.leaf = isSame ? held.leaf : null;
+    if (!sameOrder(held.order, order)) {
+      held.order = order;
+      held.leaf = null;
+    }
+    const { leaf } = held;
+    if (leaf !== null && leaf.notAfter > this.#options.clock.now()) return leaf;
     this.#order(held);
     return null;
   }
@@ -99,7 +103,7 @@ export class ProxyCertificates implements CertificateSource {
   }
 
   #order(held: Held): void {
-    this.#waiting.add(held);
+    if (!this.#inWork.has(held)) this.#waiting.add(held);
     this.#issuing ??= this.#issueAll();
   }
 
@@ -109,6 +113,7 @@ export class ProxyCertificates implements CertificateSource {
     while (this.#waiting.size > 0) {
       const batch = [...this.#waiting];
       this.#waiting.clear();
+      for (const held of batch) this.#inWork.add(held);
       for (const group of Map.groupBy(batch, ({ order }) => JSON.stringify([order.mesh, order.identity])).values())
         await this.#issueGroup(group);
     }
@@ -126,9 +131,15 @@ export class ProxyCertificates implements CertificateSource {
       const authority = await readAuthority(await this.#authority(mesh, identity));
       for (const held of group) {
         const { order } = held;
-        if (!held.isWanted) continue;
+        if (!held.isWanted) {
+          this.#inWork.delete(held);
+          continue;
+        }
         const leaf = await issueLeaf(authority, order.spiffeId, { now: clock.now(), lifetimeMs: order.lifetimeMs });
+        this.#inWork.delete(held);
+        // The proxy has got another identity meanwhile.
         if (held.order === order) this.#take(held, leaf);
+        else this.#order(held);
       }
     } catch (error) {
       log.warn(
@@ -136,6 +147,7 @@ export class ProxyCertificates implements CertificateSource {
         'certificates could not be issued; retry in 5 s',
       );
       for (const held of group) {
+        if (!this.#inWork.delete(held)) continue;
         held.cancel();
         held.cancel = clock.after(RETRY_MS, () => this.#renew(held));
         this.#settle(held);

@@ -1,0 +1,91 @@
+import { X509Certificate } from 'node:crypto';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { makeRow } from '../../test/support/make-row.ts';
+import { createLogger } from '../base/log.ts';
+import { createAuthority } from '../identity/authority.ts';
+import type { AuthorityPem } from '../identity/leaf.ts';
+import type { Resource } from '../resource/types.ts';
+import { ProxyCertificates, type CertificateOrder, type ProxyName } from './proxy-certificates.ts';
+
+const HOUR_MS = 3_600_000;
+const order: CertificateOrder = { mesh: 'shop', identity: 'identity', spiffeId: 'spiffe://shop/cart', lifetimeMs: HOUR_MS };
+const cart = { mesh: 'shop', name: 'cart' };
+let clock: ManualClock;
+let rows: Resource[];
+let reads: number;
+let issued: ProxyName[];
+let certificates: ProxyCertificates;
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  reads = 0;
+  issued = [];
+  rows = secretsOf(await createAuthority('shop', clock.now()));
+  certificates = new ProxyCertificates({
+    store: {
+      getMany: () => {
+        reads += 1;
+        return Promise.resolve(rows);
+      },
+    },
+    clock,
+    log: createLogger('silent'),
+    issued: (proxy) => void issued.push(proxy),
+    random: () => 0.5,
+  });
+});
+
+function secretsOf({ certPem, keyPem }: AuthorityPem): Resource[] {
+  const secret = (name: string, pem: string): Resource =>
+    makeRow('Secret', name, { mesh: 'shop', spec: { data: Buffer.from(pem).toString('base64') } });
+  return [secret('identity-root-ca', certPem), secret('identity-private-key', keyPem)];
+}
+
+describe('the certificates of proxies', () => {
+  it('are issued once, and are there for a proxy that comes again', async () => {
+    expect(certificates.get(cart, order)).toBeNull();
+    await certificates.ready(cart, order);
+    const leaf = certificates.get(cart, order);
+    expect(new X509Certificate(leaf?.certPem ?? '').subjectAltName).toBe('URI:spiffe://shop/cart');
+    certificates.release(cart);
+    await certificates.ready(cart, order);
+    expect(certificates.get(cart, order)).toBe(leaf);
+    expect(issued).toEqual([cart]);
+  });
+
+  it('read an authority once for all proxies that wait', async () => {
+    const names = ['a', 'b', 'c'].map((name) => ({ mesh: 'shop', name }));
+    await Promise.all(names.map((proxy) => certificates.ready(proxy, order)));
+    expect([issued, reads]).toEqual([names, 1]);
+  });
+
+  it('are renewed before they end; the old one is there until then', async () => {
+    await certificates.ready(cart, order);
+    const first = certificates.get(cart, order);
+    await clock.advance(HOUR_MS * 0.7);
+    expect(issued).toHaveLength(1);
+    await clock.advance(HOUR_MS * 0.05);
+    // Views are made again while it is issued.
+    certificates.get(cart, { ...order });
+    await expect.poll(() => issued).toHaveLength(2);
+    expect(certificates.get(cart, order)?.notAfter.getTime()).toBeGreaterThan(first?.notAfter.getTime() ?? Infinity);
+  });
+
+  it('are not renewed for a proxy that is gone', async () => {
+    await certificates.ready(cart, order);
+    certificates.release(cart);
+    await clock.advance(HOUR_MS);
+    expect(reads).toBe(1);
+  });
+
+  it('are tried again when the authority is missing', async () => {
+    const there = rows;
+    rows = [];
+    await certificates.ready(cart, order);
+    expect(certificates.get(cart, order)).toBeNull();
+    rows = there;
+    await clock.advance(5_000);
+    await expect.poll(() => issued).toEqual([cart]);
+  });
+});
