@@ -56,7 +56,7 @@ export class ProxyCertificates implements CertificateSource {
   /** Taken from `#waiting`, and not issued yet. */
   readonly #inWork = new Set<Held>();
   readonly #listeners = new Map<Held, (() => void)[]>();
-  #issuing: Promise<void> | null = null;
+  #isIssuing = false;
 
   constructor(options: ProxyCertificatesOptions) {
     this.#options = options;
@@ -104,10 +104,11 @@ export class ProxyCertificates implements CertificateSource {
 
   #order(held: Held): void {
     if (!this.#inWork.has(held)) this.#waiting.add(held);
-    this.#issuing ??= this.#issueAll();
+    if (!this.#isIssuing) void this.#issueAll();
   }
 
   async #issueAll(): Promise<void> {
+    this.#isIssuing = true;
     // Orders of one turn read their authority once.
     await Promise.resolve();
     while (this.#waiting.size > 0) {
@@ -117,7 +118,7 @@ export class ProxyCertificates implements CertificateSource {
       for (const group of Map.groupBy(batch, ({ order }) => JSON.stringify([order.mesh, order.identity])).values())
         await this.#issueGroup(group);
     }
-    this.#issuing = null;
+    this.#isIssuing = false;
   }
 
   /** Issues the certificates of one MeshIdentity. */
