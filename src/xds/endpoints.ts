@@ -1,5 +1,4 @@
 // The endpoints of one port of a service, as load assignments (xds 3.2). In one zone: endpoints of other zones have no place yet.
-import { isIP } from 'node:net';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { memberServices, selectedDataplanes } from '../policy/services.ts';
 import type { Outbound } from '../policy/outbounds.ts';
@@ -8,6 +7,7 @@ import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
 import { decimal, socketAddress } from './proto-json.ts';
+import { inboundAddressProblem } from './socket-address.ts';
 
 type Endpoint = { readonly address: string; readonly port: number; readonly labels: Labels };
 type AffinityTag = { readonly key: string; readonly value: string; readonly weight: number };
@@ -103,10 +103,10 @@ function inboundEndpoints(proxy: DataplaneProxy, target: Json, protocol: string)
     const isTarget = typeof target === 'number' ? inbound['port'] === target : inbound['name'] === target;
     if (!isTarget || !isReady(inbound)) return [];
     const at = textOf(inbound['address']) || address;
-    // Envoy refuses a load assignment with a name in it, and with it all endpoints of the service.
-    if (isIP(at) === 0) return [];
+    const port = numberOf(inbound['port']);
+    if (inboundAddressProblem(at, port) !== null) return [];
     const labels = { ...proxy.labels, 'kuma.io/protocol': textOf(inbound['protocol']) || protocol };
-    return [{ address: at, port: numberOf(inbound['port']), labels }];
+    return [{ address: at, port, labels }];
   });
 }
 

@@ -20,6 +20,8 @@ import type { ProxyConfig } from './proxy-config.ts';
 import { MESH_ALPN, serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
 import { logCollector, tracerOf, type TelemetryContext } from './telemetry.ts';
 import { routeConfiguration } from './route-config.ts';
+import { inboundAddressProblem } from './socket-address.ts';
+import type { ConfigProblem } from './config-problem.ts';
 import { reportTo, usableRules } from './usable-policies.ts';
 
 /** What an inbound listens on and where its application is. */
@@ -36,12 +38,18 @@ export type InboundContext = TelemetryContext & Pick<OutboundContext, 'tls'>;
 export function addInbounds(config: ProxyConfig, context: InboundContext): void {
   const { proxy } = context.rules;
   const report = reportTo(config.problems);
-  for (const inbound of inboundsOf(proxy))
-    if (isIP(inbound.address) !== 0) addInbound(config, context, inbound);
-    else report({ policy: null, field: 'networking.address', reason: 'must be an IP address: Envoy listens on no name' });
+  for (const inbound of inboundsOf(proxy)) {
+    const problem = addressProblem(inbound);
+    if (problem === null) addInbound(config, context, inbound);
+    else report(problem);
+  }
   const advertised = textOf(objectOf(proxy.resource.spec['networking'])['advertisedAddress']);
   if (advertised !== '' && isIP(advertised) === 0)
     report({ policy: null, field: 'networking.advertisedAddress', reason: 'must be an IP address: an endpoint has no name' });
+}
+
+function addressProblem({ address, section, application }: Inbound): ConfigProblem | null {
+  return inboundAddressProblem(address, section.port) ?? inboundAddressProblem(application.address, application.port);
 }
 
 function inboundsOf({ resource, sections }: DataplaneProxy): Inbound[] {

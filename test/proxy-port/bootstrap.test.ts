@@ -111,7 +111,7 @@ const dataplane = (changes: object): object => ({ dataplaneResource: JSON.string
 
 describe('a token', () => {
   it.each<[string, () => Promise<string>, number]>([
-    ['that nobody signed', async () => 'a.b.c', 401],
+    ['without a signature', async () => 'a.b.c', 401],
     ['of another Dataplane', async () => await server.token({ name: 'cart-2' }), 403],
   ])('%s gets the same answer for a Dataplane that exists and for one that does not', async (_, tokenOf, status) => {
     const dataplaneToken = await tokenOf();

@@ -69,6 +69,19 @@ describe('two outbounds to one port of a service', () => {
   });
 });
 
+describe('a Dataplane with an inbound port that is too high', () => {
+  it('has no such inbound and is no endpoint, and the other endpoints hold', () => {
+    const inbound = [{ name: 'http', port: 70_000, protocol: 'http' }];
+    const other = makeDataplane('high', { zone: 'east', labels: { app: 'shop' } }, { address: '10.0.0.77', inbound });
+    const index = new MeshIndex('default', [...shopRows, other]);
+    const configs = [...index.proxies()].map((proxy) => proxyConfig(index, proxy, FEATURES));
+    const endpoints = JSON.stringify(configs[0]?.assignments.get(HTTP));
+    expect([endpoints.includes('10.0.0.1'), endpoints.includes('70000')]).toEqual([true, false]);
+    expect([...(configs.at(-1)?.listeners.keys() ?? [])]).toEqual([]);
+    expect(configs.at(-1)?.problems).toMatchObject([{ policy: null, field: 'networking.inbound.port' }]);
+  });
+});
+
 describe('an empty prefix of a header', () => {
   it('matches every value', () => {
     const matches = [{ headers: [{ type: 'Prefix', name: 'x-a', value: '' }] }];
