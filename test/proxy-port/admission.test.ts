@@ -1,6 +1,7 @@
 // Which proxies get in, and when they are sent away.
 import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ManualClock } from '../support/manual-clock.ts';
 import { CART, ending, join, OpenPort } from './open-port.ts';
 
 const server = new OpenPort();
@@ -54,14 +55,17 @@ describe('a proxy', () => {
   });
 
   it('waits when it opens stream after stream, and is refused when too many of it wait', async () => {
-    const token = await server.token();
+    // Time stands still, so that a busy machine lets no more of them in.
+    const busy = await new OpenPort().start({ clock: new ManualClock() });
+    const token = await busy.token();
     const dataplane = { ...CART, name: 'busy' };
-    const calls = Array.from({ length: 60 }, () => server.stream(token));
+    const calls = Array.from({ length: 60 }, () => busy.stream(token));
     const refused: string[] = [];
     for (const call of calls) join(call, dataplane).catch((error: unknown) => refused.push(String(error)));
     await expect.poll(() => refused.length).toBeGreaterThan(15);
     for (const reason of refused) expect(reason).toContain('opens streams too often');
     for (const call of calls) call.cancel();
+    await busy.close();
   });
 
   it('comes in without a token where none is asked for', async () => {

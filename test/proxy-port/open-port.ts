@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { Client, credentials, Metadata, type ClientDuplexStream, type StatusObject } from '@grpc/grpc-js';
 import { pino } from 'pino';
-import { systemClock } from '../../src/base/clock.ts';
+import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { createSelfSigned } from '../../src/base/self-signed.ts';
 import { DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from '../../src/grpc/connections.ts';
 import { messagesOf } from '../../src/grpc/messages-of.ts';
@@ -43,6 +43,8 @@ export type PortOptions = {
   readonly type?: 'dpToken' | 'none';
   readonly serve?: ServeProxy;
   readonly readHeaderTimeout?: number;
+  /** Of the port: its limits and waits. Tokens and certificates have the time of the machine. */
+  readonly clock?: Clock;
 };
 
 export class OpenPort {
@@ -58,18 +60,18 @@ export class OpenPort {
   #issuer: TokenIssuer | undefined;
   #server: ProxyPort | undefined;
 
-  async start({ host = '127.0.0.1', limits = {}, type = 'dpToken', serve = echo, ...times }: PortOptions = {}): Promise<this> {
-    const clock = systemClock;
+  async start(options: PortOptions = {}): Promise<this> {
+    const { host = '127.0.0.1', limits = {}, type = 'dpToken', serve = echo, clock = systemClock, ...times } = options;
     const log = pino({ level: 'info' }, { write: (line: string) => void this.logged.push(line) });
     const { mesh, name, ...row } = CART;
     await this.store.write({ op: 'put', key: { type: 'Dataplane', mesh, name }, ...row });
     await putKey(this.store, dataplaneRealm('shop'), '1');
     const secrets = await followedSecrets(this.store, this.#stop.signal);
-    const verifier = new TokenVerifier(secrets, () => clock.now());
-    this.#issuer = new TokenIssuer(secrets, () => clock.now());
-    const watch = watchProxyTokens({ secrets, verifier, clock });
+    const verifier = new TokenVerifier(secrets, () => systemClock.now());
+    this.#issuer = new TokenIssuer(secrets, () => systemClock.now());
+    const watch = watchProxyTokens({ secrets, verifier, clock: systemClock });
     void watch.run(this.#stop.signal);
-    const { certPem, keyPem } = await createSelfSigned('server', ['localhost', '127.0.0.1', '::1'], clock.now());
+    const { certPem, keyPem } = await createSelfSigned('server', ['localhost', '127.0.0.1', '::1'], systemClock.now());
     this.certPem = certPem;
     this.#server = new ProxyPort({
       host,
