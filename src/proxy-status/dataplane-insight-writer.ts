@@ -267,8 +267,9 @@ export class DataplaneInsightWriter {
       });
       const writes = planned.flatMap(({ write }) => (write === null ? [] : [write]));
       const outcomes = writes.length === 0 ? [] : await store.writeBatch(writes);
-      for (const { entry, state, write } of planned)
-        this.#take(entry, state, write === null ? null : outcomes[writes.indexOf(write)]);
+      // In the order of the writes.
+      const answers = outcomes.values();
+      for (const { entry, state, write } of planned) this.#take(entry, state, write === null ? null : answers.next().value);
     } catch (error) {
       for (const entry of batch) entry.isDirty = true;
       log.warn(
