@@ -14,8 +14,14 @@ type Rows = ReadonlyMap<string, Row>;
 const POLICY = 'MeshTimeout';
 /** Each zone has its own status on synced rows: addresses and hostnames. */
 const STATUS_OF_THE_ZONE: readonly string[] = ['MeshService', 'MeshExternalService', 'MeshMultiZoneService'];
-/** The conditions of a zone about references to collectors, also on copies. */
-const CONDITIONS_OF_THE_ZONE: readonly string[] = ['MeshAccessLog', 'MeshTrace', 'MeshMetric', 'MeshOpenTelemetryBackend'];
+/** The conditions of a zone about references to collectors and about its authorities, also on copies. */
+const CONDITIONS_OF_THE_ZONE: readonly string[] = [
+  'MeshAccessLog',
+  'MeshTrace',
+  'MeshMetric',
+  'MeshOpenTelemetryBackend',
+  'MeshIdentity',
+];
 const OWN_STATUS = new Set(['vip', 'vips', 'addresses', 'hostnameGenerators', 'zoneEgress', 'meshServices', 'conditions']);
 /** One comparison reads and hashes every row, so it polls less often than a check of one row. */
 const WAIT_FOR_ALL = { ...WAIT, interval: 200 };

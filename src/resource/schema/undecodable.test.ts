@@ -126,6 +126,8 @@ function valueOf(shape: Shape): fc.Arbitrary<Json> {
       return fc.oneof(fc.string(), fc.constant(null));
     case 'whole':
       return fc.nat();
+    case 'flag':
+      return fc.boolean();
     case 'list':
       return fc.array(valueOf(shape.item), { maxLength: 3 });
     case 'object':
