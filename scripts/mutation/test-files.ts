@@ -15,7 +15,7 @@ const PROJECTS = new Map([
 /** They read the sources as text, and would notice every change or none. */
 const OF_SOURCES = ['test/architecture.test.ts', 'test/citations.test.ts', 'test/matched-text.test.ts', 'test/docs.test.ts'];
 
-/** As prettier writes them: `from './a.ts'`, `import './a.ts'`, `import('./a.ts')`. */
+/** As the formatter writes them: `from './a.ts'`, `import './a.ts'`, `import('./a.ts')`. */
 const RELATIVE_IMPORT = /\b(?:from |import |import\()'(\.[^'\n]+)'/g;
 
 export class TestFiles {

@@ -10,7 +10,7 @@ function metadataOf(...headers: readonly (readonly [name: string, value: string]
 
 it('callerOf reads the zone, its features, its store id and all its tokens', () => {
   const metadata = metadataOf(
-    ...([['client-id', 'east'], ['features', 'a, b'], ['features', 'c'], ['store-id', 'A-1'], ['authorization', 'Bearer x']] as const), // prettier-ignore
+    ...([['client-id', 'east'], ['features', 'a, b'], ['features', 'c'], ['store-id', 'A-1'], ['authorization', 'Bearer x']] as const), // oxfmt-ignore
     ['authorization', 'Bearer y'],
   );
   expect(callerOf(metadata)).toEqual({

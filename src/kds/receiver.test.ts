@@ -142,9 +142,9 @@ describe('a receiver', () => {
   it('asks for the full state where its versions do not fit into half a message', async () => {
     const versionsIn = async (maxMessageBytes: number): Promise<number[]> => {
       const { store } = await receive();
-      await store.write({ op: 'create', key: { type: TYPE, mesh: 'default', name: 'a' }, labels: {}, spec: {}, syncVersion: 'v'.repeat(83) }); // prettier-ignore
+      await store.write({ op: 'create', key: { type: TYPE, mesh: 'default', name: 'a' }, labels: {}, spec: {}, syncVersion: 'v'.repeat(83) }); // oxfmt-ignore
       const sent: DeltaRequest[] = [];
-      const again = await receive({ store, resume: true, maxMessageBytes, send: (message) => void sent.push(decodeDeltaRequest(message)) }); // prettier-ignore
+      const again = await receive({ store, resume: true, maxMessageBytes, send: (message) => void sent.push(decodeDeltaRequest(message)) }); // oxfmt-ignore
       again.receiver.close();
       return sent.filter(({ typeUrl }) => typeUrl === TYPE).map(({ initialResourceVersions }) => initialResourceVersions.size);
     };

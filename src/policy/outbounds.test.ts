@@ -59,7 +59,7 @@ describe('the outbounds of a proxy', () => {
 describe('a Dataplane', () => {
   it('has its inbounds and listeners as sections, named by their port where they have no name', () => {
     const networking: JsonObject = {
-      inbound: [{ port: 80, name: 'web', protocol: 'http', tags: { 'kuma.io/protocol': 'grpc' } }, { port: 81, tags: { 'kuma.io/protocol': 'grpc' } }, { port: 82 }], // prettier-ignore
+      inbound: [{ port: 80, name: 'web', protocol: 'http', tags: { 'kuma.io/protocol': 'grpc' } }, { port: 81, tags: { 'kuma.io/protocol': 'grpc' } }, { port: 82 }], // oxfmt-ignore
       listeners: [
         { type: 'ZoneEgress', port: 1 },
         { type: 'ZoneIngress', port: 2 },

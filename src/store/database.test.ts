@@ -63,7 +63,7 @@ describe.each(Object.entries(behaviours))('a PostgreSQL that %s', (_, behave) =>
     ['a session for the leader', async () => (await database.session?.())?.query('select 1')],
     ['a statement', () => sql`select 1`.execute(database.db)],
     ['a transaction', () => database.db.transaction().execute(async (tx) => sql`select 1`.execute(tx))],
-    ['the change feed', () => database.listen('c', () => undefined, () => undefined, new AbortController().signal)], // prettier-ignore
+    ['the change feed', () => database.listen('c', () => undefined, () => undefined, new AbortController().signal)], // oxfmt-ignore
   ])('fails %s with a rejection and nothing else', async (_name, use) => {
     await expect(use()).rejects.toThrow();
     // Every event of the connections that are gone has come after a turn of the loop in which the server has none left.

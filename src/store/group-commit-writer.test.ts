@@ -94,7 +94,7 @@ describe('combined writes', () => {
       rows.end();
       await new Promise(setImmediate);
     }
-    expect(await Promise.all(waiting)).toEqual([['rejected', 'rejected'], ['fulfilled', 'fulfilled']]); // prettier-ignore
+    expect(await Promise.all(waiting)).toEqual([['rejected', 'rejected'], ['fulfilled', 'fulfilled']]); // oxfmt-ignore
     rows.isFast = true;
     rows.held.clear();
     rows.begun.length = 0;

@@ -41,7 +41,7 @@ describe('a pool that prepares statements', () => {
   it('gives a text one name on all connections, a time limit to each statement, and no name to a statement without parameters', async () => {
     const one = pool();
     for (const client of [await one.connect(), await one.connect()])
-      for (const [text, values] of [['select $1', [1]], ['select $2', [1]], ['begin', []]] as const) await client.query(text, values); // prettier-ignore
+      for (const [text, values] of [['select $1', [1]], ['select $2', [1]], ['begin', []]] as const) await client.query(text, values); // oxfmt-ignore
     for (const { asked } of clients)
       expect(asked).toEqual([
         { name: 'meridian_1', text: 'select $1', values: [1], query_timeout: 70 },

@@ -27,7 +27,8 @@ export type ResponseFrame = Message & { readonly kind: 'response'; readonly resp
 export type Frame = OpenFrame | RequestFrame | ResponseFrame;
 
 type Line = { zone: Zone; rpc: Rpc } & (
-  { event: 'open' } | { from: 'zone' | 'global'; message: 'DeltaDiscoveryRequest' | 'DeltaDiscoveryResponse'; base64: string }
+  | { event: 'open' }
+  | { from: 'zone' | 'global'; message: 'DeltaDiscoveryRequest' | 'DeltaDiscoveryResponse'; base64: string }
 );
 
 export const frames: readonly Frame[] = readFileSync(join(vectorsFolder, 'kds-session.jsonl'), 'utf8')

@@ -43,7 +43,7 @@ it('the list cache is empty after a crash of the server', async () => {
 
   await store.write({ op: 'create', key, labels: {}, spec: { value: 'old' } });
   await side.query('checkpoint');
-  await store.writeAll([{ op: 'create', key: { ...key, name: 'b' }, labels: {}, spec: {} }, { op: 'create', key, labels: {}, spec: {} }]); // prettier-ignore
+  await store.writeAll([{ op: 'create', key: { ...key, name: 'b' }, labels: {}, spec: {} }, { op: 'create', key, labels: {}, spec: {} }]); // oxfmt-ignore
   const numbersOf = async (): Promise<string | undefined> => (await store.snapshot())?.split(' ')[0];
   const before = await numbersOf();
   expect(await valueInList()).toEqual({ value: 'old' });

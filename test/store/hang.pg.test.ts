@@ -80,7 +80,7 @@ describe('a database that hangs', () => {
     expect(writeFailures.map((error) => (error as Error).message).some((text) => text.includes(UNKNOWN))).toBe(true);
     proxy.resume();
     for (const call of [...Object.values(reads), ...Object.values(writes)])
-      await expect.poll(() => call(soon).then(() => 'answered', () => 'failed')).toBe('answered'); // prettier-ignore
+      await expect.poll(() => call(soon).then(() => 'answered', () => 'failed')).toBe('answered'); // oxfmt-ignore
   });
 
   it('loses the connection of a statement that timed out', async () => {
@@ -89,6 +89,6 @@ describe('a database that hangs', () => {
     await expect(store.write(first as Write)).rejects.toMatchObject({ code: 'unavailable' });
     proxy.resume();
     // On the connection of the first its answer would come before that of the second.
-    await expect.poll(() => store.write(second as Write).then(({ result }) => result, () => 'failed')).toMatch(/created|updated/); // prettier-ignore
+    await expect.poll(() => store.write(second as Write).then(({ result }) => result, () => 'failed')).toMatch(/created|updated/); // oxfmt-ignore
   });
 });

@@ -19,13 +19,13 @@ it('a locked row fails only its own write, which can be retried', async () => {
   for (const name of ['held', 'free']) await store.write(put(name));
   await psql.query('begin');
   await psql.query(`update resources set spec = '{"by":"hand"}' where name = 'held'`);
-  const held = store.write(put('held')).then(() => 'stored', (error: unknown) => error); // prettier-ignore
+  const held = store.write(put('held')).then(() => 'stored', (error: unknown) => error); // oxfmt-ignore
   await expect.poll(async () => (await psql.query('select from pg_locks where not granted')).rowCount).toBeGreaterThan(0);
   expect(await store.write(put('free'))).toMatchObject({ result: 'updated' });
   expect(await held).toMatchObject({ code: 'conflict', message: expect.stringMatching(/another transaction/) as string });
   // It was held a moment ago: now the others do not even wait for it to be found held again.
   let isHeld = true;
-  const again = store.write(put('held')).then(() => (isHeld = false), () => (isHeld = false)); // prettier-ignore
+  const again = store.write(put('held')).then(() => (isHeld = false), () => (isHeld = false)); // oxfmt-ignore
   expect(await Promise.all(['free', 'other'].map((name) => store.write(put(name))))).toHaveLength(2);
   expect(isHeld).toBe(true);
   await psql.query('commit');

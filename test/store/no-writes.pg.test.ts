@@ -21,7 +21,7 @@ it('the store is not ready on a database that opened read-only, and ready when t
   await admin.query(`alter database ${config.dbName} reset default_transaction_read_only`);
   // Connections keep what they began with.
   await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [config.dbName]);
-  await expect.poll(() => store.ping().then(() => 'ready', () => 'not ready')).toBe('ready'); // prettier-ignore
+  await expect.poll(() => store.ping().then(() => 'ready', () => 'not ready')).toBe('ready'); // oxfmt-ignore
   await store.close();
   await admin.end();
 });
@@ -35,7 +35,7 @@ it('the store writes again when the database accepts writes, although its sessio
   const put = (name: string): Promise<string> =>
     store
       .writeBatch([{ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name }, labels: {}, spec: {} }])
-      .then(() => 'stored', (error: unknown) => (error as { code: string }).code); // prettier-ignore
+      .then(() => 'stored', (error: unknown) => (error as { code: string }).code); // oxfmt-ignore
   expect(await Promise.all(['a', 'b', 'c'].map(put))).toEqual(['unavailable', 'unavailable', 'unavailable']);
   await admin.query(`alter database ${config.dbName} reset default_transaction_read_only`);
   await expect.poll(() => put('a')).toBe('stored');

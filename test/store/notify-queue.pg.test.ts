@@ -34,8 +34,8 @@ it('a full NOTIFY queue makes the store not ready, and writes succeed again afte
     const put = (): Promise<unknown> =>
       store
         .write({ op: 'put', key: { type: 'MeshTimeout', mesh: 'default', name: 'a' }, labels: {}, spec: {} })
-        .then(({ result }) => result, (error: unknown) => (error as { code: string }).code); // prettier-ignore
-    const ready = (): Promise<boolean> => store.ping().then(() => true, () => false); // prettier-ignore
+        .then(({ result }) => result, (error: unknown) => (error as { code: string }).code); // oxfmt-ignore
+    const ready = (): Promise<boolean> => store.ping().then(() => true, () => false); // oxfmt-ignore
     expect([await put(), await ready(), await ready()]).toEqual(['unavailable', false, false]);
     await sleeper.end();
     await expect.poll(ready).toBe(true);
