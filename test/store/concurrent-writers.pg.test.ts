@@ -7,6 +7,7 @@ import type { ResourceKey } from '../../src/resource/types.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { ResourceStore, Write } from '../../src/store/resource-store.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
+import { waitingForLocks } from '../support/psql.ts';
 
 const mesh: ResourceKey = { type: 'Mesh', mesh: '', name: 'default' };
 const key = (name: string): ResourceKey => ({ type: 'MeshTimeout', mesh: 'default', name });
@@ -32,8 +33,8 @@ beforeEach(async () => {
   await stores[0].write({ op: 'put', key: mesh, labels: {}, spec: {} });
 });
 
-const isWaiting = async (): Promise<void> =>
-  await expect.poll(async () => (await psql.query('select from pg_locks where not granted')).rowCount).toBeGreaterThan(0);
+const waiting = async (): Promise<number> => await waitingForLocks(psql);
+const isWaiting = async (): Promise<void> => await expect.poll(waiting).toBeGreaterThan(0);
 
 async function deadlocks(): Promise<number> {
   const { rows } = await psql.query<{ deadlocks: string }>(
@@ -110,12 +111,6 @@ it('a fenced batch commits before a newer fence opens, so that an older receiver
   await psql.query('begin');
   await psql.query(`update resources set spec = '{"by":"hand"}' where name = 'held-in-batch'`);
   const batch = stores[0].writeBatch([held], { peer, epoch });
-  const waiting = async (): Promise<number> => {
-    const { rowCount } = await psql.query(
-      `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
-    );
-    return rowCount ?? 0;
-  };
   await expect.poll(waiting).toBe(1);
   const newer = stores[1].acquireFencingToken(peer);
   const opened = newer.then(() => 'opened');

@@ -7,6 +7,7 @@ import type { ResourceKey } from '../../src/resource/types.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import type { Write } from '../../src/store/resource-store.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
+import { waitingForLocks } from '../support/psql.ts';
 
 const key = (name: string): ResourceKey => ({ type: 'MeshTimeout', mesh: 'default', name });
 const put = (name: string): Write => ({ op: 'put', key: key(name), labels: {}, spec: { by: 'store' } });
@@ -20,7 +21,7 @@ it('a locked row fails only its own write, which can be retried', async () => {
   await psql.query('begin');
   await psql.query(`update resources set spec = '{"by":"hand"}' where name = 'held'`);
   const held = store.write(put('held')).then(() => 'stored', (error: unknown) => error); // oxfmt-ignore
-  await expect.poll(async () => (await psql.query('select from pg_locks where not granted')).rowCount).toBeGreaterThan(0);
+  await expect.poll(() => waitingForLocks(psql)).toBeGreaterThan(0);
   expect(await store.write(put('free'))).toMatchObject({ result: 'updated' });
   expect(await held).toMatchObject({ code: 'conflict', message: expect.stringMatching(/another transaction/) as string });
   // It was held a moment ago: now the others do not even wait for it to be found held again.

@@ -40,3 +40,11 @@ export class Psql {
     return connecting;
   }
 }
+
+/** How many connections to the database wait for a lock. Other databases of the server have waiting connections too. */
+export async function waitingForLocks(psql: Pick<pg.Client, 'query'>): Promise<number> {
+  const { rowCount } = await psql.query(
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rowCount ?? 0;
+}
