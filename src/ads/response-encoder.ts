@@ -14,7 +14,7 @@ export class ResponseEncoder {
     this.#controlPlane = controlPlane;
   }
 
-  /** A DeltaDiscoveryResponse. The bytes are shared: nobody writes to them. */
+  /** A DeltaDiscoveryResponse. The bytes are shared and must not be changed. */
   encode(response: XdsResponse): Buffer {
     const { type, nonce, resources, removed } = response;
     const last = this.#last.get(type);

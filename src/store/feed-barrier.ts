@@ -35,7 +35,7 @@ export class FeedBarrier {
     await this.#next;
   }
 
-  /** Ends every wait, current and later, as its limit does: nobody follows the feed any more. */
+  /** Ends every wait, current and later, as its limit does. Call it when the follower of the feed has ended. */
   end(): void {
     this.#end.abort();
   }

@@ -209,9 +209,9 @@ describe('a proxy', () => {
   });
 
   it('is refused by name when its Dataplane does not exist', async () => {
-    const proxy = play('nobody');
+    const proxy = play('missing');
     proxy.connect();
-    await expect.poll(() => proxy.ended).toMatchObject({ code: 5, details: expect.stringContaining('"nobody.east"') as string });
+    await expect.poll(() => proxy.ended).toMatchObject({ code: 5, details: expect.stringContaining('"missing.east"') as string });
   });
 
   it('ends with NOT_FOUND when its Dataplane is deleted', async () => {

@@ -193,7 +193,7 @@ describe('dataplane run, called wrongly', () => {
   });
 });
 
-/** A process that has ended, and that nobody has asked for its exit code, is dead. */
+/** A process that has ended is dead, also while its parent has not read its exit code. */
 function isAlive(pid: number): boolean {
   const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
   return !/^(Z|\s*$)/.test(stdout.trim());

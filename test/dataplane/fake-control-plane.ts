@@ -69,7 +69,7 @@ export class FakeControlPlane {
     return plane;
   }
 
-  /** Ends its connections and answers nobody from now on. */
+  /** Ends its connections, and answers no request after that. */
   stop(): void {
     this.#stop();
   }

@@ -118,14 +118,14 @@ it.each([
   ['the token of another', () => issue({ name: 'cart-2' }), 'default.cart-1', status.PERMISSION_DENIED],
   ['no name', () => issue({}), 'default', status.INVALID_ARGUMENT],
   ['a name that no row can have', () => issue({}), 'default.cart\0', status.INVALID_ARGUMENT],
-  ['a text that is no token, and the name of no Dataplane', async () => 'a.b.c', 'default.nobody', status.UNAUTHENTICATED],
+  ['a text that is no token, and the name of no Dataplane', async () => 'a.b.c', 'default.missing', status.UNAUTHENTICATED],
   [
     'the token of another, and the name of no Dataplane',
     () => issue({ name: 'cart-2' }),
-    'default.nobody',
+    'default.missing',
     status.PERMISSION_DENIED,
   ],
-  ['the name of no Dataplane', () => issue({}), 'default.nobody', status.NOT_FOUND],
+  ['the name of no Dataplane', () => issue({}), 'default.missing', status.NOT_FOUND],
 ])('refuses a proxy with %s', async (_, tokenOf, id, code) => {
   const ended = await ending(open(await tokenOf(), id));
   expect([status[ended.code], ended.details]).toEqual([status[code], expect.stringMatching(/./)]);

@@ -110,7 +110,7 @@ function tlsStatus({ tls }: JsonObject, { spiffeIds, acceptTls, isCalledInPlaint
   const before = objectOf(tls);
   if (spiffeIds.length === 0) return { status: 'NotReady' };
   if (before['status'] !== 'Ready') return { status: acceptTls ? 'Ready' : 'NotReady' };
-  // Clients are told first: services that become ready now are called in plain text until the clients have answered.
+  // A service that becomes ready is enforced later: its clients use plain text until they have accepted TLS.
   return { status: 'Ready', ...((before['enforced'] === true || !isCalledInPlaintext) && { enforced: true }) };
 }
 
