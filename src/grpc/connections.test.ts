@@ -170,8 +170,26 @@ describe('connections', () => {
     for (let n = 0; n < 100; n += 1) connections.refused(peer);
     const ends = Promise.allSettled([connections.requireTurn(peer), connections.requireTurn(peer)]);
     taken[0]?.destroy();
-    await clock.advance(100);
     const closed = { status: 'rejected', reason: { details: 'the connection was closed' } };
     expect(await ends).toMatchObject([closed, closed]);
+  });
+
+  it('that close make room for the waiting calls of the same address', async () => {
+    const clock = new ManualClock();
+    const { connections, dial, taken } = await listen({}, clock);
+    const bad = await dial();
+    await expect.poll(() => taken).toHaveLength(1);
+    for (let n = 0; n < 100; n += 1) connections.refused(peerOf(bad));
+    const ends = Promise.allSettled(Array.from({ length: 100 }, () => connections.requireTurn(peerOf(bad))));
+    bad.destroy();
+    await expect.poll(() => connections.size).toBe(0);
+    await ends;
+    const good = await dial();
+    await expect.poll(() => taken).toHaveLength(2);
+    const turn = connections.requireTurn(peerOf(good));
+    await clock.advance(50);
+    await turn;
+    expect(taken[1]?.destroyed).toBe(false);
+    good.destroy();
   });
 });

@@ -32,7 +32,8 @@ const MAX_WAITING = 100;
 /** Addresses whose refusals are counted. */
 const MAX_ADDRESSES = 10_000;
 
-type Connection = { readonly socket: Socket; readonly address: string; isTrusted: boolean };
+/** `closed` aborts when the socket closes. */
+type Connection = { readonly socket: Socket; readonly address: string; readonly closed: AbortController; isTrusted: boolean };
 
 /** The refused calls that an address may still make, at a time in milliseconds, and its waiting calls. */
 type Allowance = { left: number; at: number; waiting: number };
@@ -113,7 +114,7 @@ export class Connections {
 
   /**
    * Resolves when a call on this connection may be handled.
-   * @throws StatusError RESOURCE_EXHAUSTED when too many calls wait; the connection is then closed
+   * @throws StatusError RESOURCE_EXHAUSTED when too many calls wait: the connection is then closed. Also when the connection closes
    */
   async requireTurn(peer: string): Promise<void> {
     const connection = this.#open.get(peer);
@@ -131,7 +132,7 @@ export class Connections {
     }
     allowance.waiting += 1;
     const turn = (allowance.waiting * 1_000) / REFUSALS_A_SECOND;
-    await this.#clock.sleep(turn, undefined, { ref: false });
+    await this.#clock.sleep(turn, connection.closed.signal, { ref: false });
     allowance.waiting -= 1;
     if (connection.socket.destroyed) throw exhausted('the connection was closed');
   }
@@ -176,10 +177,12 @@ export class Connections {
       return false;
     }
     const peer = `${address}:${String(remotePort)}`;
-    this.#open.set(peer, { socket, address, isTrusted: false });
+    const closed = new AbortController();
+    this.#open.set(peer, { socket, address, closed, isTrusted: false });
     this.#perAddress.set(address, ofAddress);
     ofAddress.open += 1;
     socket.once('close', () => {
+      closed.abort();
       this.#open.delete(peer);
       ofAddress.open -= 1;
       if (ofAddress.open === 0) this.#perAddress.delete(address);
