@@ -4,148 +4,14 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { fc } from '../../test/support/property.ts';
 import { createLogger } from '../base/log.ts';
-import type { ResourceKey } from '../resource/types.ts';
-import { FeedFollower, type Hints } from './follow-feed.ts';
+import { FeedFollower } from './follow-feed.ts';
+import { FeedBench, FOLLOWED, followed, keyOf, stepArbitrary } from './follow-feed.fixture.ts';
 import type { StoreChange } from './resource-store.ts';
-
-const TYPES = ['Mesh', 'Zone', 'Secret'];
-const FOLLOWED = ['Mesh', 'Zone'];
-const keyOf = (type: string, name: string): ResourceKey => ({ type, mesh: '', name });
-
-const idOf = ({ type, name }: ResourceKey): string => `${type}/${name}`;
-
-type Change = { readonly key: ResourceKey; readonly isDelete: boolean; readonly hint: StoreChange['kind'] };
-
-/** A table with a feed whose notifications the test may lose, and a copy of it that a follower keeps. */
-class Bench {
-  readonly clock = new ManualClock();
-  readonly stop = new AbortController();
-  readonly applied: Hints[] = [];
-  /** `type/name` → version. */
-  readonly table = new Map<string, number>();
-  readonly copy = new Map<string, number>();
-  failures = 0;
-  /** `apply` ends after it. */
-  held: Promise<void> = Promise.resolve();
-  readonly #queue: StoreChange[] = [];
-  #wake = (): void => undefined;
-  #isBroken = false;
-  /** The feed has lost its connection: what is pushed does not arrive. */
-  isLost = false;
-  #running: Promise<void> | undefined;
-  readonly follower = new FeedFollower({
-    store: { changes: (signal) => this.#changes(signal), mark: async (id) => this.push({ kind: 'mark', id }) },
-    ...{
-      types: FOLLOWED,
-      isMark: (id: string) => id.startsWith('followed '),
-      clock: this.clock,
-      log: createLogger('silent'),
-      maxLagMs: 1e9,
-    },
-  });
-
-  start(): void {
-    this.#running = this.follower.run((hints) => this.#apply(hints), this.stop.signal);
-  }
-
-  /** Writes or deletes a row; a hint of another kind than `keys` names more than the row. */
-  change({ key, isDelete, hint }: Change, version: number): void {
-    if (isDelete) this.table.delete(idOf(key));
-    else this.table.set(idOf(key), version);
-    if (hint === 'keys') this.push({ kind: 'keys', keys: [key] });
-    else this.push(hint === 'type' ? { kind: 'type', type: key.type } : { kind: 'all' });
-  }
-
-  push(change: StoreChange): void {
-    // A feed that failed delivers nothing more: what follows a lost change is lost too.
-    if (this.isLost || this.#isBroken) return;
-    this.#queue.push(change);
-    this.#wake();
-  }
-
-  /** The feed loses its connection. */
-  lose(): void {
-    this.push({ kind: 'lost' });
-    this.isLost = true;
-  }
-
-  /** The feed has a connection again. */
-  reconnect(): void {
-    this.isLost = false;
-    this.push({ kind: 'all' });
-  }
-
-  /** The feed fails, and what it had not delivered is lost. */
-  break(): void {
-    this.#isBroken = true;
-    this.#queue.length = 0;
-    this.#wake();
-  }
-
-  /** Lets everything run, pauses after errors included, until `done` has settled. */
-  async settle(done: Promise<unknown>): Promise<void> {
-    let isDone = false;
-    void done.finally(() => (isDone = true));
-    while (!isDone) await this.clock.advance(1_000);
-  }
-
-  async end(): Promise<void> {
-    this.stop.abort();
-    await this.#running;
-  }
-
-  async *#changes(signal: AbortSignal): AsyncGenerator<StoreChange> {
-    this.#isBroken = false;
-    signal.addEventListener('abort', () => this.#wake());
-    if (!this.isLost) yield { kind: 'all' };
-    while (!signal.aborted) {
-      const change = this.#queue.shift();
-      if (change !== undefined) yield change;
-      else if (this.#isBroken) throw new Error('the connection ended');
-      else await new Promise<void>((resolve) => (this.#wake = resolve));
-    }
-  }
-
-  async #apply(hints: Hints): Promise<void> {
-    this.applied.push(hints);
-    await setImmediate();
-    await this.held;
-    if (this.failures > 0) {
-      this.failures -= 1;
-      throw new Error('the database does not answer');
-    }
-    for (const type of hints.types) {
-      for (const id of this.copy.keys()) if (id.startsWith(type)) this.copy.delete(id);
-      for (const [id, version] of this.table) if (id.startsWith(type)) this.copy.set(id, version);
-    }
-    for (const key of hints.keys) {
-      const version = this.table.get(idOf(key));
-      if (version === undefined) this.copy.delete(idOf(key));
-      else this.copy.set(idOf(key), version);
-    }
-  }
-}
-
-type Step = ({ readonly kind: 'change' } & Change) | { readonly kind: 'break' | 'fail' | 'lose' | 'reconnect' | 'turn' | 'wait' };
-
-const stepArbitrary: fc.Arbitrary<Step> = fc.oneof(
-  fc.record({
-    kind: fc.constant('change' as const),
-    key: fc.tuple(fc.constantFrom(...TYPES), fc.constantFrom('a', 'b', 'c')).map(([type, name]) => keyOf(type, name)),
-    isDelete: fc.boolean(),
-    hint: fc.constantFrom('keys' as const, 'keys' as const, 'type' as const, 'all' as const),
-  }),
-  fc.record({ kind: fc.constantFrom('break', 'fail', 'lose', 'reconnect', 'turn', 'wait') }),
-);
-
-/** The followed rows of one moment. */
-const followed = (rows: ReadonlyMap<string, number>): Map<string, number> =>
-  new Map([...rows].filter(([id]) => !id.startsWith('Secret')));
 
 it('a follower ends with the rows of the table, and opens a barrier after every earlier change, with any changes and failures', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(stepArbitrary, { maxLength: 40 }), async (steps) => {
-      const bench = new Bench();
+      const bench = new FeedBench();
       bench.start();
       const states = [followed(bench.table)];
       const checks: Promise<void>[] = [];
@@ -180,7 +46,7 @@ it('a follower ends with the rows of the table, and opens a barrier after every 
 });
 
 it('a follower merges the hints that arrive while it is busy, and ignores other types', async () => {
-  const bench = new Bench();
+  const bench = new FeedBench();
   bench.start();
   await bench.settle(bench.follower.caughtUp());
   const keys = [keyOf('Mesh', 'a'), keyOf('Mesh', 'b'), keyOf('Zone', 'a'), keyOf('Secret', 'a')];
@@ -203,7 +69,7 @@ it('a follower merges the hints that arrive while it is busy, and ignores other 
 });
 
 it('a follower names the type in place of keys over its limit', async () => {
-  const bench = new Bench();
+  const bench = new FeedBench();
   bench.start();
   await bench.settle(bench.follower.caughtUp());
   const keys = Array.from({ length: 10_000 }, (_, index) => keyOf('Mesh', String(index)));
@@ -217,7 +83,7 @@ it('a follower names the type in place of keys over its limit', async () => {
 });
 
 it('a follower names everything in place of marks over its limit', async () => {
-  const { follower, stop } = new Bench();
+  const { follower, stop } = new FeedBench();
   const mark = (count: number): void => {
     for (let n = 0; n < count; n += 1) follower.add({ kind: 'mark', id: `followed ${String(n)}` });
   };
@@ -245,7 +111,7 @@ it.each([
   [0, 200],
   [0.5, 600],
 ])('a follower reads everything again after a partly random pause (%d)', async (random, ms) => {
-  const bench = new Bench();
+  const bench = new FeedBench();
   vi.spyOn(Math, 'random').mockReturnValue(random);
   onTestFinished(() => void vi.restoreAllMocks());
   bench.failures = 1;
@@ -259,14 +125,14 @@ it.each([
 });
 
 it('a follower ends a wait for hints at its time limit', async () => {
-  const { follower, clock, stop } = new Bench();
+  const { follower, clock, stop } = new FeedBench();
   const next = follower.next(stop.signal, 100);
   await clock.advance(100);
   expect(await next).toBeNull();
 });
 
 it('a follower yields the followed marks in order, and none from before a loss of the feed', async () => {
-  const bench = new Bench();
+  const bench = new FeedBench();
   bench.start();
   await bench.settle(bench.follower.caughtUp());
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -284,7 +150,7 @@ it('a follower yields the followed marks in order, and none from before a loss o
 });
 
 it('a follower yields a mark, a key or a type that comes alone', async () => {
-  const bench = new Bench();
+  const bench = new FeedBench();
   bench.start();
   await bench.settle(bench.follower.caughtUp());
   const nothing = { all: false, types: [], keys: [], marks: [] };
@@ -301,7 +167,7 @@ it('a follower yields a mark, a key or a type that comes alone', async () => {
 });
 
 it('a follower is current after its first read, and after an error only when it has read everything again', async () => {
-  const bench = new Bench();
+  const bench = new FeedBench();
   bench.start();
   expect(bench.follower.isCurrent).toBe(false);
   await bench.settle(bench.follower.caughtUp());
@@ -315,7 +181,7 @@ it('a follower is current after its first read, and after an error only when it 
 });
 
 it('a follower is not current after a loss of the feed until it has read everything again', async () => {
-  const bench = new Bench();
+  const bench = new FeedBench();
   bench.start();
   await bench.settle(bench.follower.caughtUp());
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -355,7 +221,7 @@ it('a follower merges the hints of a burst', async () => {
 });
 
 it('a follower yields a hint at once without a gather time', async () => {
-  const { follower, clock, stop } = new Bench();
+  const { follower, clock, stop } = new FeedBench();
   const next = follower.next(stop.signal);
   follower.add({ kind: 'type', type: 'Mesh' });
   expect(await next).toMatchObject({ types: ['Mesh'] });
@@ -363,7 +229,7 @@ it('a follower yields a hint at once without a gather time', async () => {
 });
 
 it('a follower lets callers wait after an error until everything has been read again', async () => {
-  const bench = new Bench();
+  const bench = new FeedBench();
   bench.start();
   await bench.settle(bench.follower.caughtUp());
   const { promise, reject } = Promise.withResolvers<void>();
@@ -411,7 +277,7 @@ it('a follower logs why it reads everything again, and nothing when it is stoppe
 });
 
 it('ends a wait for the feed with the run, before its limit, and every later wait', async () => {
-  const bench = new Bench();
+  const bench = new FeedBench();
   bench.start();
   await vi.waitFor(() => expect(bench.applied).toHaveLength(1));
   bench.lose();
