@@ -60,9 +60,9 @@ const postgres = { globalSetup: [embedded, 'test/support/postgres-global-setup.t
 export default defineConfig({
   test: {
     reporters: ['default'],
-    // One more than there are cores, on a machine of two cores: many tests wait for processes and timers. More than four would need
+    // Two more than there are cores, on a machine of two cores: many tests wait for processes and timers. More than four would need
     // more connections than the PostgreSQL of the tests has.
-    maxWorkers: Math.min(4, availableParallelism() + 1),
+    maxWorkers: Math.min(4, availableParallelism() + 2),
     expect: { poll: WAIT },
     projects: [
       {
