@@ -30,9 +30,13 @@ export class Change {
     this.shared = union(shared);
   }
 
-  /** Whether the references of a proxy may mean other services than before, or a reference by name may mean it now. */
+  /**
+   * Whether the references of a proxy may mean other services than before, or a reference by name may mean it now. The policies of a
+   * Dataplane that changed itself are matched again anyway.
+   */
   isMeantBy(connected: ConnectedProxy): boolean {
-    if (this.scope.dataplaneNames.has(connected.proxy.displayName)) return true;
+    const { displayName, resource } = connected.proxy;
+    if (this.scope.dataplaneNames.has(displayName) && !this.scope.dataplanes.has(resource.name)) return true;
     return this.#hasServices && connected.refs.some((ref) => this.scope.means(ref));
   }
 

@@ -1,12 +1,14 @@
 // A connected proxy, and what its view was made from.
 import { hash } from 'node:crypto';
+import { canBeMatched } from '../policy/build-rules.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Policy } from '../policy/parse-policy.ts';
 import { targetRefOf, type TargetRef } from '../policy/target-ref.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
-import type { DeclaredOutbound } from '../xds/outbounds.ts';
+import { isSameClient } from '../xds/client.ts';
+import { declareSame, type DeclaredOutbound } from '../xds/outbounds.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import type { Rematch } from './change.ts';
 import { ProxyView, type Certified } from './proxy-view.ts';
@@ -42,12 +44,19 @@ export class ConnectedProxy {
     return this.#proxy;
   }
 
-  set proxy(proxy: DataplaneProxy) {
+  /**
+   * Its Dataplane has changed. `rematch` must follow.
+   * @returns whether it declares the same outbounds as before
+   */
+  changeTo(proxy: DataplaneProxy): boolean {
+    const before = this.#proxy;
     this.#proxy = proxy;
-    this.#version = versions += 1;
+    this.#key = '';
+    if (!isSameClient(before, proxy)) this.#version = versions += 1;
+    return declareSame(before, proxy);
   }
 
-  /** Names this version of its Dataplane, unique among all proxies. */
+  /** Names its Dataplane as parts of outbounds may look at it, unique among all proxies. */
   get version(): number {
     return this.#version;
   }
@@ -69,6 +78,7 @@ export class ConnectedProxy {
     this.#key = this.#keyOf();
   }
 
+  /** Names all that its shared parts depend on, but for the services. */
   get key(): string {
     return this.#key;
   }
@@ -109,7 +119,10 @@ export class ConnectedProxy {
   #keyOf(): string {
     const serials = [...this.#own.values()].flatMap((policies) => [...policies].map(({ serial }) => serial));
     const identity = this.#certified?.identity ?? '';
-    const text = JSON.stringify([serials.sort((a, b) => a - b), this.features, this.#proxy.origin, identity]);
+    const text = JSON.stringify([
+      ...[serials.sort((a, b) => a - b), this.features, this.#proxy.origin],
+      ...[canBeMatched(this.#proxy), identity],
+    ]);
     // A proxy looks up hundreds of parts by it.
     return hash('sha256', text, 'base64url').slice(0, KEY_CHARACTERS);
   }

@@ -8,7 +8,7 @@ import { BackendResolver } from '../xds/backends.ts';
 import { ChangeScope } from '../xds/change-scope.ts';
 import { Client } from '../xds/client.ts';
 import { addDestination, addOutbound, declaredOutbounds, type DeclaredOutbound, type OutboundContext } from '../xds/outbounds.ts';
-import { emptyConfig, ownConfig } from '../xds/proxy-config.ts';
+import { emptyConfig, ownConfig, type ProxyConfig } from '../xds/proxy-config.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { Change } from './change.ts';
 import { providerOf } from '../identity/identity-spec.ts';
@@ -17,7 +17,7 @@ import { ConnectedProxy } from './connected-proxy.ts';
 import type { CertificateOrder, CertificateSource } from './proxy-certificates.ts';
 import type { ResourceEncoder } from './encode-resources.ts';
 import { PartCache } from './part-cache.ts';
-import type { EncodedDestination, EncodedOutbound, ProxyView } from './proxy-view.ts';
+import type { EncodedDestination, EncodedOutbound, EncodedPart, ProxyView } from './proxy-view.ts';
 
 const NO_CERTIFICATES: CertificateSource = { get: () => null, release: () => undefined };
 
@@ -154,21 +154,26 @@ export class MeshViews {
     const { name } = connected.proxy.resource;
     const proxy = this.#index.proxy(name);
     if (proxy === undefined) return connected.view.end();
-    const hasMoved = change.scope.dataplanes.has(name);
-    if (hasMoved) connected.proxy = proxy;
-    if (hasMoved || change.scope.isEverything || change.isMeantBy(connected)) return this.#rebuild(connected);
-    const touching = change.touching(connected.rematch(this.#index, change.scope.matchedTypes));
-    if (touching.isProxyWide) return this.#rebuild(connected);
+    const { scope } = change;
+    const { view, key, version } = connected;
+    const isChanged = scope.dataplanes.has(name);
+    const declaresSame = !isChanged || connected.changeTo(proxy);
+    if (!declaresSame || scope.isEverything || change.isMeantBy(connected)) return this.#rebuild(connected);
+    const touching = change.touching(connected.rematch(this.#index, isChanged ? null : scope.matchedTypes));
+    if (isChanged) this.#certify(connected);
+    if (touching.isProxyWide || (isChanged && connected.key !== key)) return this.#rebuild(connected);
     const context = this.#contextOf(connected);
-    if (touching.isInbound || change.scope.servers.has(name)) this.#setOwn(connected, context);
+    if (isChanged || touching.isInbound || scope.servers.has(name)) this.#setOwn(connected, context);
+    const isOtherClient = connected.version !== version;
     const { isEvery, named } = touching.services;
-    for (const listener of isEvery ? [...connected.outbounds.keys()] : this.#namesOf(named)) {
+    const listeners = isEvery ? connected.outbounds.keys() : this.#namesOf(named);
+    for (const listener of new Set([...listeners, ...(isOtherClient ? view.ownOutbounds() : [])])) {
       const declared = connected.outbounds.get(listener);
       if (declared !== undefined) this.#setOutbound(connected, declared, context);
     }
-    const clusters = isEvery ? connected.view.destinations() : this.#namesOf([...named, ...change.scope.endpoints.named]);
-    for (const cluster of [...clusters]) {
-      const destination = connected.view.destination(cluster);
+    const clusters = isEvery ? view.destinations() : this.#namesOf([...named, ...scope.endpoints.named]);
+    for (const cluster of new Set([...clusters, ...(isOtherClient ? view.ownDestinations() : [])])) {
+      const destination = view.destination(cluster);
       if (destination !== undefined) this.#setDestination(connected, destination.outbound, context);
     }
   }
@@ -220,11 +225,9 @@ export class MeshViews {
     const { outbound, address, port } = declared;
     const { kri, base } = outbound;
     const key = `${connected.key} ${kri} ${address} ${String(port)}`;
-    const part = this.#outbounds.get(base, key, context.client, connected.version, () => {
-      const config = emptyConfig();
-      const destinations = addOutbound(config, context, declared);
-      return { ...this.#encoder.part(config), destinations };
-    });
+    const part = this.#outbounds.get(base, key, connected.version, () =>
+      this.#made(context, (config) => ({ destinations: addOutbound(config, context, declared) })),
+    );
     this.#note(outbound);
     connected.outbounds.set(kri, declared);
     const before = connected.view.outbound(kri);
@@ -249,14 +252,23 @@ export class MeshViews {
 
   #setDestination({ key, version, view }: ConnectedProxy, outbound: Outbound, context: OutboundContext): void {
     const { kri, base } = outbound;
-    const part = this.#destinations.get(base, `${key} ${kri}`, context.client, version, () => {
-      const config = emptyConfig();
-      addDestination(config, context, outbound);
-      const isTls = config.clusters.get(kri)?.['transportSocket'] !== undefined;
-      return { ...this.#encoder.part(config), outbound, isTls, servers: serversBehind(this.#index, outbound.resource) };
-    });
+    const part = this.#destinations.get(base, `${key} ${kri}`, version, () =>
+      this.#made(context, (config) => {
+        addDestination(config, context, outbound);
+        const isTls = config.clusters.get(kri)?.['transportSocket'] !== undefined;
+        return { outbound, isTls, servers: serversBehind(this.#index, outbound.resource) };
+      }),
+    );
     this.#note(outbound);
     view.setDestination(kri, part);
+  }
+
+  /** A part, with what `add` says of it. */
+  #made<T>({ client }: OutboundContext, add: (config: ProxyConfig) => T): EncodedPart & T & { readonly isOwn: boolean } {
+    const config = emptyConfig();
+    client.takeRead();
+    const more = add(config);
+    return { ...this.#encoder.part(config), ...more, isOwn: client.takeRead() };
   }
 
   /** The rules are made when the first part needs them: most parts are shared. */

@@ -1,25 +1,25 @@
 // Parts of configurations that several proxies share: made once for all proxies with the same policies, or once a proxy where the
 // part looks at the proxy itself. Invariants: a part is of the last change of its service, and is kept only while a view has it.
 import { WeakCache } from '../base/weak-cache.ts';
-import type { Client } from '../xds/client.ts';
 
-export class PartCache<T extends object> {
+/** A part, and whether it looks at the proxy itself. */
+export type CachedPart = { readonly isOwn: boolean };
+
+export class PartCache<T extends CachedPart> {
   readonly #services = new Map<string, WeakCache<T>>();
 
   /**
    * @param service KRI
-   * @param key names all that the part depends on, but for the client and for what `forget` is called for
-   * @param client has a part of its own where the part looks at it
-   * @param version names the client in its present version
+   * @param key names all that the part depends on, but for the proxy and for what `forget` is called for
+   * @param version names the proxy in its present version
    */
-  get(service: string, key: string, client: Client, version: number, make: () => T): T {
+  get(service: string, key: string, version: number, make: () => T): T {
     const parts = this.#partsOf(service);
-    // What a part looks at depends on the key: under one key either all clients share it, or none.
+    // What a part looks at depends on the key: under one key either all proxies share it, or none.
     const known = parts.get(key) ?? parts.get(ownKey(key, version));
     if (known !== undefined) return known;
-    client.takeRead();
     const part = make();
-    parts.set(client.takeRead() ? ownKey(key, version) : key, part);
+    parts.set(part.isOwn ? ownKey(key, version) : key, part);
     return part;
   }
 

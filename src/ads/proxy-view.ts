@@ -8,10 +8,12 @@ import type { XdsResource, XdsType, XdsView } from './session.ts';
 /** Resources that are made together, and what could not be made. */
 export type EncodedPart = { readonly resources: readonly TypedResource[]; readonly problems: readonly ConfigProblem[] };
 export type TypedResource = { readonly type: XdsType; readonly resource: XdsResource };
+/** A part that proxies share, unless it looks at the proxy itself. */
+type SharedPart = EncodedPart & { readonly isOwn: boolean };
 /** The listener of an outbound and its routes, and the services that they lead to. */
-export type EncodedOutbound = EncodedPart & { readonly destinations: readonly Outbound[] };
+export type EncodedOutbound = SharedPart & { readonly destinations: readonly Outbound[] };
 /** The cluster and the endpoints of one port of a service. */
-export type EncodedDestination = EncodedPart & {
+export type EncodedDestination = SharedPart & {
   readonly outbound: Outbound;
   /** Its cluster has TLS. */
   readonly isTls: boolean;
@@ -103,6 +105,16 @@ export class ProxyView implements XdsView {
     return this.#destinations.get(name);
   }
 
+  /** Names of the listeners that look at the proxy itself. */
+  ownOutbounds(): string[] {
+    return ownIn(this.#outbounds);
+  }
+
+  /** Names of the clusters that look at the proxy itself. */
+  ownDestinations(): string[] {
+    return ownIn(this.#destinations);
+  }
+
   /** Names of a type that the proxy has beside its outbounds. */
   ownNames(type: XdsType): string[] {
     return [...namesIn(this.#own, type)];
@@ -174,6 +186,10 @@ function replace<T extends EncodedPart>(
   note(parts.get(name) ?? NOTHING, part ?? NOTHING);
   if (part === null) parts.delete(name);
   else parts.set(name, part);
+}
+
+function ownIn(parts: ReadonlyMap<string, SharedPart>): string[] {
+  return [...parts].flatMap(([name, { isOwn }]) => (isOwn ? [name] : []));
 }
 
 /** A part has few resources, but for that of a proxy with many inbounds. */

@@ -62,13 +62,17 @@ const remembered = new WeakMap<MeshIndex, Map<string, Shared>>();
 /** The rules of a proxy of this index (`index.proxy(name)`). */
 export function buildRules(index: MeshIndex, proxy: DataplaneProxy): ProxyRules {
   const matches = new Map<string, ProxyMatches>();
-  if (proxy.sections.length > 0 || proxy.gatewayTags !== null)
-    for (const type of POLICY_TYPES) matches.set(type, index.matching(type, proxy));
+  if (canBeMatched(proxy)) for (const type of POLICY_TYPES) matches.set(type, index.matching(type, proxy));
   const routes = new Set(ROUTE_TYPES.flatMap((type) => routesOf(index, proxy, type, matches.get(type))));
   const types = [...matches].map(([type, { selected, unresolved }]) =>
     typeRules(index, proxy, type, selected, unresolved, routes),
   );
   return { proxy, routes, types: types.filter(hasContent) };
+}
+
+/** Policies match an inbound, a listener or a gateway: a proxy with none of them has no rules at all. */
+export function canBeMatched({ sections, gatewayTags }: Pick<DataplaneProxy, 'sections' | 'gatewayTags'>): boolean {
+  return sections.length > 0 || gatewayTags !== null;
 }
 
 const ROUTE_TYPES = ['MeshHTTPRoute', 'MeshTCPRoute'];

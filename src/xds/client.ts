@@ -1,5 +1,6 @@
 // The proxy that calls a service, as the configuration of its outbounds may know it. Invariant: configuration that was made without
 // a look at the client is the same for every proxy of the zone with the same policies.
+import { isDeepStrictEqual } from 'node:util';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import { label } from '../resource/labels.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
@@ -40,4 +41,10 @@ export class Client {
     this.#wasRead = true;
     return this.#proxy;
   }
+}
+
+/** Whether two versions of a Dataplane are the same client. */
+export function isSameClient(one: DataplaneProxy, other: DataplaneProxy): boolean {
+  const [a, b] = [new Client(one), new Client(other)];
+  return a.zone === b.zone && a.workload === b.workload && a.address === b.address && isDeepStrictEqual(a.labels, b.labels);
 }

@@ -1,4 +1,5 @@
 // Listener, routes, clusters and load assignments of what a proxy calls (xds 3.2).
+import { isDeepStrictEqual } from 'node:util';
 import type { ProxyRules } from '../policy/build-rules.ts';
 import { destinationOf, effectiveOutbound, policiesInForce, type EffectiveOutbound } from '../policy/effective-conf.ts';
 import { catchAllConf, inboundRulesOf } from '../policy/inbound-rules.ts';
@@ -50,8 +51,7 @@ export function declaredOutbounds(
 ): { outbounds: DeclaredOutbound[]; problems: ConfigProblem[] } {
   const problems: ConfigProblem[] = [];
   const places = new Map<string, number>();
-  const declared = objectsOf(objectOf(proxy.resource.spec['networking'])['outbound']);
-  const outbounds = declared.flatMap((given, at) => {
+  const outbounds = declarationsOf(proxy).flatMap((given, at) => {
     const outbound = resolver.find(objectOf(given['backendRef']), proxy);
     const field = `networking.outbound[${String(at)}].backendRef`;
     if (outbound === undefined) {
@@ -66,6 +66,16 @@ export function declaredOutbounds(
     return [{ outbound, address: textOf(given['address']) || '127.0.0.1', port: numberOf(given['port']) }];
   });
   return { outbounds, problems };
+}
+
+/** Whether two versions of a Dataplane declare the same outbounds: their references mean the same services. */
+export function declareSame(one: DataplaneProxy, other: DataplaneProxy): boolean {
+  if (one.zone !== other.zone || one.namespace !== other.namespace) return false;
+  return isDeepStrictEqual(declarationsOf(one), declarationsOf(other));
+}
+
+function declarationsOf(proxy: DataplaneProxy): JsonObject[] {
+  return objectsOf(objectOf(proxy.resource.spec['networking'])['outbound']);
 }
 
 /**

@@ -7,13 +7,14 @@ import { ProxyView, type EncodedPart } from '../../src/ads/proxy-view.ts';
 import { XDS_TYPES, type XdsType } from '../../src/ads/session.ts';
 import { runSteps } from '../../src/base/steps.ts';
 import type { Leaf } from '../../src/identity/leaf.ts';
+import { objectOf, objectsOf } from '../../src/resource/read-json.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import type { Resource } from '../../src/resource/types.ts';
 import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { TRUST_BUNDLE } from '../../src/xds/proxy-tls.ts';
 import { fc } from '../support/property.ts';
-import { makeDataplane } from '../policy/make-resource.ts';
+import { make, makeDataplane } from '../policy/make-resource.ts';
 import { row, rows } from './arbitrary-mesh.ts';
 
 const FEATURES = { ...WITHOUT_FEATURES, reusePort: true, companion: '/run/proxy' };
@@ -113,10 +114,34 @@ function shown(view: ProxyView): unknown {
   );
 }
 
+/** Changes of a Dataplane that leave its outbounds as they are. */
+const edit = fc.record(
+  {
+    app: fc.constantFrom('x', 'y'),
+    state: fc.constantFrom('Ready', 'NotReady'),
+    address: fc.constantFrom('10.0.1.1', '10.0.1.2'),
+  },
+  { requiredKeys: [] },
+);
+
+function edited(dataplane: Resource, { app, state, address }: { app?: string; state?: string; address?: string }): Resource {
+  const networking = objectOf(dataplane.spec['networking']);
+  const inbound = objectsOf(networking['inbound']).map((one) => ({ ...one, ...(state !== undefined && { state }) }));
+  return {
+    ...dataplane,
+    labels: { ...dataplane.labels, ...(app !== undefined && { app }) },
+    spec: { networking: { ...networking, inbound, ...(address !== undefined && { address }) } },
+  };
+}
+
 describe('the views of a mesh', () => {
   it('equal those of proxies that connect now, after any changes', () => {
     const changes = fc.array(
-      fc.record({ puts: fc.array(row, { maxLength: 2 }), removes: fc.array(fc.nat(), { maxLength: 1 }) }),
+      fc.record({
+        puts: fc.array(row, { maxLength: 2 }),
+        edits: fc.array(fc.tuple(fc.nat(), edit), { maxLength: 1 }),
+        removes: fc.array(fc.nat(), { maxLength: 1 }),
+      }),
       { maxLength: 10 },
     );
     fc.assert(
@@ -124,8 +149,15 @@ describe('the views of a mesh', () => {
         const mesh = new FollowedMesh(held);
         expect(mesh.held()).toEqual(mesh.fresh());
         const known = new Map(held.map((given) => [`${given.type}/${given.name}`, given]));
-        for (const { puts, removes } of steps) {
-          const unique = [...new Map(puts.map((given) => [`${given.type}/${given.name}`, given])).values()];
+        for (const { puts, edits, removes } of steps) {
+          const dataplanes = [...known.values()].filter(({ type }) => type === 'Dataplane');
+          const again = edits.flatMap(([at, fields]) =>
+            dataplanes
+              .slice(at % Math.max(dataplanes.length, 1))
+              .slice(0, 1)
+              .map((dataplane) => edited(dataplane, fields)),
+          );
+          const unique = [...new Map([...again, ...puts].map((given) => [`${given.type}/${given.name}`, given])).values()];
           const gone = removes
             .flatMap((at) => [...known.values()][at % Math.max(known.size, 1)] ?? [])
             .filter((given) => !unique.some(({ type, name }) => type === given.type && name === given.name));
@@ -137,6 +169,37 @@ describe('the views of a mesh', () => {
         }
       }),
     );
+  });
+
+  it('keep the outbounds of a Dataplane whose health changes, and make those again that name its address', () => {
+    class CountingEncoder extends ResourceEncoder {
+      made = 0;
+
+      override part(config: ProxyConfig): EncodedPart {
+        this.made += 1;
+        return super.part(config);
+      }
+    }
+    const port = { port: 80, targetPort: 8080, appProtocol: 'http' };
+    const services = ['a', 'b', 'c'].map((app) =>
+      make('MeshService', app, { selector: { dataplaneLabels: { matchLabels: { app } } }, ports: [port] }, { zone: 'east' }),
+    );
+    const log = { backends: [{ type: 'File', file: { path: '/dev/stdout' } }] };
+    const logs = make('MeshAccessLog', 'a', { to: [{ targetRef: { kind: 'MeshService', name: 'a' }, default: log }] });
+    const outbound = services.map((_, at) => ({
+      port: 10_000 + at,
+      backendRef: { kind: 'MeshService', name: 'abc'.charAt(at), port: 80 },
+    }));
+    const dataplane = makeDataplane('one', { zone: 'east' }, { inbound: [{ port: 8080 }], outbound });
+    const encoder = new CountingEncoder();
+    const mesh = new FollowedMesh([...services, logs, dataplane], encoder);
+    const madeBy = (fields: Parameters<typeof edited>[1]): number => {
+      encoder.made = 0;
+      mesh.change([edited(dataplane, fields)], []);
+      return encoder.made;
+    };
+    expect([madeBy({ state: 'NotReady' }), madeBy({ address: '10.0.1.1' })]).toEqual([1, 2]);
+    expect(mesh.held()).toEqual(mesh.fresh());
   });
 
   it('keep up with changes while that of one proxy cannot be made', () => {
