@@ -12,7 +12,8 @@ import { emptyConfig, ownConfig, type ProxyConfig } from '../xds/proxy-config.ts
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { Change } from './change.ts';
 import { providerOf } from '../identity/identity-spec.ts';
-import { certifiedIdentity, identitySecret, serversBehind, proxyTls } from '../xds/proxy-tls.ts';
+import { certifiedIdentity, identitySecret, proxyTls } from '../xds/proxy-tls.ts';
+import { localServers } from '../xds/servers.ts';
 import { ConnectedProxy } from './connected-proxy.ts';
 import type { CertificateOrder, CertificateSource } from './proxy-certificates.ts';
 import type { ResourceEncoder } from './encode-resources.ts';
@@ -256,7 +257,7 @@ export class MeshViews {
       this.#made(context, (config) => {
         addDestination(config, context, outbound);
         const isTls = config.clusters.get(kri)?.['transportSocket'] !== undefined;
-        return { outbound, isTls, servers: serversBehind(this.#index, outbound.resource) };
+        return { outbound, isTls, servers: localServers(this.#index, outbound.resource, context.client.zone) };
       }),
     );
     this.#note(outbound);

@@ -17,7 +17,7 @@ export type EncodedDestination = SharedPart & {
   readonly outbound: Outbound;
   /** Its cluster has TLS. */
   readonly isTls: boolean;
-  /** KRIs of the MeshServices behind it. */
+  /** KRIs of the MeshServices of this zone behind it. */
   readonly servers: readonly string[];
 };
 

@@ -24,6 +24,7 @@ const TYPES: ReadonlySet<string> = new Set([
   'MeshService',
   'MeshExternalService',
   'MeshMultiZoneService',
+  'MeshZoneAddress',
   'MeshIdentity',
   'MeshTrust',
   ...resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name])),
@@ -195,20 +196,21 @@ export class MeshIndexes {
   }
 }
 
-/** A new status or version alone does not affect proxies, but for what it says about TLS. */
+/** A new status or version alone does not affect proxies, but for what it says about TLS and the egress. */
 function isNew(index: MeshIndex, row: Resource): boolean {
   const held = index.get(row.type, row.name);
   return (
     held === undefined ||
     !isDeepStrictEqual(held.labels, row.labels) ||
     !isDeepStrictEqual(held.spec, row.spec) ||
-    !isDeepStrictEqual(tlsStatusOf(held), tlsStatusOf(row))
+    !isDeepStrictEqual(statusForProxies(held), statusForProxies(row))
   );
 }
 
 /** The part of a status on which the configuration of proxies depends. */
-function tlsStatusOf(row: Resource): unknown {
+function statusForProxies(row: Resource): unknown {
   if (row.type === 'MeshService') return row.status['tls'] ?? null;
+  if (row.type === 'MeshExternalService') return row.status['zoneEgress'] ?? null;
   return row.type === 'MeshIdentity' ? isMeshIdentityReady(row) : null;
 }
 

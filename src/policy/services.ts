@@ -29,11 +29,16 @@ export function servicePorts({ type, spec }: Resource): ServicePort[] {
  * selector. A MeshMultiZoneService has the proxies of all MeshServices that its selector matches. An external service has none.
  */
 export function selectedDataplanes(index: MeshIndex, service: Resource): DataplaneProxy[] {
-  const services = service.type === 'MeshMultiZoneService' ? memberServices(index, service) : [service];
-  const selectors = services.map(proxySelector);
+  const selectors = servicesBehind(index, service).map(proxySelector);
   return [...index.proxies()]
     .filter((proxy) => selectors.some((selects) => selects(proxy)))
     .sort((a, b) => compareText(a.displayName, b.displayName) || compareText(a.kri, b.kri));
+}
+
+/** The MeshServices behind a service: itself, or the members of a MeshMultiZoneService; none behind an external service. */
+export function servicesBehind(index: MeshIndex, service: Resource): Resource[] {
+  if (service.type === 'MeshService') return [service];
+  return service.type === 'MeshMultiZoneService' ? memberServices(index, service) : [];
 }
 
 /** The MeshServices of a MeshMultiZoneService. */

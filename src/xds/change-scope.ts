@@ -6,6 +6,7 @@ import { isMemberOf, proxySelector } from '../policy/services.ts';
 import { reachOf } from '../policy/policy-index.ts';
 import { targetRefOf, type TargetRef } from '../policy/target-ref.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
+import { zoneNamed } from '../resource/ownership.ts';
 import { isObject } from '../resource/read-json.ts';
 import { isServiceType } from '../resource/type-registry.ts';
 import type { Json, Resource } from '../resource/types.ts';
@@ -105,6 +106,7 @@ export class ChangeScope {
     if (TOUCHES_EVERYTHING.has(row.type)) this.isEverything = true;
     else if (row.type === 'Dataplane') this.#addDataplane(row);
     else if (isServiceType(row.type)) this.#addService(row);
+    else if (row.type === 'MeshZoneAddress') this.#addZoneAddress(row);
     else {
       const policy = this.#index.policyOf(row);
       if (policy !== undefined) this.#addPolicy(policy);
@@ -117,6 +119,16 @@ export class ChangeScope {
     const proxy = this.#index.proxy(row.name);
     if (proxy === undefined) return;
     for (const service of this.#index.resources('MeshService')) if (proxySelector(service)(proxy)) this.#addEndpointsOf(service);
+    // Clients check the identity of the egress.
+    if (proxy.sections.some(({ kind }) => kind === 'ZoneEgress'))
+      for (const service of this.#index.resources('MeshExternalService')) this.#addEndpointsOf(service);
+  }
+
+  /** Other zones reach the services of its zone there. */
+  #addZoneAddress({ labels }: Resource): void {
+    const zone = zoneNamed(labels);
+    for (const service of this.#index.resources('MeshService'))
+      if (zoneNamed(service.labels) === zone) this.#addEndpointsOf(service);
   }
 
   #addService(row: Resource): void {

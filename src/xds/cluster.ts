@@ -20,17 +20,23 @@ export type ClusterConf = {
 const GRPC_IDLE = '7200s';
 
 /**
- * A cluster of a service of the mesh: its endpoints come by EDS. Proxies of the mesh speak HTTP/2 to each other.
- * @param client the proxy that sends requests; health checks carry its labels
+ * A cluster of a service: its endpoints come by EDS. Proxies of the mesh speak HTTP/2 to each other; an egress passes on the protocol
+ * of the external service.
+ * @param to `client`: the proxy that sends requests; health checks carry its labels
  */
-export function serviceCluster(name: string, protocol: Protocol, conf: ClusterConf, client: Client): JsonObject {
+export function serviceCluster(
+  name: string,
+  protocol: Protocol,
+  conf: ClusterConf,
+  { client, isExternal }: { readonly client: Client; readonly isExternal: boolean },
+): JsonObject {
   const { healthCheck, loadBalancing, circuitBreaker } = conf;
   return merged([
     {
       name,
       type: 'EDS',
       edsClusterConfig: { edsConfig: FROM_ADS },
-      ...common(protocol, conf, { http2ProtocolOptions: {} }),
+      ...common(protocol, conf, isExternal ? httpOptions(protocol) : { http2ProtocolOptions: {} }),
     },
     healthChecks(healthCheck, protocol, client),
     outlierDetection(circuitBreaker),
@@ -46,16 +52,21 @@ export function applicationCluster(
   conf: Pick<ClusterConf, 'timeout' | 'circuitBreaker'>,
 ): JsonObject {
   const lbEndpoints = [{ endpoint: { address: socketAddress(at.address, at.port) } }];
-  const options = protocol === 'tcp' ? null : protocol === 'http' ? { httpProtocolOptions: {} } : { http2ProtocolOptions: {} };
   return merged([
     {
       name,
       type: 'STATIC',
       loadAssignment: { clusterName: name, endpoints: [{ lbEndpoints }] },
-      ...common(protocol, conf, options, protocol === 'grpc' ? { idleTimeout: GRPC_IDLE } : undefined),
+      ...common(protocol, conf, httpOptions(protocol), protocol === 'grpc' ? { idleTimeout: GRPC_IDLE } : undefined),
     },
     outlierDetection(conf.circuitBreaker),
   ]);
+}
+
+/** The version of HTTP that a server speaks; null for TCP. */
+function httpOptions(protocol: Protocol): JsonObject | null {
+  if (protocol === 'tcp') return null;
+  return protocol === 'http' ? { httpProtocolOptions: {} } : { http2ProtocolOptions: {} };
 }
 
 function common(

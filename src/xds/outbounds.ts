@@ -6,8 +6,8 @@ import { catchAllConf, inboundRulesOf } from '../policy/inbound-rules.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
-import { displayNameOf } from '../resource/labels.ts';
-import { kumaSni } from '../resource/sni.ts';
+import { displayNameOf, label } from '../resource/labels.ts';
+import { homeZoneOf } from '../resource/ownership.ts';
 import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { accessLoggers, routeFilter, routeMetadata, routeMetadataFilter, type LogContext, type LogFilter } from './access-log.ts';
@@ -15,7 +15,7 @@ import type { BackendResolver } from './backends.ts';
 import type { Client } from './client.ts';
 import { serviceCluster } from './cluster.ts';
 import { isHttp, protocolOf } from './protocol.ts';
-import { loadAssignment, localityWeights } from './endpoints.ts';
+import { loadAssignment, localityWeights, singleAssignment } from './endpoints.ts';
 import { httpConnectionManager } from './http-connection.ts';
 import { routeName } from './names.ts';
 import { duration, extension, socketAddress } from './proto-json.ts';
@@ -26,7 +26,8 @@ import { clustersOf } from './route-action.ts';
 import { addPatched } from './proxy-patch.ts';
 import { logCollector, tracerOf } from './telemetry.ts';
 import type { TracedConnection } from './tracing.ts';
-import { acceptsTls, clientSocket, serverIds, tlsParams, type ProxyTls } from './proxy-tls.ts';
+import { clientSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
+import { acceptTls, egressOf, localEndpoints, membersOf, otherZones, serverIds, sniOf, type Egress } from './servers.ts';
 import { reportTo, usableOutbound, usablePolicies, usableRules, type Report } from './usable-policies.ts';
 import { confOf, destinationsOf, outboundRoutes, routeConfiguration } from './route-config.ts';
 
@@ -114,10 +115,12 @@ export function addDestination(config: ProxyConfig, context: OutboundContext, de
 }
 
 function addCluster(config: ProxyConfig, context: OutboundContext, destination: Outbound): void {
-  const { index, rules, client } = context;
-  const { kri, base, section, protocol } = destination;
-  const policies = usablePolicies(policiesInForce(rules, destinationOf(index, base, section)), reportTo(config.problems));
+  const { index, rules, client, tls } = context;
+  const { kri, base, section, protocol, resource } = destination;
+  const report = reportTo(config.problems);
+  const policies = usablePolicies(policiesInForce(rules, destinationOf(index, base, section)), report);
   const balancing = confOf(policies, 'MeshLoadBalancingStrategy');
+  const isExternal = resource.type === 'MeshExternalService';
   const cluster = serviceCluster(
     kri,
     protocolOf(protocol),
@@ -127,26 +130,55 @@ function addCluster(config: ProxyConfig, context: OutboundContext, destination: 
       healthCheck: confOf(policies, 'MeshHealthCheck'),
       loadBalancing: balancing,
     },
-    client,
+    { client, isExternal },
   );
-  const shared = { ...objectOf(cluster['commonLbConfig']), ...localityWeights(client, balancing) };
-  const transportSocket = socketTo(context, destination, reportTo(config.problems));
-  config.clusters.set(kri, {
-    ...cluster,
-    ...(Object.keys(shared).length > 0 && { commonLbConfig: shared }),
-    ...(transportSocket !== null && { transportSocket }),
-  });
-  config.assignments.set(kri, loadAssignment(index, client, destination, balancing));
+  const shared = { ...objectOf(cluster['commonLbConfig']), ...(!isExternal && localityWeights(balancing)) };
+  // Only TLS crosses a zone proxy.
+  const egress = isExternal && tls !== null ? egressOf(index, destination, client.zone, report) : null;
+  const sockets = isExternal ? egressSocket(context, egress, report) : serviceSockets(context, destination, report);
+  config.clusters.set(kri, { ...cluster, ...(Object.keys(shared).length > 0 && { commonLbConfig: shared }), ...sockets });
+  if (isExternal) config.assignments.set(kri, singleAssignment(kri, egress?.endpoint ?? null));
+  else {
+    const local = localEndpoints(index, destination, client.zone);
+    const others = tls === null ? [] : otherZones(index, destination, client.zone, report);
+    const isChoice = resource.type === 'MeshMultiZoneService';
+    config.assignments.set(kri, loadAssignment(kri, { local, others }, client, { balancing, isChoice }));
+  }
 }
 
-/** TLS to a service whose servers accept it; null for plain text. */
-function socketTo({ index, rules, tls }: OutboundContext, { resource, section }: Outbound, report: Report): JsonObject | null {
-  if (tls === null || !acceptsTls(index, resource, rules.proxy.zone)) return null;
-  const [ids, sni] = [serverIds(index, resource), kumaSni(resource, section)];
-  if (ids.length === 0 || sni === null) return null;
+/** TLS to the egress, with the name of the external service. */
+function egressSocket(context: OutboundContext, egress: Egress | null, report: Report): JsonObject {
+  const transportSocket = egress === null ? null : socketTo(context, egress, report);
+  return transportSocket === null ? {} : { transportSocket };
+}
+
+/**
+ * TLS to the servers of a service that accept it, plain text to the others. While the servers of the own zone do not accept it yet,
+ * the endpoints of other zones alone have it.
+ */
+function serviceSockets(context: OutboundContext, destination: Outbound, report: Report): JsonObject {
+  const { local, remote } = membersOf(context.index, destination.resource, context.client.zone);
+  const [ids, sni] = [serverIds([...local, ...remote]), sniOf(destination)];
+  const isPlainHere = local.length > 0 && !acceptTls(local);
+  if (ids.length === 0 || sni === null || (isPlainHere && remote.length === 0)) return {};
+  const transportSocket = socketTo(context, { ids, sni }, report);
+  if (transportSocket === null) return {};
+  if (!isPlainHere) return { transportSocket };
+  const zones = [...new Set(remote.map((member) => homeZoneOf(member, '')))].sort();
+  return {
+    transportSocketMatches: zones.map((zone) => ({ name: zone, match: { [label.zone]: zone }, transportSocket })),
+  };
+}
+
+function socketTo(
+  { index, rules, tls }: OutboundContext,
+  server: { readonly ids: readonly string[]; readonly sni: string },
+  report: Report,
+): JsonObject | null {
+  if (tls === null) return null;
   // Versions and ciphers are those of the whole mesh, because both ends need the same.
   const { rules: common } = inboundRulesOf(index.shared('MeshTLS', rules.proxy), rules.proxy.zone);
-  return clientSocket(tls, { ids, sni, params: tlsParams(catchAllConf(usableRules('MeshTLS', common, report))) });
+  return clientSocket(tls, { ...server, params: tlsParams(catchAllConf(usableRules('MeshTLS', common, report))) });
 }
 
 type Loggers = (conf: JsonObject, filter?: LogFilter) => JsonObject[];

@@ -4,10 +4,9 @@ import { trustBundles, type TrustBundle } from '../identity/trust-bundles.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { proxyIdentity, type ProxyIdentity } from '../policy/proxy-identity.ts';
-import { memberServices, proxySelector } from '../policy/services.ts';
-import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
-import { homeZoneOf } from '../resource/ownership.ts';
-import type { JsonObject, Resource } from '../resource/types.ts';
+import { proxySelector } from '../policy/services.ts';
+import { objectOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
 import { FROM_ADS, typed } from './proto-json.ts';
 
 /** The secret that holds the trusted authorities of the mesh. */
@@ -43,23 +42,9 @@ export function proxyTls(index: MeshIndex, proxy: DataplaneProxy): ProxyTls | nu
   };
 }
 
-/** KRIs of the MeshServices behind a service. */
-export function serversBehind(index: MeshIndex, service: Resource): string[] {
-  return servicesOf(index, service).map((member) => index.kriOf(member));
-}
-
-/** Whether the servers of a port accept TLS: the proxies of each MeshService in this zone have accepted their certificates. */
-export function acceptsTls(index: MeshIndex, service: Resource, zone: string): boolean {
-  const local = servicesOf(index, service).filter((member) => homeZoneOf(member, zone) === zone);
-  return local.length > 0 && local.every(({ status }) => objectOf(status['tls'])['status'] === 'Ready');
-}
-
-/** The SPIFFE IDs of the servers of a service, sorted. */
-export function serverIds(index: MeshIndex, service: Resource): string[] {
-  const ids = servicesOf(index, service).flatMap(({ spec }) =>
-    objectsOf(spec['identities']).flatMap(({ type, value }) => (type === 'SpiffeID' ? [textOf(value)] : [])),
-  );
-  return [...new Set(ids)].sort();
+/** Whether a server with this SPIFFE ID has a certificate that the mesh trusts. */
+export function isTrusted(index: MeshIndex, spiffeId: string): boolean {
+  return meshTrust(index).some(({ trustDomain }) => spiffeId.startsWith(`spiffe://${trustDomain}/`));
 }
 
 /** The Secret with the trusted authorities; null in a mesh without a MeshTrust. */
@@ -115,12 +100,6 @@ function meshTrust(index: MeshIndex): readonly TrustBundle[] {
   const bundles = trustBundles(index.resources('MeshTrust'));
   remembered.set(index, { revision, bundles });
   return bundles;
-}
-
-/** The MeshServices behind a service. */
-function servicesOf(index: MeshIndex, service: Resource): Resource[] {
-  if (service.type === 'MeshService') return [service];
-  return service.type === 'MeshMultiZoneService' ? memberServices(index, service) : [];
 }
 
 function commonContext(identity: string, matchTypedSubjectAltNames: JsonObject[], params: JsonObject | null): JsonObject {

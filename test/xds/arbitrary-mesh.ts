@@ -9,7 +9,7 @@ const names = fc.constantFrom('a', 'b', 'c');
 const apps = fc.constantFrom('x', 'y');
 const made: fc.Arbitrary<Made> = fc
   .record({
-    zone: fc.constantFrom('east', 'east', 'west', undefined),
+    zone: fc.constantFrom('east', 'east', 'west', 'north', undefined),
     namespace: fc.constantFrom('shop', undefined, undefined),
     role: fc.constantFrom('system', 'producer', 'consumer'),
     app: apps,
@@ -28,6 +28,7 @@ const service: fc.Arbitrary<JsonObject> = fc.oneof(
   names.map((name): JsonObject => ({ kind: 'MeshExternalService', name })),
 );
 
+const EGRESS = { address: '10.0.1.1', port: 10_002 };
 const dataplane: fc.Arbitrary<Resource> = fc
   .record({
     name: fc.constantFrom('p', 'q', 'r'),
@@ -35,8 +36,9 @@ const dataplane: fc.Arbitrary<Resource> = fc
     protocol: fc.constantFrom('http', 'tcp'),
     ready: fc.boolean(),
     outbounds: fc.array(service, { maxLength: 4 }),
+    isEgress: fc.constantFrom(false, false, true),
   })
-  .map(({ name, app, protocol, ready, outbounds }) =>
+  .map(({ name, app, protocol, ready, outbounds, isEgress }) =>
     make(
       'Dataplane',
       name,
@@ -45,6 +47,7 @@ const dataplane: fc.Arbitrary<Resource> = fc
           address: `10.0.0.${String(name.charCodeAt(0))}`,
           inbound: [{ port: 8080, name: 'main', protocol, state: ready ? 'Ready' : 'NotReady' }],
           outbound: outbounds.map((backendRef, at) => ({ port: 10_000 + at, backendRef })),
+          ...(isEgress && { zoneEgress: EGRESS }),
         },
       },
       { zone: 'east', labels: { app } },
@@ -55,21 +58,30 @@ const meshService: fc.Arbitrary<Resource> = fc
   .record({
     ...{ name: names, made, protocol: fc.constantFrom('http', 'tcp'), app: apps, hasAdmin: fc.boolean() },
     tls: fc.constantFrom<JsonObject>({ status: 'NotReady' }, { status: 'Ready' }, { status: 'Ready', enforced: true }),
+    state: fc.constantFrom('Available', 'Available', 'Unavailable'),
+    zoneIngress: fc.constantFrom(undefined, { address: '10.0.2.1', port: 10_001, sni: 'a.b' }),
   })
-  .map(({ name, made: { role: _, ...place }, protocol, app, hasAdmin, tls }) => ({
+  .map(({ name, made: { role: _, ...place }, protocol, app, hasAdmin, tls, state, zoneIngress }) => ({
     ...make(
       'MeshService',
       name,
       {
         selector: { dataplaneLabels: { matchLabels: { app } } },
         ports: [{ port: 80, targetPort: 8080, appProtocol: protocol }, ...(hasAdmin ? [{ port: 90, name: 'admin' }] : [])],
-        identities: [{ type: 'SpiffeID', value: `spiffe://default.east.mesh.local/${app}` }],
+        identities: [{ type: 'SpiffeID', value: `spiffe://default.${place.zone ?? 'east'}.mesh.local/${app}` }],
+        state,
+        ...(zoneIngress !== undefined && { zoneIngress }),
       },
       place,
     ),
     status: { tls },
   }));
 
+const IDENTITY = {
+  selector: { dataplane: { matchLabels: {} } },
+  spiffeID: { path: '/{{ label "app" }}' },
+  provider: { type: 'Bundled', bundled: { autogenerate: { enabled: true } } },
+};
 const identity: fc.Arbitrary<Resource> = fc
   .record({
     name: fc.constantFrom('m', 'n'),
@@ -84,9 +96,8 @@ const identity: fc.Arbitrary<Resource> = fc
       'MeshIdentity',
       name,
       {
+        ...IDENTITY,
         selector: { dataplane: { matchLabels } },
-        spiffeID: { path: '/{{ label "app" }}' },
-        provider: { type: 'Bundled', bundled: { autogenerate: { enabled: true } } },
       },
       { zone: 'east' },
     ),
@@ -95,8 +106,12 @@ const identity: fc.Arbitrary<Resource> = fc
 
 const AUTHORITY = readFileSync(join(import.meta.dirname, 'authority.pem'), 'utf8');
 const trust: fc.Arbitrary<Resource> = fc
-  .constantFrom('default.east.mesh.local', 'default.west.mesh.local')
-  .map((trustDomain) => make('MeshTrust', trustDomain, { trustDomain, caBundles: [{ type: 'Pem', pem: { value: AUTHORITY } }] }));
+  .constantFrom('default.east.mesh.local', 'default.east.mesh.local', 'default.west.mesh.local', 'default.north.mesh.local')
+  .map(trustOf);
+
+function trustOf(trustDomain: string): Resource {
+  return make('MeshTrust', trustDomain, { trustDomain, caBundles: [{ type: 'Pem', pem: { value: AUTHORITY } }] });
+}
 
 const multiZone: fc.Arbitrary<Resource> = fc.tuple(names, apps).map(([name, app]) =>
   make('MeshMultiZoneService', name, {
@@ -105,12 +120,18 @@ const multiZone: fc.Arbitrary<Resource> = fc.tuple(names, apps).map(([name, app]
   }),
 );
 
-const external: fc.Arbitrary<Resource> = names.map((name) =>
-  make('MeshExternalService', name, {
+const external: fc.Arbitrary<Resource> = fc.tuple(names, fc.boolean()).map(([name, hasEgress]) => ({
+  ...make('MeshExternalService', name, {
     match: { type: 'HostnameGenerator', port: 443, protocol: 'http' },
     endpoints: [{ address: 'example.com', port: 443 }],
   }),
-);
+  status: hasEgress ? { zoneEgress: { ...EGRESS, sni: 'c.d' } } : {},
+}));
+
+/** An ingress of another zone. */
+const zoneAddress: fc.Arbitrary<Resource> = fc
+  .tuple(fc.constantFrom('one', 'two'), fc.constantFrom('west', 'north'), fc.constantFrom('10.0.2.1', '10.0.2.2', 'a.name'))
+  .map(([name, zone, address]) => make('MeshZoneAddress', name, { address, port: 10_001 }, { zone }));
 
 const top: fc.Arbitrary<JsonObject> = fc.oneof(
   { weight: 3, arbitrary: fc.constant<JsonObject>({ kind: 'Mesh' }) },
@@ -141,6 +162,11 @@ const outbound: fc.Arbitrary<readonly [string, JsonObject]> = fc.oneof(
     ['MeshLoadBalancingStrategy', { loadBalancer: { type: 'Maglev' } }],
     ['MeshLoadBalancingStrategy', { hashPolicies: [{ type: 'Header', header: { name: 'x' } }] }],
     ['MeshLoadBalancingStrategy', { localityAwareness: { localZone: { affinityTags: [{ key: 'app' }] } } }],
+    ['MeshLoadBalancingStrategy', { localityAwareness: { disabled: true } }],
+    [
+      'MeshLoadBalancingStrategy',
+      { localityAwareness: { crossZone: { failover: [{ to: { type: 'Only', zones: ['west'] } }] } } },
+    ],
     ['MeshAccessLog', { backends: [{ type: 'File', file: { path: '/dev/stdout' } }] }],
     ['MeshAccessLog', { backends: [{ type: 'OpenTelemetry', openTelemetry: COLLECTOR }] }],
   ),
@@ -232,7 +258,8 @@ export const row: fc.Arbitrary<Resource> = fc.oneof(
   { weight: 2, arbitrary: proxyWide },
   { weight: 2, arbitrary: identity },
   { weight: 2, arbitrary: trust },
-  multiZone,
+  { weight: 2, arbitrary: multiZone },
+  { weight: 2, arbitrary: zoneAddress },
   external,
   collector,
 );
@@ -242,3 +269,43 @@ export const rows: fc.Arbitrary<Resource[]> = fc.uniqueArray(row, {
   minLength: 8,
   maxLength: 30,
 });
+
+/** A proxy with an identity that calls every service; the authorities of all zones are trusted. */
+export const callerRows: readonly Resource[] = [
+  make(
+    'Dataplane',
+    'caller',
+    {
+      networking: {
+        address: '10.0.0.9',
+        inbound: [{ port: 8080, name: 'main', protocol: 'http' }],
+        outbound: ['x', 'y'].flatMap((app, at) => [
+          ...['MeshMultiZoneService', 'MeshExternalService'].map((kind, of) => ({
+            port: 10_000 + at + 10 * of,
+            backendRef: { kind, name: at === 0 ? 'a' : 'b', port: kind === 'MeshExternalService' ? 443 : 80 },
+          })),
+          ...['west', 'north'].map((zone, of) => ({
+            port: 11_000 + at + 10 * of,
+            backendRef: { kind: 'MeshService', labels: { app, 'kuma.io/zone': zone }, port: 80 },
+          })),
+        ]),
+      },
+    },
+    { zone: 'east', labels: { app: 'x' } },
+  ),
+  {
+    ...make('MeshIdentity', 'all', IDENTITY, { zone: 'east' }),
+    status: { conditions: [{ type: 'Ready', status: 'True', reason: 'Ready' }] },
+  },
+  ...['east', 'west', 'north'].map((zone) => trustOf(`default.${zone}.mesh.local`)),
+];
+
+/** A row on which the ways of that proxy into other zones and to external services depend. */
+export const crossingRow: fc.Arbitrary<Resource> = fc.oneof(
+  { weight: 3, arbitrary: meshService },
+  { weight: 3, arbitrary: zoneAddress },
+  { weight: 2, arbitrary: multiZone },
+  { weight: 2, arbitrary: external },
+  { weight: 2, arbitrary: dataplane },
+  toPolicy,
+);

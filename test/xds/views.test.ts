@@ -15,7 +15,7 @@ import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { TRUST_BUNDLE } from '../../src/xds/proxy-tls.ts';
 import { fc } from '../support/property.ts';
 import { make, makeDataplane } from '../policy/make-resource.ts';
-import { row, rows } from './arbitrary-mesh.ts';
+import { callerRows, crossingRow, row, rows } from './arbitrary-mesh.ts';
 
 const FEATURES = { ...WITHOUT_FEATURES, reusePort: true, companion: '/run/proxy' };
 
@@ -134,41 +134,53 @@ function edited(dataplane: Resource, { app, state, address }: { app?: string; st
   };
 }
 
+type Steps = readonly {
+  readonly puts: readonly Resource[];
+  readonly edits: readonly (readonly [at: number, fields: Parameters<typeof edited>[1]])[];
+  readonly removes: readonly number[];
+}[];
+
+function stepsOf(one: fc.Arbitrary<Resource>): fc.Arbitrary<Steps> {
+  const step = fc.record({
+    puts: fc.array(one, { maxLength: 2 }),
+    edits: fc.array(fc.tuple(fc.nat(), edit), { maxLength: 1 }),
+    removes: fc.array(fc.nat(), { maxLength: 1 }),
+  });
+  return fc.array(step, { maxLength: 10 });
+}
+
+function followsChanges(held: readonly Resource[], steps: Steps): void {
+  const mesh = new FollowedMesh(held);
+  expect(mesh.held()).toEqual(mesh.fresh());
+  const known = new Map(held.map((given) => [`${given.type}/${given.name}`, given]));
+  for (const { puts, edits, removes } of steps) {
+    const dataplanes = [...known.values()].filter(({ type }) => type === 'Dataplane');
+    const again = edits.flatMap(([at, fields]) =>
+      dataplanes
+        .slice(at % Math.max(dataplanes.length, 1))
+        .slice(0, 1)
+        .map((dataplane) => edited(dataplane, fields)),
+    );
+    const unique = [...new Map([...again, ...puts].map((given) => [`${given.type}/${given.name}`, given])).values()];
+    const gone = removes
+      .flatMap((at) => [...known.values()][at % Math.max(known.size, 1)] ?? [])
+      .filter((given) => !unique.some(({ type, name }) => type === given.type && name === given.name));
+    mesh.change(unique, gone);
+    mesh.connect();
+    for (const given of gone) known.delete(`${given.type}/${given.name}`);
+    for (const given of unique) known.set(`${given.type}/${given.name}`, given);
+    expect(mesh.held()).toEqual(mesh.fresh());
+  }
+}
+
 describe('the views of a mesh', () => {
   it('equal those of proxies that connect now, after any changes', () => {
-    const changes = fc.array(
-      fc.record({
-        puts: fc.array(row, { maxLength: 2 }),
-        edits: fc.array(fc.tuple(fc.nat(), edit), { maxLength: 1 }),
-        removes: fc.array(fc.nat(), { maxLength: 1 }),
-      }),
-      { maxLength: 10 },
-    );
-    fc.assert(
-      fc.property(rows, changes, (held, steps) => {
-        const mesh = new FollowedMesh(held);
-        expect(mesh.held()).toEqual(mesh.fresh());
-        const known = new Map(held.map((given) => [`${given.type}/${given.name}`, given]));
-        for (const { puts, edits, removes } of steps) {
-          const dataplanes = [...known.values()].filter(({ type }) => type === 'Dataplane');
-          const again = edits.flatMap(([at, fields]) =>
-            dataplanes
-              .slice(at % Math.max(dataplanes.length, 1))
-              .slice(0, 1)
-              .map((dataplane) => edited(dataplane, fields)),
-          );
-          const unique = [...new Map([...again, ...puts].map((given) => [`${given.type}/${given.name}`, given])).values()];
-          const gone = removes
-            .flatMap((at) => [...known.values()][at % Math.max(known.size, 1)] ?? [])
-            .filter((given) => !unique.some(({ type, name }) => type === given.type && name === given.name));
-          mesh.change(unique, gone);
-          mesh.connect();
-          for (const given of gone) known.delete(`${given.type}/${given.name}`);
-          for (const given of unique) known.set(`${given.type}/${given.name}`, given);
-          expect(mesh.held()).toEqual(mesh.fresh());
-        }
-      }),
-    );
+    fc.assert(fc.property(rows, stepsOf(row), followsChanges));
+  });
+
+  it('equal those of proxies that connect now, after any changes of other zones and of external services', () => {
+    const held = fc.uniqueArray(crossingRow, { selector: ({ type, name }) => `${type}/${name}`, minLength: 6, maxLength: 20 });
+    fc.assert(fc.property(held, stepsOf(crossingRow), (some, steps) => followsChanges([...callerRows, ...some], steps)));
   });
 
   it('keep the outbounds of a Dataplane whose health changes, and make those again that name its address', () => {

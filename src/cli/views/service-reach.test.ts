@@ -36,14 +36,14 @@ describe('a MeshService', () => {
     ]);
   });
 
-  it('is reached by the MeshZoneAddress of a zone that publishes no ingress (D27)', () => {
+  it('is reached by the MeshZoneAddresses of a zone that publishes no ingress (D27)', () => {
     const address = (name: string, zone: string, ip: string): Item => ({
       ...{ type: 'MeshZoneAddress', mesh: 'shop', name, labels: { [label.zone]: zone } },
       spec: { address: ip, port: 10001 },
     });
     const addresses = [address('b', 'east', '192.0.2.2'), address('a', 'east', '2001:db8::1'), address('0', 'west', '192.0.2.3')];
     expect(linesOf(cart(), { ...facts, addresses })[1]).toBe(
-      'west | through ingress | [2001:db8::1]:10001 | a57288023ec4e82f1.cart.80.shop.ms | ',
+      'west | through ingress | [2001:db8::1]:10001, 192.0.2.2:10001 | sni.msvc.shop.east.cart.80 | ',
     );
   });
 

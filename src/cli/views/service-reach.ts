@@ -2,8 +2,7 @@
 // Invariant: every zone has exactly one line for each service, or one for each port that other zones can reach.
 import { displayNameOf, label } from '../../resource/labels.ts';
 import { at, items } from '../../resource/schema/json-access.ts';
-import { reachOf } from '../../resource/service-reach.ts';
-import { serviceSni } from '../../resource/sni.ts';
+import { ingressesOf, sniAcrossZones } from '../../resource/service-reach.ts';
 import type { Json, JsonObject } from '../../resource/types.ts';
 import type { Item } from '../client/api-client.ts';
 import { placeText } from './mesh-service-columns.ts';
@@ -70,17 +69,15 @@ function fromOutside(service: Item, home: string, { zones, addresses }: ReachFac
     return [{ how: 'not at all', why: `it stays in zone ${home}: its label ${label.kdsSync} is disabled` }];
   if (zones.some(({ name, isEnabled }) => name === home && !isEnabled))
     return [{ how: 'not at all', why: `zone ${home} is disabled, and so its services are taken out of the others` }];
-  const reach = reachOf(rowOf(service), addresses.map(rowOf));
-  if (reach === null)
+  const ingresses = ingressesOf(rowOf(service), addresses.map(rowOf));
+  if (ingresses.length === 0)
     return [
       { how: 'not at all', why: `zone ${home} has no ready ingress: give a Dataplane of its mesh there networking.zoneIngress` },
     ];
-  if (at(service['spec'], 'state') !== 'Available')
-    return [{ how: 'not at all', why: `no proxy in zone ${home} is healthy`, address: placeText(reach) }];
-  return ports.map((port, index) => {
-    const sni = index === 0 ? reach.sni : (serviceSni(rowOf(service), port) ?? '');
-    return { how: 'through ingress', why: '', address: placeText(reach), sni };
-  });
+  const address = ingresses.map((place) => placeText(place)).join(', ');
+  if (at(service['spec'], 'state') === 'Unavailable')
+    return [{ how: 'not at all', why: `no proxy in zone ${home} is healthy`, address }];
+  return ports.map((port) => ({ how: 'through ingress', why: '', address, sni: sniAcrossZones(rowOf(service), port) ?? '' }));
 }
 
 function throughEgress({ status }: Item, from: string, asked: string | null): Answer {
@@ -98,11 +95,12 @@ function lineOf(service: Item, home: string, from: string, { how, why, address =
   return { service: displayNameOf(rowOf(service)), home, from, how, address, sni, why };
 }
 
-function rowOf({ type, mesh = '', name, labels = {}, spec }: Item): Parameters<typeof reachOf>[0] {
+function rowOf({ type, mesh = '', name, labels = {}, spec }: Item): Parameters<typeof sniAcrossZones>[0] {
   return { type, mesh, name, labels, spec: (spec ?? {}) as JsonObject };
 }
 
-function portOf(port: Json): number[] {
-  const found = at(port, 'port');
-  return typeof found === 'number' ? [found] : [];
+function portOf(given: Json): { port: number; section: string }[] {
+  const [port, name] = [at(given, 'port'), at(given, 'name')];
+  if (typeof port !== 'number') return [];
+  return [{ port, section: typeof name === 'string' && name !== '' ? name : String(port) }];
 }

@@ -1,0 +1,150 @@
+// The servers of one port of a service, as a proxy of one zone reaches them: proxies of its own zone directly, those of another zone
+// through the ingresses there, an external service through the egress of its own zone (xds 5). Pure.
+import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import type { Outbound } from '../policy/outbounds.ts';
+import { proxyIdentity } from '../policy/proxy-identity.ts';
+import { selectedDataplanes, servicesBehind } from '../policy/services.ts';
+import { label } from '../resource/labels.ts';
+import { homeZoneOf } from '../resource/ownership.ts';
+import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import { ingressesOf, placeOf, sniAcrossZones } from '../resource/service-reach.ts';
+import { kumaSni } from '../resource/sni.ts';
+import type { Json, JsonObject, Labels, Resource } from '../resource/types.ts';
+import { compareText } from '../base/compare-text.ts';
+import { isTrusted } from './proxy-tls.ts';
+import { endpointAddressProblem, inboundAddressProblem } from './socket-address.ts';
+import type { Report } from './usable-policies.ts';
+
+export type Endpoint = { readonly address: string; readonly port: number; readonly labels: Labels };
+
+/** The ingresses of another zone, as endpoints. */
+export type OtherZone = { readonly zone: string; readonly endpoints: readonly Endpoint[] };
+
+/** The MeshServices behind a service, by where they are. */
+export type Members = { readonly local: readonly Resource[]; readonly remote: readonly Resource[] };
+
+/** @param zone of the client */
+export function membersOf(index: MeshIndex, service: Resource, zone: string): Members {
+  const members = servicesBehind(index, service);
+  return {
+    local: members.filter((member) => homeZoneOf(member, zone) === zone),
+    remote: members.filter((member) => homeZoneOf(member, zone) !== zone),
+  };
+}
+
+/** KRIs of the MeshServices of a zone behind a service. */
+export function localServers(index: MeshIndex, service: Resource, zone: string): string[] {
+  return membersOf(index, service, zone).local.map((member) => index.kriOf(member));
+}
+
+/** Whether the servers in the zone of a client accept TLS: the proxies of each MeshService have accepted their certificates. */
+export function acceptTls(local: readonly Resource[]): boolean {
+  return local.length > 0 && local.every(({ status }) => objectOf(status['tls'])['status'] === 'Ready');
+}
+
+/** The SPIFFE IDs of the servers of MeshServices, sorted. */
+export function serverIds(members: readonly Resource[]): string[] {
+  return [...new Set(members.flatMap(idsOf))].sort();
+}
+
+/** The SNI by which another zone knows the port. A MeshMultiZoneService has one for all zones. */
+export function sniOf({ resource, port, section }: Outbound): string | null {
+  return resource.type === 'MeshService' ? sniAcrossZones(resource, { port, section }) : kumaSni(resource, section);
+}
+
+/** The ready inbounds of a port in the zone of the client. */
+export function localEndpoints(index: MeshIndex, { resource, port }: Outbound, zone: string): Endpoint[] {
+  return membersOf(index, resource, zone).local.flatMap((service) => endpointsOf(index, service, port));
+}
+
+/**
+ * The zones from which a port can be served, sorted, but for that of the client. A zone counts when it says that a server is
+ * available, and when one has a SPIFFE ID that the mesh trusts.
+ */
+export function otherZones(index: MeshIndex, { resource, port }: Outbound, zone: string, report: Report): OtherZone[] {
+  const serving = membersOf(index, resource, zone).remote.filter((service) => isServing(index, service, port));
+  return [...Map.groupBy(serving, (service) => homeZoneOf(service, zone))]
+    .toSorted(([a], [b]) => compareText(a, b))
+    .flatMap(([other, services]) => {
+      const endpoints = ingressEndpoints(index, services, other, report);
+      return endpoints.length === 0 ? [] : [{ zone: other, endpoints }];
+    });
+}
+
+/** The egress of the zone of the client, with the SNI of an external service there and the SPIFFE IDs of its proxies. */
+export type Egress = { readonly endpoint: Endpoint; readonly sni: string; readonly ids: readonly string[] };
+
+/** Null without an egress, or if it has no identity that the mesh trusts. */
+export function egressOf(index: MeshIndex, { resource, section }: Outbound, zone: string, report: Report): Egress | null {
+  const published = objectOf(resource.status['zoneEgress']);
+  const place = placeOf(published);
+  const sni = textOf(published['sni']) || kumaSni(resource, section);
+  if (place === null || sni === null) return null;
+  const problem = endpointAddressProblem(place.address, `the egress of zone ${zone}`);
+  if (problem !== null) report(problem);
+  const ids = [...index.proxies()].flatMap((proxy) => {
+    const id = proxy.zone === zone && isEgressAt(proxy, place) ? proxyIdentity(index, proxy)?.spiffeId : undefined;
+    return id !== undefined && isTrusted(index, id) ? [id] : [];
+  });
+  if (problem !== null || ids.length === 0) return null;
+  return { endpoint: { ...place, labels: resource.labels }, sni, ids: [...new Set(ids)].sort() };
+}
+
+function isServing(index: MeshIndex, { spec }: Resource, port: number): boolean {
+  if (spec['state'] === 'Unavailable' || !objectsOf(spec['ports']).some((given) => given['port'] === port)) return false;
+  return idsOf({ spec }).some((id) => isTrusted(index, id));
+}
+
+function ingressEndpoints(index: MeshIndex, services: readonly Resource[], zone: string, report: Report): Endpoint[] {
+  const addresses = [...index.resources('MeshZoneAddress')];
+  const places = services.flatMap((service) => ingressesOf(service, addresses));
+  const unique = new Map(places.map((place) => [`${place.address} ${String(place.port)}`, place]));
+  return [...unique.values()].flatMap(({ address, port }) => {
+    const problem = endpointAddressProblem(address, `the ingress of zone ${zone}`);
+    if (problem !== null) report(problem);
+    return problem === null ? [{ address, port, labels: { [label.zone]: zone } }] : [];
+  });
+}
+
+function endpointsOf(index: MeshIndex, service: Resource, port: number): Endpoint[] {
+  const found = objectsOf(service.spec['ports']).find((candidate) => candidate['port'] === port);
+  if (found === undefined) return [];
+  const target = found['targetPort'] ?? port;
+  const protocol = textOf(found['appProtocol']) || 'tcp';
+  return selectedDataplanes(index, service).flatMap((proxy) => inboundEndpoints(proxy, target, protocol));
+}
+
+/** The ready inbounds that a target port means, by name or by number. */
+function inboundEndpoints(proxy: DataplaneProxy, target: Json, protocol: string): Endpoint[] {
+  const networking = objectOf(proxy.resource.spec['networking']);
+  const address = textOf(networking['advertisedAddress']) || textOf(networking['address']);
+  return objectsOf(networking['inbound']).flatMap((inbound) => {
+    const isTarget = typeof target === 'number' ? inbound['port'] === target : inbound['name'] === target;
+    if (!isTarget || !isReady(inbound)) return [];
+    const at = textOf(inbound['address']) || address;
+    const port = numberOf(inbound['port']);
+    if (inboundAddressProblem(at, port) !== null) return [];
+    const labels = { ...proxy.labels, 'kuma.io/protocol': textOf(inbound['protocol']) || protocol };
+    return [{ address: at, port, labels }];
+  });
+}
+
+/** `state`, and the older `health`: a field that exists without `ready: true` means not ready (kds-wire 4.2). */
+function isReady({ state, health }: JsonObject): boolean {
+  if (state === 'Ignored' || state === 'NotReady') return false;
+  return health === undefined || objectOf(health)['ready'] === true;
+}
+
+/** Whether a proxy has its egress at this place, in the form of Kuma or in that of MADR 095. */
+function isEgressAt({ resource }: DataplaneProxy, { address, port }: { address: string; port: number }): boolean {
+  const networking = objectOf(resource.spec['networking']);
+  const listeners = objectsOf(networking['listeners']).filter(({ type }) => type === 'ZoneEgress');
+  return [objectOf(networking['zoneEgress']), ...listeners].some(
+    (listener) => (textOf(listener['address']) || textOf(networking['address'])) === address && listener['port'] === port,
+  );
+}
+
+function idsOf({ spec }: Pick<Resource, 'spec'>): string[] {
+  return objectsOf(spec['identities']).flatMap(({ type, value }) => (type === 'SpiffeID' ? [textOf(value)] : []));
+}
