@@ -36,7 +36,7 @@ const MAX_ID = 507;
 /** What `proxyFeatures` reads. */
 const KEPT: ReadonlySet<string> = new Set([
   ...['features', 'workdir', 'metricsCertPath', 'metricsKeyPath', 'systemCaPath'],
-  ...['dataplane.admin', 'dataplane.admin.socketPath'],
+  ...['dataplane.admin', 'dataplane.admin.socketPath', 'dataplane.dns.port'],
 ]);
 
 /** @throws StatusError INVALID_ARGUMENT for a node that names no Dataplane */

@@ -1,4 +1,5 @@
-// The documents that kuma-dp reads from a pipe of its proxy: which metrics it offers, and which telemetry it sends (xds 3.4, 7).
+// The documents that kuma-dp reads from a pipe of its proxy: which metrics it offers, which telemetry it sends, and which names it
+// resolves (xds 3.4, 7).
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../resource/types.ts';
 import { localManager } from './metrics.ts';
@@ -6,7 +7,13 @@ import { localManager } from './metrics.ts';
 const NAME = 'system_dynamicconfig';
 
 /** A document and the path at which kuma-dp asks for it. */
-export type CompanionDocument = { readonly kind: 'meshmetric' | 'otel'; readonly content: JsonObject };
+export type CompanionDocument = { readonly kind: 'meshmetric' | 'otel' | 'dns'; readonly content: JsonObject };
+
+/**
+ * The names that kuma-dp resolves. Outbounds have addresses of their own, so there are none. Without this document kuma-dp waits 15 s
+ * before it is ready.
+ */
+export const DNS_DOCUMENT: CompanionDocument = { kind: 'dns', content: { records: [], ttl: 30 } };
 
 /**
  * The listener that serves the documents. A request with the tag of the current document is answered 304.

@@ -13,6 +13,8 @@ export type ProxyFeatures = {
    * (`feature-otel-via-kuma-dp`). Null: the proxy does so itself.
    */
   readonly companion: string | null;
+  /** That program answers names of the mesh (`--dns-enabled`), and waits for their records before it is ready. */
+  readonly companionDns: boolean;
   /** The socket of Envoy's admin interface, else null. */
   readonly adminSocket: string | null;
   /** Files of the certificate for metrics, else null. */
@@ -26,6 +28,7 @@ export const WITHOUT_FEATURES: ProxyFeatures = {
   reusePort: false,
   tcpLogPipe: null,
   companion: null,
+  companionDns: false,
   adminSocket: null,
   metricsCertificate: null,
   systemCa: null,
@@ -42,6 +45,7 @@ export function proxyFeatures(metadata: JsonObject, { mesh, name }: { mesh: stri
     reusePort: features.has('feature-reuse-port'),
     tcpLogPipe: features.has('feature-tcp-accesslog-via-named-pipe') ? accessLogPipe({ workdir, name, mesh }) : null,
     companion: features.has('feature-otel-via-kuma-dp') && workdir !== '' ? workdir : null,
+    companionDns: Number(textOf(metadata['dataplane.dns.port'])) > 0,
     adminSocket: admin === '' ? null : admin,
     metricsCertificate: certificate === '' || key === '' ? null : { certificate, key },
     systemCa: systemCa === '' ? null : systemCa,

@@ -1,16 +1,13 @@
 // A real kuma-dp gets its bootstrap from a Meridian zone, with an Envoy that is played: it says which version it is, and waits.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { parse } from 'yaml';
-import { endWithTest } from '../support/children.ts';
 import { ControlPlane, WAIT } from '../support/control-plane.ts';
 import { freePort } from '../support/free-port.ts';
 import { cloneDatabase } from '../support/postgres-database.ts';
-import { peerProgram } from './peers-folder.ts';
+import { KumaDp } from './kuma-dp.ts';
 
 const ENVOY = `#!/bin/sh
 if [ "$1" = --version ]; then echo 'envoy  version: 6eb0d2d97489ec1b4e1584a004f5de443d97a41b/1.39.3/Clean/RELEASE/BoringSSL'; exit; fi
@@ -40,29 +37,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-type Run = { readonly output: () => string; readonly ended: Promise<number | null>; readonly end: () => Promise<void> };
-
-async function start(...flags: string[]): Promise<Run> {
+async function start(...flags: string[]): Promise<KumaDp> {
   const ca = join(zone.env['MERIDIAN_GENERAL_WORK_DIR'] ?? '', 'east/dp-server/cert.pem');
-  const to = [`--cp-address=https://localhost:${String(port)}`, `--ca-cert-file=${ca}`];
-  const own = [`--binary-path=${join(folder, 'envoy')}`, `--work-dir=${folder}`];
-  const env = {
-    PATH: process.env['PATH'],
-    KUMA_READINESS_PORT: String(await freePort()),
-    KUMA_DNS_ENABLED: 'false',
-    KUMA_DATAPLANE_DRAIN_TIME: '1ms',
-  };
-  const child = endWithTest(
-    spawn(peerProgram(inject('peersFolder'), 'kuma-dp'), ['run', ...to, ...own, ...flags], { env, stdio: 'pipe' }),
-  );
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (output += bytes.toString()));
-  const ended = once(child, 'exit').then(([code]) => code as number | null);
-  const end = async (): Promise<void> => {
-    child.kill('SIGTERM');
-    await ended;
-  };
-  return { output: () => output, ended, end };
+  const url = `https://localhost:${String(port)}`;
+  const env = { KUMA_DNS_ENABLED: 'false' };
+  return await KumaDp.start({ url, ca, envoy: join(folder, 'envoy'), workDir: folder, flags, env });
 }
 
 async function write(name: string, text: string): Promise<string> {
@@ -90,27 +69,27 @@ describe('kuma-dp', () => {
   it('gets the bootstrap of the Dataplane in its file', async () => {
     const file = await write('dataplane.yaml', JSON.stringify(DATAPLANE));
     const run = await start(`--dataplane-file=${file}`, `--dataplane-token-file=${await token()}`);
-    await expect.poll(run.output, WAIT).toContain('starting Envoy');
+    await expect.poll(() => run.output, WAIT).toContain('starting Envoy');
     const bootstrap: unknown = parse(await readFile(join(folder, 'bootstrap.yaml'), 'utf8'));
     expect(bootstrap).toMatchObject({
       node: { id: 'default.cart-1' },
       dynamicResources: { adsConfig: { apiType: 'DELTA_GRPC' } },
     });
-    await run.end();
+    await run.stop();
   });
 
   it('waits for a Dataplane that does not exist yet', async () => {
     const run = await start('--name=cart-1', '--mesh=default', `--dataplane-token-file=${await token()}`);
     await expect.poll(() => zone.lastWords(), WAIT).toContain('the Dataplane does not exist');
     expect(await zone.put('/meshes/default/dataplanes/cart-1', DATAPLANE)).toBe(201);
-    await expect.poll(run.output, WAIT).toContain('starting Envoy');
-    await run.end();
+    await expect.poll(() => run.output, WAIT).toContain('starting Envoy');
+    await run.stop();
   });
 
   it('ends with the reason when it has no token', async () => {
     const file = await write('dataplane.yaml', JSON.stringify(DATAPLANE));
     const run = await start(`--dataplane-file=${file}`);
     expect(await run.ended).not.toBe(0);
-    expect(run.output()).toContain('a dataplane token is required');
+    expect(run.output).toContain('a dataplane token is required');
   });
 });
