@@ -3,7 +3,7 @@
 import type { Outbound } from '../policy/outbounds.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
 import type { Leaf } from '../identity/leaf.ts';
-import type { XdsResource, XdsType, XdsView } from './session.ts';
+import type { ChangedVersions, XdsResource, XdsType, XdsView } from './session.ts';
 
 /** Resources that are made together, and what could not be made. */
 export type EncodedPart = { readonly resources: readonly TypedResource[]; readonly problems: readonly ConfigProblem[] };
@@ -30,11 +30,8 @@ export type Certified = {
   readonly secret: EncodedPart;
 };
 
-/** Names by type. */
-export type ChangedNames = ReadonlyMap<XdsType, ReadonlySet<string>>;
-
 export type ViewListener = {
-  readonly changed: (names: ChangedNames) => void;
+  readonly changed: (versions: ChangedVersions) => void;
   /** Its Dataplane is gone. */
   readonly ended: () => void;
   /** It cannot be made any more: an error of this program. */
@@ -52,7 +49,7 @@ export class ProxyView implements XdsView {
   readonly #outbounds = new Map<string, EncodedOutbound>();
   /** By the name of the cluster and of the endpoints. */
   readonly #destinations = new Map<string, EncodedDestination>();
-  #changed = new Map<XdsType, Set<string>>();
+  #changed = new Map<XdsType, Map<string, string>>();
   /** Some part has a problem or had one, since they were asked for. */
   #hasNewProblems = false;
   #listener: ViewListener | null = null;
@@ -160,7 +157,7 @@ export class ProxyView implements XdsView {
     return part === undefined ? undefined : resourceIn(part, type, name);
   }
 
-  /** Names whose content differs between two versions of a part. */
+  /** A part is about to be replaced: keeps the versions of what will differ. */
   #note(before: EncodedPart, after: EncodedPart): void {
     if (before === after) return;
     if (before.problems.length + after.problems.length > 0) this.#hasNewProblems = true;
@@ -171,9 +168,10 @@ export class ProxyView implements XdsView {
   }
 
   #add(type: XdsType, name: string): void {
-    const names = this.#changed.get(type);
-    if (names === undefined) this.#changed.set(type, new Set([name]));
-    else names.add(name);
+    let versions = this.#changed.get(type);
+    if (versions === undefined) this.#changed.set(type, (versions = new Map<string, string>()));
+    // The first is that of the last publication.
+    if (!versions.has(name)) versions.set(name, this.get(type, name)?.version ?? '');
   }
 }
 

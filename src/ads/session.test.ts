@@ -31,9 +31,16 @@ class TestView implements XdsView {
   }
 
   replace(contents: Contents, session: XdsSession): void {
-    const before = new Map(XDS_TYPES.map((type) => [type, this.names(type)]));
+    const before = this.#contents;
     this.#contents = contents;
-    session.viewChanged(new Map(XDS_TYPES.map((type) => [type, [...(before.get(type) ?? []), ...this.names(type)]])));
+    const changed = (type: XdsType): Map<string, string> =>
+      new Map(
+        Object.keys({ ...before[type], ...contents[type] }).flatMap((name) => {
+          const version = before[type]?.[name] ?? '';
+          return version === (contents[type]?.[name] ?? '') ? [] : [[name, version]];
+        }),
+      );
+    session.viewChanged(new Map(XDS_TYPES.map((type) => [type, changed(type)])));
   }
 }
 

@@ -21,6 +21,9 @@ export type XdsView = {
   readonly names: (type: XdsType) => Iterable<string>;
 };
 
+/** Names of a view whose resource differs, with the version that it had; `''` where it had none. */
+export type ChangedVersions = ReadonlyMap<XdsType, ReadonlyMap<string, string>>;
+
 export type XdsRequest = {
   readonly type: XdsType;
   readonly subscribe: readonly string[];
@@ -64,16 +67,19 @@ const PRECONDITIONS: Readonly<Record<XdsType, readonly XdsType[]>> = {
 const WILDCARD = '*';
 /** Names that a proxy may subscribe to of one type. */
 const MAX_NAMES = 100_000;
+const NO_VERSIONS: ReadonlyMap<string, string> = new Map();
 
+/** Invariant: what the proxy wants and is neither `dirty` nor `gone`, it holds as it is in the view. */
 class TypeState {
   isWildcard = false;
   readonly names = new Set<string>();
-  /** What the proxy holds, or will once it has taken what waits for its answer: versions by name. */
-  readonly sent = new Map<string, string>();
-  /** Names whose resource may have to be sent: it may differ from what was. */
-  readonly dirty = new Set<string>();
-  /** Sent, and no longer in the view. */
-  readonly gone = new Set<string>();
+  /**
+   * Names whose resource may have to be sent, with the version that the proxy holds, or will once it has taken what waits for its
+   * answer; `''`: none.
+   */
+  readonly dirty = new Map<string, string>();
+  /** Sent in this version, and no longer in the view. */
+  readonly gone = new Map<string, string>();
   /** Subscribed since the last response: an unknown one is answered as removed. */
   readonly unanswered = new Set<string>();
   /** The first response of a type is sent even if it is empty. */
@@ -84,6 +90,25 @@ class TypeState {
     return this.isWildcard || this.names.has(name);
   }
 
+  /** The view has changed. @param before version of the view until now */
+  change(name: string, before: string): void {
+    if (!this.wants(name) || this.dirty.has(name)) return;
+    this.dirty.set(name, this.gone.get(name) ?? before);
+    this.gone.delete(name);
+  }
+
+  /** Whether the proxy holds this version, or will once it has taken what waits for its answer. */
+  hasSent(name: string, version: string): boolean {
+    return this.wants(name) && (this.dirty.get(name) ?? version) === version;
+  }
+
+  /** The proxy forgets what it does not want. */
+  forget(name: string): void {
+    if (this.wants(name)) return;
+    this.dirty.delete(name);
+    this.gone.delete(name);
+  }
+
   /** Whether there may be something to send. */
   get hasWork(): boolean {
     if (this.pending !== null) return false;
@@ -91,7 +116,7 @@ class TypeState {
   }
 
   get size(): number {
-    return this.names.size + this.sent.size + this.dirty.size + this.gone.size + this.unanswered.size;
+    return this.names.size + this.dirty.size + this.gone.size + this.unanswered.size;
   }
 }
 
@@ -106,14 +131,14 @@ export class XdsSession {
   }
 
   /** The view has changed in these names. */
-  viewChanged(names: ReadonlyMap<XdsType, Iterable<string>>): void {
+  viewChanged(names: ChangedVersions): void {
     for (const [type, changed] of names) {
-      const dirty = this.#states.get(type)?.dirty;
-      if (dirty !== undefined) for (const name of changed) dirty.add(name);
+      const state = this.#states.get(type);
+      if (state !== undefined) for (const [name, before] of changed) state.change(name, before);
     }
   }
 
-  /** How many names are kept, those of the proxy and those of the view. */
+  /** How many names are kept. */
   get size(): number {
     const sizes = [...this.#states.values()].map((state) => state.size);
     return this.#refusals.size + sizes.reduce((sum, size) => sum + size, 0);
@@ -128,7 +153,7 @@ export class XdsSession {
   holds(type: XdsType, name: string): boolean {
     const state = this.#states.get(type);
     const version = this.#view.get(type, name)?.version;
-    if (state === undefined || version === undefined || state.sent.get(name) !== version) return false;
+    if (state === undefined || version === undefined || !state.hasSent(name, version)) return false;
     if (state.pending?.resources.some((resource) => resource.name === name) === true) return false;
     return this.#refusals.get(JSON.stringify([type, name]))?.version !== version;
   }
@@ -139,19 +164,15 @@ export class XdsSession {
    * @throws RangeError past `MAX_NAMES` names of a type
    */
   receive(request: XdsRequest): XdsAnswer | null {
+    const { type } = request;
+    const initial = this.#states.has(type) ? NO_VERSIONS : request.initialVersions;
     const state = this.#stateOf(request);
     for (const name of request.unsubscribe) this.#unsubscribe(state, name);
     for (const name of new Set(request.subscribe)) {
-      if (name === WILDCARD) {
-        state.isWildcard = true;
-        for (const wanted of this.#view.names(request.type)) state.dirty.add(wanted);
-      } else {
-        state.names.add(name);
-        if (this.#view.get(request.type, name) !== undefined) state.dirty.add(name);
-      }
-      state.unanswered.add(name);
+      if (name === WILDCARD) this.#wantAll(state, type);
       // A name that is asked for is answered, also when it was sent before.
-      if (!request.initialVersions.has(name)) state.sent.delete(name);
+      else this.#want(state, type, name, initial.get(name) ?? '');
+      state.unanswered.add(name);
     }
     if (state.names.size > MAX_NAMES) throw new RangeError(`a proxy may subscribe to ${String(MAX_NAMES)} resources of a type`);
     const { pending } = state;
@@ -196,22 +217,33 @@ export class XdsSession {
     let state = this.#states.get(type);
     if (state !== undefined) return state;
     this.#states.set(type, (state = new TypeState()));
-    state.isWildcard = subscribe.length === 0;
-    for (const [name, version] of initialVersions) {
-      state.sent.set(name, version);
-      state.dirty.add(name);
-    }
-    if (state.isWildcard) for (const name of this.#view.names(type)) state.dirty.add(name);
+    for (const [name, version] of initialVersions) state.dirty.set(name, version);
+    if (subscribe.length === 0) this.#wantAll(state, type);
     return state;
   }
 
+  #wantAll(state: TypeState, type: XdsType): void {
+    if (state.isWildcard) return;
+    for (const name of this.#view.names(type)) if (!state.wants(name) && !state.dirty.has(name)) state.dirty.set(name, '');
+    state.isWildcard = true;
+  }
+
+  /** @param held version that the proxy holds; `''`: none */
+  #want(state: TypeState, type: XdsType, name: string, held: string): void {
+    const resource = this.#view.get(type, name);
+    // That of the view is shared by all proxies.
+    state.names.add(resource?.name ?? name);
+    state.gone.delete(name);
+    if (resource !== undefined || held !== '') state.dirty.set(name, held);
+    else state.dirty.delete(name);
+  }
+
   #unsubscribe(state: TypeState, name: string): void {
-    if (name === WILDCARD) state.isWildcard = false;
     state.names.delete(name);
     state.unanswered.delete(name);
-    state.gone.delete(name);
-    // The proxy forgets it, unless it still wants everything.
-    if (!state.wants(name)) state.sent.delete(name);
+    if (name !== WILDCARD) return state.forget(name);
+    state.isWildcard = false;
+    for (const held of [...state.dirty.keys(), ...state.gone.keys()]) state.forget(held);
   }
 
   #refuse({ type, resources }: XdsResponse, reason: string): XdsRefusal[] {
@@ -247,12 +279,11 @@ export class XdsSession {
   /** What differs from what was sent. */
   #takeDirty(type: XdsType, state: TypeState): XdsResource[] {
     const resources: XdsResource[] = [];
-    for (const name of state.dirty) {
+    for (const [name, held] of state.dirty) {
       const resource = state.wants(name) ? this.#view.get(type, name) : undefined;
-      const sent = state.sent.get(name) ?? '';
       if (resource === undefined) {
-        if (sent !== '') state.gone.add(name);
-      } else if (resource.version !== sent) resources.push(resource);
+        if (held !== '') state.gone.set(name, held);
+      } else if (resource.version !== held) resources.push(resource);
     }
     state.dirty.clear();
     return resources;
@@ -261,16 +292,16 @@ export class XdsSession {
   #removals(type: XdsType): XdsResponse[] {
     const state = this.#states.get(type);
     if (state === undefined || state.pending !== null || state.gone.size === 0) return [];
-    const gone = [...state.gone].filter((name) => this.#view.get(type, name) === undefined);
-    state.gone.clear();
-    return gone.length === 0 ? [] : [this.#send(type, state, [], gone)];
+    return [this.#send(type, state, [], [...state.gone.keys()])];
   }
 
   #send(type: XdsType, state: TypeState, resources: readonly XdsResource[], removed: readonly string[]): XdsResponse {
     this.#nonces += 1;
     const response = { type, nonce: String(this.#nonces), resources, removed };
-    for (const { name, version } of resources) state.sent.set(name, version);
-    for (const name of removed) state.sent.delete(name);
+    for (const name of removed) {
+      state.gone.delete(name);
+      state.dirty.delete(name);
+    }
     state.isFirst = false;
     state.pending = response;
     if (type === 'Cluster') this.#resendAssignments(resources);
@@ -280,9 +311,6 @@ export class XdsSession {
   /** A changed cluster warms until its assignment comes behind it, whatever was sent before. */
   #resendAssignments(clusters: readonly XdsResource[]): void {
     const assignments = this.#states.get('ClusterLoadAssignment');
-    for (const { name } of clusters) {
-      assignments?.sent.delete(name);
-      assignments?.dirty.add(name);
-    }
+    for (const { name } of clusters) assignments?.dirty.set(name, '');
   }
 }

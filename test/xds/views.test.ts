@@ -4,7 +4,7 @@ import { ResourceEncoder } from '../../src/ads/encode-resources.ts';
 import { MeshViews } from '../../src/ads/mesh-views.ts';
 import type { CertificateOrder, ProxyName } from '../../src/ads/proxy-certificates.ts';
 import { ProxyView, type EncodedPart } from '../../src/ads/proxy-view.ts';
-import { XDS_TYPES, type XdsType } from '../../src/ads/session.ts';
+import { XDS_TYPES, XdsSession, type ChangedVersions, type XdsType, type XdsView } from '../../src/ads/session.ts';
 import { runSteps } from '../../src/base/steps.ts';
 import type { Leaf } from '../../src/identity/leaf.ts';
 import { objectOf, objectsOf } from '../../src/resource/read-json.ts';
@@ -19,12 +19,54 @@ import { callerRows, crossingRow, row, rows } from './arbitrary-mesh.ts';
 
 const FEATURES = { ...WITHOUT_FEATURES, reusePort: true, companion: '/run/proxy' };
 
+/** A proxy that is sent what changes in its view, and accepts it. */
+class Receiver {
+  readonly #held = new Map<XdsType, Map<string, string>>(XDS_TYPES.map((type) => [type, new Map()]));
+  readonly #session: XdsSession;
+
+  constructor(view: ProxyView) {
+    this.#session = new XdsSession(view);
+    for (const type of XDS_TYPES) this.#receive(type, '');
+    this.#settle();
+  }
+
+  take(versions: ChangedVersions): void {
+    this.#session.viewChanged(versions);
+    this.#settle();
+  }
+
+  /** What it has of its view, as `shown`. Assignments, routes and secrets that are gone are no longer in use. */
+  holdings(view: ProxyView): unknown {
+    return shown({
+      names: (type) => {
+        const held = [...(this.#held.get(type)?.keys() ?? [])];
+        return type === 'Cluster' || type === 'Listener' ? held : held.filter((name) => view.get(type, name) !== undefined);
+      },
+      get: (type, name) => ({ name, version: this.#held.get(type)?.get(name) ?? '', bytes: new Uint8Array() }),
+    });
+  }
+
+  #receive(type: XdsType, nonce: string): void {
+    this.#session.receive({ type, subscribe: [], unsubscribe: [], initialVersions: new Map(), nonce, error: null });
+  }
+
+  #settle(): void {
+    for (let responses = this.#session.take(); responses.length > 0; responses = this.#session.take())
+      for (const { type, nonce, resources, removed } of responses) {
+        for (const { name, version } of resources) this.#held.get(type)?.set(name, version);
+        for (const name of removed) this.#held.get(type)?.delete(name);
+        this.#receive(type, nonce);
+      }
+  }
+}
+
 /** An index whose changes views follow. */
 class FollowedMesh {
   readonly index: MeshIndex;
   readonly encoder: ResourceEncoder;
   readonly views: MeshViews;
   readonly connected = new Map<string, ProxyView>();
+  readonly receivers = new Map<string, Receiver>();
   readonly failures: unknown[] = [];
 
   constructor(held: readonly Resource[], encoder = new ResourceEncoder()) {
@@ -40,12 +82,14 @@ class FollowedMesh {
       const view = this.connected.has(resource.name) ? undefined : this.views.open(resource.name, FEATURES);
       if (view === undefined) continue;
       this.connected.set(resource.name, view);
+      const receiver = new Receiver(view);
+      this.receivers.set(resource.name, receiver);
       const close = (): void => {
         this.views.close(resource.name, view);
         this.connected.delete(resource.name);
       };
       view.listen({
-        changed: () => undefined,
+        changed: (versions) => receiver.take(versions),
         ended: close,
         failed: (error) => {
           this.failures.push(error);
@@ -66,6 +110,12 @@ class FollowedMesh {
   /** Names with versions of each type, by proxy. */
   held(): unknown {
     return Object.fromEntries([...this.connected].map(([name, view]) => [name, shown(view)]).sort());
+  }
+
+  /** The same, as it was sent. */
+  sent(): unknown {
+    const sent = [...this.connected].map(([name, view]) => [name, this.receivers.get(name)?.holdings(view)] as const);
+    return Object.fromEntries(sent.sort());
   }
 
   /** The same, made from nothing. */
@@ -103,7 +153,7 @@ function isShown(type: XdsType, name: string): boolean {
   return type !== 'Secret' || name === TRUST_BUNDLE;
 }
 
-function shown(view: ProxyView): unknown {
+function shown(view: XdsView): unknown {
   return Object.fromEntries(
     XDS_TYPES.flatMap((type) => {
       const held = [...view.names(type)]
@@ -170,6 +220,7 @@ function followsChanges(held: readonly Resource[], steps: Steps): void {
     for (const given of gone) known.delete(`${given.type}/${given.name}`);
     for (const given of unique) known.set(`${given.type}/${given.name}`, given);
     expect(mesh.held()).toEqual(mesh.fresh());
+    expect(mesh.sent()).toEqual(mesh.held());
   }
 }
 
