@@ -1,5 +1,7 @@
-// A recorded case is a folder: `input/*.yaml` was applied to a zone `east` of its own, `expected/<proxy>.json` is what its proxies
-// get. README.md says in what the expected files differ from what was recorded.
+// A recorded case is a folder. `input/*.yaml` was applied to a zone `east` of its own, and `expected/<proxy>.json` is what its proxies
+// get. Of a case with several zones `input/<control plane>/*.yaml` was applied to the global or to a zone, and
+// `expected/<zone>/<proxy>.json` is what the proxies of that zone get. README.md says in what the expected files differ from what was
+// recorded.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -7,6 +9,9 @@ import { initialPolicies } from '../../src/defaults/default-resources.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import { proxyIdentity } from '../../src/policy/proxy-identity.ts';
 import { selectedDataplanes } from '../../src/policy/services.ts';
+import { hashNameOf } from '../../src/resource/hash-name.ts';
+import { homeZoneOf, isInAllZones } from '../../src/resource/ownership.ts';
+import { serviceSni } from '../../src/resource/sni.ts';
 import { computeLabels, type ControlPlaneIdentity } from '../../src/resource/compute-labels.ts';
 import { objectOf, textMapOf, textOf } from '../../src/resource/read-json.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
@@ -16,47 +21,89 @@ import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { makeRow } from '../support/make-row.ts';
 
 const folder = join(import.meta.dirname, 'recorded');
-const ZONE: ControlPlaneIdentity = { mode: 'zone', zone: 'east', federated: false };
+const ALONE: ControlPlaneIdentity = { mode: 'zone', zone: 'east', federated: false };
 const AUTHORITY = readFileSync(join(import.meta.dirname, 'authority.pem'), 'utf8');
 const META = new Set(['type', 'mesh', 'name', 'labels', 'creationTime', 'modificationTime']);
 
-export type RecordedCase = { readonly name: string; readonly proxies: readonly string[]; readonly index: MeshIndex };
+export type RecordedProxy = { readonly file: string; readonly name: string; readonly index: MeshIndex };
+export type RecordedCase = { readonly name: string; readonly proxies: readonly RecordedProxy[] };
 
 export function caseNames(): string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+  return foldersIn(folder);
 }
 
 export function readCase(name: string): RecordedCase {
-  const files = readdirSync(join(folder, name, 'input')).sort();
-  const documents = files.flatMap((file) =>
-    parseAllDocuments(readFileSync(join(folder, name, 'input', file), 'utf8')).map((document) => objectOf(document.toJS())),
-  );
-  const rows = documents.flatMap((document, at) => [
-    rowOf(document, at),
-    ...(document['type'] === 'Mesh' ? initialPolicies(textOf(document['name']), specOf(document)).map(policyRow) : []),
-  ]);
-  const proxies = readdirSync(join(folder, name, 'expected')).map((file) => file.slice(0, -'.json'.length));
-  return { name, proxies, index: withIdentities(new MeshIndex('shop', rows)) };
+  const input = join(folder, name, 'input');
+  const planes = foldersIn(input);
+  const isAlone = planes.length === 0;
+  const indexes = isAlone
+    ? withIdentities(new Map([['east', new MeshIndex('shop', rowsIn(input, ALONE))]]))
+    : withIdentities(severalZones(input, planes));
+  const proxies = [...indexes].flatMap(([zone, index]) => {
+    const place = isAlone ? '' : `${zone}/`;
+    const files = readdirSync(join(folder, name, 'expected', place)).map((file) => file.slice(0, -'.json'.length));
+    return files.map((file) => ({ file: `${place}${file}`, name: file, index }));
+  });
+  return { name, proxies };
 }
 
-/** Adds what a zone computes of a MeshIdentity, as it is when all proxies have their certificates. */
-function withIdentities(index: MeshIndex): MeshIndex {
-  for (const identity of [...index.resources('MeshIdentity')]) {
-    index.put({ ...identity, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
-    const spec = { trustDomain: 'shop.east.mesh.local', caBundles: [{ type: 'Pem', pem: { value: AUTHORITY } }] };
-    index.put({ ...identity, type: 'MeshTrust', spec });
-    for (const service of [...index.resources('MeshService')]) {
-      const ids = selectedDataplanes(index, service).flatMap((proxy) => proxyIdentity(index, proxy)?.spiffeId ?? []);
-      const identities = [...new Set(ids)].map((value) => ({ type: 'SpiffeID', value }));
-      const status = { tls: { status: 'Ready', enforced: true } };
-      index.put({ ...service, spec: { ...service.spec, identities }, status });
+/** The indexes of zones that are in step by a global. */
+function severalZones(input: string, planes: readonly string[]): Map<string, MeshIndex> {
+  const ofGlobal = rowsIn(join(input, 'global'), { mode: 'global', zone: null, federated: false });
+  const zones = planes.filter((plane) => plane !== 'global');
+  const own = zones.map((zone) => rowsIn(join(input, zone), { mode: 'zone', zone, federated: true }));
+  return new Map(
+    zones.map((zone, at) => {
+      const others = own.flatMap((rows, of) => (of === at ? [] : rows.filter((row) => isInAllZones(row, typeOf(row.type)))));
+      const synced = others.map((row) => ({ ...row, name: hashNameOf(row) }));
+      return [zone, new MeshIndex('shop', [...ofGlobal, ...(own[at] ?? []), ...synced])];
+    }),
+  );
+}
+
+/** Adds what zones compute of a MeshIdentity, as it is when all proxies have their certificates; and their egress. */
+function withIdentities(indexes: Map<string, MeshIndex>): Map<string, MeshIndex> {
+  const zones = [...indexes.keys()];
+  const published = new Map<string, JsonObject>();
+  for (const [zone, index] of indexes) {
+    for (const identity of [...index.resources('MeshIdentity')]) {
+      index.put({ ...identity, status: { conditions: [{ type: 'Ready', status: 'True' }] } });
+      for (const other of zones) index.put(trustOf(identity, other));
+      for (const service of [...index.resources('MeshService')]) {
+        if (homeZoneOf(service, zone) !== zone) continue;
+        const ids = selectedDataplanes(index, service).flatMap((proxy) => proxyIdentity(index, proxy)?.spiffeId ?? []);
+        const identities = [...new Set(ids)].map((value) => ({ type: 'SpiffeID', value }));
+        published.set(index.kriOf(service), { identities });
+        index.put({ ...service, status: { tls: { status: 'Ready', enforced: true } } });
+      }
+    }
+    const [egress] = [...index.proxies()].flatMap(({ resource, sections }) =>
+      sections.flatMap(({ kind, port }) => (kind === 'ZoneEgress' ? [{ address: addressOf(resource), port }] : [])),
+    );
+    if (egress === undefined) continue;
+    for (const external of [...index.resources('MeshExternalService')]) {
+      const port = objectOf(external.spec['match'])['port'];
+      const sni = serviceSni(external, typeof port === 'number' ? port : 0);
+      index.put({ ...external, status: { zoneEgress: { ...egress, sni } } });
     }
   }
-  return index;
+  for (const index of indexes.values())
+    for (const service of [...index.resources('MeshService')])
+      index.put({ ...service, spec: { ...service.spec, ...published.get(index.kriOf(service)) } });
+  return indexes;
+}
+
+function trustOf(identity: Resource, zone: string): Resource {
+  const caBundles = [{ type: 'Pem', pem: { value: AUTHORITY } }];
+  return { ...identity, type: 'MeshTrust', name: zone, spec: { trustDomain: `shop.${zone}.mesh.local`, caBundles } };
+}
+
+function addressOf({ spec }: Resource): string {
+  return textOf(objectOf(spec['networking'])['address']);
 }
 
 /** A proxy beside a program that forwards its access logs, as the recorded ones were. */
-export function configOf({ index }: RecordedCase, name: string): ProxyConfig {
+export function configOf({ index, name }: RecordedProxy): ProxyConfig {
   const proxy = index.proxy(name);
   if (proxy === undefined) throw new Error(`the case has no Dataplane ${name}`);
   const workdir = `/run/kuma-dp/${name}`;
@@ -76,8 +123,8 @@ export function plain({ clusters, assignments, listeners, routes }: ProxyConfig)
   );
 }
 
-export function expected({ name }: RecordedCase, proxy: string): unknown {
-  return JSON.parse(readFileSync(join(folder, name, 'expected', `${proxy}.json`), 'utf8'));
+export function expected({ name }: RecordedCase, { file }: RecordedProxy): unknown {
+  return JSON.parse(readFileSync(join(folder, name, 'expected', `${file}.json`), 'utf8'));
 }
 
 function specOf(document: JsonObject): JsonObject {
@@ -85,17 +132,34 @@ function specOf(document: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(document).filter(([key]) => !META.has(key)));
 }
 
+function foldersIn(path: string): string[] {
+  return readdirSync(path, { withFileTypes: true }).flatMap((entry) => (entry.isDirectory() ? [entry.name] : []));
+}
+
+/** The rows that a control plane has after the files of a folder were applied to it. */
+function rowsIn(path: string, writer: ControlPlaneIdentity): Resource[] {
+  const documents = readdirSync(path)
+    .sort()
+    .flatMap((file) => parseAllDocuments(readFileSync(join(path, file), 'utf8')).map((document) => objectOf(document.toJS())));
+  return documents.flatMap((document, at) => [
+    rowOf(document, at, writer),
+    ...(document['type'] === 'Mesh'
+      ? initialPolicies(textOf(document['name']), specOf(document)).map((policy) => policyRow(policy, writer))
+      : []),
+  ]);
+}
+
 /** Rows are as old as they stand in the files. */
-function rowOf(document: JsonObject, age: number): Resource {
+function rowOf(document: JsonObject, age: number, writer: ControlPlaneIdentity): Resource {
   const [type, name] = [textOf(document['type']), textOf(document['name'])];
   const info = typeOf(type);
   const mesh = info.scope === 'Mesh' ? textOf(document['mesh']) : '';
   const spec = specOf(document);
-  const labels = computeLabels(info, { displayName: name, mesh, labels: textMapOf(document['labels']), spec }, ZONE);
+  const labels = computeLabels(info, { displayName: name, mesh, labels: textMapOf(document['labels']), spec }, writer);
   return makeRow(type, name, { mesh, labels, spec, creationTime: new Date(age * 1000) });
 }
 
-function policyRow({ type, name, spec }: ReturnType<typeof initialPolicies>[number]): Resource {
-  const labels = computeLabels(typeOf(type), { displayName: name, mesh: 'shop', labels: {}, spec }, ZONE);
+function policyRow({ type, name, spec }: ReturnType<typeof initialPolicies>[number], writer: ControlPlaneIdentity): Resource {
+  const labels = computeLabels(typeOf(type), { displayName: name, mesh: 'shop', labels: {}, spec }, writer);
   return makeRow(type, name, { mesh: 'shop', labels, spec });
 }

@@ -7,12 +7,12 @@ import { caseNames, configOf, expected, plain, readCase } from './recorded-case.
 describe.each(caseNames())('recorded case %s', (name) => {
   const recorded = readCase(name);
 
-  it.each([...recorded.proxies])('configures proxy %s as recorded', (proxy) => {
-    expect(plain(configOf(recorded, proxy))).toEqual(expected(recorded, proxy));
+  it.each([...recorded.proxies])('configures proxy $file as recorded', (proxy) => {
+    expect(plain(configOf(proxy))).toEqual(expected(recorded, proxy));
   });
 
-  it.each([...recorded.proxies])('encodes the resources of proxy %s and reads them back', (proxy) => {
-    const { clusters, assignments, listeners, routes, secrets } = configOf(recorded, proxy);
+  it.each([...recorded.proxies])('encodes the resources of proxy $file and reads them back', (proxy) => {
+    const { clusters, assignments, listeners, routes, secrets } = configOf(proxy);
     for (const [message, resources] of [
       ['envoy.config.cluster.v3.Cluster', clusters],
       ['envoy.config.endpoint.v3.ClusterLoadAssignment', assignments],
