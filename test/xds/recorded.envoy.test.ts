@@ -1,7 +1,20 @@
 // A real Envoy takes what the proxies of the recorded cases are sent.
 import { expect, inject, it } from 'vitest';
+import { MeshIndex } from '../../src/policy/mesh-index.ts';
+import { proxyConfig } from '../../src/xds/proxy-config.ts';
+import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { validate } from '../support/envoy.ts';
+import { cartOf, crossingRows } from './crossing-mesh.ts';
 import { caseNames, configOf, readCase } from './recorded-case.ts';
+
+it('takes a cluster whose endpoints of other zones alone have TLS', async () => {
+  const index = new MeshIndex('default', [...crossingRows, cartOf('east', {}, { status: 'NotReady' })]);
+  const configs = [...index.proxies()].map((proxy) => ({
+    name: proxy.displayName,
+    config: proxyConfig(index, proxy, WITHOUT_FEATURES),
+  }));
+  expect(await validate(inject('envoy'), configs)).toEqual([]);
+});
 
 it('accepts the configuration of every proxy of the recorded cases', async () => {
   const configs = caseNames().flatMap((name) =>
