@@ -86,9 +86,8 @@ describe('a service of another zone', () => {
     const named = { zoneIngress: { address: 'ingress.west.example', port: 10_001, sni: 'west.cart' } };
     const config = configOf({ puts: [cartOf('west', named)] });
     expect(endpoints(config, WEST)).toEqual([]);
-    expect(config.problems).toMatchObject([
-      { field: 'networking.outbound', reason: expect.stringContaining('must be an IP address') },
-    ]);
+    expect(config.problems.map(({ field }) => field)).toEqual(['networking.outbound']);
+    expect(config.problems[0]?.reason).toContain('must be an IP address');
   });
 });
 
