@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { systemClock } from '../base/clock.ts';
-import { encodeDeltaResponse, encodeResourceEntry } from '../wire/kds-messages.ts';
+import { encodeDeltaResponse, encodeResourceEntry, type DeltaResponseParts } from '../wire/kds-messages.ts';
 import { SharedMessages } from './shared-messages.ts';
 
 const entry = (name: string, bytes = 10): Buffer =>
@@ -61,6 +61,18 @@ it('the cache keeps at most 24 MiB, and reuses the kept messages', () => {
   const again = messages.encode(large[2] ?? parts);
   expect(again === third).toBe(false);
   expect(again.equals(third ?? Buffer.alloc(0))).toBe(true);
+});
+
+it('the cache has room for 24 MiB again after it dropped all messages', () => {
+  vi.useFakeTimers();
+  const messages = new SharedMessages(systemClock);
+  const entries = [entry('large.default', 20_000_000)];
+  const wanted = (nonce: string): DeltaResponseParts => ({ ...parts, nonce, entries });
+  messages.encode(wanted('1'));
+  vi.advanceTimersByTime(1_000);
+  const next = messages.encode(wanted('2'));
+  expect(messages.encode(wanted('2')) === next).toBe(true);
+  vi.useRealTimers();
 });
 
 it('the cache drops messages that no stream requests, and all messages after a minute', () => {

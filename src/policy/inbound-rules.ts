@@ -50,7 +50,6 @@ export function sectionRules(
   zone: string,
 ): SectionRules[] {
   const order = ruleOrder(zone);
-  if (own.size === 0 && shared.rules.length + shared.from.length === 0) return [];
   return sections.flatMap((section) => {
     const policies = [...own].flatMap(([policy, selected]) => (selected.includes(section) ? [policy] : []));
     const mine = inboundRulesOf(policies, zone);

@@ -109,6 +109,17 @@ describe('the top-level targetRef', () => {
     expect(sectionsOf(match(web, top, {}, [route]))).toEqual(['http']);
     expect(match(web, top)).toMatchObject({ isMatched: false, isUnresolved: true });
     expect(match(web, top, { zone: 'east', namespace: 'shop', role: 'consumer' }, [route]).isMatched).toBe(false);
+    const elsewhere = makeRoute('r', { name: 'backend' }, '/', {}, { kind: 'MeshSubset', tags: { version: 'v3' } });
+    expect(match(web, top, {}, [elsewhere])).toEqual({
+      isMatched: false,
+      reason: 'targets MeshHTTPRoute r, which is on other proxies',
+    });
+  });
+
+  it('follows no route whose own target is a route, such as itself', () => {
+    const top = { kind: 'MeshHTTPRoute', name: 'r' };
+    const route = makeRoute('r', { name: 'backend' }, '/', {}, top);
+    expect(match(web, top, {}, [route]).isMatched).toBe(false);
   });
 });
 

@@ -1,9 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { messageOf } from '../base/errors.ts';
 import type { Resource } from '../resource/types.ts';
 import { base64, pairOf } from '../../test/token/signing-secrets.ts';
 import { KeySet } from './key-set.ts';
-import { dataplaneRealm, federatedZoneRealm, userRealm } from './token-realm.ts';
+import { dataplaneRealm, federatedZoneRealm, userRealm, type TokenRealm } from './token-realm.ts';
 
 const { privatePem, publicPem } = pairOf('user1');
 
@@ -38,8 +39,17 @@ describe('KeySet', () => {
   });
 
   it('reports a missing key with its expected place', () => {
-    expect(() => new KeySet(userRealm, []).signer()).toThrow('there is no GlobalSecret user-token-signing-key-1');
-    expect(() => new KeySet(dataplaneRealm('shop'), []).signer()).toThrow('does the mesh "shop" exist?');
+    const problemOf = (realm: TokenRealm): unknown => {
+      try {
+        return new KeySet(realm, []).signer();
+      } catch (error) {
+        return messageOf(error);
+      }
+    };
+    expect(problemOf(userRealm)).toBe('there is no GlobalSecret user-token-signing-key-1 to sign user tokens with');
+    expect(problemOf(dataplaneRealm('shop'))).toBe(
+      'there is no Secret dataplane-token-signing-key-shop-1 to sign dataplane tokens with; does the mesh "shop" exist?',
+    );
   });
 
   it('holds public keys in a federated zone, and refers to global for tokens', () => {

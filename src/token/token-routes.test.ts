@@ -41,6 +41,8 @@ describe('tokenRoutes', () => {
   it('answers with a token', async () => {
     const user = claimsOf(await post('/tokens/user', { name: 'ann', groups: ['dev'], validFor: '24h0m0s' }));
     expect(user).toMatchObject({ Name: 'ann', Groups: ['dev'], exp: now.getTime() / 1000 + 86_400 });
+    for (const groups of [null, undefined])
+      expect(claimsOf(await post('/tokens/user', { name: 'ann', groups, validFor: '1h' }))).toMatchObject({ Groups: [] });
     const zone = claimsOf(await post('/tokens/zone', { zone: 'east', scope: null, validFor: '' }));
     expect(zone).toMatchObject({ Zone: 'east', Scope: null, exp: now.getTime() / 1000 + TEN_YEARS_S });
     const proxy = claimsOf(await post('/tokens/dataplane', { mesh: 'shop', tags: { a: ['b', 'c'] }, name: null, future: 1 }));

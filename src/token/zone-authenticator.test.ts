@@ -47,6 +47,16 @@ describe('ZoneAuthenticator', () => {
     if (!outcome.ok) expect(outcome.reason).toContain(`has the scope ${scope.join(', ')}, and a control plane needs cp`);
   });
 
+  it('shows the first 63 characters of a client-id that is no name of a zone', async () => {
+    const reason = `client-id "${'A'.repeat(63)}" is no name of a zone`;
+    expect(await authenticate(['Bearer good.east.x'], 'A'.repeat(64))).toEqual({ ok: false, reason });
+  });
+
+  it('shows the first 63 characters of the zone of a foreign token', async () => {
+    const outcome = await authenticate([`Bearer good.${'w'.repeat(64)}.x`]);
+    expect(outcome).toEqual({ ok: false, reason: `the token of zone "east" is for zone "${'w'.repeat(63)}". ${how}` });
+  });
+
   it('prints the command to run when the token is missing', async () => {
     const kuma =
       'A Kuma zone sends no token; admit it by listing east in multizone.global.kds.auth.allowWithoutToken of the global';

@@ -1,0 +1,26 @@
+import { STATUS_CODES } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
+import { requestLimit } from './rate-limit.ts';
+import type { JsonObject } from '../resource/types.ts';
+
+const requestRate = { num: 5, interval: '10s' };
+
+function statusOf(status: number): unknown {
+  const limit = requestLimit({ local: { http: { requestRate, onRateLimit: { status } } } });
+  const config = limit?.['typedPerFilterConfig'] as Record<string, JsonObject>;
+  const { '@type': _, ...filter } = config['envoy.filters.http.local_ratelimit'] ?? {};
+  // Envoy knows the name.
+  envoyJsonToBinary('envoy.extensions.filters.http.local_ratelimit.v3.LocalRateLimit', filter);
+  return filter['status'];
+}
+
+describe('a limit of requests', () => {
+  /** HTTP has these, and the enum of Envoy does not. */
+  const unknown = [418, 425, 451, 509];
+
+  it.each(Object.entries(STATUS_CODES))('answers %s with the name that Envoy has for «%s»', (code, name = '') => {
+    const isKnown = Number(code) >= 400 && !unknown.includes(Number(code));
+    expect(statusOf(Number(code))).toEqual(isKnown ? { code: name.replaceAll(/[^A-Za-z]/g, '') } : undefined);
+  });
+});
