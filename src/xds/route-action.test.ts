@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../resource/types.ts';
+import { headerChanges, mirrorPolicies, redirectOf, urlRewrite } from './route-action.ts';
+
+const whole = (substitution: string): JsonObject => ({ regexRewrite: { pattern: { regex: '.*' }, substitution } });
+
+describe('a redirect', () => {
+  const redirect = (requestRedirect: JsonObject, isBelowPrefix = false): JsonObject | null =>
+    redirectOf([{ type: 'URLRewrite' }, { type: 'RequestRedirect', requestRedirect }], isBelowPrefix);
+
+  it('is none without its filter', () => {
+    expect(redirectOf([], false)).toBeNull();
+    expect(redirectOf([{ type: 'URLRewrite' }], false)).toBeNull();
+  });
+
+  it.each<[JsonObject, JsonObject]>([
+    [{}, { responseCode: 'FOUND' }],
+    // The default of Envoy.
+    [{ statusCode: 301 }, {}],
+    [{ statusCode: 302 }, { responseCode: 'FOUND' }],
+    [{ statusCode: 303 }, { responseCode: 'SEE_OTHER' }],
+    [{ statusCode: 307 }, { responseCode: 'TEMPORARY_REDIRECT' }],
+    [{ statusCode: 308 }, { responseCode: 'PERMANENT_REDIRECT' }],
+    [
+      { statusCode: 301, scheme: 'https', hostname: 'a', port: 8443 },
+      { schemeRedirect: 'https', hostRedirect: 'a', portRedirect: 8443 },
+    ],
+    [{ statusCode: 301, path: { type: 'ReplaceFullPath', replaceFullPath: '/b' } }, whole('/b')],
+  ])('%j is %j', (written, expected) => {
+    expect(redirect(written)).toEqual(expected);
+  });
+});
+
+describe('a rewrite', () => {
+  const rewrite = (written: JsonObject, isBelowPrefix: boolean): JsonObject =>
+    urlRewrite([{ type: 'URLRewrite', urlRewrite: written }], isBelowPrefix);
+  const prefix = (replacePrefixMatch: string): JsonObject => ({ path: { type: 'ReplacePrefixMatch', replacePrefixMatch } });
+
+  it.each<[string, JsonObject, JsonObject]>([
+    ['/three', { prefixRewrite: '/three/' }, whole('/three')],
+    ['/three/', { prefixRewrite: '/three/' }, whole('/three/')],
+    ['', { prefixRewrite: '/' }, whole('/')],
+    ['/', { prefixRewrite: '/' }, whole('/')],
+  ])('of a prefix by «%s» replaces the prefix below it, and the whole path elsewhere', (to, below, elsewhere) => {
+    expect(rewrite(prefix(to), true)).toEqual(below);
+    expect(rewrite(prefix(to), false)).toEqual(elsewhere);
+  });
+
+  it('replaces the whole path, the host, both or nothing', () => {
+    const path = { type: 'ReplaceFullPath', replaceFullPath: '/b' };
+    expect(rewrite({ path }, true)).toEqual(whole('/b'));
+    expect(rewrite({ hostname: 'a' }, false)).toEqual({ hostRewriteLiteral: 'a' });
+    expect(rewrite({ hostname: 'a', path }, false)).toEqual({ ...whole('/b'), hostRewriteLiteral: 'a' });
+    expect(rewrite({}, true)).toEqual({});
+    expect(urlRewrite([{ type: 'RequestRedirect' }], true)).toEqual({});
+  });
+});
+
+describe('changes of headers', () => {
+  const [a, b] = [
+    { name: 'a', value: '1' },
+    { name: 'b', value: '2' },
+  ];
+
+  it('are those of requests and of responses; a set header replaces, an added one appends', () => {
+    expect(
+      headerChanges([
+        { type: 'RequestHeaderModifier', requestHeaderModifier: { set: [a], add: [b], remove: ['c'] } },
+        { type: 'ResponseHeaderModifier', responseHeaderModifier: { add: [a] } },
+      ]),
+    ).toEqual({
+      requestHeadersToAdd: [
+        { header: { key: 'a', value: '1' }, appendAction: 'OVERWRITE_IF_EXISTS_OR_ADD' },
+        { header: { key: 'b', value: '2' } },
+      ],
+      requestHeadersToRemove: ['c'],
+      responseHeadersToAdd: [{ header: { key: 'a', value: '1' } }],
+    });
+  });
+
+  it('are none in other filters and in empty lists', () => {
+    expect(headerChanges([{ type: 'URLRewrite', requestHeaderModifier: { set: [a] } }])).toEqual({});
+    expect(headerChanges([{ type: 'RequestHeaderModifier', requestHeaderModifier: { set: [], remove: [] } }])).toEqual({});
+  });
+});
+
+it('mirrors get their share of the requests, or all', () => {
+  expect(mirrorPolicies([])).toEqual({});
+  expect(
+    mirrorPolicies([
+      { cluster: 'a', share: undefined },
+      { cluster: 'b', share: '0.5' },
+      { cluster: 'c', share: 20 },
+    ]),
+  ).toEqual({
+    requestMirrorPolicies: [
+      { cluster: 'a' },
+      { cluster: 'b', runtimeFraction: { defaultValue: { numerator: 50, denominator: 'TEN_THOUSAND' } } },
+      { cluster: 'c', runtimeFraction: { defaultValue: { numerator: 20 } } },
+    ],
+  });
+});
