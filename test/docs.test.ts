@@ -15,6 +15,7 @@ import { createProgram } from '../src/cli/program.ts';
 import { createConflictMetric } from '../src/peering/conflict-metric.ts';
 import { createSyncMetrics } from '../src/kds/sync-metrics.ts';
 import { systemClock } from '../src/base/clock.ts';
+import { createPlaintextMetric } from '../src/proxy-status/plaintext-metric.ts';
 import { createProxyMetrics } from '../src/proxy-status/proxy-metrics.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -122,6 +123,7 @@ async function metricNames(): Promise<Set<string>> {
   createSyncMetrics({ registry, side: { mode: 'global' }, now: () => new Date() });
   createExpiryMetrics(registry);
   createProxyMetrics(registry, systemClock);
+  createPlaintextMetric(registry, { known: () => [] }, 'east');
   createConflictMetric(registry, () => []);
   measureRequests(fastify(), registry);
   const metrics = await registry.getMetricsAsJSON();

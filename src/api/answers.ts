@@ -184,6 +184,25 @@ export const answerSchemas = {
     ),
     ...page,
   }),
+  MeshTls: z.object({
+    mesh: text,
+    expectedBy: list(text).meta({ description: 'types of resources in the mesh that ask for more than plain text' }),
+    services: z.object({ total: count, strict: count, permissive: count, plaintext: count }).meta({
+      description:
+        'MeshServices with proxies. strict: clients need a certificate of the mesh; permissive: plain text is taken too',
+    }),
+    items: list(
+      z.object({
+        service: meta,
+        storedName: text,
+        kri: text,
+        zone: text,
+        tls: z.enum(['permissive', 'plaintext']),
+        reason: text,
+      }),
+    ),
+    ...page,
+  }),
   SyncExplanation: z.object({
     resource: meta,
     storedName: text,

@@ -7,6 +7,7 @@ import { addConfigRoute } from './config-routes.ts';
 import { addProxyRoutes } from './proxy-routes.ts';
 import { addReachRoutes } from './reach-routes.ts';
 import { addSyncRoutes } from './sync-routes.ts';
+import { addTlsRoutes } from './tls-routes.ts';
 
 /**
  * For the option `addRoutes` of the API.
@@ -25,5 +26,6 @@ export function addPolicyInspect(
     addConfigRoute(app, { service, store, indexes, callers });
     addReachRoutes(app, { service, store, indexes });
     addSyncRoutes(app, context, rules);
+    addTlsRoutes(app, { service, store, indexes });
   };
 }

@@ -91,6 +91,11 @@ export class MeshIndexes {
     });
   }
 
+  /** The indexes of the meshes that were asked for. */
+  known(): Iterable<MeshIndex> {
+    return this.#indexes.values();
+  }
+
   /** Runs a task when the indexes stand still. */
   async settled<T>(task: () => T): Promise<T> {
     return await this.#inTurn(() => Promise.resolve(task()));

@@ -110,6 +110,10 @@ export class MeshIndex implements Lookup {
     return this.#resources.get(type)?.values() ?? [];
   }
 
+  count(type: string): number {
+    return this.#resources.get(type)?.size ?? 0;
+  }
+
   /** Whether the control plane of a zone (`''`: any) has this service, route or Dataplane. */
   isVisible(resource: Resource, zone: string): boolean {
     return this.#referents.isVisible(resource, zone);

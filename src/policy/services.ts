@@ -6,6 +6,7 @@ import { isServiceType } from '../resource/type-registry.ts';
 import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy } from './dataplane-proxy.ts';
 import type { MeshIndex } from './mesh-index.ts';
+import { PairIndex } from './pair-index.ts';
 import { placeOf } from './parse-policy.ts';
 
 export type ServicePort = { readonly section: string; readonly port: number; readonly protocol: string };
@@ -30,9 +31,27 @@ export function servicePorts({ type, spec }: Resource): ServicePort[] {
  */
 export function selectedDataplanes(index: MeshIndex, service: Resource): DataplaneProxy[] {
   const selectors = servicesBehind(index, service).map(proxySelector);
-  return [...index.proxies()]
-    .filter((proxy) => selectors.some((selects) => selects(proxy)))
-    .sort((a, b) => compareText(a.displayName, b.displayName) || compareText(a.kri, b.kri));
+  return [...index.proxies()].filter((proxy) => selectors.some((selects) => selects(proxy))).sort(byDisplayName);
+}
+
+function byDisplayName(a: DataplaneProxy, b: DataplaneProxy): number {
+  return compareText(a.displayName, b.displayName) || compareText(a.kri, b.kri);
+}
+
+/** Finds the proxies of many MeshServices of a mesh as it is now: like `selectedDataplanes`, without a look at every proxy for each. */
+export function findsProxies(index: MeshIndex): (service: Resource) => DataplaneProxy[] {
+  const byPair = new PairIndex<DataplaneProxy>();
+  const byName = new PairIndex<DataplaneProxy>();
+  for (const proxy of index.proxies()) {
+    for (const [key, value] of proxy.pairs) byPair.add(key, value, proxy);
+    byName.add('', displayNameOf(proxy.resource), proxy);
+  }
+  return (service) => {
+    const { name, labels, tags } = selectorParts(service);
+    const [pair] = Object.entries(Object.keys(labels).length > 0 ? labels : tags);
+    const candidates = name !== '' ? byName.get('', name) : pair === undefined ? [] : byPair.get(...pair);
+    return [...candidates].filter(proxySelector(service)).sort(byDisplayName);
+  };
 }
 
 /** The MeshServices behind a service: itself, or the members of a MeshMultiZoneService; none behind an external service. */
@@ -59,13 +78,20 @@ export function proxySelector(service: Resource): (proxy: DataplaneProxy) => boo
   return (proxy) => proxy.zone === zone && (namespace === '' || proxy.namespace === namespace) && isSelected(proxy);
 }
 
-function selectorOf({ spec }: Resource): (proxy: DataplaneProxy) => boolean {
-  const selector = objectOf(spec['selector']);
-  const name = textOf(objectOf(selector['dataplaneRef'])['name']);
+/** The first part that is not empty counts. */
+function selectorParts({ spec }: Resource): { name: string; labels: Labels; tags: Labels } {
+  const { dataplaneRef, dataplaneLabels, dataplaneTags } = objectOf(spec['selector']);
+  return {
+    name: textOf(objectOf(dataplaneRef)['name']),
+    labels: textMapOf(objectOf(dataplaneLabels)['matchLabels']),
+    tags: isObject(dataplaneTags) ? textMapOf(dataplaneTags) : {},
+  };
+}
+
+function selectorOf(service: Resource): (proxy: DataplaneProxy) => boolean {
+  const { name, labels, tags } = selectorParts(service);
   if (name !== '') return ({ resource }) => displayNameOf(resource) === name;
-  const labels = textMapOf(objectOf(selector['dataplaneLabels'])['matchLabels']);
   if (Object.keys(labels).length > 0) return (proxy) => carries(proxy.labels, labels);
-  const tags = isObject(selector['dataplaneTags']) ? textMapOf(selector['dataplaneTags']) : {};
   if (Object.keys(tags).length > 0) return ({ sections }) => sections.some((section) => carries(section.tags, tags));
   return () => false;
 }

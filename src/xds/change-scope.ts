@@ -137,7 +137,7 @@ export class ChangeScope {
     if (row.type !== 'MeshService') return;
     for (const multiZone of this.#index.resources('MeshMultiZoneService'))
       if (isMemberOf(multiZone, row)) this.services.add(this.#index.kriOf(multiZone));
-    if (!hasSome(this.#index.resources('MeshIdentity'))) return;
+    if (this.#index.count('MeshIdentity') === 0) return;
     const selects = proxySelector(row);
     for (const proxy of this.#index.proxies()) if (selects(proxy)) this.servers.add(proxy.resource.name);
   }
@@ -193,11 +193,6 @@ export class ChangeScope {
     for (const policy of this.#index.allPolicies())
       if (refsOf(policy).some((ref) => changed.isMeantBy(ref))) this.#addDestinations(policy, this.services, new Set());
   }
-}
-
-function hasSome(items: Iterable<unknown>): boolean {
-  for (const _ of items) return true;
-  return false;
 }
 
 /** Services and routes by what references name. */

@@ -8,6 +8,7 @@ import type { Host } from '../control-plane/host.ts';
 import { ProxyPort } from '../proxy-port/proxy-port.ts';
 import type { ServeProxy } from '../proxy-port/proxy-stream.ts';
 import { DataplaneInsightWriter } from '../proxy-status/dataplane-insight-writer.ts';
+import { createPlaintextMetric } from '../proxy-status/plaintext-metric.ts';
 import { leaveDataplane } from '../proxy-status/leaving-dataplanes.ts';
 import { createProxyMetrics } from '../proxy-status/proxy-metrics.ts';
 import { observeRefusals } from '../proxy-status/proxy-refusals.ts';
@@ -82,6 +83,7 @@ export function proxyServer(host: Host): ProxyServer {
   };
   const dataplanes = new RegisteredDataplanes({ store: answerInTime(store, clock), insights, rules, signal });
   const measure = createProxyMetrics(registry, clock);
+  createPlaintextMetric(registry, indexes, zone);
   const attribute = observeRefusals({ indexes, insights, log: log.child({ component: 'proxies' }) });
   const observe = (event: ProxyEvent): void => {
     measure(event);

@@ -9,6 +9,7 @@ import type { JsonObject } from '../../resource/types.ts';
 import type { Answer } from '../../api/answers.ts';
 import type { Item } from '../client/api-client.ts';
 import { ageOf } from '../output.ts';
+import { tlsCell } from './mesh-tls-text.ts';
 import type { Column } from './table.ts';
 
 type Insight = NonNullable<Answer<'ZoneOverview'>['zoneInsight']>;
@@ -49,6 +50,7 @@ export const MESH_COLUMNS: readonly Column[] = [
   { head: 'DATAPLANES', of: (item) => `${proxiesOf(item, 'online')}/${proxiesOf(item, 'total')}` },
   { head: 'SERVICES', of: (item) => totalOf(item, SERVICE_TYPES) },
   { head: 'POLICIES', of: (item) => totalOf(item, POLICIES) },
+  { head: 'TLS', of: tlsCell },
   { head: 'DEGRADED', wide: true, of: (item) => proxiesOf(item, 'partiallyDegraded') },
   { head: 'RESOURCES', wide: true, of: (item) => totalOf(item, Object.keys(objectOf(item['resources']))) },
 ];

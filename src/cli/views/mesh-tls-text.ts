@@ -1,0 +1,32 @@
+// Whether the services of a mesh take plain text, in words: a cell of `inspect meshes`, and the lines below its table. Pure.
+import { visibleLine } from '../../base/visible-text.ts';
+import type { Answer } from '../../api/answers.ts';
+import type { Item } from '../client/api-client.ts';
+
+type MeshTls = Answer<'MeshTls'>;
+
+/** `strict`, `plaintext`, or the number of strict services; `-` in a mesh without services. */
+export function tlsCell(item: Item): string {
+  const services = tlsOf(item)?.services;
+  if (services === undefined || services.total === 0) return '-';
+  if (services.strict === services.total) return 'strict';
+  if (services.plaintext === services.total) return 'plaintext';
+  return `${String(services.strict)}/${String(services.total)} strict`;
+}
+
+/** The services that take plain text in a mesh where someone expects more; no line where all is as expected. */
+export function plaintextLines(item: Item): string[] {
+  const tls = tlsOf(item);
+  if (tls === undefined || tls.expectedBy.length === 0 || tls.total === 0) return [];
+  const { services, expectedBy, items, total, mesh } = tls;
+  const named = items.map(({ service, zone, tls, reason }) =>
+    visibleLine(`  ${service.name}${zone === '' ? '' : ` in ${zone}`}: ${tls}: ${reason}`),
+  );
+  const more = total > items.length ? [`  and ${String(total - items.length)} more: GET /meshes/${visibleLine(mesh)}/_tls`] : [];
+  const count = `${String(total)} of ${String(services.total)} services take plain text`;
+  return ['', `${visibleLine(mesh)}: ${count}, although the mesh has ${expectedBy.join(' and ')}`, ...named, ...more];
+}
+
+function tlsOf(item: Item): MeshTls | undefined {
+  return item['tls'] as unknown as MeshTls | undefined;
+}

@@ -1,0 +1,18 @@
+// Which services of a mesh take plain text, and why: `GET /meshes/{mesh}/_tls`.
+import type { FastifyInstance } from 'fastify';
+import type { Answer } from '../api/answers.ts';
+import { about, component, PAGE } from '../api/route-config.ts';
+import { indexOf, type InspectContext } from './inspect-context.ts';
+import { meshTlsView } from './mesh-tls-view.ts';
+import { pageOf } from './paging.ts';
+
+export function addTlsRoutes(app: FastifyInstance, context: InspectContext): void {
+  const summary = 'The services of a mesh that take plain text, and the reasons';
+  const declared = about('Inspect', summary, { query: PAGE, answer: component('MeshTls') });
+  app.get<{ Params: { mesh: string } }>('/meshes/:mesh/_tls', declared, async (request): Promise<Answer<'MeshTls'>> => {
+    const { mesh } = request.params;
+    const index = await indexOf(context, mesh);
+    const { items, ...head } = meshTlsView(index, await context.store.list({ type: 'DataplaneInsight', mesh }));
+    return { ...head, ...pageOf(request, items, ({ service }) => service.name) };
+  });
+}
