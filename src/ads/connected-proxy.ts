@@ -8,10 +8,10 @@ import { targetRefOf, type TargetRef } from '../policy/target-ref.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import { isSameClient } from '../xds/client.ts';
-import { declareSame, type DeclaredOutbound } from '../xds/outbounds.ts';
+import { declareSame } from '../xds/outbounds.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import type { Rematch } from './change.ts';
-import { ProxyView, type Certified } from './proxy-view.ts';
+import { ProxyView, type Certified, type SharedParts } from './proxy-view.ts';
 
 const POLICY_TYPES = resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name]));
 /** Of a digest; two proxies of a mesh never have the same by chance. */
@@ -21,12 +21,8 @@ const NONE: ReadonlySet<Policy> = new Set();
 let versions = 0;
 
 export class ConnectedProxy {
-  readonly view = new ProxyView();
+  readonly view: ProxyView;
   readonly features: ProxyFeatures;
-  /** The declared outbounds, by the name of their listener. */
-  readonly outbounds = new Map<string, DeclaredOutbound>();
-  /** How many outbounds lead to a cluster, by its name. */
-  readonly #uses = new Map<string, number>();
   /** The matched policies that not every proxy has, by type. */
   readonly #own = new Map<string, ReadonlySet<Policy>>();
   #proxy: DataplaneProxy;
@@ -34,7 +30,8 @@ export class ConnectedProxy {
   #key = '';
   #certified: Certified | null = null;
 
-  constructor(proxy: DataplaneProxy, features: ProxyFeatures) {
+  constructor(proxy: DataplaneProxy, features: ProxyFeatures, shared: SharedParts) {
+    this.view = new ProxyView(shared);
     this.features = features;
     this.#proxy = proxy;
     this.#version = versions += 1;
@@ -99,21 +96,6 @@ export class ConnectedProxy {
     }
     if (before.size > 0 || after.size > 0 || this.#key === '') this.#key = this.#keyOf();
     return { before, after };
-  }
-
-  /**
-   * An outbound leads to these clusters from now on.
-   * @param before where it led
-   * @returns the clusters that no outbound leads to any more
-   */
-  lead(before: readonly { readonly kri: string }[], after: readonly { readonly kri: string }[]): string[] {
-    for (const { kri } of after) this.#uses.set(kri, (this.#uses.get(kri) ?? 0) + 1);
-    return before.flatMap(({ kri }) => {
-      const uses = (this.#uses.get(kri) ?? 1) - 1;
-      if (uses > 0) this.#uses.set(kri, uses);
-      else this.#uses.delete(kri);
-      return uses > 0 ? [] : [kri];
-    });
   }
 
   #keyOf(): string {

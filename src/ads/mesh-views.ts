@@ -18,9 +18,14 @@ import { ConnectedProxy } from './connected-proxy.ts';
 import type { CertificateOrder, CertificateSource } from './proxy-certificates.ts';
 import type { ResourceEncoder } from './encode-resources.ts';
 import { PartCache } from './part-cache.ts';
-import type { EncodedDestination, EncodedOutbound, EncodedPart, ProxyView } from './proxy-view.ts';
+import type { EncodedDestination, EncodedOutbound, EncodedPart, ProxyView, SharedParts } from './proxy-view.ts';
+import { SharedMaps } from './shared-map.ts';
+import type { KeptPart } from './view-parts.ts';
 
 const NO_CERTIFICATES: CertificateSource = { get: () => null, release: () => undefined };
+
+/** Parts that were made. */
+let serials = 0;
 
 export class MeshViews {
   readonly #index: MeshIndex;
@@ -30,6 +35,7 @@ export class MeshViews {
   readonly #proxies = new Map<string, ConnectedProxy>();
   readonly #outbounds = new PartCache<EncodedOutbound>();
   readonly #destinations = new PartCache<EncodedDestination>();
+  readonly #shared: SharedParts = { outbounds: new SharedMaps(), destinations: new SharedMaps() };
   /** Names of listeners and clusters, by the service that they are of. */
   readonly #names = new Map<string, Set<string>>();
   readonly #certificates: CertificateSource;
@@ -54,7 +60,7 @@ export class MeshViews {
   open(name: string, features: ProxyFeatures): ProxyView | undefined {
     const proxy = this.#index.proxy(name);
     if (proxy === undefined) return undefined;
-    const connected = new ConnectedProxy(proxy, features);
+    const connected = new ConnectedProxy(proxy, features, this.#shared);
     this.#rebuild(connected);
     // Nobody listens yet: what it has now is no change.
     connected.view.publish();
@@ -167,12 +173,14 @@ export class MeshViews {
     if (isChanged || touching.isInbound || scope.servers.has(name)) this.#setOwn(connected, context);
     const isOtherClient = connected.version !== version;
     const { isEvery, named } = touching.services;
-    const listeners = isEvery ? connected.outbounds.keys() : this.#namesOf(named);
+    const left = new Set<string>();
+    const listeners = isEvery ? keysOf(view.outbounds()) : this.#namesOf(named);
     for (const listener of new Set([...listeners, ...(isOtherClient ? view.ownOutbounds() : [])])) {
-      const declared = connected.outbounds.get(listener);
-      if (declared !== undefined) this.#setOutbound(connected, declared, context);
+      const part = view.outbound(listener);
+      if (part !== undefined) this.#setOutbound(connected, part.declared, context, left);
     }
-    const clusters = isEvery ? view.destinations() : this.#namesOf([...named, ...scope.endpoints.named]);
+    removeUnused(view, left);
+    const clusters = isEvery ? keysOf(view.clusters()) : this.#namesOf([...named, ...scope.endpoints.named]);
     for (const cluster of new Set([...clusters, ...(isOtherClient ? view.ownDestinations() : [])])) {
       const destination = view.destination(cluster);
       if (destination !== undefined) this.#setDestination(connected, destination.outbound, context);
@@ -186,13 +194,18 @@ export class MeshViews {
     const context = this.#contextOf(connected);
     this.#setOwn(connected, context);
     // Those that come with an outbound are made with it.
-    const held = [...view.destinations()];
+    const held = keysOf(view.clusters());
     const { outbounds, problems } = declaredOutbounds(proxy, this.#resolver);
     view.setProblems(problems);
     const declared = new Map(outbounds.map((outbound) => [outbound.outbound.kri, outbound]));
-    for (const listener of [...connected.outbounds.keys()])
-      if (!declared.has(listener)) this.#removeOutbound(connected, listener);
-    for (const outbound of declared.values()) this.#setOutbound(connected, outbound, context);
+    const left = new Set<string>();
+    for (const [listener, { destinations }] of [...view.outbounds()]) {
+      if (declared.has(listener)) continue;
+      view.setOutbound(listener, null);
+      for (const { kri } of destinations) left.add(kri);
+    }
+    for (const outbound of declared.values()) this.#setOutbound(connected, outbound, context, left);
+    removeUnused(view, left);
     for (const cluster of held) {
       const destination = view.destination(cluster);
       if (destination !== undefined) this.#setDestination(connected, destination.outbound, context);
@@ -222,33 +235,21 @@ export class MeshViews {
     view.certified = certified;
   }
 
-  #setOutbound(connected: ConnectedProxy, declared: DeclaredOutbound, context: OutboundContext): void {
+  /** @param left gets the clusters that the outbound no longer leads to */
+  #setOutbound(connected: ConnectedProxy, declared: DeclaredOutbound, context: OutboundContext, left: Set<string>): void {
     const { outbound, address, port } = declared;
     const { kri, base } = outbound;
     const key = `${connected.key} ${kri} ${address} ${String(port)}`;
     const part = this.#outbounds.get(base, key, connected.version, () =>
-      this.#made(context, (config) => ({ destinations: addOutbound(config, context, declared) })),
+      this.#made(context, (config) => ({ declared, destinations: addOutbound(config, context, declared) })),
     );
     this.#note(outbound);
-    connected.outbounds.set(kri, declared);
     const before = connected.view.outbound(kri);
-    connected.view.setOutbound(kri, part);
     if (before === part) return;
-    this.#leave(connected, before, part);
+    connected.view.setOutbound(kri, part);
+    const leadsTo = new Set(part.destinations.map((destination) => destination.kri));
+    for (const destination of before?.destinations ?? []) if (!leadsTo.has(destination.kri)) left.add(destination.kri);
     for (const destination of part.destinations) this.#setDestination(connected, destination, context);
-  }
-
-  #removeOutbound(connected: ConnectedProxy, listener: string): void {
-    connected.outbounds.delete(listener);
-    const before = connected.view.outbound(listener);
-    connected.view.setOutbound(listener, null);
-    this.#leave(connected, before, undefined);
-  }
-
-  /** Removes the clusters that no outbound leads to any more. */
-  #leave(connected: ConnectedProxy, before: EncodedOutbound | undefined, after: EncodedOutbound | undefined): void {
-    for (const cluster of connected.lead(before?.destinations ?? [], after?.destinations ?? []))
-      connected.view.setDestination(cluster, null);
   }
 
   #setDestination({ key, version, view }: ConnectedProxy, outbound: Outbound, context: OutboundContext): void {
@@ -265,11 +266,11 @@ export class MeshViews {
   }
 
   /** A part, with what `add` says of it. */
-  #made<T>({ client }: OutboundContext, add: (config: ProxyConfig) => T): EncodedPart & T & { readonly isOwn: boolean } {
+  #made<T>({ client }: OutboundContext, add: (config: ProxyConfig) => T): EncodedPart & T & KeptPart {
     const config = emptyConfig();
     client.takeRead();
     const more = add(config);
-    return { ...this.#encoder.part(config), ...more, isOwn: client.takeRead() };
+    return { ...this.#encoder.part(config), ...more, isOwn: client.takeRead(), serial: (serials += 1) };
   }
 
   /** The rules are made when the first part needs them: most parts are shared. */
@@ -298,4 +299,15 @@ export class MeshViews {
   #namesOf(services: Iterable<string>): string[] {
     return [...services].flatMap((service) => [...(this.#names.get(service) ?? [])]);
   }
+}
+
+function keysOf(entries: Iterable<[string, unknown]>): string[] {
+  return [...entries].map(([name]) => name);
+}
+
+/** Removes clusters that no outbound leads to any more. @param left clusters that some outbound led to */
+function removeUnused(view: ProxyView, left: Set<string>): void {
+  if (left.size === 0) return;
+  for (const [, { destinations }] of view.outbounds()) for (const { kri } of destinations) left.delete(kri);
+  for (const cluster of left) view.setDestination(cluster, null);
 }

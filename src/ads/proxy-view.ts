@@ -3,23 +3,26 @@
 import type { Outbound } from '../policy/outbounds.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
 import type { Leaf } from '../identity/leaf.ts';
+import type { DeclaredOutbound } from '../xds/outbounds.ts';
+import { SharedMaps } from './shared-map.ts';
+import { ViewParts, type KeptPart } from './view-parts.ts';
 import type { ChangedVersions, XdsResource, XdsType, XdsView } from './session.ts';
 
 /** Resources that are made together, and what could not be made. */
 export type EncodedPart = { readonly resources: readonly TypedResource[]; readonly problems: readonly ConfigProblem[] };
 export type TypedResource = { readonly type: XdsType; readonly resource: XdsResource };
-/** A part that proxies share, unless it looks at the proxy itself. */
-type SharedPart = EncodedPart & { readonly isOwn: boolean };
 /** The listener of an outbound and its routes, and the services that they lead to. */
-export type EncodedOutbound = SharedPart & { readonly destinations: readonly Outbound[] };
+export type EncodedOutbound = EncodedPart &
+  KeptPart & { readonly declared: DeclaredOutbound; readonly destinations: readonly Outbound[] };
 /** The cluster and the endpoints of one port of a service. */
-export type EncodedDestination = SharedPart & {
-  readonly outbound: Outbound;
-  /** Its cluster has TLS. */
-  readonly isTls: boolean;
-  /** KRIs of the MeshServices of this zone behind it. */
-  readonly servers: readonly string[];
-};
+export type EncodedDestination = EncodedPart &
+  KeptPart & {
+    readonly outbound: Outbound;
+    /** Its cluster has TLS. */
+    readonly isTls: boolean;
+    /** KRIs of the MeshServices of this zone behind it. */
+    readonly servers: readonly string[];
+  };
 
 /** The certificate that a proxy has. */
 export type Certified = {
@@ -38,6 +41,12 @@ export type ViewListener = {
   readonly failed: (error: unknown) => void;
 };
 
+/** The maps of parts that views share. */
+export type SharedParts = {
+  readonly outbounds: SharedMaps<EncodedOutbound>;
+  readonly destinations: SharedMaps<EncodedDestination>;
+};
+
 const NOTHING: EncodedPart = { resources: [], problems: [] };
 
 export class ProxyView implements XdsView {
@@ -46,9 +55,9 @@ export class ProxyView implements XdsView {
   /** What is wrong with the declared outbounds themselves. */
   #problems: readonly ConfigProblem[] = [];
   /** By the name of the listener and of the routes. */
-  readonly #outbounds = new Map<string, EncodedOutbound>();
+  readonly #outbounds: ViewParts<EncodedOutbound>;
   /** By the name of the cluster and of the endpoints. */
-  readonly #destinations = new Map<string, EncodedDestination>();
+  readonly #destinations: ViewParts<EncodedDestination>;
   #changed = new Map<XdsType, Map<string, string>>();
   /** Some part has a problem or had one, since they were asked for. */
   #hasNewProblems = false;
@@ -57,14 +66,19 @@ export class ProxyView implements XdsView {
   /** Null: its configuration is in plain text. */
   certified: Certified | null = null;
 
+  constructor(shared: SharedParts = { outbounds: new SharedMaps(), destinations: new SharedMaps() }) {
+    this.#outbounds = new ViewParts(shared.outbounds);
+    this.#destinations = new ViewParts(shared.destinations);
+  }
+
   get(type: XdsType, name: string): XdsResource | undefined {
     return this.#partOf(type, name) ?? resourceIn(this.#own, type, name);
   }
 
   *names(type: XdsType): Generator<string> {
     yield* namesIn(this.#own, type);
-    for (const part of this.#outbounds.values()) yield* namesIn(part, type);
-    for (const part of this.#destinations.values()) yield* namesIn(part, type);
+    for (const [, part] of this.#outbounds.entries()) yield* namesIn(part, type);
+    for (const [, part] of this.#destinations.entries()) yield* namesIn(part, type);
   }
 
   /** What could not be made, where that may have changed since the last call; else null. */
@@ -75,8 +89,8 @@ export class ProxyView implements XdsView {
   }
 
   get problems(): ConfigProblem[] {
-    const parts = [...this.#outbounds.values(), ...this.#destinations.values()];
-    return [...this.#problems, ...this.#own.problems, ...parts.flatMap(({ problems }) => problems)];
+    const parts = [...this.#outbounds.entries(), ...this.#destinations.entries()];
+    return [...this.#problems, ...this.#own.problems, ...parts.flatMap(([, { problems }]) => problems)];
   }
 
   setOwn(part: EncodedPart): void {
@@ -95,7 +109,8 @@ export class ProxyView implements XdsView {
 
   /** Null removes it. */
   setOutbound(name: string, part: EncodedOutbound | null): void {
-    replace(this.#outbounds, name, part, (before, after) => this.#note(before, after));
+    this.#note(this.#outbounds.get(name) ?? NOTHING, part ?? NOTHING);
+    this.#outbounds.set(name, part);
   }
 
   destination(name: string): EncodedDestination | undefined {
@@ -104,12 +119,12 @@ export class ProxyView implements XdsView {
 
   /** Names of the listeners that look at the proxy itself. */
   ownOutbounds(): string[] {
-    return ownIn(this.#outbounds);
+    return this.#outbounds.ownNames();
   }
 
   /** Names of the clusters that look at the proxy itself. */
   ownDestinations(): string[] {
-    return ownIn(this.#destinations);
+    return this.#destinations.ownNames();
   }
 
   /** Names of a type that the proxy has beside its outbounds. */
@@ -118,17 +133,19 @@ export class ProxyView implements XdsView {
   }
 
   /** Destinations by the name of their cluster. */
-  clusters(): IterableIterator<[string, EncodedDestination]> {
+  clusters(): Iterable<[string, EncodedDestination]> {
     return this.#destinations.entries();
   }
 
-  destinations(): IterableIterator<string> {
-    return this.#destinations.keys();
+  /** Outbounds by the name of their listener. */
+  outbounds(): Iterable<[string, EncodedOutbound]> {
+    return this.#outbounds.entries();
   }
 
   /** Null removes it. */
   setDestination(name: string, part: EncodedDestination | null): void {
-    replace(this.#destinations, name, part, (before, after) => this.#note(before, after));
+    this.#note(this.#destinations.get(name) ?? NOTHING, part ?? NOTHING);
+    this.#destinations.set(name, part);
   }
 
   /** Sets the listener. */
@@ -138,6 +155,8 @@ export class ProxyView implements XdsView {
 
   /** Tells the listener what differs since the last time. */
   publish(): void {
+    this.#outbounds.settle();
+    this.#destinations.settle();
     const changed = this.#changed;
     if (changed.size === 0 && !this.#hasNewProblems) return;
     this.#changed = new Map();
@@ -173,21 +192,6 @@ export class ProxyView implements XdsView {
     // The first is that of the last publication.
     if (!versions.has(name)) versions.set(name, this.get(type, name)?.version ?? '');
   }
-}
-
-function replace<T extends EncodedPart>(
-  parts: Map<string, T>,
-  name: string,
-  part: T | null,
-  note: (before: EncodedPart, after: EncodedPart) => void,
-): void {
-  note(parts.get(name) ?? NOTHING, part ?? NOTHING);
-  if (part === null) parts.delete(name);
-  else parts.set(name, part);
-}
-
-function ownIn(parts: ReadonlyMap<string, SharedPart>): string[] {
-  return [...parts].flatMap(([name, { isOwn }]) => (isOwn ? [name] : []));
 }
 
 /** A part has few resources, but for that of a proxy with many inbounds. */

@@ -1,0 +1,90 @@
+// Maps with equal contents are one object, whatever edits led to them, and a map goes with the last that holds it.
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { fc } from '../../test/support/property.ts';
+import { SharedMaps, type SharedMap } from './shared-map.ts';
+import { ViewParts } from './view-parts.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+type Part = { readonly serial: number; readonly isOwn: boolean };
+
+const NAMES = ['a', 'b', 'c', 'd'];
+/** Those of one name; the last two of them are a proxy's own. */
+const PARTS: readonly (readonly Part[])[] = NAMES.map((_, at) =>
+  Array.from({ length: 6 }, (_part, of) => ({ serial: 6 * at + of, isOwn: of >= 4 })),
+);
+/** A name and one of its parts, or none. */
+const edit = (parts: number): fc.Arbitrary<[string, Part | null]> =>
+  fc.tuple(fc.nat(3), fc.nat(parts)).map(([at, of]) => [NAMES[at] ?? '', of === parts ? null : (PARTS[at]?.[of] ?? null)]);
+const edits = fc.array(edit(4), { maxLength: 4 });
+
+function sorted(entries: Iterable<[string, unknown]>): [string, unknown][] {
+  return [...entries].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+describe('shared maps', () => {
+  it('hold what the edits put there, and are one object when they hold the same', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(edits, { maxLength: 8 }), { maxLength: 6 }), (proxies) => {
+        const maps = new SharedMaps<Part>();
+        const seen = new Map<string, SharedMap<Part>>();
+        for (const steps of proxies) {
+          let map = maps.empty;
+          const model = new Map<string, Part>();
+          for (const step of steps) {
+            map = maps.edit(map, new Map(step));
+            for (const [name, part] of new Map(step)) {
+              if (part === null) model.delete(name);
+              else model.set(name, part);
+            }
+            expect(sorted(map.entries())).toEqual(sorted(model));
+            const text = JSON.stringify(sorted(model));
+            expect(seen.get(text) ?? map).toBe(map);
+            seen.set(text, map);
+          }
+        }
+      }),
+    );
+  });
+
+  it('go when nothing holds them', async () => {
+    const maps = new SharedMaps<Part>();
+    const at = (serial: number): SharedMap<Part> => maps.edit(maps.empty, new Map([['a', { serial, isOwn: false }]]));
+    const held = at(0);
+    for (let serial = 1; serial <= 1_000; serial += 1) at(serial);
+    const size = (): number => {
+      collect();
+      return maps.size;
+    };
+    await expect.poll(size).toBe(1);
+    expect(held.size).toBe(1);
+  });
+});
+
+describe('the parts of a view', () => {
+  it('are those that were set last, shared or its own, before and after they settle', () => {
+    const step = fc.oneof({ weight: 3, arbitrary: edit(6) }, fc.constant('settle' as const));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
+        const parts = new ViewParts(new SharedMaps<Part>());
+        const model = new Map<string, Part>();
+        for (const given of steps) {
+          if (given === 'settle') parts.settle();
+          else {
+            const [name, part] = given;
+            parts.set(name, part);
+            if (part === null) model.delete(name);
+            else model.set(name, part);
+          }
+          for (const name of NAMES) expect(parts.get(name)).toBe(model.get(name));
+        }
+        const own = [...model].flatMap(([name, { isOwn }]) => (isOwn ? [name] : []));
+        expect(parts.ownNames().sort()).toEqual(own.sort());
+        expect(sorted(parts.entries())).toEqual(sorted(model));
+      }),
+    );
+  });
+});

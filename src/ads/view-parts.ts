@@ -1,0 +1,52 @@
+// The parts of one kind that a view has: those of its own, and a map of the others that it shares with proxies that have the same.
+import type { SharedMap, SharedMaps } from './shared-map.ts';
+
+/** A part that proxies share, unless it looks at the proxy itself. */
+export type KeptPart = { readonly isOwn: boolean; readonly serial: number };
+
+export class ViewParts<T extends KeptPart> {
+  readonly #maps: SharedMaps<T>;
+  #shared: SharedMap<T>;
+  /** What differs from the shared map since the last `settle`. */
+  #edits: Map<string, T | null> | null = null;
+  #own: Map<string, T> | null = null;
+
+  constructor(maps: SharedMaps<T>) {
+    this.#maps = maps;
+    this.#shared = maps.empty;
+  }
+
+  get(name: string): T | undefined {
+    const edit = this.#edits?.get(name);
+    if (edit !== undefined && edit !== null) return edit;
+    return this.#own?.get(name) ?? (edit === null ? undefined : this.#shared.get(name));
+  }
+
+  /** Null removes it. */
+  set(name: string, part: T | null): void {
+    if (part?.isOwn === true) (this.#own ??= new Map<string, T>()).set(name, part);
+    else this.#own?.delete(name);
+    const shared = part?.isOwn === true ? null : part;
+    if ((this.#shared.get(name) ?? null) === shared) this.#edits?.delete(name);
+    else (this.#edits ??= new Map<string, T | null>()).set(name, shared);
+  }
+
+  /** The names with parts of its own. */
+  ownNames(): string[] {
+    return [...(this.#own?.keys() ?? [])];
+  }
+
+  *entries(): Generator<[string, T]> {
+    this.settle();
+    yield* this.#shared.entries();
+    if (this.#own !== null) yield* this.#own.entries();
+  }
+
+  /** A change has ended: its edits make one map. */
+  settle(): void {
+    if (this.#edits === null) return;
+    if (this.#edits.size > 0) this.#shared = this.#maps.edit(this.#shared, this.#edits);
+    this.#edits = null;
+    if (this.#own?.size === 0) this.#own = null;
+  }
+}
