@@ -1,5 +1,5 @@
 // From resources as JSON to what is sent: each is encoded once for all proxies that get the same.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { WeakCache } from '../base/weak-cache.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
@@ -29,7 +29,7 @@ const KINDS = [
 ] as const;
 
 export class ResourceEncoder {
-  /** By message and JSON. */
+  /** By a digest of type and JSON. */
   readonly #known = new WeakCache<XdsResource>();
 
   /** The resources of a configuration. What is no message of Envoy's API is left out and is a problem. */
@@ -49,11 +49,12 @@ export class ResourceEncoder {
   }
 
   #encode(type: XdsType, name: string, resource: JsonObject): XdsResource {
-    const key = `${type} ${JSON.stringify(resource)}`;
+    // The text is as long as the message.
+    const key = hash('sha256', `${type} ${JSON.stringify(resource)}`, 'base64url');
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const message = envoyJsonToBinary(XDS_MESSAGES[type], resource);
-    const version = createHash('sha256').update(message).digest('base64url').slice(0, 22);
+    const version = hash('sha256', message, 'base64url').slice(0, 22);
     const bytes = encodeResourceEntry({ name, version, typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type], kumaResource: message });
     const encoded: XdsResource = { name, version, bytes };
     this.#known.set(key, encoded);
