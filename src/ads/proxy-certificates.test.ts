@@ -79,6 +79,25 @@ describe('the certificates of proxies', () => {
     expect(reads).toBe(1);
   });
 
+  it('are renewed for a proxy that comes again', async () => {
+    await certificates.ready(cart, order);
+    certificates.release(cart);
+    await certificates.ready(cart, order);
+    await clock.advance(HOUR_MS * 0.75);
+    await expect.poll(() => issued).toHaveLength(2);
+  });
+
+  it('leave no timer when their proxy goes while they are issued', async () => {
+    const ready = certificates.ready(cart, order);
+    await expect.poll(() => reads).toBe(1);
+    certificates.release(cart);
+    await ready;
+    const other = { mesh: 'shop', name: 'other' };
+    await certificates.ready(other, order);
+    certificates.release(other);
+    expect(clock.sleepers).toBe(0);
+  });
+
   it('are tried again when the authority is missing', async () => {
     const there = rows;
     rows = [];

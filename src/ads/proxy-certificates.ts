@@ -64,13 +64,17 @@ export class ProxyCertificates implements CertificateSource {
 
   get(proxy: ProxyName, order: CertificateOrder): Leaf | null {
     const held = this.#entry(proxy, order);
+    const isBack = !held.isWanted;
     held.isWanted = true;
     if (!sameOrder(held.order, order)) {
       held.order = order;
       held.leaf = null;
     }
     const { leaf } = held;
-    if (leaf !== null && leaf.notAfter > this.#options.clock.now()) return leaf;
+    if (leaf !== null && leaf.notAfter > this.#options.clock.now()) {
+      if (isBack) this.#planRenewal(held, leaf);
+      return leaf;
+    }
     this.#order(held);
     return null;
   }
@@ -150,7 +154,7 @@ export class ProxyCertificates implements CertificateSource {
       for (const held of group) {
         if (!this.#inWork.delete(held)) continue;
         held.cancel();
-        held.cancel = clock.after(RETRY_MS, () => this.#renew(held));
+        if (held.isWanted) held.cancel = clock.after(RETRY_MS, () => this.#renew(held));
         this.#settle(held);
       }
     }
@@ -168,11 +172,15 @@ export class ProxyCertificates implements CertificateSource {
   }
 
   #take(held: Held, leaf: Leaf): void {
-    const { random = Math.random, issued } = this.#options;
     held.leaf = leaf;
-    this.#renewAt(held, renewalOf(leaf, random()));
+    if (held.isWanted) this.#planRenewal(held, leaf);
     this.#settle(held);
-    issued(held.proxy);
+    this.#options.issued(held.proxy);
+  }
+
+  #planRenewal(held: Held, leaf: Leaf): void {
+    const { random = Math.random } = this.#options;
+    this.#renewAt(held, renewalOf(leaf, random()));
   }
 
   /** @param at milliseconds since 1970 */
