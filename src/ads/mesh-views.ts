@@ -69,9 +69,7 @@ export class MeshViews {
   }
 
   close(name: string, view: ProxyView): void {
-    if (this.#proxies.get(name)?.view !== view) return;
-    this.#proxies.delete(name);
-    this.#certificates.release({ mesh: this.#index.mesh, name });
+    if (this.#proxies.get(name)?.view === view) this.#proxies.delete(name);
   }
 
   /** The certificate that a proxy needs; null for one without an identity that this control plane can certify. */

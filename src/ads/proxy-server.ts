@@ -63,7 +63,6 @@ export class ProxyServer {
   readonly #streams = new Map<string, ProxyStream>();
   /** After a restart all proxies come at once. Their work leaves time for everything else, such as the check of readiness. */
   readonly #turns: Turns;
-
   readonly #certificates: ProxyCertificates;
 
   constructor(options: ProxyServerOptions) {
@@ -90,7 +89,11 @@ export class ProxyServer {
     try {
       await this.#serveAdmitted(stream, node, facts, request, messages);
     } finally {
-      if (this.#streams.get(key) === stream) this.#streams.delete(key);
+      // A newer stream needs the certificate itself.
+      if (this.#streams.get(key) === stream) {
+        this.#streams.delete(key);
+        this.#certificates.release({ mesh, name });
+      }
       if (isBrought) this.#options.dataplanes.release(facts);
     }
   };
@@ -136,12 +139,12 @@ export class ProxyServer {
     const views = await this.#viewsOf(mesh);
     // A proxy that comes again must not be sent plain text first: its clients may use TLS.
     const order = await indexes.settled(() => views.orderOf(name));
-    if (order !== null) await this.#certificates.ready({ mesh, name }, order);
     const { call, log } = stream;
+    if (order !== null) await Promise.race([this.#certificates.ready({ mesh, name }, order), cancellation(call)]);
     // A proxy that has left while it waited costs nothing.
     const open = (): ProxyView | undefined => (call.cancelled ? undefined : views.open(name, features));
-    const begin = async (): Promise<{ view: ProxyView; connection: ProxyConnection }> => {
-      const view = await indexes.settled(open);
+    const begin = (): { view: ProxyView; connection: ProxyConnection } => {
+      const view = open();
       if (view === undefined) throw notFound(mesh, name);
       const connection = new ProxyConnection({ facts, view, stream: call, encoder: this.#responses, observe, log });
       const tellProblems = (): void => {
@@ -164,7 +167,8 @@ export class ProxyServer {
       tellProblems();
       return { view, connection };
     };
-    const { view, connection } = await this.#turns.run(begin);
+    // It waits for the store first: a turn that waits would hold up the answers of all proxies.
+    const { view, connection } = await indexes.settled(() => this.#turns.run(begin));
     try {
       await this.#turns.run(() => connection.handle(request));
       for await (const bytes of messages) await this.#turns.run(() => connection.take(bytes));
@@ -206,6 +210,11 @@ export class ProxyServer {
     if (followed === null) throw new StatusError(status.NOT_FOUND, `mesh ${JSON.stringify(mesh)} does not exist`);
     return followed.views;
   }
+}
+
+/** Resolves when the proxy has ended its stream. */
+async function cancellation(call: ProxyStream['call']): Promise<void> {
+  if (!call.cancelled) await new Promise<void>((resolve) => call.once('cancelled', () => resolve()));
 }
 
 function notFound(mesh: string, name: string): StatusError {

@@ -96,9 +96,9 @@ export class MeshIndexes {
     return this.#indexes.values();
   }
 
-  /** Runs a task when the indexes stand still. */
-  async settled<T>(task: () => T): Promise<T> {
-    return await this.#inTurn(() => Promise.resolve(task()));
+  /** Runs a task when the indexes stand still. They change after it has ended. */
+  async settled<T>(task: () => T | Promise<T>): Promise<T> {
+    return await this.#inTurn(async () => await task());
   }
 
   /** True while every committed change that the feed has reported is in the indexes. */

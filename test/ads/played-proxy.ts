@@ -96,6 +96,11 @@ export class PlayedProxy {
     this.#call?.write(encodeDeltaRequest({ node: { id: '' }, typeUrl, ...nothing, responseNonce: '', errorDetail: null }));
   }
 
+  /** Asks for a resource, also for one that it holds. */
+  subscribe(type: XdsType, name: string): void {
+    this.#ask(type, { subscribe: [name] });
+  }
+
   names(type: XdsType): string[] {
     return [...this.#heldOf(type).keys()].sort();
   }

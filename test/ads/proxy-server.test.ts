@@ -2,17 +2,20 @@
 import { credentials } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ProxyEvent } from '../../src/ads/proxy-events.ts';
-import { ProxyServer } from '../../src/ads/proxy-server.ts';
+import { ProxyServer, type ProxyServerOptions } from '../../src/ads/proxy-server.ts';
 import { ResourceEncoder } from '../../src/ads/encode-resources.ts';
 import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/log.ts';
+import { createAuthority } from '../../src/identity/authority.ts';
 import { MeshIndexes } from '../../src/mesh-index/mesh-indexes.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { proxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { make, makeDataplane } from '../policy/make-resource.ts';
+import { authorityRows } from '../../src/reconcile/identities/plan-identity.ts';
 import { OpenPort } from '../proxy-port/open-port.ts';
+import { ManualClock } from '../support/manual-clock.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { PlayedProxy, type PlayedProxyOptions } from './played-proxy.ts';
 
@@ -55,12 +58,15 @@ async function put(...rows: Resource[]): Promise<void> {
     await store.write({ op: 'put', key: { type, mesh, name }, labels, spec });
 }
 
-/** A control plane on the same store. */
-async function startServer(clock: Clock = systemClock): Promise<void> {
+/**
+ * A control plane on the same store.
+ * @param secrets where it reads authorities
+ */
+async function startServer(clock: Clock = systemClock, secrets: ProxyServerOptions['store'] = store): Promise<void> {
   stop = new AbortController();
   indexes = new MeshIndexes({ store, log, clock: systemClock, signal: stop.signal });
   server = new ProxyServer({
-    ...{ indexes, zone: 'east', instanceId: 'one', store, clock, log },
+    ...{ indexes, zone: 'east', instanceId: 'one', store: secrets, clock, log },
     dataplanes: {
       read: () => {
         throw new Error('no proxy of these tests brings a Dataplane');
@@ -277,4 +283,77 @@ it('proxies that come together are served in different turns of the event loop, 
   await vi.waitFor(() => expect(turns).toHaveLength(names.length));
   isOver = true;
   expect(new Set(turns).size).toBe(names.length);
+});
+
+describe('a proxy with an identity', () => {
+  let clock: ManualClock;
+  let gate: PromiseWithResolvers<void>;
+  let reads: number;
+
+  beforeEach(async () => {
+    await stopServer();
+    clock = new ManualClock();
+    [gate, reads] = [Promise.withResolvers(), 0];
+    const identity = { type: 'MeshIdentity', mesh: 'default', name: 'identity' };
+    const authority = await createAuthority('shop', clock.now());
+    await put(...authorityRows(identity, authority, clock.now()));
+    const caBundles = [{ type: 'Pem', pem: { value: authority.certPem } }];
+    await put(make('MeshTrust', 'identity', { trustDomain: 'shop', caBundles }));
+    const spec = {
+      selector: { dataplane: { matchLabels: {} } },
+      spiffeID: { trustDomain: 'shop', path: '/any' },
+      provider: { type: 'Bundled', bundled: { autogenerate: { enabled: true } } },
+    };
+    const status = { conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '' }] };
+    await store.write({ op: 'put', key: identity, labels: { 'kuma.io/zone': 'east' }, spec, status });
+    await startServer(clock, {
+      getMany: async (keys) => {
+        reads += 1;
+        await gate.promise;
+        return await store.getMany(keys);
+      },
+    });
+  });
+
+  it('that waits for the store does not delay the answers to others', async () => {
+    gate.resolve();
+    const web = await connected('web');
+    gate = Promise.withResolvers();
+    play('cart-1').connect();
+    await expect.poll(() => reads).toBe(2);
+    // The index cannot follow this change, and a new proxy waits for the index.
+    const getMany = store.getMany.bind(store);
+    const index = Promise.withResolvers<void>();
+    let isHeld = false;
+    store.getMany = async (keys) => {
+      isHeld = true;
+      await index.promise;
+      return await getMany(keys);
+    };
+    await put(dataplane('cart-1', 'cart', ['catalog']));
+    await expect.poll(() => isHeld).toBe(true);
+    store.getMany = getMany;
+    gate.resolve();
+    await expect.poll(() => clock.sleepers).toBe(2);
+    web.subscribe('ClusterLoadAssignment', CART);
+    const answers = (): number => events.filter(({ kind, name }) => kind === 'sent' && name === 'web.east').length;
+    const before = answers();
+    await expect.poll(answers).toBeGreaterThan(before);
+    expect(server.size).toBe(2);
+    index.resolve();
+  });
+
+  it('that leaves before it has its certificate is not renewed', async () => {
+    const left = play('web');
+    left.connect();
+    await expect.poll(() => reads).toBe(1);
+    left.disconnect();
+    await expect.poll(() => server.size).toBe(0);
+    gate.resolve();
+    const stays = await connected('cart-1');
+    await expect.poll(() => server.size).toBe(1);
+    expect(clock.sleepers).toBe(1);
+    stays.disconnect();
+    await expect.poll(() => clock.sleepers).toBe(0);
+  });
 });
