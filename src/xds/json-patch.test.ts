@@ -48,4 +48,47 @@ describe('a JSON Patch', () => {
         'there is no /constructor',
       );
   });
+
+  it.each<[string, Json, JsonObject[], Json]>([
+    ['adds a field', {}, [{ op: 'add', path: '/a', value: 1 }], { a: 1 }],
+    ['adds null without a value', {}, [{ op: 'add', path: '/a' }], { a: null }],
+    ['adds into a list', [1, 2], [{ op: 'add', path: '/1', value: 3 }], [1, 3, 2]],
+    ['adds behind a list', [1], [{ op: 'add', path: '/-', value: 3 }], [1, 3]],
+    ['adds at the end of a list', [1], [{ op: 'add', path: '/1', value: 3 }], [1, 3]],
+    ['adds the whole document', { a: 1 }, [{ op: 'add', path: '', value: { b: 1 } }], { b: 1 }],
+    ['removes a field', { a: 1, b: 2 }, [{ op: 'remove', path: '/a' }], { b: 2 }],
+    ['removes from a list', [1, 2, 3], [{ op: 'remove', path: '/1' }], [1, 3]],
+    ['replaces a field', { a: 1 }, [{ op: 'replace', path: '/a', value: 2 }], { a: 2 }],
+    ['replaces by null without a value', { a: 1 }, [{ op: 'replace', path: '/a' }], { a: null }],
+    ['replaces in a list', [1, 2], [{ op: 'replace', path: '/0', value: 3 }], [3, 2]],
+    ['replaces the whole document', { a: 1 }, [{ op: 'replace', path: '', value: { b: 1 } }], { b: 1 }],
+    ['copies', { a: { b: 1 } }, [{ op: 'copy', from: '/a', path: '/c' }], { a: { b: 1 }, c: { b: 1 } }],
+    ['moves', { a: { b: 1 } }, [{ op: 'move', from: '/a/b', path: '/c' }], { a: {}, c: 1 }],
+    ['finds names of proto files', { aB: { c1: 1 } }, [{ op: 'replace', path: '/a_b/c_1', value: 2 }], { aB: { c_1: 2 } }],
+    ['prefers the name as it is written', { a_b: 1, aB: 2 }, [{ op: 'remove', path: '/a_b' }], { aB: 2 }],
+    ['adds unknown names as they are written', {}, [{ op: 'add', path: '/a_b', value: 1 }], { a_b: 1 }],
+    ['reads ~1 as / and ~0 as ~', { 'a/b': 1, 'c~1': 2 }, [{ op: 'remove', path: '/a~1b' }], { 'c~1': 2 }],
+    ['reads ~01 as ~1', { 'a/b': 1, 'c~1': 2 }, [{ op: 'remove', path: '/c~01' }], { 'a/b': 1 }],
+  ])('%s', (_, given, operations, expected) => {
+    expect(applyJsonPatch(given, operations)).toEqual(expected);
+  });
+
+  it.each<[string, Json, JsonObject]>([
+    ['there is no /a', {}, { op: 'remove', path: '/a' }],
+    ['there is no /a', {}, { op: 'replace', path: '/a', value: 1 }],
+    ['there is no /a', {}, { op: 'replace', path: '/a/b', value: 1 }],
+    ['there is no /a~1b/c~0', { 'a/b': {} }, { op: 'remove', path: '/a~1b/c~0' }],
+    ['there is no /2', [1, 2], { op: 'remove', path: '/2' }],
+    ['there is no place /3 in the list', [1, 2], { op: 'add', path: '/3', value: 1 }],
+    ['there is no place /01 in the list', [1, 2], { op: 'add', path: '/01', value: 1 }],
+    ['/a is neither an object nor a list', { a: 1 }, { op: 'add', path: '/a/b', value: 1 }],
+    ['the whole resource cannot be removed', {}, { op: 'remove', path: '' }],
+    ['"a" is no JSON pointer: begin with "/"', {}, { op: 'remove', path: 'a' }],
+    ['null is no JSON pointer: begin with "/"', {}, { op: 'remove' }],
+    ["/__proto__/a names no field of Envoy's API", {}, { op: 'add', path: '/__proto__/a', value: 1 }],
+    ['the operation "test" is none of add, remove, replace, move, copy', {}, { op: 'test', path: '' }],
+    ['the operation null is none of add, remove, replace, move, copy', {}, { path: '' }],
+  ])('says that %s', (message, given, operation) => {
+    expect(() => applyJsonPatch(given, [operation])).toThrow(new JsonPatchError(message));
+  });
 });

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { make } from '../../test/policy/make-resource.ts';
+import type { InboundRule } from '../policy/inbound-rules.ts';
+import { parsePolicy } from '../policy/parse-policy.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { clientFilter } from './access-log.ts';
+import { clientPredicate } from './client-match.ts';
+import { faultFilters } from './fault-injection.ts';
+import { httpPermission, networkPermission } from './permission.ts';
+
+const spiffe = (type: string, value = 'spiffe://a/b'): JsonObject => ({ spiffeID: { type, value } });
+const policy = parsePolicy(make('MeshTrafficPermission', 'p', {}), 0);
+
+function rule(conf: JsonObject, match: JsonObject | null = null): InboundRule {
+  return { match, conf, policy, index: 0 };
+}
+
+/** `valueMatch` of each predicate, with what joins them. */
+function shown(predicate: JsonObject | null): unknown {
+  const inner = (list: unknown): unknown => (list as { predicate: JsonObject[] }).predicate.map(shown);
+  if (predicate === null) return null;
+  if ('andMatcher' in predicate) return { and: inner(predicate['andMatcher']) };
+  if ('orMatcher' in predicate) return { or: inner(predicate['orMatcher']) };
+  return (predicate['singlePredicate'] as JsonObject)['valueMatch'];
+}
+
+it.each<[JsonObject, unknown]>([
+  [{}, null],
+  [spiffe('Exact'), { exact: 'spiffe://a/b' }],
+  [spiffe('Prefix'), { prefix: 'spiffe://a/b' }],
+  [{ sni: { value: 'a.b' } }, { exact: 'a.b' }],
+  [{ ...spiffe('Exact'), sni: { value: 'a.b' } }, { and: [{ exact: 'spiffe://a/b' }, { exact: 'a.b' }] }],
+])('the predicate of the match %j is %j', (match, expected) => {
+  expect(shown(clientPredicate(match))).toEqual(expected);
+});
+
+describe('a permission', () => {
+  type Matcher = { predicate: JsonObject; onMatch: { action: { typedConfig: JsonObject } } };
+
+  function decisions(permission: JsonObject, key = 'matcher'): unknown {
+    const { matcherList, onNoMatch } = (permission['typedConfig'] as JsonObject)[key] as JsonObject;
+    expect(onNoMatch).toMatchObject({ action: { typedConfig: { name: 'default', action: 'DENY' } } });
+    const matchers = (matcherList as { matchers: Matcher[] } | undefined)?.matchers ?? [];
+    return matchers.map(({ predicate, onMatch }) => [
+      onMatch.action.typedConfig['action'] ?? 'ALLOW',
+      onMatch.action.typedConfig['name'],
+      shown(predicate),
+    ]);
+  }
+  const [a, b, c] = ['a', 'b', 'c'].map((value) => ({ exact: value }));
+  const exact = (value: string): JsonObject => spiffe('Exact', value);
+  const rules = [
+    rule({ allow: [exact('a'), exact('b')] }),
+    rule({ deny: [exact('c')], allow: [{}] }, spiffe('Prefix', 'p')),
+    rule({ allowWithShadowDeny: [exact('c')] }),
+  ];
+
+  it('asks for denials first, and denies what nothing permits', () => {
+    const expected = [
+      ['DENY', policy.kri, { and: [{ prefix: 'p' }, c] }],
+      ['ALLOW', policy.kri, { or: [a, b] }],
+      ['ALLOW', policy.kri, c],
+    ];
+    expect(decisions(httpPermission(rules))).toEqual(expected);
+    expect(decisions(networkPermission(rules, 'in'))).toEqual(expected);
+    expect(networkPermission(rules, 'in')).toMatchObject({ typedConfig: { statPrefix: 'in.' } });
+    expect(decisions(httpPermission(rules), 'shadowMatcher')).toEqual([['DENY', policy.kri, c]]);
+  });
+
+  it('has no matchers without rules, and no shadow without one', () => {
+    expect(decisions(httpPermission([]))).toEqual([]);
+    expect(httpPermission([])['typedConfig']).not.toHaveProperty('shadowMatcher');
+    expect((httpPermission([])['typedConfig'] as JsonObject)['matcher']).not.toHaveProperty('matcherList');
+  });
+});
+
+describe('a fault', () => {
+  const faultOf = (fault: JsonObject, match: JsonObject | null = null): JsonObject => {
+    const [filter] = faultFilters([rule({ http: [fault] }, match)]);
+    return filter?.['typedConfig'] as JsonObject;
+  };
+
+  it.each<[JsonObject, JsonObject]>([
+    [{}, {}],
+    [{ abort: { httpStatus: 503, percentage: '2.5' } }, { abort: { httpStatus: 503, percentage: tenThousandth(250) } }],
+    [{ delay: { value: '15ms', percentage: 3 } }, { delay: { fixedDelay: '0.015s', percentage: { numerator: 3 } } }],
+    [{ delay: {} }, { delay: { fixedDelay: '0s', percentage: { numerator: 0 } } }],
+    ...(
+      [
+        ['7kbps', '7'],
+        ['7 Mbps', '7000'],
+        ['7Gbps', '7000000'],
+        ['fast', '0'],
+      ] as const
+    ).map(([limit, limitKbps]): [JsonObject, JsonObject] => [
+      { responseBandwidth: { limit, percentage: 5 } },
+      { responseRateLimit: { fixedLimit: { limitKbps }, percentage: { numerator: 5 } } },
+    ]),
+  ])('of %j is %j', (written, expected) => {
+    const { '@type': _, ...fault } = (faultOf(written)['extensionConfig'] as JsonObject)['typedConfig'] as JsonObject;
+    expect(fault).toEqual(expected);
+  });
+
+  it('is skipped for every other client than those of its match', () => {
+    expect(faultOf({})['xdsMatcher']).toEqual({});
+    expect(faultOf({}, {})['xdsMatcher']).toEqual({});
+    expect(faultOf({}, spiffe('Exact'))['xdsMatcher']).toMatchObject({
+      matcherList: {
+        matchers: [{ predicate: { notMatcher: clientPredicate(spiffe('Exact')) }, onMatch: { action: { name: 'skip' } } }],
+      },
+    });
+  });
+});
+
+function tenThousandth(numerator: number): JsonObject {
+  return { numerator, denominator: 'TEN_THOUSAND' };
+}
+
+it.each<[JsonObject | null, string | null]>([
+  [null, null],
+  [{}, null],
+  [spiffe('Exact', ''), null],
+  [spiffe('Exact', 'a"b'), String.raw`connection.uri_san_peer_certificate == "a\"b"`],
+  [spiffe('Prefix', 'a'), 'connection.uri_san_peer_certificate.startsWith("a")'],
+])('requests are logged for the clients of %j: %s', (match, expression) => {
+  const filter = clientFilter(match);
+  if (expression === null) expect(filter).toBeNull();
+  else expect(filter).toMatchObject({ extensionFilter: { typedConfig: { expression } } });
+});

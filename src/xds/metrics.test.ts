@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../resource/types.ts';
+import { metricsCluster, metricsDocument, metricsListener, metricsSource, prometheusBackends } from './metrics.ts';
+
+const OWNER = { mesh: 'shop', name: 'web' };
+const ENVOY = { pipe: '/admin', isCompanion: false };
+const COMPANION = { pipe: '/run/kuma-mh-web-shop.sock', isCompanion: true };
+
+it('the metrics of a proxy come from the program beside it, else from its admin interface, else from nowhere', () => {
+  expect(metricsSource({ companion: '/run', adminSocket: '/admin' }, OWNER)).toEqual(COMPANION);
+  expect(metricsSource({ companion: null, adminSocket: '/admin' }, OWNER)).toEqual(ENVOY);
+  expect(metricsSource({ companion: null, adminSocket: null }, OWNER)).toBeNull();
+});
+
+it('a Prometheus backend has the name of its client', () => {
+  const backends = [
+    { type: 'Prometheus', prometheus: { clientId: 'a', port: 1 } },
+    { type: 'OpenTelemetry', prometheus: { clientId: 'b' } },
+    { type: 'Prometheus' },
+  ];
+  expect(prometheusBackends({ backends })).toEqual([
+    { name: 'system_meshmetric_prometheus_a', prometheus: { clientId: 'a', port: 1 } },
+    { name: 'system_meshmetric_prometheus_default-backend', prometheus: {} },
+  ]);
+});
+
+it('the cluster of a Prometheus backend has no limits: it serves the proxy itself', () => {
+  expect(metricsCluster('m', ENVOY)).toEqual({
+    ...{ name: 'm', type: 'STATIC', connectTimeout: '5s' },
+    loadAssignment: { clusterName: 'm', endpoints: [{ lbEndpoints: [{ endpoint: { address: { pipe: { path: '/admin' } } } }] }] },
+  });
+});
+
+describe('the listener of a Prometheus backend', () => {
+  type Chain = {
+    filters: { typedConfig: { routeConfig: { virtualHosts: { routes: JsonObject[] }[] } } }[];
+    transportSocket?: JsonObject;
+  };
+
+  const listener = (
+    prometheus: JsonObject = {},
+    { sidecar = {}, source = ENVOY, reusePort = false, tls = null as { certificate: string; key: string } | null } = {},
+  ): JsonObject => metricsListener('m', { prometheus, sidecar }, source, '10.0.0.1', { reusePort }, tls);
+  const chainOf = (of: JsonObject): Chain | undefined => (of['filterChains'] as Chain[])[0];
+  const routeOf = (of: JsonObject): JsonObject | undefined =>
+    chainOf(of)?.filters[0]?.typedConfig.routeConfig.virtualHosts[0]?.routes[0];
+
+  it('is on the address of the proxy and the port of the backend', () => {
+    expect(listener({ port: 9090 })['address']).toEqual({ socketAddress: { address: '10.0.0.1', portValue: 9090 } });
+    expect(listener()['address']).toEqual({ socketAddress: { address: '10.0.0.1', portValue: 5670 } });
+  });
+
+  it.each<[JsonObject, { sidecar?: JsonObject; source?: typeof ENVOY }, string, string]>([
+    [{}, {}, '/metrics', '/stats/prometheus?usedonly'],
+    [{ path: '/m' }, {}, '/m', '/stats/prometheus?usedonly'],
+    [{}, { sidecar: { includeUnused: false } }, '/metrics', '/stats/prometheus?usedonly'],
+    [{}, { sidecar: { includeUnused: true } }, '/metrics', '/stats/prometheus'],
+    [{}, { sidecar: { includeUnused: true }, source: COMPANION }, '/metrics', '/meshmetric'],
+  ])('of %j with %j answers %s with %s', (prometheus, options, prefix, prefixRewrite) => {
+    expect(routeOf(listener(prometheus, options))).toEqual({ match: { prefix }, route: { cluster: 'm', prefixRewrite } });
+  });
+
+  it('shares its port between restarts of the proxy, if the proxy asks for it', () => {
+    expect(listener({}, { reusePort: true })['enableReusePort']).toBe(true);
+    expect(listener()).not.toHaveProperty('enableReusePort');
+  });
+
+  it('has TLS with the certificate of the proxy, or plain text', () => {
+    expect(chainOf(listener())).not.toHaveProperty('transportSocket');
+    const files = { certificateChain: { filename: '/c' }, privateKey: { filename: '/k' } };
+    expect(chainOf(listener({}, { tls: { certificate: '/c', key: '/k' } }))?.transportSocket).toMatchObject({
+      typedConfig: { commonTlsContext: { tlsCertificates: [files] } },
+    });
+  });
+});
+
+it('the document for the program beside the proxy names applications, backends and labels', () => {
+  const conf = {
+    sidecar: { includeUnused: true },
+    applications: [{ name: 'app', path: '/p', port: 1, address: 'a' }, {}],
+    backends: [{ type: 'Prometheus', prometheus: { clientId: 'c' } }, { type: 'Prometheus' }],
+  };
+  const owner = { mesh: 'shop', zone: 'east', workload: 'web' };
+  const extraLabels = { 'kuma.proxy_role': 'sidecar', 'kuma.workload': 'web', mesh: 'shop', zone: 'east' };
+  expect(metricsDocument(conf, owner)).toEqual({
+    observability: {
+      metrics: {
+        sidecar: { includeUnused: true },
+        applications: [
+          { name: 'app', path: '/p', port: 1, address: 'a' },
+          { path: '/metrics', port: 0, address: '' },
+        ],
+        backends: [
+          { type: 'Prometheus', name: 'c' },
+          { type: 'Prometheus', name: null },
+        ],
+        extraLabels,
+      },
+    },
+  });
+  expect(metricsDocument({}, owner)).toEqual({ observability: { metrics: { applications: [], backends: [], extraLabels } } });
+});

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { make } from '../../test/policy/make-resource.ts';
+import { MeshIndex } from '../policy/mesh-index.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
+import { anyValue, backendCluster, clusterOfCollector, collectorOf, type Collector } from './open-telemetry.ts';
+
+const FROM = { mesh: 'default', zone: 'east', namespace: '' };
+const collector = (openTelemetry: JsonObject, spec: JsonObject = {}, companion: string | null = null): Collector | null =>
+  collectorOf(new MeshIndex('default', [make('MeshOpenTelemetryBackend', 'main', spec)]), openTelemetry, FROM, 'east', {
+    companion,
+  });
+
+describe('a collector of the old form', () => {
+  it.each<[string, { address: string; port: number } | null]>([
+    ['otel:4000', { address: 'otel', port: 4000 }],
+    ['otel', { address: 'otel', port: 4317 }],
+    ['grpc://otel:4000', { address: 'otel', port: 4000 }],
+    ['http://otel', { address: 'otel', port: 4317 }],
+    ['[::1]:4000', { address: '::1', port: 4000 }],
+    ['', null],
+    ['://', null],
+    ['file:///tmp', null],
+  ])('«%s» is at %j', (endpoint, expected) => {
+    const found = { name: endpoint, protocol: 'grpc', path: '', pipe: null };
+    expect(collector({ endpoint })).toEqual(expected === null ? null : { ...found, ...expected });
+  });
+});
+
+describe('a collector of a MeshOpenTelemetryBackend', () => {
+  const openTelemetry = { backendRef: { kind: 'MeshOpenTelemetryBackend', name: 'main' } };
+  const grpc = { name: 'main', protocol: 'grpc', address: '127.0.0.1', port: 4317, path: '', pipe: null };
+
+  it.each<[JsonObject, Partial<Collector>]>([
+    [{}, {}],
+    [{ endpoint: { address: 'otel', port: 4000, path: '/a' } }, { address: 'otel', port: 4000 }],
+    [{ protocol: 'http' }, { protocol: 'http', port: 4318 }],
+    [
+      { protocol: 'http', endpoint: { path: '/a//' } },
+      { protocol: 'http', port: 4318, path: '/a' },
+    ],
+    [
+      { protocol: 'http', endpoint: { path: '//' } },
+      { protocol: 'http', port: 4318, path: '' },
+    ],
+  ])('of %j has %j, else the defaults', (spec, expected) => {
+    expect(collector(openTelemetry, spec)).toEqual({ ...grpc, ...expected });
+  });
+
+  it('is reached through the pipe of the program beside the proxy', () => {
+    expect(collector(openTelemetry, {}, '/run')).toEqual({ ...grpc, pipe: '/run/kuma-otel-main.sock' });
+  });
+
+  it('is none where the reference means nothing', () => {
+    expect(collector({ backendRef: { kind: 'MeshOpenTelemetryBackend', name: 'other' } })).toBeNull();
+  });
+});
+
+it('a cluster of a name asks DNS, and one of an address or a pipe does not', () => {
+  expect(backendCluster('c', { address: 'otel', port: 1 })['type']).toBe('STRICT_DNS');
+  for (const at of [{ address: '10.0.0.1', port: 1 }, { address: '::1', port: 1 }, { pipe: '/a' }])
+    expect(backendCluster('c', at)['type']).toBe('STATIC');
+});
+
+it.each<[Partial<Collector>, string]>([
+  [{ protocol: 'grpc', pipe: null }, 'http2ProtocolOptions'],
+  [{ protocol: 'http', pipe: null }, 'httpProtocolOptions'],
+  // The program beside the proxy takes gRPC alone.
+  [{ protocol: 'http', pipe: '/a' }, 'http2ProtocolOptions'],
+])('the cluster of a collector with %j has %s', (fields, expected) => {
+  const cluster = clusterOfCollector('c', {
+    name: 'c',
+    protocol: 'grpc',
+    address: 'a',
+    port: 1,
+    path: '',
+    pipe: null,
+    ...fields,
+  });
+  const [options] = Object.values(cluster['typedExtensionProtocolOptions'] as Record<string, JsonObject>);
+  expect(options?.['explicitHttpConfig']).toEqual({ [expected]: {} });
+});
+
+describe('JSON as a value of OpenTelemetry', () => {
+  const text = (given: string): string => `<${given}>`;
+  const string = (stringValue: string): JsonObject => ({ stringValue });
+
+  it.each<[Json, JsonObject]>([
+    ['a', string('<a>')],
+    [1, string('1')],
+    [true, string('true')],
+    [null, string('')],
+    [['a', 2], { arrayValue: { values: [string('<a>'), string('2')] } }],
+    [{ a: 'b' }, { kvlistValue: { values: [{ key: 'a', value: string('<b>') }] } }],
+    [{}, { kvlistValue: { values: [] } }],
+  ])('%j is %j', (json, expected) => {
+    expect(anyValue(json, text)).toEqual(expected);
+  });
+
+  it.each<[JsonObject, JsonObject]>([
+    [{ stringValue: 'a' }, string('<a>')],
+    [{ string_value: 'a' }, string('<a>')],
+    [{ boolValue: true }, string('true')],
+    [{ int_value: '5' }, string('5')],
+    [{ doubleValue: 0.5 }, string('0.5')],
+    [{ bytes_value: 'AA==' }, string('AA==')],
+    [{ arrayValue: { values: ['a'] } }, { arrayValue: { values: [string('<a>')] } }],
+    [{ array_value: {} }, { arrayValue: { values: [] } }],
+    [
+      { kvlistValue: { values: [{ key: 'a', value: { stringValue: 'b' } }, { key: 'c' }] } },
+      {
+        kvlistValue: {
+          values: [
+            { key: 'a', value: string('<b>') },
+            { key: 'c', value: string('') },
+          ],
+        },
+      },
+    ],
+  ])('%j is a value already: %j', (json, expected) => {
+    expect(anyValue(json, text)).toEqual(expected);
+  });
+
+  it.each<JsonObject>([
+    { stringValue: 1 },
+    { intValue: {} },
+    { bytesValue: null },
+    { arrayValue: 'a' },
+    { arrayValue: { values: 'a' } },
+    { kvlistValue: { values: [{ key: 1 }] } },
+    { kvlistValue: { values: ['a'] } },
+    { stringValue: 'a', intValue: 1 },
+    { otherValue: 'a' },
+  ])('%j is none, but pairs', (json) => {
+    expect(anyValue(json, text)).toEqual({
+      kvlistValue: { values: Object.entries(json).map(([key, value]) => ({ key, value: anyValue(value, text) })) },
+    });
+  });
+});

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '../resource/types.ts';
+import { collectorUrl, traceCluster, tracing, type TraceBackend } from './tracing.ts';
+import type { Collector } from './open-telemetry.ts';
+
+const CONNECTION = { service: 'web', direction: 'outbound', destination: 'db' } as const;
+const collector: Collector = { name: 'c', protocol: 'grpc', address: 'otel', port: 4317, path: '', pipe: null };
+const at = (type: 'Zipkin' | 'Datadog', url: string, conf: JsonObject = {}): TraceBackend => ({ type, url: new URL(url), conf });
+const otel = (fields: Partial<Collector>): TraceBackend => ({ type: 'OpenTelemetry', collector: { ...collector, ...fields } });
+
+function providerOf(backend: TraceBackend, connection: Parameters<typeof tracing>[2] = CONNECTION): JsonObject {
+  const { name, typedConfig } = tracing({}, backend, connection)['provider'] as JsonObject;
+  const { '@type': _, ...config } = typedConfig as JsonObject;
+  return { name: name ?? null, ...config };
+}
+
+it.each<[unknown, boolean]>([
+  ['http://a', true],
+  ['https://a/b', true],
+  ['grpc://a', false],
+  ['a', false],
+  [5, false],
+  [undefined, false],
+])('the URL %j of a collector can be read: %s', (given, isRead) => {
+  expect(collectorUrl(given as string) !== null).toBe(isRead);
+});
+
+describe('the cluster of a collector', () => {
+  it.each<[string, string, number, boolean]>([
+    ['http://zipkin/a', 'zipkin', 80, false],
+    ['https://zipkin/a', 'zipkin', 443, true],
+    ['http://zipkin:9411/a', 'zipkin', 9411, false],
+    ['https://[::1]:9411/a', '::1', 9411, true],
+  ])('of %s leads to %s, port %d, with TLS: %s', (url, address, portValue, isTls) => {
+    const cluster = traceCluster(at('Zipkin', url), null);
+    expect(cluster).toMatchObject({
+      name: 'system_meshtrace_zipkin',
+      loadAssignment: { endpoints: [{ lbEndpoints: [{ endpoint: { address: { socketAddress: { address, portValue } } } }] }] },
+    });
+    expect('transportSocket' in cluster).toBe(isTls);
+  });
+
+  it('trusts the authorities of the machine where their file is known', () => {
+    const backend = at('Datadog', 'https://dog');
+    const contextOf = (systemCa: string | null): unknown => traceCluster(backend, systemCa)['transportSocket'];
+    expect(contextOf(null)).toMatchObject({ typedConfig: { sni: 'dog', commonTlsContext: {} } });
+    expect(JSON.stringify(contextOf(null))).not.toContain('validationContext');
+    expect(contextOf('/ca')).toMatchObject({
+      typedConfig: { commonTlsContext: { validationContext: { trustedCa: { filename: '/ca' } } } },
+    });
+  });
+
+  it('of OpenTelemetry has the name of its backend', () => {
+    expect(traceCluster(otel({}), '/ca')).toMatchObject({ name: 'system_meshtrace_otel_c' });
+  });
+});
+
+describe('the tracer of a connection', () => {
+  it('of Zipkin asks the path of its URL', () => {
+    const plain = { name: 'envoy.tracers.zipkin', collectorCluster: 'system_meshtrace_zipkin', collectorHostname: 'z:9411' };
+    expect(providerOf(at('Zipkin', 'http://z:9411/a?b=c'))).toEqual({
+      ...plain,
+      ...{ collectorEndpoint: '/a?b=c', collectorEndpointVersion: 'HTTP_JSON' },
+    });
+    const conf = { apiVersion: 'httpProto', sharedSpanContext: false, traceId128bit: true };
+    expect(providerOf(at('Zipkin', 'http://z:9411/a', conf))).toEqual({
+      ...plain,
+      ...{ collectorEndpoint: '/a', collectorEndpointVersion: 'HTTP_PROTO', sharedSpanContext: false, traceId128bit: true },
+    });
+    expect(providerOf(at('Zipkin', 'http://z', { traceId128bit: false }))).not.toHaveProperty('traceId128bit');
+  });
+
+  it.each([
+    [false, 'inbound', 'web'],
+    [false, 'outbound', 'web'],
+    [true, 'inbound', 'web_INBOUND'],
+    [true, 'outbound', 'web_OUTBOUND_db'],
+  ] as const)('of Datadog, split: %s, on an %s, names the service %s', (splitService, direction, serviceName) => {
+    expect(providerOf(at('Datadog', 'http://dog:8126', { splitService }), { ...CONNECTION, direction })).toEqual({
+      ...{
+        name: 'envoy.tracers.datadog',
+        collectorCluster: 'system_meshtrace_datadog',
+        serviceName,
+        collectorHostname: 'dog:8126',
+      },
+    });
+  });
+
+  it.each<[Partial<Collector>, JsonObject]>([
+    [{}, { grpcService: { envoyGrpc: { clusterName: 'system_meshtrace_otel_c' } } }],
+    [{ protocol: 'http', pipe: '/p' }, { grpcService: { envoyGrpc: { clusterName: 'system_meshtrace_otel_c' } } }],
+    [{ protocol: 'http', path: '/a' }, http('http://otel:4317/a/v1/traces')],
+    [{ protocol: 'http', address: '::1' }, http('http://[::1]:4317/v1/traces')],
+  ])('of OpenTelemetry with %j sends by %j', (fields, service) => {
+    expect(providerOf(otel(fields))).toEqual({ name: 'envoy.tracers.opentelemetry', ...service, serviceName: 'web' });
+  });
+});
+
+function http(uri: string): JsonObject {
+  return { httpService: { httpUri: { uri, cluster: 'system_meshtrace_otel_c', timeout: '10s' } } };
+}
+
+describe('the traces of a connection', () => {
+  const traced = (conf: JsonObject): JsonObject => {
+    const { provider: _, ...rest } = tracing(conf, otel({}), CONNECTION);
+    return rest;
+  };
+  const all = { clientSampling: { value: 100 }, randomSampling: { value: 100 }, overallSampling: { value: 100 } };
+
+  it('are of all requests, or of a share', () => {
+    expect(traced({})).toEqual(all);
+    expect(traced({ sampling: { client: 0, random: '0.5', overall: 30 } })).toEqual({
+      ...{ clientSampling: { value: 0 }, randomSampling: { value: 0.5 }, overallSampling: { value: 30 } },
+    });
+  });
+
+  it('have tags with a text or with the value of a header; others are left out', () => {
+    const tags = [
+      { name: 'a', literal: 'b' },
+      { name: 'c', header: { name: 'd' } },
+      { name: 'e', header: { name: 'f', default: 'g' } },
+      ...[{ name: '', literal: 'b' }, { name: 'h', literal: '' }, { name: 'i' }, { name: 'j', header: { name: '' } }],
+    ];
+    expect(traced({ tags })).toEqual({
+      ...all,
+      customTags: [
+        { tag: 'a', literal: { value: 'b' } },
+        { tag: 'c', requestHeader: { name: 'd' } },
+        { tag: 'e', requestHeader: { name: 'f', defaultValue: 'g' } },
+      ],
+    });
+    expect(traced({ tags: [{ name: 'i' }] })).toEqual(all);
+  });
+});
