@@ -1,6 +1,7 @@
 // From resources as JSON to what is sent: each is encoded once for all proxies that get the same.
 import { hash } from 'node:crypto';
 import { WeakCache } from '../base/weak-cache.ts';
+import { objectOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
@@ -56,7 +57,8 @@ export class ResourceEncoder {
     const message = envoyJsonToBinary(XDS_MESSAGES[type], resource);
     const version = hash('sha256', message, 'base64url').slice(0, 22);
     const bytes = encodeResourceEntry({ name, version, typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type], kumaResource: message });
-    const encoded: XdsResource = { name, version, bytes };
+    const assignment = textOf(objectOf(resource['edsClusterConfig'])['serviceName']);
+    const encoded: XdsResource = { name, version, bytes, ...(assignment !== '' && { assignment }) };
     this.#known.set(key, encoded);
     return encoded;
   }

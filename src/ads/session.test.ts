@@ -154,6 +154,31 @@ describe('an xDS session', () => {
     expect(proxy.log.slice(4)).toEqual(['RouteConfiguration +l']);
   });
 
+  it('sends the assignment of another name behind a changed cluster', () => {
+    const resource = (name: string, version: string, assignment?: string): XdsResource => ({
+      ...{ name, version, bytes: new Uint8Array() },
+      ...(assignment !== undefined && { assignment }),
+    });
+    let version = '1';
+    const session = new XdsSession({
+      get: (type) => (type === 'Cluster' ? resource('one', version, 'shared') : resource('shared', '1')),
+      names: (type) => (type === 'Cluster' ? ['one'] : ['shared']),
+    });
+    const take = (): unknown[] => session.take().map(({ type, resources }) => [type, ...resources.map(({ name }) => name)]);
+    session.receive(request('Cluster'));
+    expect(take()).toEqual([['Cluster', 'one']]);
+    session.receive(request('ClusterLoadAssignment', { subscribe: ['shared'] }));
+    expect(take()).toEqual([['ClusterLoadAssignment', 'shared']]);
+    session.receive(request('Cluster', { nonce: '1' }));
+    session.receive(request('ClusterLoadAssignment', { nonce: '2' }));
+    version = '2';
+    session.viewChanged(new Map([['Cluster', new Map([['one', '1']])]]));
+    expect(take()).toEqual([
+      ['Cluster', 'one'],
+      ['ClusterLoadAssignment', 'shared'],
+    ]);
+  });
+
   it('sends the assignment behind a changed cluster, and no other', () => {
     const { session, replace } = sessionOf(FULL);
     const proxy = new Proxy(session);

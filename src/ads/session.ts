@@ -13,6 +13,8 @@ export type XdsResource = {
   readonly version: string;
   /** The encoded `Resource` of a response. */
   readonly bytes: Uint8Array;
+  /** Of a cluster whose assignment has another name: that name. */
+  readonly assignment?: string;
 };
 
 /** All resources of a proxy. */
@@ -311,6 +313,6 @@ export class XdsSession {
   /** A changed cluster warms until its assignment comes behind it, whatever was sent before. */
   #resendAssignments(clusters: readonly XdsResource[]): void {
     const assignments = this.#states.get('ClusterLoadAssignment');
-    for (const { name } of clusters) assignments?.dirty.set(name, '');
+    for (const { name, assignment = name } of clusters) assignments?.dirty.set(assignment, '');
   }
 }
