@@ -8,12 +8,14 @@ import { BackendResolver } from '../xds/backends.ts';
 import { ChangeScope } from '../xds/change-scope.ts';
 import { Client } from '../xds/client.ts';
 import { addDestination, addOutbound, declaredOutbounds, type DeclaredOutbound, type OutboundContext } from '../xds/outbounds.ts';
-import { emptyConfig, ownConfig, type ProxyConfig } from '../xds/proxy-config.ts';
+import { addZonePort, emptyConfig, ownConfig, type ProxyConfig } from '../xds/proxy-config.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { Change } from './change.ts';
 import { providerOf } from '../identity/identity-spec.ts';
 import { certifiedIdentity, identitySecret, proxyTls } from '../xds/proxy-tls.ts';
 import { localServers } from '../xds/servers.ts';
+import { zoneResourceName } from '../xds/names.ts';
+import { isZoneProxy, zonePorts } from '../xds/zone-ports.ts';
 import { ConnectedProxy } from './connected-proxy.ts';
 import type { CertificateOrder, CertificateSource } from './proxy-certificates.ts';
 import type { ResourceEncoder } from './encode-resources.ts';
@@ -36,6 +38,8 @@ export class MeshViews {
   readonly #outbounds = new PartCache<EncodedOutbound>();
   readonly #destinations = new PartCache<EncodedDestination>();
   readonly #shared: SharedParts = { outbounds: new SharedMaps(), destinations: new SharedMaps() };
+  /** What zone proxies have for each port that they open. */
+  readonly #zonePorts = new PartCache<EncodedPart & KeptPart>();
   /** Names of listeners and clusters, by the service that they are of. */
   readonly #names = new Map<string, Set<string>>();
   readonly #certificates: CertificateSource;
@@ -146,12 +150,16 @@ export class MeshViews {
   #forgetEverything(): void {
     this.#outbounds.clear();
     this.#destinations.clear();
+    this.#zonePorts.clear();
   }
 
   #forget({ scope, shared }: Change): void {
     if (scope.isEverything || shared.isProxyWide || shared.services.isEvery) this.#forgetEverything();
     for (const service of shared.services.named) this.#outbounds.forget(service);
-    for (const service of [...shared.services.named, ...scope.endpoints.named]) this.#destinations.forget(service);
+    for (const service of [...shared.services.named, ...scope.endpoints.named]) {
+      this.#destinations.forget(service);
+      this.#zonePorts.forget(service);
+    }
   }
 
   /** Makes again what the change can touch of one proxy. */
@@ -168,9 +176,14 @@ export class MeshViews {
     if (isChanged) this.#certify(connected);
     if (touching.isProxyWide || (isChanged && connected.key !== key)) return this.#rebuild(connected);
     const context = this.#contextOf(connected);
-    if (isChanged || touching.isInbound || scope.servers.has(name)) this.#setOwn(connected, context);
     const isOtherClient = connected.version !== version;
     const { isEvery, named } = touching.services;
+    const opensPorts = isZoneProxy(proxy);
+    // The listeners of a zone proxy may have a chain for each service.
+    const isListening = opensPorts && (isEvery || named.size > 0);
+    if (isChanged || isListening || touching.isInbound || scope.servers.has(name)) this.#setOwn(connected, context);
+    if (opensPorts || isChanged)
+      this.#setZonePorts(connected, context, isEvery || isChanged ? null : new Set([...named, ...scope.endpoints.named]));
     const left = new Set<string>();
     const listeners = isEvery ? keysOf(view.outbounds()) : this.#namesOf(named);
     for (const listener of new Set([...listeners, ...(isOtherClient ? view.ownOutbounds() : [])])) {
@@ -208,6 +221,28 @@ export class MeshViews {
       const destination = view.destination(cluster);
       if (destination !== undefined) this.#setDestination(connected, destination.outbound, context);
     }
+    this.#setZonePorts(connected, context, null);
+  }
+
+  /** @param only KRIs of services; null: all */
+  #setZonePorts(connected: ConnectedProxy, context: OutboundContext, only: ReadonlySet<string> | null): void {
+    const { key, version, view, proxy } = connected;
+    const parts = new Map<string, Map<string, EncodedPart>>();
+    for (const service of only ?? view.zoneServices()) parts.set(service, new Map());
+    for (const port of isZoneProxy(proxy) ? zonePorts(this.#index, proxy, only) : []) {
+      const { kri, base } = port.outbound;
+      const name = zoneResourceName(port.kind, kri);
+      const part = this.#zonePorts.get(base, `${key} ${name}`, version, () =>
+        this.#made(context, (config) => {
+          addZonePort(config, context, port);
+          return {};
+        }),
+      );
+      const ports = parts.get(base);
+      if (ports === undefined) parts.set(base, new Map([[name, part]]));
+      else ports.set(name, part);
+    }
+    for (const [service, ports] of parts) view.setZonePorts(service, ports);
   }
 
   /** Takes the certificate that is there. The last one stays while another is issued. */

@@ -7,6 +7,7 @@ import type { DeclaredOutbound } from '../xds/outbounds.ts';
 import { SharedMaps } from './shared-map.ts';
 import { ViewParts, type KeptPart } from './view-parts.ts';
 import type { ChangedVersions, XdsResource, XdsType, XdsView } from './session.ts';
+import { ZoneParts } from './zone-parts.ts';
 
 /** Resources that are made together, and what could not be made. */
 export type EncodedPart = { readonly resources: readonly TypedResource[]; readonly problems: readonly ConfigProblem[] };
@@ -58,6 +59,7 @@ export class ProxyView implements XdsView {
   readonly #outbounds: ViewParts<EncodedOutbound>;
   /** By the name of the cluster and of the endpoints. */
   readonly #destinations: ViewParts<EncodedDestination>;
+  readonly #zonePorts = new ZoneParts();
   #changed = new Map<XdsType, Map<string, string>>();
   /** Some part has a problem or had one, since they were asked for. */
   #hasNewProblems = false;
@@ -79,6 +81,7 @@ export class ProxyView implements XdsView {
     yield* namesIn(this.#own, type);
     for (const [, part] of this.#outbounds.entries()) yield* namesIn(part, type);
     for (const [, part] of this.#destinations.entries()) yield* namesIn(part, type);
+    for (const part of this.#zonePorts.parts()) yield* namesIn(part, type);
   }
 
   /** What could not be made, where that may have changed since the last call; else null. */
@@ -89,8 +92,9 @@ export class ProxyView implements XdsView {
   }
 
   get problems(): ConfigProblem[] {
-    const parts = [...this.#outbounds.entries(), ...this.#destinations.entries()];
-    return [...this.#problems, ...this.#own.problems, ...parts.flatMap(([, { problems }]) => problems)];
+    const shared = [...this.#outbounds.entries(), ...this.#destinations.entries()].map(([, part]) => part);
+    const parts = [this.#own, ...shared, ...this.#zonePorts.parts()];
+    return [...this.#problems, ...parts.flatMap(({ problems }) => problems)];
   }
 
   setOwn(part: EncodedPart): void {
@@ -148,6 +152,16 @@ export class ProxyView implements XdsView {
     this.#destinations.set(name, part);
   }
 
+  /** KRIs of the services whose ports a zone proxy opens. */
+  zoneServices(): IterableIterator<string> {
+    return this.#zonePorts.services();
+  }
+
+  /** Replaces what a zone proxy has for the ports of a service. @param ports by a name of each; none: it opens none */
+  setZonePorts(service: string, ports: ReadonlyMap<string, EncodedPart>): void {
+    this.#zonePorts.set(service, ports, (before, after) => this.#note(before, after));
+  }
+
   /** Sets the listener. */
   listen(listener: ViewListener): void {
     this.#listener = listener;
@@ -172,7 +186,8 @@ export class ProxyView implements XdsView {
   }
 
   #partOf(type: XdsType, name: string): XdsResource | undefined {
-    const part = type === 'Listener' || type === 'RouteConfiguration' ? this.#outbounds.get(name) : this.#destinations.get(name);
+    const isOfListener = type === 'Listener' || type === 'RouteConfiguration';
+    const part = (isOfListener ? this.#outbounds.get(name) : this.#destinations.get(name)) ?? this.#zonePorts.with(name);
     return part === undefined ? undefined : resourceIn(part, type, name);
   }
 

@@ -6,9 +6,11 @@ import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import { placeOf, type Place } from './parse-policy.ts';
 import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
 
+export type ZoneListenerKind = 'ZoneIngress' | 'ZoneEgress';
+
 /** An inbound, or the listener of a zone proxy. */
 export type Section = {
-  readonly kind: 'Inbound' | 'ZoneIngress' | 'ZoneEgress';
+  readonly kind: 'Inbound' | ZoneListenerKind;
   /** The value that `sectionName` selects: the name, else the port as text. */
   readonly section: string;
   /** As written, `''` when it has none. */

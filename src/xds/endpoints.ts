@@ -111,6 +111,12 @@ function overprovisioning({ disabled, localZone, crossZone }: JsonObject): numbe
   return threshold === undefined ? 200 : Math.floor(100 / threshold) * 100;
 }
 
+/** The load assignment of a zone ingress: the ready instances of its zone. */
+export function zoneAssignment(name: string, zone: string, endpoints: readonly Endpoint[]): JsonObject {
+  const groups = [{ locality: { zone }, lbEndpoints: endpoints.map(lbEndpoint) }];
+  return { clusterName: name, ...(endpoints.length > 0 && { endpoints: groups }) };
+}
+
 function lbEndpoint({ address, port, labels }: Endpoint): JsonObject {
   return {
     endpoint: { address: socketAddress(address, port) },

@@ -1,6 +1,6 @@
 // The names of Envoy resources, the same in listeners, routes, clusters and statistics (xds 2).
 import { matchesHash } from '../policy/route-rules.ts';
-import type { Section } from '../policy/dataplane-proxy.ts';
+import type { Section, ZoneListenerKind } from '../policy/dataplane-proxy.ts';
 import type { JsonObject } from '../resource/types.ts';
 
 /** Matches every request: what a route configuration ends with. */
@@ -9,6 +9,20 @@ export const CATCH_ALL: JsonObject[] = [{ path: { value: '/', type: 'PathPrefix'
 /** Listener, cluster, route configuration and virtual host of an inbound. */
 export function inboundName({ section }: Pick<Section, 'section'>): string {
   return `self_inbound_dp_${section}`;
+}
+
+/** The listener of a zone ingress or a zone egress. */
+export function zoneListenerName({ kind, section }: Pick<Section, 'kind' | 'section'>): string {
+  return `self_${kind.toLowerCase()}_dp_${section}`;
+}
+
+/**
+ * A resource that a zone proxy has for others. The prefix keeps it apart from what the proxy has for itself: connections to an ingress
+ * choose a cluster by their server name, and they must reach no other cluster.
+ * @param name KRI or server name
+ */
+export function zoneResourceName(kind: ZoneListenerKind, name: string): string {
+  return `${kind === 'ZoneIngress' ? 'ingress' : 'egress'}:${name}`;
 }
 
 /** A route that a MeshHTTPRoute gave: its KRI with the item of `to[]` as section. */

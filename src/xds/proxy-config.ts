@@ -15,6 +15,9 @@ import { addPatched } from './proxy-patch.ts';
 import { addTelemetry } from './telemetry.ts';
 import { reportTo } from './usable-policies.ts';
 import { reportWithoutEffect } from './without-effect.ts';
+import { addZoneListeners } from './zone-listeners.ts';
+import { addIngressPort } from './zone-ingress.ts';
+import { zonePorts, type ZonePort } from './zone-ports.ts';
 
 /** Resources by name. */
 export type ProxyConfig = {
@@ -48,10 +51,11 @@ export function proxyConfig(index: MeshIndex, proxy: DataplaneProxy, features: P
   for (const declared of outbounds)
     for (const destination of addOutbound(config, context, declared))
       if (!config.clusters.has(destination.kri)) addDestination(config, context, destination);
+  for (const port of zonePorts(index, proxy)) addZonePort(config, context, port);
   return config;
 }
 
-/** What a proxy has beside its outbounds. */
+/** What a proxy has beside its outbounds and the ports that it opens to others. */
 export function ownConfig(context: OutboundContext, problems: readonly ConfigProblem[] = []): ProxyConfig {
   const config = emptyConfig([...problems]);
   reportWithoutEffect(context, reportTo(config.problems));
@@ -59,7 +63,13 @@ export function ownConfig(context: OutboundContext, problems: readonly ConfigPro
   if (trust !== null) config.secrets.set(TRUST_BUNDLE, trust);
   addPatched(config, context.rules, true, (part) => {
     addInbounds(part, context);
+    addZoneListeners(part, context);
     addTelemetry(part, context);
   });
   return config;
+}
+
+/** Adds what a zone proxy has for one port that it opens. */
+export function addZonePort(config: ProxyConfig, context: OutboundContext, port: ZonePort): void {
+  if (port.kind === 'ZoneIngress') addIngressPort(config, context, port);
 }

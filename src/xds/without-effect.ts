@@ -10,8 +10,10 @@ export function reportWithoutEffect({ rules, tls }: { rules: ProxyRules; tls: Pr
   const { proxy, types } = rules;
   const isTransparent = isObject(objectOf(proxy.resource.spec['networking'])['transparentProxying']);
   for (const { type, inboundRules, proxyRule } of types) {
-    const given = inboundRules.flatMap((section) => [...section.rules, ...section.fromRules]);
-    const fromRules = inboundRules.flatMap((section) => section.fromRules);
+    // A policy for all proxies may be on an ingress too, where there is nothing to permit.
+    const inbounds = inboundRules.filter(({ section }) => section.kind !== 'ZoneIngress');
+    const given = inbounds.flatMap((section) => [...section.rules, ...section.fromRules]);
+    const fromRules = inbounds.flatMap((section) => section.fromRules);
     if (type === 'MeshTrafficPermission' && tls !== null)
       for (const { policy } of fromRules)
         report({ policy: policy.kri, field: 'spec.from', reason: 'is not enforced: name clients by SPIFFE ID in spec.rules' });

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject, Resource } from '../../src/resource/types.ts';
+import { serviceSni } from '../../src/resource/sni.ts';
 import { make, type Made } from '../policy/make-resource.ts';
 import { fc } from '../support/property.ts';
 
@@ -29,6 +30,20 @@ const service: fc.Arbitrary<JsonObject> = fc.oneof(
 );
 
 const EGRESS = { address: '10.0.1.1', port: 10_002 };
+/** What makes a Dataplane a zone proxy: the form of MADR 095 or that of Kuma. */
+const zoneListeners: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject[]>(
+  {},
+  {},
+  { zoneIngress: { address: '10.0.1.1', port: 10_001, advertisedAddress: '10.0.1.1', advertisedPort: 10_001 } },
+  { zoneEgress: EGRESS },
+  {
+    listeners: [
+      { type: 'ZoneIngress', address: '10.0.1.2', port: 10_001, name: 'in' },
+      { type: 'ZoneEgress', address: '10.0.1.2', port: 10_002, name: 'out' },
+    ],
+  },
+);
+
 const dataplane: fc.Arbitrary<Resource> = fc
   .record({
     name: fc.constantFrom('p', 'q', 'r'),
@@ -36,9 +51,9 @@ const dataplane: fc.Arbitrary<Resource> = fc
     protocol: fc.constantFrom('http', 'tcp'),
     ready: fc.boolean(),
     outbounds: fc.array(service, { maxLength: 4 }),
-    isEgress: fc.constantFrom(false, false, true),
+    zoneListeners,
   })
-  .map(({ name, app, protocol, ready, outbounds, isEgress }) =>
+  .map(({ name, app, protocol, ready, outbounds, zoneListeners: listeners }) =>
     make(
       'Dataplane',
       name,
@@ -47,7 +62,7 @@ const dataplane: fc.Arbitrary<Resource> = fc
           address: `10.0.0.${String(name.charCodeAt(0))}`,
           inbound: [{ port: 8080, name: 'main', protocol, state: ready ? 'Ready' : 'NotReady' }],
           outbound: outbounds.map((backendRef, at) => ({ port: 10_000 + at, backendRef })),
-          ...(isEgress && { zoneEgress: EGRESS }),
+          ...listeners,
         },
       },
       { zone: 'east', labels: { app } },
@@ -171,8 +186,18 @@ const outbound: fc.Arbitrary<readonly [string, JsonObject]> = fc.oneof(
     ['MeshAccessLog', { backends: [{ type: 'OpenTelemetry', openTelemetry: COLLECTOR }] }],
   ),
 );
+const serverName = fc.constantFrom(
+  'sni.msvc.default.east.a.80',
+  'sni.extsvc.default.b.443',
+  serviceSni({ type: 'MeshService', mesh: 'default', name: 'b', labels: {} }, 80) ?? '',
+);
 const inbound: fc.Arbitrary<readonly [string, JsonObject]> = fc.oneof(
-  seconds.map((requestTimeout): [string, JsonObject] => ['MeshTimeout', { http: { requestTimeout } }]),
+  seconds.map((requestTimeout): [string, JsonObject] => [
+    'MeshTimeout',
+    { idleTimeout: requestTimeout, http: { requestTimeout } },
+  ]),
+  fc.constant<[string, JsonObject]>(['MeshRateLimit', { local: { tcp: { connectionRate: { num: 9, interval: '1s' } } } }]),
+  fc.constant<[string, JsonObject]>(['MeshAccessLog', { backends: [{ type: 'File', file: { path: '/dev/stdout' } }] }]),
   fc
     .nat(3)
     .map((num): [string, JsonObject] => [
@@ -201,11 +226,14 @@ const toPolicy: fc.Arbitrary<Resource> = fc
   .map(({ name, targetRef, items, of: [type, conf], made: where }) =>
     make(type, name, { targetRef, to: items.map((ref) => ({ targetRef: ref, default: conf })) }, where),
   );
+/** Types whose rules may name a server. */
+const NAMES_SERVERS: ReadonlySet<string> = new Set(['MeshTimeout', 'MeshRateLimit', 'MeshFaultInjection', 'MeshAccessLog']);
 const inboundPolicy: fc.Arbitrary<Resource> = fc
-  .record({ name: fc.constantFrom('i', 'j'), targetRef: top, of: inbound, made })
-  .map(({ name, targetRef, of: [type, conf], made: where }) =>
-    make(type, name, { targetRef, rules: [{ default: conf }] }, where),
-  );
+  .record({ name: fc.constantFrom('i', 'j'), targetRef: top, of: inbound, made, sni: fc.option(serverName) })
+  .map(({ name, targetRef, of: [type, conf], made: where, sni }) => {
+    const matches = sni === null || !NAMES_SERVERS.has(type) ? {} : { matches: [{ sni: { type: 'Exact', value: sni } }] };
+    return make(type, name, { targetRef, rules: [{ ...matches, default: conf }] }, where);
+  });
 
 /** Policies about the whole proxy. */
 const proxyWide: fc.Arbitrary<Resource> = fc

@@ -2,7 +2,7 @@
 // get. Of a case with several zones `input/<control plane>/*.yaml` was applied to the global or to a zone, and
 // `expected/<zone>/<proxy>.json` is what the proxies of that zone get. README.md says in what the expected files differ from what was
 // recorded.
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { initialPolicies } from '../../src/defaults/default-resources.ts';
@@ -41,7 +41,8 @@ export function readCase(name: string): RecordedCase {
     : withIdentities(severalZones(input, planes));
   const proxies = [...indexes].flatMap(([zone, index]) => {
     const place = isAlone ? '' : `${zone}/`;
-    const files = readdirSync(join(folder, name, 'expected', place)).map((file) => file.slice(0, -'.json'.length));
+    const expected = join(folder, name, 'expected', place);
+    const files = existsSync(expected) ? readdirSync(expected).map((file) => file.slice(0, -'.json'.length)) : [];
     return files.map((file) => ({ file: `${place}${file}`, name: file, index }));
   });
   return { name, proxies };

@@ -1,0 +1,106 @@
+// What the filter chains of zone listeners have in common (xds 5).
+import type { DataplaneProxy, Section } from '../policy/dataplane-proxy.ts';
+import { catchAllConf } from '../policy/inbound-rules.ts';
+import { label } from '../resource/labels.ts';
+import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { accessLoggers } from './access-log.ts';
+import { extension, given, optionalDuration } from './proto-json.ts';
+import type { ProxyTls } from './proxy-tls.ts';
+import { logCollector, type TelemetryContext } from './telemetry.ts';
+import type { Report } from './usable-policies.ts';
+import { chainConf, type ListenerRules } from './zone-rules.ts';
+
+/** What a zone proxy is made from. */
+export type ZoneContext = TelemetryContext & { readonly tls: ProxyTls | null };
+
+/** A listener of a zone proxy, and what is in force on it. */
+export type ZoneListener = {
+  readonly section: Section;
+  /** Its name, and its prefix in statistics. */
+  readonly name: string;
+  readonly rules: ListenerRules;
+  readonly report: Report;
+};
+
+/** Where a zone listener listens. */
+export type ZonePlace = { readonly section: Section; readonly field: string; readonly address: string };
+
+/** What one chain is about. */
+export type Chain = {
+  /** Its server names; empty: those of ports without rules of their own. */
+  readonly snis: readonly string[];
+  readonly statPrefix: string;
+  readonly cluster: string;
+  /** The port, as access logs name it. */
+  readonly destination: string;
+};
+
+/** The zone listeners of a Dataplane, in the form of Kuma and in that of MADR 095. */
+export function zonePlaces({ resource, sections }: DataplaneProxy): ZonePlace[] {
+  const networking = objectOf(resource.spec['networking']);
+  const listed = objectsOf(networking['listeners']).map((listener, at) => ({ listener, field: `listeners[${String(at)}]` }));
+  const single = (['zoneIngress', 'zoneEgress'] as const).flatMap((field) => {
+    const listener = networking[field];
+    return listener === undefined ? [] : [{ listener: objectOf(listener), field }];
+  });
+  const zoneSections = sections.filter(({ kind }) => kind !== 'Inbound');
+  return [...listed, ...single].flatMap(({ listener, field }: { listener: JsonObject; field: string }, at) => {
+    const section = zoneSections[at];
+    const address = textOf(listener['address']) || textOf(networking['address']);
+    return section === undefined ? [] : [{ section, field: `networking.${field}`, address }];
+  });
+}
+
+/** The access loggers of a chain: each rule for its port logs by itself. */
+export function chainLoggers(
+  context: TelemetryContext,
+  { rules }: ZoneListener,
+  { snis, destination }: Chain,
+  isHttp: boolean,
+): JsonObject[] {
+  const { proxy } = context.rules;
+  const { named, common } = rules.chain('MeshAccessLog', snis);
+  const log = {
+    mesh: proxy.resource.mesh,
+    zone: proxy.zone,
+    source: 'unknown',
+    destination,
+    address: addressOf(proxy),
+    direction: 'INBOUND',
+    isHttp,
+    workload: proxy.labels[label.workload] ?? proxy.displayName,
+    tcpPipe: context.features.tcpLogPipe,
+    collector: (openTelemetry: JsonObject) => logCollector(context, openTelemetry),
+  } as const;
+  return [...named.map(({ conf }) => conf), catchAllConf(common)].flatMap((conf) => accessLoggers(conf, log));
+}
+
+/** The last filter of a chain that passes bytes. */
+export function chainTcpProxy(context: TelemetryContext, listener: ZoneListener, chain: Chain): JsonObject {
+  const accessLog = chainLoggers(context, listener, chain, false);
+  const timeout = chainConf(listener.rules.chain('MeshTimeout', chain.snis));
+  return extension(
+    'envoy.filters.network.tcp_proxy',
+    'extensions.filters.network.tcp_proxy.v3.TcpProxy',
+    given({
+      statPrefix: chain.statPrefix,
+      cluster: chain.cluster,
+      idleTimeout: optionalDuration(timeout['idleTimeout']),
+      ...(accessLog.length > 0 && { accessLog, accessLogOptions: { flushAccessLogOnConnected: true } }),
+    }),
+  );
+}
+
+/** Server names that no earlier chain has: Envoy refuses a listener in which two chains have one. */
+export function untaken(snis: readonly string[], taken: Set<string>): string[] {
+  const free = snis.filter((sni) => !taken.has(sni));
+  for (const sni of free) taken.add(sni);
+  return free;
+}
+
+/** The address of a proxy; that of a zone listener where the Dataplane has no other. */
+function addressOf(proxy: DataplaneProxy): string {
+  const own = textOf(objectOf(proxy.resource.spec['networking'])['address']);
+  return own === '' ? (zonePlaces(proxy)[0]?.address ?? '') : own;
+}

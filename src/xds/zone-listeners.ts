@@ -1,0 +1,42 @@
+// The listeners of a zone proxy: those of an ingress and those of an egress (xds 5, MADR 095).
+import { zoneListenerName } from './names.ts';
+import { extension, given, socketAddress } from './proto-json.ts';
+import type { ProxyConfig } from './proxy-config.ts';
+import { inboundAddressProblem } from './socket-address.ts';
+import { reportTo } from './usable-policies.ts';
+import { zonePlaces, type ZoneContext } from './zone-chain.ts';
+import { ingressChains } from './zone-ingress.ts';
+import { ListenerRules } from './zone-rules.ts';
+
+const TLS_INSPECTOR = extension(
+  'envoy.filters.listener.tls_inspector',
+  'extensions.filters.listener.tls_inspector.v3.TlsInspector',
+);
+
+/** Adds the listeners of a zone proxy. The clusters of its ports are parts of their own. */
+export function addZoneListeners(config: ProxyConfig, context: ZoneContext): void {
+  const { rules, features } = context;
+  const report = reportTo(config.problems);
+  for (const { section, field, address } of zonePlaces(rules.proxy)) {
+    const problem = inboundAddressProblem(address, section.port);
+    if (problem !== null) {
+      report({ ...problem, field });
+      continue;
+    }
+    const name = zoneListenerName(section);
+    const listener = { section, name, rules: new ListenerRules(rules, section, report), report };
+    if (section.kind !== 'ZoneIngress') continue;
+    config.listeners.set(
+      name,
+      given({
+        name,
+        address: socketAddress(address, section.port),
+        statPrefix: name,
+        filterChains: ingressChains(context, listener),
+        listenerFilters: [TLS_INSPECTOR],
+        trafficDirection: 'INBOUND',
+        enableReusePort: features.reusePort ? true : undefined,
+      }),
+    );
+  }
+}

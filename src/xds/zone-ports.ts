@@ -1,0 +1,61 @@
+// The ports of services that a zone proxy opens: an ingress those of its zone to other zones, an egress those of external services to
+// its zone (xds 5, MADR 095). Pure.
+import type { DataplaneProxy, ZoneListenerKind } from '../policy/dataplane-proxy.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import { outboundsTo, type Outbound } from '../policy/outbounds.ts';
+import { memberServices } from '../policy/services.ts';
+import { zoneNamed } from '../resource/ownership.ts';
+import { kumaSni, serviceSni } from '../resource/sni.ts';
+import type { Resource } from '../resource/types.ts';
+
+export type ZonePort = {
+  readonly kind: ZoneListenerKind;
+  readonly outbound: Outbound;
+  /** The server names by which clients ask for it: the form of Kuma, then the hashed one. */
+  readonly snis: readonly string[];
+};
+
+/** Whether a proxy opens ports of services. */
+export function isZoneProxy(proxy: DataplaneProxy): boolean {
+  return kindsOf(proxy).length > 0;
+}
+
+/**
+ * The ports that a zone proxy opens.
+ * @param only KRIs of services; null: all
+ */
+export function zonePorts(index: MeshIndex, proxy: DataplaneProxy, only: ReadonlySet<string> | null = null): ZonePort[] {
+  return kindsOf(proxy).flatMap((kind) => zonePortsOfKind(index, proxy, kind, only));
+}
+
+/** As `zonePorts`, of the listeners of one kind. */
+export function zonePortsOfKind(
+  index: MeshIndex,
+  { zone }: DataplaneProxy,
+  kind: ZoneListenerKind,
+  only: ReadonlySet<string> | null = null,
+): ZonePort[] {
+  const services =
+    kind === 'ZoneIngress'
+      ? [...index.resources('MeshService'), ...index.resources('MeshMultiZoneService')]
+      : [...index.visible('MeshExternalService', zone)];
+  return services
+    .filter((service) => (only === null || only.has(index.kriOf(service))) && isOpened(index, service, zone))
+    .flatMap((service) => outboundsTo(index, service))
+    .map((outbound) => ({ kind, outbound, snis: snisOf(outbound) }));
+}
+
+function kindsOf({ sections }: DataplaneProxy): ZoneListenerKind[] {
+  return (['ZoneIngress', 'ZoneEgress'] as const).filter((kind) => sections.some((section) => section.kind === kind));
+}
+
+/** An ingress opens what its zone has: its MeshServices, and the MeshMultiZoneServices with one of them. */
+function isOpened(index: MeshIndex, service: Resource, zone: string): boolean {
+  if (service.type === 'MeshExternalService') return true;
+  const members = service.type === 'MeshService' ? [service] : memberServices(index, service);
+  return members.some(({ labels }) => zoneNamed(labels) === zone);
+}
+
+function snisOf({ resource, section, port }: Outbound): string[] {
+  return [kumaSni(resource, section), serviceSni(resource, port)].filter((sni) => sni !== null);
+}

@@ -1,0 +1,76 @@
+// The `rules[]` of a zone listener, as one of its filter chains has them. A chain is for the clients of one port of a service, which
+// may ask by either of two server names: whether a rule is about the port is decided here, and not in Envoy.
+import type { ProxyRules } from '../policy/build-rules.ts';
+import type { Section } from '../policy/dataplane-proxy.ts';
+import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
+import { mergeConfs } from '../policy/merge-conf.ts';
+import { isObject, objectOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject } from '../resource/types.ts';
+import { usableRules, type Report } from './usable-policies.ts';
+
+/** The rules of one type on one chain. */
+export type ChainRules = {
+  /** For some clients. No match names a server. */
+  readonly byClient: readonly InboundRule[];
+  /** For every client of this port, weakest first. */
+  readonly named: readonly InboundRule[];
+  /** For every client of every port, weakest first. */
+  readonly common: readonly InboundRule[];
+};
+
+/** The usable rules of a listener. */
+export class ListenerRules {
+  readonly #rules: ProxyRules;
+  readonly #section: Section;
+  readonly #report: Report;
+
+  constructor(rules: ProxyRules, section: Section, report: Report) {
+    this.#rules = rules;
+    this.#section = section;
+    this.#report = report;
+  }
+
+  all(type: string): readonly InboundRule[] {
+    const ofType = this.#rules.types.find((candidate) => candidate.type === type);
+    const found = ofType?.inboundRules.find(({ section }) => section === this.#section)?.rules ?? [];
+    return usableRules(type, found, this.#report);
+  }
+
+  /** @param snis the server names of the chain; empty: a chain for ports that no rule names */
+  chain(type: string, snis: readonly string[]): ChainRules {
+    const rules = this.all(type);
+    const mine = rules.filter(({ match }) => isObject(match?.['sni']) && snis.includes(serverNameOf(match)));
+    const anywhere = rules.filter(({ match }) => !isObject(match?.['sni']));
+    const withoutName = mine.map((rule) => ({ ...rule, match: clientOf(rule.match) }));
+    return {
+      byClient: [...withoutName, ...anywhere].filter(({ match }) => match !== null),
+      named: withoutName.filter(({ match }) => match === null),
+      common: anywhere.filter(({ match }) => match === null),
+    };
+  }
+}
+
+/** The conf for every client: that of rules which name the port lies over that of the others (xds 3.3). */
+export function chainConf({ named, common }: ChainRules): JsonObject {
+  return mergeConfs([catchAllConf(common), ...named.map(({ conf }) => conf)]);
+}
+
+/** Everything that is asked of a client, the most specific first. */
+export function chainFilters({ byClient, named, common }: ChainRules): InboundRule[] {
+  return [...byClient, ...named, ...common];
+}
+
+/** The server names in the matches of rules. */
+export function namedServers(rules: readonly InboundRule[]): string[] {
+  return rules.flatMap(({ match }) => (isObject(match?.['sni']) ? [serverNameOf(match)] : []));
+}
+
+function serverNameOf(match: JsonObject | null): string {
+  return textOf(objectOf(match?.['sni'])['value']);
+}
+
+/** A match without its server name; null where it named nothing else. */
+function clientOf(match: JsonObject | null): JsonObject | null {
+  const { sni: _sni, ...rest } = match ?? {};
+  return Object.keys(rest).length === 0 ? null : rest;
+}
