@@ -203,6 +203,32 @@ export const answerSchemas = {
     ),
     ...page,
   }),
+  /** How the proxies of each zone reach a service, part by part. */
+  Ways: z.object({
+    kri: text,
+    items: list(
+      z.object({
+        service: text,
+        port: count,
+        from: text,
+        to: text,
+        state: z.enum(['ok', 'degraded', 'broken']),
+        callers: count,
+        parts: list(
+          z.object({
+            part: z.enum(['caller', 'ingress', 'egress', 'server']),
+            zone: text,
+            name: text,
+            address: text,
+            sni: text.exactOptional(),
+            state: z.enum(['ok', 'broken', 'unknown']),
+            why: text,
+          }),
+        ),
+      }),
+    ),
+    ...page,
+  }),
   SyncExplanation: z.object({
     resource: meta,
     storedName: text,

@@ -24,7 +24,7 @@ export function addPolicyInspect(
     if (shared === null) app.addHook('onClose', async () => indexes.ended());
     addProxyRoutes(app, { service, store, indexes });
     addConfigRoute(app, { service, store, indexes, callers });
-    addReachRoutes(app, { service, store, indexes });
+    addReachRoutes(app, { service, store, indexes, zone: options.zone });
     addSyncRoutes(app, context, rules);
     addTlsRoutes(app, { service, store, indexes });
   };

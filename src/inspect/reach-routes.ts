@@ -6,6 +6,7 @@ import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Policy } from '../policy/parse-policy.ts';
 import { policyDataplanesView, serviceDataplanesView } from '../policy/inspect-view.ts';
 import { policyReach } from '../policy/policy-reach.ts';
+import { isOnline } from '../resource/online-status.ts';
 import { textOf } from '../resource/read-json.ts';
 import { isServiceType, resourceTypes } from '../resource/type-registry.ts';
 import { describeKey, nameText, type JsonObject } from '../resource/types.ts';
@@ -13,13 +14,16 @@ import { indexOf, required, type InspectContext } from './inspect-context.ts';
 import { pageOf } from './paging.ts';
 import { proxyProblems } from './proxy-problems.ts';
 import { attachedView, reachHead, touchedView } from './reach-view.ts';
+import { proxiesOnWays, waysTo } from './service-ways.ts';
 
 /** Kuma uses this title for a service too. */
 const NO_POLICY = 'Could not retrieve policy';
 
+type ReachContext = InspectContext & { readonly zone: string | null };
 type Named = { Params: { mesh: string; name: string } };
 
-export function addReachRoutes(app: FastifyInstance, context: InspectContext): void {
+/** @param context `zone`: the name of this zone; null on global */
+export function addReachRoutes(app: FastifyInstance, context: ReachContext): void {
   for (const { name: type, path, policy } of resourceTypes) {
     const item = `/meshes/:mesh/${path}/:name`;
     if (policy !== null) addPolicy(app, context, type, item);
@@ -61,13 +65,30 @@ function addPolicy(app: FastifyInstance, context: InspectContext, type: string, 
   });
 }
 
-function addService(app: FastifyInstance, context: InspectContext, type: string, item: string): void {
+function addService(app: FastifyInstance, context: ReachContext, type: string, item: string): void {
   const behind = about('Inspect', 'The proxies behind a service', { query: PAGE });
   app.get<Named>(`${item}/_dataplanes`, behind, async (request) => {
     const { mesh, name } = request.params;
     const index = await indexOf(context, mesh);
     const service = required(index.get(type, name), describeKey({ type, mesh, name }), NO_POLICY);
     return pageOf(request, serviceDataplanesView(index, service), nameOf);
+  });
+  const summary = 'How the proxies of each zone reach a service, with the state of each part of the way';
+  const ways = about('Inspect', summary, { query: PAGE, answer: component('Ways') });
+  app.get<Named>(`${item}/_ways`, ways, async (request): Promise<Answer<'Ways'>> => {
+    const { mesh, name } = request.params;
+    const index = await indexOf(context, mesh);
+    const service = required(index.get(type, name), describeKey({ type, mesh, name }), NO_POLICY);
+    const zones =
+      context.zone === null ? (await context.store.list({ type: 'Zone' })).map((zone) => zone.name).sort() : [context.zone];
+    const rows = proxiesOnWays(index, service, zones).map(({ resource }) => ({
+      type: 'DataplaneInsight',
+      mesh,
+      name: resource.name,
+    }));
+    const insights = new Map((await context.store.getMany(rows)).map((row) => [row.name, isOnline(row.spec)]));
+    const found = waysTo(index, service, { zones, asked: context.zone, isOnline: (proxy) => insights.get(proxy) });
+    return { kri: index.kriOf(service), ...pageOf(request, found, ({ from }) => from) };
   });
 }
 

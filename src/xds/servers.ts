@@ -55,7 +55,9 @@ export function sniOf({ resource, port, section }: Outbound): string | null {
 
 /** The ready inbounds of a port in the zone of the client. */
 export function localEndpoints(index: MeshIndex, { resource, port }: Outbound, zone: string): Endpoint[] {
-  return membersOf(index, resource, zone).local.flatMap((service) => endpointsOf(index, service, port));
+  return membersOf(index, resource, zone)
+    .local.flatMap((service) => serversOf(index, service, port))
+    .flatMap(({ endpoints }) => endpoints);
 }
 
 /**
@@ -63,7 +65,9 @@ export function localEndpoints(index: MeshIndex, { resource, port }: Outbound, z
  * available, and when one has a SPIFFE ID that the mesh trusts.
  */
 export function otherZones(index: MeshIndex, { resource, port }: Outbound, zone: string, report: Report): OtherZone[] {
-  const serving = membersOf(index, resource, zone).remote.filter((service) => isServing(index, service, port));
+  const serving = membersOf(index, resource, zone).remote.filter(
+    (service) => whyNotServing(index, service, port) === null && !index.isDisabled(homeZoneOf(service, zone)),
+  );
   return [...Map.groupBy(serving, (service) => homeZoneOf(service, zone))]
     .toSorted(([a], [b]) => compareText(a, b))
     .flatMap(([other, services]) => {
@@ -91,9 +95,26 @@ export function egressOf(index: MeshIndex, { resource, section }: Outbound, zone
   return { endpoint: { ...place, labels: resource.labels }, sni, ids: [...new Set(ids)].sort() };
 }
 
-function isServing(index: MeshIndex, { spec }: Resource, port: number): boolean {
-  if (spec['state'] === 'Unavailable' || !objectsOf(spec['ports']).some((given) => given['port'] === port)) return false;
-  return idsOf({ spec }).some((id) => isTrusted(index, id));
+/** Why no server of a MeshService of another zone can serve a port; null where one may. */
+export function whyNotServing(index: MeshIndex, { spec }: Pick<Resource, 'spec'>, port: number): string | null {
+  if (!objectsOf(spec['ports']).some((given) => given['port'] === port)) return `it has no port ${String(port)} there`;
+  if (spec['state'] === 'Unavailable') return 'no server there is available';
+  const ids = idsOf({ spec });
+  if (ids.length === 0) return 'its servers have no identity: a MeshIdentity must select them';
+  return ids.some((id) => isTrusted(index, id)) ? null : 'no MeshTrust here has the trust domain of its servers';
+}
+
+/** The proxies of a MeshService in its zone, with their ready inbounds for a port. */
+export function serversOf(
+  index: MeshIndex,
+  service: Resource,
+  port: number,
+): { readonly proxy: DataplaneProxy; readonly endpoints: readonly Endpoint[] }[] {
+  const found = objectsOf(service.spec['ports']).find((candidate) => candidate['port'] === port);
+  if (found === undefined) return [];
+  const target = found['targetPort'] ?? port;
+  const protocol = textOf(found['appProtocol']) || 'tcp';
+  return selectedDataplanes(index, service).map((proxy) => ({ proxy, endpoints: inboundEndpoints(proxy, target, protocol) }));
 }
 
 function ingressEndpoints(index: MeshIndex, services: readonly Resource[], zone: string, report: Report): Endpoint[] {
@@ -105,14 +126,6 @@ function ingressEndpoints(index: MeshIndex, services: readonly Resource[], zone:
     if (problem !== null) report(problem);
     return problem === null ? [{ address, port, labels: { [label.zone]: zone } }] : [];
   });
-}
-
-function endpointsOf(index: MeshIndex, service: Resource, port: number): Endpoint[] {
-  const found = objectsOf(service.spec['ports']).find((candidate) => candidate['port'] === port);
-  if (found === undefined) return [];
-  const target = found['targetPort'] ?? port;
-  const protocol = textOf(found['appProtocol']) || 'tcp';
-  return selectedDataplanes(index, service).flatMap((proxy) => inboundEndpoints(proxy, target, protocol));
 }
 
 /** The ready inbounds that a target port means, by name or by number. */

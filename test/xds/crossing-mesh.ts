@@ -34,7 +34,10 @@ export const everywhere = make('MeshMultiZoneService', 'everywhere', {
 });
 
 export const payments: Resource = {
-  ...make('MeshExternalService', 'payments', { match: { type: 'HostnameGenerator', port: 443, protocol: 'http' } }),
+  ...make('MeshExternalService', 'payments', {
+    match: { type: 'HostnameGenerator', port: 443, protocol: 'http' },
+    endpoints: [{ address: 'bank.example', port: 443 }],
+  }),
   status: { zoneEgress: { ...EGRESS, sni: 'egress.payments' } },
 };
 

@@ -1,17 +1,20 @@
-// `meridian inspect service NAME`: for each zone, whether it reaches the service locally, through which ingress and SNI, or why not.
+// `meridian inspect service NAME`: for each zone, whether it reaches the service locally, through which ingress and SNI, or why not; and
+// the whole way from a caller to a server, with the state of each part.
 import type { Command } from 'commander';
 import { MeridianError } from '../../base/errors.ts';
 import { displayNameOf } from '../../resource/labels.ts';
 import { typeOf } from '../../resource/type-registry.ts';
-import type { ApiClient, Item } from '../client/api-client.ts';
+import type { Answer } from '../../api/answers.ts';
+import { pathPart, type ApiClient, type Item } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
 import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
-import { printList } from '../output.ts';
+import { isForPrograms, print, printList, serialize } from '../output.ts';
 import { table } from '../views/table.ts';
 import { externalServiceReach, meshServiceReach, servicesBehind, type ReachLine } from '../views/service-reach.ts';
+import { describeWays } from '../views/service-ways-text.ts';
 
 const HELP = `
-A global answers for every zone, a zone for itself.
+A global answers for every zone, a zone for itself. Each way has its callers, the zone proxies on it and its servers.
 
 Examples:
   meridian inspect service cart --mesh shop
@@ -31,15 +34,33 @@ export function addInspectService(inspect: Command): void {
 
 /** @throws MeridianError `not_found` */
 async function inspectService(name: string, { mesh, output, ...connection }: Options): Promise<void> {
-  const lines = await reachLines(await connect(connection), mesh, name);
-  if (lines === null) {
+  const client = await connect(connection);
+  const found = await findServices(client, mesh, name);
+  if (found === null) {
     const hint = `\`meridian get meshservices --mesh ${mesh}\` lists them`;
     throw new MeridianError('not_found', `there is no service ${JSON.stringify(name)} in mesh ${JSON.stringify(mesh)}; ${hint}`);
   }
-  printList(lines, output, {
+  const ways = await waysOf(client, mesh, found.meant);
+  if (isForPrograms(output)) {
+    print(serialize(ways, output));
+    return;
+  }
+  printList(found.lines, output, {
     nothing: 'no zone has joined yet, so no proxy could reach it',
-    text: () => table(['SERVICE', 'HOME', 'FROM', 'REACHED', 'ADDRESS', 'SNI', 'WHY'], lines.map(cellsOf)),
+    text: () => table(['SERVICE', 'HOME', 'FROM', 'REACHED', 'ADDRESS', 'SNI', 'WHY'], found.lines.map(cellsOf)),
   });
+  if (ways.length > 0) print(`\n${describeWays(ways)}`);
+}
+
+type Ways = Answer<'Ways'>['items'];
+
+async function waysOf(client: ApiClient, mesh: string, services: readonly Item[]): Promise<Ways> {
+  const answers: Ways[number][] = [];
+  for (const { type, name } of services) {
+    const path = `/meshes/${pathPart(mesh)}/${typeOf(type).path}/${pathPart(name)}/_ways`;
+    answers.push(...((await client.readWhole(path, 'items')) as unknown as Answer<'Ways'>).items);
+  }
+  return answers;
 }
 
 function cellsOf({ service, home, from, how, address, sni, why }: ReachLine): string[] {
@@ -47,7 +68,11 @@ function cellsOf({ service, home, from, how, address, sni, why }: ReachLine): st
 }
 
 /** Null when no service has the name. */
-async function reachLines(client: ApiClient, mesh: string, name: string): Promise<ReachLine[] | null> {
+async function findServices(
+  client: ApiClient,
+  mesh: string,
+  name: string,
+): Promise<{ readonly lines: ReachLine[]; readonly meant: readonly Item[] } | null> {
   const listOf = (type: string): Promise<Item[]> => client.list(typeOf(type), mesh);
   const services = await listOf('MeshService');
   const [externals, multiZones] = [await listOf('MeshExternalService'), await listOf('MeshMultiZoneService')];
@@ -63,8 +88,9 @@ async function reachLines(client: ApiClient, mesh: string, name: string): Promis
   }));
   const facts = { zones, asked: zone, addresses: await listOf('MeshZoneAddress') };
   const all = new Set([...own, ...multiZone.flatMap((item) => servicesBehind(item, services))]);
-  return [
+  const lines = [
     ...[...all].flatMap((item) => meshServiceReach(item, facts)),
     ...external.flatMap((item) => externalServiceReach(item, facts)),
   ];
+  return { lines, meant: [...own, ...multiZone, ...external] };
 }

@@ -1,0 +1,230 @@
+// How the proxies of each zone reach a service: from a caller, through zone proxies, to a server, with the state of each part. Pure. It
+// is computed with the code that configures the proxies. A zone knows its own Dataplanes alone, a global those of all zones.
+import type { Answer } from '../api/answers.ts';
+import { compareText } from '../base/compare-text.ts';
+import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import { outboundsTo, type Outbound } from '../policy/outbounds.ts';
+import { targetRefOf } from '../policy/target-ref.ts';
+import { displayNameOf, label } from '../resource/labels.ts';
+import { homeZoneOf } from '../resource/ownership.ts';
+import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import { BackendResolver } from '../xds/backends.ts';
+import { certifiedIdentity } from '../xds/proxy-tls.ts';
+import { egressOf, membersOf, otherZones, serversOf, sniOf, whyNotServing } from '../xds/servers.ts';
+
+export type Way = Answer<'Ways'>['items'][number];
+export type Part = Way['parts'][number];
+
+export type WayFacts = {
+  /** The zones whose proxies call. */
+  readonly zones: readonly string[];
+  /** The name of the asked zone; null on global. */
+  readonly asked: string | null;
+  /** By stored name of a Dataplane; undefined where nothing is known. */
+  readonly isOnline: (name: string) => boolean | undefined;
+};
+
+/** Of callers, zone proxies and servers at most so many are shown each; those with a problem come first. */
+const SHOWN = 5;
+
+/** One way for each port, zone of callers and zone of servers, in this order. */
+export function waysTo(index: MeshIndex, service: Resource, facts: WayFacts): Way[] {
+  return outboundsTo(index, service).flatMap((outbound) =>
+    facts.zones.flatMap((from) =>
+      service.type === 'MeshExternalService'
+        ? [externalWay(index, outbound, from, facts)]
+        : homesOf(index, service, from).map((to) => meshWay(index, outbound, { from, to }, facts)),
+    ),
+  );
+}
+
+/** The Dataplanes whose insights tell about the parts of ways to a service. */
+export function proxiesOnWays(index: MeshIndex, service: Resource, zones: readonly string[]): DataplaneProxy[] {
+  const ports = outboundsTo(index, service);
+  const { local, remote } = membersOf(index, service, '');
+  const found = [
+    ...zones.flatMap((zone) => ports.flatMap((port) => callersOf(index, port, zone).map(({ proxy }) => proxy))),
+    ...[...local, ...remote].flatMap((member) =>
+      ports.flatMap(({ port }) => serversOf(index, member, port).map(({ proxy }) => proxy)),
+    ),
+    ...[...index.proxies()].filter(({ sections }) => sections.some(({ kind }) => kind !== 'Inbound')),
+  ];
+  return [...new Set(found)];
+}
+
+/** The zones with servers, that of the caller first. */
+function homesOf(index: MeshIndex, service: Resource, from: string): string[] {
+  const { local, remote } = membersOf(index, service, from);
+  const others = [...new Set(remote.map((member) => homeZoneOf(member, from)))].sort(compareText);
+  return [...(local.length > 0 ? [from] : []), ...others];
+}
+
+function meshWay(index: MeshIndex, outbound: Outbound, { from, to }: { from: string; to: string }, facts: WayFacts): Way {
+  const { local, remote } = membersOf(index, outbound.resource, from);
+  const members = [...local, ...remote].filter((member) => homeZoneOf(member, from) === to);
+  const [all, callers] = callerParts(index, outbound, from, { isCrossing: from !== to, facts });
+  const stages = [
+    callers,
+    ...(from === to ? [] : [ingressParts(index, outbound, { from, to, members }, facts)]),
+    serverParts(index, members, outbound.port, to, facts),
+  ];
+  return wayOf(outbound, { from, to }, all, stages);
+}
+
+function externalWay(index: MeshIndex, outbound: Outbound, from: string, facts: WayFacts): Way {
+  const [all, callers] = callerParts(index, outbound, from, { isCrossing: true, facts });
+  const servers = objectsOf(outbound.resource.spec['endpoints']).map(({ address, port }): Part => {
+    const place = placeText(textOf(address), numberOf(port) || outbound.port);
+    return { part: 'server', zone: '', name: '', address: place, state: 'unknown', why: 'it is outside of the mesh' };
+  });
+  const stages = [callers, [egressPart(index, outbound, from, facts)], servers];
+  return wayOf(outbound, { from, to: '' }, all, stages);
+}
+
+function wayOf(
+  { resource, port }: Outbound,
+  { from, to }: { from: string; to: string },
+  callers: number,
+  stages: readonly (readonly Part[])[],
+): Way {
+  const isBroken = stages.some((parts) => parts.length > 0 && parts.every(({ state }) => state === 'broken'));
+  const state = isBroken ? 'broken' : stages.flat().some((part) => part.state === 'broken') ? 'degraded' : 'ok';
+  return { service: displayNameOf(resource), port, from, to, state, callers, parts: stages.flatMap(shown) };
+}
+
+type Caller = { readonly proxy: DataplaneProxy; readonly address: string };
+
+/** The proxies of a zone that declare the port as an outbound. */
+function callersOf(index: MeshIndex, outbound: Outbound, zone: string): Caller[] {
+  const resolver = new BackendResolver(index, zone);
+  const name = displayNameOf(outbound.resource);
+  return [...index.proxies()].flatMap((proxy) => {
+    if (proxy.zone !== zone) return [];
+    const declared = objectsOf(objectOf(proxy.resource.spec['networking'])['outbound']).find(({ backendRef }) => {
+      const ref = targetRefOf(backendRef);
+      // Most references name another service: looking them up costs more.
+      if (ref.kind !== outbound.resource.type || (ref.labels === null && ref.name !== name)) return false;
+      return resolver.find(objectOf(backendRef), proxy)?.kri === outbound.kri;
+    });
+    if (declared === undefined) return [];
+    return [{ proxy, address: placeText(textOf(declared['address']) || '127.0.0.1', numberOf(declared['port'])) }];
+  });
+}
+
+function callerParts(
+  index: MeshIndex,
+  outbound: Outbound,
+  zone: string,
+  { isCrossing, facts }: { readonly isCrossing: boolean; readonly facts: WayFacts },
+): [all: number, parts: Part[]] {
+  const callers = callersOf(index, outbound, zone);
+  if (callers.length === 0) {
+    const why = 'no proxy of the zone declares it as an outbound';
+    return [0, [{ part: 'caller', zone, name: '', address: '', state: 'unknown', why }]];
+  }
+  const parts = callers.map(({ proxy, address }): Part => {
+    const name = proxy.displayName;
+    if (isCrossing && certifiedIdentity(index, proxy) === null) {
+      const why = 'it has no identity, which a zone proxy needs: a MeshIdentity must select it';
+      return { part: 'caller', zone, name, address, state: 'broken', why };
+    }
+    return connected({ part: 'caller', zone, name, address }, proxy, facts);
+  });
+  return [callers.length, parts];
+}
+
+function ingressParts(
+  index: MeshIndex,
+  outbound: Outbound,
+  { from, to, members }: { from: string; to: string; members: readonly Resource[] },
+  facts: WayFacts,
+): Part[] {
+  const problems: string[] = [];
+  const sni = sniOf(outbound) ?? '';
+  const part = { part: 'ingress', zone: to, sni } as const;
+  const broken = (why: string): Part[] => [{ ...part, name: '', address: '', state: 'broken', why }];
+  if (index.isDisabled(to)) return broken(`zone ${to} is disabled, and so its services are taken out of the others`);
+  if (members.every(({ labels }) => labels[label.kdsSync] === 'disabled'))
+    return broken(`it stays in zone ${to}: its label ${label.kdsSync} is disabled`);
+  const reasons = members.map((member) => whyNotServing(index, member, outbound.port));
+  const [reason] = reasons;
+  if (reason !== undefined && reason !== null && !reasons.includes(null)) return broken(reason);
+  const zones = otherZones(index, outbound, from, ({ reason: problem }) => problems.push(problem));
+  const endpoints = zones.find(({ zone }) => zone === to)?.endpoints ?? [];
+  if (endpoints.length === 0)
+    return broken(problems[0] ?? `zone ${to} has no ready ingress: give a Dataplane of its mesh there networking.zoneIngress`);
+  return endpoints.map(({ address, port }) => {
+    const proxy = [...index.proxies()].find((one) => one.zone === to && isIngressAt(one, address, port));
+    const place = { ...part, name: proxy?.displayName ?? '', address: placeText(address, port) };
+    return proxy === undefined ? { ...place, state: 'ok', why: '' } : connected(place, proxy, facts);
+  });
+}
+
+function isIngressAt({ resource }: DataplaneProxy, address: string, port: number): boolean {
+  const networking = objectOf(resource.spec['networking']);
+  const { advertisedAddress, advertisedPort } = objectOf(networking['zoneIngress']);
+  if (advertisedAddress === address && advertisedPort === port) return true;
+  return objectsOf(networking['listeners']).some((one) => one['type'] === 'ZoneIngress' && isAt(one, networking, address, port));
+}
+
+function isAt(listener: JsonObject, networking: JsonObject, address: string, port: number): boolean {
+  return (textOf(listener['address']) || textOf(networking['address'])) === address && listener['port'] === port;
+}
+
+function egressPart(index: MeshIndex, outbound: Outbound, zone: string, { asked }: WayFacts): Part {
+  const part = { part: 'egress', zone, name: '' } as const;
+  if (asked === null) {
+    const why = `a zone does not publish its egress: ask the control plane of ${zone}`;
+    return { ...part, address: '', state: 'unknown', why };
+  }
+  const problems: string[] = [];
+  const found = egressOf(index, outbound, zone, ({ reason }) => problems.push(reason));
+  if (found !== null) {
+    const { endpoint, sni } = found;
+    return { ...part, address: placeText(endpoint.address, endpoint.port), sni, state: 'ok', why: '' };
+  }
+  const hasPlace = outbound.resource.status['zoneEgress'] !== undefined;
+  const why = hasPlace
+    ? 'the egress has no identity: a MeshIdentity must select it'
+    : `zone ${zone} has no ready egress: give a Dataplane of its mesh networking.zoneEgress`;
+  return { ...part, address: '', state: 'broken', why: problems[0] ?? why };
+}
+
+function serverParts(index: MeshIndex, members: readonly Resource[], port: number, zone: string, facts: WayFacts): Part[] {
+  const part = { part: 'server', zone } as const;
+  if (facts.asked !== null && facts.asked !== zone) {
+    const isAvailable = members.some(({ spec }) => spec['state'] !== 'Unavailable');
+    const why = isAvailable ? `ask the control plane of ${zone} for its servers` : `zone ${zone} says that none is available`;
+    return [{ ...part, name: '', address: '', state: isAvailable ? 'unknown' : 'broken', why }];
+  }
+  const servers = members.flatMap((member) => serversOf(index, member, port));
+  if (servers.length === 0)
+    return [{ ...part, name: '', address: '', state: 'broken', why: 'its selector finds no Dataplane with inbounds' }];
+  const parts = servers.map(({ proxy, endpoints }): Part => {
+    const [first] = endpoints;
+    const place = { ...part, name: proxy.displayName, address: first === undefined ? '' : placeText(first.address, first.port) };
+    if (first === undefined) return { ...place, state: 'broken', why: `it has no ready inbound for port ${String(port)}` };
+    return connected(place, proxy, facts);
+  });
+  return parts;
+}
+
+/** A Dataplane without an insight was written by a person, and its proxy may be one of another program. */
+function connected(place: Omit<Part, 'state' | 'why'>, { resource }: DataplaneProxy, { isOnline }: WayFacts): Part {
+  const isConnected = isOnline(resource.name);
+  if (isConnected === true) return { ...place, state: 'ok', why: '' };
+  if (isConnected === false) return { ...place, state: 'broken', why: 'its proxy is not connected' };
+  return { ...place, state: 'unknown', why: 'its proxy has never connected' };
+}
+
+/** Those with a problem first. */
+function shown(parts: readonly Part[]): Part[] {
+  const order = { broken: 0, unknown: 1, ok: 2 };
+  return parts.toSorted((a, b) => order[a.state] - order[b.state] || compareText(a.name, b.name)).slice(0, SHOWN);
+}
+
+function placeText(address: string, port: number): string {
+  return `${address.includes(':') ? `[${address}]` : address}:${String(port)}`;
+}

@@ -1,0 +1,120 @@
+// The ways to services as `inspect service` shows them: whole ones, and what is said of each broken part.
+import { describe, expect, it } from 'vitest';
+import { describeWays } from '../../src/cli/views/service-ways-text.ts';
+import { waysTo, type WayFacts } from '../../src/inspect/service-ways.ts';
+import { MeshIndex } from '../../src/policy/mesh-index.ts';
+import type { Resource } from '../../src/resource/types.ts';
+import { make } from '../policy/make-resource.ts';
+import { cartOf, crossingRows, egress, payments, trustOf } from '../xds/crossing-mesh.ts';
+
+const inEast: WayFacts = { zones: ['east'], asked: 'east', isOnline: () => true };
+const onGlobal: WayFacts = { zones: ['east', 'west'], asked: null, isOnline: () => true };
+
+const ingress = make(
+  'Dataplane',
+  'ingress-1',
+  { networking: { zoneIngress: { address: '10.0.9.9', port: 10_001, advertisedAddress: '10.1.0.4', advertisedPort: 10_001 } } },
+  { zone: 'west' },
+);
+const server = make(
+  'Dataplane',
+  'cart-w',
+  { networking: { address: '10.1.1.1', inbound: [{ port: 8080, name: 'http', protocol: 'http' }] } },
+  { zone: 'west', labels: { app: 'cart' } },
+);
+/** What a global has beside. */
+const ofWest = [ingress, server];
+
+type Change = { puts?: readonly Resource[]; without?: readonly Resource[]; facts?: Partial<WayFacts> };
+
+function ways(type: string, name: string, { puts = [], without = [], facts = {} }: Change, base = inEast): string[] {
+  const index = new MeshIndex('default', [...crossingRows, ...puts]);
+  for (const row of without) index.remove(row);
+  const service = index.get(type, name);
+  if (service === undefined) throw new Error(`no ${type} ${name}`);
+  return describeWays(waysTo(index, service, { ...base, ...facts })).split('\n');
+}
+
+describe('the ways to a service of another zone', () => {
+  it('lead from the callers through the ingress; the other zone knows the servers', () => {
+    expect(ways('MeshService', 'cart.west', {})).toMatchInlineSnapshot(`
+      [
+        "cart:80, east → west, ok: 2 proxies → 10.1.0.4:10001 (SNI west.cart) → a server of west",
+        "  PART      ZONE   NAME     ADDRESS           STATE     WHY",
+        "  caller    east   caller   127.0.0.1:10001   ok        -",
+        "  caller    east   cart     127.0.0.1:10001   ok        -",
+        "  ingress   west   -        10.1.0.4:10001    ok        -",
+        "  server    west   -        -                 unknown   ask the control plane of west for its servers",
+      ]
+    `);
+  });
+
+  it('are whole on global', () => {
+    expect(ways('MeshService', 'cart.west', { puts: ofWest }, onGlobal)).toMatchInlineSnapshot(`
+      [
+        "cart:80, east → west, ok: 2 proxies → 10.1.0.4:10001 (SNI west.cart) → cart-w",
+        "  PART      ZONE   NAME        ADDRESS           STATE   WHY",
+        "  caller    east   caller      127.0.0.1:10001   ok      -",
+        "  caller    east   cart        127.0.0.1:10001   ok      -",
+        "  ingress   west   ingress-1   10.1.0.4:10001    ok      -",
+        "  server    west   cart-w      10.1.1.1:8080     ok      -",
+        "",
+        "cart:80, west, ok: ? → cart-w",
+        "  PART     ZONE   NAME     ADDRESS         STATE     WHY",
+        "  caller   west   -        -               unknown   no proxy of the zone declares it as an outbound",
+        "  server   west   cart-w   10.1.1.1:8080   ok        -",
+      ]
+    `);
+  });
+
+  it.each<[what: string, change: Change, says: string]>([
+    ['no identity of a caller', { without: crossingRows.filter(({ type }) => type === 'MeshIdentity') }, 'it has no identity'],
+    ['callers that are away', { facts: { isOnline: () => false } }, 'its proxy is not connected'],
+    ['no ingress', { puts: [cartOf('west', { zoneIngress: null })] }, 'zone west has no ready ingress'],
+    ['nothing available', { puts: [cartOf('west', { state: 'Unavailable' })] }, 'no server there is available'],
+    ['servers without identity', { puts: [cartOf('west', { identities: [] })] }, 'its servers have no identity'],
+    ['no trust', { without: [trustOf('west')] }, 'no MeshTrust here has the trust domain'],
+    [
+      'a name for an address',
+      { puts: [cartOf('west', { zoneIngress: { address: 'a.b', port: 1, sni: 'c' } })] },
+      'must be an IP',
+    ],
+  ])('say what is broken: %s', (_, change, says) => {
+    const [head = '', ...parts] = ways('MeshService', 'cart.west', change);
+    expect(head).toContain(', broken: ');
+    expect(parts.filter((line) => line.includes(' broken '))).toContainEqual(expect.stringContaining(says));
+  });
+
+  it('are degraded while another proxy serves', () => {
+    const isOnline = (name: string): boolean => name !== 'caller.east';
+    const [head] = ways('MeshService', 'cart.west', { facts: { isOnline } });
+    expect(head).toContain('east → west, degraded: 2 proxies');
+  });
+});
+
+it('the ways to a service of all zones lead to each zone', () => {
+  const heads = ways('MeshMultiZoneService', 'everywhere', {}).filter((line) => line.startsWith('everywhere'));
+  expect(heads).toMatchInlineSnapshot(`
+    [
+      "everywhere:80, east, ok: 2 proxies → cart",
+      "everywhere:80, east → north, ok: 2 proxies → 10.1.0.5:10001 (SNI sni.mzsvc.default.everywhere.http) → a server of north",
+      "everywhere:80, east → west, ok: 2 proxies → 10.1.0.4:10001 (SNI sni.mzsvc.default.everywhere.http) → a server of west",
+    ]
+  `);
+});
+
+describe('the ways to an external service', () => {
+  it('lead through the egress of the zone', () => {
+    expect(ways('MeshExternalService', 'payments', {})[0]).toMatchInlineSnapshot(
+      `"payments:443, east, ok: 2 proxies → 10.0.1.1:10002 (SNI egress.payments) → bank.example:443"`,
+    );
+  });
+
+  it.each<[what: string, change: Change, base: WayFacts, says: string]>([
+    ['no egress', { puts: [{ ...payments, status: {} }] }, inEast, 'zone east has no ready egress'],
+    ['an egress without identity', { without: [egress] }, inEast, 'the egress has no identity'],
+    ['on global', {}, onGlobal, 'a zone does not publish its egress'],
+  ])('say what is wrong: %s', (_, change, base, says) => {
+    expect(ways('MeshExternalService', 'payments', change, base).join('\n')).toContain(says);
+  });
+});
