@@ -9,7 +9,7 @@ import { objectOf, objectsOf } from '../resource/read-json.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import { isSameClient } from '../xds/client.ts';
 import { declareSame } from '../xds/outbounds.ts';
-import type { ProxyFeatures } from '../xds/proxy-features.ts';
+import { sharedFeatures, type ProxyFeatures } from '../xds/proxy-features.ts';
 import type { Rematch } from './change.ts';
 import { ProxyView, type Certified, type SharedParts } from './proxy-view.ts';
 
@@ -102,7 +102,7 @@ export class ConnectedProxy {
     const serials = [...this.#own.values()].flatMap((policies) => [...policies].map(({ serial }) => serial));
     const identity = this.#certified?.identity ?? '';
     const text = JSON.stringify([
-      ...[serials.sort((a, b) => a - b), this.features, this.#proxy.origin],
+      ...[serials.sort((a, b) => a - b), sharedFeatures(this.features), this.#proxy.origin],
       ...[canBeMatched(this.#proxy), identity],
     ]);
     // A proxy looks up hundreds of parts by it.

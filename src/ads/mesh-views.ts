@@ -310,12 +310,13 @@ export class MeshViews {
   #contextOf({ proxy, features, certified }: ConnectedProxy): OutboundContext {
     const index = this.#index;
     const wanted = certified === null ? null : proxyTls(index, proxy);
+    const client = new Client(proxy);
     let rules: ProxyRules | undefined;
     return {
       index,
       resolver: this.#resolver,
-      client: new Client(proxy),
-      features,
+      client,
+      features: client.featuresOf(features),
       tls: wanted === null || certified === null ? null : { ...wanted, identity: certified.identity },
       get rules() {
         return (rules ??= buildRules(index, proxy));

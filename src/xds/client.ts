@@ -5,6 +5,7 @@ import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import { label } from '../resource/labels.ts';
 import { objectOf, textOf } from '../resource/read-json.ts';
 import type { Labels } from '../resource/types.ts';
+import { isPath, type ProxyFeatures } from './proxy-features.ts';
 
 export class Client {
   readonly zone: string;
@@ -21,6 +22,15 @@ export class Client {
     const wasRead = this.#wasRead;
     this.#wasRead = false;
     return wasRead;
+  }
+
+  /** The features of its programs, for its outbounds: a path on its machine is its own. */
+  featuresOf(features: ProxyFeatures): ProxyFeatures {
+    const get = (given: ProxyFeatures, key: keyof ProxyFeatures): ProxyFeatures[keyof ProxyFeatures] => {
+      if (isPath(given[key])) this.#wasRead = true;
+      return given[key];
+    };
+    return new Proxy(features, { get: (given, key) => get(given, key as keyof ProxyFeatures) });
   }
 
   get labels(): Labels {

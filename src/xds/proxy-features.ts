@@ -23,6 +23,18 @@ export type ProxyFeatures = {
   readonly systemCa: string | null;
 };
 
+/** Whether a feature names a file or folder of the machine of the proxy. */
+export function isPath(feature: ProxyFeatures[keyof ProxyFeatures]): boolean {
+  return feature !== null && typeof feature !== 'boolean';
+}
+
+/** What proxies that differ in their paths alone have in common. */
+export function sharedFeatures(features: ProxyFeatures): Record<string, boolean> {
+  return Object.fromEntries(
+    Object.entries(features).map(([key, feature]) => [key, typeof feature === 'boolean' ? feature : feature !== null]),
+  );
+}
+
 /** An Envoy of which nothing is known. */
 export const WITHOUT_FEATURES: ProxyFeatures = {
   reusePort: false,

@@ -183,6 +183,7 @@ const outbound: fc.Arbitrary<readonly [string, JsonObject]> = fc.oneof(
       { localityAwareness: { crossZone: { failover: [{ to: { type: 'Only', zones: ['west'] } }] } } },
     ],
     ['MeshAccessLog', { backends: [{ type: 'File', file: { path: '/dev/stdout' } }] }],
+    ['MeshAccessLog', { backends: [{ type: 'Tcp', tcp: { address: 'logs:9000' } }] }],
     ['MeshAccessLog', { backends: [{ type: 'OpenTelemetry', openTelemetry: COLLECTOR }] }],
   ),
 );

@@ -11,13 +11,16 @@ import { objectOf, objectsOf } from '../../src/resource/read-json.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
 import type { Resource } from '../../src/resource/types.ts';
 import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
-import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
+import { WITHOUT_FEATURES, type ProxyFeatures } from '../../src/xds/proxy-features.ts';
 import { TRUST_BUNDLE } from '../../src/xds/proxy-tls.ts';
 import { fc } from '../support/property.ts';
 import { make, makeDataplane } from '../policy/make-resource.ts';
 import { callerRows, crossingRow, row, rows } from './arbitrary-mesh.ts';
 
-const FEATURES = { ...WITHOUT_FEATURES, reusePort: true, companion: '/run/proxy' };
+/** As kuma-dp has them: each proxy has a folder of its own. */
+function featuresOf({ name }: Resource): ProxyFeatures {
+  return { ...WITHOUT_FEATURES, reusePort: true, companion: `/run/${name}`, tcpLogPipe: `/run/${name}/log` };
+}
 
 /** A proxy that is sent what changes in its view, and accepts it. */
 class Receiver {
@@ -79,7 +82,7 @@ class FollowedMesh {
   /** Connects the proxies that are not connected. */
   connect(): void {
     for (const { resource } of this.index.proxies()) {
-      const view = this.connected.has(resource.name) ? undefined : this.views.open(resource.name, FEATURES);
+      const view = this.connected.has(resource.name) ? undefined : this.views.open(resource.name, featuresOf(resource));
       if (view === undefined) continue;
       this.connected.set(resource.name, view);
       const receiver = new Receiver(view);
@@ -123,7 +126,7 @@ class FollowedMesh {
     return Object.fromEntries(
       [...this.index.proxies()]
         .map((proxy) => {
-          const { resources } = this.encoder.part(proxyConfig(this.index, proxy, FEATURES));
+          const { resources } = this.encoder.part(proxyConfig(this.index, proxy, featuresOf(proxy.resource)));
           const found: Record<string, string[]> = {};
           for (const { type, resource } of resources) (found[type] ??= []).push(`${resource.name} ${resource.version}`);
           return [
@@ -224,6 +227,41 @@ function followsChanges(held: readonly Resource[], steps: Steps): void {
   }
 }
 
+class CountingEncoder extends ResourceEncoder {
+  made = 0;
+
+  override part(config: ProxyConfig): EncodedPart {
+    this.made += 1;
+    return super.part(config);
+  }
+}
+
+const CALLED = ['a', 'b', 'c'];
+/** Three services, and an access log of calls to the first. */
+const calledRows: readonly Resource[] = [
+  ...CALLED.map((app) => {
+    const port = { port: 80, targetPort: 8080, appProtocol: 'http' };
+    return make('MeshService', app, { selector: { dataplaneLabels: { matchLabels: { app } } }, ports: [port] }, { zone: 'east' });
+  }),
+  make('MeshAccessLog', 'a', {
+    to: [
+      {
+        targetRef: { kind: 'MeshService', name: 'a' },
+        default: { backends: [{ type: 'Tcp', tcp: { address: 'logs:9000' } }] },
+      },
+    ],
+  }),
+];
+
+/** A Dataplane that calls the three. */
+function caller(name: string): Resource {
+  const outbound = CALLED.map((service, at) => ({
+    port: 10_000 + at,
+    backendRef: { kind: 'MeshService', name: service, port: 80 },
+  }));
+  return makeDataplane(name, { zone: 'east' }, { inbound: [{ port: 8080 }], outbound });
+}
+
 describe('the views of a mesh', () => {
   it('equal those of proxies that connect now, after any changes', () => {
     fc.assert(fc.property(rows, stepsOf(row), followsChanges));
@@ -234,31 +272,23 @@ describe('the views of a mesh', () => {
     fc.assert(fc.property(held, stepsOf(crossingRow), (some, steps) => followsChanges([...callerRows, ...some], steps)));
   });
 
-  it('keep the outbounds of a Dataplane whose health changes, and make those again that name its address', () => {
-    class CountingEncoder extends ResourceEncoder {
-      made = 0;
-
-      override part(config: ProxyConfig): EncodedPart {
-        this.made += 1;
-        return super.part(config);
-      }
-    }
-    const port = { port: 80, targetPort: 8080, appProtocol: 'http' };
-    const services = ['a', 'b', 'c'].map((app) =>
-      make('MeshService', app, { selector: { dataplaneLabels: { matchLabels: { app } } }, ports: [port] }, { zone: 'east' }),
-    );
-    const log = { backends: [{ type: 'File', file: { path: '/dev/stdout' } }] };
-    const logs = make('MeshAccessLog', 'a', { to: [{ targetRef: { kind: 'MeshService', name: 'a' }, default: log }] });
-    const outbound = services.map((_, at) => ({
-      port: 10_000 + at,
-      backendRef: { kind: 'MeshService', name: 'abc'.charAt(at), port: 80 },
-    }));
-    const dataplane = makeDataplane('one', { zone: 'east' }, { inbound: [{ port: 8080 }], outbound });
+  it('are made once for proxies with folders of their own, but for what names them', () => {
     const encoder = new CountingEncoder();
-    const mesh = new FollowedMesh([...services, logs, dataplane], encoder);
+    const mesh = new FollowedMesh([...calledRows, caller('one')], encoder);
+    encoder.made = 0;
+    mesh.change([caller('two')], []);
+    mesh.connect();
+    // What it has beside its outbounds, and the listener with its address and its pipe.
+    expect(encoder.made).toBe(2);
+    expect(mesh.held()).toEqual(mesh.fresh());
+  });
+
+  it('keep the outbounds of a Dataplane whose health changes, and make those again that name its address', () => {
+    const encoder = new CountingEncoder();
+    const mesh = new FollowedMesh([...calledRows, caller('one')], encoder);
     const madeBy = (fields: Parameters<typeof edited>[1]): number => {
       encoder.made = 0;
-      mesh.change([edited(dataplane, fields)], []);
+      mesh.change([edited(caller('one'), fields)], []);
       return encoder.made;
     };
     expect([madeBy({ state: 'NotReady' }), madeBy({ address: '10.0.1.1' })]).toEqual([1, 2]);
