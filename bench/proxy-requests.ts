@@ -11,15 +11,16 @@ import { nowMs, percentile } from './measure.ts';
 import type { Metric } from './metric.ts';
 import { MESH } from './policies.ts';
 import { proxyBudgets, type ProxySizes } from './proxy-sizes.ts';
-import { put, SERVICE, startProxies, type ProxyZone, type RealProxies } from './real-proxies.ts';
+import { Caller, put, RealProxies, type ProxyZone } from './real-proxies.ts';
 import { RowWatch } from './row-watch.ts';
 
 const ZONE = 'bench';
 const MESH_SQL = `select exists (select from resources where type = 'Mesh' and name = $1) as yes`;
+const SERVICE = 'answers';
 /** The header in which a request sees which change is in force. */
 const HEADER = 'x-change';
 
-type Felt = { readonly p50Ms: number; readonly p99Ms: number; readonly closed: number };
+export type Felt = { readonly p50Ms: number; readonly p99Ms: number; readonly closed: number };
 
 export const requests: Sections<ProxySizes> = {
   names: { requests: 'a changed route until a request through real Envoys shows it' },
@@ -43,7 +44,7 @@ async function measureRequests({ settings, postgres, say }: Context<ProxySizes>)
   let fromZone: Felt;
   try {
     const at = { proxyPort, certificate, apiPort: lone.apiPort };
-    fromZone = await withProxies(at, (proxies) => felt(proxies, lone.apiPort, settings));
+    fromZone = await withProxies(at, (caller) => felt(caller, lone.apiPort, SERVICE, settings));
   } finally {
     await lone.stop();
     await server.dropDatabase(ownDatabase);
@@ -56,8 +57,8 @@ async function measureRequests({ settings, postgres, say }: Context<ProxySizes>)
     const watch = await RowWatch.open(database);
     await watch.until(MESH_SQL, [MESH]);
     await watch.close();
-    const fromGlobal = await withProxies({ proxyPort, certificate, apiPort: zone.apiPort }, (proxies) =>
-      felt(proxies, global.apiPort, settings),
+    const fromGlobal = await withProxies({ proxyPort, certificate, apiPort: zone.apiPort }, (caller) =>
+      felt(caller, global.apiPort, SERVICE, settings),
     );
     return metricsOf(fromZone, fromGlobal);
   } finally {
@@ -68,31 +69,40 @@ async function measureRequests({ settings, postgres, say }: Context<ProxySizes>)
   }
 }
 
-async function withProxies<T>(zone: ProxyZone, use: (proxies: RealProxies) => Promise<T>): Promise<T> {
-  const proxies = await startProxies(zone);
+async function withProxies<T>(zone: ProxyZone, use: (caller: Caller) => Promise<T>): Promise<T> {
+  const proxies = await RealProxies.open(zone);
+  let caller: Caller | undefined;
   try {
-    return await use(proxies);
+    await proxies.serve(SERVICE);
+    caller = new Caller(await proxies.client('asks', { kind: 'MeshService', name: SERVICE }));
+    await caller.reaches();
+    return await use(caller);
   } finally {
+    caller?.close();
     await proxies.stop();
   }
 }
 
-/** @param apiPort where the route is written */
-async function felt(proxies: RealProxies, apiPort: number, { warmUp, changes }: ProxySizes): Promise<Felt> {
+/**
+ * Changes a route again and again.
+ * @param apiPort where the route is written
+ * @param service display name of the MeshService that the caller calls
+ */
+export async function felt(caller: Caller, apiPort: number, service: string, { warmUp, changes }: ProxySizes): Promise<Felt> {
   const took: number[] = [];
-  await proxies.ask();
-  const before = proxies.connections();
+  await caller.ask();
+  const before = caller.connections;
   for (let count = 1; count <= warmUp + changes; count += 1) {
     const began = nowMs();
-    const written = put(apiPort, 'meshhttproutes/changing', routeOf(count));
-    while ((await proxies.ask())[HEADER] !== String(count));
+    const written = put(apiPort, 'meshhttproutes/changing', routeOf(service, count));
+    while ((await caller.ask())[HEADER] !== String(count));
     if (count > warmUp) took.push(nowMs() - began);
     await written;
   }
-  return { p50Ms: percentile(took, 0.5), p99Ms: percentile(took, 0.99), closed: proxies.connections() - before };
+  return { p50Ms: percentile(took, 0.5), p99Ms: percentile(took, 0.99), closed: caller.connections - before };
 }
 
-function routeOf(count: number): Record<string, unknown> {
+function routeOf(service: string, count: number): Record<string, unknown> {
   const rules = [
     {
       matches: [{ path: { type: 'PathPrefix', value: '/' } }],
@@ -102,7 +112,7 @@ function routeOf(count: number): Record<string, unknown> {
     },
   ];
   // By labels: on global the name of the service is hashed.
-  const targetRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': SERVICE } };
+  const targetRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': service } };
   return { type: 'MeshHTTPRoute', name: 'changing', spec: { to: [{ targetRef, rules }] } };
 }
 

@@ -1,4 +1,4 @@
-// Two real Envoys of a zone, run by `meridian dataplane run`: a client, and a server in front of a small application.
+// Real Envoys of a zone, run by `meridian dataplane run`, with small applications behind them.
 import type { ChildProcess } from 'node:child_process';
 import { createServer, request, Agent, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -6,22 +6,16 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { JsonObject } from '../src/resource/types.ts';
 import { freePort } from '../test/support/free-port.ts';
 import { endChild, startMeridianCommand } from './children.ts';
 import { MESH } from './policies.ts';
 
-export const SERVICE = 'answers';
 const READY_MS = 60_000;
 /** A zone that has a global requires it. */
 const OF_ZONE = { 'kuma.io/origin': 'zone' };
-
-export type RealProxies = {
-  /** Headers of the answer to one request through both Envoys. */
-  readonly ask: () => Promise<IncomingHttpHeaders>;
-  /** TCP connections that the client has opened. */
-  readonly connections: () => number;
-  readonly stop: () => Promise<void>;
-};
+/** The header in which an application says its name. */
+export const ANSWERED_BY = 'x-answered-by';
 
 /** A zone that asks for no token. */
 export type ProxyZone = {
@@ -31,104 +25,118 @@ export type ProxyZone = {
   readonly certificate: string;
 };
 
-export async function startProxies(zone: ProxyZone): Promise<RealProxies> {
-  const folder = await mkdtemp(join(tmpdir(), 'meridian-bench-proxies-'));
-  const application = await listen(createServer((_request, response) => response.end('yes')));
-  const [inbound, outbound] = [await freePort(), await freePort()];
-  const children: ChildProcess[] = [];
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  let connections = 0;
-  const ask = async (): Promise<IncomingHttpHeaders> =>
-    await new Promise((resolve, reject) => {
-      const call = request({ host: '127.0.0.1', port: outbound, agent }, (response) => {
+export class RealProxies {
+  readonly #zone: ProxyZone;
+  readonly #folder: string;
+  readonly #children: ChildProcess[] = [];
+  readonly #applications: Server[] = [];
+
+  private constructor(zone: ProxyZone, folder: string) {
+    this.#zone = zone;
+    this.#folder = folder;
+  }
+
+  static async open(zone: ProxyZone): Promise<RealProxies> {
+    return new RealProxies(zone, await mkdtemp(join(tmpdir(), 'meridian-bench-proxies-')));
+  }
+
+  /** A MeshService of the proxies with the label `app` of the same name, and one of them with an application behind it. */
+  async serve(service: string): Promise<void> {
+    await put(this.#zone.apiPort, `meshservices/${service}`, {
+      ...{ type: 'MeshService', name: service, labels: OF_ZONE },
+      spec: {
+        selector: { dataplaneLabels: { matchLabels: { app: service } } },
+        ports: [{ name: 'http', port: 80, targetPort: 'http', appProtocol: 'http' }],
+      },
+    });
+    await this.server(service, service);
+  }
+
+  /** A proxy of a service, with an application that says the name of the proxy. @returns its Dataplane */
+  async server(name: string, service: string): Promise<JsonObject> {
+    const application = createServer((_request, response) => response.setHeader(ANSWERED_BY, name).end('yes'));
+    await new Promise<void>((resolve) => application.listen(0, '127.0.0.1', resolve));
+    this.#applications.push(application);
+    const { port: servicePort } = application.address() as AddressInfo;
+    const tags = { 'kuma.io/service': service };
+    return await this.run(name, service, {
+      inbound: [{ name: 'http', port: await freePort(), servicePort, protocol: 'http', tags }],
+    });
+  }
+
+  /** A proxy that calls a service. @returns the port on which it does */
+  async client(name: string, backendRef: JsonObject): Promise<number> {
+    const port = await freePort();
+    await this.run(name, name, { outbound: [{ port, backendRef: { ...backendRef, port: 80 } }] });
+    return port;
+  }
+
+  /** @returns the Dataplane */
+  async run(name: string, app: string, networking: JsonObject): Promise<JsonObject> {
+    const file = join(this.#folder, `${name}.json`);
+    const labels = { app, 'kuma.io/workload': app, ...OF_ZONE };
+    const dataplane = { type: 'Dataplane', mesh: MESH, name, labels, networking: { address: '127.0.0.1', ...networking } };
+    await writeFile(file, JSON.stringify(dataplane));
+    const { proxyPort, certificate } = this.#zone;
+    const at = ['--cp-address', `https://localhost:${String(proxyPort)}`, '--ca-cert-file', certificate];
+    const own = ['-d', file, '--work-dir', join(this.#folder, name), '--readiness-port', '0'];
+    const envoy = ['--drain-time', '0s', '--concurrency', '1'];
+    this.#children.push(startMeridianCommand(['dataplane', 'run', ...at, ...own, ...envoy], {}));
+    return dataplane;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#children.map(endChild));
+    for (const application of this.#applications) application.close();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** Requests over one kept connection to a port of this machine. */
+export class Caller {
+  readonly #port: number;
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  /** TCP connections that it opened. */
+  connections = 0;
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  /** Headers of the answer to one request. Rejects for another status than 200. */
+  async ask(): Promise<IncomingHttpHeaders> {
+    return await new Promise((resolve, reject) => {
+      const call = request({ host: '127.0.0.1', port: this.#port, agent: this.#agent }, (response) => {
         response.resume();
         response.on('end', () =>
           response.statusCode === 200 ? resolve(response.headers) : reject(new Error(`status ${String(response.statusCode)}`)),
         );
       });
       call.on('socket', (socket) => {
-        if (!call.reusedSocket) connections += 1;
+        if (!call.reusedSocket) this.connections += 1;
         socket.unref();
       });
       call.on('error', reject);
       call.end();
     });
-  const stop = async (): Promise<void> => {
-    agent.destroy();
-    await Promise.all(children.map(endChild));
-    application.server.close();
-    await rm(folder, { recursive: true, force: true });
-  };
-  try {
-    const server = {
-      inbound: [
-        { name: 'http', port: inbound, servicePort: application.port, protocol: 'http', tags: { 'kuma.io/service': SERVICE } },
-      ],
-    };
-    const client = {
-      inbound: [
-        {
-          name: 'http',
-          port: await freePort(),
-          servicePort: application.port,
-          protocol: 'http',
-          tags: { 'kuma.io/service': 'asks' },
-        },
-      ],
-      outbound: [{ port: outbound, backendRef: { kind: 'MeshService', name: SERVICE, port: 80 } }],
-    };
-    await put(zone.apiPort, `meshservices/${SERVICE}`, {
-      ...{ type: 'MeshService', name: SERVICE, labels: OF_ZONE },
-      spec: {
-        selector: { dataplaneLabels: { matchLabels: { app: SERVICE } } },
-        ports: [{ name: 'http', port: 80, targetPort: 'http', appProtocol: 'http' }],
-      },
-    });
-    for (const [name, networking] of [
-      [SERVICE, server],
-      ['asks', client],
-    ] as const) {
-      const file = join(folder, `${name}.json`);
-      const dataplane = {
-        type: 'Dataplane',
-        mesh: MESH,
-        name,
-        labels: { app: name, ...OF_ZONE },
-        networking: { address: '127.0.0.1', ...networking },
-      };
-      await writeFile(file, JSON.stringify(dataplane));
-      const address = `https://localhost:${String(zone.proxyPort)}`;
-      const args = [
-        '--cp-address',
-        address,
-        '--ca-cert-file',
-        zone.certificate,
-        '-d',
-        file,
-        '--work-dir',
-        join(folder, name),
-        '--drain-time',
-        '0s',
-        '--concurrency',
-        '1',
-      ];
-      children.push(startMeridianCommand(['dataplane', 'run', ...args, '--readiness-port', '0'], {}));
-    }
+  }
+
+  /** Waits for the first request that is answered as wanted. @throws Error after a minute */
+  async reaches(isWanted: (headers: IncomingHttpHeaders) => boolean = () => true): Promise<void> {
     const until = Date.now() + READY_MS;
     while (
-      !(await ask().then(
-        () => true,
+      !(await this.ask().then(
+        (headers) => isWanted(headers),
         () => false,
       ))
     ) {
-      if (Date.now() > until) throw new Error('no request got through the Envoys in a minute');
+      if (Date.now() > until) throw new Error('no request got through the Envoys as wanted in a minute');
       await delay(50);
     }
-    connections = 0;
-    return { ask, connections: () => connections, stop };
-  } catch (error) {
-    await stop();
-    throw error;
+  }
+
+  close(): void {
+    this.#agent.destroy();
   }
 }
 
@@ -140,9 +148,4 @@ export async function put(apiPort: number, path: string, body: Record<string, un
     body: JSON.stringify({ mesh: MESH, ...body }),
   });
   if (!response.ok) throw new Error(`PUT ${path}: ${String(response.status)} ${await response.text()}`);
-}
-
-async function listen(server: Server): Promise<{ server: Server; port: number }> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { server, port: (server.address() as AddressInfo).port };
 }
