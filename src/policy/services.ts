@@ -1,5 +1,5 @@
 // The facts of a service for policies: its ports, as sections of its KRI, and the selected proxies (policies 2.7 to 2.9, 3.1, D15).
-import type { Labels, Resource } from '../resource/types.ts';
+import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { isServiceType } from '../resource/type-registry.ts';
@@ -47,7 +47,7 @@ export function findsProxies(index: MeshIndex): (service: Resource) => Dataplane
     byName.add('', displayNameOf(proxy.resource), proxy);
   }
   return (service) => {
-    const { name, labels, tags } = selectorParts(service);
+    const { name, labels, tags } = dataplaneSelector(service.spec);
     const [pair] = Object.entries(Object.keys(labels).length > 0 ? labels : tags);
     const candidates = name !== '' ? byName.get('', name) : pair === undefined ? [] : byPair.get(...pair);
     return [...candidates].filter(proxySelector(service)).sort(byDisplayName);
@@ -78,8 +78,8 @@ export function proxySelector(service: Resource): (proxy: DataplaneProxy) => boo
   return (proxy) => proxy.zone === zone && (namespace === '' || proxy.namespace === namespace) && isSelected(proxy);
 }
 
-/** The first part that is not empty counts. */
-function selectorParts({ spec }: Resource): { name: string; labels: Labels; tags: Labels } {
+/** The selector of a MeshService. Its first part that is not empty counts; without one it selects nothing. */
+export function dataplaneSelector(spec: JsonObject): { readonly name: string; readonly labels: Labels; readonly tags: Labels } {
   const { dataplaneRef, dataplaneLabels, dataplaneTags } = objectOf(spec['selector']);
   return {
     name: textOf(objectOf(dataplaneRef)['name']),
@@ -89,7 +89,7 @@ function selectorParts({ spec }: Resource): { name: string; labels: Labels; tags
 }
 
 function selectorOf(service: Resource): (proxy: DataplaneProxy) => boolean {
-  const { name, labels, tags } = selectorParts(service);
+  const { name, labels, tags } = dataplaneSelector(service.spec);
   if (name !== '') return ({ resource }) => displayNameOf(resource) === name;
   if (Object.keys(labels).length > 0) return (proxy) => carries(proxy.labels, labels);
   if (Object.keys(tags).length > 0) return ({ sections }) => sections.some((section) => carries(section.tags, tags));

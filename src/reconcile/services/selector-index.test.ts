@@ -35,7 +35,7 @@ describe('the selector of a MeshService', () => {
     ['another name', { dataplaneRef: { name: 'other' } }, false],
     ['its labels', { dataplaneLabels: { matchLabels: { app: 'a' } } }, true],
     ['other labels', { dataplaneLabels: { matchLabels: { app: 'b' } } }, false],
-    ['no labels', { dataplaneLabels: {} }, true],
+    ['no labels', { dataplaneLabels: {} }, false],
     ['nothing', {}, false],
   ])('selects a Dataplane by %s, or does not', (_, selector, expected) => {
     expect(selects(selector)).toBe(expected);

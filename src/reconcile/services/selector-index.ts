@@ -1,10 +1,11 @@
 // Selectors and items, both as pairs of strings: a selector selects the items that have all of its pairs.
 // Invariants: pairs of different kinds (label, inbound tag, name) are never equal, because their keys differ; the cost of a lookup is
 // that of the rarest pair, not of all items or selectors.
-import { isObject, objectOf, textMapOf, textOf } from '../../resource/read-json.ts';
+import { isObject, objectOf, textMapOf } from '../../resource/read-json.ts';
 import type { JsonObject, Labels } from '../../resource/types.ts';
 import type { DataplaneFacts } from './dataplane-facts.ts';
 import { PairIndex } from '../../policy/pair-index.ts';
+import { dataplaneSelector } from '../../policy/services.ts';
 
 export type Pair = readonly [key: string, value: string];
 
@@ -26,14 +27,12 @@ export function dataplanePairs({ name, displayName, labels, inbounds }: Dataplan
   ];
 }
 
-/** The selector of a MeshService; null if it selects nothing. The first of two selectors counts. */
+/** The selector of a MeshService; null if it selects nothing. */
 export function serviceSelector(spec: JsonObject): readonly Pair[] | null {
-  const { dataplaneRef, dataplaneLabels, dataplaneTags } = objectOf(spec['selector']);
-  const name = textOf(objectOf(dataplaneRef)['name']);
+  const { name, labels, tags } = dataplaneSelector(spec);
   if (name !== '') return [['name', name]];
-  if (isObject(dataplaneLabels)) return labelPairs(textMapOf(dataplaneLabels['matchLabels']));
-  const tags = pairsOf('tag', textMapOf(dataplaneTags));
-  return tags.length === 0 ? null : tags;
+  if (Object.keys(labels).length > 0) return labelPairs(labels);
+  return Object.keys(tags).length > 0 ? pairsOf('tag', tags) : null;
 }
 
 /** The selector of a MeshMultiZoneService for the MeshServices of its mesh, null if it selects nothing. */
@@ -44,10 +43,10 @@ export function multiZoneSelector(spec: JsonObject): readonly Pair[] | null {
 
 /** Whether a Dataplane with all pairs is selected: one inbound must have all tags (D15). */
 export function isSelected({ inbounds }: DataplaneFacts, spec: JsonObject): boolean {
-  const { dataplaneRef, dataplaneLabels, dataplaneTags } = objectOf(spec['selector']);
-  if (textOf(objectOf(dataplaneRef)['name']) !== '' || isObject(dataplaneLabels)) return true;
-  const wanted = Object.entries(textMapOf(dataplaneTags));
-  return wanted.length < 2 || inbounds.some(({ tags }) => wanted.every(([key, value]) => tags[key] === value));
+  const { name, labels, tags } = dataplaneSelector(spec);
+  if (name !== '' || Object.keys(labels).length > 0) return true;
+  const wanted = Object.entries(tags);
+  return wanted.length < 2 || inbounds.some(({ tags: own }) => wanted.every(([key, value]) => own[key] === value));
 }
 
 function pairsOf(sort: string, labels: Labels): Pair[] {
