@@ -1,0 +1,174 @@
+// What a proxy has for its own telemetry, and what is said about policies that change nothing.
+import { describe, expect, it } from 'vitest';
+import { MeshIndex } from '../../src/policy/mesh-index.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
+import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
+import type { ProxyFeatures } from '../../src/xds/proxy-features.ts';
+import { make } from '../policy/make-resource.ts';
+import { FEATURES, shopRows } from './shop-mesh.ts';
+
+const SYSTEM = 'system_meshmetric_prometheus';
+
+function configWith(type: string, spec: JsonObject, features: Partial<ProxyFeatures> = {}): ProxyConfig {
+  const index = new MeshIndex('default', [...shopRows, make(type, 'p', spec)]);
+  const [proxy] = index.proxies();
+  if (proxy === undefined) throw new Error('the mesh has no proxy');
+  return proxyConfig(index, proxy, { ...FEATURES, ...features });
+}
+
+const problemsOf = ({ problems }: ProxyConfig): string[] => problems.map(({ field, reason }) => `${field} ${reason}`);
+const ownOf = (resources: ReadonlyMap<string, JsonObject>): string[] =>
+  [...resources.keys()].filter((name) => name.startsWith('system_')).sort();
+
+describe('the metrics of a proxy', () => {
+  const prometheus = (conf: JsonObject): JsonObject => ({ type: 'Prometheus', prometheus: conf });
+  const metric = (conf: JsonObject, features: Partial<ProxyFeatures> = {}): ProxyConfig =>
+    configWith('MeshMetric', { default: conf }, features);
+  const companion = { companion: '/run/dp' };
+
+  it('have a listener and a cluster for each Prometheus backend', () => {
+    const config = metric({ backends: [prometheus({ clientId: 'a', port: 1 }), prometheus({ clientId: 'b', port: 2 })] });
+    expect(ownOf(config.listeners)).toEqual([`${SYSTEM}_a`, `${SYSTEM}_b`]);
+    expect(ownOf(config.clusters)).toEqual([`${SYSTEM}_a`, `${SYSTEM}_b`]);
+    expect(problemsOf(config)).toEqual([]);
+  });
+
+  it.each<[string, JsonObject[], string[], string]>([
+    [
+      'of one port',
+      [
+        { clientId: 'a', port: 7 },
+        { clientId: 'b', port: 7 },
+      ],
+      ['a'],
+      '7',
+    ],
+    ['of the default port', [{ clientId: 'a' }, { clientId: 'b', port: 5670 }], ['a'], '5670'],
+    [
+      'of one client',
+      [
+        { clientId: 'a', port: 7 },
+        { clientId: 'a', port: 8 },
+      ],
+      ['a'],
+      '8',
+    ],
+  ])('have the listener of the first of two backends %s', (_, backends, listeners, port) => {
+    const config = metric({ backends: backends.map(prometheus) });
+    expect(ownOf(config.listeners)).toEqual(listeners.map((name) => `${SYSTEM}_${name}`));
+    expect(problemsOf(config)).toEqual([
+      `spec.default.backends has two Prometheus backends of port ${port} or of one client: the first one has its listener`,
+    ]);
+  });
+
+  it.each<[JsonObject | undefined, Partial<ProxyFeatures>, boolean]>([
+    [undefined, {}, true],
+    [{ mode: 'Disabled' }, {}, true],
+    [{ mode: 'ActiveMTLSBackend' }, {}, false],
+    [{ mode: 'ActiveMTLSBackend' }, { metricsCertificate: { certificate: '/c', key: '/k' } }, false],
+    [{ mode: 'ProvidedTLS' }, {}, false],
+    [{ mode: 'ProvidedTLS' }, { metricsCertificate: { certificate: '/c', key: '/k' } }, true],
+  ])('with tls %j and %j have a listener: %s', (tls, features, hasListener) => {
+    const config = metric({ backends: [prometheus({ clientId: 'a', ...(tls !== undefined && { tls }) })] }, features);
+    expect(ownOf(config.listeners)).toEqual(hasListener ? [`${SYSTEM}_a`] : []);
+    const mode = String(tls?.['mode']);
+    expect(problemsOf(config)).toEqual(
+      hasListener ? [] : [`spec.default.backends has no listener: the proxy has no certificate for tls.mode ${mode}`],
+    );
+    const isTls = JSON.stringify(config.listeners.get(`${SYSTEM}_a`) ?? {}).includes('DownstreamTlsContext');
+    expect(isTls).toBe(hasListener && mode === 'ProvidedTLS');
+  });
+
+  it('need a source: the admin interface of the proxy or the program beside it', () => {
+    const without = metric({ backends: [prometheus({})] }, { adminSocket: null });
+    expect(ownOf(without.listeners)).toEqual([]);
+    expect(problemsOf(without)).toEqual(['spec.default.backends has no effect on a proxy whose metadata names no admin socket']);
+    expect(problemsOf(metric({ backends: [] }, { adminSocket: null }))).toEqual([]);
+  });
+
+  it('of applications, profiles and collectors need the program beside the proxy', () => {
+    const conf = {
+      sidecar: { profiles: { appendProfiles: [{ name: 'Basic' }] } },
+      applications: [{ port: 1 }],
+      backends: [{ type: 'OpenTelemetry', openTelemetry: { endpoint: 'otel:4317' } }],
+    };
+    const reason = 'has no effect: it needs kuma-dp beside the proxy';
+    expect(problemsOf(metric(conf)).sort()).toEqual(
+      ['applications', 'backends', 'sidecar.profiles'].map((path) => `spec.default.${path} ${reason}`),
+    );
+    expect(problemsOf(metric(conf, companion))).toEqual([]);
+    expect(problemsOf(metric({ sidecar: {}, applications: [], backends: [prometheus({})] }))).toEqual([]);
+  });
+
+  it('are described in a document for the program beside the proxy', () => {
+    const config = metric({ backends: [prometheus({ clientId: 'a' })] }, companion);
+    expect(ownOf(config.listeners)).toEqual(['system_dynamicconfig', `${SYSTEM}_a`]);
+    const text = JSON.stringify(config.listeners.get('system_dynamicconfig'));
+    expect(text).toContain(String.raw`\"kuma.workload\":\"shop\"`);
+    expect(text).not.toContain('/otel');
+    expect(ownOf(metric({ backends: [] }).listeners)).toEqual([]);
+  });
+});
+
+describe('the traces of a proxy', () => {
+  const trace = (conf: JsonObject, features: Partial<ProxyFeatures> = {}): ProxyConfig =>
+    configWith('MeshTrace', { default: conf }, features);
+  const tracers = ({ listeners }: ProxyConfig): number => JSON.stringify([...listeners.values()]).split('"tracing":').length - 1;
+
+  it.each<[JsonObject, string[]]>([
+    [{ type: 'Zipkin', zipkin: { url: 'http://zipkin:9411/api' } }, ['system_meshtrace_zipkin']],
+    [{ type: 'Datadog', datadog: { url: 'http://dog:8126' } }, ['system_meshtrace_datadog']],
+    [{ type: 'OpenTelemetry', openTelemetry: { endpoint: 'otel:4317' } }, ['system_meshtrace_otel_otel:4317']],
+  ])('to %j have a cluster, and a tracer on each HTTP listener', (backend, clusters) => {
+    const config = trace({ backends: [backend] });
+    expect(ownOf(config.clusters)).toEqual(clusters);
+    // Three inbounds, and outbounds to three services, one of several zones and one outside.
+    expect(tracers(config)).toBeGreaterThanOrEqual(6);
+    expect(problemsOf(config)).toEqual([]);
+  });
+
+  it('are none without a backend', () => {
+    const config = trace({ backends: [] });
+    expect([ownOf(config.clusters), tracers(config), problemsOf(config)]).toEqual([[], 0, []]);
+  });
+
+  it('to a collector that does not exist are none, and that is said', () => {
+    const backendRef = { kind: 'MeshOpenTelemetryBackend', name: 'none' };
+    const config = trace({ backends: [{ type: 'OpenTelemetry', openTelemetry: { backendRef } }] });
+    expect([ownOf(config.clusters), tracers(config)]).toEqual([[], 0]);
+    expect(problemsOf(config)).toEqual(['spec.default.backends[0] names no collector that the proxy can reach']);
+  });
+
+  it('to a collector go through the program beside the proxy, which gets a document of the collectors', () => {
+    const backendRef = { kind: 'MeshOpenTelemetryBackend', name: 'collector' };
+    const config = trace({ backends: [{ type: 'OpenTelemetry', openTelemetry: { backendRef } }] }, { companion: '/run/dp' });
+    expect(ownOf(config.listeners)).toEqual(['system_dynamicconfig']);
+    const document = {
+      name: 'collector',
+      socketPath: '/run/dp/kuma-otel-collector.sock',
+      endpoint: 'otel:4317',
+      useHTTP: false,
+      traces: { enabled: true },
+    };
+    expect(JSON.stringify(config.listeners.get('system_dynamicconfig'))).toContain(
+      JSON.stringify(JSON.stringify({ backends: [document] })).slice(1, -1),
+    );
+  });
+});
+
+describe('the access logs of a proxy', () => {
+  const log = (openTelemetry: JsonObject): ProxyConfig =>
+    configWith('MeshAccessLog', {
+      to: [{ targetRef: { kind: 'Mesh' }, default: { backends: [{ type: 'OpenTelemetry', openTelemetry }] } }],
+    });
+
+  it('to a collector have its cluster', () => {
+    expect(ownOf(log({ endpoint: 'otel:4317' }).clusters)).toEqual(['system_meshaccesslog_otel_otel:4317']);
+  });
+
+  it('to a collector that does not exist are none, and that is said', () => {
+    const config = log({ backendRef: { kind: 'MeshOpenTelemetryBackend', name: 'none' } });
+    expect(ownOf(config.clusters)).toEqual([]);
+    expect(problemsOf(config)).toEqual(['spec.to[0].default.backends[0].openTelemetry names no MeshOpenTelemetryBackend']);
+  });
+});
