@@ -43,6 +43,42 @@ describe('the node of a proxy', () => {
     expect(codeOf(() => readProxyNode(node))).toBe(status.INVALID_ARGUMENT);
   });
 
+  it.each([
+    [507, true],
+    [508, false],
+  ])('has an id of at most 507 characters: %d', (length, isRead) => {
+    const id = `shop.${'a'.repeat(length - 5)}`;
+    expect(codeOf(() => readProxyNode({ id })) !== status.INVALID_ARGUMENT).toBe(isRead);
+  });
+
+  it('has metadata of at most a mebibyte', () => {
+    const most = 1024 * 1024;
+    const metadata = encodeStruct({ a: 'x'.repeat(most - 100) });
+    const padded = encodeStruct({ a: 'x'.repeat(most - 100 + most - metadata.length) });
+    expect(padded.length).toBe(most);
+    expect(readProxyNode({ id: 'shop.cart', metadata: padded }).name).toBe('cart');
+    expect(() => readProxyNode({ id: 'shop.cart', metadata: encodeStruct({ a: 'x'.repeat(most) }) })).toThrow(
+      /^node\.metadata has \d+ bytes; 1048576 are allowed$/,
+    );
+  });
+
+  it('is quoted with 200 characters of its id where it is refused', () => {
+    expect(() => readProxyNode({ id: 'a'.repeat(300) })).toThrow(
+      new RegExp(`^node\\.id must be <mesh>\\.<name of the Dataplane>, not "a{200}"$`),
+    );
+  });
+
+  it('keeps the metadata that says what the proxy can do, and 100 characters of the name of its bootstrap', () => {
+    const kept = {
+      ...{ features: ['a'], workdir: '/w', metricsCertPath: 'c', metricsKeyPath: 'k', systemCaPath: 's' },
+      ...{ 'dataplane.admin': {}, 'dataplane.admin.socketPath': 'p', 'dataplane.dns.port': '1' },
+    };
+    const metadata = encodeStruct({ ...kept, 'meridian.run': 'r'.repeat(200), other: 1 });
+    const node = readProxyNode({ id: 'shop.cart', metadata });
+    expect([node.metadata, node.run, node.version, node.dataplane]).toEqual([kept, 'r'.repeat(100), {}, '']);
+    expect(readProxyNode({ id: 'shop.cart' })).toMatchObject({ metadata: {}, run: '' });
+  });
+
   it('is read, or refused as invalid, for any bytes', () => {
     fc.assert(
       fc.property(fc.string(), fc.uint8Array({ maxLength: 60 }), (id, metadata) => {

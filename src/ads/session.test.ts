@@ -235,6 +235,126 @@ describe('an xDS session', () => {
     expect(session.size).toBe(size);
   });
 
+  const ALL: Contents = Object.fromEntries(XDS_TYPES.map((type) => [type, { x: '1' }]));
+
+  /** A session of a proxy that has subscribed to everything of these types, and has accepted it. */
+  function settled(contents: Contents, types: readonly XdsType[] = XDS_TYPES): ReturnType<typeof sessionOf> {
+    const { session, replace } = sessionOf(contents);
+    for (const type of types) session.receive(request(type));
+    for (let responses = session.take(); responses.length > 0; responses = session.take())
+      for (const { type, nonce } of responses) session.receive(request(type, { nonce }));
+    return { session, replace };
+  }
+
+  it.each<[XdsType, XdsType[]]>([
+    ['Secret', ['ClusterLoadAssignment', 'RouteConfiguration']],
+    ['Cluster', ['Secret', 'ClusterLoadAssignment']],
+    ['ClusterLoadAssignment', ['Secret', 'Cluster']],
+    ['Listener', ['Secret', 'Cluster', 'ClusterLoadAssignment', 'RouteConfiguration']],
+    ['RouteConfiguration', ['Secret', 'Cluster', 'ClusterLoadAssignment', 'Listener']],
+  ])('while a %s waits for its answer, sends changes of %j alone', (pending, sent) => {
+    const isSent = (other: XdsType): boolean => {
+      const { session, replace } = settled(ALL);
+      const waiting = { ...ALL, [pending]: { x: '2' } };
+      replace(waiting);
+      // The assignment of a changed cluster goes behind it.
+      for (const { type, nonce } of session.take()) if (type !== pending) session.receive(request(type, { nonce }));
+      replace({ ...waiting, [other]: { x: '3' } });
+      return session.take().some(({ type }) => type === other);
+    };
+    expect(XDS_TYPES.filter((other) => other !== pending && isSent(other))).toEqual(sent);
+  });
+
+  it('removes nothing while anything waits for its answer', () => {
+    for (const pending of XDS_TYPES.filter((type) => type !== 'Listener')) {
+      const { session, replace } = settled(ALL);
+      replace({ ...ALL, [pending]: { x: '2' }, Listener: {} });
+      expect(session.take().flatMap(({ removed }) => removed)).toEqual([]);
+    }
+    const { session, replace } = settled(ALL);
+    replace({ ...ALL, Listener: {}, Cluster: {} });
+    expect(session.take()).toMatchObject([{ type: 'Listener', resources: [], removed: ['x'] }]);
+    expect(session.take()).toEqual([]);
+  });
+
+  it('holds what was accepted at the version of the view, and nothing else', () => {
+    const { session, replace } = sessionOf({ Listener: { l: '1' } });
+    expect(session.holds('Listener', 'l')).toBe(false);
+    session.receive(request('Listener', { subscribe: ['l', 'none'] }));
+    expect(session.holds('Listener', 'l')).toBe(false);
+    const [response] = session.take();
+    expect(session.holds('Listener', 'l')).toBe(false);
+    session.receive(request('Listener', { nonce: response?.nonce ?? '' }));
+    expect([session.holds('Listener', 'l'), session.holds('Listener', 'none')]).toEqual([true, false]);
+    replace({ Listener: { l: '2' } });
+    expect(session.holds('Listener', 'l')).toBe(false);
+    replace({ Listener: { l: '1' } });
+    expect(session.holds('Listener', 'l')).toBe(true);
+    session.receive(request('Listener', { unsubscribe: ['l'] }));
+    expect(session.holds('Listener', 'l')).toBe(false);
+  });
+
+  it('takes an answer to the last response of its type alone', () => {
+    const { session, replace } = sessionOf({ Listener: { l: '1' } });
+    expect(session.receive(request('Listener', { nonce: '1' }))).toBeNull();
+    const [first] = session.take();
+    expect(session.receive(request('Listener', { nonce: 'other' }))).toBeNull();
+    expect(session.take()).toEqual([]);
+    expect(session.receive(request('Listener', { nonce: first?.nonce ?? '' }))).toEqual({ nonce: first?.nonce, refusals: null });
+    replace({ Listener: { l: '2' } });
+    const [second] = session.take();
+    expect(session.receive(request('Listener', { nonce: first?.nonce ?? '' }))).toBeNull();
+    expect(second?.nonce).not.toBe(first?.nonce);
+  });
+
+  it('takes a refusal that names nothing as one of all that was sent', () => {
+    const { session, replace } = sessionOf({ Listener: { one: '1', two: '1' } });
+    session.receive(request('Listener'));
+    const [response] = session.take();
+    const answer = session.receive(request('Listener', { nonce: response?.nonce ?? '', error: 'bad' }));
+    expect(answer?.refusals).toEqual(['one', 'two'].map((name) => ({ type: 'Listener', name, version: '1', reason: 'bad' })));
+    expect(session.refusals).toEqual(answer?.refusals);
+    replace({ Listener: { one: '1' } });
+    expect(session.refusals.map(({ name }) => name)).toEqual(['one']);
+    const [removal] = session.take();
+    session.receive(request('Listener', { nonce: removal?.nonce ?? '' }));
+    replace({ Listener: { one: '1', two: '1' } });
+    expect(session.refusals.map(({ name }) => name)).toEqual(['one']);
+  });
+
+  it('answers the first request of a type, even with nothing, and once', () => {
+    const { session } = sessionOf({});
+    session.receive(request('Cluster'));
+    expect(session.take()).toMatchObject([{ type: 'Cluster', resources: [], removed: [] }]);
+    expect(session.take()).toEqual([]);
+  });
+
+  it('sends what is asked for by name again, but not what is asked for with all others', () => {
+    const { session } = settled({ Listener: { l: '1' } }, ['Listener']);
+    session.receive(request('Listener', { subscribe: ['*'] }));
+    expect(session.take()).toEqual([]);
+    session.receive(request('Listener', { subscribe: ['l'] }));
+    expect(session.take()).toMatchObject([{ resources: [{ name: 'l' }], removed: [] }]);
+  });
+
+  it('sends no changes of what is not asked for any more; a name that was asked for beside all stays', () => {
+    const { session, replace } = settled({ Listener: { l: '1', m: '1' } }, ['Listener']);
+    session.receive(request('Listener', { subscribe: ['l'] }));
+    const [again] = session.take();
+    session.receive(request('Listener', { nonce: again?.nonce ?? '', unsubscribe: ['*'] }));
+    replace({ Listener: { l: '2', m: '2', n: '1' } });
+    expect(session.take()).toMatchObject([{ resources: [{ name: 'l', version: '2' }], removed: [] }]);
+  });
+
+  it('lets a proxy subscribe to 100,000 names of a type', () => {
+    const { session } = sessionOf({});
+    const subscribe = Array.from({ length: 100_000 }, (_, at) => String(at));
+    session.receive(request('Cluster', { subscribe }));
+    expect(() => session.receive(request('Cluster', { subscribe: ['one more'] }))).toThrow(
+      'a proxy may subscribe to 100000 resources of a type',
+    );
+  });
+
   it('keeps nothing of names that the proxy does not ask for any more', () => {
     const { session } = sessionOf(FULL);
     new Proxy(session).settle();
