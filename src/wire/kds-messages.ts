@@ -228,7 +228,8 @@ export function* countNamedInSteps(bytes: Uint8Array, most: number): Steps<numbe
 }
 
 /** Node, and ControlPlane, whose only field is the id too. */
-function decodeNode(bytes: Uint8Array): DeltaRequest['node'] {
+/** The part of a Node that is read. @throws Error on bytes that are no Node */
+export function decodeNode(bytes: Uint8Array): DeltaRequest['node'] {
   const node: Mutable<DeltaRequest['node']> = { id: '' };
   readFields(bytes, (tag, reader) => {
     if (tag === lengthTag(1)) node.id = readText(reader);

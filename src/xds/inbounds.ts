@@ -4,8 +4,9 @@ import type { ProxyRules } from '../policy/build-rules.ts';
 import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
 import type { DataplaneProxy, Section } from '../policy/dataplane-proxy.ts';
 import { label } from '../resource/labels.ts';
-import { objectOf, objectsOf, textOf, numberOf } from '../resource/read-json.ts';
+import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
+import { applicationAddress } from './application-address.ts';
 import { accessLoggers, clientFilter, type LogContext } from './access-log.ts';
 import { applicationCluster } from './cluster.ts';
 import { isHttp, protocolOf, type Protocol } from './protocol.ts';
@@ -61,10 +62,7 @@ function inboundsOf({ resource, sections }: DataplaneProxy): Inbound[] {
       const inbound = given[at];
       if (inbound === undefined) return [];
       const address = textOf(inbound['address']) || textOf(networking['address']);
-      const application = {
-        address: textOf(inbound['serviceAddress']) || address,
-        port: numberOf(inbound['servicePort']) || section.port,
-      };
+      const application = applicationAddress(networking, { ...inbound, port: section.port });
       return [{ section, protocol: protocolOf(section.protocol), address, application }];
     });
 }
