@@ -7,7 +7,7 @@ import { XDS_MESSAGES } from '../src/ads/encode-resources.ts';
 import type { XdsType } from '../src/ads/session.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { createSelfSigned } from '../src/base/self-signed.ts';
-import { adsService } from '../src/proxy-port/ads-service.ts';
+import { adsService } from '../src/proxy-port/grpc-services.ts';
 import { TYPE_URL_PREFIX } from '../src/wire/any.ts';
 import { decodeDeltaRequest, encodeDeltaResponse, encodeResourceEntry } from '../src/wire/kds-messages.ts';
 

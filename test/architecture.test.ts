@@ -47,6 +47,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   subscriptions: ['base', 'resource', 'store'],
   'zone-status': ['base', 'resource', 'store', 'kds', 'subscriptions'],
   'proxy-status': ['base', 'wire', 'resource', 'store', 'policy', 'mesh-index', 'xds', 'ads', 'api', 'subscriptions'],
+  'proxy-health': ['base', 'wire', 'resource', 'store', 'grpc', 'xds', 'proxy-port', 'ads'],
   defaults: ['base', 'resource', 'store'],
   peering: ['base', 'resource', 'store', 'kds', 'zone-status', 'defaults'],
   reconcile: ['base', 'resource', 'store', 'policy', 'identity', 'gateway-api', 'zone-status'],
@@ -58,7 +59,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   dataplane: ['base', 'resource'],
   'control-plane': [...ENGINE],
   global: [...ENGINE, 'control-plane'],
-  zone: [...ENGINE, 'control-plane', 'xds', 'ads', 'proxy-port', 'proxy-status'],
+  zone: [...ENGINE, 'control-plane', 'xds', 'ads', 'proxy-port', 'proxy-status', 'proxy-health'],
   // The API gives it the types of answers, and nothing that runs. The two roots are started by a dynamic import, `migrate` opens a store, and `generate` signs with a key from a file.
   cli: ['base', 'resource', 'gateway-api', 'document', 'api', 'global', 'zone', 'store', 'defaults', 'token', 'dataplane'],
 };

@@ -162,6 +162,8 @@ export const configSchema = z.strictObject({
       /** The limit for a connection without a stream, and for a stream that has not named its Dataplane. */
       idleTimeout: duration('10s'),
     }),
+    /** Envoys report their health and that of the applications behind them. */
+    hds: section({ enabled: flag(true), interval: duration('5s') }),
     authn: section({
       zoneProxy: section({ zoneToken: issuer }),
       dpProxy: section({

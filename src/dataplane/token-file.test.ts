@@ -10,6 +10,7 @@ function bootstrap(initialMetadata: JsonObject[]): JsonObject {
   const options = { '@type': 'x', explicitHttpConfig: { http2ProtocolOptions: {} } };
   return {
     dynamicResources: { adsConfig: { grpcServices } },
+    hdsConfig: { apiType: 'GRPC', grpcServices },
     staticResources: { clusters: [{ name: 'other' }, { name: 'ads', typedExtensionProtocolOptions: { [HTTP]: options } }] },
   };
 }
@@ -28,7 +29,7 @@ describe('a bootstrap with the token in a file', () => {
       'envoy.filters.http.credential_injector',
       'envoy.filters.http.upstream_codec',
     ]);
-    expect(after['dynamicResources']).toEqual(bootstrap([])['dynamicResources']);
+    for (const key of ['dynamicResources', 'hdsConfig']) expect(after[key]).toEqual(bootstrap([])[key]);
     expect(JSON.stringify(after)).not.toContain('a.b.c');
   });
 

@@ -45,10 +45,13 @@ export function withTokenFile(bootstrap: JsonObject, path: string): JsonObject {
     filter('envoy.filters.http.upstream_codec', 'extensions.filters.http.upstream_codec.v3.UpstreamCodec'),
   ];
   const showing = { ...stream, typedExtensionProtocolOptions: { [HTTP_OPTIONS]: { ...options, httpFilters: filters } } };
-  const grpcServices = [{ ...service, initialMetadata: others }];
+  const withoutToken = (api: JsonObject): JsonObject => ({ ...api, grpcServices: [{ ...service, initialMetadata: others }] });
+  const health = bootstrap['hdsConfig'];
   return {
     ...bootstrap,
-    dynamicResources: { ...objectOf(bootstrap['dynamicResources']), adsConfig: { ...ads, grpcServices } },
+    dynamicResources: { ...objectOf(bootstrap['dynamicResources']), adsConfig: withoutToken(ads) },
+    // The stream of health goes to the same cluster.
+    ...(isObject(health) && { hdsConfig: withoutToken(health) }),
     staticResources: { ...resources, clusters: clusters.map((cluster) => (cluster === stream ? showing : cluster)) },
   };
 }

@@ -32,6 +32,8 @@ export type BootstrapSources = {
   /** A stored Dataplane; null if there is none. */
   readonly dataplane: (mesh: string, name: string) => Promise<Resource | null>;
   readonly writer: ControlPlaneIdentity;
+  /** Whether Envoy reports its health and that of its applications. */
+  readonly reportsHealth: boolean;
 };
 
 const HTTPS_PORT = 443;
@@ -43,7 +45,8 @@ export async function answerBootstrap(request: BootstrapRequest, sources: Bootst
     requireAllowed(await sources.authenticator.identify([asked.token], asked));
     const networking = await networkingOf(asked, sources);
     if (networking === null) return { status: 404, type: 'text/plain', body: '' };
-    const config = bootstrapConfig({ ...asked, metadata: { ...nodeMetadata(asked.request), ...ownMetadata(asked) } });
+    const metadata = { ...nodeMetadata(asked.request), ...ownMetadata(asked) };
+    const config = bootstrapConfig({ ...asked, metadata, reportsHealth: sources.reportsHealth });
     if (/\b(?:application|text)\/(?:x-)?yaml\b/.test(request.accept))
       return { status: 200, type: 'text/x-yaml', body: stringify(config) };
     const body = {

@@ -2,7 +2,7 @@
 // largest that it ever needed: a first response of 700 kB would cost each proxy 700 kB for as long as it is connected.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import { adsService } from './ads-service.ts';
+import { adsService } from './grpc-services.ts';
 
 /** Bytes of one write: the content of one TLS record and of one HTTP/2 frame. */
 export const CHUNK_BYTES = 16_384;

@@ -12,11 +12,12 @@ import { MeridianError } from '../base/errors.ts';
 import type { TlsMaterial } from '../base/tls-material.ts';
 import { Connections, type ConnectionLimits } from '../grpc/connections.ts';
 import { closeGrpcServer, createGrpcServer } from '../grpc/grpc-server.ts';
-import { adsService } from './ads-service.ts';
+import { adsService, healthService } from './grpc-services.ts';
 import type { BootstrapSources } from './bootstrap-answer.ts';
 import type { LeaveSources } from './leave-answer.ts';
 import { createBootstrapApp } from './bootstrap-app.ts';
 import { chunkStreams } from './chunked-writes.ts';
+import type { ServeProxy } from './proxy-stream.ts';
 import { ProxyStreams, type ProxyStreamsOptions } from './proxy-streams.ts';
 
 /** Bytes of one message. The first of an Envoy has 59 kB: its node names every extension (xds 1). */
@@ -33,13 +34,16 @@ export type ProxyPortOptions = Pick<ProxyStreamsOptions, 'authenticator' | 'watc
   readonly limits: ConnectionLimits;
   /** Milliseconds for the headers of a request of HTTP/1.1. */
   readonly readHeaderTimeout: number;
-  readonly launcher: Omit<BootstrapSources & LeaveSources, 'certificate' | 'authenticator'>;
+  /** Takes the health that proxies report; null: they are not asked. */
+  readonly serveHealth: ServeProxy | null;
+  readonly launcher: Omit<BootstrapSources & LeaveSources, 'certificate' | 'authenticator' | 'reportsHealth'>;
 };
 
 export class ProxyPort {
   readonly #options: ProxyPortOptions;
   readonly #connections: Connections;
   readonly #streams: ProxyStreams;
+  readonly #healthStreams: ProxyStreams | null = null;
   readonly #grpc: GrpcServer;
   readonly #tls: TlsServer;
   readonly #http: HttpServer;
@@ -47,22 +51,28 @@ export class ProxyPort {
   #material: TlsMaterial;
 
   constructor(options: ProxyPortOptions) {
-    const { limits, tls, launcher, authenticator, clock, log } = options;
+    const { limits, tls, launcher, authenticator, serveHealth, clock, log } = options;
     this.#options = options;
     this.#material = tls.material;
     this.#connections = new Connections({
       ...{ limits, peers: 'proxy', section: 'dpServer.connections', log, clock },
       take: (socket: Socket) => this.#tls.emit('connection', socket),
     });
-    this.#streams = new ProxyStreams({ ...options, connections: this.#connections, admissionTimeout: limits.idleTimeout });
+    const admission = { connections: this.#connections, admissionTimeout: limits.idleTimeout };
+    this.#streams = new ProxyStreams({ ...options, ...admission });
     this.#grpc = createGrpcServer({ maxMessageBytes: MAX_MESSAGE_BYTES, pingInterval: PING_MS, limits });
     chunkStreams();
     this.#grpc.addService(adsService, {
       deltaAggregatedResources: this.#streams.open,
       streamAggregatedResources: this.#streams.refuse,
     });
+    if (serveHealth !== null) {
+      const health = { serve: serveHealth, log: log.child({ service: 'health' }) };
+      this.#healthStreams = new ProxyStreams({ ...options, ...admission, ...health });
+      this.#grpc.addService(healthService, { streamHealthCheck: this.#healthStreams.open });
+    }
     const certificate = (): string => this.#material.cert.toString();
-    const sources = { ...launcher, certificate, authenticator };
+    const sources = { ...launcher, certificate, authenticator, reportsHealth: serveHealth !== null };
     this.#app = createBootstrapApp({ connections: this.#connections, sources, clock, log });
     this.#http = this.#createHttp();
     this.#tls = this.#createTls();
@@ -87,7 +97,8 @@ export class ProxyPort {
   /** Ends every stream with Unavailable, so that proxies try another replica, and closes the port. */
   async close(): Promise<void> {
     this.#connections.close();
-    this.#streams.close(new MeridianError('unavailable', 'stream unavailable: this control plane stops'));
+    for (const streams of [this.#streams, this.#healthStreams])
+      streams?.close(new MeridianError('unavailable', 'stream unavailable: this control plane stops'));
     await Promise.all([closeGrpcServer(this.#grpc, this.#options.clock), this.#app.close()]);
     this.#http.close();
     this.#connections.endAll();

@@ -9,12 +9,15 @@ import { MeridianError } from '../base/errors.ts';
 import { typeOf } from '../resource/type-registry.ts';
 import type { Resource } from '../resource/types.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
+import { keepHealth } from '../xds/service-probe.ts';
 import type { DataplaneInsightWriter } from './dataplane-insight-writer.ts';
 
 export type RegisteredDataplanesOptions = {
   readonly store: Pick<ResourceStore, 'get' | 'getMeta'>;
   readonly insights: Pick<DataplaneInsightWriter, 'hold' | 'release'>;
   readonly rules: WriteRules;
+  /** Whether a Dataplane that a proxy brings again stays as unhealthy as it was reported. */
+  readonly keepsHealth: boolean;
   /** Aborts when this control plane stops: streams end then, and proxies stay. */
   readonly signal: AbortSignal;
 };
@@ -49,7 +52,9 @@ export class RegisteredDataplanes implements Dataplanes {
     insights.release(facts, signal.aborted ? 'held' : 'released');
   };
 
-  #plan({ mesh, name, labels, spec }: GivenDataplane, stored: Resource | undefined): Write | null {
+  #plan({ mesh, name, labels, spec: given }: GivenDataplane, stored: Resource | undefined): Write | null {
+    const { keepsHealth, rules } = this.#options;
+    const spec = keepsHealth && stored !== undefined ? keepHealth(given, stored.spec) : given;
     if (stored !== undefined && isDeepStrictEqual(stored.spec, spec) && isDeepStrictEqual(stored.labels, labels)) return null;
     const key = { type: 'Dataplane', mesh, name };
     const draft: Draft = {
@@ -62,6 +67,6 @@ export class RegisteredDataplanes implements Dataplanes {
       warnings: [],
       nameFaults: [],
     };
-    return planWrite(draft, stored, this.#options.rules);
+    return planWrite(draft, stored, rules);
   }
 }

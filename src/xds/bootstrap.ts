@@ -16,6 +16,8 @@ export type BootstrapOptions = {
   readonly workdir: string;
   /** Facts about the proxy: what the control plane reads of the first request of a stream. */
   readonly metadata: JsonObject;
+  /** Whether Envoy reports its health and that of its applications on a stream of its own. */
+  readonly reportsHealth: boolean;
 };
 
 const KEEPALIVE = { tcpKeepalive: { keepaliveProbes: 3, keepaliveTime: 10, keepaliveInterval: 10 } };
@@ -39,22 +41,23 @@ export function accessLogPipe({ workdir, name, mesh }: Pick<BootstrapOptions, 'w
 
 /** An envoy.config.bootstrap.v3.Bootstrap as proto3 JSON. */
 export function bootstrapConfig(options: BootstrapOptions): JsonObject {
-  const { mesh, name, controlPlane, caCert, token, workdir, metadata } = options;
+  const { mesh, name, controlPlane, caCert, token, workdir, metadata, reportsHealth } = options;
   const { host, port } = controlPlane;
   const initialMetadata = token === '' ? [] : [{ key: 'authorization', value: token }];
+  const stream = {
+    transportApiVersion: 'V3',
+    setNodeOnFirstMessageOnly: true,
+    grpcServices: [{ envoyGrpc: { clusterName: 'system_ads' }, initialMetadata }],
+  };
   return {
     node: { id: `${mesh}.${name}`, cluster: name, metadata },
     admin: { address: { pipe: { path: adminSocket(workdir), mode: 0o600 } }, ignoreGlobalConnLimit: true },
     dynamicResources: {
       ldsConfig: FROM_ADS,
       cdsConfig: FROM_ADS,
-      adsConfig: {
-        apiType: 'DELTA_GRPC',
-        transportApiVersion: 'V3',
-        setNodeOnFirstMessageOnly: true,
-        grpcServices: [{ envoyGrpc: { clusterName: 'system_ads' }, initialMetadata }],
-      },
+      adsConfig: { apiType: 'DELTA_GRPC', ...stream },
     },
+    ...(reportsHealth && { hdsConfig: { apiType: 'GRPC', ...stream } }),
     staticResources: {
       clusters: [
         {

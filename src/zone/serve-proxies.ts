@@ -7,6 +7,7 @@ import { ProxyServer } from '../ads/proxy-server.ts';
 import type { Host } from '../control-plane/host.ts';
 import { ProxyPort } from '../proxy-port/proxy-port.ts';
 import type { ServeProxy } from '../proxy-port/proxy-stream.ts';
+import { ProxyHealth } from '../proxy-health/proxy-health.ts';
 import { DataplaneInsightWriter } from '../proxy-status/dataplane-insight-writer.ts';
 import { createPlaintextMetric } from '../proxy-status/plaintext-metric.ts';
 import { leaveDataplane } from '../proxy-status/leaving-dataplanes.ts';
@@ -42,6 +43,7 @@ export async function serveProxies(host: Host, serve: ServeProxy): Promise<void>
     authenticator: new ProxyAuthenticator(verifier, type),
     watch,
     serve,
+    serveHealth: dpServer.hds.enabled ? proxyHealth(host) : null,
     launcher: {
       needsToken: type !== 'none',
       dataplane: async (mesh, name) => (await answering.get({ type: 'Dataplane', mesh, name })) ?? null,
@@ -59,6 +61,19 @@ export async function serveProxies(host: Host, serve: ServeProxy): Promise<void>
     await tls.follow((material) => port.replaceTls(material), tlsSignal, log);
     await aborted(tlsSignal);
   });
+}
+
+/** Takes what Envoys report of their health. */
+function proxyHealth({ config, store, clock, log, component }: Host): ServeProxy {
+  const reportMs = config.dpServer.hds.interval;
+  const health = new ProxyHealth({
+    store: answerInTime(store, clock),
+    reportMs,
+    clock,
+    log: log.child({ component: 'proxy health' }),
+  });
+  component('health of proxies', (signal) => health.run(signal));
+  return health.serve;
 }
 
 /** The server that configures proxies, with the insights, metrics and log lines of their streams. */
@@ -81,7 +96,8 @@ export function proxyServer(host: Host): ProxyServer {
     writer: { mode: 'zone', zone, federated: globalAddress !== '' } as const,
     checksOrigin: !disableOriginLabelValidation,
   };
-  const dataplanes = new RegisteredDataplanes({ store: answerInTime(store, clock), insights, rules, signal });
+  const keepsHealth = config.dpServer.hds.enabled;
+  const dataplanes = new RegisteredDataplanes({ store: answerInTime(store, clock), insights, rules, keepsHealth, signal });
   const measure = createProxyMetrics(registry, clock);
   createPlaintextMetric(registry, indexes, zone);
   const attribute = observeRefusals({ indexes, insights, log: log.child({ component: 'proxies' }) });

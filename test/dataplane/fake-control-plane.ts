@@ -101,6 +101,7 @@ export class FakeControlPlane {
       token: textOf(request['dataplaneToken']),
       workdir: textOf(request['workdir']),
       metadata: nodeMetadata(request),
+      reportsHealth: false,
     });
     return JSON.stringify({ bootstrap: Buffer.from(JSON.stringify(bootstrap)).toString('base64') });
   }

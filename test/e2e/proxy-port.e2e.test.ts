@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { Client, credentials, Metadata, status, type ClientDuplexStream, type StatusObject } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
-import { adsService } from '../../src/proxy-port/ads-service.ts';
+import { adsService } from '../../src/proxy-port/grpc-services.ts';
 import { encodeDeltaRequest } from '../../src/wire/kds-messages.ts';
 import { startFleet, WAIT, type ControlPlane, type Fleet } from '../support/control-plane.ts';
 import { freePort } from '../support/free-port.ts';

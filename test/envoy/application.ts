@@ -37,9 +37,10 @@ export class Application {
     });
   }
 
-  static async listen(name: string, speech: Speech): Promise<Application> {
+  /** @param port left out: any free one */
+  static async listen(name: string, speech: Speech, port = 0): Promise<Application> {
     const application = new Application(name, speech);
-    application.#server.listen(0, '127.0.0.1');
+    application.#server.listen(port, '127.0.0.1');
     await once(application.#server, 'listening');
     return application;
   }
@@ -49,6 +50,7 @@ export class Application {
   }
 
   async close(): Promise<void> {
+    if (!this.#server.listening) return;
     const closed = once(this.#server, 'close');
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();

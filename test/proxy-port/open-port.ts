@@ -11,7 +11,7 @@ import { systemClock, type Clock } from '../../src/base/clock.ts';
 import { createSelfSigned } from '../../src/base/self-signed.ts';
 import { DEFAULT_CONNECTION_LIMITS, type ConnectionLimits } from '../../src/grpc/connections.ts';
 import { messagesOf } from '../../src/grpc/messages-of.ts';
-import { adsService } from '../../src/proxy-port/ads-service.ts';
+import { adsService } from '../../src/proxy-port/grpc-services.ts';
 import { ProxyPort } from '../../src/proxy-port/proxy-port.ts';
 import type { LeavingProxy } from '../../src/proxy-port/leave-answer.ts';
 import type { ServeProxy } from '../../src/proxy-port/proxy-stream.ts';
@@ -42,6 +42,8 @@ export type PortOptions = {
   readonly limits?: Partial<ConnectionLimits>;
   readonly type?: 'dpToken' | 'none';
   readonly serve?: ServeProxy;
+  /** Null: the port takes no health. */
+  readonly serveHealth?: ServeProxy | null;
   readonly readHeaderTimeout?: number;
   /** Of the port: its limits and waits. Tokens and certificates have the time of the machine. */
   readonly clock?: Clock;
@@ -61,7 +63,8 @@ export class OpenPort {
   #server: ProxyPort | undefined;
 
   async start(options: PortOptions = {}): Promise<this> {
-    const { host = '127.0.0.1', limits = {}, type = 'dpToken', serve = echo, clock = systemClock, ...times } = options;
+    const { host = '127.0.0.1', limits = {}, type = 'dpToken', serve = echo, clock = systemClock, ...rest } = options;
+    const { serveHealth = null, ...times } = rest;
     const log = pino({ level: 'info' }, { write: (line: string) => void this.logged.push(line) });
     const { mesh, name, ...row } = CART;
     await this.store.write({ op: 'put', key: { type: 'Dataplane', mesh, name }, ...row });
@@ -83,6 +86,7 @@ export class OpenPort {
       authenticator: new ProxyAuthenticator(verifier, type),
       watch,
       serve,
+      serveHealth,
       launcher: {
         needsToken: type !== 'none',
         dataplane: async (ofMesh, ofName) => (await this.store.get({ type: 'Dataplane', mesh: ofMesh, name: ofName })) ?? null,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { adsService } from '../../src/proxy-port/ads-service.ts';
+import { adsService } from '../../src/proxy-port/grpc-services.ts';
 import { CART, ending, join, OpenPort } from './open-port.ts';
 
 const PER_ADDRESS = 12;

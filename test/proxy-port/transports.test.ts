@@ -4,7 +4,7 @@ import { connect as connectHttp2, type ServerHttp2Stream } from 'node:http2';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { adsService } from '../../src/proxy-port/ads-service.ts';
+import { adsService } from '../../src/proxy-port/grpc-services.ts';
 import { CHUNK_BYTES, STREAMS, writeInChunks } from '../../src/proxy-port/chunked-writes.ts';
 import { ending, join, OpenPort } from './open-port.ts';
 

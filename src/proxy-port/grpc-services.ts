@@ -1,0 +1,25 @@
+// The gRPC services of the port, for grpc-js (xds 1). Messages stay bytes here. Other services are UNIMPLEMENTED.
+import type { MethodDefinition } from '@grpc/grpc-js';
+
+const ADS = '/envoy.service.discovery.v3.AggregatedDiscoveryService';
+const HDS = '/envoy.service.health.v3.HealthDiscoveryService';
+
+function stream(path: string): MethodDefinition<Buffer, Buffer> {
+  const same = (bytes: Buffer): Buffer => bytes;
+  return {
+    path,
+    requestStream: true,
+    responseStream: true,
+    requestSerialize: same,
+    requestDeserialize: same,
+    responseSerialize: same,
+    responseDeserialize: same,
+  };
+}
+
+export const adsService = {
+  deltaAggregatedResources: stream(`${ADS}/DeltaAggregatedResources`),
+  streamAggregatedResources: stream(`${ADS}/StreamAggregatedResources`),
+} as const;
+
+export const healthService = { streamHealthCheck: stream(`${HDS}/StreamHealthCheck`) } as const;

@@ -1,0 +1,168 @@
+// Proxies that report their health as Envoy does, at a port of a zone: what each is asked to probe, and what becomes of its inbounds.
+import { status } from '@grpc/grpc-js';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/base/clock.ts';
+import { ProxyHealth } from '../../src/proxy-health/proxy-health.ts';
+import { healthService } from '../../src/proxy-port/grpc-services.ts';
+import { objectOf, objectsOf } from '../../src/resource/read-json.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
+import { envoyBinaryToJson } from '../../src/wire/binary-to-json.ts';
+import { toBuffer } from '../../src/wire/fields.ts';
+import { envoyJsonToBinary } from '../../src/wire/json-to-binary.ts';
+import { ending, OpenPort, type Stream } from '../proxy-port/open-port.ts';
+import { TinyStore } from '../support/tiny-store.ts';
+
+const REQUEST = 'envoy.service.health.v3.HealthCheckRequestOrEndpointHealthResponse';
+const APPLICATION = '127.1.0.2:8080';
+const probed = { name: 'http', port: 8080, serviceProbe: { tcp: {} } };
+
+let stop: AbortController;
+let store: TinyStore;
+let port: OpenPort;
+let health: ProxyHealth;
+
+beforeEach(async () => {
+  stop = new AbortController();
+  store = new TinyStore();
+  health = new ProxyHealth({ store, reportMs: 5_000, clock: systemClock, log: pino({ level: 'silent' }) });
+  void health.run(stop.signal);
+  port = await new OpenPort().start({ type: 'none', serveHealth: health.serve });
+});
+afterEach(async () => {
+  await port.close();
+  stop.abort();
+});
+
+async function put(name = 'cart-1', inbound: JsonObject[] = [probed]): Promise<void> {
+  const key = { type: 'Dataplane', mesh: 'shop', name };
+  await store.write({ op: 'put', key, labels: {}, spec: { networking: { address: '127.1.0.2', inbound } } });
+}
+
+async function states(name = 'cart-1'): Promise<unknown[]> {
+  const row = await store.get({ type: 'Dataplane', mesh: 'shop', name });
+  return objectsOf(objectOf(row?.spec['networking'])['inbound']).map(({ state }) => state ?? 'Ready');
+}
+
+async function version(): Promise<number | undefined> {
+  return (await store.get({ type: 'Dataplane', mesh: 'shop', name: 'cart-1' }))?.version;
+}
+
+/** An Envoy that has said who it is. */
+class Reporter {
+  readonly stream: Stream;
+  /** Names of the clusters to probe, as it was asked last. */
+  asked: unknown[] = [];
+
+  constructor(name = 'cart-1') {
+    this.stream = port.stream('', healthService.streamHealthCheck);
+    this.stream.on('data', (bytes: Buffer) => {
+      const { clusterHealthChecks } = envoyBinaryToJson('envoy.service.health.v3.HealthCheckSpecifier', bytes);
+      this.asked = objectsOf(clusterHealthChecks).map(({ clusterName }) => clusterName);
+    });
+    const metadata = { 'dataplane.admin.socketPath': '/run/kuma-envoy-admin.sock' };
+    const node = { id: `shop.${name}`, metadata };
+    this.stream.write(toBuffer(envoyJsonToBinary(REQUEST, { healthCheckRequest: { node } })));
+  }
+
+  report(clusters: Readonly<Record<string, boolean>>): void {
+    const clusterEndpointsHealth = Object.entries(clusters).map(([clusterName, isHealthy]) => ({
+      clusterName,
+      localityEndpointsHealth: [{ endpointsHealth: [{ healthStatus: isHealthy ? 'HEALTHY' : 'TIMEOUT' }] }],
+    }));
+    this.stream.write(toBuffer(envoyJsonToBinary(REQUEST, { endpointHealthResponse: { clusterEndpointsHealth } })));
+  }
+}
+
+async function reporter(name?: string): Promise<Reporter> {
+  const made = new Reporter(name);
+  await expect.poll(() => made.asked).toContain('system_envoy_admin');
+  return made;
+}
+
+const UP = { system_envoy_admin: true, [APPLICATION]: true };
+
+describe('an Envoy', () => {
+  it('is asked to probe itself and its applications; an inbound leaves and comes back with them', async () => {
+    await put();
+    const envoy = await reporter();
+    expect(envoy.asked).toEqual(['system_envoy_admin', APPLICATION]);
+    envoy.report({ ...UP, [APPLICATION]: false });
+    await expect.poll(() => states()).toEqual(['NotReady']);
+    envoy.report(UP);
+    await expect.poll(() => states()).toEqual(['Ready']);
+    envoy.report({ system_envoy_admin: false });
+    await expect.poll(() => states()).toEqual(['NotReady']);
+  });
+
+  it('has its Dataplane written only when a state changes', async () => {
+    await put();
+    const envoy = await reporter();
+    const first = await version();
+    for (let times = 0; times < 20; times += 1) envoy.report(UP);
+    envoy.report({ ...UP, another: false });
+    envoy.report({ ...UP, [APPLICATION]: false });
+    await expect.poll(() => states()).toEqual(['NotReady']);
+    expect(await version()).toBe((first ?? 0) + 1);
+  });
+
+  it('is waited for until its configuration stream has brought the Dataplane', async () => {
+    const envoy = new Reporter();
+    await put('other');
+    await put();
+    await expect.poll(() => envoy.asked).toContain(APPLICATION);
+  });
+
+  it('is asked again when its Dataplane changes, and its report counts for what others write', async () => {
+    await put();
+    const envoy = await reporter();
+    envoy.report({ ...UP, [APPLICATION]: false });
+    await expect.poll(() => states()).toEqual(['NotReady']);
+    await put('cart-1', [probed, { name: 'more', port: 8081, serviceProbe: { tcp: {} } }]);
+    await expect.poll(() => envoy.asked).toEqual(['system_envoy_admin', APPLICATION, '127.1.0.2:8081']);
+    await expect.poll(() => states()).toEqual(['NotReady', 'Ready']);
+  });
+
+  it('that comes again takes the place of the one before', async () => {
+    await put();
+    const ended = ending((await reporter()).stream);
+    const newer = await reporter();
+    expect((await ended).code).toBe(status.CANCELLED);
+    newer.report({ ...UP, [APPLICATION]: false });
+    await expect.poll(() => states()).toEqual(['NotReady']);
+    expect(health.size).toBe(1);
+  });
+
+  it.each([
+    ['no message', Buffer.from([0x0a, 5, 1])],
+    ['no node', Buffer.alloc(0)],
+  ])('that sends %s is refused with INVALID_ARGUMENT', async (_, bytes) => {
+    const stream = port.stream('', healthService.streamHealthCheck);
+    const ended = ending(stream);
+    stream.write(bytes);
+    expect((await ended).code).toBe(status.INVALID_ARGUMENT);
+  });
+});
+
+it('stores what many Envoys report at once in few transactions', async () => {
+  const names = Array.from({ length: 50 }, (_, at) => `cart-${String(at)}`);
+  for (const name of names) await put(name);
+  const all = await Promise.all(names.map(reporter));
+  let transactions = 0;
+  let goOn = (): void => undefined;
+  const held = new Promise<void>((resolve) => (goOn = resolve));
+  const writeBatch = store.writeBatch.bind(store);
+  store.writeBatch = async (...given) => {
+    transactions += 1;
+    await held;
+    return await writeBatch(...given);
+  };
+  const [first, ...others] = all;
+  first?.report({ ...UP, [APPLICATION]: false });
+  await expect.poll(() => transactions).toBe(1);
+  for (const envoy of others) envoy.report({ ...UP, [APPLICATION]: false });
+  await expect.poll(() => health.waiting).toBe(others.length);
+  goOn();
+  for (const name of names) await expect.poll(() => states(name)).toEqual(['NotReady']);
+  expect(transactions).toBe(2);
+});
