@@ -157,7 +157,7 @@ export const configSchema = z.strictObject({
       /** Of one address: proxies behind a gateway or on one machine share theirs. */
       perAddress: z.int().min(1).default(5_000),
       total: z.int().min(1).default(20_000),
-      /** Open streams of one connection: an Envoy has one. */
+      /** Open streams of one connection: an Envoy has one for its configuration and one for its health. */
       streams: z.int().min(1).default(100),
       /** The limit for a connection without a stream, and for a stream that has not named its Dataplane. */
       idleTimeout: duration('10s'),

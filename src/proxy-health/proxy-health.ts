@@ -15,7 +15,7 @@ import { nameText, type JsonObject, type Resource, type ResourceKey } from '../r
 import { FeedFollower } from '../store/follow-feed.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 import { decodeHealthMessage, encodeHealthCheckSpecifier, type HealthMessage } from '../wire/health-messages.ts';
-import { healthCheckSpecifier, withHealth, type ProxyHealth as Report } from '../xds/service-probe.ts';
+import { firstAnswerMs, healthCheckSpecifier, withHealth, type ProxyHealth as Report } from '../xds/service-probe.ts';
 
 export type ProxyHealthOptions = {
   readonly store: ResourceStore;
@@ -27,12 +27,16 @@ export type ProxyHealthOptions = {
 
 type ProxyName = Pick<ResourceKey, 'mesh' | 'name'>;
 
-/** @property tries attempts at the row since something changed */
+/**
+ * @property knownFrom when each probe has answered, in milliseconds of the clock: what is unhealthy before was not probed yet
+ * @property tries attempts at the row since something changed
+ */
 type Reporting = {
   readonly at: ProxyName;
   readonly stream: ProxyStream;
   readonly adminSocket: string | null;
   asked: JsonObject | null;
+  knownFrom: number;
   last: Buffer;
   health: Report;
   tries: number;
@@ -46,6 +50,7 @@ const ATTEMPTS = 5;
 const RETRY_MS = 1_000;
 /** Bytes of a report; one of a proxy with ten probes has a few kilobytes. */
 const MAX_REPORT = 1024 * 1024;
+const NO_REPORT = Buffer.alloc(0);
 const NOTHING: Report = new Map();
 
 export class ProxyHealth {
@@ -75,8 +80,8 @@ export class ProxyHealth {
     if (!('spec' in stored)) return;
     await stream.admit(stored);
     const reporting: Reporting = {
-      ...{ at: { mesh, name }, stream, adminSocket: features.adminSocket, asked: null },
-      ...{ last: Buffer.alloc(0), health: NOTHING, tries: 0 },
+      ...{ at: { mesh, name }, stream, adminSocket: features.adminSocket, asked: null, knownFrom: 0 },
+      ...{ last: NO_REPORT, health: NOTHING, tries: 0 },
     };
     const id = nameText({ mesh, name });
     this.#streams.get(id)?.stream.end(canceled('another stream of the same Dataplane takes the place of this one'));
@@ -119,9 +124,11 @@ export class ProxyHealth {
     if (bytes.equals(reporting.last)) return;
     if (bytes.length > MAX_REPORT)
       throw exhausted(`a report has ${String(bytes.length)} bytes; ${String(MAX_REPORT)} are allowed`);
-    reporting.health = read(bytes).clusters;
+    const { clusters } = read(bytes);
+    const isKnown = this.#options.clock.elapsed() >= reporting.knownFrom;
+    reporting.health = isKnown ? clusters : new Map([...clusters].filter(([, isHealthy]) => isHealthy));
     // A copy: the message may be a part of a larger buffer.
-    reporting.last = Buffer.from(bytes);
+    if (isKnown) reporting.last = Buffer.from(bytes);
     this.#look(reporting);
   }
 
@@ -209,6 +216,8 @@ export class ProxyHealth {
     const next = healthCheckSpecifier(spec, adminSocket, this.#options.reportMs);
     if (asked !== null && JSON.stringify(asked) === JSON.stringify(next)) return;
     reporting.asked = next;
+    reporting.knownFrom = this.#options.clock.elapsed() + firstAnswerMs(next);
+    reporting.last = NO_REPORT;
     stream.call.write(encodeHealthCheckSpecifier(next));
   }
 

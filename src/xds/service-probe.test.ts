@@ -3,7 +3,7 @@ import { fc } from '../../test/support/property.ts';
 import { objectOf, objectsOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { envoyJsonToBinary } from '../wire/json-to-binary.ts';
-import { healthCheckSpecifier, keepHealth, withHealth } from './service-probe.ts';
+import { firstAnswerMs, healthCheckSpecifier, keepHealth, withHealth } from './service-probe.ts';
 
 const ADMIN = 'system_envoy_admin';
 const APPLICATION = 'localhost:18081';
@@ -50,6 +50,7 @@ describe('healthCheckSpecifier', () => {
       ],
       interval: '2s',
     });
+    expect(firstAnswerMs(check)).toBe(4_000);
   });
 
   it('is a message of Envoy, with a bounded interval, for any probe', () => {

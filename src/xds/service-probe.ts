@@ -41,6 +41,16 @@ export function healthCheckSpecifier(spec: JsonObject, adminSocket: string | nul
 }
 
 /**
+ * Milliseconds after which each probe of a specifier has answered once and was reported. Before that Envoy reports as unhealthy what it
+ * has not probed yet.
+ */
+export function firstAnswerMs({ clusterHealthChecks, interval }: JsonObject): number {
+  const checks = objectsOf(clusterHealthChecks).flatMap(({ healthChecks }) => objectsOf(healthChecks));
+  const timeouts = checks.map(({ timeout }) => millisecondsOf(timeout));
+  return timeouts.reduce((a, b) => Math.max(a, b), 0) + millisecondsOf(interval);
+}
+
+/**
  * The spec of a Dataplane whose inbounds are ready or not as the report says; the same object where nothing differs. An inbound that
  * somebody set to NotReady stays so, and `Ignored` is not touched: an inbound that this function made not ready has `health` beside its
  * state, and it alone is made ready again.
@@ -93,6 +103,10 @@ function clusterCheck(clusterName: string, probe: JsonObject, check: JsonObject,
 
 function intervalOf(probe: JsonObject): string {
   return textOr(probe['interval'], DEFAULTS.interval);
+}
+
+function millisecondsOf(given: Json | undefined): number {
+  return typeof given === 'string' ? (parseGoDuration(given) ?? 0) : 0;
 }
 
 function textOr(given: Json | undefined, fallback: string): string {

@@ -20,6 +20,8 @@ let zone: ControlPlane;
 let folder: string;
 let plane: { readonly url: string; readonly ca: string };
 const servers: Server[] = [];
+/** The application of each name. */
+const applications = new Map<Name, Server>();
 
 /** A proxy of each program, with its application. */
 const ports = { cart: { inbound: 0, outbound: 0 }, catalog: { inbound: 0, outbound: 0 }, checkout: { inbound: 0, outbound: 0 } };
@@ -74,19 +76,21 @@ async function listen(server: Server): Promise<number> {
 
 /** The Dataplane of a name as JSON, with its application. */
 async function documentOf(name: Name): Promise<string> {
-  const servicePort = await listen(
-    createHttp((asked, response) => {
-      clients.set(name, String(asked.headers['x-forwarded-client-cert'] ?? ''));
-      response.end(name);
-    }),
-  );
+  const application = createHttp((asked, response) => {
+    clients.set(name, String(asked.headers['x-forwarded-client-cert'] ?? ''));
+    response.end(name);
+  });
+  applications.set(name, application);
+  const servicePort = await listen(application);
   ports[name] = { inbound: await freePort(), outbound: await freePort() };
   const { inbound, outbound } = ports[name];
   return JSON.stringify({
     ...{ type: 'Dataplane', mesh: 'shop', name: `${name}-1`, labels: { app: name, 'kuma.io/workload': name } },
     networking: {
       address: '127.0.0.1',
-      inbound: [{ name: 'http', port: inbound, servicePort, serviceAddress: '127.0.0.1', protocol: 'http' }],
+      inbound: [
+        { name: 'http', port: inbound, servicePort, serviceAddress: '127.0.0.1', protocol: 'http', serviceProbe: { tcp: {} } },
+      ],
       outbound: [{ port: outbound, backendRef: { kind: 'MeshService', name: CALLS[name], port: 80 } }],
     },
   });
@@ -184,6 +188,11 @@ it('runs unmodified kuma-dp: it is ready, traffic flows with identity, logs and 
   expect(await inspect('--type=clusters')).toContain('self_inbound_dp_http::');
   expect(await inspect('--type=config', '--shadow', '--include=diff')).toContain('kri_msvc_shop_east__cart_http');
   expect(await kumactl.run('inspect', 'dataplanes', '--mesh', 'shop')).toMatch(/cart-1.*Online/);
+
+  applications.get('cart')?.close();
+  const inbounds = async (): Promise<string> => JSON.stringify([...(await zone.rows('Dataplane'))].sort());
+  await expect.poll(inbounds, WAIT).toMatch(/"cart-1".*"NotReady".*"catalog-1"/);
+  expect(await inbounds()).not.toMatch(/"catalog-1".*"NotReady"/);
 });
 
 it('refuses a kuma-dp whose token is for another workload, with the reason', async () => {

@@ -21,11 +21,15 @@ let stop: AbortController;
 let store: TinyStore;
 let port: OpenPort;
 let health: ProxyHealth;
+/** Milliseconds of the clock of the control plane. */
+let elapsed: number;
 
 beforeEach(async () => {
   stop = new AbortController();
   store = new TinyStore();
-  health = new ProxyHealth({ store, reportMs: 5_000, clock: systemClock, log: pino({ level: 'silent' }) });
+  elapsed = 0;
+  const clock = { ...systemClock, elapsed: () => elapsed };
+  health = new ProxyHealth({ store, reportMs: 5_000, clock, log: pino({ level: 'silent' }) });
   void health.run(stop.signal);
   port = await new OpenPort().start({ type: 'none', serveHealth: health.serve });
 });
@@ -53,11 +57,13 @@ class Reporter {
   readonly stream: Stream;
   /** Names of the clusters to probe, as it was asked last. */
   asked: unknown[] = [];
+  answers = 0;
 
   constructor(name = 'cart-1') {
     this.stream = port.stream('', healthService.streamHealthCheck);
     this.stream.on('data', (bytes: Buffer) => {
       const { clusterHealthChecks } = envoyBinaryToJson('envoy.service.health.v3.HealthCheckSpecifier', bytes);
+      this.answers += 1;
       this.asked = objectsOf(clusterHealthChecks).map(({ clusterName }) => clusterName);
     });
     const metadata = { 'dataplane.admin.socketPath': '/run/kuma-envoy-admin.sock' };
@@ -74,9 +80,11 @@ class Reporter {
   }
 }
 
+/** One whose probes have answered. */
 async function reporter(name?: string): Promise<Reporter> {
   const made = new Reporter(name);
   await expect.poll(() => made.asked).toContain('system_envoy_admin');
+  elapsed += 10_000;
   return made;
 }
 
@@ -92,6 +100,21 @@ describe('an Envoy', () => {
     envoy.report(UP);
     await expect.poll(() => states()).toEqual(['Ready']);
     envoy.report({ system_envoy_admin: false });
+    await expect.poll(() => states()).toEqual(['NotReady']);
+  });
+
+  it('is not believed that something is down before it can know', async () => {
+    await put();
+    const envoy = new Reporter();
+    await expect.poll(() => envoy.asked).toContain(APPLICATION);
+    const first = await version();
+    const down = { ...UP, [APPLICATION]: false };
+    envoy.report(down);
+    await put('cart-1', [{ ...probed, serviceProbe: { tcp: {}, timeout: '1s' } }]);
+    await expect.poll(() => envoy.answers).toBe(2);
+    expect(await version()).toBe((first ?? 0) + 1);
+    elapsed += 10_000;
+    envoy.report(down);
     await expect.poll(() => states()).toEqual(['NotReady']);
   });
 
@@ -120,6 +143,7 @@ describe('an Envoy', () => {
     await expect.poll(() => states()).toEqual(['NotReady']);
     await put('cart-1', [probed, { name: 'more', port: 8081, serviceProbe: { tcp: {} } }]);
     await expect.poll(() => envoy.asked).toEqual(['system_envoy_admin', APPLICATION, '127.1.0.2:8081']);
+    elapsed += 10_000;
     await expect.poll(() => states()).toEqual(['NotReady', 'Ready']);
   });
 
