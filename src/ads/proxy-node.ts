@@ -35,7 +35,7 @@ const MAX_ID = 507;
 
 /** What `proxyFeatures` reads. */
 const KEPT: ReadonlySet<string> = new Set([
-  ...['features', 'workdir', 'metricsCertPath', 'metricsKeyPath', 'systemCaPath'],
+  ...['features', 'workdir', 'metricsCertPath', 'metricsKeyPath', 'systemCaPath', 'ipv6Enabled'],
   ...['dataplane.admin', 'dataplane.admin.socketPath', 'dataplane.dns.port'],
 ]);
 

@@ -27,6 +27,8 @@ const TYPES: ReadonlySet<string> = new Set([
   'MeshZoneAddress',
   'MeshIdentity',
   'MeshTrust',
+  // An egress shows certificates to external services.
+  'Secret',
   ...resourceTypes.flatMap(({ name, policy }) => (policy === null ? [] : [name])),
 ]);
 /** The time limit of a request's wait for the feed, in milliseconds. */

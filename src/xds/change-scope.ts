@@ -10,6 +10,7 @@ import { zoneNamed } from '../resource/ownership.ts';
 import { isObject } from '../resource/read-json.ts';
 import { isServiceType } from '../resource/type-registry.ts';
 import type { Json, Resource } from '../resource/types.ts';
+import { secretsOf } from './external-cluster.ts';
 import { collectorsIn } from './telemetry.ts';
 
 /** Services, by KRI without section. */
@@ -106,6 +107,7 @@ export class ChangeScope {
     if (TOUCHES_EVERYTHING.has(row.type)) this.isEverything = true;
     else if (row.type === 'Dataplane') this.#addDataplane(row);
     else if (isServiceType(row.type)) this.#addService(row);
+    else if (row.type === 'Secret') this.#addUsersOfSecret(row.name);
     else if (row.type === 'MeshZoneAddress') this.#addZoneAddress(row);
     else {
       const policy = this.#index.policyOf(row);
@@ -129,6 +131,11 @@ export class ChangeScope {
     const zone = zoneNamed(labels);
     for (const service of this.#index.resources('MeshService'))
       if (zoneNamed(service.labels) === zone) this.#addEndpointsOf(service);
+  }
+
+  #addUsersOfSecret(name: string): void {
+    for (const service of this.#index.resources('MeshExternalService'))
+      if (secretsOf(service).includes(name)) this.services.add(this.#index.kriOf(service));
   }
 
   #addService(row: Resource): void {

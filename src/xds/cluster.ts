@@ -69,6 +69,12 @@ function httpOptions(protocol: Protocol): JsonObject | null {
   return protocol === 'http' ? { httpProtocolOptions: {} } : { http2ProtocolOptions: {} };
 }
 
+/** What a cluster of a service outside of the mesh has of its protocol. */
+export function outsideCluster(protocol: Protocol): JsonObject {
+  const options = protocol === 'tcp' ? null : protocol === 'http' ? { httpProtocolOptions: {} } : { http2ProtocolOptions: {} };
+  return common(protocol, { timeout: {}, circuitBreaker: {} }, options);
+}
+
 function common(
   protocol: Protocol,
   { timeout, circuitBreaker }: Pick<ClusterConf, 'timeout' | 'circuitBreaker'>,

@@ -16,10 +16,23 @@ const GRPC_STATS = extension('envoy.filters.http.grpc_stats', 'extensions.filter
   emitFilterState: true,
 });
 
+const OF_DIRECTION: Readonly<Record<'inbound' | 'outbound' | 'egress', JsonObject>> = {
+  inbound: {
+    streamIdleTimeout: '3600s',
+    forwardClientCertDetails: 'SANITIZE_SET',
+    setCurrentClientCertDetails: { uri: true },
+  },
+  outbound: { normalizePath: true },
+  egress: {},
+};
+
 export type HttpConnection = {
   readonly name: string;
   readonly protocol: Protocol;
-  readonly direction: 'inbound' | 'outbound';
+  /** An egress is between two: it believes no header of a client, and says nothing of it. */
+  readonly direction: 'inbound' | 'outbound' | 'egress';
+  /** Name of the route configuration; left out: `name`. */
+  readonly routes?: string;
   /** MeshTimeout in force. */
   readonly timeout: JsonObject;
   readonly accessLog: readonly JsonObject[];
@@ -30,29 +43,23 @@ export type HttpConnection = {
   readonly filters: readonly JsonObject[];
 };
 
-/** The network filter. Its route configuration has the name of the listener. */
+/** The network filter. */
 export function httpConnectionManager(connection: HttpConnection): JsonObject {
-  const { name, protocol, direction, timeout, accessLog, tracing, filtersFirst, filters } = connection;
+  const { name, routes = name, protocol, direction, timeout, accessLog, tracing, filtersFirst, filters } = connection;
   const http = objectOf(timeout['http']);
   return extension(
     'envoy.filters.network.http_connection_manager',
     'extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
     {
       statPrefix: name,
-      rds: { configSource: FROM_ADS, routeConfigName: name },
+      rds: { configSource: FROM_ADS, routeConfigName: routes },
       httpFilters: [...filtersFirst, ...(protocol === 'grpc' ? [GRPC_STATS] : []), ...filters, ROUTER],
       commonHttpProtocolOptions: { idleTimeout: '0s' },
       requestHeadersTimeout: duration(http['requestHeadersTimeout'], '0s'),
       internalAddressConfig: { cidrRanges: PRIVATE_NETWORKS },
       ...(accessLog.length > 0 && { accessLog: [...accessLog] }),
       ...(tracing !== null && { tracing }),
-      ...(direction === 'outbound'
-        ? { normalizePath: true }
-        : {
-            streamIdleTimeout: '3600s',
-            forwardClientCertDetails: 'SANITIZE_SET',
-            setCurrentClientCertDetails: { uri: true },
-          }),
+      ...OF_DIRECTION[direction],
     },
   );
 }

@@ -21,6 +21,8 @@ export type ProxyFeatures = {
   readonly metricsCertificate: { readonly certificate: string; readonly key: string } | null;
   /** File of the authorities that the machine trusts, else null. */
   readonly systemCa: string | null;
+  /** The machine has IPv6. */
+  readonly ipv6: boolean;
 };
 
 /** Whether a feature names a file or folder of the machine of the proxy. */
@@ -44,6 +46,7 @@ export const WITHOUT_FEATURES: ProxyFeatures = {
   adminSocket: null,
   metricsCertificate: null,
   systemCa: null,
+  ipv6: false,
 };
 
 /** @param metadata of the node */
@@ -61,5 +64,6 @@ export function proxyFeatures(metadata: JsonObject, { mesh, name }: { mesh: stri
     adminSocket: admin === '' ? null : admin,
     metricsCertificate: certificate === '' || key === '' ? null : { certificate, key },
     systemCa: systemCa === '' ? null : systemCa,
+    ipv6: metadata['ipv6Enabled'] === true,
   };
 }

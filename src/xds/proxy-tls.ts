@@ -107,7 +107,7 @@ function commonContext(identity: string, matchTypedSubjectAltNames: JsonObject[]
     ...(params !== null && { tlsParams: params }),
     tlsCertificateSdsSecretConfigs: [{ name: identity, sdsConfig: FROM_ADS }],
     combinedValidationContext: {
-      defaultValidationContext: { matchTypedSubjectAltNames },
+      defaultValidationContext: { ...(matchTypedSubjectAltNames.length > 0 && { matchTypedSubjectAltNames }) },
       validationContextSdsSecretConfig: { name: TRUST_BUNDLE, sdsConfig: FROM_ADS },
     },
   };

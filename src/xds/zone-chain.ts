@@ -19,12 +19,14 @@ export type ZoneListener = {
   readonly section: Section;
   /** Its name, and its prefix in statistics. */
   readonly name: string;
+  /** Of the Dataplane. */
+  readonly field: string;
   readonly rules: ListenerRules;
   readonly report: Report;
 };
 
 /** Where a zone listener listens. */
-export type ZonePlace = { readonly section: Section; readonly field: string; readonly address: string };
+type ZonePlace = { readonly section: Section; readonly field: string; readonly address: string };
 
 /** What one chain is about. */
 export type Chain = {

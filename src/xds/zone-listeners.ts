@@ -1,10 +1,12 @@
 // The listeners of a zone proxy: those of an ingress and those of an egress (xds 5, MADR 095).
+import { isIP } from 'node:net';
 import { zoneListenerName } from './names.ts';
 import { extension, given, socketAddress } from './proto-json.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { inboundAddressProblem } from './socket-address.ts';
 import { reportTo } from './usable-policies.ts';
 import { zonePlaces, type ZoneContext } from './zone-chain.ts';
+import { egressChains } from './zone-egress.ts';
 import { ingressChains } from './zone-ingress.ts';
 import { ListenerRules } from './zone-rules.ts';
 
@@ -20,19 +22,22 @@ export function addZoneListeners(config: ProxyConfig, context: ZoneContext): voi
   for (const { section, field, address } of zonePlaces(rules.proxy)) {
     const problem = inboundAddressProblem(address, section.port);
     if (problem !== null) {
-      report({ ...problem, field });
+      report({ ...problem, field: `${field}.${isIP(address) === 0 ? 'address' : 'port'}` });
       continue;
     }
     const name = zoneListenerName(section);
-    const listener = { section, name, rules: new ListenerRules(rules, section, report), report };
-    if (section.kind !== 'ZoneIngress') continue;
+    const listener = { section, name, field, rules: new ListenerRules(rules, section, report), report };
+    const filterChains =
+      section.kind === 'ZoneIngress' ? ingressChains(context, listener) : egressChains(config, context, listener);
+    // Envoy refuses a listener without chains.
+    if (filterChains.length === 0) continue;
     config.listeners.set(
       name,
       given({
         name,
         address: socketAddress(address, section.port),
         statPrefix: name,
-        filterChains: ingressChains(context, listener),
+        filterChains,
         listenerFilters: [TLS_INSPECTOR],
         trafficDirection: 'INBOUND',
         enableReusePort: features.reusePort ? true : undefined,

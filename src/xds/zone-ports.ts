@@ -1,5 +1,6 @@
 // The ports of services that a zone proxy opens: an ingress those of its zone to other zones, an egress those of external services to
 // its zone (xds 5, MADR 095). Pure.
+import { compareText } from '../base/compare-text.ts';
 import type { DataplaneProxy, ZoneListenerKind } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundsTo, type Outbound } from '../policy/outbounds.ts';
@@ -28,7 +29,7 @@ export function zonePorts(index: MeshIndex, proxy: DataplaneProxy, only: Readonl
   return kindsOf(proxy).flatMap((kind) => zonePortsOfKind(index, proxy, kind, only));
 }
 
-/** As `zonePorts`, of the listeners of one kind. */
+/** As `zonePorts`, of the listeners of one kind, by KRI. */
 export function zonePortsOfKind(
   index: MeshIndex,
   { zone }: DataplaneProxy,
@@ -42,6 +43,7 @@ export function zonePortsOfKind(
   return services
     .filter((service) => (only === null || only.has(index.kriOf(service))) && isOpened(index, service, zone))
     .flatMap((service) => outboundsTo(index, service))
+    .sort((a, b) => compareText(a.kri, b.kri))
     .map((outbound) => ({ kind, outbound, snis: snisOf(outbound) }));
 }
 

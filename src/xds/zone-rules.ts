@@ -4,8 +4,8 @@ import type { ProxyRules } from '../policy/build-rules.ts';
 import type { Section } from '../policy/dataplane-proxy.ts';
 import { catchAllConf, type InboundRule } from '../policy/inbound-rules.ts';
 import { mergeConfs } from '../policy/merge-conf.ts';
-import { isObject, objectOf, textOf } from '../resource/read-json.ts';
-import type { JsonObject } from '../resource/types.ts';
+import { isObject, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
 import { usableRules, type Report } from './usable-policies.ts';
 
 /** The rules of one type on one chain. */
@@ -58,6 +58,23 @@ export function chainConf({ named, common }: ChainRules): JsonObject {
 /** Everything that is asked of a client, the most specific first. */
 export function chainFilters({ byClient, named, common }: ChainRules): InboundRule[] {
   return [...byClient, ...named, ...common];
+}
+
+/** Everyone with a certificate of the mesh. */
+const EVERYONE: JsonObject = { spiffeID: { type: 'Prefix', value: 'spiffe://' } };
+
+/** MeshTrafficPermission rules whose clients are those of one chain: a client may name its server too. */
+export function permissionsOn(rules: readonly InboundRule[], snis: readonly string[]): InboundRule[] {
+  const clients = (given: Json | undefined): JsonObject[] =>
+    objectsOf(given).flatMap((client) => {
+      if (!isObject(client['sni'])) return [client];
+      if (!snis.includes(serverNameOf(client))) return [];
+      return [clientOf(client) ?? EVERYONE];
+    });
+  return rules.map((rule) => {
+    const { deny, allow, allowWithShadowDeny } = rule.conf;
+    return { ...rule, conf: { deny: clients(deny), allow: clients(allow), allowWithShadowDeny: clients(allowWithShadowDeny) } };
+  });
 }
 
 /** The server names in the matches of rules. */

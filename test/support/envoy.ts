@@ -106,6 +106,8 @@ function staticParts(
     const { sdsConfig: _sds, ...rest } = value;
     const copy = Object.fromEntries(Object.entries(rest).map(([key, member]) => [key, renamed(member)]));
     // The files and pipes of a proxy are not on this machine.
+    if (isObject(copy['trustedCa']) && copy['trustedCa']['filename'] !== undefined)
+      return { ...copy, trustedCa: { inlineString: OWN.certPem } };
     return OPENS_FILES.test(textOf(copy['@type'])) ? { ...copy, [fileKey(copy)]: '/dev/null' } : copy;
   };
   return {

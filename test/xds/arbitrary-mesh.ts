@@ -135,13 +135,24 @@ const multiZone: fc.Arbitrary<Resource> = fc.tuple(names, apps).map(([name, app]
   }),
 );
 
-const external: fc.Arbitrary<Resource> = fc.tuple(names, fc.boolean()).map(([name, hasEgress]) => ({
-  ...make('MeshExternalService', name, {
-    match: { type: 'HostnameGenerator', port: 443, protocol: 'http' },
-    endpoints: [{ address: 'example.com', port: 443 }],
-  }),
-  status: hasEgress ? { zoneEgress: { ...EGRESS, sni: 'c.d' } } : {},
-}));
+const SECRET = { type: 'Secret', secretRef: { kind: 'Secret', name: 'authority' } };
+const external: fc.Arbitrary<Resource> = fc
+  .record({
+    ...{ name: names, hasEgress: fc.boolean(), protocol: fc.constantFrom('http', 'tcp') },
+    caCert: fc.constantFrom<JsonObject | null>(null, SECRET, { type: 'InsecureInline', insecureInline: { value: AUTHORITY } }),
+  })
+  .map(({ name, hasEgress, protocol, caCert }) => ({
+    ...make('MeshExternalService', name, {
+      match: { type: 'HostnameGenerator', port: 443, protocol },
+      endpoints: [{ address: 'example.com', port: 443 }],
+      ...(caCert !== null && { tls: { enabled: true, verification: { caCert } } }),
+    }),
+    status: hasEgress ? { zoneEgress: { ...EGRESS, sni: 'c.d' } } : {},
+  }));
+
+const secret: fc.Arbitrary<Resource> = fc
+  .constantFrom('one', 'two')
+  .map((text) => make('Secret', 'authority', { data: Buffer.from(text).toString('base64') }));
 
 /** An ingress of another zone. */
 const zoneAddress: fc.Arbitrary<Resource> = fc
@@ -290,6 +301,7 @@ export const row: fc.Arbitrary<Resource> = fc.oneof(
   { weight: 2, arbitrary: multiZone },
   { weight: 2, arbitrary: zoneAddress },
   external,
+  secret,
   collector,
 );
 

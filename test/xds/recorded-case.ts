@@ -112,6 +112,7 @@ export function configOf({ index, name }: RecordedProxy): ProxyConfig {
     ...WITHOUT_FEATURES,
     reusePort: true,
     companion: workdir,
+    systemCa: '/etc/ssl/certs/ca-certificates.crt',
     tcpLogPipe: `${workdir}/kuma-al-${name}-shop.sock`,
   });
 }

@@ -1,0 +1,189 @@
+// The cluster of a service outside of the mesh: its endpoints by address or by DNS, and the TLS that an egress speaks to it
+// (policies 2.8, xds 5). Where TLS is wanted and cannot be had as written, nothing is sent: plain text would be a surprise.
+import { isIP } from 'node:net';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import { displayNameOf } from '../resource/labels.ts';
+import { isObject, numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
+import type { Json, JsonObject, Resource } from '../resource/types.ts';
+import { outsideCluster } from './cluster.ts';
+import { given, socketAddress, typed } from './proto-json.ts';
+import { protocolOf } from './protocol.ts';
+import type { ProxyFeatures } from './proxy-features.ts';
+import { tlsParams } from './proxy-tls.ts';
+import type { Report } from './usable-policies.ts';
+
+/** The key of an endpoint's metadata that chooses its TLS, where endpoints differ in it. */
+const ADDRESS = 'meridian.io/address';
+
+/** A part of a spec from which no TLS can be made. */
+class Unusable extends Error {
+  readonly field: string;
+
+  constructor(field: string, reason: string) {
+    super(reason);
+    this.field = field;
+  }
+}
+
+export type ExternalContext = {
+  readonly index: MeshIndex;
+  readonly features: ProxyFeatures;
+  /** KRI of the service with the section of its port. */
+  readonly kri: string;
+  readonly report: Report;
+};
+
+/** @param name of the cluster */
+export function externalCluster(name: string, service: Resource, context: ExternalContext): JsonObject {
+  const endpoints = objectsOf(service.spec['endpoints']);
+  const protocol = protocolOf(textOf(objectOf(service.spec['match'])['protocol']));
+  try {
+    const tls = tlsOf(service, endpoints, context);
+    return clusterOf(name, service, endpoints, outsideCluster(protocol), tls, context);
+  } catch (error) {
+    if (!(error instanceof Unusable)) throw error;
+    const field = `MeshExternalService ${displayNameOf(service)} ${error.field}`;
+    context.report({ policy: null, field, reason: `${error.message}: requests are answered 503` });
+    return clusterOf(name, service, [], outsideCluster(protocol), null, context);
+  }
+}
+
+function clusterOf(
+  name: string,
+  { labels }: Resource,
+  endpoints: readonly JsonObject[],
+  options: JsonObject,
+  tls: ExternalTls | null,
+  { kri, features }: ExternalContext,
+): JsonObject {
+  const isStatic = endpoints.every(({ address }) => isIP(textOf(address)) !== 0);
+  const groups = [...Map.groupBy(endpoints, ({ priority }) => numberOf(priority))].sort(([a], [b]) => a - b);
+  return given({
+    name,
+    altStatName: kri,
+    transportSocketMatches: tls === null ? undefined : tls.sockets,
+    type: isStatic ? 'STATIC' : 'STRICT_DNS',
+    loadAssignment: given({
+      clusterName: name,
+      // Envoy wants priorities without gaps. The locality keeps the number of the service.
+      endpoints:
+        groups.length === 0
+          ? undefined
+          : groups.map(([number, some], priority) => ({
+              locality: { subZone: `priority-${String(number)}` },
+              lbEndpoints: some.map(({ address, port }) => {
+                const own = tls?.isByAddress === true ? { ...labels, [ADDRESS]: textOf(address) } : labels;
+                return {
+                  endpoint: { address: socketAddress(textOf(address), numberOf(port)) },
+                  metadata: { filterMetadata: { 'envoy.lb': labels, 'envoy.transport_socket_match': own } },
+                  loadBalancingWeight: 1,
+                };
+              }),
+              ...(priority > 0 && { priority }),
+            })),
+    }),
+    ...options,
+    dnsLookupFamily: isStatic || features.ipv6 ? undefined : 'V4_ONLY',
+  });
+}
+
+type ExternalTls = {
+  readonly sockets: JsonObject[];
+  /** Endpoints of different addresses have different sockets. */
+  readonly isByAddress: boolean;
+};
+
+function tlsOf({ spec }: Resource, endpoints: readonly JsonObject[], context: ExternalContext): ExternalTls | null {
+  const tls = objectOf(spec['tls']);
+  if (tls['enabled'] !== true) return null;
+  const verification = objectOf(tls['verification']);
+  const serverName = textOf(verification['serverName']);
+  const addresses = [...new Set(endpoints.map(({ address }) => textOf(address)))];
+  const params = tlsParams({ tlsVersion: tls['version'] ?? {} });
+  const certificates = clientCertificate(verification, context);
+  const isByAddress = serverName === '' && addresses.length > 1;
+  const sockets = (isByAddress ? addresses : addresses.slice(0, 1)).map((address) => {
+    const validationContext = validationOf(verification, serverName, address, context);
+    const commonTlsContext = given({ tlsParams: params ?? undefined, tlsCertificates: certificates, validationContext });
+    const config = given({
+      commonTlsContext: Object.keys(commonTlsContext).length === 0 ? undefined : commonTlsContext,
+      sni: serverName === '' ? address : serverName,
+      allowRenegotiation: tls['allowRenegotiation'] === true ? true : undefined,
+    });
+    return given({
+      name: address,
+      match: isByAddress ? { [ADDRESS]: address } : undefined,
+      transportSocket: {
+        name: 'envoy.transport_sockets.tls',
+        typedConfig: typed('extensions.transport_sockets.tls.v3.UpstreamTlsContext', config),
+      },
+    });
+  });
+  return { sockets, isByAddress };
+}
+
+/** What the certificate of the server must be; undefined where nothing is checked. */
+function validationOf(
+  verification: JsonObject,
+  serverName: string,
+  address: string,
+  context: ExternalContext,
+): JsonObject | undefined {
+  const mode = textOf(verification['mode']) || 'Secured';
+  if (mode === 'SkipCA' || mode === 'SkipAll') return undefined;
+  const caCert = verification['caCert'];
+  const trustedCa = isObject(caCert) ? sourceOf(caCert, 'spec.tls.verification.caCert', context) : systemCa(context.features);
+  if (mode === 'SkipSAN') return { trustedCa };
+  const written = objectsOf(verification['subjectAltNames']).map(({ type, value }) =>
+    type === 'Prefix' ? { prefix: textOf(value) } : { exact: textOf(value) },
+  );
+  const own = serverName === '' ? [] : [{ exact: serverName }];
+  const names: JsonObject[][] = [own, written].filter((some) => some.length > 0);
+  const wanted = names.length > 0 ? names : [[{ exact: address }]];
+  const matchTypedSubjectAltNames = wanted.flatMap((some) =>
+    ['DNS', 'IP_ADDRESS'].flatMap((sanType) => some.map((matcher) => ({ sanType, matcher }))),
+  );
+  return { trustedCa, matchTypedSubjectAltNames };
+}
+
+function systemCa({ systemCa: filename }: ProxyFeatures): JsonObject {
+  if (filename === null)
+    throw new Unusable('spec.tls.verification.caCert', 'is not given, and the proxy names no file of authorities');
+  return { filename };
+}
+
+function clientCertificate({ clientCert, clientKey }: JsonObject, context: ExternalContext): JsonObject[] | undefined {
+  if (!isObject(clientCert) || !isObject(clientKey)) return undefined;
+  return [
+    {
+      certificateChain: sourceOf(clientCert, 'spec.tls.verification.clientCert', context),
+      privateKey: sourceOf(clientKey, 'spec.tls.verification.clientKey', context),
+    },
+  ];
+}
+
+/** The DataSource of Envoy, with the older forms that peers may send. */
+function sourceOf(source: JsonObject, field: string, { index }: ExternalContext): JsonObject {
+  const { insecureInline, secretRef, inline, inlineString, secret } = source;
+  if (isObject(insecureInline)) return bytesOf(insecureInline['value']);
+  if (inlineString !== undefined) return bytesOf(inlineString);
+  if (typeof inline === 'string') return { inlineBytes: inline };
+  const name = textOf(isObject(secretRef) ? secretRef['name'] : secret);
+  const data = index.get('Secret', name)?.spec['data'];
+  if (typeof data !== 'string') throw new Unusable(field, `names the Secret ${JSON.stringify(name)}, which does not exist`);
+  return { inlineBytes: data };
+}
+
+/** Names of the Secrets from which a MeshExternalService takes its certificates. */
+export function secretsOf({ spec }: Resource): string[] {
+  const verification = objectOf(objectOf(spec['tls'])['verification']);
+  return ['caCert', 'clientCert', 'clientKey'].flatMap((key) => {
+    const { secretRef, secret } = objectOf(verification[key]);
+    const name = textOf(isObject(secretRef) ? secretRef['name'] : secret);
+    return name === '' ? [] : [name];
+  });
+}
+
+function bytesOf(text: Json | undefined): JsonObject {
+  return { inlineBytes: Buffer.from(textOf(text)).toString('base64') };
+}

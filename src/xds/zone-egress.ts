@@ -1,0 +1,110 @@
+// A zone egress: it ends the TLS of its clients, asks whether they are permitted, and connects to services outside of the mesh (xds 5).
+import type { JsonObject } from '../resource/types.ts';
+import { objectOf } from '../resource/read-json.ts';
+import { externalCluster } from './external-cluster.ts';
+import { faultFilters } from './fault-injection.ts';
+import { httpConnectionManager } from './http-connection.ts';
+import { zoneResourceName } from './names.ts';
+import { httpPermission, networkPermission } from './permission.ts';
+import { duration, given, optionalDuration } from './proto-json.ts';
+import { isHttp, protocolOf } from './protocol.ts';
+import type { ProxyConfig } from './proxy-config.ts';
+import { addPatched } from './proxy-patch.ts';
+import { serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
+import { connectionLimit, rateLimitFilter, requestLimit } from './rate-limit.ts';
+import { routeConfiguration } from './route-config.ts';
+import { reportTo } from './usable-policies.ts';
+import { chainLoggers, chainTcpProxy, untaken, type Chain, type ZoneContext, type ZoneListener } from './zone-chain.ts';
+import { zonePortsOfKind, type ZonePort } from './zone-ports.ts';
+import { chainConf, chainFilters, permissionsOn } from './zone-rules.ts';
+
+const KIND = 'ZoneEgress';
+
+/**
+ * The filter chains of the listener, one for each external service. Their routes are added.
+ * @returns none without an identity: nothing would say who a client is
+ */
+export function egressChains(config: ProxyConfig, context: ZoneContext, listener: ZoneListener): JsonObject[] {
+  const { tls } = context;
+  if (tls === null) {
+    listener.report({ policy: null, field: listener.field, reason: 'has no listener: a zone egress needs an identity' });
+    return [];
+  }
+  const taken = new Set<string>();
+  return zonePortsOfKind(context.index, context.rules.proxy, KIND).flatMap((port) => {
+    const serverNames = untaken(port.snis, taken);
+    return serverNames.length === 0 ? [] : [chainOf(config, { ...context, tls }, listener, port, serverNames)];
+  });
+}
+
+function chainOf(
+  config: ProxyConfig,
+  context: ZoneContext & { readonly tls: ProxyTls },
+  listener: ZoneListener,
+  { outbound, snis }: ZonePort,
+  serverNames: string[],
+): JsonObject {
+  const { rules } = listener;
+  const { kri } = outbound;
+  const chain = { snis, statPrefix: kri, cluster: zoneResourceName(KIND, kri), destination: kri };
+  const permissions = permissionsOn(chainFilters(rules.chain('MeshTrafficPermission', snis)), snis);
+  const connections = connectionLimit(chainConf(rules.chain('MeshRateLimit', snis)));
+  const limit = connections === null ? [] : [connections];
+  const params = tlsParams(chainConf(rules.chain('MeshTLS', snis)));
+  return {
+    name: kri,
+    filterChainMatch: { serverNames, transportProtocol: 'tls' },
+    filters: isHttp(protocolOf(outbound.protocol))
+      ? [...limit, httpFilter(config, context, listener, chain, httpPermission(permissions))]
+      : [networkPermission(permissions, listener.name), ...limit, chainTcpProxy(context, listener, chain)],
+    // The bundle says which trust domains may come: their names here would change the listener with each new one.
+    transportSocket: serverSocket({ ...context.tls, trustDomains: [] }, params),
+  };
+}
+
+function httpFilter(
+  config: ProxyConfig,
+  context: ZoneContext,
+  listener: ZoneListener,
+  chain: Chain,
+  permission: JsonObject,
+): JsonObject {
+  const { rules } = listener;
+  const { snis, cluster } = chain;
+  const timeout = chainConf(rules.chain('MeshTimeout', snis));
+  const limit = requestLimit(chainConf(rules.chain('MeshRateLimit', snis)));
+  const http = objectOf(timeout['http']);
+  const route = given({
+    cluster,
+    autoHostRewrite: true,
+    timeout: duration(http['requestTimeout'], '0s'),
+    idleTimeout: optionalDuration(http['streamIdleTimeout']),
+  });
+  config.routes.set(cluster, routeConfiguration(cluster, [{ match: { prefix: '/' }, route, ...limit }]));
+  return httpConnectionManager({
+    name: chain.statPrefix,
+    routes: cluster,
+    protocol: 'http',
+    direction: 'egress',
+    timeout,
+    accessLog: chainLoggers(context, listener, chain, true),
+    tracing: null,
+    filtersFirst: [permission],
+    filters: [
+      ...faultFilters(chainFilters(rules.chain('MeshFaultInjection', snis))),
+      ...(limit === null ? [] : [rateLimitFilter]),
+    ],
+  });
+}
+
+/** Adds the cluster of an external service. */
+export function addEgressPort(
+  config: ProxyConfig,
+  { index, rules, features }: Pick<ZoneContext, 'index' | 'rules' | 'features'>,
+  { outbound: { kri, resource } }: ZonePort,
+): void {
+  const name = zoneResourceName(KIND, kri);
+  addPatched(config, rules, false, (part) => {
+    part.clusters.set(name, externalCluster(name, resource, { index, features, kri, report: reportTo(part.problems) }));
+  });
+}
