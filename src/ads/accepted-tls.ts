@@ -10,6 +10,7 @@ export class AcceptedTls {
   readonly #session: Pick<XdsSession, 'holds'>;
   /** The identity with which its inbounds accept TLS. */
   #server: string | null = null;
+  #bundle = '';
   /** Clusters that it has with TLS. */
   readonly #clusters = new Set<string>();
 
@@ -23,13 +24,16 @@ export class AcceptedTls {
     const { certified } = this.#view;
     if (certified === null) {
       this.#server = null;
+      this.#bundle = '';
       this.#clusters.clear();
       return null;
     }
     const { identity, leaf } = certified;
     if (this.#server !== identity) this.#server = this.#acceptsAsServer(identity) ? identity : null;
+    if (this.#session.holds('Secret', TRUST_BUNDLE)) this.#bundle = this.#view.trusted;
+    const [isReady, bundle] = [this.#server !== null, this.#bundle];
     const plaintextTo = [...this.#plaintext()].sort();
-    return { identity, issuedAt: leaf.issuedAt, expiresAt: leaf.notAfter, isReady: this.#server !== null, plaintextTo };
+    return { identity, issuedAt: leaf.issuedAt, expiresAt: leaf.notAfter, isReady, bundle, plaintextTo };
   }
 
   #acceptsAsServer(identity: string): boolean {

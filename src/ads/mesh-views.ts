@@ -3,6 +3,7 @@
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
 import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
+import { textOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
 import { BackendResolver } from '../xds/backends.ts';
 import { ChangeScope } from '../xds/change-scope.ts';
@@ -12,7 +13,7 @@ import { addZonePort, emptyConfig, ownConfig, type ProxyConfig } from '../xds/pr
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { Change } from './change.ts';
 import { providerOf } from '../identity/identity-spec.ts';
-import { certifiedIdentity, identitySecret, proxyTls } from '../xds/proxy-tls.ts';
+import { certifiedIdentity, identitySecret, proxyTls, trustedBundle } from '../xds/proxy-tls.ts';
 import { localServers } from '../xds/servers.ts';
 import { zoneResourceName } from '../xds/names.ts';
 import { isZoneProxy, zonePorts } from '../xds/zone-ports.ts';
@@ -83,7 +84,8 @@ export class MeshViews {
     const provider = identity === null ? null : providerOf(identity.resource.spec);
     if (identity === null || provider?.kind !== 'bundled') return null;
     const { spiffeId, resource } = identity;
-    return { mesh: this.#index.mesh, identity: resource.name, spiffeId, lifetimeMs: provider.lifetimeMs };
+    const authority = textOf(resource.status['authority']);
+    return { mesh: this.#index.mesh, identity: resource.name, spiffeId, authority, lifetimeMs: provider.lifetimeMs };
   }
 
   /** A proxy has a new certificate. */
@@ -266,6 +268,7 @@ export class MeshViews {
     const own = this.#encoder.part(ownConfig(context));
     view.setOwn(certified === null ? own : { ...own, resources: [...own.resources, ...certified.secret.resources] });
     view.certified = certified;
+    view.trusted = trustedBundle(this.#index);
   }
 
   /** @param left gets the clusters that the outbound no longer leads to */

@@ -4,12 +4,19 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { makeRow } from '../../test/support/make-row.ts';
 import { createLogger } from '../base/log.ts';
 import { createAuthority } from '../identity/authority.ts';
+import { authorityId } from '../identity/authority-id.ts';
 import type { AuthorityPem } from '../identity/leaf.ts';
 import type { Resource } from '../resource/types.ts';
 import { ProxyCertificates, type CertificateOrder, type ProxyName } from './proxy-certificates.ts';
 
 const HOUR_MS = 3_600_000;
-const order: CertificateOrder = { mesh: 'shop', identity: 'identity', spiffeId: 'spiffe://shop/cart', lifetimeMs: HOUR_MS };
+const order: CertificateOrder = {
+  mesh: 'shop',
+  identity: 'identity',
+  spiffeId: 'spiffe://shop/cart',
+  authority: '',
+  lifetimeMs: HOUR_MS,
+};
 const cart = { mesh: 'shop', name: 'cart' };
 let clock: ManualClock;
 let rows: Resource[];
@@ -85,6 +92,22 @@ describe('the certificates of proxies', () => {
     await certificates.ready(cart, order);
     await clock.advance(HOUR_MS * 0.75);
     await expect.poll(() => issued).toHaveLength(2);
+  });
+
+  it('are renewed early, once, when another authority signs; the old one is there until then', async () => {
+    await certificates.ready(cart, order);
+    const first = certificates.get(cart, order);
+    const next = await createAuthority('shop', clock.now());
+    rows = secretsOf(next);
+    const resigned = { ...order, authority: authorityId(next.certPem) };
+    expect(certificates.get(cart, resigned)).toBe(first);
+    await clock.advance(HOUR_MS / 12);
+    expect(certificates.get(cart, resigned)).toBe(first);
+    await clock.advance(HOUR_MS / 12);
+    await expect.poll(() => issued).toHaveLength(2);
+    expect(certificates.get(cart, resigned)).toMatchObject({ authority: resigned.authority });
+    await clock.advance(HOUR_MS / 2);
+    expect(issued).toHaveLength(2);
   });
 
   it('leave no timer when their proxy goes while they are issued', async () => {

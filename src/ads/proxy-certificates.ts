@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { authoritySecrets } from '../identity/identity-spec.ts';
-import { renewalOf, type AuthorityPem, type Leaf } from '../identity/leaf.ts';
+import { renewalOf, resigningOf, type AuthorityPem, type Leaf } from '../identity/leaf.ts';
 import { textOf } from '../resource/read-json.ts';
 import { keyText } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
@@ -16,6 +16,8 @@ export type CertificateOrder = {
   /** Stored name of the MeshIdentity. */
   readonly identity: string;
   readonly spiffeId: string;
+  /** Id of the authority that should sign; `''`: the one that is stored. */
+  readonly authority: string;
   readonly lifetimeMs: number;
 };
 
@@ -47,7 +49,15 @@ const RETRY_MS = 5_000;
 /** A timer of Node holds no more milliseconds. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-type Held = { readonly proxy: ProxyName; order: CertificateOrder; leaf: Leaf | null; isWanted: boolean; cancel: () => void };
+type Held = {
+  readonly proxy: ProxyName;
+  order: CertificateOrder;
+  leaf: Leaf | null;
+  isWanted: boolean;
+  /** The authority for which its certificate will be renewed early; `''` for none. */
+  resignedBy: string;
+  cancel: () => void;
+};
 
 export class ProxyCertificates implements CertificateSource {
   readonly #options: ProxyCertificatesOptions;
@@ -73,6 +83,7 @@ export class ProxyCertificates implements CertificateSource {
     const { leaf } = held;
     if (leaf !== null && leaf.notAfter > this.#options.clock.now()) {
       if (isBack) this.#planRenewal(held, leaf);
+      if (order.authority !== '' && order.authority !== leaf.authority) this.#resign(held, leaf, order.authority);
       return leaf;
     }
     this.#order(held);
@@ -100,7 +111,7 @@ export class ProxyCertificates implements CertificateSource {
     const key = JSON.stringify([mesh, name]);
     let held = this.#held.get(key);
     if (held === undefined) {
-      held = { proxy: { mesh, name }, order, leaf: null, isWanted: true, cancel: () => undefined };
+      held = { proxy: { mesh, name }, order, leaf: null, isWanted: true, resignedBy: '', cancel: () => undefined };
       this.#held.set(key, held);
     }
     return held;
@@ -180,7 +191,16 @@ export class ProxyCertificates implements CertificateSource {
 
   #planRenewal(held: Held, leaf: Leaf): void {
     const { random = Math.random } = this.#options;
+    held.resignedBy = '';
     this.#renewAt(held, renewalOf(leaf, random()));
+  }
+
+  /** Another authority signs now: the certificate is renewed early, at a random moment. */
+  #resign(held: Held, leaf: Leaf, authority: string): void {
+    const { random = Math.random, clock } = this.#options;
+    if (held.resignedBy === authority || this.#waiting.has(held) || this.#inWork.has(held)) return;
+    held.resignedBy = authority;
+    this.#renewAt(held, resigningOf(leaf, clock.now().getTime(), random()));
   }
 
   /** @param at milliseconds since 1970 */

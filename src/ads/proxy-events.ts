@@ -21,6 +21,8 @@ export type ProxyTlsFacts = {
   readonly expiresAt: Date;
   /** Its inbounds accept TLS: it has accepted certificate, trust bundle and listeners. */
   readonly isReady: boolean;
+  /** Id of the last trust bundle that it has accepted; `''` before the first. */
+  readonly bundle: string;
   /** KRIs of MeshServices that it calls in plain text, sorted. */
   readonly plaintextTo: readonly string[];
 };

@@ -68,6 +68,9 @@ export class ProxyView implements XdsView {
   /** Null: its configuration is in plain text. */
   certified: Certified | null = null;
 
+  /** Id of the bundle in its configuration. */
+  trusted = '';
+
   constructor(shared: SharedParts = { outbounds: new SharedMaps(), destinations: new SharedMaps() }) {
     this.#outbounds = new ViewParts(shared.outbounds);
     this.#destinations = new ViewParts(shared.destinations);

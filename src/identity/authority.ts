@@ -16,10 +16,11 @@ import {
   X509CertificateGenerator,
 } from '@peculiar/x509';
 import { MeridianError, messageOf } from '../base/errors.ts';
+import { authorityId } from './authority-id.ts';
 import type { AuthorityPem, Leaf } from './leaf.ts';
 
 /** An authority that can sign. */
-export type Authority = { readonly certificate: X509Certificate; readonly key: webcrypto.CryptoKey };
+export type Authority = { readonly id: string; readonly certificate: X509Certificate; readonly key: webcrypto.CryptoKey };
 
 const P256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const RSA = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' } as const;
@@ -55,7 +56,7 @@ export async function readAuthority({ certPem, keyPem }: AuthorityPem): Promise<
   try {
     const key = createPrivateKey(keyPem);
     if (!new NodeCertificate(certPem).checkPrivateKey(key)) throw new Error('the key is not that of the certificate');
-    return { certificate: new X509Certificate(certPem), key: await signingKey(key) };
+    return { id: authorityId(certPem), certificate: new X509Certificate(certPem), key: await signingKey(key) };
   } catch (cause) {
     throw new MeridianError('invalid', `the certificate authority cannot be used: ${messageOf(cause)}`, { cause });
   }
@@ -66,7 +67,7 @@ export async function readAuthority({ certPem, keyPem }: AuthorityPem): Promise<
  * @param lifetimeMs a certificate ends no later than its authority
  */
 export async function issueLeaf(
-  { certificate: issuer, key }: Authority,
+  { id: authority, certificate: issuer, key }: Authority,
   spiffeId: string,
   { now, lifetimeMs }: { readonly now: Date; readonly lifetimeMs: number },
 ): Promise<Leaf> {
@@ -89,7 +90,7 @@ export async function issueLeaf(
       uriName(spiffeId, true),
     ],
   });
-  return { certPem: pemOf(certificate), keyPem: await keyPemOf(keys.privateKey), spiffeId, issuedAt: now, notAfter };
+  return { certPem: pemOf(certificate), keyPem: await keyPemOf(keys.privateKey), spiffeId, authority, issuedAt: now, notAfter };
 }
 
 function uriName(value: string, isCritical: boolean): SubjectAlternativeNameExtension {

@@ -8,6 +8,8 @@ export type Leaf = {
   readonly certPem: string;
   readonly keyPem: string;
   readonly spiffeId: string;
+  /** Id of the authority that signed it. */
+  readonly authority: string;
   readonly issuedAt: Date;
   readonly notAfter: Date;
 };
@@ -15,6 +17,21 @@ export type Leaf = {
 /** A certificate is renewed at a random moment between these shares of its life, so that proxies do not renew at once. */
 const FIRST_RENEWAL = 2 / 3;
 const LAST_RENEWAL = 4 / 5;
+
+/** Share of a life in which certificates of an earlier authority are renewed, and its limit in milliseconds. */
+const RESIGN_SHARE = 1 / 5;
+const MAX_RESIGN_MS = 600_000;
+
+/**
+ * When a certificate is renewed because another authority signs now, in milliseconds since 1970.
+ * @param now the same
+ * @param random from 0 to 1
+ */
+export function resigningOf({ issuedAt, notAfter }: Pick<Leaf, 'issuedAt' | 'notAfter'>, now: number, random: number): number {
+  const life = notAfter.getTime() - issuedAt.getTime();
+  const spread = Math.min(life * RESIGN_SHARE, MAX_RESIGN_MS);
+  return Math.min(now + spread * random, renewalOf({ issuedAt, notAfter }, random));
+}
 
 /**
  * When a certificate is renewed, in milliseconds since 1970.

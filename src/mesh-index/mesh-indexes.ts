@@ -218,7 +218,7 @@ function isNew(index: MeshIndex, row: Resource): boolean {
 function statusForProxies(row: Resource): unknown {
   if (row.type === 'MeshService') return row.status['tls'] ?? null;
   if (row.type === 'MeshExternalService') return row.status['zoneEgress'] ?? null;
-  return row.type === 'MeshIdentity' ? isMeshIdentityReady(row) : null;
+  return row.type === 'MeshIdentity' ? [isMeshIdentityReady(row), row.status['authority'] ?? ''] : null;
 }
 
 function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {

@@ -143,7 +143,7 @@ export function mergeProxy(
     status: {
       ...(hold !== null && { hold, ...(run !== '' && { run }) }),
       ...(state.troubles !== null && renderTroubles(state.troubles)),
-      ...(tls !== null && { tls: { isReady: tls.isReady, plaintextTo: [...tls.plaintextTo] } }),
+      ...(tls !== null && { tls: { isReady: tls.isReady, bundle: tls.bundle, plaintextTo: [...tls.plaintextTo] } }),
     },
   };
 }

@@ -1,5 +1,6 @@
 // How a proxy proves its identity and whom it trusts (xds 6). Pure. A proxy has TLS when it has a MeshIdentity whose trust domain is
 // trusted; without one its configuration is in plain text.
+import { bundleId } from '../identity/authority-id.ts';
 import { trustBundles, type TrustBundle } from '../identity/trust-bundles.ts';
 import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import type { MeshIndex } from '../policy/mesh-index.ts';
@@ -90,16 +91,28 @@ export function tlsParams({ tlsVersion, tlsCiphers }: JsonObject): JsonObject | 
   return Object.keys(params).length === 0 ? null : params;
 }
 
-const remembered = new WeakMap<MeshIndex, { readonly revision: string; readonly bundles: readonly TrustBundle[] }>();
+/** Id of what `trustBundleSecret` holds. */
+export function trustedBundle(index: MeshIndex): string {
+  return trustedIn(index).id;
+}
+
+type Trusted = { readonly bundles: readonly TrustBundle[]; readonly id: string };
+
+const remembered = new WeakMap<MeshIndex, { readonly revision: string } & Trusted>();
+
+function meshTrust(index: MeshIndex): readonly TrustBundle[] {
+  return trustedIn(index).bundles;
+}
 
 /** Read once for each change of a MeshTrust. */
-function meshTrust(index: MeshIndex): readonly TrustBundle[] {
+function trustedIn(index: MeshIndex): Trusted {
   const revision = index.revisionOf('MeshTrust');
   const known = remembered.get(index);
-  if (known?.revision === revision) return known.bundles;
+  if (known?.revision === revision) return known;
   const bundles = trustBundles(index.resources('MeshTrust'));
-  remembered.set(index, { revision, bundles });
-  return bundles;
+  const trusted = { revision, bundles, id: bundleId(bundles) };
+  remembered.set(index, trusted);
+  return trusted;
 }
 
 function commonContext(identity: string, matchTypedSubjectAltNames: JsonObject[], params: JsonObject | null): JsonObject {

@@ -16,6 +16,7 @@ import { FenceWatch } from '../store/fence-watch.ts';
 import { ownStoreId } from '../peering/peer-identity.ts';
 import { createZoneDefaults } from '../defaults/zone-defaults.ts';
 import { backendRefsReconciler } from '../reconcile/backend-refs/plan-conditions.ts';
+import { OTHER_ZONES_MS } from '../reconcile/identities/plan-rotation.ts';
 import { runIdentities } from '../reconcile/identities/run-identities.ts';
 import { reconcile, type Reconciler } from '../reconcile/reconcile.ts';
 import { servicesReconciler, type ServicesOptions } from '../reconcile/services/services-reconciler.ts';
@@ -59,7 +60,9 @@ async function start(host: Host): Promise<void> {
   run('workloads', () => workloadsReconciler(name));
   run('backend-refs', backendRefsReconciler);
   const identityLog = host.log.child({ component: 'identities' });
-  onLeader((signal) => runIdentities({ store, zone: name, log: identityLog, clock }, signal));
+  onLeader((signal) =>
+    runIdentities({ store, zone: name, otherZonesMs: hasGlobal ? OTHER_ZONES_MS : 0, log: identityLog, clock }, signal),
+  );
   await serveProxies(host, proxyServer(host).serve);
 }
 

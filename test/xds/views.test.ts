@@ -146,7 +146,7 @@ function leafOf(_: ProxyName, { spiffeId }: CertificateOrder): Leaf {
   const known = leaves.get(spiffeId);
   if (known !== undefined) return known;
   const time = new Date(0);
-  const leaf: Leaf = { certPem: spiffeId, keyPem: '', spiffeId, issuedAt: time, notAfter: time };
+  const leaf: Leaf = { certPem: spiffeId, keyPem: '', spiffeId, authority: '', issuedAt: time, notAfter: time };
   leaves.set(spiffeId, leaf);
   return leaf;
 }

@@ -2,7 +2,9 @@
 // authority that is there is used, also one that a Kuma zone made; nothing replaces it.
 import { authoritySecrets, providerOf } from '../../identity/identity-spec.ts';
 import type { AuthorityPem } from '../../identity/leaf.ts';
+import { authorityId } from '../../identity/authority-id.ts';
 import { certificatesIn } from '../../identity/trust-bundles.ts';
+import { readRotation, rotationKey, type Rotation } from '../../resource/identity-rotation.ts';
 import { kriOf } from '../../resource/kri.ts';
 import { label } from '../../resource/labels.ts';
 import { parseMeshIdentity, trustDomainOf } from '../../resource/mesh-identity.ts';
@@ -16,6 +18,8 @@ export type IdentityRows = {
   readonly certificate: Resource | undefined;
   readonly key: Resource | undefined;
   readonly trust: Resource | undefined;
+  /** Undefined: the authority is not being changed. */
+  readonly rotation: Resource | undefined;
 };
 
 /** What is missing for the certificates of a MeshIdentity. */
@@ -28,8 +32,8 @@ export type IdentityPlan =
 type Condition = { readonly type: string; readonly status: 'True' | 'False'; readonly reason: string; readonly message: string };
 
 /** The stored keys of the rows beside the MeshIdentity. */
-export function identityKeys({ mesh, name }: ResourceKey): Record<'certificate' | 'key' | 'trust', ResourceKey> {
-  return { ...authoritySecrets(mesh, name), trust: { type: 'MeshTrust', mesh, name } };
+export function identityKeys({ mesh, name }: ResourceKey): Record<'certificate' | 'key' | 'trust' | 'rotation', ResourceKey> {
+  return { ...authoritySecrets(mesh, name), trust: { type: 'MeshTrust', mesh, name }, rotation: rotationKey(mesh, name) };
 }
 
 /** @param zone of this control plane */
@@ -71,7 +75,7 @@ export function pemIn({ spec }: Pick<Resource, 'spec'>): string {
 }
 
 function planTrust(
-  { identity, trust }: IdentityRows,
+  { identity, trust, rotation }: IdentityRows,
   trustDomain: string,
   pem: string,
   makesTrust: boolean,
@@ -83,7 +87,7 @@ function planTrust(
   const provider = condition('Provider', 'True', 'ProviderInitialized', 'the authority can sign');
   if (!makesTrust) {
     const disabled = condition('MeshTrustCreated', 'False', 'MeshTrustCreationDisabled', 'meshTrustCreation is Disabled');
-    return withStatus(identity, [provider, disabled, READY]);
+    return withStatus(identity, [provider, disabled, READY], authorityId(authority));
   }
   if (trust !== undefined && trust.spec['trustDomain'] !== trustDomain) {
     const message = `MeshTrust ${trust.name} has another trust domain than ${trustDomain}; delete it when no proxy needs it`;
@@ -91,18 +95,34 @@ function planTrust(
     return withStatus(identity, [provider, conflict, condition('Ready', 'False', 'TrustDomainChanged', message)]);
   }
   const created = condition('MeshTrustCreated', 'True', 'MeshTrustCreated', 'the MeshTrust holds the authority');
-  const status = changedStatus(identity, [provider, created, READY]);
-  const wanted = wantedTrust(identity, trust, trustDomain, authority, { zone, now });
+  const status = changedStatus(identity, [provider, created, READY], authorityId(authority));
+  const held = heldAuthorities(authority, rotation, now);
+  const wanted = wantedTrust(identity, trust, trustDomain, held, { zone, now });
   if (wanted === null && status === null) return { needs: 'nothing' };
   return { needs: 'writes', trust: wanted, status };
 }
 
-/** The MeshTrust with the authority in it; null if it holds it already. A new authority stands beside the old ones. */
+/** Certificates in PEM. */
+type HeldAuthorities = { readonly needed: readonly string[]; readonly dropped: readonly string[] };
+
+/** The next authority stands in the MeshTrust before it signs; the last one stays there until its certificates have ended. */
+function heldAuthorities(authority: string, row: Resource | undefined, now: Date): HeldAuthorities {
+  const rotation: Rotation | null = row === undefined ? null : readRotation(row);
+  const normal = (pem: string): string[] => certificatesIn([{ pem: { value: pem } }]);
+  if (rotation?.step === 'distribute') return { needed: [authority, ...normal(rotation.certPem)], dropped: [] };
+  if (rotation?.step !== 'renew') return { needed: [authority], dropped: [] };
+  const previous = normal(rotation.previousPem);
+  return Date.parse(rotation.until) > now.getTime()
+    ? { needed: [authority, ...previous], dropped: [] }
+    : { needed: [authority], dropped: previous };
+}
+
+/** The MeshTrust with the authorities in it; null if it holds them already. A new authority stands beside the old ones. */
 function wantedTrust(
   identity: Resource,
   trust: Resource | undefined,
   trustDomain: string,
-  authority: string,
+  { needed, dropped }: HeldAuthorities,
   { zone, now }: { zone: string; now: Date },
 ): Resource | null {
   const { mesh, name } = identity;
@@ -117,9 +137,12 @@ function wantedTrust(
       [label.origin]: 'zone',
     },
   };
-  const isHeld = certificatesIn(base.spec['caBundles']).includes(authority);
-  const bundles = objectsOf(base.spec['caBundles']);
-  const caBundles = isHeld ? bundles : [...bundles, { type: 'Pem', pem: { value: authority } }];
+  const kept = objectsOf(base.spec['caBundles']).filter(
+    (bundle) => dropped.length === 0 || !certificatesIn([bundle]).every((pem) => dropped.includes(pem)),
+  );
+  const held = certificatesIn(kept);
+  const missing = needed.filter((pem) => !held.includes(pem));
+  const caBundles = [...kept, ...missing.map((value) => ({ type: 'Pem', pem: { value } }))];
   const row: Resource = {
     ...base,
     spec: { ...base.spec, trustDomain, caBundles },
@@ -138,14 +161,19 @@ function failed(reason: string, message: string): Condition[] {
   return [condition('Provider', 'False', reason, message), condition('Ready', 'False', reason, message)];
 }
 
-function withStatus(identity: Resource, conditions: readonly Condition[]): IdentityPlan {
-  const status = changedStatus(identity, conditions);
+function withStatus(identity: Resource, conditions: readonly Condition[], authority?: string): IdentityPlan {
+  const status = changedStatus(identity, conditions, authority);
   return status === null ? { needs: 'nothing' } : { needs: 'writes', trust: null, status };
 }
 
-/** Null if type, status and reason are what they were: other writers word their messages otherwise. */
-function changedStatus({ status }: Resource, conditions: readonly Condition[]): JsonObject | null {
+/**
+ * Null if type, status and reason are what they were: other writers word their messages otherwise.
+ * @param authority id of the one that signs; its proxies get certificates of it
+ */
+function changedStatus({ status }: Resource, conditions: readonly Condition[], authority?: string): JsonObject | null {
   const brief = (list: readonly JsonObject[]): string =>
     JSON.stringify(list.map(({ type, status: state, reason }) => [type, state, reason]));
-  return brief(objectsOf(status['conditions'])) === brief(conditions) ? null : { ...status, conditions: [...conditions] };
+  const isSame = brief(objectsOf(status['conditions'])) === brief(conditions);
+  if (isSame && (authority === undefined || status['authority'] === authority)) return null;
+  return { ...status, conditions: [...conditions], ...(authority !== undefined && { authority }) };
 }

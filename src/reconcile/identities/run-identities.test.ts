@@ -14,10 +14,12 @@ import { reconcileIdentities } from './run-identities.ts';
 const BUNDLED = { type: 'Bundled', bundled: { autogenerate: { enabled: true } } };
 const at = (type: string, name: string) => ({ type, mesh: 'shop', name });
 let store: TinyStore;
+let clock: ManualClock;
 let writes: Write[];
 
 beforeEach(async () => {
-  store = new TinyStore();
+  clock = new ManualClock();
+  store = new TinyStore(() => clock.now());
   writes = [];
   store.beforeWrite = (write) => void writes.push(write);
   await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'shop' }, labels: {}, spec: {} });
@@ -25,7 +27,7 @@ beforeEach(async () => {
 
 const reconcile = async (): Promise<void> => {
   writes = [];
-  await reconcileIdentities({ store, zone: 'east', clock: new ManualClock(), log: createLogger('silent') });
+  await reconcileIdentities({ store, zone: 'east', otherZonesMs: 0, clock, log: createLogger('silent') });
 };
 const put = async (spec: JsonObject, labels: Labels = {}): Promise<void> => {
   await store.write({ op: 'put', key: at('MeshIdentity', 'identity'), labels, spec });

@@ -1,44 +1,108 @@
-// Makes the certificate authorities of a zone, one for each MeshIdentity, and a MeshTrust of each. Only the leader runs it. The rows
-// are few and change rarely, so each change reads all of them.
+// Makes the certificate authorities of a zone, one for each MeshIdentity, and a MeshTrust of each, and changes them on request. Only the
+// leader runs it. The rows are few and change rarely, so each change reads all of them. Insights change often: they count while an
+// authority is being changed.
+import { messageOf } from '../../base/errors.ts';
+import { isMeshIdentityReady } from '../../resource/mesh-identity.ts';
 import { homeZoneOf } from '../../resource/ownership.ts';
 import { keyText, type Resource } from '../../resource/types.ts';
-import { FeedFollower, type Following } from '../../store/follow-feed.ts';
+import { FeedFollower, type Following, type Hints } from '../../store/follow-feed.ts';
 import type { ResourceStore, Write } from '../../store/resource-store.ts';
 import { authorityRows, identityKeys, pemIn, planIdentity, type IdentityRows } from './plan-identity.ts';
+import { stepRotation } from './rotate-authority.ts';
 
-export type IdentitiesOptions = Following & { readonly store: ResourceStore; readonly zone: string };
+export type IdentitiesOptions = Following & {
+  readonly store: ResourceStore;
+  readonly zone: string;
+  /** Milliseconds that the proxies of other zones have to accept a MeshTrust; 0 in a zone without others. */
+  readonly otherZonesMs: number;
+};
 
 /** Passes over one MeshIdentity: authority, trust, conditions, and some for other writers. */
-const MAX_PASSES = 8;
+const MAX_PASSES = 12;
+/** Milliseconds until a failed look at a rotation is repeated. */
+const RETRY_MS = 5_000;
+/** A timer of Node holds no more milliseconds. */
+const MAX_TIMER_MS = 2_147_483_647;
 
 /** Follows the store until the signal aborts. */
 export async function runIdentities(options: IdentitiesOptions, signal: AbortSignal): Promise<void> {
-  const follower = new FeedFollower({ ...options, types: ['Mesh', 'MeshIdentity', 'MeshTrust', 'Secret'] });
-  await follower.run(() => reconcileIdentities(options), signal);
+  const { clock, log } = options;
+  const types = ['Mesh', 'MeshIdentity', 'MeshTrust', 'Secret', 'DataplaneInsight'];
+  const follower = new FeedFollower({ ...options, types });
+  let rotations: Rotations = { count: 0, wakeAt: null };
+  let cancel = (): void => undefined;
+  let turn: Promise<void> = Promise.resolve();
+  const pass = async (): Promise<void> => {
+    cancel();
+    rotations = await reconcileIdentities(options);
+    const { wakeAt } = rotations;
+    if (wakeAt === null || signal.aborted) return;
+    const wait = Math.min(Math.max(wakeAt - clock.now().getTime(), 0), MAX_TIMER_MS);
+    cancel = clock.after(wait, () => void inTurn().catch(retry));
+  };
+  const inTurn = async (): Promise<void> => {
+    const next = turn.then(pass);
+    turn = next.catch(() => undefined);
+    await next;
+  };
+  const retry = (error: unknown): void => {
+    log.warn({ reason: messageOf(error) }, 'a rotation could not go on; retry in 5 s');
+    cancel = clock.after(RETRY_MS, () => void inTurn().catch(retry));
+  };
+  await follower
+    .run(async (hints) => {
+      if (rotations.count > 0 || !isOnlyInsights(hints)) await inTurn();
+    }, signal)
+    .finally(() => cancel());
 }
+
+/** Rotations that are not over, and when the first needs another look, in milliseconds since 1970. */
+type Rotations = { readonly count: number; readonly wakeAt: number | null };
 
 /** Brings the rows of all MeshIdentities of the zone up to date. */
-export async function reconcileIdentities(options: IdentitiesOptions): Promise<void> {
+export async function reconcileIdentities(options: IdentitiesOptions): Promise<Rotations> {
   const { store, zone } = options;
   const identities = await store.list({ type: 'MeshIdentity' });
-  for (const identity of identities) if (homeZoneOf(identity, zone) === zone) await reconcileIdentity(options, identity);
+  let count = 0;
+  const wakes: number[] = [];
+  for (const identity of identities) {
+    if (homeZoneOf(identity, zone) !== zone) continue;
+    const step = await reconcileIdentity(options, identity);
+    if (step === null) continue;
+    count += 1;
+    if (step.wakeAt !== null) wakes.push(step.wakeAt);
+  }
+  return { count, wakeAt: wakes.length === 0 ? null : Math.min(...wakes) };
 }
 
-async function reconcileIdentity(options: IdentitiesOptions, identity: Resource): Promise<void> {
+function isOnlyInsights({ types, keys }: Hints): boolean {
+  return types.every((type) => type === 'DataplaneInsight') && keys.every(({ type }) => type === 'DataplaneInsight');
+}
+
+/** @returns the rotation of its authority that waits; null for none */
+async function reconcileIdentity(options: IdentitiesOptions, identity: Resource): Promise<{ wakeAt: number | null } | null> {
   const { store, zone, clock, log } = options;
   const { mesh, name } = identity;
   for (let pass = 1; pass <= MAX_PASSES; pass += 1) {
     const rows = await readRows(store, identity);
-    if (rows === null) return;
+    if (rows === null) return null;
     const now = clock.now();
     const plan = planIdentity(rows, { zone, now });
-    if (plan.needs === 'nothing') return;
+    if (plan.needs === 'nothing') {
+      if (rows.rotation === undefined || !isMeshIdentityReady(rows.identity)) return null;
+      const step = await stepRotation(options, rows);
+      if (step.then === 'wait') return step;
+      continue;
+    }
     if (plan.needs === 'authority') {
       const { createAuthority } = await import('../../identity/authority.ts');
       const made = authorityRows(identity, await createAuthority(plan.trustDomain, now), now);
       const outcomes = await store.writeAll(made.map((row) => createOf(row)));
       const refused = outcomes.find((outcome) => outcome.result === 'rejected');
-      if (refused?.result === 'rejected') return log.warn({ mesh, name, reason: refused.message }, 'an authority was not stored');
+      if (refused?.result === 'rejected') {
+        log.warn({ mesh, name, reason: refused.message }, 'an authority was not stored');
+        return null;
+      }
       if (outcomes.every((outcome) => 'version' in outcome)) log.info({ mesh, name }, 'made the authority of a MeshIdentity');
       continue;
     }
@@ -46,12 +110,16 @@ async function reconcileIdentity(options: IdentitiesOptions, identity: Resource)
     const writes: Write[] = plan.trust !== null ? [putOf(plan.trust, rows.trust)] : statusOf(rows.identity, plan.status);
     const outcomes = await store.writeBatch(writes);
     const refused = outcomes.find((outcome) => outcome.result === 'rejected');
-    if (refused?.result === 'rejected') return log.warn({ mesh, name, reason: refused.message }, 'a MeshIdentity has no rows');
+    if (refused?.result === 'rejected') {
+      log.warn({ mesh, name, reason: refused.message }, 'a MeshIdentity has no rows');
+      return null;
+    }
   }
   log.warn(
     { mesh, name, passes: MAX_PASSES },
     'the rows of a MeshIdentity change too often; they are written with the next change',
   );
+  return null;
 }
 
 /** Null if the MeshIdentity or its mesh is gone. */
@@ -69,6 +137,7 @@ async function readRows(store: ResourceStore, { type, mesh, name }: Resource): P
     certificate: withPem(found.get(keyText(keys.certificate))),
     key: withPem(found.get(keyText(keys.key))),
     trust: found.get(keyText(keys.trust)),
+    rotation: found.get(keyText(keys.rotation)),
   };
 }
 

@@ -1,0 +1,115 @@
+// The steps of a rotation of a certificate authority: who has to do its part, and when a step may end (decision 53). Pure. Invariants:
+// nothing is signed by an authority that a connected proxy does not trust, and none is dropped while a certificate of it is valid.
+import { compareText } from '../../base/compare-text.ts';
+import { bundleId } from '../../identity/authority-id.ts';
+import { providerOf } from '../../identity/identity-spec.ts';
+import { trustBundles, type TrustBundle } from '../../identity/trust-bundles.ts';
+import { MAX_NAMED, type Rotation, type RotationProgress } from '../../resource/identity-rotation.ts';
+import { kriOf } from '../../resource/kri.ts';
+import { displayNameOf } from '../../resource/labels.ts';
+import { parseMeshIdentity, selectsProxy, spiffeIdOf } from '../../resource/mesh-identity.ts';
+import { isOnline } from '../../resource/online-status.ts';
+import { homeZoneOf } from '../../resource/ownership.ts';
+import { objectOf, textOf } from '../../resource/read-json.ts';
+import type { Resource } from '../../resource/types.ts';
+
+/** The rows of a mesh on which the steps depend. */
+export type MeshFacts = {
+  readonly identities: readonly Resource[];
+  readonly trusts: readonly Resource[];
+  readonly dataplanes: readonly Resource[];
+  readonly insights: readonly Resource[];
+};
+
+/** Milliseconds that the proxies of other zones have to accept a MeshTrust: nothing tells this zone that they have. */
+export const OTHER_ZONES_MS = 600_000;
+/** Part of a life that an ended certificate is still trusted, for clocks that run behind, and its limit in milliseconds. */
+const SKEW_SHARE = 1 / 10;
+const MAX_SKEW_MS = 60_000;
+
+/** The step is over: nothing waits, and its time has come. */
+export function isOver({ waiting, until }: RotationProgress, now: Date): boolean {
+  return waiting === 0 && until !== '' && Date.parse(until) <= now.getTime();
+}
+
+/**
+ * How far proxies have accepted the MeshTrusts of a mesh.
+ * @param heldSince when the MeshTrust got the new authority
+ * @param otherZonesMs 0 in a zone without others
+ */
+export function distribution(facts: MeshFacts, zone: string, heldSince: Date, otherZonesMs: number): RotationProgress {
+  const bundles = trustBundles(facts.trusts);
+  const wanted = bundleId(bundles);
+  const waits = connected(facts).filter(
+    ({ dataplane, insight }) =>
+      isCertified(facts.identities, bundles, dataplane, zone) && textOf(objectOf(insight.status['tls'])['bundle']) !== wanted,
+  );
+  return progress(waits, new Date(heldSince.getTime() + otherZonesMs));
+}
+
+/** How far proxies have certificates of the new authority. @param signedAt since when it signs @param until end of the last old one */
+export function renewal(facts: MeshFacts, identity: Resource, signedAt: string, until: string): RotationProgress {
+  const kri = kriOf(identity) ?? '';
+  const waits = connected(facts).filter(({ insight }) => {
+    const { issuedBackend, lastCertificateRegeneration } = objectOf(insight.spec['mTLS']);
+    return issuedBackend === kri && Date.parse(textOf(lastCertificateRegeneration)) < Date.parse(signedAt);
+  });
+  return { ...progress(waits, new Date(until)) };
+}
+
+/**
+ * When the last certificate ends that the present authority has signed. The insight of a proxy that is away has the end of its
+ * certificate too.
+ */
+export function lastEnd(identity: Resource, insights: readonly Resource[], now: Date): Date {
+  const provider = providerOf(identity.spec);
+  const lifetimeMs = provider.kind === 'bundled' ? provider.lifetimeMs : 0;
+  const kri = kriOf(identity) ?? '';
+  const ends = insights.flatMap(({ spec }) => {
+    const { issuedBackend, certificateExpirationTime } = objectOf(spec['mTLS']);
+    const end = Date.parse(textOf(certificateExpirationTime));
+    return issuedBackend === kri && !Number.isNaN(end) ? [end] : [];
+  });
+  const last = ends.reduce((latest, end) => Math.max(latest, end), now.getTime() + lifetimeMs);
+  return new Date(last + Math.min((last - now.getTime()) * SKEW_SHARE, MAX_SKEW_MS));
+}
+
+/** Whether a step says something new about its progress. */
+export function isNews(before: RotationProgress, after: RotationProgress): boolean {
+  return before.waiting !== after.waiting || before.until !== after.until || before.waitsFor.join() !== after.waitsFor.join();
+}
+
+/** The earlier of the moments at which a rotation needs another look; null: a change of a row will tell. */
+export function wakeOf(rotation: Rotation): number | null {
+  return rotation.step === 'requested' || rotation.until === '' ? null : Date.parse(rotation.until);
+}
+
+type ConnectedProxy = { readonly dataplane: Resource; readonly insight: Resource };
+
+function connected({ dataplanes, insights }: MeshFacts): ConnectedProxy[] {
+  const online = new Map(insights.filter(({ spec }) => isOnline(spec)).map((insight) => [insight.name, insight]));
+  return dataplanes.flatMap((dataplane) => {
+    const insight = online.get(dataplane.name);
+    return insight === undefined ? [] : [{ dataplane, insight }];
+  });
+}
+
+/** Whether a proxy has a certificate or gets one. */
+function isCertified(
+  identities: readonly Resource[],
+  bundles: readonly TrustBundle[],
+  { labels, mesh }: Resource,
+  zone: string,
+): boolean {
+  return identities.some((row) => {
+    const identity = parseMeshIdentity(row);
+    if (homeZoneOf(row, zone) !== zone || !selectsProxy(identity, labels)) return false;
+    const id = spiffeIdOf(identity, labels, mesh, zone);
+    return id !== null && bundles.some(({ trustDomain }) => id.startsWith(`spiffe://${trustDomain}/`));
+  });
+}
+
+function progress(waits: readonly ConnectedProxy[], until: Date): RotationProgress {
+  const names = waits.map(({ dataplane }) => displayNameOf(dataplane)).sort(compareText);
+  return { waiting: names.length, waitsFor: names.slice(0, MAX_NAMED), until: until.toISOString() };
+}

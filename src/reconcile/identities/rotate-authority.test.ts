@@ -1,0 +1,155 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ManualClock } from '../../../test/support/manual-clock.ts';
+import { TinyStore } from '../../../test/support/tiny-store.ts';
+import { createLogger } from '../../base/log.ts';
+import { bundleId } from '../../identity/authority-id.ts';
+import { certificatesIn, trustBundles } from '../../identity/trust-bundles.ts';
+import { readRotation, rotationKey, rotationSpec, type Rotation } from '../../resource/identity-rotation.ts';
+import type { JsonObject, Resource } from '../../resource/types.ts';
+import { pemIn } from './plan-identity.ts';
+import { reconcileIdentities, runIdentities } from './run-identities.ts';
+
+const HOUR_MS = 3_600_000;
+const KRI = 'kri_mid_shop_east__identity_';
+const at = (type: string, name: string) => ({ type, mesh: 'shop', name });
+const ROTATION = rotationKey('shop', 'identity');
+let clock: ManualClock;
+let store: TinyStore;
+let otherZonesMs: number;
+
+beforeEach(async () => {
+  clock = new ManualClock();
+  store = new TinyStore(() => clock.now());
+  otherZonesMs = 0;
+  await store.write({ op: 'create', key: { type: 'Mesh', mesh: '', name: 'shop' }, labels: {}, spec: {} });
+  const spec = {
+    selector: { dataplane: { matchLabels: { app: 'cart' } } },
+    provider: {
+      type: 'Bundled',
+      bundled: { autogenerate: { enabled: true }, certificateParameters: { expiry: '1h' } },
+    },
+  };
+  await store.write({ op: 'put', key: at('MeshIdentity', 'identity'), labels: { 'kuma.io/zone': 'east' }, spec });
+  await reconcile();
+  for (const name of ['cart-1', 'cart-2']) {
+    const labels = { app: 'cart', 'kuma.io/workload': 'cart' };
+    await store.write({ op: 'put', key: at('Dataplane', name), labels, spec: {} });
+    await accept(name);
+  }
+  await store.write({ op: 'put', key: at('Dataplane', 'plain'), labels: { app: 'other' }, spec: {} });
+  await insight('plain', {}, {});
+});
+
+const options = () => ({ store, zone: 'east', otherZonesMs, clock, log: createLogger('silent') });
+const reconcile = async () => reconcileIdentities(options());
+const row = async (type: string, name: string): Promise<Resource> => {
+  const found = await store.get(at(type, name));
+  if (found === undefined) throw new Error(`no ${type} ${name}`);
+  return found;
+};
+async function insight(name: string, mTLS: JsonObject, tls: JsonObject, isOnline = true): Promise<void> {
+  const end = isOnline ? {} : { disconnectTime: clock.now().toISOString() };
+  const spec = { subscriptions: [{ id: '1', connectTime: clock.now().toISOString(), ...end }], mTLS };
+  await store.write({ op: 'put', key: at('DataplaneInsight', name), labels: {}, spec, status: { tls } });
+}
+/** The proxy accepts the trust bundle as it is now, and has a certificate of now. */
+async function accept(name: string, isOnline = true): Promise<void> {
+  const bundle = bundleId(trustBundles(await store.list({ type: 'MeshTrust', mesh: 'shop' })));
+  const now = clock.now();
+  const mTLS = {
+    certificateExpirationTime: new Date(now.getTime() + HOUR_MS).toISOString(),
+    lastCertificateRegeneration: now.toISOString(),
+    issuedBackend: KRI,
+  };
+  await insight(name, mTLS, { isReady: true, bundle, plaintextTo: [] }, isOnline);
+}
+const ask = async (): Promise<void> =>
+  void (await store.write({ op: 'create', key: ROTATION, labels: {}, spec: rotationSpec({ step: 'requested' }) }));
+const rotation = async (): Promise<Rotation | null> => {
+  const found = await store.get(ROTATION);
+  return found === undefined ? null : readRotation(found);
+};
+const signing = async (): Promise<string> => pemIn(await row('Secret', 'identity-root-ca'));
+const trusted = async (): Promise<string[]> => certificatesIn((await row('MeshTrust', 'identity')).spec['caBundles']);
+
+describe('a rotation of an authority', () => {
+  it('distributes, signs when every connected proxy has accepted the bundle, and drops after the last certificate', async () => {
+    const old = await signing();
+    await ask();
+    await reconcile();
+    expect(await rotation()).toMatchObject({ step: 'distribute', waiting: 2, waitsFor: ['cart-1', 'cart-2'] });
+    const both = await trusted();
+    expect([both.length, both.includes(old), await signing()]).toEqual([2, true, old]);
+    await accept('cart-1');
+    await reconcile();
+    expect(await rotation()).toMatchObject({ step: 'distribute', waiting: 1, waitsFor: ['cart-2'] });
+    expect(await signing()).toBe(old);
+    const before = (await row('MeshIdentity', 'identity')).status['authority'];
+    await accept('cart-2');
+    await clock.advance(1_000);
+    await reconcile();
+    expect(await rotation()).toMatchObject({ step: 'renew', waiting: 2, previousPem: old });
+    expect(await signing()).toBe(both.find((pem) => pem !== old));
+    expect((await row('MeshIdentity', 'identity')).status['authority']).not.toBe(before);
+    await accept('cart-1');
+    await accept('cart-2');
+    expect(await reconcile()).toMatchObject({ count: 1 });
+    expect(await rotation()).toMatchObject({ step: 'renew', waiting: 0 });
+    await clock.advance(HOUR_MS - 1);
+    await reconcile();
+    expect(await trusted()).toHaveLength(2);
+    await clock.advance(HOUR_MS / 10);
+    expect(await reconcile()).toEqual({ count: 0, wakeAt: null });
+    expect([await trusted(), await rotation()]).toEqual([[await signing()], null]);
+  });
+
+  it('waits for the certificate of a proxy that is away, and not for its acceptance', async () => {
+    await clock.advance(HOUR_MS / 2);
+    await accept('cart-2', false);
+    await store.write({
+      op: 'put',
+      key: at('MeshIdentity', 'identity'),
+      labels: { 'kuma.io/zone': 'east' },
+      spec: {
+        selector: { dataplane: { matchLabels: { app: 'cart' } } },
+        provider: { type: 'Bundled', bundled: { autogenerate: { enabled: true }, certificateParameters: { expiry: '1s' } } },
+      },
+    });
+    await ask();
+    await reconcile();
+    await accept('cart-1');
+    await reconcile();
+    const state = await rotation();
+    expect(state?.step).toBe('renew');
+    const until = state?.step === 'renew' ? Date.parse(state.until) : 0;
+    expect(until).toBeGreaterThan(clock.now().getTime() + HOUR_MS);
+  });
+
+  it('gives the proxies of other zones time', async () => {
+    otherZonesMs = 600_000;
+    await ask();
+    await reconcile();
+    for (const name of ['cart-1', 'cart-2']) await accept(name);
+    await reconcile();
+    expect(await rotation()).toMatchObject({ step: 'distribute', waiting: 0 });
+    await clock.advance(otherZonesMs);
+    await reconcile();
+    expect(await rotation()).toMatchObject({ step: 'renew' });
+  });
+
+  it('goes on by itself, also after another leader began it', async () => {
+    await ask();
+    await reconcile();
+    const stop = new AbortController();
+    const running = runIdentities(options(), stop.signal);
+    for (const name of ['cart-1', 'cart-2']) await accept(name);
+    await expect.poll(rotation).toMatchObject({ step: 'renew' });
+    await expect.poll(() => clock.sleepers).toBeGreaterThan(0);
+    await clock.advance(HOUR_MS * 1.2);
+    await expect.poll(rotation).toBeNull();
+    expect(await trusted()).toHaveLength(1);
+    stop.abort();
+    await running;
+    expect(clock.sleepers).toBe(0);
+  });
+});

@@ -1,0 +1,57 @@
+// A change of the certificate authority of a MeshIdentity, as a zone stores it: one Secret beside those of the authority. The leader
+// moves it from step to step, so another leader goes on where the last one stopped. Pure.
+import { isObject, numberOf, textOf } from './read-json.ts';
+import type { JsonObject, Resource, ResourceKey } from './types.ts';
+
+/** Times are RFC 3339. */
+export type Rotation =
+  /** Someone has asked for it; there is no new authority yet. */
+  | { readonly step: 'requested' }
+  /** The MeshTrust holds both authorities. Proxies accept it, and nothing is signed by the new one. */
+  | ({ readonly step: 'distribute'; readonly certPem: string; readonly keyPem: string } & RotationProgress)
+  /** The new authority signs. The MeshTrust holds the old one until the last certificate of it has ended. */
+  | ({ readonly step: 'renew'; readonly previousPem: string; readonly signedAt: string } & RotationProgress);
+
+export type RotationProgress = {
+  /** How many connected proxies have not done their part. */
+  readonly waiting: number;
+  /** Names of the first of them. */
+  readonly waitsFor: readonly string[];
+  /** The step does not end before this; `''`: not known yet. */
+  readonly until: string;
+};
+
+/** Proxies that are named. */
+export const MAX_NAMED = 5;
+
+/** The Secret with the rotation. @param name stored name of the MeshIdentity */
+export function rotationKey(mesh: string, name: string): ResourceKey {
+  return { type: 'Secret', mesh, name: `${name}-rotation` };
+}
+
+/** @returns null for a Secret that holds no rotation */
+export function readRotation({ spec }: Pick<Resource, 'spec'>): Rotation | null {
+  const given = parsed(Buffer.from(textOf(spec['data']), 'base64').toString('utf8'));
+  const { step } = given;
+  if (step === 'requested') return { step };
+  const names = Array.isArray(given['waitsFor']) ? given['waitsFor'].map(textOf).slice(0, MAX_NAMED) : [];
+  const progress = { waiting: numberOf(given['waiting']), waitsFor: names, until: textOf(given['until']) };
+  const [certPem, keyPem, previousPem] = ['certPem', 'keyPem', 'previousPem'].map((key) => textOf(given[key]));
+  if (step === 'distribute' && certPem && keyPem) return { step, certPem, keyPem, ...progress };
+  if (step === 'renew' && previousPem) return { step, previousPem, signedAt: textOf(given['signedAt']), ...progress };
+  return null;
+}
+
+/** The spec of the Secret. */
+export function rotationSpec(rotation: Rotation): JsonObject {
+  return { data: Buffer.from(JSON.stringify(rotation)).toString('base64') };
+}
+
+function parsed(text: string): JsonObject {
+  try {
+    const given: unknown = JSON.parse(text);
+    return isObject(given) ? given : {};
+  } catch {
+    return {};
+  }
+}
