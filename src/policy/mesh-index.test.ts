@@ -71,4 +71,62 @@ describe('an index of a mesh', () => {
     index.disableZones(new Set(['east']));
     expect([shared('east'), shared('west')]).toEqual([['p'], []]);
   });
+
+  it('is copied with each row edited, and with its disabled zones', () => {
+    const index = new MeshIndex('default', [makeService('a', { zone: 'east' }), makeDataplane('d')]);
+    index.disableZones(new Set(['east']));
+    const copy = index.copy((row) => ({ ...row, version: 7 }));
+    expect([...copy.resources('MeshService'), ...copy.resources('Dataplane')].map(({ version }) => version)).toEqual([7, 7]);
+    expect([copy.isDisabled('east'), copy.isDisabled('west')]).toEqual([true, false]);
+    expect([...index.resources('MeshService')].map(({ version }) => version)).toEqual([0]);
+  });
+
+  it('counts and finds what it has of a type, and nothing of another type', () => {
+    const service = makeService('a');
+    const index = new MeshIndex('default', [service, makeService('b')]);
+    expect(['MeshService', 'Dataplane'].map((type) => index.count(type))).toEqual([2, 0]);
+    expect(index.withKri('MeshService', 'kri_msvc_default___a_')).toBe(service);
+    expect(index.withKri('Dataplane', 'kri_msvc_default___a_')).toBeUndefined();
+    expect(index.kriOf(service)).toBe('kri_msvc_default___a_');
+    expect(index.kriOf(make('MeshTimeout', 'never-put', {}))).toBe('kri_mt_default___never-put_');
+  });
+
+  it('has services that the control plane of a zone has', () => {
+    const index = new MeshIndex('default', [
+      makeService('a', { zone: 'east' }),
+      make('MeshExternalService', 'b', {}, { zone: 'east' }),
+    ]);
+    const seen = (type: string, zone: string): string[] => [...index.visible(type, zone)].map(({ name }) => name);
+    expect([seen('MeshService', 'west'), seen('MeshExternalService', 'west')]).toEqual([['a.east'], []]);
+    expect([seen('MeshExternalService', 'east'), seen('MeshExternalService', '')]).toEqual([['b.east'], ['b.east']]);
+    index.disableZones(new Set(['east']));
+    expect([seen('MeshService', 'west'), seen('MeshService', 'east')]).toEqual([[], ['a.east']]);
+  });
+
+  it('knows the types with policies on routes, as long as there are such policies', () => {
+    const onRoute = (name: string): ReturnType<typeof make> =>
+      makeTo('MeshTimeout', name, MESH, {}, {}, { kind: 'MeshHTTPRoute', name: 'r' });
+    const index = new MeshIndex('default', [makeTo('MeshRetry', 'p', MESH, {}), onRoute('p'), onRoute('q')]);
+    expect(index.typesOnRoutes()).toEqual(['MeshTimeout']);
+    index.remove({ type: 'MeshTimeout', mesh: 'default', name: 'p' });
+    expect(index.typesOnRoutes()).toEqual(['MeshTimeout']);
+    index.put(makeTo('MeshTimeout', 'q', MESH, {}));
+    expect(index.typesOnRoutes()).toEqual([]);
+  });
+
+  it('names policies whose route does not exist', () => {
+    const index = new MeshIndex('default', [
+      makeDataplane('d'),
+      makeTo('MeshTimeout', 'lost', MESH, {}, {}, { kind: 'MeshHTTPRoute', name: 'none' }),
+      makeTo('MeshTimeout', 'other', MESH, {}, {}, { kind: 'Dataplane', name: 'e' }),
+    ]);
+    const [proxy] = index.proxies();
+    if (proxy === undefined) throw new Error('no proxy');
+    const { selected, unresolved } = index.matching('MeshTimeout', proxy);
+    expect([selected.size, unresolved.map(({ displayName }) => displayName)]).toEqual([0, ['lost']]);
+  });
+
+  it('has the same missing Mesh, of time 0 and without content', () => {
+    expect(new MeshIndex('shop').meshResource()).toEqual(makeRow('Mesh', 'shop'));
+  });
 });

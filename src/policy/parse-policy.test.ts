@@ -9,3 +9,23 @@ it('a parsed policy has the defaults of its schema and durations in the wire for
     http: { perTryTimeout: '1m0s', hostSelection: [{ predicate: 'OmitPreviousHosts', updateFrequency: 2 }] },
   });
 });
+
+it.each([
+  ['MeshCircuitBreaker', 0],
+  ['MeshTLS', 0],
+  ['MeshRateLimit', 1],
+])('a rule of a %s has %d matches: what all clients share takes none', (type, matches) => {
+  const rules = [{ matches: [{ spiffeID: { type: 'Exact', value: 'spiffe://a/b' } }], default: {} }];
+  expect(parsePolicy(make(type, 'a', { rules }), 1).rules[0]?.matches).toHaveLength(matches);
+});
+
+it('a policy is read with its places in the spec; what is no object is skipped', () => {
+  const item = { targetRef: { kind: 'Mesh' }, default: { a: 1, b: null } };
+  const policy = parsePolicy(make('MeshTimeout', 'a', { to: [5, item], rules: [null, item], from: ['x', 'y', item] }), 1);
+  expect([policy.to, policy.rules, policy.from].map((items) => items.map(({ index, conf }) => [index, conf]))).toEqual([
+    [[1, { a: 1 }]],
+    [[1, { a: 1 }]],
+    [[2, { a: 1 }]],
+  ]);
+  expect(parsePolicy(make('MeshTimeout', 'a', { to: 'x' }), 1)).toMatchObject({ to: [], rules: [], from: [], conf: null });
+});

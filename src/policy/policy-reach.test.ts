@@ -109,3 +109,24 @@ it('the reach of a route warns of each backend that does not exist', () => {
     `${at}.filters[0].requestMirror.backendRef: MeshService backend has no port 82`,
   ]);
 });
+
+it('the reach of a policy says which proxies it tells nothing', () => {
+  const whyNone = (policy: Resource, ...others: Resource[]): unknown => reach(policy, ...others).untouched;
+  expect(whyNone(make('MeshTimeout', 'p', {}))).toEqual([{ reason: 'says nothing', proxies: 3 }]);
+  const gateway = makeDataplane('gw', { zone: 'east' }, { inbound: [], gateway: { tags: { 'kuma.io/service': 'gw' } } });
+  const named = { targetRef: { kind: 'Dataplane', name: 'gw' } };
+  for (const section of ['rules', 'from'])
+    expect(whyNone(make('MeshTimeout', 'p', { ...named, [section]: [{ default: conf }] }), gateway)).toEqual([
+      { reason: 'targets Dataplane gw, which is not this one', proxies: 3 },
+      { reason: 'has rules for inbounds, and there are none', proxies: 1 },
+    ]);
+});
+
+it('the reach of a policy sorts proxies of one name by their KRI', () => {
+  const again = makeDataplane('web', { zone: 'west', namespace: 'shop' });
+  const { touched } = reach(makeTo('MeshTimeout', 'p', { kind: 'Mesh' }, conf), again);
+  expect(touched.map(({ proxy }) => proxy.kri)).toEqual([
+    ...['kri_dp_default_east_other_api_', 'kri_dp_default_west_shop_far_'],
+    ...['kri_dp_default_east_shop_web_', 'kri_dp_default_west_shop_web_'],
+  ]);
+});

@@ -93,3 +93,18 @@ describe('a resource', () => {
     expect(referents.kriOf(westShop)).not.toBe('');
   });
 });
+
+it('of copies with one KRI, the one with the smallest stored name counts, in any order', () => {
+  const other = { ...westShop, name: 'a-copy' };
+  const cart = { ...labelled, labels: { ...labelled.labels, app: 'cart' } };
+  for (const held of [
+    [westShop, other, cart],
+    [cart, other, westShop],
+  ]) {
+    const referents = new Referents();
+    for (const resource of held) referents.add(resource);
+    expect(referents.withKri('MeshService', 'kri_msvc_default_west_shop_backend_')).toBe(other);
+    expect(resolve(held, { name: 'backend', namespace: 'shop' })).toEqual([other]);
+    expect(resolve(held, { labels: { 'kuma.io/zone': 'west' } })).toEqual([other, cart]);
+  }
+});

@@ -1,6 +1,6 @@
 // The facts of a service for policies: its ports, as sections of its KRI, and the selected proxies (policies 2.7 to 2.9, 3.1, D15).
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
-import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
+import { numberOf, objectOf, objectsOf, textMapOf, textOf } from '../resource/read-json.ts';
 import { displayNameOf } from '../resource/labels.ts';
 import { isServiceType } from '../resource/type-registry.ts';
 import { compareText } from '../base/compare-text.ts';
@@ -84,7 +84,7 @@ export function dataplaneSelector(spec: JsonObject): { readonly name: string; re
   return {
     name: textOf(objectOf(dataplaneRef)['name']),
     labels: textMapOf(objectOf(dataplaneLabels)['matchLabels']),
-    tags: isObject(dataplaneTags) ? textMapOf(dataplaneTags) : {},
+    tags: textMapOf(dataplaneTags),
   };
 }
 

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { pairOf, partOf, timesAt } from '../../test/token/signing-secrets.ts';
-import { kidOfJwt, showKid, signJwt, verifyJwt } from './jwt.ts';
+import { kidOfJwt, showKid, signJwt, statedEndOfJwt, verifyJwt } from './jwt.ts';
 
 const { privateKey } = pairOf('user1');
 const publicKey = createPublicKey(privateKey);
@@ -45,6 +45,13 @@ describe('a token', () => {
   });
 });
 
+it('the end that a token states is read without its key, and is null without one', async () => {
+  const stated = async (claims: Record<string, unknown>): Promise<Date | null> =>
+    statedEndOfJwt(await signJwt(claims, '1', privateKey));
+  expect(await stated({ exp: 60 })).toEqual(new Date(60_000));
+  expect([await stated({}), await stated({ exp: 'soon' }), statedEndOfJwt('a.b.c')]).toEqual([null, null, null]);
+});
+
 describe('kidOfJwt', () => {
   const header = (value: unknown): string => `${Buffer.from(JSON.stringify(value)).toString('base64url')}.e30.AAAA`;
 
@@ -59,6 +66,7 @@ describe('kidOfJwt', () => {
     [header({ alg: 'x'.repeat(900), kid: '1' }), `is signed with "${'x'.repeat(40)}"; only RS256 counts`],
     [header({ alg: 'RS256' }), 'does not say which key signed it: its header has no kid'],
     [header({ alg: 'RS256', kid: 1 }), 'does not say which key signed it: its header has no kid'],
+    ['a'.repeat(8_192), 'is not a JSON Web Token: it must have three parts joined by dots'],
     ['a'.repeat(8_193), 'is longer than 8192 characters'],
   ])('refuses %s', (token, reason) => {
     expect(kidOfJwt(token)).toEqual({ ok: false, reason });
@@ -67,5 +75,8 @@ describe('kidOfJwt', () => {
   it('prints serials unchanged and other kids in quotes', () => {
     expect(showKid('3')).toBe('3');
     expect(showKid('../x\n')).toBe('"../x\\n"');
+    expect(showKid('1'.repeat(20))).toBe('1'.repeat(20));
+    expect(showKid('1'.repeat(21))).toBe(`"${'1'.repeat(21)}"`);
+    expect(showKid('k'.repeat(41))).toBe(`"${'k'.repeat(40)}"`);
   });
 });
