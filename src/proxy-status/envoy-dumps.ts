@@ -1,7 +1,6 @@
 // What an Envoy says of itself: its configuration, statistics and clusters, from its admin interface (rest-api 4). That is a socket
 // in the folder of the proxy, so it is reached where the proxy and this control plane share a machine.
 import { stat } from 'node:fs/promises';
-import { basename } from 'node:path';
 import { within, type Clock } from '../base/clock.ts';
 import { MeridianError } from '../base/errors.ts';
 import { httpAnswer } from '../base/http-answer.ts';
@@ -10,7 +9,7 @@ import { isOnline } from '../resource/online-status.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { adminSocket } from '../xds/bootstrap.ts';
 import { proxyFeatures } from '../xds/proxy-features.ts';
-import { objectOf } from '../resource/read-json.ts';
+import { objectOf, textOf } from '../resource/read-json.ts';
 import { insightKey } from './dataplane-insight-writer.ts';
 
 export type DumpKind = 'configDump' | 'stats' | 'clusters';
@@ -20,8 +19,6 @@ export type DumpOptions = { readonly json: boolean; readonly usedOnly: boolean; 
 const LIMIT_MS = 8_000;
 /** Bytes of an answer: it must fit into a message to global. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** A proxy may name any path. */
-const SOCKET_NAME = basename(adminSocket('/'));
 
 /**
  * Asks the Envoy of a Dataplane.
@@ -37,9 +34,10 @@ export async function askEnvoy(
   const whose = `Dataplane ${JSON.stringify(at.name)}`;
   if (insight === undefined || !isOnline(insight.spec))
     throw new MeridianError('unavailable', `no proxy of ${whose} is connected to this zone`);
-  const socket = proxyFeatures(objectOf(insight.spec['metadata']), at).adminSocket;
+  const metadata = objectOf(insight.spec['metadata']);
+  const socket = proxyFeatures(metadata, at).adminSocket;
   if (socket === null) throw new MeridianError('unavailable', `the proxy of ${whose} did not say where its admin interface is`);
-  if (basename(socket) !== SOCKET_NAME || !(await isSocket(socket)))
+  if (socket !== adminSocket(textOf(metadata['workdir'])) || !(await isSocket(socket)))
     throw new MeridianError(
       'unavailable',
       `the admin interface of the proxy of ${whose} is a socket on another machine: ${socket}; ask there with curl --unix-socket`,
@@ -48,7 +46,7 @@ export async function askEnvoy(
     new MeridianError('unavailable', `the Envoy of ${whose} did not answer in ${String(LIMIT_MS / 1000)} s`);
   const stop = new AbortController();
   try {
-    return await within(clock, LIMIT_MS, read(socket, pathOf(kind, options), stop.signal), late);
+    return await within(clock, LIMIT_MS, readOf(at, socket, pathOf(kind, options), stop.signal), late);
   } catch (cause) {
     if (cause instanceof MeridianError) throw cause;
     throw new MeridianError('unavailable', `the Envoy of ${whose} does not answer on ${socket}`, { cause });
@@ -69,6 +67,23 @@ async function isSocket(path: string): Promise<boolean> {
     (found) => found.isSocket(),
     () => false,
   );
+}
+
+/** Reads a page of the Envoy of a Dataplane: a proxy may have named the socket of another one. */
+async function readOf(
+  at: { mesh: string; name: string },
+  socket: string,
+  path: string,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const info = await read(socket, '/server_info', signal);
+  const id = textOf(objectOf(objectOf(JSON.parse(Buffer.from(info).toString('utf8')) as unknown)['node'])['id']);
+  if (id !== `${at.mesh}.${at.name}`)
+    throw new MeridianError(
+      'unavailable',
+      `the proxy of Dataplane ${JSON.stringify(at.name)} names the admin interface of another Envoy: ${socket}`,
+    );
+  return await read(socket, path, signal);
 }
 
 async function read(socketPath: string, path: string, signal: AbortSignal): Promise<Uint8Array> {
