@@ -25,6 +25,8 @@ import type { EncodedDestination, EncodedOutbound, EncodedPart, ProxyView, Share
 import { SharedMaps } from './shared-map.ts';
 import type { KeptPart } from './view-parts.ts';
 
+/** Types of what has names. */
+const SERVICES = ['MeshService', 'MeshMultiZoneService', 'MeshExternalService'];
 const NO_CERTIFICATES: CertificateSource = { get: () => null, release: () => undefined };
 
 /** Parts that were made. */
@@ -115,7 +117,10 @@ export class MeshViews {
    * @param next rows that it will hold
    */
   before(held: readonly Resource[], next: readonly Resource[]): void {
-    if (this.#proxies.size === 0) return this.#forgetEverything();
+    if (this.#proxies.size === 0) {
+      this.#names.clear();
+      return this.#forgetEverything();
+    }
     this.#scope ??= new ChangeScope(this.#index);
     this.#scope.before(held, next);
   }
@@ -147,6 +152,14 @@ export class MeshViews {
       }
       yield;
     }
+    const { isEvery, named } = change.shared.services;
+    for (const service of change.scope.isEverything || isEvery ? [...this.#names.keys()] : named)
+      if (!SERVICES.some((type) => this.#index.withKri(type, service) !== undefined)) this.#names.delete(service);
+  }
+
+  /** How many services are remembered. */
+  get services(): number {
+    return this.#names.size;
   }
 
   #forgetEverything(): void {

@@ -224,6 +224,8 @@ function followsChanges(held: readonly Resource[], steps: Steps): void {
     for (const given of unique) known.set(`${given.type}/${given.name}`, given);
     expect(mesh.held()).toEqual(mesh.fresh());
     expect(mesh.sent()).toEqual(mesh.held());
+    const services = [...known.values()].filter(({ type }) => /^Mesh(MultiZone|External)?Service$/.test(type));
+    expect(mesh.views.services).toBeLessThanOrEqual(services.length);
   }
 }
 
