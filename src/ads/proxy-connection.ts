@@ -1,7 +1,10 @@
 // One stream of a proxy: it decodes requests for the session, and encodes and writes the responses of the session. The buffered bytes
 // are bounded: at most one response of a type waits for its answer, and none is made while the stream has to drain.
 import { isDeepStrictEqual } from 'node:util';
+import { status } from '@grpc/grpc-js';
 import type { Logger } from '../base/log.ts';
+import { messageOf } from '../base/errors.ts';
+import { StatusError } from '../grpc/status.ts';
 import { decodeDeltaRequest, type DeltaRequest } from '../wire/kds-messages.ts';
 import { TYPE_URL_PREFIX } from '../wire/any.ts';
 import { XDS_MESSAGES } from './encode-resources.ts';
@@ -36,6 +39,15 @@ export type ProxyConnectionOptions = {
   readonly log: Logger;
 };
 
+/** @throws StatusError INVALID_ARGUMENT on bytes that are no DeltaDiscoveryRequest */
+export function readRequest(bytes: Uint8Array): DeltaRequest {
+  try {
+    return decodeDeltaRequest(bytes);
+  } catch (error) {
+    throw new StatusError(status.INVALID_ARGUMENT, messageOf(error));
+  }
+}
+
 export class ProxyConnection {
   readonly #options: ProxyConnectionOptions;
   readonly #session: XdsSession;
@@ -56,9 +68,9 @@ export class ProxyConnection {
     this.flush();
   }
 
-  /** @throws Error on bytes that are no DeltaDiscoveryRequest, RangeError past the names of a type */
+  /** @throws StatusError INVALID_ARGUMENT on bytes that are no DeltaDiscoveryRequest, RESOURCE_EXHAUSTED past the names of a type */
   take(bytes: Uint8Array): void {
-    this.handle(decodeDeltaRequest(bytes));
+    this.handle(readRequest(bytes));
   }
 
   handle(request: DeltaRequest): void {

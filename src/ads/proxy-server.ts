@@ -12,10 +12,10 @@ import type { MeshIndexes } from '../mesh-index/mesh-indexes.ts';
 import type { ProxyStream, ServeProxy } from '../proxy-port/proxy-stream.ts';
 import type { Resource } from '../resource/types.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
-import { decodeDeltaRequest } from '../wire/kds-messages.ts';
+import type { DeltaRequest } from '../wire/kds-messages.ts';
 import { FollowedViews } from './followed-views.ts';
 import type { MeshViews } from './mesh-views.ts';
-import { ProxyConnection } from './proxy-connection.ts';
+import { ProxyConnection, readRequest } from './proxy-connection.ts';
 import type { ProxyView } from './proxy-view.ts';
 import type { ProxyConnectionFacts, ProxyObserver } from './proxy-events.ts';
 import { readProxyNode, type ProxyNode } from './proxy-node.ts';
@@ -78,7 +78,7 @@ export class ProxyServer {
     const messages = messagesOf(stream.call as unknown as Duplex);
     const first = await messages.next();
     if (first.done === true) return;
-    const request = decodeDeltaRequest(first.value);
+    const request = readRequest(first.value);
     const node = readProxyNode(request.node);
     const { mesh, name, version, metadata } = node;
     const facts = { streamId: stream.id, mesh, name, version, metadata };
@@ -131,7 +131,7 @@ export class ProxyServer {
     stream: ProxyStream,
     node: ProxyNode,
     facts: ProxyConnectionFacts,
-    request: ReturnType<typeof decodeDeltaRequest>,
+    request: DeltaRequest,
     messages: AsyncGenerator<Buffer, void, undefined>,
   ): Promise<void> {
     const { indexes, observe } = this.#options;

@@ -1,6 +1,7 @@
 // What one proxy has been sent, and what it is sent next: incremental xDS over one aggregated stream (xds 4). Pure: requests and
 // views go in, responses come out. Invariants: a proxy whose requests are all answered holds its view; at most one response of a
 // type waits for its answer; nothing is removed before everything that replaces it was accepted.
+import { exhausted } from '../grpc/status.ts';
 
 /** In the order in which they are made: a resource leads to those of the types before it. */
 export const XDS_TYPES = ['Secret', 'Cluster', 'ClusterLoadAssignment', 'Listener', 'RouteConfiguration'] as const;
@@ -163,7 +164,7 @@ export class XdsSession {
   /**
    * Takes a request. An answer to any response but the last of its type is out of date: its subscriptions count, the rest does not.
    * @returns what it says of the last response; null where it says nothing
-   * @throws RangeError past `MAX_NAMES` names of a type
+   * @throws StatusError RESOURCE_EXHAUSTED past `MAX_NAMES` names of a type
    */
   receive(request: XdsRequest): XdsAnswer | null {
     const { type } = request;
@@ -176,7 +177,7 @@ export class XdsSession {
       else this.#want(state, type, name, initial.get(name) ?? '');
       state.unanswered.add(name);
     }
-    if (state.names.size > MAX_NAMES) throw new RangeError(`a proxy may subscribe to ${String(MAX_NAMES)} resources of a type`);
+    if (state.names.size > MAX_NAMES) throw exhausted(`a proxy may subscribe to ${String(MAX_NAMES)} resources of a type`);
     const { pending } = state;
     if (pending === null || request.nonce !== pending.nonce) return null;
     state.pending = null;

@@ -1,5 +1,5 @@
 // Proxies that speak as Envoy does, at a port of a zone: what each is sent, and what it is not sent again.
-import { credentials } from '@grpc/grpc-js';
+import { credentials, status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ProxyEvent } from '../../src/ads/proxy-events.ts';
 import { ProxyServer, type ProxyServerOptions } from '../../src/ads/proxy-server.ts';
@@ -14,11 +14,17 @@ import { proxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
 import { make, makeDataplane } from '../policy/make-resource.ts';
 import { authorityRows } from '../../src/reconcile/identities/plan-identity.ts';
-import { OpenPort } from '../proxy-port/open-port.ts';
+import { encodeDeltaRequest } from '../../src/wire/kds-messages.ts';
+import { ending, OpenPort } from '../proxy-port/open-port.ts';
 import { ManualClock } from '../support/manual-clock.ts';
 import { TinyStore } from '../support/tiny-store.ts';
 import { PlayedProxy, type PlayedProxyOptions } from './played-proxy.ts';
 
+/** A first request without its node. */
+const FIRST = {
+  typeUrl: 'type.googleapis.com/envoy.config.cluster.v3.Cluster',
+  ...{ subscribe: [], unsubscribe: [], initialResourceVersions: new Map(), responseNonce: '', errorDetail: null },
+};
 const log = createLogger('error');
 const CART = 'kri_msvc_default_east__cart_80';
 const CATALOG = 'kri_msvc_default_east__catalog_80';
@@ -356,4 +362,18 @@ describe('a proxy with an identity', () => {
     stays.disconnect();
     await expect.poll(() => clock.sleepers).toBe(0);
   });
+});
+
+it.each([
+  ['no message', [Buffer.from([0x0a, 5, 1])]],
+  [
+    'no message after a good one',
+    [encodeDeltaRequest({ ...FIRST, node: { id: 'default.web.east' } }), Buffer.from([0x0a, 5, 1])],
+  ],
+])('a proxy that sends %s is refused with INVALID_ARGUMENT', async (_, messages) => {
+  const call = port.stream('');
+  const ended = ending(call);
+  for (const message of messages) call.write(message);
+  const { code, details } = await ended;
+  expect([code, details]).toEqual([status.INVALID_ARGUMENT, expect.stringContaining('cannot read a DeltaDiscoveryRequest')]);
 });
