@@ -6,6 +6,9 @@ import type { ConnectedProxy } from './connected-proxy.ts';
 /** The parts of a proxy that a change makes again. */
 export type Touching = { readonly services: ServiceSet; readonly isInbound: boolean; readonly isProxyWide: boolean };
 
+/** Names of listeners, which routes share, and of clusters. */
+export type Listed = { readonly listeners: readonly string[]; readonly clusters: readonly string[] };
+
 /** The own policies of a proxy, before and after. */
 export type Rematch = { readonly before: ReadonlySet<Policy>; readonly after: ReadonlySet<Policy> };
 
@@ -18,6 +21,7 @@ export class Change {
   /** By policies that some proxies have. */
   readonly #own = new Map<Policy, Touching>();
   readonly #hasServices: boolean;
+  readonly #listed = new Map<Touching, Listed>();
 
   constructor(scope: ChangeScope) {
     this.scope = scope;
@@ -40,9 +44,23 @@ export class Change {
     return this.#hasServices && connected.refs.some((ref) => this.scope.means(ref));
   }
 
+  /**
+   * What it makes again of proxies on which it touches the same.
+   * @param namesOf services → names of their listeners and clusters
+   */
+  listed(touching: Touching, namesOf: (services: Iterable<string>) => readonly string[]): Listed {
+    const known = this.#listed.get(touching);
+    if (known !== undefined) return known;
+    const { named } = touching.services;
+    const listed = { listeners: namesOf(named), clusters: namesOf(new Set([...named, ...this.scope.endpoints.named])) };
+    this.#listed.set(touching, listed);
+    return listed;
+  }
+
   /** What it touches on a proxy with these own policies, of the types that the change is about. */
   touching({ before, after }: Rematch): Touching {
     const found: Touching[] = [];
+    if (before.size + after.size === 0) return this.shared;
     for (const policy of new Set([...before, ...after])) {
       const touching = this.#own.get(policy);
       if (touching !== undefined) found.push(touching);

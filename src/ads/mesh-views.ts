@@ -13,7 +13,7 @@ import { addZonePort, emptyConfig, ownConfig, type ProxyConfig } from '../xds/pr
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { Change } from './change.ts';
 import { providerOf } from '../identity/identity-spec.ts';
-import { certifiedIdentity, identitySecret, proxyTls, trustedBundle } from '../xds/proxy-tls.ts';
+import { certifiedIdentity, identitySecret, proxyTls, trustedBundle, type ProxyTls } from '../xds/proxy-tls.ts';
 import { localServers } from '../xds/servers.ts';
 import { zoneResourceName } from '../xds/names.ts';
 import { isZoneProxy, zonePorts } from '../xds/zone-ports.ts';
@@ -21,7 +21,7 @@ import { ConnectedProxy } from './connected-proxy.ts';
 import type { CertificateOrder, CertificateSource } from './proxy-certificates.ts';
 import type { ResourceEncoder } from './encode-resources.ts';
 import { PartCache } from './part-cache.ts';
-import type { EncodedDestination, EncodedOutbound, EncodedPart, ProxyView, SharedParts } from './proxy-view.ts';
+import type { Certified, EncodedDestination, EncodedOutbound, EncodedPart, ProxyView, SharedParts } from './proxy-view.ts';
 import { SharedMaps } from './shared-map.ts';
 import type { KeptPart } from './view-parts.ts';
 
@@ -187,7 +187,10 @@ export class MeshViews {
     const isChanged = scope.dataplanes.has(name);
     const declaresSame = !isChanged || connected.changeTo(proxy);
     if (!declaresSame || scope.isEverything || change.isMeantBy(connected)) return this.#rebuild(connected);
-    const touching = change.touching(connected.rematch(this.#index, isChanged ? null : scope.matchedTypes));
+    const touching =
+      isChanged || scope.matchedTypes.size > 0
+        ? change.touching(connected.rematch(this.#index, isChanged ? null : scope.matchedTypes))
+        : change.shared;
     if (isChanged) this.#certify(connected);
     if (touching.isProxyWide || (isChanged && connected.key !== key)) return this.#rebuild(connected);
     const context = this.#contextOf(connected);
@@ -199,15 +202,16 @@ export class MeshViews {
     if (isChanged || isListening || touching.isInbound || scope.servers.has(name)) this.#setOwn(connected, context);
     if (opensPorts || isChanged)
       this.#setZonePorts(connected, context, isEvery || isChanged ? null : new Set([...named, ...scope.endpoints.named]));
+    const listed = change.listed(touching, (services) => this.#namesOf(services));
     const left = new Set<string>();
-    const listeners = isEvery ? keysOf(view.outbounds()) : this.#namesOf(named);
-    for (const listener of new Set([...listeners, ...(isOtherClient ? view.ownOutbounds() : [])])) {
+    const listeners = isEvery ? keysOf(view.outbounds()) : listed.listeners;
+    for (const listener of isOtherClient ? new Set([...listeners, ...view.ownOutbounds()]) : listeners) {
       const part = view.outbound(listener);
       if (part !== undefined) this.#setOutbound(connected, part.declared, context, left);
     }
     removeUnused(view, left);
-    const clusters = isEvery ? keysOf(view.clusters()) : this.#namesOf([...named, ...scope.endpoints.named]);
-    for (const cluster of new Set([...clusters, ...(isOtherClient ? view.ownDestinations() : [])])) {
+    const clusters = isEvery ? keysOf(view.clusters()) : listed.clusters;
+    for (const cluster of isOtherClient ? new Set([...clusters, ...view.ownDestinations()]) : clusters) {
       const destination = view.destination(cluster);
       if (destination !== undefined) this.#setDestination(connected, destination.outbound, context);
     }
@@ -289,10 +293,10 @@ export class MeshViews {
     const { outbound, address, port } = declared;
     const { kri, base } = outbound;
     const key = `${connected.key} ${kri} ${address} ${String(port)}`;
-    const part = this.#outbounds.get(base, key, connected.version, () =>
-      this.#made(context, (config) => ({ declared, destinations: addOutbound(config, context, declared) })),
-    );
-    this.#note(outbound);
+    const part = this.#outbounds.get(base, key, connected.version, () => {
+      this.#note(outbound);
+      return this.#made(context, (config) => ({ declared, destinations: addOutbound(config, context, declared) }));
+    });
     const before = connected.view.outbound(kri);
     if (before === part) return;
     connected.view.setOutbound(kri, part);
@@ -303,14 +307,14 @@ export class MeshViews {
 
   #setDestination({ key, version, view }: ConnectedProxy, outbound: Outbound, context: OutboundContext): void {
     const { kri, base } = outbound;
-    const part = this.#destinations.get(base, `${key} ${kri}`, version, () =>
-      this.#made(context, (config) => {
+    const part = this.#destinations.get(base, `${key} ${kri}`, version, () => {
+      this.#note(outbound);
+      return this.#made(context, (config) => {
         addDestination(config, context, outbound);
         const isTls = config.clusters.get(kri)?.['transportSocket'] !== undefined;
         return { outbound, isTls, servers: localServers(this.#index, outbound.resource, context.client.zone) };
-      }),
-    );
-    this.#note(outbound);
+      });
+    });
     view.setDestination(kri, part);
   }
 
@@ -322,18 +326,23 @@ export class MeshViews {
     return { ...this.#encoder.part(config), ...more, isOwn: client.takeRead(), serial: (serials += 1) };
   }
 
-  /** The rules are made when the first part needs them: most parts are shared. */
+  /** What takes work is made when the first part needs it: most parts are shared. */
   #contextOf({ proxy, features, certified }: ConnectedProxy): OutboundContext {
     const index = this.#index;
-    const wanted = certified === null ? null : proxyTls(index, proxy);
     const client = new Client(proxy);
     let rules: ProxyRules | undefined;
+    let tls: OutboundContext['tls'] | undefined;
+    let clientFeatures: ProxyFeatures | undefined;
     return {
       index,
       resolver: this.#resolver,
       client,
-      features: client.featuresOf(features),
-      tls: wanted === null || certified === null ? null : { ...wanted, identity: certified.identity },
+      get features() {
+        return (clientFeatures ??= client.featuresOf(features));
+      },
+      get tls() {
+        return (tls ??= certified === null ? null : tlsWith(proxyTls(index, proxy), certified));
+      },
       get rules() {
         return (rules ??= buildRules(index, proxy));
       },
@@ -349,6 +358,10 @@ export class MeshViews {
   #namesOf(services: Iterable<string>): string[] {
     return [...services].flatMap((service) => [...(this.#names.get(service) ?? [])]);
   }
+}
+
+function tlsWith(wanted: ProxyTls | null, { identity }: Certified): ProxyTls | null {
+  return wanted === null ? null : { ...wanted, identity };
 }
 
 function keysOf(entries: Iterable<[string, unknown]>): string[] {
