@@ -1,6 +1,6 @@
 // The facts of a Dataplane that services need, read once for each change (policies 9.1, 9.3, 9.4, D15, D17, D20).
 // Invariant: equal facts give equal services.
-import { numberOf, objectOf, objectsOf, textMapOf, textOf } from '../../resource/read-json.ts';
+import { isObject, numberOf, objectOf, objectsOf, textMapOf, textOf } from '../../resource/read-json.ts';
 import { displayNameOf } from '../../resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 
@@ -25,14 +25,15 @@ export type DataplaneFacts = {
   readonly inbounds: readonly Inbound[];
   /** Advertised address and port of `networking.zoneIngress`; null without a complete one. */
   readonly ingress: Address | null;
-  /** Address and port of `networking.zoneEgress`; null without a complete one. */
+  /** Address and port of `networking.zoneEgress`, else of the first egress in `listeners`; null without a complete one. */
   readonly egress: Address | null;
 };
 
 export function dataplaneFacts(row: Resource): DataplaneFacts {
   const networking = objectOf(row.spec['networking']);
   const ingress = objectOf(networking['zoneIngress']);
-  const egress = objectOf(networking['zoneEgress']);
+  const [listed = {}] = objectsOf(networking['listeners']).filter(({ type }) => type === 'ZoneEgress');
+  const egress = isObject(networking['zoneEgress']) ? networking['zoneEgress'] : listed;
   return {
     name: row.name,
     displayName: displayNameOf(row),
@@ -41,7 +42,7 @@ export function dataplaneFacts(row: Resource): DataplaneFacts {
     inbounds: objectsOf(networking['inbound']).map(inboundOf),
     // No fallback to networking.advertisedAddress (MADR 095, D17).
     ingress: addressOf(textOf(ingress['advertisedAddress']), numberOf(ingress['advertisedPort'])),
-    egress: addressOf(textOf(egress['address']), numberOf(egress['port'])),
+    egress: addressOf(textOf(egress['address']) || textOf(networking['address']), numberOf(egress['port'])),
   };
 }
 

@@ -19,7 +19,7 @@ import { AcceptedTls, type TlsFacts } from './accepted-tls.ts';
 import { MeshIdentities } from './mesh-identities.ts';
 import { ServiceGroups, membershipsOf } from './service-groups.ts';
 import { DebouncedValue } from './debounced-value.ts';
-import { chooseZoneProxy } from './zone-proxies.ts';
+import { chooseZoneProxy, readyZoneProxies, type ZoneProxy } from './zone-proxies.ts';
 
 /** A service: its stored row, and its base row, which the generator may have changed or created. */
 export type ServiceEntry = { readonly id: string; readonly stored: Resource | undefined; readonly base: Resource };
@@ -30,8 +30,8 @@ export class MeshView {
   readonly mesh: string;
   /** False for a mesh without its Mesh row: nothing in it is written (engine 18). */
   isThere = false;
-  /** The MeshZoneAddress of this zone's ingress, from any origin. */
-  zoneAddress: Resource | undefined;
+  /** The MeshZoneAddresses with a name that this zone publishes, from any origin. */
+  readonly zoneAddresses = new Map<string, Resource>();
   /** Ids of services to plan again. */
   readonly dirty = new Set<string>();
   /** Names of generated services to plan again. */
@@ -40,12 +40,18 @@ export class MeshView {
   readonly wakes = new Map<string, number>();
   readonly groups = new ServiceGroups();
   readonly services = new Map<string, ServiceEntry>();
-  readonly settled = { ingress: new DebouncedValue<Address | null>(null), egress: new DebouncedValue<Address | null>(null) };
+  readonly settled = {
+    ingress: new DebouncedValue<Address | null>(null),
+    ingresses: new DebouncedValue<ReturnType<typeof readyZoneProxies>>([]),
+    egress: new DebouncedValue<Address | null>(null),
+  };
   readonly identities: MeshIdentities;
   readonly #zone: string;
   readonly #generators: HostnameGenerators;
   readonly #facts = new Map<string, DataplaneFacts>();
   readonly #online = new Map<string, boolean>();
+  /** Dataplanes whose proxies have said that they stop. */
+  readonly #leaving = new Set<string>();
   /** Of the Dataplanes with an insight that says something about TLS. */
   readonly #tls = new Map<string, TlsFacts>();
   readonly #accepted = new AcceptedTls();
@@ -109,6 +115,11 @@ export class MeshView {
     this.#assessTls(name);
   }
 
+  setLeaving(name: string, isLeaving: boolean): void {
+    if (isLeaving) this.#leaving.add(name);
+    else this.#leaving.delete(name);
+  }
+
   /** @param facts null: the insight says nothing about TLS */
   setTls(name: string, facts: TlsFacts | null): void {
     const before = this.#tls.get(name) ?? null;
@@ -152,9 +163,12 @@ export class MeshView {
 
   /** Publishes settled changes of ingress and egress, and marks the services that have them. @returns when to call again, or null */
   settle(now: number): number | null {
-    if (this.#offer('ingress', now)) this.#touchType('MeshService');
-    if (this.#offer('egress', now)) this.#touchType('MeshExternalService');
-    return earliest([this.settled.ingress.wakeAt, this.settled.egress.wakeAt]);
+    const { ingress, ingresses, egress } = this.settled;
+    const proxies = this.#proxiesWith('ingress');
+    if (ingress.offer(chooseZoneProxy(proxies), now)) this.#touchType('MeshService');
+    ingresses.offer(readyZoneProxies(proxies), now);
+    if (egress.offer(chooseZoneProxy(this.#proxiesWith('egress')), now)) this.#touchType('MeshExternalService');
+    return earliest([ingress.wakeAt, ingresses.wakeAt, egress.wakeAt]);
   }
 
   claimsOf(type: string): HostnameClaims {
@@ -225,12 +239,11 @@ export class MeshView {
       if (waitsForCallers(base) && (kris === null || kris.has(kriOf(base) ?? ''))) this.dirty.add(id);
   }
 
-  #offer(proxy: Proxy, now: number): boolean {
-    const proxies = [...this.#zoneProxies].flatMap((name) => {
+  #proxiesWith(proxy: Proxy): ZoneProxy[] {
+    return [...this.#zoneProxies].flatMap((name) => {
       const address = this.#facts.get(name)?.[proxy] ?? null;
-      return address === null ? [] : [{ name, address, isOnline: this.#online.get(name) }];
+      return address === null ? [] : [{ name, address, isOnline: this.#online.get(name), isLeaving: this.#leaving.has(name) }];
     });
-    return this.settled[proxy].offer(chooseZoneProxy(proxies), now);
   }
 
   #touchSelecting(facts: DataplaneFacts | undefined): void {

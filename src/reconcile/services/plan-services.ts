@@ -11,7 +11,7 @@ import { multiZoneStatus, countProxies, externalServiceRow, meshServiceRow, mult
 import type { PlannedWrite } from '../reconcile.ts';
 import { serviceTagsOf } from './service-groups.ts';
 import type { ServicesView } from './services-view.ts';
-import { publishedAddress, ZONE_ADDRESS } from './zone-proxies.ts';
+import { publishedAddress, wantedAddresses } from './zone-proxies.ts';
 
 export type Conflict = { readonly mesh: string; readonly service: string; readonly dataplanes: readonly string[] };
 
@@ -113,14 +113,17 @@ function acceptTls(mesh: MeshView, selected: readonly DataplaneFacts[]): boolean
 }
 
 function publish(view: ServicesView, mesh: MeshView, now: Date, writes: PlannedWrite[]): void {
-  const before = mesh.zoneAddress;
-  const want = publishedAddress(before, mesh.settled.ingress.value, { mesh: mesh.mesh, zone: view.zone });
-  if (want === null || (want === 'gone' && before === undefined)) return;
-  if (want === 'gone') {
-    if (before !== undefined) writes.push({ op: 'delete', before });
-    return;
+  const wanted = wantedAddresses(mesh.settled.ingresses.value);
+  for (const name of new Set([...mesh.zoneAddresses.keys(), ...wanted.keys()])) {
+    const before = mesh.zoneAddresses.get(name);
+    const want = publishedAddress(before, wanted.get(name) ?? null, { mesh: mesh.mesh, zone: view.zone, name });
+    if (want === null) continue;
+    if (want === 'gone') {
+      if (before !== undefined) writes.push({ op: 'delete', before });
+      continue;
+    }
+    const key = { type: 'MeshZoneAddress', mesh: mesh.mesh, name };
+    const row = { ...(before ?? newRow(key, now)), ...want };
+    if (before === undefined || !sameContent(before, row)) writes.push({ op: 'put', row, before });
   }
-  const key = { type: 'MeshZoneAddress', mesh: mesh.mesh, name: ZONE_ADDRESS };
-  const row = { ...(before ?? newRow(key, now)), ...want };
-  if (before === undefined || !sameContent(before, row)) writes.push({ op: 'put', row, before });
 }

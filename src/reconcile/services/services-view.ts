@@ -8,7 +8,7 @@ import { MeshView, waitsForCallers, type ServiceEntry } from './mesh-view.ts';
 import type { ReconciledView } from '../reconcile.ts';
 import { storedVip } from './service-row.ts';
 import { defaultVipNetworks, VipPool, type VipNetworks } from './vip-pool.ts';
-import { ZONE_ADDRESS } from './zone-proxies.ts';
+import { isPublishedName } from './zone-proxies.ts';
 import { isOnline } from '../../resource/online-status.ts';
 
 /** The types of the view's rows, in the order with the cheapest first read. */
@@ -50,7 +50,7 @@ export class ServicesView implements ReconciledView {
     else if (row.type === 'MeshIdentity') this.#mesh(row.mesh).putIdentity(row);
     else if (row.type === 'DataplaneInsight') this.#putInsight(row);
     else if (isServiceType(row.type)) this.#putService(row);
-    else if (isOwnAddress(row)) this.#mesh(row.mesh).zoneAddress = row;
+    else if (isOwnAddress(row)) this.#mesh(row.mesh).zoneAddresses.set(row.name, row);
   }
 
   remove(key: ResourceKey): void {
@@ -62,13 +62,14 @@ export class ServicesView implements ReconciledView {
     else if (key.type === 'DataplaneInsight') {
       mesh.setTls(key.name, null);
       mesh.setOnline(key.name, undefined);
+      mesh.setLeaving(key.name, false);
     } else if (isServiceType(key.type)) this.#removeService(key.type, mesh, key);
-    else if (isOwnAddress(key)) mesh.zoneAddress = undefined;
+    else if (isOwnAddress(key)) mesh.zoneAddresses.delete(key.name);
   }
 
   accept(row: Resource): void {
     const mesh = this.#mesh(row.mesh);
-    if (isOwnAddress(row)) mesh.zoneAddress = row;
+    if (isOwnAddress(row)) mesh.zoneAddresses.set(row.name, row);
     if (!isServiceType(row.type)) return;
     const entry = { id: keyText(row), stored: row, base: row };
     const before = mesh.services.get(entry.id);
@@ -127,6 +128,7 @@ export class ServicesView implements ReconciledView {
     const mesh = this.#mesh(name);
     mesh.setTls(dataplane, tlsFactsOf(status));
     mesh.setOnline(dataplane, isOnline(spec));
+    mesh.setLeaving(dataplane, status['hold'] === 'leaving');
   }
 
   #putGenerator(row: Resource): void {
@@ -192,7 +194,7 @@ export class ServicesView implements ReconciledView {
     if (type === 'HostnameGenerator') for (const row of this.#generatorRows.values()) yield row;
     for (const [name, mesh] of this.meshes) {
       if (type === 'Mesh') yield { type, mesh: '', name };
-      if (type === 'MeshZoneAddress' && mesh.zoneAddress !== undefined) yield mesh.zoneAddress;
+      if (type === 'MeshZoneAddress') yield* mesh.zoneAddresses.values();
       if (type === 'MeshIdentity')
         for (const identity of [...mesh.identities.names()]) yield { type, mesh: name, name: identity };
       if (type === 'Dataplane' || type === 'DataplaneInsight')
@@ -208,7 +210,7 @@ export function isServiceType(type: string): type is ServiceType {
 
 /** A copy of another zone's address has a hashed name. */
 function isOwnAddress({ type, name }: ResourceKey): boolean {
-  return type === 'MeshZoneAddress' && name === ZONE_ADDRESS;
+  return type === 'MeshZoneAddress' && isPublishedName(name);
 }
 
 function sameAge(a: Resource, b: Resource): boolean {

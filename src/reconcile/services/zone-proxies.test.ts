@@ -1,9 +1,11 @@
 // The zone proxy of a mesh, and the address that a zone publishes.
 import { describe, expect, it } from 'vitest';
-import { chooseZoneProxy, publishedAddress, type ZoneProxy } from './zone-proxies.ts';
+import { chooseZoneProxy, publishedAddress, readyZoneProxies, wantedAddresses, type ZoneProxy } from './zone-proxies.ts';
 
 const address = (port: number) => ({ address: '10.0.0.1', port });
-const proxy = (name: string, port: number, isOnline?: boolean): ZoneProxy => ({ name, address: address(port), isOnline });
+const proxy = (name: string, port: number, isOnline?: boolean, isLeaving = false): ZoneProxy => ({
+  ...{ name, address: address(port), isOnline, isLeaving },
+});
 
 describe('the zone proxy of a mesh', () => {
   it('is the first by name that is online, or has no insight', () => {
@@ -13,8 +15,26 @@ describe('the zone proxy of a mesh', () => {
   });
 });
 
+describe('the zone proxies of a mesh', () => {
+  it('are those that take connections, each address once', () => {
+    const proxies = [proxy('d', 4, true), proxy('c', 3, true, true), proxy('b', 2, false), proxy('a', 1), proxy('e', 1, true)];
+    expect(readyZoneProxies(proxies)).toEqual([
+      { name: 'a', address: address(1) },
+      { name: 'd', address: address(4) },
+    ]);
+  });
+
+  it('have a row each: that of the first has a name of its own', () => {
+    const wanted = wantedAddresses(readyZoneProxies([proxy('b', 2), proxy('a', 1)]));
+    expect([...wanted]).toEqual([
+      ['zone-ingress', address(1)],
+      ['zone-ingress-b', address(2)],
+    ]);
+  });
+});
+
 describe('the published address', () => {
-  const place = { mesh: 'shop', zone: 'east' };
+  const place = { mesh: 'shop', zone: 'east', name: 'zone-ingress' };
   const labels = {
     ...{ 'kuma.io/mesh': 'shop', 'kuma.io/zone': 'east', 'kuma.io/origin': 'zone', 'kuma.io/env': 'universal' },
     ...{ 'kuma.io/display-name': 'zone-ingress', 'kuma.io/managed-by': 'zone-ingress-publisher' },
