@@ -9,6 +9,7 @@ import { ProtoJsonError } from '../wire/proto-error.ts';
 import { fieldOf } from './config-problem.ts';
 import { applyJsonPatch, JsonPatchError } from './json-patch.ts';
 import type { ProxyConfig } from './proxy-config.ts';
+import { reportTo } from './usable-policies.ts';
 
 const MESSAGES = {
   cluster: 'envoy.config.cluster.v3.Cluster',
@@ -80,13 +81,11 @@ export function applyModifications(
   modifications: readonly Modification[],
   { takesNew }: { readonly takesNew: boolean },
 ): void {
+  // Each part of a configuration is changed for itself, and may have the same problem.
+  const report = reportTo(config.problems);
   for (const modification of modifications) {
-    const reported = new Set<string>();
-    new Patcher(config, modification, takesNew, (reason) => {
-      if (reported.has(reason)) return;
-      reported.add(reason);
-      config.problems.push({ policy: modification.policy, field: modification.field, reason });
-    }).run();
+    const { policy, field } = modification;
+    new Patcher(config, modification, takesNew, (reason) => report({ policy, field, reason })).run();
   }
 }
 

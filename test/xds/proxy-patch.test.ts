@@ -186,3 +186,85 @@ describe('a modification that cannot be applied', () => {
     expect(isObject(config.listeners.get(CART))).toBe(true);
   });
 });
+
+describe('a modification', () => {
+  const altered = (config: ProxyConfig): string[] =>
+    [...config.clusters].flatMap(([name, { altStatName }]) => (altStatName === undefined ? [] : [name])).sort();
+
+  it.each([
+    ['{}', [IN, CART]],
+    ['{name: ""}', [IN, CART]],
+    ['{origin: inbound}', [IN]],
+    ['{origin: outbound}', [CART]],
+    ['{origin: prometheus}', []],
+    [`{name: ${IN}}`, [IN]],
+    [`{name: ${IN}, origin: outbound}`, []],
+  ])('with the match %s changes the clusters %j', (match, expected) => {
+    const config = patched(`[{cluster: {operation: Patch, match: ${match}, value: "altStatName: x"}}]`);
+    expect(altered(config)).toEqual([...expected].sort());
+  });
+
+  it('of an unknown operation changes nothing', () => {
+    const plain = patched('[]');
+    for (const target of ['cluster', 'listener', 'networkFilter', 'httpFilter', 'virtualHost'])
+      expect(patched(`[{${target}: {operation: Other, match: {}, value: "name: x"}}]`)).toEqual(plain);
+  });
+
+  it('that adds a resource needs its name, and replaces that of the same name', () => {
+    const config = patched(`
+      - cluster: {operation: Add, value: "{connectTimeout: 1s}"}
+      - cluster: {operation: Add, value: "{name: ${CART}, connectTimeout: 1s}"}
+    `);
+    expect(config.problems).toEqual([
+      {
+        ...{ policy: 'kri_mpp_default___patch_', field: 'spec.default.appendModifications[0].cluster' },
+        reason: 'has a value without a name',
+      },
+    ]);
+    expect(config.clusters.get(CART)).toEqual({ name: CART, connectTimeout: '1s' });
+  });
+
+  it('that removes a listener removes its routes, and its cluster stays', () => {
+    const config = patched(`[{listener: {operation: Remove, match: {name: ${CART}}}}]`);
+    expect([config.listeners.has(CART), config.routes.has(CART), config.clusters.has(CART)]).toEqual([false, false, true]);
+    expect([config.listeners.has(IN), config.routes.has(IN)]).toEqual([true, true]);
+  });
+
+  it('adds a network filter last, behind none that ends the chain, and last where none does', () => {
+    const value = `"{name: new, typedConfig: {'@type': type.googleapis.com/envoy.extensions.filters.network.direct_response.v3.Config}}"`;
+    const added = patched(`[{networkFilter: {operation: AddLast, match: {origin: inbound}, value: ${value}}}]`);
+    expect(names(filters(added, IN).network)).toEqual(['new', HCM]);
+    const without = patched(`
+      - networkFilter: {operation: Remove, match: {origin: inbound, name: ${HCM}}}
+      - networkFilter: {operation: AddLast, match: {origin: inbound}, value: ${value}}
+      - networkFilter: {operation: AddLast, match: {origin: inbound}, value: ${value.replace('new', 'second')}}
+    `);
+    expect(names(filters(without, IN).network)).toEqual(['new', 'second']);
+  });
+
+  it('changes the hosts of a name, and refuses a second host of that name', () => {
+    const config = patched(`
+      - virtualHost: {operation: Remove, match: {name: ${CART}}}
+      - virtualHost: {operation: Add, match: {origin: outbound}, value: "{name: a, domains: [a.b]}"}
+      - virtualHost: {operation: Add, match: {origin: outbound}, value: "{name: a, domains: [c.d]}"}
+      - virtualHost: {operation: Patch, match: {name: other}, value: "retryPolicy: {retryOn: 5xx}"}
+    `);
+    expect(config.routes.get(CART)?.['virtualHosts']).toEqual([{ name: 'a', domains: ['a.b'] }]);
+    expect(config.problems.map(({ field, reason }) => [field, reason])).toEqual([
+      ['spec.default.appendModifications[2].virtualHost', `has name a, which ${CART} has already`],
+    ]);
+  });
+
+  it('of a tag changes the listeners with that tag', () => {
+    const buffered = (tags: string): string[] =>
+      [
+        ...patched(`[{listener: {operation: Patch, match: {tags: ${tags}}, value: "perConnectionBufferLimitBytes: 1"}}]`)
+          .listeners,
+      ]
+        .flatMap(([name, listener]) => (listener['perConnectionBufferLimitBytes'] === 1 ? [name] : []))
+        .sort();
+    expect(buffered('{kuma.io/zone: east}')).toEqual([IN]);
+    expect(buffered('{kuma.io/zone: west}')).toEqual([]);
+    expect(buffered('{kuma.io/zone: east, other: x}')).toEqual([]);
+  });
+});
