@@ -5,7 +5,7 @@ import { label } from '../resource/labels.ts';
 import { resourceTypes } from '../resource/type-registry.ts';
 import type { JsonObject, Labels, Resource } from '../resource/types.ts';
 import { feature } from './features.ts';
-import { visibilityOf, globalSendRules, zoneSendRules, type Visibility } from './rules.ts';
+import { isVisibleTo, visibilityOf, globalSendRules, zoneSendRules, type Visibility } from './rules.ts';
 
 const MULTI_ZONE: Visibility = { to: 'all', feature: feature.hostnameGeneratorMultiZone };
 
@@ -115,4 +115,33 @@ describe('the resources that global sends to zones (kds-wire 5.2)', () => {
   it('has a reason for every rule', () => {
     for (const { because } of [...rules.filter, ...zoneSendRules({}).filter]) expect(because).not.toBe('');
   });
+});
+
+it('the MeshTrust of a zone is for the other zones, unless global keeps them apart', () => {
+  const trust = labelled('MeshTrust', FROM_EAST);
+  for (const rules of [globalSendRules(), globalSendRules({ meshTrustAcrossZones: true })])
+    expect(visibilityOf(rules, trust).visibility).toEqual({ to: 'others', zone: 'east' });
+  const apart = globalSendRules({ meshTrustAcrossZones: false });
+  expect(visibilityOf(apart, trust)).toEqual({
+    ...{ visibility: NO_PEER, because: 'multizone.global.kds.meshTrustAcrossZones is false' },
+  });
+  expect(visibilityOf(apart, resource('MeshTrust')).visibility).toEqual(
+    visibilityOf(globalSendRules(), resource('MeshTrust')).visibility,
+  );
+  expect(visibilityOf(apart, labelled('MeshService', FROM_EAST)).visibility).toEqual({ to: 'others', zone: 'east' });
+});
+
+it.each<[Visibility, boolean]>([
+  [{ to: 'none' }, false],
+  [{ to: 'all' }, true],
+  [{ to: 'all', feature: 'has' }, true],
+  [{ to: 'all', feature: 'lacks' }, false],
+  [{ to: 'others', zone: 'east' }, false],
+  [{ to: 'others', zone: 'west' }, true],
+  [{ to: 'others', zone: 'west', feature: 'has' }, true],
+  [{ to: 'others', zone: 'west', feature: 'lacks' }, false],
+  [{ to: 'others', zone: 'disabled' }, false],
+])('a resource that goes %j is seen by the zone east: %s', (visibility, isSeen) => {
+  const viewer = { zone: 'east', features: new Set(['has']), isEnabled: (zone: string) => zone !== 'disabled' };
+  expect(isVisibleTo(visibility, viewer)).toBe(isSeen);
 });

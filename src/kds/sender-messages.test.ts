@@ -40,10 +40,10 @@ type Stream = { readonly sender: Sender; readonly sent: Buffer[]; readonly event
 
 async function streamsTo(
   zones: readonly string[],
-  { stored = rows, initialSyncLimiter = new InitialSyncLimiter(systemClock) } = {},
+  { stored = rows, source = sourceOf(stored), initialSyncLimiter = new InitialSyncLimiter(systemClock) } = {},
 ): Promise<Stream[]> {
   const log = createLogger('silent');
-  const changelog = new Changelog(sourceOf(stored), globalSendRules(), log);
+  const changelog = new Changelog(source, globalSendRules(), log);
   void changelog.run(new AbortController().signal);
   await changelog.ready;
   const messages = new SharedMessages(systemClock);
@@ -236,4 +236,26 @@ it('the sender looks once a turn at what it can send, for any number of requests
   turns.mockRestore();
   await vi.waitFor(() => expect(stream.sent).toHaveLength(2));
   stream.sender.close();
+});
+
+it('the sender asks its store for the meshes of what a peer reports, and for nothing else', async () => {
+  const asked: string[][] = [];
+  const source: Source = {
+    ...sourceOf(rows),
+    getMany: async (keys) => {
+      asked.push(keys.map(({ name }) => name));
+      return [];
+    },
+  };
+  const [stream] = await streamsTo(['east'], { source });
+  if (stream === undefined) throw new Error('no stream');
+  const { sender } = stream;
+  const versions = (...names: string[]): Map<string, string> => new Map(names.map((name) => [name, 'v']));
+  await sender.prepare(request);
+  await sender.prepare({ ...request, responseNonce: '1', initialResourceVersions: versions('a.lost') });
+  expect(asked).toEqual([]);
+  await sender.prepare({ ...request, initialResourceVersions: versions('a.lost') });
+  await sender.prepare({ ...request, initialResourceVersions: versions('a.one', 'b.two', 'c.one') });
+  expect(asked).toEqual([['lost'], ['one', 'two']]);
+  sender.close();
 });

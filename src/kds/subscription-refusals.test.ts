@@ -17,6 +17,7 @@ describe('a subscription', () => {
     subscription.next();
     subscription.reject(new Map([['bad', 'no']]), 'no');
     expect(namesOfItems(subscription.nacked.refused)).toEqual(['bad']);
+    expect(subscription.acknowledged).toBe(log.position);
     expect(subscription.next()).toBeNull();
     expect(subscription.isBehind).toBe(true);
     subscription.retry();

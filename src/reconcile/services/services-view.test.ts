@@ -4,6 +4,7 @@ import { makeRow } from '../../../test/support/make-row.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 import { planServices } from './plan-services.ts';
 import { ServicesView } from './services-view.ts';
+import { ZONE_ADDRESS } from './zone-proxies.ts';
 
 const MINUTE = 60_000;
 const local = { 'kuma.io/origin': 'zone' };
@@ -133,6 +134,13 @@ describe('a view of services', () => {
     expect(known('MeshService')).toEqual(['generated', 'other', 'selecting']);
     expect(known('MeshExternalService')).toEqual(['external']);
     expect(known('MeshMultiZoneService')).toEqual(['global']);
+    expect(known('MeshZoneAddress')).toEqual([]);
+    view.put(makeRow('MeshZoneAddress', ZONE_ADDRESS));
+    view.put(makeRow('MeshZoneAddress', 'of-another-zone'));
+    expect(known('MeshZoneAddress')).toEqual([ZONE_ADDRESS]);
+    view.remove({ type: 'MeshZoneAddress', mesh: 'default', name: 'of-another-zone' });
+    expect(known('MeshZoneAddress')).toEqual([ZONE_ADDRESS]);
+    view.remove({ type: 'MeshZoneAddress', mesh: 'default', name: ZONE_ADDRESS });
     expect(known('MeshZoneAddress')).toEqual([]);
   });
 
