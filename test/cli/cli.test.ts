@@ -18,7 +18,7 @@ beforeAll(async () => {
   const applied = await line.run(['apply', '-f', SHOP]);
   expect(applied).toMatchObject({ code: 0, stderr: '' });
   expect(applied.stdout).toContain('MeshTimeout shop/slow created');
-  expect(applied.stdout).toMatch(/10 resources: 10 created; in one transaction\n$/);
+  expect(applied.stdout).toMatch(/13 resources: 13 created; in one transaction\n$/);
 }, 60_000);
 
 afterAll(() => started?.stop());
@@ -256,8 +256,8 @@ describe('delete', () => {
 describe('inspect', () => {
   it('shows zones, meshes and dataplanes', async () => {
     const meshes = await run('inspect', 'meshes');
-    expect(meshes.stdout).toMatch(/^MESH +DATAPLANES +SERVICES +POLICIES$/m);
-    expect(meshes.stdout).toMatch(/^shop +0\/0 +1 +\d+$/m);
+    expect(meshes.stdout).toMatch(/^MESH +DATAPLANES +SERVICES +POLICIES +TLS$/m);
+    expect(meshes.stdout).toMatch(/^shop +0\/0 +2 +\d+ +-$/m);
     expect(await run('inspect', 'zones')).toMatchObject({ code: 0, stderr: expect.stringContaining('no zone') as string });
     expect(await run('inspect', 'dataplanes', '--mesh', 'shop', '-o', 'json')).toMatchObject({
       code: 0,

@@ -1,17 +1,13 @@
 // Requests through the Envoys of the shop, and what they show of the policies in force.
-import { Agent, request, type IncomingMessage } from 'node:http';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
 import { MeridianError } from '../../base/errors.ts';
 import { typeOf } from '../../resource/type-registry.ts';
 import { ApiClient } from '../client/api-client.ts';
 import { SLOW_PATH } from './applications.ts';
+import { AT_ONCE, Caller, NOTHING, until } from './caller.ts';
 import type { ShopZone } from './shop-proxies.ts';
 
 const MESH = 'shop';
 const REQUESTS = 1_000;
-const AT_ONCE = 8;
 /** Of the route cart-canary. */
 const SHARES: Readonly<Record<string, number>> = { v1: 0.8, v2: 0.2 };
 const CARTS = 40;
@@ -59,7 +55,7 @@ export async function measureTraffic(zones: readonly ShopZone[], global: string,
 }
 
 /** Waits until catalog and carts answer, both versions. */
-async function expectTogether({ zone, catalog }: ShopZone, caller: Caller, signal: AbortSignal): Promise<void> {
+async function expectTogether({ zone, anyCatalog }: ShopZone, caller: Caller, signal: AbortSignal): Promise<void> {
   const seen = new Set<string>();
   await until(
     async () => {
@@ -70,7 +66,7 @@ async function expectTogether({ zone, catalog }: ShopZone, caller: Caller, signa
     `both carts of ${zone} to answer`,
     signal,
   );
-  const through = new Caller(catalog);
+  const through = new Caller(anyCatalog);
   try {
     await until(
       async () => /^catalog, with cart v/.test((await through.get('/').catch(() => NOTHING)).body),
@@ -145,59 +141,6 @@ async function firstWith(caller: Caller, wanted: number, signal: AbortSignal): P
   return first;
 }
 
-type Answer = { readonly status: number; readonly body: string };
-type Question = { readonly path: string; readonly cart?: string };
-const NOTHING: Answer = { status: 0, body: '' };
-
-/** A client that keeps its connections, and counts those that the other side closes. */
-class Caller {
-  requests = 0;
-  closed = 0;
-  readonly #port: number;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
-  readonly #known = new WeakSet<object>();
-  #ending = false;
-
-  constructor(port: number) {
-    this.#port = port;
-  }
-
-  async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
-    const calling = request({ host: '127.0.0.1', port: this.#port, path, headers, agent: this.#agent });
-    calling.once('socket', (socket) => {
-      if (this.#known.has(socket)) return;
-      this.#known.add(socket);
-      socket.once('connect', () => socket.once('close', () => (this.closed += this.#ending ? 0 : 1)));
-    });
-    calling.end();
-    const [answer] = (await once(calling, 'response')) as [IncomingMessage];
-    this.requests += 1;
-    return { status: answer.statusCode ?? 0, body: await text(answer) };
-  }
-
-  /** Bodies in the order of the questions. @throws MeridianError for an answer that is no success */
-  async many(count: number, make: (at: number) => Question): Promise<string[]> {
-    const bodies: string[] = [];
-    let next = 0;
-    const work = async (): Promise<void> => {
-      while (next < count) {
-        const at = next++;
-        const { path, cart } = make(at);
-        const { status, body } = await this.get(path, cart === undefined ? {} : { 'x-cart-id': cart });
-        if (status !== 200) throw new MeridianError('unavailable', `a request for ${path} was answered ${String(status)}`);
-        bodies[at] = body;
-      }
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
-    return bodies;
-  }
-
-  end(): void {
-    this.#ending = true;
-    this.#agent.destroy();
-  }
-}
-
 function countBy(bodies: readonly string[]): Map<string, number> {
   const groups = Map.groupBy(bodies, (body) => body);
   return new Map([...groups].map(([body, all]): [string, number] => [body, all.length]).sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -205,12 +148,4 @@ function countBy(bodies: readonly string[]): Map<string, number> {
 
 function unexpected(where: string, what: string): MeridianError {
   return new MeridianError('unavailable', `requests do not do what the policies say: ${where}: ${what}`);
-}
-
-async function until(isTrue: () => Promise<boolean>, what: string, signal: AbortSignal): Promise<void> {
-  const deadline = Date.now() + WAIT_MS;
-  while (!(await isTrue())) {
-    if (Date.now() > deadline) throw new MeridianError('unavailable', `timed out after a minute waiting for ${what}`);
-    await delay(20, undefined, { signal });
-  }
 }

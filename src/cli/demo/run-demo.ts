@@ -7,13 +7,14 @@ import { label } from '../../resource/labels.ts';
 import type { Labels } from '../../resource/types.ts';
 import { ApiClient } from '../client/api-client.ts';
 import { planApply, sendPlan } from '../documents/apply-requests.ts';
+import { measureCrossings, measureFailover, type Crossing, type Failover } from './crossing.ts';
 import { envoyOfDemo, type DemoEnvoy } from './envoy-of-demo.ts';
 import { startFleet, ZONES, type Fleet } from './fleet.ts';
 import { measureHops, type Hop } from './hops.ts';
 import type { AppliedResource } from './placement.ts';
 import { measureTraffic, type ZoneTraffic } from './requests.ts';
 import { ShopProxies } from './shop-proxies.ts';
-import { trafficText } from './traffic-text.ts';
+import { crossingText, trafficText } from './traffic-text.ts';
 import { ingressOf, verifyInStep, type Verified } from './verify.ts';
 import { readDocuments, type ResourceDocument } from '../documents/read-files.ts';
 import { print } from '../output.ts';
@@ -59,12 +60,20 @@ export async function demo({ once, envoy }: DemoOptions): Promise<number> {
   }
 }
 
-type Result = { verified: Verified[]; hops: Hop[]; envoy: DemoEnvoy; traffic: ZoneTraffic[] };
+type Result = {
+  verified: Verified[];
+  hops: Hop[];
+  envoy: DemoEnvoy;
+  traffic: ZoneTraffic[];
+  crossings: Crossing[];
+  failover: Failover | null;
+};
 type Work = { freePorts: boolean; envoy: boolean; proxies: ShopProxies; signal: AbortSignal };
 
 async function work(options: Work, onFleet: (fleet: Fleet) => void): Promise<Result> {
   const { proxies, signal } = options;
-  const result: Result = { verified: [], hops: [], envoy: { missing: '--no-envoy was given' }, traffic: [] };
+  const envoy = { missing: '--no-envoy was given' };
+  const result: Result = { verified: [], hops: [], envoy, traffic: [], crossings: [], failover: null };
   const program = (): string | null => ('path' in result.envoy ? result.envoy.path : null);
   let fleet: Fleet;
   const applied: AppliedResource[] = [];
@@ -112,7 +121,7 @@ async function work(options: Work, onFleet: (fleet: Fleet) => void): Promise<Res
       },
       { title: 'Measure the hops', task: async () => void (result.hops = await measureHops(addresses)) },
       {
-        title: 'Start carts and a catalog behind Envoys in east and west',
+        title: 'Start carts, a catalog and a zone ingress behind Envoys in east and west',
         enabled: () => options.envoy,
         skip: () => program() === null,
         task: () => proxies.start(fleet, program() ?? '', signal),
@@ -123,6 +132,17 @@ async function work(options: Work, onFleet: (fleet: Fleet) => void): Promise<Res
         skip: () => program() === null,
         task: async () => {
           result.traffic = await measureTraffic(proxies.zones, addresses.get('global') ?? '', signal);
+        },
+      },
+      {
+        title: 'Send requests from zone to zone',
+        enabled: () => options.envoy,
+        skip: () => program() === null,
+        task: async () => {
+          result.crossings = await measureCrossings(proxies.zones, signal);
+          const [other, taken] = proxies.zones;
+          if (other === undefined || taken === undefined) return;
+          result.failover = await measureFailover(taken, other.zone, addresses.get(taken.zone) ?? '', signal);
         },
       },
     ],
@@ -150,7 +170,11 @@ async function applyShop(
     }
 }
 
-function show({ verified, hops, envoy, traffic }: Result, fleet: Fleet | undefined, proxies: ShopProxies): void {
+function show(
+  { verified, hops, envoy, traffic, crossings, failover }: Result,
+  fleet: Fleet | undefined,
+  proxies: ShopProxies,
+): void {
   const rows = verified.flatMap(({ resource, holdings }) =>
     holdings.map(({ place, storedName, item }, index) => [
       index === 0 ? describeDocument(resource) : '',
@@ -171,6 +195,8 @@ function show({ verified, hops, envoy, traffic }: Result, fleet: Fleet | undefin
     ),
   );
   print(trafficText(envoy, traffic));
+  const crossed = crossingText(crossings, failover);
+  if (crossed !== '') print(crossed);
   print(
     `\nREST APIs:\n${table(
       ['CONTROL PLANE', 'URL'],
@@ -182,6 +208,6 @@ function show({ verified, hops, envoy, traffic }: Result, fleet: Fleet | undefin
   const ask =
     shop === undefined ? '' : `  curl http://127.0.0.1:${String(shop.carts)}/    as the catalog of ${shop.zone} asks a cart\n`;
   print(
-    `\nTry:\n${ask}  bin/meridian get meshservices --mesh shop --address ${west}\n  bin/meridian get meshtimeouts -A -o wide\n  bin/meridian inspect zones`,
+    `\nTry:\n${ask}  bin/meridian get meshservices --mesh shop --address ${west}\n  bin/meridian get meshtimeouts -A -o wide\n  bin/meridian inspect zones\n  bin/meridian inspect service catalog --mesh shop`,
   );
 }

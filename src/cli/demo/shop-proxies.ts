@@ -1,8 +1,9 @@
-// The carts and the catalog of the shop in each zone: small applications, each behind an Envoy of `meridian dataplane run`.
+// The carts, the catalog and the zone proxy of the shop in each zone, each an Envoy of `meridian dataplane run`; behind the first ones
+// are small applications.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { objectsOf, textOf } from '../../resource/read-json.ts';
+import { objectOf, objectsOf, textOf } from '../../resource/read-json.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import { ApiClient } from '../client/api-client.ts';
 import type { ResourceDocument } from '../documents/read-files.ts';
@@ -18,7 +19,10 @@ const CARTS: ReadonlyMap<string, string> = new Map([
   ['cart-1', 'v1'],
   ['cart-2', 'v2'],
 ]);
-const NAMES = [...CARTS.keys(), CATALOG];
+const ZONE_PROXY = 'zone-proxy';
+const NAMES = [...CARTS.keys(), CATALOG, ZONE_PROXY];
+/** The cart that calls the catalogs: of all zones, and of the other one. */
+const CALLER = 'cart-1';
 /** The signing key of Dataplane tokens comes from global. */
 const TOKEN_MS = 30_000;
 
@@ -27,8 +31,11 @@ export type ShopZone = {
   readonly zone: string;
   /** Port on which the Envoy of the catalog takes requests for carts. */
   readonly carts: number;
-  /** Port on which the Envoy of the catalog takes requests for the catalog. */
-  readonly catalog: number;
+  /** Ports on which the Envoy of a cart takes requests for the catalog of any zone, and for that of the other zone. */
+  readonly anyCatalog: number;
+  readonly otherCatalog: number;
+  /** The Dataplane of the catalog, as it is applied. */
+  readonly catalogDataplane: JsonObject;
 };
 
 export class ShopProxies {
@@ -41,23 +48,30 @@ export class ShopProxies {
    * @returns the documents to apply
    */
   async place(zone: string, documents: readonly ResourceDocument[]): Promise<ResourceDocument[]> {
-    const [carts = 0, catalog = 0, ...inbounds] = await findFreePorts(NAMES.length + 1);
+    const [carts = 0, anyCatalog = 0, otherCatalog = 0, ...inbounds] = await findFreePorts(3 + NAMES.length + 1);
     const applications = new Map<string, Application>();
     for (const [name, version] of CARTS) applications.set(name, await startCart(version));
-    applications.set(CATALOG, await startCatalog(carts));
+    applications.set(CATALOG, await startCatalog(zone, carts));
     this.#applications.push(...applications.values());
-    this.zones.push({ zone, carts, catalog });
-    const ports = new Map([
-      [CATALOG, catalog],
-      ...[...CARTS.keys()].map((name, at): [string, number] => [name, inbounds[at] ?? 0]),
+    const outbounds = new Map([
+      [CATALOG, [carts]],
+      [CALLER, [anyCatalog, otherCatalog]],
     ]);
-    return documents.map((document) => {
+    const portOf = (name: string): number => inbounds[NAMES.indexOf(name)] ?? 0;
+    const placed = documents.map((document) => {
       const { info, name, body } = document;
-      const application = info.name === 'Dataplane' ? applications.get(name) : undefined;
-      if (application === undefined) return document;
-      const networking = here(body['networking'] as JsonObject, { port: ports.get(name) ?? 0, application, outbound: carts });
+      if (info.name !== 'Dataplane' || !NAMES.includes(name)) return document;
+      const given = body['networking'] as JsonObject;
+      const application = applications.get(name);
+      const networking =
+        application === undefined
+          ? zoneProxyHere(given, portOf(name), inbounds.at(-1) ?? 0)
+          : here(given, { port: portOf(name), application, outbounds: outbounds.get(name) ?? [] });
       return { ...document, body: { ...body, networking } };
     });
+    const catalogDataplane = placed.find(({ info, name }) => info.name === 'Dataplane' && name === CATALOG)?.body ?? {};
+    this.zones.push({ zone, carts, anyCatalog, otherCatalog, catalogDataplane });
+    return placed;
   }
 
   /** Starts the Envoys and waits until they are ready. @param envoy path of the program */
@@ -96,18 +110,31 @@ export class ShopProxies {
   }
 }
 
-type Place = { readonly port: number; readonly application: Application; readonly outbound: number };
+type Place = { readonly port: number; readonly application: Application; readonly outbounds: readonly number[] };
 
 /** The networking of a Dataplane on this machine. */
-function here({ inbound, outbound }: JsonObject, place: Place): JsonObject {
-  const listed = objectsOf(outbound).map((one) => ({ ...one, port: place.outbound }));
+function here({ inbound, outbound }: JsonObject, { port, application, outbounds }: Place): JsonObject {
+  const listed = objectsOf(outbound).flatMap((one, at) => {
+    const own = outbounds[at];
+    return own === undefined ? [] : [{ ...one, port: own }];
+  });
   return {
     address: '127.0.0.1',
     inbound: objectsOf(inbound).map((one) => ({
       ...{ name: textOf(one['name']), protocol: textOf(one['protocol']) },
-      ...{ port: place.port, serviceAddress: '127.0.0.1', servicePort: place.application.port },
+      ...{ port, serviceAddress: '127.0.0.1', servicePort: application.port },
     })),
     ...(listed.length > 0 && { outbound: listed }),
+  };
+}
+
+/** The networking of a zone proxy on this machine. */
+function zoneProxyHere({ zoneIngress, zoneEgress }: JsonObject, ingress: number, egress: number): JsonObject {
+  const address = '127.0.0.1';
+  const advertised = { advertisedAddress: address, advertisedPort: ingress };
+  return {
+    zoneIngress: { ...objectOf(zoneIngress), ...advertised, address, port: ingress },
+    zoneEgress: { ...objectOf(zoneEgress), address, port: egress },
   };
 }
 

@@ -1,6 +1,7 @@
 // The part of the demo's output about requests.
 import { visibleText } from '../../base/visible-text.ts';
 import { table } from '../views/table.ts';
+import type { Crossing, Failover } from './crossing.ts';
 import type { DemoEnvoy } from './envoy-of-demo.ts';
 import type { ZoneTraffic } from './requests.ts';
 
@@ -29,4 +30,21 @@ export function trafficText(envoy: DemoEnvoy, traffic: readonly ZoneTraffic[]): 
     ]),
   );
   return `\nRequests of the catalog to the carts of its zone, through two Envoys:\n${rows}`;
+}
+
+/** What crossed between the zones; `''` where nothing was sent. */
+export function crossingText(crossings: readonly Crossing[], failover: Failover | null): string {
+  if (crossings.length === 0) return '';
+  const ms = (time: number): string => `${time.toFixed(1)} ms`;
+  const rows = table(
+    ['FROM', 'ANSWERED IN', 'CALLER, FROM ITS CERTIFICATE', 'OWN ZONE, P50', 'OTHER ZONE, P50', 'THE HOP'],
+    crossings.map(({ from, to, caller, ownMs, otherMs }) => [from, to, caller, ms(ownMs), ms(otherMs), ms(otherMs - ownMs)]),
+  );
+  const taken =
+    failover === null
+      ? ''
+      : `\nThe catalog of ${failover.zone} was taken out under requests: ${failover.by} answered after ${ms(failover.awayMs)}, and ` +
+        `${failover.zone} again ${ms(failover.backMs)} after it came back; ` +
+        `${String(failover.failed)} of ${String(failover.requests)} requests failed.`;
+  return `\nRequests of a cart to the catalog of the other zone, through its ingress:\n${rows}${taken}`;
 }
