@@ -14,7 +14,7 @@ import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
 import { WITHOUT_FEATURES, type ProxyFeatures } from '../../src/xds/proxy-features.ts';
 import { TRUST_BUNDLE } from '../../src/xds/proxy-tls.ts';
 import { fc } from '../support/property.ts';
-import { make, makeDataplane } from '../policy/make-resource.ts';
+import { make, makeDataplane, makeTo } from '../policy/make-resource.ts';
 import { callerRows, crossingRow, row, rows } from './arbitrary-mesh.ts';
 
 /** As kuma-dp has them: each proxy has a folder of its own. */
@@ -75,7 +75,10 @@ class FollowedMesh {
   constructor(held: readonly Resource[], encoder = new ResourceEncoder()) {
     this.index = new MeshIndex('default', held);
     this.encoder = encoder;
-    this.views = new MeshViews(this.index, this.encoder, 'east', { get: leafOf, release: () => undefined });
+    this.views = new MeshViews(this.index, this.encoder, 'east', {
+      get: leafOf,
+      release: () => undefined,
+    });
     this.connect();
   }
 
@@ -315,5 +318,67 @@ describe('the views of a mesh', () => {
     });
     expect(() => mesh.connect()).toThrow('a fault of the program');
     expect(mesh.views.size).toBe(1);
+  });
+
+  it('end with the stream that opened them, and not with an older stream of the proxy', () => {
+    const mesh = new FollowedMesh([makeDataplane('one', { zone: 'east' })]);
+    const first = mesh.connected.get('one.east') ?? new ProxyView();
+    const second = mesh.views.open('one.east', WITHOUT_FEATURES) ?? new ProxyView();
+    mesh.views.close('one.east', first);
+    expect(mesh.views.size).toBe(1);
+    mesh.views.close('one.east', second);
+    expect(mesh.views.size).toBe(0);
+    expect(mesh.views.open('two.east', WITHOUT_FEATURES)).toBeUndefined();
+  });
+
+  it('are made again in the parts that a change touches, and in no other', () => {
+    /** Names of listeners, clusters and assignments that are made. */
+    const made = new Set<string>();
+    class NotingEncoder extends ResourceEncoder {
+      override part(config: ProxyConfig): EncodedPart {
+        for (const named of [config.listeners, config.clusters, config.assignments])
+          for (const name of named.keys()) made.add(name);
+        return super.part(config);
+      }
+    }
+    const service = (name: string): Resource => {
+      const spec = {
+        selector: { dataplaneLabels: { matchLabels: { app: name } } },
+        ports: [{ name: 'http', port: 80, appProtocol: 'http' }],
+      };
+      return make('MeshService', name, spec, { zone: 'east' });
+    };
+    const dataplane = (name: string, app: string, ...to: string[]): Resource => {
+      const outbound = to.map((called, at) => ({
+        port: 10_000 + at,
+        backendRef: { kind: 'MeshService', name: called, port: 80 },
+      }));
+      return makeDataplane(name, { zone: 'east', labels: { app } }, { outbound, inbound: [{ port: 8080, name }] });
+    };
+    const timeout = (ref: object, top?: string): Resource => {
+      const targetRef = top === undefined ? undefined : { kind: 'Dataplane', name: top };
+      return makeTo('MeshTimeout', 't', { kind: 'Mesh', ...ref }, { connectionTimeout: '1s' }, {}, targetRef);
+    };
+    const held = [service('a'), service('b'), dataplane('one', 'one', 'a', 'b'), dataplane('two', 'two', 'b')];
+    const mesh = new FollowedMesh(held, new NotingEncoder());
+    const madeBy = (puts: readonly Resource[], removes: readonly Resource[] = []): string[] => {
+      made.clear();
+      mesh.change(puts, removes);
+      return [...made].sort();
+    };
+    const [a, b] = ['a', 'b'].map((name) => `kri_msvc_default_east__${name}_http`);
+    const toA = { kind: 'MeshService', name: 'a' };
+    expect(madeBy([timeout(toA)])).toEqual([a]);
+    expect(madeBy([timeout({ kind: 'MeshService', name: 'none' })])).toEqual([a]);
+    expect(madeBy([timeout({})])).toEqual([a, b]);
+    expect(madeBy([], [timeout({})])).toEqual([a, b]);
+    expect(madeBy([timeout(toA, 'two')])).not.toContain('self_inbound_dp_one');
+    expect(madeBy([], [timeout(toA, 'two')])).not.toContain('self_inbound_dp_one');
+    expect(madeBy([dataplane('a-1', 'a')])).toEqual([a]);
+    expect(madeBy([dataplane('lonely', 'lonely')])).toEqual([]);
+    expect(
+      madeBy([make('MeshTimeout', 'in', { targetRef: { kind: 'Dataplane', name: 'one' }, rules: [{ default: {} }] })]),
+    ).toEqual(expect.arrayContaining(['self_inbound_dp_one']));
+    expect(madeBy([make('HostnameGenerator', 'h', {})])).toEqual([]);
   });
 });
