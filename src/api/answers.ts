@@ -125,6 +125,15 @@ export const answerSchemas = {
   }),
   AdoptedStore: z.object({ zone: text, storeId: text, before: text }),
   AcceptedGlobal: z.object({ clusterId: text, before: text }),
+  AuthorityRotation: z.object({
+    mesh: text,
+    name: text,
+    authority: text.meta({ description: 'first digits of the SHA-256 of the certificate that signs' }),
+    step: z.enum(['none', 'requested', 'distribute', 'renew']),
+    waiting: count.meta({ description: 'connected proxies that have not done their part of the step' }),
+    waitsFor: list(text).meta({ description: 'names of the first of them' }),
+    until: text.meta({ description: 'the step does not end before this' }),
+  }),
   ZoneOverview: z.object({
     ...overview,
     zone: object,

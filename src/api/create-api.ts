@@ -16,6 +16,7 @@ import { requireOwnHost } from './own-hosts.ts';
 import { readJsonBodies } from './json-body.ts';
 import { addKriRoutes } from './kri-routes.ts';
 import { addIdentityRoutes } from './identity-routes.ts';
+import { addRotationRoutes } from './rotation-routes.ts';
 import { addOpenApiRoute, collectRoutes } from './openapi.ts';
 import { addOverviewRoutes } from './overview-routes.ts';
 import { addResourceRoutes } from './resource-routes.ts';
@@ -49,6 +50,7 @@ export function createApi(options: ApiOptions): FastifyInstance {
   addApplyRoutes(app, context);
   addInspectRoutes(app, context);
   addIdentityRoutes(app, context);
+  addRotationRoutes(app, context);
   addTokenPosts(app, options.tokens ?? [], context);
   addOpenApiRoute(app, options, routes);
   return app;

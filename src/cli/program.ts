@@ -18,6 +18,7 @@ import { addGenerateTlsCertificate } from './commands/generate-tls-certificate.t
 import { addGenerateTokens } from './commands/generate-tokens.ts';
 import { addGetCommand } from './commands/get.ts';
 import { addHelpCommand } from './commands/help.ts';
+import { addIdentityRotate, addInspectIdentity } from './commands/identity-rotate.ts';
 import { addInspectDataplane } from './commands/inspect-dataplane.ts';
 import { addInspectDataplanes } from './commands/inspect-dataplanes.ts';
 import { addInspectMeshes } from './commands/inspect-meshes.ts';
@@ -68,6 +69,7 @@ export function createProgram(): Command {
   addInspectPolicy(inspect);
   addInspectRoutes(inspect);
   addInspectService(inspect);
+  addInspectIdentity(inspect);
   addExplainSync(program);
   program.commandsGroup('Control planes:');
   addDemoCommand(program);
@@ -76,6 +78,7 @@ export function createProgram(): Command {
   addZoneRun(zone);
   addZoneAdopt(zone);
   addZoneAcceptGlobal(zone);
+  addIdentityRotate(program.command('identity').description('the workload identity of a mesh in a zone'));
   const dataplane = program.command('dataplane').description('an Envoy proxy on this machine');
   addDataplaneRun(dataplane);
   addDataplaneInstallEnvoy(dataplane);

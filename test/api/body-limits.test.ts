@@ -57,7 +57,7 @@ describe.each(PLACES)('on %s', (place) => {
         'post /tokens/dataplane',
         'delete /meshes/x',
         ...(place === 'global' ? ['post /zones/x/_adopt'] : []),
-        ...(place === 'zone' ? ['post /_accept-global'] : []),
+        ...(place === 'zone' ? ['post /_accept-global', 'post /meshes/x/meshidentities/x/_rotate'] : []),
       ]),
     );
     for (const { method, url } of routes) {

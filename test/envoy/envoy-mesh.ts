@@ -59,6 +59,15 @@ export class EnvoyMesh {
     return await this.zone.read(this.#path(type, name));
   }
 
+  /** An action on a resource, and its state: the answer to a GET under this name. */
+  async act(type: string, name: string, action: string): Promise<void> {
+    await this.zone.send('POST', `${this.#path(type, name)}/${action}`, {});
+  }
+
+  async ask(type: string, name: string, what: string): Promise<JsonObject> {
+    return await this.zone.read(`${this.#path(type, name)}/${what}`);
+  }
+
   async delete(type: string, name: string): Promise<void> {
     await this.zone.send('DELETE', this.#path(type, name));
   }

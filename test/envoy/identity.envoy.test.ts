@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority, issueLeaf, readAuthority } from '../../src/identity/authority.ts';
 import { objectOf, textOf } from '../../src/resource/read-json.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Application } from './application.ts';
 import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
@@ -108,6 +109,31 @@ describe('a MeshIdentity', () => {
     expect(first).not.toBe('');
     const statuses = await during(() => expect.poll(serial).not.toBe(first));
     expect([...statuses.keys()]).toEqual(['200']);
+  });
+});
+
+describe('a rotation of the authority', () => {
+  it('changes who signs under traffic with ever new connections: no request fails', async () => {
+    const short = { http: { maxConnectionDuration: '100ms' } };
+    await mesh.policy('MeshTimeout', 'short', {
+      to: [{ targetRef: { kind: 'MeshService', name: 'cart' }, default: short }],
+    });
+    const state = (): Promise<JsonObject> => mesh.ask('MeshIdentity', 'identity', '_rotation');
+    const handshakes = (): Promise<number> => server.sum(/listener\..*\.ssl\.handshake$/);
+    const failed = (): Promise<number> => server.sum(/listener\..*\.ssl\.(connection_error|fail_verify_.*)$/);
+    const [first, before, errors] = [(await state())['authority'], await handshakes(), await failed()];
+    const statuses = await during(async () => {
+      await mesh.act('MeshIdentity', 'identity', '_rotate');
+      await expect.poll(state).toMatchObject({ step: 'renew', waiting: 0 });
+      await expect.poll(state).toMatchObject({ step: 'none' });
+      // The bundle without the last authority is in use too.
+      const count = await handshakes();
+      await expect.poll(handshakes).toBeGreaterThan(count + 5);
+    });
+    expect([...statuses.keys()]).toEqual(['200']);
+    expect((await state())['authority']).not.toBe(first);
+    expect(await handshakes()).toBeGreaterThan(before + 20);
+    expect(await failed()).toBe(errors);
   });
 });
 

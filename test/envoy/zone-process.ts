@@ -69,7 +69,7 @@ export class ZoneProcess {
   }
 
   /** @throws Error with the answer of the API when it is no success */
-  async send(method: 'PUT' | 'DELETE', path: string, body?: object): Promise<void> {
+  async send(method: 'PUT' | 'POST' | 'DELETE', path: string, body?: object): Promise<void> {
     const url = `http://127.0.0.1:${String(this.#ports.api)}${path}`;
     const headers = { 'content-type': 'application/json' };
     const answer = await fetch(url, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });

@@ -1,0 +1,61 @@
+// `meridian identity rotate` and `meridian inspect identity`: changes the certificate authority of a MeshIdentity, and tells how far
+// that is.
+import type { Command } from 'commander';
+import { typeOf } from '../../resource/type-registry.ts';
+import type { Answer } from '../../api/answers.ts';
+import { pathPart } from '../client/api-client.ts';
+import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
+import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
+import { isForPrograms, print, serialize } from '../output.ts';
+import { rotationText } from '../views/rotation-text.ts';
+
+const ROTATE_HELP = `
+Each zone has an authority of its own: run it against the zone. The new one
+signs when every connected proxy trusts it; in a zone with a global also not
+before ten minutes, for the proxies of other zones. The old one is dropped when
+its last certificate has ended. The command returns at once and needs an admin.
+
+Examples:
+  meridian identity rotate identity --mesh shop --context east
+  meridian inspect identity identity --mesh shop --context east`;
+
+const INSPECT_HELP = `
+Examples:
+  meridian inspect identity identity --mesh shop --context east`;
+
+type Options = ConnectOptions & MeshOptions & OutputOptions;
+type Rotation = Answer<'AuthorityRotation'>;
+
+export function addIdentityRotate(identity: Command): void {
+  const command = identity
+    .command('rotate')
+    .description('on a zone: change the certificate authority of a MeshIdentity, without a failed request')
+    .argument('<name>', 'stored name of the MeshIdentity');
+  addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
+    .addHelpText('after', ROTATE_HELP)
+    .action(async (name: string, { mesh, output, ...connection }: Options): Promise<void> => {
+      const client = await connect(connection);
+      show((await client.act(`${pathOf(mesh, name)}/_rotate`, {})) as unknown as Rotation, output);
+    });
+}
+
+export function addInspectIdentity(inspect: Command): void {
+  const command = inspect
+    .command('identity')
+    .description('on a zone: the authority of a MeshIdentity, and how far its rotation is')
+    .argument('<name>', 'stored name of the MeshIdentity');
+  addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
+    .addHelpText('after', INSPECT_HELP)
+    .action(async (name: string, { mesh, output, ...connection }: Options): Promise<void> => {
+      const client = await connect(connection);
+      show((await client.read(`${pathOf(mesh, name)}/_rotation`)) as Rotation, output);
+    });
+}
+
+function pathOf(mesh: string, name: string): string {
+  return `/meshes/${pathPart(mesh)}/${typeOf('MeshIdentity').path}/${pathPart(name)}`;
+}
+
+function show(rotation: Rotation, output: OutputOptions['output']): void {
+  print(isForPrograms(output) ? serialize(rotation, output) : rotationText(rotation));
+}
