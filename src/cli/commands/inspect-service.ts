@@ -14,7 +14,8 @@ import { externalServiceReach, meshServiceReach, servicesBehind, type ReachLine 
 import { describeWays } from '../views/service-ways-text.ts';
 
 const HELP = `
-A global answers for every zone, a zone for itself. Each way has its callers, the zone proxies on it and its servers.
+A global answers for every zone, a zone for itself. Each way has its callers,
+the zone proxies on it and its servers.
 
 Examples:
   meridian inspect service cart --mesh shop
