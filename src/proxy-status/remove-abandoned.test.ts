@@ -11,6 +11,7 @@ const START = Date.parse('2026-01-01T00:00:00.000Z');
 const closed = (ms: number): JsonObject => ({
   subscriptions: [{ id: 's1', connectTime: '2025-01-01T00:00:00Z', disconnectTime: new Date(START + ms).toISOString() }],
 });
+const subscription: JsonObject = { id: 's1', connectTime: '2026-01-01T00:00:00Z' };
 const open: JsonObject = { subscriptions: [{ id: 's2', connectTime: '2025-01-01T00:00:00Z' }] };
 
 async function setUp() {
@@ -22,7 +23,10 @@ async function setUp() {
     store.write({ op: 'put', key: { type: 'DataplaneInsight', ...at }, labels: {}, spec, status, owner: dataplane });
   const isThere = async (): Promise<boolean> => (await store.get(dataplane)) !== undefined;
   const run = (): void => {
-    const running = removeAbandoned({ store, clock, log: pino({ level: 'silent' }), graceMs: 10_000 }, stop.signal);
+    const running = removeAbandoned(
+      { store, clock, log: pino({ level: 'silent' }), graceMs: 10_000, instanceId: 'one' },
+      stop.signal,
+    );
     end = () => (stop.abort(), running);
   };
   let end = (): Promise<void> => Promise.resolve();
@@ -64,6 +68,38 @@ describe('the removal of Dataplanes that proxies brought', () => {
     await insight(open, { hold: 'held' });
     await clock.advance(100_000);
     expect(await isThere()).toBe(true);
+    await end();
+  });
+
+  it('removes one whose replica was killed with the proxy, a minute after the replica is gone', async () => {
+    const { clock, insight, isThere, run, end, store } = await setUp();
+    const subscriptions = [{ ...subscription, controlPlaneInstanceId: 'two' }];
+    const lost = Promise.withResolvers<void>();
+    store.lead = async (name, task, signal) => {
+      expect(name).toBe('meridian-replica/two');
+      await lost.promise;
+      await task(signal);
+    };
+    run();
+    await insight({ subscriptions }, { hold: 'held' });
+    await clock.advance(300_000);
+    expect(await isThere()).toBe(true);
+    lost.resolve();
+    await vi.waitFor(async () => expect((await store.get({ type: 'DataplaneInsight', ...at }))?.version).toBe(1));
+    await clock.advance(59_000);
+    expect(await isThere()).toBe(true);
+    await clock.advance(2_000);
+    await vi.waitFor(async () => expect(await isThere()).toBe(false));
+    await end();
+  });
+
+  it('does not watch its own replica', async () => {
+    const { clock, insight, run, end, store } = await setUp();
+    const lead = vi.spyOn(store, 'lead');
+    run();
+    await insight({ subscriptions: [{ ...subscription, controlPlaneInstanceId: 'one' }] }, { hold: 'held' });
+    await clock.advance(1_000);
+    expect(lead).not.toHaveBeenCalled();
     await end();
   });
 

@@ -8,6 +8,7 @@ import { nameText, type Resource, type ResourceKey } from '../resource/types.ts'
 import { followRows } from '../store/follow-rows.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
 import { timeOf } from '../subscriptions/merge-subscriptions.ts';
+import { DeadReplicas } from './dead-replicas.ts';
 import { holdOf } from './dataplane-insight.ts';
 import { dataplaneKey, insightKey } from './dataplane-insight-writer.ts';
 
@@ -17,6 +18,8 @@ export type RemoveAbandonedOptions = {
   readonly clock: Clock;
   /** `xdsServer.dataplaneDeregistrationDelay`, in milliseconds: for a proxy whose stream ended. */
   readonly graceMs: number;
+  /** This replica. */
+  readonly instanceId: string;
 };
 
 /** For a proxy whose control plane ended: an Envoy waits up to 30 s before it tries again. */
@@ -24,7 +27,7 @@ const LOST_MS = 60_000;
 
 /** Runs until the signal aborts. */
 export async function removeAbandoned(options: RemoveAbandonedOptions, signal: AbortSignal): Promise<void> {
-  const remover = new Remover(options);
+  const remover = new Remover(options, new DeadReplicas(options, signal));
   await together(
     signal,
     (either) => remover.follow(either),
@@ -46,13 +49,15 @@ export function removalTime({ spec, status }: Pick<Resource, 'spec' | 'status'>,
 
 class Remover {
   readonly #options: RemoveAbandonedOptions;
+  readonly #replicas: DeadReplicas;
   readonly #began: number;
   /** When to look at a Dataplane, by name. */
   readonly #due = new Map<string, { readonly at: Pick<ResourceKey, 'mesh' | 'name'>; readonly time: number }>();
   #wake = (): void => undefined;
 
-  constructor(options: RemoveAbandonedOptions) {
+  constructor(options: RemoveAbandonedOptions, replicas: DeadReplicas) {
     this.#options = options;
+    this.#replicas = replicas;
     this.#began = options.clock.now().getTime();
   }
 
@@ -79,6 +84,7 @@ class Remover {
   }
 
   #note(row: Resource): void {
+    this.#replicas.note(row);
     const time = removalTime(row, this.#began, this.#options.graceMs);
     const { mesh, name } = row;
     if (time !== null) this.#due.set(nameText(row), { at: { mesh, name }, time });

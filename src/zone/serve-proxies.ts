@@ -10,6 +10,7 @@ import type { ServeProxy } from '../proxy-port/proxy-stream.ts';
 import { ProxyHealth } from '../proxy-health/proxy-health.ts';
 import { DataplaneInsightWriter } from '../proxy-status/dataplane-insight-writer.ts';
 import { createPlaintextMetric } from '../proxy-status/plaintext-metric.ts';
+import { showAlive } from '../proxy-status/dead-replicas.ts';
 import { leaveDataplane } from '../proxy-status/leaving-dataplanes.ts';
 import { createProxyMetrics } from '../proxy-status/proxy-metrics.ts';
 import { observeRefusals } from '../proxy-status/proxy-refusals.ts';
@@ -18,6 +19,9 @@ import { removeAbandoned } from '../proxy-status/remove-abandoned.ts';
 import { answerInTime } from '../store/answer-in-time.ts';
 import { runSubscriptionFinalizer } from '../subscriptions/subscription-finalizer.ts';
 import { ProxyAuthenticator, watchProxyTokens } from '../token/proxy-authenticator.ts';
+
+/** Milliseconds for the lock that shows a replica alive. */
+const SHOWN_MS = 3_000;
 
 /** Listens on `dpServer.port`. Each replica of a zone serves proxies. Rejects with MeridianError `config` where it cannot. */
 export async function serveProxies(host: Host, serve: ServeProxy): Promise<void> {
@@ -54,6 +58,7 @@ export async function serveProxies(host: Host, serve: ServeProxy): Promise<void>
     log,
   });
   host.onStop('port for proxies', () => port.close());
+  await shownAlive(host);
   const bound = await port.listen();
   log.info({ port: bound }, 'proxies can connect');
   host.expiries.certificate('proxies', tls.endsAt);
@@ -61,6 +66,15 @@ export async function serveProxies(host: Host, serve: ServeProxy): Promise<void>
     await tls.follow((material) => port.replaceTls(material), tlsSignal, log);
     await aborted(tlsSignal);
   });
+}
+
+/**
+ * Shows to the other replicas that this one lives. Resolves when they can know it, or a little later: the database may be away.
+ */
+async function shownAlive({ store, instanceId, clock, log, component, signal: stop }: Host): Promise<void> {
+  const shown = new AbortController();
+  component('sign of life', (signal) => showAlive({ store, instanceId, clock, log }, () => shown.abort(), signal));
+  await clock.sleep(SHOWN_MS, AbortSignal.any([shown.signal, stop]));
 }
 
 /** Takes what Envoys report of their health. */
@@ -91,7 +105,8 @@ export function proxyServer(host: Host): ProxyServer {
   host.onLeader((lease) =>
     runSubscriptionFinalizer({ type: 'DataplaneInsight', store, log, clock, idleTimeoutMs: idleTimeout }, lease),
   );
-  host.onLeader((lease) => removeAbandoned({ store, log, clock, graceMs: xdsServer.dataplaneDeregistrationDelay }, lease));
+  const removing = { store, log, clock, instanceId, graceMs: xdsServer.dataplaneDeregistrationDelay };
+  host.onLeader((lease) => removeAbandoned(removing, lease));
   const rules = {
     writer: { mode: 'zone', zone, federated: globalAddress !== '' } as const,
     checksOrigin: !disableOriginLabelValidation,

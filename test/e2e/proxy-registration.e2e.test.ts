@@ -152,6 +152,16 @@ it('keeps a Dataplane whose proxy moves to another replica, also when the first 
   expect(after.rows).toEqual(rows);
 });
 
+it('closes the streams of a replica that was killed together with its proxy', async () => {
+  const proxy = await connect(one(), 'cart-7', dataplaneOf('cart-7', 8090));
+  await expect.poll(() => openOf('cart-7'), WAIT).toHaveLength(1);
+  await one().end('SIGKILL');
+  proxy.disconnect();
+  // By the generation of its subscriptions the other replica would know it after five minutes.
+  await expect.poll(() => openOf('cart-7'), { ...WAIT, timeout: 60_000 }).toEqual([]);
+  await startReplica(one());
+});
+
 it('refuses a Dataplane that a PUT would refuse, with the field', async () => {
   const wrong = { ...dataplaneOf('cart-5', 8086), networking: { inbound: [{ port: 99_999 }] } };
   const proxy = await dial(one(), 'cart-5', wrong);
