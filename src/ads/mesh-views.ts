@@ -8,7 +8,14 @@ import type { Resource } from '../resource/types.ts';
 import { BackendResolver } from '../xds/backends.ts';
 import { ChangeScope } from '../xds/change-scope.ts';
 import { Client } from '../xds/client.ts';
-import { addDestination, addOutbound, declaredOutbounds, type DeclaredOutbound, type OutboundContext } from '../xds/outbounds.ts';
+import {
+  addDestination,
+  addOutbound,
+  declarationList,
+  declaredOutbounds,
+  type DeclaredOutbound,
+  type OutboundContext,
+} from '../xds/outbounds.ts';
 import { addZonePort, emptyConfig, ownConfig, type ProxyConfig } from '../xds/proxy-config.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { Change } from './change.ts';
@@ -21,7 +28,15 @@ import { ConnectedProxy } from './connected-proxy.ts';
 import type { CertificateOrder, CertificateSource } from './proxy-certificates.ts';
 import type { ResourceEncoder } from './encode-resources.ts';
 import { PartCache } from './part-cache.ts';
-import type { Certified, EncodedDestination, EncodedOutbound, EncodedPart, ProxyView, SharedParts } from './proxy-view.ts';
+import type {
+  CalledParts,
+  Certified,
+  EncodedDestination,
+  EncodedOutbound,
+  EncodedPart,
+  ProxyView,
+  SharedParts,
+} from './proxy-view.ts';
 import { SharedMaps } from './shared-map.ts';
 import type { KeptPart } from './view-parts.ts';
 
@@ -46,6 +61,8 @@ export class MeshViews {
   /** Names of listeners and clusters, by the service that they are of. */
   readonly #names = new Map<string, Set<string>>();
   readonly #certificates: CertificateSource;
+  /** Outbounds of proxies that joined since the last change, by what they declare and their key. */
+  readonly #joined = new Map<unknown, Map<string, CalledParts>>();
   #scope: ChangeScope | null = null;
 
   /**
@@ -68,7 +85,7 @@ export class MeshViews {
     const proxy = this.#index.proxy(name);
     if (proxy === undefined) return undefined;
     const connected = new ConnectedProxy(proxy, features, this.#shared);
-    this.#rebuild(connected);
+    this.#build(connected);
     // Nobody listens yet: what it has now is no change.
     connected.view.publish();
     this.#proxies.set(name, connected);
@@ -117,6 +134,7 @@ export class MeshViews {
    * @param next rows that it will hold
    */
   before(held: readonly Resource[], next: readonly Resource[]): void {
+    this.#joined.clear();
     if (this.#proxies.size === 0) {
       this.#names.clear();
       return this.#forgetEverything();
@@ -215,6 +233,26 @@ export class MeshViews {
       const destination = view.destination(cluster);
       if (destination !== undefined) this.#setDestination(connected, destination.outbound, context);
     }
+  }
+
+  /** Makes the first view of a proxy, with the outbounds of one that joined before where these are the same. */
+  #build(connected: ConnectedProxy): void {
+    const { view, proxy } = connected;
+    connected.rematch(this.#index, null);
+    this.#certify(connected);
+    const list = declarationList(proxy);
+    const key = `${connected.key} ${proxy.namespace}`;
+    const known = this.#joined.get(list)?.get(key);
+    if (known === undefined) {
+      this.#rebuild(connected);
+      const calls = view.whatItCalls;
+      if (calls !== null) this.#joined.set(list, (this.#joined.get(list) ?? new Map<string, CalledParts>()).set(key, calls));
+      return;
+    }
+    view.adopt(known);
+    const context = this.#contextOf(connected);
+    this.#setOwn(connected, context);
+    this.#setZonePorts(connected, context, null);
   }
 
   #rebuild(connected: ConnectedProxy): void {

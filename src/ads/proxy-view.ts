@@ -4,7 +4,7 @@ import type { Outbound } from '../policy/outbounds.ts';
 import type { ConfigProblem } from '../xds/config-problem.ts';
 import type { Leaf } from '../identity/leaf.ts';
 import type { DeclaredOutbound } from '../xds/outbounds.ts';
-import { SharedMaps } from './shared-map.ts';
+import { SharedMaps, type SharedMap } from './shared-map.ts';
 import { ViewParts, type KeptPart } from './view-parts.ts';
 import type { ChangedVersions, XdsResource, XdsType, XdsView } from './session.ts';
 import { ZoneParts } from './zone-parts.ts';
@@ -46,6 +46,15 @@ export type ViewListener = {
 export type SharedParts = {
   readonly outbounds: SharedMaps<EncodedOutbound>;
   readonly destinations: SharedMaps<EncodedDestination>;
+};
+
+/** The outbounds of a view, and what is wrong with them. */
+export type CalledParts = {
+  readonly outbounds: SharedMap<EncodedOutbound>;
+  readonly destinations: SharedMap<EncodedDestination>;
+  readonly problems: readonly ConfigProblem[];
+  /** Something of the view has a problem. */
+  readonly hasProblems: boolean;
 };
 
 const NOTHING: EncodedPart = { resources: [], problems: [] };
@@ -108,6 +117,21 @@ export class ProxyView implements XdsView {
   setProblems(problems: readonly ConfigProblem[]): void {
     if (this.#problems.length + problems.length > 0) this.#hasNewProblems = true;
     this.#problems = problems;
+  }
+
+  /** Its outbounds, for views with the same; null where some of them look at the proxy itself. */
+  get whatItCalls(): CalledParts | null {
+    const [outbounds, destinations] = [this.#outbounds.shared, this.#destinations.shared];
+    if (outbounds === null || destinations === null) return null;
+    return { outbounds, destinations, problems: this.#problems, hasProblems: this.problems.length > 0 };
+  }
+
+  /** Takes the outbounds of another view. This one was never published. */
+  adopt({ outbounds, destinations, problems, hasProblems }: CalledParts): void {
+    this.#outbounds.adopt(outbounds);
+    this.#destinations.adopt(destinations);
+    this.#problems = problems;
+    if (hasProblems) this.#hasNewProblems = true;
   }
 
   outbound(name: string): EncodedOutbound | undefined {

@@ -31,6 +31,19 @@ export class ViewParts<T extends KeptPart> {
     else (this.#edits ??= new Map<string, T | null>()).set(name, shared);
   }
 
+  /** All parts, once settled; null where some of them are its own. */
+  get shared(): SharedMap<T> | null {
+    this.settle();
+    return this.#own === null ? this.#shared : null;
+  }
+
+  /** Takes the parts of another view in the place of its own. */
+  adopt(map: SharedMap<T>): void {
+    this.#shared = map;
+    this.#edits = null;
+    this.#own = null;
+  }
+
   /** The names with parts of its own. */
   ownNames(): string[] {
     return [...(this.#own?.keys() ?? [])];

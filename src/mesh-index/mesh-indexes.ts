@@ -9,6 +9,7 @@ import { resourceTypes } from '../resource/type-registry.ts';
 import { keyText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { FeedFollower, type Hints } from '../store/follow-feed.ts';
 import type { ResourceStore } from '../store/resource-store.ts';
+import { SharedOutbounds } from './shared-outbounds.ts';
 
 export type MeshIndexesOptions = {
   readonly store: ResourceStore;
@@ -54,6 +55,7 @@ export class MeshIndexes {
   readonly #options: MeshIndexesOptions;
   readonly #indexes = new Map<string, MeshIndex>();
   readonly #observers = new Map<string, MeshObserver>();
+  readonly #outbounds = new SharedOutbounds();
   /** The disabled zones. A zone does not know any. */
   #disabledZones: ReadonlySet<string> = new Set();
   readonly #follower: FeedFollower;
@@ -138,7 +140,8 @@ export class MeshIndexes {
     if (changed.some(({ type }) => type === 'Zone')) await this.#readZones();
     const keys = changed.filter((key) => this.#indexFor(key) !== undefined);
     if (keys.length === 0) return;
-    const rows = new Map((await this.#options.store.getMany(keys)).map((row) => [keyText(row), row]));
+    const found = await this.#options.store.getMany(keys);
+    const rows = new Map(found.map((row) => [keyText(row), this.#outbounds.share(row)]));
     for (const [index, ofIndex] of Map.groupBy(keys, (key) => this.#indexFor(key))) {
       if (index === undefined) continue;
       const [gone, held] = partition(ofIndex, (key) => !rows.has(keyText(key)));
@@ -153,7 +156,8 @@ export class MeshIndexes {
   }
 
   async #reload(index: MeshIndex, type: string): Promise<void> {
-    const rows = await this.#options.store.list({ type, mesh: index.mesh });
+    const found = await this.#options.store.list({ type, mesh: index.mesh });
+    const rows = found.map((row) => this.#outbounds.share(row));
     const names = new Set(rows.map(({ name }) => name));
     await this.#change(
       index,
@@ -184,7 +188,10 @@ export class MeshIndexes {
     const { store } = this.#options;
     const lists = await Promise.all([...TYPES].map(async (type) => store.list({ type, mesh })));
     const row = await store.get({ type: 'Mesh', mesh: '', name: mesh });
-    const index = new MeshIndex(mesh, [...(row === undefined ? [] : [row]), ...lists.flat()]);
+    const index = new MeshIndex(mesh, [
+      ...(row === undefined ? [] : [row]),
+      ...lists.flat().map((one) => this.#outbounds.share(one)),
+    ]);
     index.disableZones(this.#disabledZones);
     // The name of a missing mesh may be any text: do not cache it.
     if (row !== undefined) this.#indexes.set(mesh, index);

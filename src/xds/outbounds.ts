@@ -9,7 +9,7 @@ import type { DataplaneProxy } from '../policy/dataplane-proxy.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
 import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
-import type { JsonObject } from '../resource/types.ts';
+import type { Json, JsonObject } from '../resource/types.ts';
 import { accessLoggers, routeFilter, routeMetadata, routeMetadataFilter, type LogContext, type LogFilter } from './access-log.ts';
 import type { BackendResolver } from './backends.ts';
 import type { Client } from './client.ts';
@@ -72,11 +72,16 @@ export function declaredOutbounds(
 /** Whether two versions of a Dataplane declare the same outbounds: their references mean the same services. */
 export function declareSame(one: DataplaneProxy, other: DataplaneProxy): boolean {
   if (one.zone !== other.zone || one.namespace !== other.namespace) return false;
-  return isDeepStrictEqual(declarationsOf(one), declarationsOf(other));
+  return isDeepStrictEqual(declarationList(one), declarationList(other));
 }
 
 function declarationsOf(proxy: DataplaneProxy): JsonObject[] {
-  return objectsOf(objectOf(proxy.resource.spec['networking'])['outbound']);
+  return objectsOf(declarationList(proxy));
+}
+
+/** `networking.outbound` as it stands in the row. */
+export function declarationList(proxy: DataplaneProxy): Json | undefined {
+  return objectOf(proxy.resource.spec['networking'])['outbound'];
 }
 
 /**

@@ -44,13 +44,23 @@ const zoneListeners: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject[]>(
   },
 );
 
+const CALLED: readonly JsonObject[][] = [
+  [{ kind: 'MeshService', name: 'a', port: 80 }],
+  [
+    { kind: 'MeshService', name: 'a', port: 80 },
+    { kind: 'MeshService', labels: { app: 'x' }, port: 80 },
+    { kind: 'MeshMultiZoneService', name: 'b', port: 80 },
+  ],
+];
+
 const dataplane: fc.Arbitrary<Resource> = fc
   .record({
     name: fc.constantFrom('p', 'q', 'r'),
     app: apps,
     protocol: fc.constantFrom('http', 'tcp'),
     ready: fc.boolean(),
-    outbounds: fc.array(service, { maxLength: 4 }),
+    // Some declare the same.
+    outbounds: fc.oneof(fc.array(service, { maxLength: 4 }), fc.constantFrom(...CALLED)),
     zoneListeners,
   })
   .map(({ name, app, protocol, ready, outbounds, zoneListeners: listeners }) =>

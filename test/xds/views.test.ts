@@ -6,6 +6,7 @@ import type { CertificateOrder, ProxyName } from '../../src/ads/proxy-certificat
 import { ProxyView, type EncodedPart } from '../../src/ads/proxy-view.ts';
 import { XDS_TYPES, XdsSession, type ChangedVersions, type XdsType, type XdsView } from '../../src/ads/session.ts';
 import { runSteps } from '../../src/base/steps.ts';
+import { SharedOutbounds } from '../../src/mesh-index/shared-outbounds.ts';
 import type { Leaf } from '../../src/identity/leaf.ts';
 import { objectOf, objectsOf } from '../../src/resource/read-json.ts';
 import { MeshIndex } from '../../src/policy/mesh-index.ts';
@@ -71,9 +72,13 @@ class FollowedMesh {
   readonly connected = new Map<string, ProxyView>();
   readonly receivers = new Map<string, Receiver>();
   readonly failures: unknown[] = [];
+  readonly #outbounds = new SharedOutbounds();
 
   constructor(held: readonly Resource[], encoder = new ResourceEncoder()) {
-    this.index = new MeshIndex('default', held);
+    this.index = new MeshIndex(
+      'default',
+      held.map((one) => this.#outbounds.share(one)),
+    );
     this.encoder = encoder;
     this.views = new MeshViews(this.index, this.encoder, 'east', {
       get: leafOf,
@@ -105,7 +110,8 @@ class FollowedMesh {
     }
   }
 
-  change(puts: readonly Resource[], removes: readonly Resource[]): void {
+  change(given: readonly Resource[], removes: readonly Resource[]): void {
+    const puts = given.map((one) => this.#outbounds.share(one));
     const held = [...puts, ...removes].flatMap(({ type, name }) => this.index.get(type, name) ?? []);
     this.views.before(held, puts);
     for (const removed of removes) this.index.remove(removed);
