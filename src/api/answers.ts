@@ -217,6 +217,7 @@ export const answerSchemas = {
     kri: text,
     items: list(
       z.object({
+        type: text,
         service: text,
         port: count,
         from: text,

@@ -7,6 +7,7 @@ import type { MeshIndex } from '../policy/mesh-index.ts';
 import { outboundsTo, type Outbound } from '../policy/outbounds.ts';
 import { targetRefOf } from '../policy/target-ref.ts';
 import { displayNameOf, label } from '../resource/labels.ts';
+import { parseMeshIdentity, selectsProxy } from '../resource/mesh-identity.ts';
 import { homeZoneOf } from '../resource/ownership.ts';
 import { numberOf, objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject, Resource } from '../resource/types.ts';
@@ -91,7 +92,7 @@ function wayOf(
 ): Way {
   const isBroken = stages.some((parts) => parts.length > 0 && parts.every(({ state }) => state === 'broken'));
   const state = isBroken ? 'broken' : stages.flat().some((part) => part.state === 'broken') ? 'degraded' : 'ok';
-  return { service: displayNameOf(resource), port, from, to, state, callers, parts: stages.flatMap(shown) };
+  return { type: resource.type, service: displayNameOf(resource), port, from, to, state, callers, parts: stages.flatMap(shown) };
 }
 
 type Caller = { readonly proxy: DataplaneProxy; readonly address: string };
@@ -126,13 +127,26 @@ function callerParts(
   }
   const parts = callers.map(({ proxy, address }): Part => {
     const name = proxy.displayName;
-    if (isCrossing && certifiedIdentity(index, proxy) === null) {
-      const why = 'it has no identity, which a zone proxy needs: a MeshIdentity must select it';
-      return { part: 'caller', zone, name, address, state: 'broken', why };
-    }
-    return connected({ part: 'caller', zone, name, address }, proxy, facts);
+    const place = { part: 'caller', zone, name, address } as const;
+    const found = connected(place, proxy, facts);
+    if (!isCrossing || found.state === 'broken' || certifiedIdentity(index, proxy) !== null) return found;
+    // Whether a MeshIdentity is ready is known in the zone alone.
+    if (facts.asked === null && isNamedByIdentity(index, proxy))
+      return { ...place, state: 'unknown', why: `ask the control plane of ${zone} whether its identity is ready` };
+    const why = 'it has no identity, which a zone proxy needs: a MeshIdentity must select it';
+    return { ...place, state: 'broken', why };
   });
   return [callers.length, parts];
+}
+
+function isNamedByIdentity(index: MeshIndex, { labels, zone }: DataplaneProxy): boolean {
+  return [...index.resources('MeshIdentity')].some(
+    (row) => homeZoneOf(row, zone) === zone && selectsProxy(parseMeshIdentity(asReady(row)), labels),
+  );
+}
+
+function asReady(identity: Resource): Resource {
+  return { ...identity, status: { conditions: [{ type: 'Ready', status: 'True' }] } };
 }
 
 function ingressParts(

@@ -39,7 +39,7 @@ describe('the ways to a service of another zone', () => {
   it('lead from the callers through the ingress; the other zone knows the servers', () => {
     expect(ways('MeshService', 'cart.west', {})).toMatchInlineSnapshot(`
       [
-        "cart:80, east → west, ok: 2 proxies → 10.1.0.4:10001 (SNI west.cart) → a server of west",
+        "MeshService cart:80, east → west, ok: 2 proxies → 10.1.0.4:10001 (SNI west.cart) → a server of west",
         "  PART      ZONE   NAME     ADDRESS           STATE     WHY",
         "  caller    east   caller   127.0.0.1:10001   ok        -",
         "  caller    east   cart     127.0.0.1:10001   ok        -",
@@ -52,14 +52,14 @@ describe('the ways to a service of another zone', () => {
   it('are whole on global', () => {
     expect(ways('MeshService', 'cart.west', { puts: ofWest }, onGlobal)).toMatchInlineSnapshot(`
       [
-        "cart:80, east → west, ok: 2 proxies → 10.1.0.4:10001 (SNI west.cart) → cart-w",
+        "MeshService cart:80, east → west, ok: 2 proxies → 10.1.0.4:10001 (SNI west.cart) → cart-w",
         "  PART      ZONE   NAME        ADDRESS           STATE   WHY",
         "  caller    east   caller      127.0.0.1:10001   ok      -",
         "  caller    east   cart        127.0.0.1:10001   ok      -",
         "  ingress   west   ingress-1   10.1.0.4:10001    ok      -",
         "  server    west   cart-w      10.1.1.1:8080     ok      -",
         "",
-        "cart:80, west, ok: ? → cart-w",
+        "MeshService cart:80, west, ok: no caller → cart-w",
         "  PART     ZONE   NAME     ADDRESS         STATE     WHY",
         "  caller   west   -        -               unknown   no proxy of the zone declares it as an outbound",
         "  server   west   cart-w   10.1.1.1:8080   ok        -",
@@ -85,6 +85,13 @@ describe('the ways to a service of another zone', () => {
     expect(parts.filter((line) => line.includes(' broken '))).toContainEqual(expect.stringContaining(says));
   });
 
+  it('leave the readiness of an identity to the zone on global', () => {
+    const notReady = crossingRows.filter(({ type }) => type === 'MeshIdentity').map((row) => ({ ...row, status: {} }));
+    const found = ways('MeshService', 'cart.west', { puts: [...ofWest, ...notReady] }, onGlobal);
+    expect(found[0]).toContain('east → west, ok: ');
+    expect(found.join('\n')).toContain('ask the control plane of east whether its identity is ready');
+  });
+
   it('are degraded while another proxy serves', () => {
     const isOnline = (name: string): boolean => name !== 'caller.east';
     const [head] = ways('MeshService', 'cart.west', { facts: { isOnline } });
@@ -93,12 +100,12 @@ describe('the ways to a service of another zone', () => {
 });
 
 it('the ways to a service of all zones lead to each zone', () => {
-  const heads = ways('MeshMultiZoneService', 'everywhere', {}).filter((line) => line.startsWith('everywhere'));
+  const heads = ways('MeshMultiZoneService', 'everywhere', {}).filter((line) => line.startsWith('MeshMultiZoneService'));
   expect(heads).toMatchInlineSnapshot(`
     [
-      "everywhere:80, east, ok: 2 proxies → cart",
-      "everywhere:80, east → north, ok: 2 proxies → 10.1.0.5:10001 (SNI sni.mzsvc.default.everywhere.http) → a server of north",
-      "everywhere:80, east → west, ok: 2 proxies → 10.1.0.4:10001 (SNI sni.mzsvc.default.everywhere.http) → a server of west",
+      "MeshMultiZoneService everywhere:80, east, ok: 2 proxies → cart",
+      "MeshMultiZoneService everywhere:80, east → north, ok: 2 proxies → 10.1.0.5:10001 (SNI sni.mzsvc.default.everywhere.http) → a server of north",
+      "MeshMultiZoneService everywhere:80, east → west, ok: 2 proxies → 10.1.0.4:10001 (SNI sni.mzsvc.default.everywhere.http) → a server of west",
     ]
   `);
 });
@@ -106,7 +113,7 @@ it('the ways to a service of all zones lead to each zone', () => {
 describe('the ways to an external service', () => {
   it('lead through the egress of the zone', () => {
     expect(ways('MeshExternalService', 'payments', {})[0]).toMatchInlineSnapshot(
-      `"payments:443, east, ok: 2 proxies → 10.0.1.1:10002 (SNI egress.payments) → bank.example:443"`,
+      `"MeshExternalService payments:443, east, ok: 2 proxies → 10.0.1.1:10002 (SNI egress.payments) → bank.example:443"`,
     );
   });
 

@@ -37,8 +37,8 @@ export function crossingText(crossings: readonly Crossing[], failover: Failover 
   if (crossings.length === 0) return '';
   const ms = (time: number): string => `${time.toFixed(1)} ms`;
   const rows = table(
-    ['FROM', 'ANSWERED IN', 'CALLER, FROM ITS CERTIFICATE', 'OWN ZONE, P50', 'OTHER ZONE, P50', 'THE HOP'],
-    crossings.map(({ from, to, caller, ownMs, otherMs }) => [from, to, caller, ms(ownMs), ms(otherMs), ms(otherMs - ownMs)]),
+    ['FROM', 'ANSWERED IN', 'CALLER, FROM ITS CERTIFICATE', 'OWN ZONE, P50', 'OTHER ZONE, P50'],
+    crossings.map(({ from, to, caller, ownMs, otherMs }) => [from, to, caller, ms(ownMs), ms(otherMs)]),
   );
   const taken =
     failover === null

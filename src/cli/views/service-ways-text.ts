@@ -13,20 +13,20 @@ export function describeWays(ways: readonly Way[]): string {
     .join('\n\n');
 }
 
-/** `catalog:80, east → west, ok: cart-1 → 192.0.2.10:10001 (SNI …) → catalog-1` */
-function headOf({ service, port, from, to, state, callers, parts }: Way): string {
+/** `MeshService catalog:80, east → west, ok: cart-1 → 192.0.2.10:10001 (SNI …) → catalog-1` */
+function headOf({ type, service, port, from, to, state, callers, parts }: Way): string {
   const first = (part: Part['part']): Part | undefined =>
     parts.filter((one) => one.part === part).find((one) => one.state !== 'broken') ?? parts.find((one) => one.part === part);
   const crossing = first('ingress') ?? first('egress');
   const steps = [
-    callers > 1 ? `${String(callers)} proxies` : nameOf(first('caller')),
+    callers > 1 ? `${String(callers)} proxies` : nameOf(first('caller')) || 'no caller',
     ...(crossing === undefined
       ? []
       : [crossing.sni === undefined ? crossing.address : `${crossing.address} (SNI ${crossing.sni})`]),
     nameOf(first('server')),
   ];
   const where = to === '' || to === from ? from : `${from} → ${to}`;
-  return visibleLine(`${service}:${String(port)}, ${where}, ${state}: ${steps.map((step) => step || '?').join(' → ')}`);
+  return visibleLine(`${type} ${service}:${String(port)}, ${where}, ${state}: ${steps.map((step) => step || '?').join(' → ')}`);
 }
 
 function nameOf(part: Part | undefined): string {
