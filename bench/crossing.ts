@@ -2,6 +2,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Answer } from '../src/api/answers.ts';
 import { findEnvoy, NO_ENVOY } from '../src/dataplane/find-envoy.ts';
 import { freePort } from '../test/support/free-port.ts';
 import type { JsonObject } from '../src/resource/types.ts';
@@ -20,6 +22,8 @@ import { RowWatch } from './row-watch.ts';
 
 const MESH_SQL = `select exists (select from resources where type = 'Mesh' and name = $1) as yes`;
 const SERVICE = 'catalog';
+/** A service without HTTP: each connection goes to an endpoint of its own choice, also behind the ingress. */
+const PLAIN_SERVICE = 'stock';
 
 export const crossing: Sections<ProxySizes> = {
   names: { crossing: 'a change until a request to another zone shows it, through real Envoys with identity' },
@@ -32,7 +36,7 @@ async function measureCrossing({ settings, postgres, say }: Context<ProxySizes>)
   if ((await findEnvoy({ env: process.env })) === null) throw new Error(`--only fleet measures without an Envoy: ${NO_ENVOY}`);
   const server = await postgres();
   const workDir = await mkdtemp(join(tmpdir(), 'meridian-bench-zones-'));
-  say('a global and two zones, an ingress and three more Envoys');
+  say('a global and two zones, an ingress and five more Envoys');
   const global = await startSeededGlobal(server, 0);
   const zones: BenchZone[] = [];
   try {
@@ -41,7 +45,7 @@ async function measureCrossing({ settings, postgres, say }: Context<ProxySizes>)
     await put(global.apiPort, 'meshtrafficpermissions/all', {
       type: 'MeshTrafficPermission',
       name: 'all',
-      spec: { rules: [{ default: { allow: [{ spiffeID: { type: 'Prefix', value: 'spiffe://' } }] } }] },
+      spec: { rules: [{ default: { allow: [{ spiffeID: { type: 'Prefix', value: `spiffe://${MESH}.east.mesh.local` } }] } }] },
     });
     await put(global.apiPort, 'meshidentities/identity', {
       ...{ type: 'MeshIdentity', name: 'identity' },
@@ -55,16 +59,19 @@ async function measureCrossing({ settings, postgres, say }: Context<ProxySizes>)
       zoneIngress: { address: '127.0.0.1', port, advertisedAddress: '127.0.0.1', advertisedPort: port },
     });
     await west.proxies.serve(SERVICE);
-    const second = await west.proxies.server('second', SERVICE);
-    // By labels: in another zone the name of the service is hashed.
-    const backendRef = { kind: 'MeshService', labels: { 'kuma.io/display-name': SERVICE } };
-    const caller = new Caller(await east.proxies.client('cart', backendRef));
+    await west.proxies.serve(PLAIN_SERVICE, 'tcp');
+    const second = await west.proxies.server('second', PLAIN_SERVICE, 'tcp');
+    const caller = new Caller(await east.proxies.client('cart', refTo(SERVICE)));
+    const plainCaller = new Caller(await east.proxies.client('clerk', refTo(PLAIN_SERVICE)), { keepAlive: false });
     try {
-      await caller.reaches(({ [ANSWERED_BY]: by }) => by === 'second');
+      await caller.reaches();
+      await isStrict(west.plane.apiPort);
       const changed = await felt(caller, global.apiPort, SERVICE, settings);
-      return metricsOf(changed, await feltEndpoint(caller, west.plane.apiPort, second, settings));
+      await plainCaller.reaches(({ [ANSWERED_BY]: by }) => by === 'second');
+      return metricsOf(changed, await feltEndpoint(plainCaller, west.plane.apiPort, second, settings));
     } finally {
       caller.close();
+      plainCaller.close();
     }
   } finally {
     for (const { proxies, plane, database } of zones) {
@@ -89,6 +96,21 @@ async function startProxyZone(server: Postgres, name: string, kdsAddress: string
   await watch.close();
   const at: ProxyZone = { proxyPort, apiPort: plane.apiPort, certificate: join(workDir, name, 'dp-server', 'cert.pem') };
   return { plane, database, proxies: await RealProxies.open(at) };
+}
+
+/** Waits until the servers of a zone demand TLS: their listeners change until then. */
+async function isStrict(apiPort: number): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`http://127.0.0.1:${String(apiPort)}/meshes/${MESH}/_tls`);
+    const { services } = (await answer.json()) as Answer<'MeshTls'>;
+    if (services.total > 0 && services.strict === services.total) return;
+    await delay(50);
+  }
+}
+
+/** By labels: in another zone the name of a service is hashed. */
+function refTo(service: string): JsonObject {
+  return { kind: 'MeshService', labels: { 'kuma.io/display-name': service } };
 }
 
 /**

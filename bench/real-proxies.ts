@@ -41,33 +41,37 @@ export class RealProxies {
   }
 
   /** A MeshService of the proxies with the label `app` of the same name, and one of them with an application behind it. */
-  async serve(service: string): Promise<void> {
+  async serve(service: string, appProtocol: 'http' | 'tcp' = 'http'): Promise<void> {
     await put(this.#zone.apiPort, `meshservices/${service}`, {
       ...{ type: 'MeshService', name: service, labels: OF_ZONE },
       spec: {
         selector: { dataplaneLabels: { matchLabels: { app: service } } },
-        ports: [{ name: 'http', port: 80, targetPort: 'http', appProtocol: 'http' }],
+        ports: [{ name: 'main', port: 80, targetPort: 'main', appProtocol }],
       },
     });
-    await this.server(service, service);
+    await this.server(service, service, appProtocol);
   }
 
   /** A proxy of a service, with an application that says the name of the proxy. @returns its Dataplane */
-  async server(name: string, service: string): Promise<JsonObject> {
+  async server(name: string, service: string, protocol: 'http' | 'tcp' = 'http'): Promise<JsonObject> {
     const application = createServer((_request, response) => response.setHeader(ANSWERED_BY, name).end('yes'));
     await new Promise<void>((resolve) => application.listen(0, '127.0.0.1', resolve));
     this.#applications.push(application);
     const { port: servicePort } = application.address() as AddressInfo;
     const tags = { 'kuma.io/service': service };
     return await this.run(name, service, {
-      inbound: [{ name: 'http', port: await freePort(), servicePort, protocol: 'http', tags }],
+      inbound: [{ name: 'main', port: await freePort(), servicePort, protocol, tags }],
     });
   }
 
   /** A proxy that calls a service. @returns the port on which it does */
   async client(name: string, backendRef: JsonObject): Promise<number> {
-    const port = await freePort();
-    await this.run(name, name, { outbound: [{ port, backendRef: { ...backendRef, port: 80 } }] });
+    const [port, own] = [await freePort(), await freePort()];
+    await this.run(name, name, {
+      // Policies match inbounds: a proxy without one has no rules.
+      inbound: [{ name: 'main', port: own, servicePort: own, protocol: 'http', tags: { 'kuma.io/service': name } }],
+      outbound: [{ port, backendRef: { ...backendRef, port: 80 } }],
+    });
     return port;
   }
 
@@ -80,7 +84,8 @@ export class RealProxies {
     const { proxyPort, certificate } = this.#zone;
     const at = ['--cp-address', `https://localhost:${String(proxyPort)}`, '--ca-cert-file', certificate];
     const own = ['-d', file, '--work-dir', join(this.#folder, name), '--readiness-port', '0'];
-    const envoy = ['--drain-time', '0s', '--concurrency', '1'];
+    // A listener that begins to demand TLS drains its connections: at 0s it would cut them.
+    const envoy = ['--drain-time', '1s', '--concurrency', '1'];
     this.#children.push(startMeridianCommand(['dataplane', 'run', ...at, ...own, ...envoy], {}));
     return dataplane;
   }
@@ -92,15 +97,16 @@ export class RealProxies {
   }
 }
 
-/** Requests over one kept connection to a port of this machine. */
+/** Requests to a port of this machine, one at a time: over one kept connection, or each over its own. */
 export class Caller {
   readonly #port: number;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #agent: Agent;
   /** TCP connections that it opened. */
   connections = 0;
 
-  constructor(port: number) {
+  constructor(port: number, { keepAlive }: { readonly keepAlive: boolean } = { keepAlive: true }) {
     this.#port = port;
+    this.#agent = new Agent({ keepAlive, maxSockets: 1 });
   }
 
   /** Headers of the answer to one request. Rejects for another status than 200. */
