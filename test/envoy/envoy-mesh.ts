@@ -11,6 +11,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { askOnce } from '../../src/dataplane/ask-bootstrap.ts';
 import { bootstrapRequest } from '../../src/dataplane/bootstrap-request.ts';
 import { parseControlPlaneAddress } from '../../src/dataplane/control-plane-address.ts';
+import { objectOf } from '../../src/resource/read-json.ts';
 import { typeOf } from '../../src/resource/type-registry.ts';
 import type { JsonObject, Labels } from '../../src/resource/types.ts';
 import { endWithTest } from '../support/children.ts';
@@ -20,6 +21,12 @@ import { sharedZone, type ZoneProcess } from './zone-process.ts';
 
 export type Answered = { readonly status: number; readonly body: string; readonly headers: IncomingHttpHeaders };
 type Question = { readonly method?: string; readonly headers?: Record<string, string | undefined>; readonly agent?: Agent };
+type DataplaneOfTest = {
+  readonly labels?: Labels;
+  readonly inbound?: JsonObject[];
+  readonly outbounds?: JsonObject[];
+  readonly listeners?: JsonObject;
+};
 type Protocol = 'http' | 'http2' | 'grpc' | 'tcp';
 /** A service without endpoints, whose route shows which change a proxy has. */
 const BARRIER = 'barrier';
@@ -45,6 +52,14 @@ export class EnvoyMesh {
     return mesh;
   }
 
+  /** A mesh that a global gives to a zone. */
+  static async join(name: string, zone: ZoneProcess): Promise<EnvoyMesh> {
+    await vi.waitFor(() => zone.read(`/meshes/${name}`));
+    const mesh = new EnvoyMesh(name, zone);
+    await mesh.service(BARRIER, { app: BARRIER });
+    return mesh;
+  }
+
   async close(): Promise<void> {
     this.#agent.destroy();
     await Promise.all(this.#proxies.map(({ proxy }) => proxy.stop()));
@@ -52,7 +67,9 @@ export class EnvoyMesh {
   }
 
   async put(type: string, name: string, body: JsonObject): Promise<void> {
-    await this.zone.send('PUT', this.#path(type, name), { type, mesh: this.name, name, ...body });
+    // A zone that has a global wants the label.
+    const labels = { 'kuma.io/origin': 'zone', ...objectOf(body['labels']) };
+    await this.zone.send('PUT', this.#path(type, name), { type, mesh: this.name, name, ...body, labels });
   }
 
   async read(type: string, name: string): Promise<JsonObject> {
@@ -121,15 +138,20 @@ export class EnvoyMesh {
     return application;
   }
 
-  /** A Dataplane and its Envoy, which has its configuration. @param inbound left out: one that no test asks */
-  async proxy(
-    name: string,
-    { labels = {}, inbound, outbounds = [] }: { labels?: Labels; inbound?: JsonObject[]; outbounds?: JsonObject[] },
-  ): Promise<Proxy> {
+  /**
+   * A Dataplane and its Envoy, which has its configuration.
+   * @param inbound left out: one that no test asks
+   * @param listeners more of `networking`
+   */
+  async proxy(name: string, given: DataplaneOfTest): Promise<Proxy> {
+    const { labels = {}, inbound, outbounds = [], listeners = {} } = given;
     const barrier = await freePort();
     const unused = [{ port: await freePort(), state: 'Ignored' }];
     const outbound = [{ port: barrier, backendRef: { kind: 'MeshService', name: BARRIER, port: 80 } }, ...outbounds];
-    await this.put('Dataplane', name, { labels, networking: { address: '127.0.0.1', inbound: inbound ?? unused, outbound } });
+    await this.put('Dataplane', name, {
+      labels,
+      networking: { address: '127.0.0.1', inbound: inbound ?? unused, outbound, ...listeners },
+    });
     const proxy = await Proxy.start(this.zone, this.name, name);
     this.#proxies.push({ proxy, barrier });
     await this.settle();

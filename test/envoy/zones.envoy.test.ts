@@ -1,0 +1,175 @@
+// Traffic that crosses zones: through the ingresses of another zone, and through the egress of the own one, with identity.
+import { once } from 'node:events';
+import { connect, type ConnectionOptions } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAuthority, issueLeaf, readAuthority } from '../../src/identity/authority.ts';
+import { objectsOf, textOf } from '../../src/resource/read-json.ts';
+import { kumaSni, serviceSni } from '../../src/resource/sni.ts';
+import type { JsonObject } from '../../src/resource/types.ts';
+import { freePort } from '../support/free-port.ts';
+import type { Application } from './application.ts';
+import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
+import { ZoneProcess } from './zone-process.ts';
+
+const MESH = 'crossing';
+const EAST = `${MESH}.east.mesh.local`;
+const CART = `spiffe://${EAST}/workload/cart`;
+const CATALOG = { type: 'MeshService', mesh: MESH, name: 'catalog', labels: { 'kuma.io/zone': 'west' } };
+const OUTSIDE = { type: 'MeshExternalService', mesh: MESH, name: 'outside', labels: {} };
+const [hashed, kuma] = [serviceSni(CATALOG, 80) ?? '', kumaSni(CATALOG, 'main') ?? ''];
+
+let planes: ZoneProcess[] = [];
+let east: EnvoyMesh;
+let west: EnvoyMesh;
+const meshes: EnvoyMesh[] = [];
+let catalog: Application;
+let outside: Application;
+const ports = { one: 0, two: 0, egress: 0, catalog: 0, outside: 0 };
+let first: Proxy;
+
+const workload = (name: string): Record<string, string> => ({ app: name, 'kuma.io/workload': name });
+const listener = (port: number): JsonObject => ({ address: '127.0.0.1', port });
+const ingress = (port: number): JsonObject => ({
+  zoneIngress: { ...listener(port), advertisedAddress: '127.0.0.1', advertisedPort: port },
+});
+
+beforeAll(async () => {
+  planes = await ZoneProcess.startFleet(['east', 'west']);
+  const [global, eastZone, westZone] = planes;
+  if (global === undefined || eastZone === undefined || westZone === undefined) throw new Error('three control planes');
+  for (const key of Object.keys(ports) as (keyof typeof ports)[]) ports[key] = await freePort();
+  const put = async (path: string, type: string, name: string, spec: JsonObject): Promise<void> => {
+    await global.send('PUT', `/meshes/${MESH}/${path}/${name}`, { type, mesh: MESH, name, spec });
+  };
+  await global.send('PUT', `/meshes/${MESH}`, { type: 'Mesh', name: MESH, skipCreatingInitialPolicies: ['*'] });
+  await put('meshtrafficpermissions', 'MeshTrafficPermission', 'all', {
+    rules: [{ default: { allow: [{ spiffeID: { type: 'Prefix', value: `spiffe://${EAST}` } }] } }],
+  });
+  await put('meshidentities', 'MeshIdentity', 'identity', {
+    selector: { dataplane: { matchLabels: {} } },
+    provider: { type: 'Bundled', bundled: { autogenerate: { enabled: true } } },
+  });
+  [east, west] = await Promise.all([EnvoyMesh.join(MESH, eastZone), EnvoyMesh.join(MESH, westZone)]);
+  meshes.push(east, west);
+  catalog = await west.application('catalog', 'http');
+  outside = await east.application('outside', 'http');
+  await put('meshexternalservices', 'MeshExternalService', 'outside', {
+    match: { type: 'HostnameGenerator', port: 80, protocol: 'http' },
+    endpoints: [{ address: '127.0.0.1', port: outside.port }],
+  });
+  await west.service('catalog', { app: 'catalog' });
+  const inbound = [{ name: 'main', port: await freePort(), servicePort: catalog.port, protocol: 'http' }];
+  await west.proxy('catalog', { labels: workload('catalog'), inbound });
+  first = await west.proxy('ingress-1', { labels: workload('ingress'), listeners: ingress(ports.one) });
+  await west.proxy('ingress-2', { labels: workload('ingress'), listeners: ingress(ports.two) });
+  await east.proxy('egress', { labels: workload('egress'), listeners: { zoneEgress: listener(ports.egress) } });
+  const outbounds = [
+    {
+      port: ports.catalog,
+      backendRef: { kind: 'MeshService', labels: { 'kuma.io/display-name': 'catalog', 'kuma.io/zone': 'west' }, port: 80 },
+    },
+    { port: ports.outside, backendRef: { kind: 'MeshExternalService', labels: { 'kuma.io/display-name': 'outside' }, port: 80 } },
+  ];
+  await east.proxy('cart', { labels: workload('cart'), outbounds });
+});
+afterAll(async () => {
+  await Promise.all(meshes.map((mesh) => mesh.close()));
+  await Promise.all(planes.map((plane) => plane.stop()));
+});
+
+/** What a listener says to a TLS connection: `secure`, or why it ended. */
+async function hello(port: number, options: ConnectionOptions): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['kuma'], ...options });
+  try {
+    await once(socket, 'secureConnect');
+    // TLS 1.3 tells a client that it is refused after its handshake.
+    socket.write('GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
+    const [bytes] = (await once(socket, 'data')) as [Buffer];
+    return bytes.toString('latin1', 0, 12);
+  } catch {
+    return 'refused';
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** A certificate for cart. @param isForged of an authority that has the name of the zone's */
+async function certificate({ isForged = false } = {}): Promise<ConnectionOptions> {
+  const secrets = objectsOf((await east.zone.read(`/meshes/${MESH}/secrets`))['items']);
+  const pem = (ending: string): string => {
+    const data = secrets.find(({ name }) => textOf(name).endsWith(ending))?.['data'];
+    return Buffer.from(textOf(data), 'base64').toString('utf8');
+  };
+  const pair = isForged ? await createAuthority(EAST, new Date()) : { certPem: pem('-root-ca'), keyPem: pem('-private-key') };
+  const leaf = await issueLeaf(await readAuthority(pair), CART, { now: new Date(), lifetimeMs: 3_600_000 });
+  return { cert: leaf.certPem, key: leaf.keyPem };
+}
+
+const lastClient = (): string => String(catalog.seen.at(-1)?.headers['x-forwarded-client-cert'] ?? '');
+
+describe('a service of another zone', () => {
+  it('answers through the ingress there, and knows the client', async () => {
+    await expect.poll(async () => (await east.get(ports.catalog)).status).toBe(200);
+    expect(lastClient()).toContain(`URI=${CART}`);
+  });
+});
+
+describe('an ingress', () => {
+  it.each([
+    ['the hashed name', hashed],
+    ['the name of Kuma', kuma],
+  ])('takes a client that asks by %s', async (_, servername) => {
+    expect(await hello(ports.one, { servername, ...(await certificate()) })).toBe('HTTP/1.1 200');
+  });
+
+  it.each([
+    ['an unknown name', 'sni.msvc.crossing.west.nobody.main'],
+    ['a name of another mesh', serviceSni({ ...CATALOG, mesh: 'other' }, 80) ?? ''],
+    ['the name of the cluster of its control plane', 'system_ads'],
+    ['the name of its own inbound', 'self_inbound_dp_main'],
+  ])('refuses %s', async (_, servername) => {
+    expect(await hello(ports.one, { servername, ...(await certificate()) })).toBe('refused');
+  });
+
+  it('leads to a server that refuses a client without a certificate', async () => {
+    expect(await hello(ports.one, { servername: hashed })).toBe('refused');
+  });
+});
+
+describe('an egress', () => {
+  const servername = serviceSni(OUTSIDE, 80) ?? '';
+
+  it('leads to a service outside of the mesh', async () => {
+    await expect.poll(async () => (await east.get(ports.outside)).status).toBe(200);
+    expect(outside.seen.at(-1)?.headers).not.toHaveProperty('x-forwarded-client-cert');
+  });
+
+  it('takes a client with a certificate of the mesh', async () => {
+    expect(await hello(ports.egress, { servername, ...(await certificate()) })).toBe('HTTP/1.1 200');
+  });
+
+  it('refuses a client without a certificate, and one with a forged one', async () => {
+    expect(await hello(ports.egress, { servername })).toBe('refused');
+    expect(await hello(ports.egress, { servername, ...(await certificate({ isForged: true })) })).toBe('refused');
+  });
+
+  it('refuses a client that is not permitted', async () => {
+    const client = { servername, ...(await certificate()) };
+    const deny = [{ spiffeID: { type: 'Exact', value: CART }, sni: { type: 'Exact', value: kumaSni(OUTSIDE, '80') ?? '' } }];
+    const targetRef = { kind: 'Dataplane', labels: { app: 'egress' } };
+    await east.put('MeshTrafficPermission', 'no-cart', { spec: { targetRef, rules: [{ default: { deny } }] } });
+    await expect.poll(() => hello(ports.egress, client)).toBe('HTTP/1.1 403');
+    await east.delete('MeshTrafficPermission', 'no-cart');
+    await expect.poll(() => hello(ports.egress, client)).toBe('HTTP/1.1 200');
+  });
+});
+
+it('an ingress that ends takes no requests with it for long', async () => {
+  await first.stop();
+  await expect
+    .poll(async () => {
+      const answers = await east.many(20, ports.catalog);
+      return answers.filter(({ status }) => status !== 200).length;
+    })
+    .toBe(0);
+});
