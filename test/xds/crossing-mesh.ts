@@ -6,7 +6,7 @@ import type { JsonObject, Resource } from '../../src/resource/types.ts';
 import { make } from '../policy/make-resource.ts';
 
 const AUTHORITY = readFileSync(join(import.meta.dirname, 'authority.pem'), 'utf8');
-const EGRESS = { address: '10.0.1.1', port: 10_002 };
+export const EGRESS = { address: '10.0.1.1', port: 10_002 };
 
 export function trustOf(zone: string): Resource {
   const trustDomain = `default.${zone}.mesh.local`;
@@ -41,12 +41,11 @@ export const payments: Resource = {
   status: { zoneEgress: { ...EGRESS, sni: 'egress.payments' } },
 };
 
-export const egress = make(
-  'Dataplane',
-  'egress',
-  { networking: { zoneEgress: EGRESS } },
-  { zone: 'east', labels: { [label.workload]: 'egress' } },
-);
+export function egressAt(zoneEgress: JsonObject): Resource {
+  return make('Dataplane', 'egress', { networking: { zoneEgress } }, { zone: 'east', labels: { [label.workload]: 'egress' } });
+}
+
+export const egress = egressAt(EGRESS);
 
 export const identity: Resource = {
   ...make(

@@ -16,6 +16,7 @@ import { WITHOUT_FEATURES, type ProxyFeatures } from '../../src/xds/proxy-featur
 import { TRUST_BUNDLE } from '../../src/xds/proxy-tls.ts';
 import { fc } from '../support/property.ts';
 import { make, makeDataplane, makeTo } from '../policy/make-resource.ts';
+import { cartOf, crossingRows, EGRESS, egressAt, payments, zoneAddress } from './crossing-mesh.ts';
 import { callerRows, crossingRow, row, rows } from './arbitrary-mesh.ts';
 
 /** As kuma-dp has them: each proxy has a folder of its own. */
@@ -303,6 +304,29 @@ describe('the views of a mesh', () => {
       return encoder.made;
     };
     expect([madeBy({ state: 'NotReady' }), madeBy({ address: '10.0.1.1' })]).toEqual([1, 2]);
+    expect(mesh.held()).toEqual(mesh.fresh());
+  });
+
+  it('send the endpoints alone when an ingress, an egress or the state of another zone changes', () => {
+    const mesh = new FollowedMesh(crossingRows);
+    const changed = (...puts: Resource[]): unknown => {
+      let found: unknown = {};
+      mesh.connected.get('caller.east')?.listen({
+        changed: (names) => (found = Object.fromEntries([...names].map(([type, all]) => [type, [...all.keys()].sort()]))),
+        ended: () => undefined,
+        failed: (error) => mesh.failures.push(error),
+      });
+      mesh.change(puts, []);
+      return found;
+    };
+    const [west, everywhere] = ['kri_msvc_default_west__cart_http', 'kri_mzsvc_default___everywhere_http'];
+    const endpoints = { ClusterLoadAssignment: [west, everywhere] };
+    expect(changed(zoneAddress('a', 'west', '10.1.0.9'))).toEqual(endpoints);
+    expect(changed(zoneAddress('a', 'south', '10.1.0.9'), zoneAddress('b', 'south', '10.1.0.8'))).toEqual({});
+    expect(changed(cartOf('west', { state: 'Unavailable' }))).toEqual(endpoints);
+    const moved = { ...EGRESS, port: 10_003 };
+    const movedRows = [egressAt(moved), { ...payments, status: { zoneEgress: { ...moved, sni: 'egress.payments' } } }];
+    expect(changed(...movedRows)).toEqual({ ClusterLoadAssignment: ['kri_extsvc_default___payments_443'] });
     expect(mesh.held()).toEqual(mesh.fresh());
   });
 
