@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { makeRow } from '../../test/support/make-row.ts';
 import { createLogger } from '../base/log.ts';
@@ -119,6 +119,22 @@ describe('the certificates of proxies', () => {
     await certificates.ready(other, order);
     certificates.release(other);
     expect(clock.sleepers).toBe(0);
+  });
+
+  it('of a longer life than a timer holds are renewed in their time', async () => {
+    const DAY_MS = 24 * HOUR_MS;
+    const waits: number[] = [];
+    const after = clock.after.bind(clock);
+    vi.spyOn(clock, 'after').mockImplementation((ms, task) => {
+      waits.push(ms);
+      return after(ms, task);
+    });
+    await certificates.ready(cart, { ...order, lifetimeMs: 60 * DAY_MS });
+    await clock.advance(43 * DAY_MS);
+    expect(issued).toHaveLength(1);
+    await clock.advance(2 * DAY_MS);
+    await expect.poll(() => issued).toHaveLength(2);
+    expect(Math.max(...waits)).toBeLessThan(2 ** 31);
   });
 
   it('are tried again when the authority is missing', async () => {

@@ -1,0 +1,110 @@
+// The certificate of a proxy in its view: taken when it is there, replaced, and given back.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ResourceEncoder } from '../../src/ads/encode-resources.ts';
+import { MeshViews } from '../../src/ads/mesh-views.ts';
+import type { CertificateOrder } from '../../src/ads/proxy-certificates.ts';
+import { ProxyView } from '../../src/ads/proxy-view.ts';
+import type { ChangedVersions } from '../../src/ads/session.ts';
+import { runSteps } from '../../src/base/steps.ts';
+import type { Leaf } from '../../src/identity/leaf.ts';
+import { MeshIndex } from '../../src/policy/mesh-index.ts';
+import type { Resource } from '../../src/resource/types.ts';
+import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
+import { makeDataplane } from '../policy/make-resource.ts';
+import { callerRows } from '../xds/arbitrary-mesh.ts';
+
+const identities = callerRows.filter(({ type }) => type === 'MeshIdentity');
+const rows = [
+  ...callerRows.filter(({ type }) => type === 'MeshIdentity' || type === 'MeshTrust'),
+  makeDataplane('web', { zone: 'east', labels: { app: 'web' } }),
+];
+const leafOf = (certPem: string): Leaf => ({
+  ...{ certPem, keyPem: 'key', spiffeId: '', authority: '', issuedAt: new Date(1), notAfter: new Date(2) },
+});
+
+let leaf: Leaf | null;
+let calls: string[];
+let index: MeshIndex;
+let views: MeshViews;
+let told: ChangedVersions[];
+
+beforeEach(() => {
+  leaf = null;
+  calls = [];
+  index = new MeshIndex('default', rows);
+  views = new MeshViews(index, new ResourceEncoder(), 'east', {
+    get: ({ name }, { identity }: CertificateOrder) => {
+      calls.push(`get ${name} ${identity}`);
+      return leaf;
+    },
+    release: ({ name }) => void calls.push(`release ${name}`),
+  });
+});
+
+function open(): ProxyView {
+  const view = views.open('web.east', WITHOUT_FEATURES) ?? new ProxyView();
+  told = [];
+  view.listen({ changed: (versions) => void told.push(versions), ended: () => undefined, failed: () => undefined });
+  return view;
+}
+
+function change(puts: readonly Resource[], removes: readonly Resource[]): void {
+  views.before(removes, puts);
+  for (const row of removes) index.remove(row);
+  for (const row of puts) index.put(row);
+  runSteps(views.after(puts));
+}
+
+/** Types and names that the view told last, and how many times it told any. */
+const changed = (): unknown => [
+  told.length,
+  Object.fromEntries([...(told.at(-1) ?? [])].map(([type, names]) => [type, [...names.keys()].sort()])),
+];
+const IDENTITY = identities.map((row) => new MeshIndex('default').kriOf(row))[0] ?? '';
+
+describe('the certificate in the view of a proxy', () => {
+  it('is ordered for its identity, and the proxy is in plain text until it is there', () => {
+    expect(views.orderOf('web.east')).toMatchObject({ mesh: 'default', identity: identities[0]?.name });
+    expect(views.orderOf('nobody')).toBeNull();
+    const view = open();
+    expect([view.certified, view.get('Secret', IDENTITY), calls.length > 0]).toEqual([null, undefined, true]);
+    leaf = leafOf('one');
+    views.renew('nobody');
+    expect(told).toEqual([]);
+    views.renew('web.east');
+    expect(view.certified).toMatchObject({ identity: IDENTITY, leaf: { certPem: 'one' } });
+    expect(changed()).toEqual([
+      1,
+      expect.objectContaining({ Secret: expect.arrayContaining([IDENTITY]) as unknown, Listener: ['self_inbound_dp_http'] }),
+    ]);
+  });
+
+  it('is replaced by the next one, and nothing else changes', () => {
+    leaf = leafOf('one');
+    const view = open();
+    const before = view.get('Secret', IDENTITY)?.version;
+    views.renew('web.east');
+    expect(told).toEqual([]);
+    leaf = leafOf('two');
+    views.renew('web.east');
+    expect(changed()).toEqual([1, { Secret: [IDENTITY] }]);
+    expect(view.get('Secret', IDENTITY)?.version).not.toBe(before);
+    leaf = null;
+    views.renew('web.east');
+    expect(view.certified).toMatchObject({ leaf: { certPem: 'two' } });
+    expect(told).toHaveLength(1);
+  });
+
+  it('is given back once when the identity goes, and is ordered when it comes again', () => {
+    leaf = leafOf('one');
+    const view = open();
+    calls = [];
+    change([], identities);
+    expect([view.certified, view.get('Secret', IDENTITY), calls]).toEqual([null, undefined, ['release web.east']]);
+    expect(views.orderOf('web.east')).toBeNull();
+    views.renew('web.east');
+    expect(calls).toEqual(['release web.east']);
+    change(identities, []);
+    expect(view.certified).toMatchObject({ identity: IDENTITY });
+  });
+});
