@@ -7,6 +7,7 @@ import { every, within as inTime, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import { aborted } from '../base/supervise.ts';
 import type { Following } from './follow-feed.ts';
+import { fillEmptyFolder } from './embedded-folder.ts';
 import { lockFolder } from './folder-lock.ts';
 import { makePrivateFolder } from './private-folder.ts';
 import { preparing, StatementNames } from './preparing-pool.ts';
@@ -66,15 +67,26 @@ export type Database = {
   readonly close: () => Promise<void>;
 };
 
-/** @param answerMs the time limit in milliseconds of a PostgreSQL statement with a waiting caller */
-export async function openDatabase(config: StoreConfig, { clock, log }: Following, answerMs = ANSWER_MS): Promise<Database> {
-  return config.type === 'embedded' ? await openEmbedded(config.path, clock) : openPostgres(config, { clock, log }, answerMs);
+/**
+ * @param answerMs the time limit in milliseconds of a PostgreSQL statement with a waiting caller
+ * @param signal ends the making of a new embedded store
+ */
+export async function openDatabase(
+  config: StoreConfig,
+  { clock, log }: Following,
+  answerMs = ANSWER_MS,
+  signal = new AbortController().signal,
+): Promise<Database> {
+  return config.type === 'embedded'
+    ? await openEmbedded(config.path, clock, signal)
+    : openPostgres(config, { clock, log }, answerMs);
 }
 
-async function openEmbedded(path: string, clock: Clock): Promise<Database> {
+async function openEmbedded(path: string, clock: Clock, signal: AbortSignal): Promise<Database> {
   await makePrivateFolder(path);
   const unlock = await lockFolder(path);
   try {
+    await fillEmptyFolder(path, signal);
     const { PGlite } = await import('@electric-sql/pglite');
     const pglite = await PGlite.create(path);
     const db = new Kysely<Tables>({ dialect: new PGliteDialect({ pglite }) });

@@ -13,7 +13,7 @@ import { isNoAnswer } from './pg-errors.ts';
 const PATIENCE_MS = 15_000;
 const PAUSE_MS = 250;
 
-/** @property signal ends the start: the wait for an unreachable database, and that of an embedded one before its migrations */
+/** @property signal ends the start: the wait for an unreachable database, and the making of an embedded one, and the time before its migrations */
 export type OpenStoreOptions = {
   readonly clock: Clock;
   readonly log: Logger;
@@ -27,7 +27,7 @@ export type OpenStoreOptions = {
  */
 export async function openStore(config: StoreConfig, options: OpenStoreOptions): Promise<ResourceStore> {
   const { clock, log, answerMs, signal } = options;
-  const database = await openDatabase(config, { clock, log }, answerMs);
+  const database = await openDatabase(config, { clock, log }, answerMs, signal);
   try {
     signal?.throwIfAborted();
     if (config.type === 'embedded') await migrate(database, { log });
