@@ -38,10 +38,13 @@ export class AcceptedTls {
 
   #acceptsAsServer(identity: string): boolean {
     const session = this.#session;
-    const listeners = this.#view.ownNames('Listener');
+    const view = this.#view;
     return (
       [identity, TRUST_BUNDLE].every((name) => session.holds('Secret', name)) &&
-      listeners.every((name) => session.holds('Listener', name))
+      // Permissions are in the routes.
+      (['Listener', 'RouteConfiguration'] as const).every((type) =>
+        view.ownNames(type).every((name) => session.holds(type, name)),
+      )
     );
   }
 

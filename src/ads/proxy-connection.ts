@@ -94,7 +94,7 @@ export class ProxyConnection {
           : { ...facts, kind: 'refused', type, nonce, refusals, standing },
       );
     }
-    if (SHOWS_TLS.has(type)) this.#tellTls();
+    if (SHOWS_TLS.has(type) || this.#tls?.isReady === false) this.#tellTls();
     this.flush();
   }
 

@@ -6,7 +6,7 @@ import type { JsonObject } from '../resource/types.ts';
 import { clientFilter } from './access-log.ts';
 import { clientPredicate } from './client-match.ts';
 import { faultFilters } from './fault-injection.ts';
-import { httpPermission, networkPermission } from './permission.ts';
+import { httpPermission, networkPermission, permissionFilter } from './permission.ts';
 
 const spiffe = (type: string, value = 'spiffe://a/b'): JsonObject => ({ spiffeID: { type, value } });
 const policy = parsePolicy(make('MeshTrafficPermission', 'p', {}), 0);
@@ -37,8 +37,13 @@ it.each<[JsonObject, unknown]>([
 describe('a permission', () => {
   type Matcher = { predicate: JsonObject; onMatch: { action: { typedConfig: JsonObject } } };
 
+  const network = (rules: readonly InboundRule[]): JsonObject => networkPermission(rules, 'in')['typedConfig'] as JsonObject;
+  function http(rules: readonly InboundRule[]): JsonObject {
+    const { typedPerFilterConfig } = httpPermission(rules) as Record<string, Record<string, JsonObject>>;
+    return typedPerFilterConfig?.['envoy.filters.http.rbac']?.['rbac'] as JsonObject;
+  }
   function decisions(permission: JsonObject, key = 'matcher'): unknown {
-    const { matcherList, onNoMatch } = (permission['typedConfig'] as JsonObject)[key] as JsonObject;
+    const { matcherList, onNoMatch } = permission[key] as JsonObject;
     expect(onNoMatch).toMatchObject({ action: { typedConfig: { name: 'default', action: 'DENY' } } });
     const matchers = (matcherList as { matchers: Matcher[] } | undefined)?.matchers ?? [];
     return matchers.map(({ predicate, onMatch }) => [
@@ -61,16 +66,20 @@ describe('a permission', () => {
       ['ALLOW', policy.kri, { or: [a, b] }],
       ['ALLOW', policy.kri, c],
     ];
-    expect(decisions(httpPermission(rules))).toEqual(expected);
-    expect(decisions(networkPermission(rules, 'in'))).toEqual(expected);
-    expect(networkPermission(rules, 'in')).toMatchObject({ typedConfig: { statPrefix: 'in.' } });
-    expect(decisions(httpPermission(rules), 'shadowMatcher')).toEqual([['DENY', policy.kri, c]]);
+    expect(decisions(http(rules))).toEqual(expected);
+    expect(decisions(network(rules))).toEqual(expected);
+    expect(network(rules)).toMatchObject({ statPrefix: 'in.' });
+    expect(decisions(http(rules), 'shadowMatcher')).toEqual([['DENY', policy.kri, c]]);
   });
 
   it('has no matchers without rules, and no shadow without one', () => {
-    expect(decisions(httpPermission([]))).toEqual([]);
-    expect(httpPermission([])['typedConfig']).not.toHaveProperty('shadowMatcher');
-    expect((httpPermission([])['typedConfig'] as JsonObject)['matcher']).not.toHaveProperty('matcherList');
+    expect(decisions(http([]))).toEqual([]);
+    expect(http([])).not.toHaveProperty('shadowMatcher');
+    expect(http([])['matcher']).not.toHaveProperty('matcherList');
+  });
+
+  it('denies every request that no route permits', () => {
+    expect(decisions(permissionFilter['typedConfig'] as JsonObject)).toEqual([]);
   });
 });
 

@@ -16,7 +16,7 @@ import { inboundName } from './names.ts';
 import { duration, extension, given, socketAddress } from './proto-json.ts';
 import { connectionLimit, rateLimitFilter, requestLimit } from './rate-limit.ts';
 import type { OutboundContext } from './outbounds.ts';
-import { httpPermission, networkPermission } from './permission.ts';
+import { httpPermission, networkPermission, permissionFilter } from './permission.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import { MESH_ALPN, serverSocket, tlsParams, type ProxyTls } from './proxy-tls.ts';
 import { logCollector, tracerOf, type TelemetryContext } from './telemetry.ts';
@@ -82,7 +82,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
   const filtersOf = (isCertified: boolean): JsonObject[] => {
     const permitted = isCertified ? permissions : null;
     const ahead = connections === null ? [] : [connections];
-    if (isHttp(protocol)) return [...ahead, http(permitted === null ? [] : [httpPermission(permitted)])];
+    if (isHttp(protocol)) return [...ahead, http(permitted === null ? [] : [permissionFilter])];
     return [...(permitted === null ? [] : [networkPermission(permitted, name)]), ...ahead, tcp];
   };
   const http = (filtersFirst: JsonObject[]): JsonObject =>
@@ -114,7 +114,7 @@ function addInbound(config: ProxyConfig, context: InboundContext, inbound: Inbou
       enableReusePort: features.reusePort ? true : undefined,
     }),
   );
-  if (isHttp(protocol)) config.routes.set(name, inboundRoutes(name, timeout, limit));
+  if (isHttp(protocol)) config.routes.set(name, inboundRoutes(name, timeout, limit, permissions));
   const circuitBreaker = catchAllConf(rulesOf('MeshCircuitBreaker'));
   config.clusters.set(name, applicationCluster(name, protocol, application, { timeout, circuitBreaker }));
 }
@@ -147,7 +147,13 @@ function rulesOn({ types }: ProxyRules, type: string, section: Section): readonl
   return ofType?.inboundRules.find((found) => found.section === section)?.rules ?? [];
 }
 
-function inboundRoutes(name: string, timeout: JsonObject, limit: JsonObject | null): JsonObject {
+/** @param permissions null in plain text: nothing says who a client is */
+function inboundRoutes(
+  name: string,
+  timeout: JsonObject,
+  limit: JsonObject | null,
+  permissions: readonly InboundRule[] | null,
+): JsonObject {
   const http = objectOf(timeout['http']);
   const action = {
     cluster: name,
@@ -155,7 +161,8 @@ function inboundRoutes(name: string, timeout: JsonObject, limit: JsonObject | nu
     idleTimeout: duration(http['streamIdleTimeout'], '1800s'),
   };
   const routes = [{ match: { prefix: '/' }, route: action, ...limit }];
-  return routeConfiguration(name, routes, { requestHeadersToRemove: ['x-kuma-tags'] });
+  const permission = permissions === null ? {} : httpPermission(permissions);
+  return routeConfiguration(name, routes, { requestHeadersToRemove: ['x-kuma-tags'], ...permission });
 }
 
 /** The loggers of each match, and those of the rules without one. */

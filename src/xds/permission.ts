@@ -1,5 +1,6 @@
 // MeshTrafficPermission as RBAC of an inbound: who may come in, by the SPIFFE ID of the client's certificate (policies 6, xds 6).
-// Invariant: a denial wins over every permission, and who is not permitted is denied.
+// Invariant: a denial wins over every permission, and who is not permitted is denied. The rules of an HTTP inbound are in its routes: a
+// permission that changes then replaces no listener, closes no connection, and holds for the next request.
 import type { InboundRule } from '../policy/inbound-rules.ts';
 import { objectsOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
@@ -8,9 +9,15 @@ import { extension, typed } from './proto-json.ts';
 
 const DEFAULT = onMatch('default', 'DENY');
 
-/** The filter of an HTTP inbound. @param rules of the inbound */
+const HTTP_FILTER = 'envoy.filters.http.rbac';
+const HTTP_TYPE = 'extensions.filters.http.rbac.v3.RBAC';
+
+/** The filter of an HTTP inbound: it denies what the routes do not permit. */
+export const permissionFilter: JsonObject = extension(HTTP_FILTER, HTTP_TYPE, { matcher: matcher([]) });
+
+/** `{typedPerFilterConfig}` of a RouteConfiguration. @param rules of the inbound */
 export function httpPermission(rules: readonly InboundRule[]): JsonObject {
-  return extension('envoy.filters.http.rbac', 'extensions.filters.http.rbac.v3.RBAC', matchersOf(rules));
+  return { typedPerFilterConfig: { [HTTP_FILTER]: typed(`${HTTP_TYPE}PerRoute`, { rbac: matchersOf(rules) }) } };
 }
 
 /** The filter of a TCP inbound. @param name its prefix in statistics */

@@ -5,7 +5,7 @@ import { externalCluster } from './external-cluster.ts';
 import { faultFilters } from './fault-injection.ts';
 import { httpConnectionManager } from './http-connection.ts';
 import { zoneResourceName } from './names.ts';
-import { httpPermission, networkPermission } from './permission.ts';
+import { httpPermission, networkPermission, permissionFilter } from './permission.ts';
 import { duration, given, optionalDuration } from './proto-json.ts';
 import { isHttp, protocolOf } from './protocol.ts';
 import type { ProxyConfig } from './proxy-config.ts';
@@ -80,7 +80,7 @@ function httpFilter(
     timeout: duration(http['requestTimeout'], '0s'),
     idleTimeout: optionalDuration(http['streamIdleTimeout']),
   });
-  config.routes.set(cluster, routeConfiguration(cluster, [{ match: { prefix: '/' }, route, ...limit }]));
+  config.routes.set(cluster, routeConfiguration(cluster, [{ match: { prefix: '/' }, route, ...limit }], permission));
   return httpConnectionManager({
     name: chain.statPrefix,
     routes: cluster,
@@ -89,7 +89,7 @@ function httpFilter(
     timeout,
     accessLog: chainLoggers(context, listener, chain, true),
     tracing: null,
-    filtersFirst: [permission],
+    filtersFirst: [permissionFilter],
     filters: [
       ...faultFilters(chainFilters(rules.chain('MeshFaultInjection', snis))),
       ...(limit === null ? [] : [rateLimitFilter]),

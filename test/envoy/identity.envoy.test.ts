@@ -157,6 +157,18 @@ describe('a strict inbound', () => {
   });
 });
 
+it('a changed MeshTrafficPermission holds for open connections and closes none', async () => {
+  await expect.poll(async () => (await mesh.get(outbound)).status).toBe(200);
+  const modified = (): Promise<number> => server.sum(/^listener_manager\.listener_(modified|in_place_updated)$/);
+  const closed = (): Promise<number> => server.sum(/^http\..*\.downstream_cx_drain_close$/);
+  const before = [await modified(), await closed()];
+  await permit('some', { deny: [{ spiffeID: { type: 'Exact', value: CHECKOUT } }] });
+  await expect.poll(async () => (await mesh.get(outbound)).status).toBe(403);
+  await mesh.delete('MeshTrafficPermission', 'some');
+  await expect.poll(async () => (await mesh.get(outbound)).status).toBe(200);
+  expect([await modified(), await closed()]).toEqual(before);
+});
+
 it('a MeshTrafficPermission denies a client by its SPIFFE ID', async () => {
   const given = await certificateOf(OTHER);
   await permit('some', { deny: [{ spiffeID: { type: 'Exact', value: OTHER } }] });
