@@ -17,7 +17,7 @@ const version = fc.record({
   envoy: fc.oneof(anything, inKeys('version', 'build', 'kumaDpCompatible')),
   dependencies: anything,
 }) as fc.Arbitrary<JsonObject>;
-const metadata = inKeys('features', 'workdir', 'dataplane.admin', 'dataplane.admin.socketPath');
+const metadata = inKeys('features', 'workdir', 'ipv6Enabled', 'dataplane.admin', 'dataplane.admin.socketPath');
 
 describe('the insight of a proxy', () => {
   it('can be stored, and read by global, whatever the proxy says of itself', () => {
@@ -35,9 +35,10 @@ describe('the insight of a proxy', () => {
   });
 
   it('is the same after the state is merged again', () => {
-    const facts = { streamId: 's1', mesh: 'shop', name: 'cart', version: {}, metadata: { features: ['a'] } };
+    const facts = { streamId: 's1', mesh: 'shop', name: 'cart', version: {}, metadata: { features: ['a'], ipv6Enabled: true } };
     const state = foldProxy(unknownProxy, { ...facts, kind: 'opened' }, 'one', NOW);
     const once = mergeProxy({ spec: {}, status: {} }, { ...state, hold: 'held' }, 2, NOW);
+    expect(once.spec['metadata']).toEqual({ features: ['a'], ipv6Enabled: true });
     expect(mergeProxy(once, { ...state, hold: 'held' }, 2, NOW)).toEqual(once);
   });
 });

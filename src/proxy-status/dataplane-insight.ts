@@ -156,12 +156,13 @@ function renderCertificate({ identity, issuedAt, expiresAt }: ProxyTlsFacts): Js
   };
 }
 
-/** Texts, lists of texts and objects of texts; a proxy may say anything. */
+/** Texts, switches, lists of texts and objects of texts; a proxy may say anything. */
 function renderMetadata(metadata: JsonObject): JsonObject {
   const bound = (value: unknown): string => storablePart(textOf(value), MAX_TEXT);
   return Object.fromEntries(
     Object.entries(metadata).map(([key, value]): [string, Json] => {
       if (Array.isArray(value)) return [key, value.slice(0, MAX_FEATURES).map(bound)];
+      if (typeof value === 'boolean') return [key, value];
       if (!isObject(value)) return [key, bound(value)];
       return [key, Object.fromEntries(['socketPath'].map((inner) => [inner, bound(value[inner])]))];
     }),

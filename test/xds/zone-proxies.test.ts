@@ -1,0 +1,142 @@
+// What no recording shows of zone proxies: both server names, and what is left out and reported.
+import { describe, expect, it } from 'vitest';
+import { MeshIndex } from '../../src/policy/mesh-index.ts';
+import { objectOf, objectsOf } from '../../src/resource/read-json.ts';
+import { serviceSni } from '../../src/resource/sni.ts';
+import type { JsonObject, Resource } from '../../src/resource/types.ts';
+import { proxyConfig, type ProxyConfig } from '../../src/xds/proxy-config.ts';
+import { WITHOUT_FEATURES } from '../../src/xds/proxy-features.ts';
+import { make } from '../policy/make-resource.ts';
+
+const EAST = { zone: 'east' };
+const INGRESS = { zoneIngress: { address: '10.0.0.1', port: 10_001, name: 'in' } };
+const EGRESS = { zoneEgress: { address: '10.0.0.1', port: 10_002, name: 'out' } };
+const CART = make('MeshService', 'cart', { ports: [{ port: 80 }, { name: 'admin', port: 81 }] }, EAST);
+const HASHED = serviceSni(CART, 80) ?? '';
+const KUMA = 'sni.msvc.default.east.cart.80';
+
+function configOf(networking: JsonObject, rows: readonly Resource[] = [], features = WITHOUT_FEATURES): ProxyConfig {
+  const index = new MeshIndex('default', [make('Dataplane', 'zone-proxy', { networking }, EAST), ...rows]);
+  const [proxy] = index.proxies();
+  if (proxy === undefined) throw new Error('the mesh has no Dataplane');
+  return proxyConfig(index, proxy, features);
+}
+
+const policy = (type: string, rules: JsonObject[]): Resource =>
+  make(type, 'policy', { targetRef: { kind: 'Dataplane' }, rules }, EAST);
+const serverNames = ({ listeners }: ProxyConfig): unknown[] =>
+  [...listeners.values()].flatMap((listener) =>
+    objectsOf(listener['filterChains']).map((chain) => objectOf(chain['filterChainMatch'])['serverNames'] ?? 'any'),
+  );
+
+describe('an ingress', () => {
+  it('has no chain of its own for a service without rules of its own', () => {
+    const config = configOf(INGRESS, [CART]);
+    expect(serverNames(config)).toEqual(['any']);
+    expect([...config.clusters.keys()].sort()).toEqual(
+      [HASHED, KUMA, serviceSni(CART, 81) ?? '', 'sni.msvc.default.east.cart.admin'].map((sni) => `ingress:${sni}`).sort(),
+    );
+    expect(config.assignments.size).toBe(2);
+  });
+
+  it('opens no service of another zone, nor a multi-zone service without a member here', () => {
+    const west = make('MeshService', 'cart', { ports: [{ port: 80 }] }, { zone: 'west', labels: { app: 'x' } });
+    const everywhere = make('MeshMultiZoneService', 'all', {
+      selector: { meshService: { matchLabels: { app: 'x' } } },
+      ports: [{ port: 80 }],
+    });
+    expect(configOf(INGRESS, [west, everywhere]).clusters.size).toBe(0);
+    const here = make('MeshService', 'cart', { ports: [] }, { zone: 'east', labels: { app: 'x' } });
+    expect(configOf(INGRESS, [west, here, everywhere]).clusters.size).toBe(2);
+  });
+
+  it.each([HASHED, KUMA])('has a chain of both names for a port that a rule names by %s', (value) => {
+    const rules = [{ matches: [{ sni: { type: 'Exact', value } }], default: { idleTimeout: '7s' } }];
+    const config = configOf(INGRESS, [CART, policy('MeshTimeout', rules)]);
+    expect(serverNames(config)).toEqual(['any', [KUMA, HASHED]]);
+    expect(JSON.stringify([...config.listeners.values()]).match(/"idleTimeout":"7s"/g)).toHaveLength(1);
+  });
+
+  it('lays the conf of a named port over that of all ports', () => {
+    const named = { matches: [{ sni: { type: 'Exact', value: KUMA } }], default: { idleTimeout: '7s' } };
+    const config = configOf(INGRESS, [CART, policy('MeshTimeout', [named, { default: { idleTimeout: '9s' } }])]);
+    const times = JSON.stringify([...config.listeners.values()]).matchAll(/"idleTimeout":"(\d)s"/g);
+    expect([...times].map(([, seconds]) => seconds)).toEqual(['9', '7']);
+  });
+
+  it('reports rules about clients, which it does not see', () => {
+    const matches = [{ spiffeID: { type: 'Exact', value: 'spiffe://a/b' } }];
+    const conf = { backends: [{ type: 'File', file: { path: '/dev/stdout' } }] };
+    const { problems } = configOf(INGRESS, [policy('MeshAccessLog', [{ matches, default: conf }])]);
+    expect(problems).toMatchObject([{ field: 'spec.rules[0].matches', reason: expect.stringContaining('does not see') }]);
+  });
+
+  it('has no listener at an address that is no IP address', () => {
+    const config = configOf({ zoneIngress: { address: 'a.name', port: 10_001 } });
+    expect(config.listeners.size).toBe(0);
+    expect(config.problems).toMatchObject([{ field: 'networking.zoneIngress.address' }]);
+  });
+});
+
+describe('an egress', () => {
+  const external = (tls: JsonObject | null, endpoints: JsonObject[]): Resource =>
+    make('MeshExternalService', 'bank', {
+      match: { type: 'HostnameGenerator', port: 443, protocol: 'http' },
+      endpoints,
+      ...(tls !== null && { tls: { enabled: true, verification: tls } }),
+    });
+  const clusterOf = (config: ProxyConfig): JsonObject => config.clusters.get('egress:kri_extsvc_default___bank_443') ?? {};
+  const endpoint = (address: string, priority?: number): JsonObject => ({
+    ...{ address, port: 443 },
+    ...(priority !== undefined && { priority }),
+  });
+  const secret = { type: 'Secret', secretRef: { kind: 'Secret', name: 'ca' } };
+
+  it('has no listener without an identity, and says so', () => {
+    const config = configOf(EGRESS, [external(null, [endpoint('10.1.1.1')])]);
+    expect(config.listeners.size).toBe(0);
+    expect(config.problems).toMatchObject([{ field: 'networking.zoneEgress', reason: expect.stringContaining('identity') }]);
+  });
+
+  it.each<[string, JsonObject]>([
+    ['without an authority', {}],
+    ['without an authority and names', { mode: 'SkipSAN' }],
+    ['with a Secret that does not exist', { caCert: secret }],
+  ])('sends nothing to a service %s', (_, tls) => {
+    const config = configOf(EGRESS, [external(tls, [endpoint('bank.example')])]);
+    expect(objectOf(clusterOf(config)['loadAssignment'])).not.toHaveProperty('endpoints');
+    expect(config.problems).toContainEqual({
+      policy: null,
+      field: 'MeshExternalService bank spec.tls.verification.caCert',
+      reason: expect.stringContaining('answered 503') as unknown,
+    });
+  });
+
+  it('takes an authority from a Secret', () => {
+    const data = Buffer.from('an authority').toString('base64');
+    const config = configOf(EGRESS, [external({ caCert: secret }, [endpoint('bank.example')]), make('Secret', 'ca', { data })]);
+    expect(JSON.stringify(clusterOf(config))).toContain(`"trustedCa":{"inlineBytes":"${data}"}`);
+  });
+
+  it('asks each address for its own name', () => {
+    const config = configOf(EGRESS, [external({ mode: 'SkipAll' }, [endpoint('a.example'), endpoint('b.example')])]);
+    const sockets = objectsOf(clusterOf(config)['transportSocketMatches']);
+    expect(sockets.map(({ match }) => match)).toEqual([
+      { 'meridian.io/address': 'a.example' },
+      { 'meridian.io/address': 'b.example' },
+    ]);
+    expect(sockets.map(({ transportSocket }) => objectOf(objectOf(transportSocket)['typedConfig'])['sni'])).toEqual([
+      'a.example',
+      'b.example',
+    ]);
+  });
+
+  it('has priorities without gaps', () => {
+    const config = configOf(EGRESS, [external(null, [endpoint('10.1.1.2', 5), endpoint('10.1.1.1', 2)])]);
+    const groups = objectsOf(objectOf(clusterOf(config)['loadAssignment'])['endpoints']);
+    expect(groups.map(({ locality, priority = 0 }) => [objectOf(locality)['subZone'], priority])).toEqual([
+      ['priority-2', 0],
+      ['priority-5', 1],
+    ]);
+  });
+});
