@@ -68,7 +68,9 @@ describe('an ingress', () => {
     const matches = [{ spiffeID: { type: 'Exact', value: 'spiffe://a/b' } }];
     const conf = { backends: [{ type: 'File', file: { path: '/dev/stdout' } }] };
     const { problems } = configOf(INGRESS, [policy('MeshAccessLog', [{ matches, default: conf }])]);
-    expect(problems).toMatchObject([{ field: 'spec.rules[0].matches', reason: expect.stringContaining('does not see') }]);
+    expect(problems).toMatchObject([
+      { field: 'spec.rules[0].matches', reason: expect.stringContaining('does not see') as unknown },
+    ]);
   });
 
   it('has no listener at an address that is no IP address', () => {
@@ -95,7 +97,9 @@ describe('an egress', () => {
   it('has no listener without an identity, and says so', () => {
     const config = configOf(EGRESS, [external(null, [endpoint('10.1.1.1')])]);
     expect(config.listeners.size).toBe(0);
-    expect(config.problems).toMatchObject([{ field: 'networking.zoneEgress', reason: expect.stringContaining('identity') }]);
+    expect(config.problems).toMatchObject([
+      { field: 'networking.zoneEgress', reason: expect.stringContaining('identity') as unknown },
+    ]);
   });
 
   it.each<[string, JsonObject]>([
