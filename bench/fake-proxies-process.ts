@@ -1,11 +1,12 @@
 // A process with some fake proxies: they join when told, and it reports when all of them have a resource one time more than before.
 import type { XdsType } from '../src/ads/session.ts';
-import { FakeProxy } from './fake-proxy.ts';
+import { FakeProxy, type FakeProxyOptions } from './fake-proxy.ts';
 import { nowMs } from './measure.ts';
 import type { ScannedResource } from './response-scan.ts';
 
+export type JoiningProxy = Pick<FakeProxyOptions, 'name' | 'dataplane'>;
 export type ProxiesCommand =
-  | { readonly kind: 'join'; readonly port: number; readonly mesh: string; readonly names: readonly string[] }
+  | { readonly kind: 'join'; readonly port: number; readonly mesh: string; readonly proxies: readonly JoiningProxy[] }
   /** Joins again with what the proxies hold. */
   | { readonly kind: 'rejoin'; readonly port: number }
   /** Counts from 0 how often each proxy receives this resource. */
@@ -23,10 +24,10 @@ class Proxies {
   #least = 0;
   #cold = 0;
 
-  join(port: number, mesh: string, names: readonly string[]): void {
-    for (const name of names) {
+  join(port: number, mesh: string, joining: readonly JoiningProxy[]): void {
+    for (const one of joining) {
       const onResponse = (type: XdsType, resources: readonly ScannedResource[]): void => this.#took(entry, type, resources);
-      const entry = { proxy: new FakeProxy({ mesh, name, onResponse }), count: 0, isWarm: false };
+      const entry = { proxy: new FakeProxy({ ...one, mesh, onResponse }), count: 0, isWarm: false };
       this.#proxies.push(entry);
     }
     this.rejoin(port);
@@ -81,7 +82,7 @@ function report(message: ProxiesReport): void {
 process.on('SIGINT', () => undefined);
 process.on('disconnect', () => process.exit(0));
 process.on('message', (command: ProxiesCommand) => {
-  if (command.kind === 'join') proxies.join(command.port, command.mesh, command.names);
+  if (command.kind === 'join') proxies.join(command.port, command.mesh, command.proxies);
   else if (command.kind === 'rejoin') proxies.rejoin(command.port);
   else proxies.watch(command.type, command.name);
 });

@@ -25,9 +25,19 @@ export class FakeProxies {
     return new FakeProxies(members);
   }
 
-  /** @returns when the last proxy had everything, in milliseconds of `nowMs`, and how many resources all received */
-  async join(port: number, mesh: string): Promise<{ at: number; received: number }> {
-    return await this.#warm(({ child, names }) => child.send({ kind: 'join', port, mesh, names } satisfies ProxiesCommand));
+  /**
+   * @param bring the Dataplane of a proxy as JSON, where the proxies bring them
+   * @returns when the last proxy had everything, in milliseconds of `nowMs`, and how many resources all received
+   */
+  async join(
+    port: number,
+    mesh: string,
+    bring: ((name: string) => string) | null = null,
+  ): Promise<{ at: number; received: number }> {
+    return await this.#warm(({ child, names }) => {
+      const proxies = names.map((name) => ({ name, dataplane: bring === null ? null : bring(name) }));
+      child.send({ kind: 'join', port, mesh, proxies } satisfies ProxiesCommand);
+    });
   }
 
   /** The same with what they hold. */

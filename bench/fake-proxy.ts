@@ -15,11 +15,14 @@ const FOLLOWERS: Partial<Record<XdsType, XdsType>> = { Cluster: 'ClusterLoadAssi
 const TYPES: ReadonlyMap<string, XdsType> = new Map(XDS_TYPES.map((type) => [TYPE_URL_PREFIX + XDS_MESSAGES[type], type]));
 /** Until a proxy connects again whose stream has ended. */
 const RETRY_MS = 500;
-const METADATA = encodeStruct({ features: ['feature-reuse-port'] });
+const FEATURES = { features: ['feature-reuse-port'] };
+const METADATA = encodeStruct(FEATURES);
 
 export type FakeProxyOptions = {
   readonly mesh: string;
   readonly name: string;
+  /** The Dataplane that it brings, as JSON; null where it exists. */
+  readonly dataplane: string | null;
   /** Called after each response. */
   readonly onResponse: (type: XdsType, resources: readonly ScannedResource[]) => void;
 };
@@ -80,9 +83,11 @@ export class FakeProxy {
   }
 
   #ask(type: XdsType, { subscribe = [], unsubscribe = [], initial = new Map(), nonce = '' }: Asked): void {
-    const { mesh, name } = this.#options;
+    const { mesh, name, dataplane } = this.#options;
+    const metadata = (): Uint8Array =>
+      dataplane === null ? METADATA : encodeStruct({ ...FEATURES, 'dataplane.resource': dataplane });
     const request = encodeDeltaRequest({
-      ...{ node: this.#isFirst ? { id: `${mesh}.${name}`, metadata: METADATA } : { id: '' }, errorDetail: null },
+      ...{ node: this.#isFirst ? { id: `${mesh}.${name}`, metadata: metadata() } : { id: '' }, errorDetail: null },
       ...{ typeUrl: TYPE_URL_PREFIX + XDS_MESSAGES[type], subscribe, unsubscribe },
       ...{ initialResourceVersions: initial, responseNonce: nonce },
     });

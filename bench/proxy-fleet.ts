@@ -65,9 +65,12 @@ async function measureFleet({ settings, postgres, say }: Context<ProxySizes>): P
     await zone.stop();
     zone = await startLoneZone(ZONE, database, env);
     const again = await proxies.rejoin(port);
+    await proxies.end();
+    say('as many others join, which bring their Dataplanes');
+    const bringing = await measureBringing(zone, port, settings);
     say('the floor');
     const floor = await measureFloor(state, names, settings);
-    return metricsOf(settings, findings, again.received, floor);
+    return metricsOf(settings, findings, { ...bringing, sentAgain: again.received }, floor);
   } finally {
     api.close();
     await proxies.end();
@@ -76,6 +79,18 @@ async function measureFleet({ settings, postgres, say }: Context<ProxySizes>): P
   }
 }
 
+/** Proxies whose Dataplanes are stored when they join. */
+async function measureBringing({ pid }: Pick<ControlPlane, 'pid'>, port: number, settings: ProxySizes): Promise<Bringing> {
+  const names = Array.from({ length: settings.proxies }, (_, index) => `bringing-${String(index)}`);
+  const proxies = await FakeProxies.start(names, settings.processes);
+  const before = { cpu: cpuSeconds(pid), at: nowMs() };
+  const { at } = await proxies.join(port, MESH, (name) => JSON.stringify(dataplaneOf(name, names.indexOf(name), settings, 0)));
+  const found = { bringSeconds: (at - before.at) / 1000, bringCpuSeconds: cpuSeconds(pid) - before.cpu };
+  await proxies.end();
+  return found;
+}
+
+type Bringing = { readonly bringSeconds: number; readonly bringCpuSeconds: number };
 type Writes = Readonly<Record<'route' | 'endpoint', (count: number) => Promise<void>>>;
 
 async function measureJoined(
@@ -216,7 +231,12 @@ function chunks<T>(items: readonly T[], size: number): T[][] {
   return Array.from({ length: Math.ceil(items.length / size) }, (_, index) => items.slice(index * size, (index + 1) * size));
 }
 
-function metricsOf({ proxies, services }: ProxySizes, found: Findings, sentAgain: number, floor: Findings): Metric[] {
+function metricsOf(
+  { proxies, services }: ProxySizes,
+  found: Findings,
+  later: Bringing & { readonly sentAgain: number },
+  floor: Findings,
+): Metric[] {
   const isReference = proxies >= sizes.proxies[0] && services >= sizes.services[0];
   const metric = (name: string, unit: string, meridian: number, least?: number, budget?: Budget): Metric => ({
     ...{ section: 'fleet', name, unit, meridian },
@@ -233,6 +253,8 @@ function metricsOf({ proxies, services }: ProxySizes, found: Findings, sentAgain
     metric('PUT of a route to the last proxy, p99', 'ms', found.route.lastP99Ms, floor.route.lastP99Ms),
     metric('CPU for one changed endpoint', 'ms', found.endpoint.cpuMs, floor.endpoint.cpuMs, proxyBudgets.endpointCpuMs),
     metric('PUT of an endpoint to the last proxy, p50', 'ms', found.endpoint.lastP50Ms, floor.endpoint.lastP50Ms),
-    metric('resources sent again after a restart', '', sentAgain, undefined, proxyBudgets.sentAgain),
+    metric('as many join and bring their Dataplanes', 's', later.bringSeconds),
+    metric('CPU of the zone for these joins', 's', later.bringCpuSeconds),
+    metric('resources sent again after a restart', '', later.sentAgain, undefined, proxyBudgets.sentAgain),
   ];
 }

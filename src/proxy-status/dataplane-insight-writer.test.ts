@@ -136,6 +136,21 @@ describe('DataplaneInsightWriter', () => {
     expect((await row())?.status).toEqual({});
   });
 
+  it('stores what many proxies bring in one transaction, each with its insight', async () => {
+    const { writer, store, end } = setUp();
+    const all = vi.spyOn(store, 'writeAll');
+    const names = Array.from({ length: 40 }, (_, index) => `cart-${String(index)}`);
+    const bring = (name: string): Promise<void> =>
+      writer.hold(facts(`s-${name}`, name), 'run', () => ({
+        ...{ op: 'create', key: { type: 'Dataplane', mesh: 'shop', name }, labels: {}, spec: {} },
+      }));
+    await Promise.all(names.map(bring));
+    expect(all).toHaveBeenCalledTimes(1);
+    const rows = await store.list({ type: 'DataplaneInsight' });
+    expect(rows.map(({ name, spec }) => [name, isOnline(spec)]).sort()).toEqual(names.map((name) => [name, true]).sort());
+    await end();
+  });
+
   it('stores a Dataplane with the stream that holds it, or neither', async () => {
     const { writer, store, row, spec, end } = setUp();
     const dataplane = { op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: { networking: {} } } as const;

@@ -5,13 +5,14 @@ import type { ProxyConnectionFacts, ProxyEvent } from '../ads/proxy-events.ts';
 import { every, type Clock } from '../base/clock.ts';
 import { MeridianError, messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { describeKey, nameText, type Resource, type ResourceKey } from '../resource/types.ts';
+import { describeKey, keyText, nameText, type Resource, type ResourceKey } from '../resource/types.ts';
 import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
 import { FeedFollower } from '../store/follow-feed.ts';
 import type { ResourceStore, Write, WriteOutcome } from '../store/resource-store.ts';
 import { timeOf } from '../subscriptions/merge-subscriptions.ts';
 import { isLive } from './proxy-subscription.ts';
 import { CountedProxy } from './counted-proxy.ts';
+import { HoldQueue } from './hold-queue.ts';
 import {
   beginRun,
   closeProxy,
@@ -50,6 +51,20 @@ const ATTEMPTS = 5;
 /** @property tries attempts since the last event */
 type Entry = { readonly at: DataplaneName; readonly proxy: CountedProxy; isDirty: boolean; tries: number };
 
+/** A proxy that brings its Dataplane. */
+type Holding = {
+  readonly id: string;
+  readonly at: DataplaneName;
+  readonly run: string;
+  readonly plan: (stored: Resource | undefined) => Write | null;
+};
+type PlannedHold = {
+  readonly entry: Entry;
+  readonly state: ProxyState;
+  readonly writes: readonly Write[];
+  readonly isInsightWritten: boolean;
+};
+
 export class DataplaneInsightWriter {
   readonly #options: DataplaneInsightWriterOptions;
   readonly #entries = new Map<string, Entry>();
@@ -60,6 +75,10 @@ export class DataplaneInsightWriter {
   readonly #echoes = new Set<string>();
   /** Calls of `hold` that are under way. */
   readonly #holding = new Set<Promise<void>>();
+  readonly #holds = new HoldQueue<Holding>(
+    (held) => this.#storeTogether(held),
+    (one) => this.#storeAlone(one),
+  );
   #isStopped = false;
 
   constructor(options: DataplaneInsightWriterOptions) {
@@ -98,7 +117,10 @@ export class DataplaneInsightWriter {
    */
   async hold(facts: ProxyConnectionFacts, run: string, plan: (stored: Resource | undefined) => Write | null): Promise<void> {
     if (this.#isStopped) throw new MeridianError('unavailable', 'this control plane stops');
-    const storing = this.#storeHeld(facts, run, plan);
+    const entry = this.#entry(facts);
+    const { instanceId, clock } = this.#options;
+    entry.proxy.state = foldProxy(entry.proxy.state, { ...facts, kind: 'opened' }, instanceId, clock.now());
+    const storing = this.#holds.add({ id: nameText(facts), at: entry.at, run, plan });
     this.#holding.add(storing);
     try {
       await storing;
@@ -110,34 +132,56 @@ export class DataplaneInsightWriter {
     }
   }
 
-  async #storeHeld(
-    facts: ProxyConnectionFacts,
-    run: string,
-    plan: (stored: Resource | undefined) => Write | null,
-  ): Promise<void> {
-    const { store, clock, instanceId } = this.#options;
-    const entry = this.#entry(facts);
-    entry.proxy.state = foldProxy(entry.proxy.state, { ...facts, kind: 'opened' }, instanceId, clock.now());
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      const rows = await store.getMany([dataplaneKey(facts), insightKey(facts)]);
-      const dataplane = rows.find(({ type }) => type === 'Dataplane');
-      const insight = rows.find(({ type }) => type === 'DataplaneInsight');
-      const isLeaving = dataplane !== undefined && insight !== undefined && isLeavingRun(insight.status, run);
-      const write = isLeaving ? null : plan(dataplane);
-      const isHeld = dataplane === undefined || (insight !== undefined && holdOf(insight.status) !== null);
-      entry.proxy.state = { ...entry.proxy.state, hold: isHeld ? 'held' : null };
-      const { state } = entry.proxy;
-      const own = this.#write(facts, insight, state, run);
-      const writes = [write, own].filter((one) => one !== null);
-      const outcomes = await store.writeAll(writes);
-      const failed = outcomes.find((outcome) => !('version' in outcome));
-      if (failed === undefined) {
-        if (own !== null) this.#echoes.add(nameText(facts));
-        return this.#stored(entry, state);
+  /** Stores registrations of different Dataplanes in one transaction. False: one of them cannot be stored, so none is. */
+  async #storeTogether(held: readonly Holding[]): Promise<boolean> {
+    const { store } = this.#options;
+    const found = await store.getMany(held.flatMap(({ at }) => [dataplaneKey(at), insightKey(at)]));
+    const rows = new Map(found.map((row) => [keyText(row), row]));
+    const planned: PlannedHold[] = [];
+    for (const one of held) {
+      try {
+        planned.push(this.#planHold(one, rows));
+      } catch {
+        // It fails alone, with its own error.
+        return false;
       }
+    }
+    const outcomes = await store.writeAll(planned.flatMap(({ writes }) => writes));
+    if (!outcomes.every((outcome) => 'version' in outcome)) return false;
+    for (const one of planned) this.#held(one);
+    return true;
+  }
+
+  async #storeAlone(one: Holding): Promise<void> {
+    const { store } = this.#options;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const found = await store.getMany([dataplaneKey(one.at), insightKey(one.at)]);
+      const planned = this.#planHold(one, new Map(found.map((row) => [keyText(row), row])));
+      const outcomes = await store.writeAll(planned.writes);
+      const failed = outcomes.find((outcome) => !('version' in outcome));
+      if (failed === undefined) return this.#held(planned);
       if (failed.result === 'rejected') throw new MeridianError('invalid', failed.message);
     }
-    throw new MeridianError('unavailable', `${describeKey(dataplaneKey(facts))} is being written by others; try again`);
+    throw new MeridianError('unavailable', `${describeKey(dataplaneKey(one.at))} is being written by others; try again`);
+  }
+
+  /** @param rows stored ones, by the text of their key */
+  #planHold({ at, run, plan }: Holding, rows: ReadonlyMap<string, Resource>): PlannedHold {
+    const dataplane = rows.get(keyText(dataplaneKey(at)));
+    const insight = rows.get(keyText(insightKey(at)));
+    const isLeaving = dataplane !== undefined && insight !== undefined && isLeavingRun(insight.status, run);
+    const write = isLeaving ? null : plan(dataplane);
+    const isHeld = dataplane === undefined || (insight !== undefined && holdOf(insight.status) !== null);
+    const entry = this.#entry(at);
+    entry.proxy.state = { ...entry.proxy.state, hold: isHeld ? 'held' : null };
+    const { state } = entry.proxy;
+    const own = this.#write(at, insight, state, run);
+    return { entry, state, isInsightWritten: own !== null, writes: [write, own].filter((one) => one !== null) };
+  }
+
+  #held({ entry, state, isInsightWritten }: PlannedHold): void {
+    if (isInsightWritten) this.#echoes.add(nameText(entry.at));
+    this.#stored(entry, state);
   }
 
   /** A stream has ended that held a Dataplane. */
