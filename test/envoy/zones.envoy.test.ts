@@ -3,12 +3,13 @@ import { once } from 'node:events';
 import { connect, type ConnectionOptions } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority, issueLeaf, readAuthority } from '../../src/identity/authority.ts';
-import { objectsOf, textOf } from '../../src/resource/read-json.ts';
+import { objectOf, objectsOf, textOf } from '../../src/resource/read-json.ts';
 import { kumaSni, serviceSni } from '../../src/resource/sni.ts';
 import type { JsonObject } from '../../src/resource/types.ts';
 import { freePort } from '../support/free-port.ts';
 import type { Application } from './application.ts';
 import { EnvoyMesh, type Proxy } from './envoy-mesh.ts';
+import { countBy } from './shares.ts';
 import { ZoneProcess } from './zone-process.ts';
 
 const MESH = 'crossing';
@@ -172,4 +173,65 @@ it('an ingress that ends takes no requests with it for long', async () => {
       return answers.filter(({ status }) => status !== 200).length;
     })
     .toBe(0);
+});
+
+/** Requests that go on while something is done. @returns how many had each status */
+async function during(port: number, work: () => Promise<void>): Promise<ReadonlyMap<string, number>> {
+  const statuses: number[] = [];
+  let isDone = false;
+  const ask = async (): Promise<void> => {
+    while (!isDone) statuses.push((await east.get(port)).status);
+  };
+  const asking = Promise.all([ask(), ask()]);
+  await work().finally(() => (isDone = true));
+  await asking;
+  return countBy(statuses, String);
+}
+
+it('the own zone serves a service of all zones while identities come, and the other when it cannot: no request fails', async () => {
+  const name = 'coming';
+  const [global, eastZone, westZone] = planes;
+  if (global === undefined || eastZone === undefined || westZone === undefined) throw new Error('three control planes');
+  const put = async (path: string, type: string, of: string, spec: JsonObject): Promise<void> => {
+    await global.send('PUT', `/meshes/${name}/${path}/${of}`, { type, mesh: name, name: of, spec });
+  };
+  await global.send('PUT', `/meshes/${name}`, { type: 'Mesh', name, skipCreatingInitialPolicies: ['*'] });
+  await put('meshtrafficpermissions', 'MeshTrafficPermission', 'all', {
+    rules: [{ default: { allow: [{ spiffeID: { type: 'Prefix', value: `spiffe://${name}.east.mesh.local` } }] } }],
+  });
+  await put('meshmultizoneservices', 'MeshMultiZoneService', 'cart', {
+    selector: { meshService: { matchLabels: { 'kuma.io/display-name': 'cart' } } },
+    ports: [{ port: 80, name: 'main', appProtocol: 'http' }],
+  });
+  const [here, there] = await Promise.all([EnvoyMesh.join(name, eastZone), EnvoyMesh.join(name, westZone)]);
+  meshes.push(here, there);
+  const inbounds = await Promise.all(
+    [here, there].map(async (mesh, at) => {
+      const cart = `cart-${String(at)}`;
+      await mesh.service('cart', { app: 'cart' });
+      const { port: servicePort } = await mesh.application(cart, 'http');
+      const inbound = [{ name: 'main', port: await freePort(), servicePort, protocol: 'http' }];
+      await mesh.proxy(cart, { labels: workload('cart'), inbound });
+      return inbound;
+    }),
+  );
+  await there.proxy('ingress', { labels: workload('ingress'), listeners: ingress(await freePort()) });
+  const port = await freePort();
+  const backendRef = { kind: 'MeshMultiZoneService', labels: { 'kuma.io/display-name': 'cart' }, port: 80 };
+  await here.proxy('caller', { labels: workload('caller'), outbounds: [{ port, backendRef }] });
+  const answered = async (): Promise<string> => (await here.get(port)).body;
+  await expect.poll(answered).toBe('cart-0');
+
+  const statuses = await during(port, async () => {
+    await put('meshidentities', 'MeshIdentity', 'identity', {
+      selector: { dataplane: { matchLabels: {} } },
+      provider: { type: 'Bundled', bundled: { autogenerate: { enabled: true } } },
+    });
+    const tls = async (): Promise<unknown> => objectOf((await here.read('MeshService', 'cart'))['status'])['tls'];
+    await expect.poll(tls).toEqual({ status: 'Ready', enforced: true });
+    const inbound = (inbounds[0] ?? []).map((one) => ({ ...one, state: 'NotReady' }));
+    await here.put('Dataplane', 'cart-0', { labels: workload('cart'), networking: { address: '127.0.0.1', inbound } });
+    await expect.poll(answered).toBe('cart-1');
+  });
+  expect([...statuses.keys()]).toEqual(['200']);
 });
