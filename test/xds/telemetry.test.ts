@@ -172,3 +172,17 @@ describe('the access logs of a proxy', () => {
     expect(problemsOf(config)).toEqual(['spec.to[0].default.backends[0].openTelemetry names no MeshOpenTelemetryBackend']);
   });
 });
+
+describe('a policy without an effect', () => {
+  it.each<[string, JsonObject, string[]]>([
+    ['MeshTrafficPermission', { rules: [{ default: {} }] }, ['spec.rules']],
+    ['MeshTrafficPermission', { from: [{ targetRef: { kind: 'Mesh' }, default: { action: 'Allow' } }] }, ['spec.from']],
+    ['MeshTLS', { rules: [{ default: { mode: 'Strict' } }] }, ['spec.rules[0].default.mode']],
+    ['MeshTLS', { from: [{ targetRef: { kind: 'Mesh' }, default: { mode: 'Strict' } }] }, ['spec.from[0].default.mode']],
+    ['MeshTLS', { rules: [{ default: { mode: 'Permissive' } }] }, []],
+    ['MeshPassthrough', { default: { passthroughMode: 'All' } }, ['spec.default']],
+    ['MeshTimeout', { rules: [{ default: { http: { requestTimeout: '1s' } } }] }, []],
+  ])('on a proxy without an identity and without transparent proxying, %s %j, is named at %j', (type, spec, fields) => {
+    expect(configWith(type, spec).problems.map(({ field }) => field)).toEqual(fields);
+  });
+});
