@@ -1,8 +1,17 @@
 // The status of a service: its proxies and the services behind it.
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { makeRow } from '../../../test/support/make-row.ts';
 import type { JsonObject } from '../../resource/types.ts';
 import type { DataplaneFacts, Inbound } from './dataplane-facts.ts';
-import { countProxies, multiZoneStatus } from './service-row.ts';
+import {
+  countProxies,
+  externalServiceRow,
+  meshServiceRow,
+  multiZoneServiceRow,
+  multiZoneStatus,
+  storedVip,
+  type LocalParts,
+} from './service-row.ts';
 
 const inbound: Inbound = { name: '', port: 80, protocol: 'http', tags: {}, state: 'Ready' };
 
@@ -70,4 +79,104 @@ it('a proxy is healthy where each port of the service has a ready inbound, by nu
   expect(health([{ port: 80 }, { port: 90 }], [ready, admin])).toEqual([1, 1, 1]);
   expect(health([{ port: 80 }], [{ ...ready, state: 'NotReady' }])).toEqual([1, 1, 0]);
   expect(health([], [{ ...ready, state: 'NotReady' }])).toEqual([1, 1, 1]);
+});
+
+describe('the computed part of a service', () => {
+  const other = { hostname: 'by-hand', origin: 'Kubernetes' };
+  const own = { hostname: 'cart.mesh', origin: 'HostnameGenerator' };
+  const old = { hostname: 'old.mesh', origin: 'HostnameGenerator' };
+  const generator = { hostnameGeneratorRef: { coreName: 'g' } };
+  const parts = { vip: '240.0.0.1', hostnames: { addresses: [own], hostnameGenerators: [generator] } };
+  const nothing = { vip: '', hostnames: { addresses: [], hostnameGenerators: [] } };
+  const stored = { addresses: [other, old], hostnameGenerators: [generator], kept: true };
+  const computed = { addresses: [other, own], hostnameGenerators: [generator], kept: true };
+
+  it('of an external service has one address, and its egress where it is called by a port', () => {
+    const row = makeRow('MeshExternalService', 'pay', { spec: { match: { port: 443 } }, status: stored });
+    const egress = { address: '10.0.0.9', port: 10_002 };
+    expect(externalServiceRow(row, parts, null)).toEqual({ ...row, status: { ...computed, vip: { ip: '240.0.0.1' } } });
+    expect(externalServiceRow(row, parts, egress).status).toEqual({
+      ...{ ...computed, vip: { ip: '240.0.0.1' } },
+      zoneEgress: { ...egress, sni: expect.stringMatching(/pay/) as string },
+    });
+    const before = { ...row, spec: {}, status: { ...stored, vip: { ip: 'x' }, zoneEgress: egress } };
+    expect(externalServiceRow(before, nothing, egress).status).toEqual({ addresses: [other], kept: true });
+  });
+
+  it('of a service of many zones has the services that it matches, or says that there are none', () => {
+    const row = makeRow('MeshMultiZoneService', 'all', { status: { ...stored, meshServices: ['old'] } });
+    const conditions = [{ type: 'MeshServicesMatched' }];
+    expect(multiZoneServiceRow(row, parts, { meshServices: [{ name: 'a' }], conditions }).status).toEqual({
+      ...{ ...computed, vips: [{ ip: '240.0.0.1' }], meshServices: [{ name: 'a' }], conditions },
+    });
+    expect(multiZoneServiceRow(row, nothing, { meshServices: [], conditions }).status).toEqual({
+      ...{ addresses: [other], kept: true, conditions },
+    });
+  });
+
+  const row = makeRow('MeshService', 'cart', { spec: { ports: [{ port: 80 }], kept: 1 }, status: stored });
+  const local: LocalParts = {
+    ...{ proxies: { total: 2, connected: 1, healthy: 0 }, serviceTags: ['b', 'a', 'b'], spiffeIds: ['spiffe://y', 'spiffe://x'] },
+    ...{ ingress: null, acceptTls: false, isCalledInPlaintext: true },
+  };
+
+  it('of a MeshService of another zone has its address and names alone', () => {
+    expect(meshServiceRow(row, parts, null)).toEqual({ ...row, status: { ...computed, vips: [{ ip: '240.0.0.1' }] } });
+  });
+
+  it('of an own MeshService has its state, its identities and its proxies', () => {
+    expect(meshServiceRow(row, parts, local)).toEqual({
+      ...row,
+      spec: {
+        ...{ ports: [{ port: 80 }], kept: 1, state: 'Unavailable' },
+        identities: [
+          { type: 'ServiceTag', value: 'a' },
+          { type: 'ServiceTag', value: 'b' },
+          { type: 'SpiffeID', value: 'spiffe://x' },
+          { type: 'SpiffeID', value: 'spiffe://y' },
+        ],
+      },
+      status: {
+        ...{ ...computed, vips: [{ ip: '240.0.0.1' }], tls: { status: 'NotReady' } },
+        dataplaneProxies: { total: 2, connected: 1 },
+      },
+    });
+    const served = meshServiceRow(row, nothing, {
+      ...{ ...local, proxies: { total: 0, connected: 0, healthy: 1 }, serviceTags: [], spiffeIds: [] },
+      ingress: { address: '10.0.0.8', port: 10_001 },
+    });
+    expect(served.spec).toEqual({
+      ...{ ports: [{ port: 80 }], kept: 1, state: 'Available' },
+      zoneIngress: { address: '10.0.0.8', port: 10_001, sni: expect.stringMatching(/cart/) as string },
+    });
+    expect(served.status).toEqual({
+      addresses: [other],
+      kept: true,
+      tls: { status: 'NotReady' },
+      dataplaneProxies: { healthy: 1 },
+    });
+  });
+
+  it.each<[string, JsonObject, Partial<LocalParts>, JsonObject]>([
+    ['no proxy accepts it', {}, {}, { status: 'NotReady' }],
+    ['all accept it, at first', {}, { acceptTls: true, isCalledInPlaintext: false }, { status: 'Ready' }],
+    ['all accept it, and some client speaks plain text', { status: 'Ready' }, { acceptTls: true }, { status: 'Ready' }],
+    ['no client speaks plain text', { status: 'Ready' }, { isCalledInPlaintext: false }, { status: 'Ready', enforced: true }],
+    ['it was enforced', { status: 'Ready', enforced: true }, {}, { status: 'Ready', enforced: true }],
+    ['its identity has gone', { status: 'Ready', enforced: true }, { spiffeIds: [] }, { status: 'NotReady' }],
+  ])('says of TLS, when %s, with %j before', (_, tls, changes, expected) => {
+    const before = { ...row, status: { tls } };
+    expect(meshServiceRow(before, nothing, { ...local, ...changes }).status['tls']).toEqual(expected);
+  });
+});
+
+it.each<[string, JsonObject, string]>([
+  ['MeshService', { vips: [{ ip: 'a' }, { ip: 'b' }] }, 'a'],
+  ['MeshService', { vip: { ip: 'a' } }, ''],
+  ['MeshService', { vips: [] }, ''],
+  ['MeshExternalService', { vip: { ip: 'a' } }, 'a'],
+  ['MeshExternalService', { vips: [{ ip: 'a' }] }, ''],
+  ['MeshExternalService', { vip: { ip: 5 } }, ''],
+])('the address of a stored %s with %j is «%s»', (type, status, expected) => {
+  expect(storedVip({ type, status })).toBe(expected);
 });
