@@ -19,6 +19,13 @@ it('the canonical JSON has its keys in sorted order', () => {
   );
 });
 
+it('the canonical JSON has the keys that a match has, and no others', () => {
+  const match = { headers: [{ name: 'n', type: 'Present', other: 1 }], path: { value: '/' } };
+  expect(JSON.stringify(canonicalMatches([match, {}]))).toBe(
+    '[{"path":{"value":"/"},"headers":[{"type":"Present","name":"n"}]},{}]',
+  );
+});
+
 it('a route rule key distinguishes matches, for any value', () => {
   expect(matchesHash([{ path: { type: 'Exact', value: '/<a>' } }])).not.toBe(
     matchesHash([{ path: { type: 'Exact', value: '/a' } }]),

@@ -110,6 +110,29 @@ describe('a part of a policy that cannot become configuration', () => {
     expect(JSON.stringify(config.routes.get(HTTP))).toContain('"timeout":"7s"');
   });
 
+  it('is left out with all fields beside it, and the rest of the policy holds', () => {
+    const config = configWith('MeshCircuitBreaker', {
+      to: [
+        {
+          targetRef: { kind: 'Mesh' },
+          default: {
+            connectionLimits: { maxConnections: 7 },
+            outlierDetection: {
+              interval: '9s',
+              detectors: { totalFailures: { consecutive: 0 }, gatewayFailures: { consecutive: 5 } },
+            },
+          },
+        },
+      ],
+    });
+    expect(config.problems.map(({ field }) => field)).toEqual([
+      'spec.to[0].default.outlierDetection.detectors.totalFailures.consecutive',
+    ]);
+    expect(config.clusters.get(HTTP)).toMatchObject({ circuitBreakers: { thresholds: [{ maxConnections: 7 }] } });
+    // Without its detectors nothing is detected.
+    expect(config.clusters.get(HTTP)).not.toHaveProperty('outlierDetection');
+  });
+
   it('takes its rule of a route with it, and the other rules hold', () => {
     const rule = (path: JsonObject): JsonObject => ({ matches: [{ path }], default: {} });
     const config = configWith('MeshHTTPRoute', {

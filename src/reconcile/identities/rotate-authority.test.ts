@@ -31,7 +31,7 @@ beforeEach(async () => {
   };
   await store.write({ op: 'put', key: at('MeshIdentity', 'identity'), labels: { 'kuma.io/zone': 'east' }, spec });
   await reconcile();
-  for (const name of ['cart-1', 'cart-2']) {
+  for (const name of ['cart-2', 'cart-1']) {
     const labels = { app: 'cart', 'kuma.io/workload': 'cart' };
     await store.write({ op: 'put', key: at('Dataplane', name), labels, spec: {} });
     await accept(name);
