@@ -10,6 +10,7 @@ import { DNS_DOCUMENT, documentsListener, type CompanionDocument } from './compa
 import { fieldOf, problemIn, type ConfSection } from './config-problem.ts';
 import { DEFAULT_PORT, metricsCluster, metricsDocument, metricsListener, metricsSource, prometheusBackends } from './metrics.ts';
 import { clusterOfCollector, collectorCluster, collectorOf, type Collector } from './open-telemetry.ts';
+import { proxyAddress } from './proxy-address.ts';
 import type { ProxyConfig } from './proxy-config.ts';
 import type { ProxyFeatures } from './proxy-features.ts';
 import { problemsOf, usableConf } from './usable-conf.ts';
@@ -187,7 +188,7 @@ function addMetrics(config: ProxyConfig, { rules, features }: TelemetryContext, 
       refuse('backends', `has no listener: the proxy has no certificate for tls.mode ${textOf(mode)}`);
       continue;
     }
-    const address = textOf(objectOf(proxy.resource.spec['networking'])['address']);
+    const address = proxyAddress(proxy.resource);
     const sidecar = objectOf(conf['sidecar']);
     config.listeners.set(name, metricsListener(name, { prometheus, sidecar }, source, address, features, tls));
     config.clusters.set(name, metricsCluster(name, source));

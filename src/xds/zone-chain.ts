@@ -5,6 +5,7 @@ import { label } from '../resource/labels.ts';
 import { objectOf, objectsOf, textOf } from '../resource/read-json.ts';
 import type { JsonObject } from '../resource/types.ts';
 import { accessLoggers } from './access-log.ts';
+import { proxyAddress } from './proxy-address.ts';
 import { extension, given, optionalDuration } from './proto-json.ts';
 import type { ProxyTls } from './proxy-tls.ts';
 import { logCollector, type TelemetryContext } from './telemetry.ts';
@@ -68,7 +69,7 @@ export function chainLoggers(
     zone: proxy.zone,
     source: 'unknown',
     destination,
-    address: addressOf(proxy),
+    address: proxyAddress(proxy.resource),
     direction: 'INBOUND',
     isHttp,
     workload: proxy.labels[label.workload] ?? proxy.displayName,
@@ -99,10 +100,4 @@ export function untaken(snis: readonly string[], taken: Set<string>): string[] {
   const free = snis.filter((sni) => !taken.has(sni));
   for (const sni of free) taken.add(sni);
   return free;
-}
-
-/** The address of a proxy; that of a zone listener where the Dataplane has no other. */
-function addressOf(proxy: DataplaneProxy): string {
-  const own = textOf(objectOf(proxy.resource.spec['networking'])['address']);
-  return own === '' ? (zonePlaces(proxy)[0]?.address ?? '') : own;
 }

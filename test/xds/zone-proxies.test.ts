@@ -73,6 +73,14 @@ describe('an ingress', () => {
     ]);
   });
 
+  it('offers its metrics at its own address', () => {
+    const backends = [{ type: 'Prometheus', prometheus: { port: 5670, tls: { mode: 'Disabled' } } }];
+    const metrics = make('MeshMetric', 'policy', { targetRef: { kind: 'Mesh' }, default: { backends } });
+    const { listeners } = configOf(INGRESS, [metrics], { ...WITHOUT_FEATURES, adminSocket: '/admin' });
+    const places = [...listeners.values()].map(({ address }) => objectOf(objectOf(address)['socketAddress']));
+    expect(places).toContainEqual({ address: '10.0.0.1', portValue: 5670 });
+  });
+
   it('has no listener at an address that is no IP address', () => {
     const config = configOf({ zoneIngress: { address: 'a.name', port: 10_001 } });
     expect(config.listeners.size).toBe(0);
