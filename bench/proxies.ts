@@ -1,4 +1,5 @@
 // `npm run bench:proxies`: what a zone spends on its proxies, and how soon a request feels a change.
+import { certificates } from './certificates.ts';
 import { crossing } from './crossing.ts';
 import { runProgram } from './program.ts';
 import { fleet } from './proxy-fleet.ts';
@@ -9,6 +10,6 @@ await runProgram({
   command: 'npm run bench:proxies',
   about: 'Measure how a zone configures proxies, against a real PostgreSQL.',
   sizes,
-  sections: [requests, crossing, fleet],
+  sections: [requests, crossing, certificates, fleet],
   examples: { '--only fleet --proxies 100 --services 50': 'a smaller fleet; it is not judged' },
 });

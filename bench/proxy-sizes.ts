@@ -27,4 +27,6 @@ export const proxyBudgets = {
   globalP99Ms: { most: 80 },
   farEndpointP50Ms: { most: 40 },
   closed: { most: 0 },
+  certificateCpuMs: { most: 5 },
+  renewalCpuPercent: { most: 2 },
 } as const;
