@@ -62,11 +62,11 @@ const serial = async (): Promise<string> =>
   )?.[1] ?? '';
 
 /** A certificate of the authority of the zone. */
-async function certificateOf(spiffeId: string): Promise<ConnectionOptions> {
+async function certificateOf(spiffeId: string, life = hour): Promise<ConnectionOptions> {
   const pem = async (name: string): Promise<string> =>
     Buffer.from(textOf((await mesh.read('Secret', name))['data']), 'base64').toString('utf8');
   const own = await readAuthority({ certPem: await pem('identity-root-ca'), keyPem: await pem('identity-private-key') });
-  const { certPem: cert, keyPem: key } = await issueLeaf(own, spiffeId, hour);
+  const { certPem: cert, keyPem: key } = await issueLeaf(own, spiffeId, life);
   return { cert, key };
 }
 
@@ -138,22 +138,43 @@ describe('a rotation of the authority', () => {
 });
 
 describe('a strict inbound', () => {
-  it('refuses plain text and clients without a certificate', async () => {
+  it('refuses plain text, and counts it as connection_error', async () => {
+    const counted = (): Promise<number> => server.sum(/^listener\..*\.ssl\.connection_error$/);
+    const before = await counted();
     expect((await mesh.get(inbound)).status).toBe(0);
-    expect(await ask({})).toBe('');
+    await expect.poll(counted).toBeGreaterThan(before);
   });
 
   it('takes a certificate of the authority of the zone', async () => {
     expect(await ask(await certificateOf(OTHER))).toBe('HTTP/1.1 200');
   });
 
-  it.each([
-    ['another trust domain', 'other.example', 'spiffe://other.example/workload/checkout'],
-    ['another authority of the same trust domain', TRUST_DOMAIN, CHECKOUT],
-  ])('refuses a certificate of %s', async (_, domain, spiffeId) => {
+  const expired = { now: new Date(hour.now.getTime() - 2 * hour.lifetimeMs), lifetimeMs: hour.lifetimeMs };
+  const ofOther = async (domain: string, spiffeId: string): Promise<ConnectionOptions> => {
     const authority = await readAuthority(await createAuthority(domain, hour.now));
     const { certPem: cert, keyPem: key } = await issueLeaf(authority, spiffeId, hour);
-    expect(await ask({ cert, key })).toBe('');
+    return { cert, key };
+  };
+
+  it.each<[string, string, () => Promise<ConnectionOptions>]>([
+    ['no certificate', 'fail_verify_no_cert', async () => Promise.resolve({})],
+    [
+      'a certificate of another trust domain',
+      'fail_verify_error',
+      async () => ofOther('other.example', 'spiffe://other.example/a'),
+    ],
+    [
+      'a certificate of another authority of the same trust domain',
+      'fail_verify_error',
+      async () => ofOther(TRUST_DOMAIN, CHECKOUT),
+    ],
+    ['a certificate that has ended', 'fail_verify_error', async () => certificateOf(OTHER, expired)],
+  ])('refuses %s, and counts it as %s', async (_, name, make) => {
+    const counted = (): Promise<number> => server.sum(new RegExp(`^listener\\..*\\.ssl\\.${name}$`));
+    const given = await make();
+    const before = await counted();
+    expect(await ask(given)).toBe('');
+    await expect.poll(counted).toBe(before + 1);
   });
 });
 
@@ -161,12 +182,14 @@ it('a changed MeshTrafficPermission holds for open connections and closes none',
   await expect.poll(async () => (await mesh.get(outbound)).status).toBe(200);
   const modified = (): Promise<number> => server.sum(/^listener_manager\.listener_(modified|in_place_updated)$/);
   const closed = (): Promise<number> => server.sum(/^http\..*\.downstream_cx_drain_close$/);
-  const before = [await modified(), await closed()];
+  const denied = (): Promise<number> => server.sum(/^http\..*\.rbac\.denied$/);
+  const [before, refused] = [[await modified(), await closed()], await denied()];
   await permit('some', { deny: [{ spiffeID: { type: 'Exact', value: CHECKOUT } }] });
   await expect.poll(async () => (await mesh.get(outbound)).status).toBe(403);
   await mesh.delete('MeshTrafficPermission', 'some');
   await expect.poll(async () => (await mesh.get(outbound)).status).toBe(200);
   expect([await modified(), await closed()]).toEqual(before);
+  expect(await denied()).toBeGreaterThan(refused);
 });
 
 it('a MeshTrafficPermission denies a client by its SPIFFE ID', async () => {
