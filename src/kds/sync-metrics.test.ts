@@ -90,6 +90,8 @@ describe('the metrics of the protocol', () => {
     observe({ ...opened, streamId: 's2' });
     metrics.forget('west');
     expect(await lines('kds_zone_active_connections')).toEqual(['kds_zone_active_connections{zone_name="east",zone="Global"} 1']);
+    observe({ ...closed, streamId: 's2' });
+    expect(await lines('kds_zone_active_connections')).toEqual(['kds_zone_active_connections{zone_name="east",zone="Global"} 0']);
   });
 
   it('count what a zone has over its quotas, until the zone is deleted', async () => {
