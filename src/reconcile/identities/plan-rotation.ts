@@ -1,4 +1,4 @@
-// The steps of a rotation of a certificate authority: who has to do its part, and when a step may end (decision 59). Pure. Invariants:
+// The steps of a rotation of a certificate authority: who has to do its part, and when a step may end (decision 54). Pure. Invariants:
 // nothing is signed by an authority that a connected proxy does not trust, and none is dropped while a certificate of it is valid.
 import { compareText } from '../../base/compare-text.ts';
 import { bundleId } from '../../identity/authority-id.ts';

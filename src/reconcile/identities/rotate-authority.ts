@@ -1,4 +1,4 @@
-// Moves the rotation of an authority by one step at a time: distribute, sign, drop (decision 59). Each step is one transaction, which
+// Moves the rotation of an authority by one step at a time: distribute, sign, drop (decision 54). Each step is one transaction, which
 // fails if the rows have changed since they were read.
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/log.ts';
