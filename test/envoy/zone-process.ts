@@ -90,12 +90,12 @@ export class ZoneProcess {
     await vi.waitFor(async () => expect(await this.#isReady()).toBe(true));
   }
 
-  async stop(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
+  async stop(): Promise<void> {
     const child = this.#child;
     this.#child = null;
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');
-    child.kill(signal);
+    child.kill('SIGTERM');
     await ended;
   }
 
