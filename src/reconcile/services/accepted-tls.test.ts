@@ -75,6 +75,19 @@ describe('TLS of a MeshService', () => {
     expect(plan()).toEqual({ status: 'Ready', enforced: true });
   });
 
+  it('is not demanded while a proxy that calls it in plain text has lost its control plane', () => {
+    const lost = (plaintextTo: string[]): Resource =>
+      makeRow('DataplaneInsight', 'checkout', {
+        spec: { subscriptions: [{ connectTime: '2026-01-01T00:00:00Z', disconnectTime: '2026-01-01T00:01:00Z' }] },
+        status: { hold: 'held', tls: { isReady: true, plaintextTo } },
+      });
+    put(lost([CART]));
+    for (const name of ['cart-1', 'cart-2']) insight(name, { isReady: true, plaintextTo: [] });
+    expect(plan()).toEqual({ status: 'Ready' });
+    put({ ...lost([CART]), status: { hold: 'released' } });
+    expect(plan()).toEqual({ status: 'Ready', enforced: true });
+  });
+
   it('is not demanded while a proxy has not answered', () => {
     for (const name of ['cart-1', 'cart-2']) insight(name, { isReady: true, plaintextTo: [] });
     expect(plan()).toEqual({ status: 'Ready' });

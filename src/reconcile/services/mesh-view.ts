@@ -50,6 +50,8 @@ export class MeshView {
   readonly #generators: HostnameGenerators;
   readonly #facts = new Map<string, DataplaneFacts>();
   readonly #online = new Map<string, boolean>();
+  /** Dataplanes whose stream ended with their control plane: their proxies go on, and come back or are removed in a minute. */
+  readonly #lost = new Set<string>();
   /** Dataplanes whose proxies have said that they stop. */
   readonly #leaving = new Set<string>();
   /** Of the Dataplanes with an insight that says something about TLS. */
@@ -106,11 +108,16 @@ export class MeshView {
     if (this.identities.remove(name)) this.#identitiesChanged();
   }
 
-  /** @param isOnline undefined: the Dataplane has no insight */
-  setOnline(name: string, isOnline: boolean | undefined): void {
-    if (this.#online.get(name) === isOnline) return;
+  /**
+   * @param isOnline undefined: the Dataplane has no insight
+   * @param isLost its stream has ended with its control plane
+   */
+  setOnline(name: string, isOnline: boolean | undefined, isLost = false): void {
+    if (this.#online.get(name) === isOnline && this.#lost.has(name) === isLost) return;
     if (isOnline === undefined) this.#online.delete(name);
     else this.#online.set(name, isOnline);
+    if (isLost) this.#lost.add(name);
+    else this.#lost.delete(name);
     this.#touchSelecting(this.#facts.get(name));
     this.#assessTls(name);
   }
@@ -228,10 +235,11 @@ export class MeshView {
     for (const name of this.#facts.keys()) this.#assessTls(name);
   }
 
-  /** Counts a proxy among those that call services, while it is connected and has an identity. */
+  /** Counts a proxy among those that call services, while it is connected, or lost, and has an identity. */
   #assessTls(name: string): void {
     const facts = this.#facts.get(name);
-    const isCaller = facts !== undefined && this.isOnline(name) && this.identities.idsOf(facts).length > 0;
+    const isThere = this.isOnline(name) || this.#lost.has(name);
+    const isCaller = facts !== undefined && isThere && this.identities.idsOf(facts).length > 0;
     const freed = this.#accepted.put(name, isCaller, this.#tls.get(name) ?? null);
     const kris = freed === null ? null : new Set(freed);
     if (kris?.size === 0) return;
@@ -242,7 +250,8 @@ export class MeshView {
   #proxiesWith(proxy: Proxy): ZoneProxy[] {
     return [...this.#zoneProxies].flatMap((name) => {
       const address = this.#facts.get(name)?.[proxy] ?? null;
-      return address === null ? [] : [{ name, address, isOnline: this.#online.get(name), isLeaving: this.#leaving.has(name) }];
+      const isAway = this.#online.get(name) === false && !this.#lost.has(name);
+      return address === null ? [] : [{ name, address, isAway, isLeaving: this.#leaving.has(name) }];
     });
   }
 

@@ -42,7 +42,9 @@ let now: number;
 /** Plans, takes in what was written, and returns the rows that were written. */
 function plan(): string[] {
   const { writes } = planServices(view, { now: new Date(now), graceMs: MINUTE });
-  for (const write of writes) if (write.op === 'put') view.accept({ ...write.row, version: write.row.version + 1 });
+  for (const write of writes)
+    if (write.op === 'put') view.accept({ ...write.row, version: write.row.version + 1 });
+    else view.remove(write.before);
   return writes.map((write) => (write.op === 'put' ? write.row.name : `no ${write.before.name}`)).sort();
 }
 
@@ -192,5 +194,42 @@ describe('a view of services', () => {
     expect(planned()).toBe(1);
     view.remove(rows.dataplane);
     expect([planned(), [...view.keysOf('MeshService')]]).toEqual([0, []]);
+  });
+});
+
+describe('the ingress of a zone', () => {
+  const address = { address: '10.0.0.9', port: 10_001 };
+  const advertised = { advertisedAddress: address.address, advertisedPort: address.port };
+  const ingress = makeRow('Dataplane', 'ingress', {
+    spec: { networking: { zoneIngress: { address: '0.0.0.0', port: 10_001, ...advertised } } },
+  });
+  const ended = { subscriptions: [{ ...online.subscriptions[0], disconnectTime: '2026-01-01T00:01:00Z' }] };
+  const published = (): unknown => {
+    // A change is published at once, or after a second.
+    plan();
+    now += MINUTE;
+    plan();
+    return [...(view.meshes.get('default')?.zoneAddresses.values() ?? [])].map(({ spec }) => spec);
+  };
+  const insight = (spec: JsonObject, hold: string): void =>
+    view.put(makeRow('DataplaneInsight', 'ingress', { spec, status: { hold } }));
+
+  beforeEach(() => {
+    view.put(ingress);
+    insight(online, 'held');
+    expect(published()).toEqual([address]);
+  });
+
+  it('stays published while its proxy has lost its control plane', () => {
+    insight(ended, 'held');
+    expect(published()).toEqual([address]);
+  });
+
+  it.each([
+    ['whose proxy ended its stream', ended, 'released'],
+    ['that says that it stops', online, 'leaving'],
+  ])('%s is not published', (_, spec, hold) => {
+    insight(spec, hold);
+    expect(published()).toEqual([]);
   });
 });

@@ -127,7 +127,7 @@ export class ServicesView implements ReconciledView {
   #putInsight({ mesh: name, name: dataplane, spec, status }: Resource): void {
     const mesh = this.#mesh(name);
     mesh.setTls(dataplane, tlsFactsOf(status));
-    mesh.setOnline(dataplane, isOnline(spec));
+    mesh.setOnline(dataplane, isOnline(spec), !isOnline(spec) && status['hold'] === 'held');
     mesh.setLeaving(dataplane, status['hold'] === 'leaving');
   }
 

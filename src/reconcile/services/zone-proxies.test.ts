@@ -3,21 +3,22 @@ import { describe, expect, it } from 'vitest';
 import { chooseZoneProxy, publishedAddress, readyZoneProxies, wantedAddresses, type ZoneProxy } from './zone-proxies.ts';
 
 const address = (port: number) => ({ address: '10.0.0.1', port });
-const proxy = (name: string, port: number, isOnline?: boolean, isLeaving = false): ZoneProxy => ({
-  ...{ name, address: address(port), isOnline, isLeaving },
+const proxy = (name: string, port: number, { isAway = false, isLeaving = false } = {}): ZoneProxy => ({
+  ...{ name, address: address(port), isAway, isLeaving },
 });
+const away = { isAway: true };
 
 describe('the zone proxy of a mesh', () => {
-  it('is the first by name that is online, or has no insight', () => {
-    expect(chooseZoneProxy([proxy('c', 3, true), proxy('b', 2), proxy('a', 1, false)])).toEqual(address(2));
-    expect(chooseZoneProxy([proxy('c', 3, true), proxy('a', 1, false)])).toEqual(address(3));
-    expect(chooseZoneProxy([proxy('a', 1, false)])).toBeNull();
+  it('is the first by name that is not away', () => {
+    expect(chooseZoneProxy([proxy('c', 3), proxy('b', 2), proxy('a', 1, away)])).toEqual(address(2));
+    expect(chooseZoneProxy([proxy('c', 3), proxy('a', 1, away)])).toEqual(address(3));
+    expect(chooseZoneProxy([proxy('a', 1, away)])).toBeNull();
   });
 });
 
 describe('the zone proxies of a mesh', () => {
   it('are those that take connections, each address once', () => {
-    const proxies = [proxy('d', 4, true), proxy('c', 3, true, true), proxy('b', 2, false), proxy('a', 1), proxy('e', 1, true)];
+    const proxies = [proxy('d', 4), proxy('c', 3, { isLeaving: true }), proxy('b', 2, away), proxy('a', 1), proxy('e', 1)];
     expect(readyZoneProxies(proxies)).toEqual([
       { name: 'a', address: address(1) },
       { name: 'd', address: address(4) },

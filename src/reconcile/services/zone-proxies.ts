@@ -11,17 +11,15 @@ export type ZoneProxy = {
   /** Stored name of the Dataplane. */
   readonly name: string;
   readonly address: Address;
-  /** From its DataplaneInsight; undefined without one, which counts as ready (D20). */
-  readonly isOnline: boolean | undefined;
+  /** Its stream has ended, and its control plane has not. A proxy without a DataplaneInsight counts as ready (D20). */
+  readonly isAway: boolean;
   /** It has said that it stops: it answers what it has, and takes nothing new. */
   readonly isLeaving: boolean;
 };
 
 /** The zone proxies that take connections, by name, each address once. */
 export function readyZoneProxies(proxies: readonly ZoneProxy[]): { readonly name: string; readonly address: Address }[] {
-  const ready = proxies
-    .filter(({ isOnline, isLeaving }) => isOnline !== false && !isLeaving)
-    .sort((a, b) => compareText(a.name, b.name));
+  const ready = proxies.filter(({ isAway, isLeaving }) => !isAway && !isLeaving).sort((a, b) => compareText(a.name, b.name));
   const places = new Set<string>();
   return ready.flatMap(({ name, address }) => {
     const place = `${address.address} ${String(address.port)}`;
