@@ -26,6 +26,8 @@ type DataplaneOfTest = {
   readonly inbound?: JsonObject[];
   readonly outbounds?: JsonObject[];
   readonly listeners?: JsonObject;
+  /** Its proxy brings it, and takes it along. */
+  readonly isBrought?: boolean;
 };
 type Protocol = 'http' | 'http2' | 'grpc' | 'tcp';
 /** A service without endpoints, whose route shows which change a proxy has. */
@@ -108,7 +110,7 @@ export class EnvoyMesh {
     const filters = [{ type: 'RequestRedirect', requestRedirect: { hostname } }];
     const rules = [{ matches: [{ path: { type: 'PathPrefix', value: '/' } }], default: { filters } }];
     await this.put('MeshHTTPRoute', BARRIER, { spec: { to: [{ targetRef: { kind: 'MeshService', name: BARRIER }, rules }] } });
-    for (const { proxy, barrier } of this.#proxies)
+    for (const { proxy, barrier } of this.#proxies.filter(({ proxy }) => !proxy.hasEnded))
       await vi.waitFor(async () => {
         expect((await this.get(barrier)).headers.location).toContain(hostname);
         expect(await proxy.sum(/^cluster_manager\.warming_clusters$/)).toBe(0);
@@ -144,15 +146,15 @@ export class EnvoyMesh {
    * @param listeners more of `networking`
    */
   async proxy(name: string, given: DataplaneOfTest): Promise<Proxy> {
-    const { labels = {}, inbound, outbounds = [], listeners = {} } = given;
+    const { labels = {}, inbound, outbounds = [], listeners = {}, isBrought = false } = given;
     const barrier = await freePort();
     const unused = [{ port: await freePort(), state: 'Ignored' }];
     const outbound = [{ port: barrier, backendRef: { kind: 'MeshService', name: BARRIER, port: 80 } }, ...outbounds];
-    await this.put('Dataplane', name, {
-      labels,
-      networking: { address: '127.0.0.1', inbound: inbound ?? unused, outbound, ...listeners },
-    });
-    const proxy = await Proxy.start(this.zone, this.name, name);
+    const networking = { address: '127.0.0.1', inbound: inbound ?? unused, outbound, ...listeners };
+    const ofZone = { 'kuma.io/origin': 'zone', ...labels };
+    const brought = { type: 'Dataplane', mesh: this.name, name, labels: ofZone, networking };
+    if (!isBrought) await this.put('Dataplane', name, { labels, networking });
+    const proxy = await Proxy.start(this.zone, this.name, name, isBrought ? brought : null);
     this.#proxies.push({ proxy, barrier });
     await this.settle();
     return proxy;
@@ -221,11 +223,11 @@ export class Proxy {
     this.#child = child;
   }
 
-  static async start(zone: ZoneProcess, mesh: string, name: string): Promise<Proxy> {
+  static async start(zone: ZoneProcess, mesh: string, name: string, dataplane: JsonObject | null = null): Promise<Proxy> {
     const folder = join(inject('embeddedFolder'), `${mesh}-${name}`);
     await mkdir(folder);
     const body = bootstrapRequest({
-      ...{ mesh, name, token: '', dataplane: null, envoy: { version: '1', build: '1' }, caCert: '' },
+      ...{ mesh, name, token: '', dataplane, envoy: { version: '1', build: '1' }, caCert: '' },
       ...{ readinessPort: 0, workDir: folder, systemCaPath: '', ipv6Enabled: false, forwardsLogs: false },
     });
     const asked = { addresses: [parseControlPlaneAddress(zone.url)], ca: await zone.ca(), body };
@@ -237,8 +239,12 @@ export class Proxy {
     return new Proxy(folder, endWithTest(spawn(inject('envoy'), args, { stdio: ['ignore', 'ignore', 'inherit'] })));
   }
 
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
   async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    if (this.hasEnded) return;
     const ended = once(this.#child, 'exit');
     this.#child.kill('SIGTERM');
     await ended;

@@ -27,6 +27,8 @@ let catalog: Application;
 let outside: Application;
 const ports = { one: 0, two: 0, egress: 0, catalog: 0, outside: 0 };
 let first: Proxy;
+let second: Proxy;
+let cart: Proxy;
 
 const workload = (name: string): Record<string, string> => ({ app: name, 'kuma.io/workload': name });
 const listener = (port: number): JsonObject => ({ address: '127.0.0.1', port });
@@ -61,9 +63,9 @@ beforeAll(async () => {
   await west.service('catalog', { app: 'catalog' });
   const inbound = [{ name: 'main', port: await freePort(), servicePort: catalog.port, protocol: 'http' }];
   await west.proxy('catalog', { labels: workload('catalog'), inbound });
-  first = await west.proxy('ingress-1', { labels: workload('ingress'), listeners: ingress(ports.one) });
-  await west.proxy('ingress-2', { labels: workload('ingress'), listeners: ingress(ports.two) });
-  await east.proxy('egress', { labels: workload('egress'), listeners: { zoneEgress: listener(ports.egress) } });
+  first = await west.proxy('ingress-1', { labels: workload('ingress'), listeners: ingress(ports.one), isBrought: true });
+  second = await west.proxy('ingress-2', { labels: workload('ingress'), listeners: ingress(ports.two), isBrought: true });
+  await east.proxy('egress', { labels: workload('egress'), listeners: { zoneEgress: listener(ports.egress) }, isBrought: true });
   const outbounds = [
     {
       port: ports.catalog,
@@ -71,7 +73,7 @@ beforeAll(async () => {
     },
     { port: ports.outside, backendRef: { kind: 'MeshExternalService', labels: { 'kuma.io/display-name': 'outside' }, port: 80 } },
   ];
-  await east.proxy('cart', { labels: workload('cart'), outbounds });
+  cart = await east.proxy('cart', { labels: workload('cart'), outbounds });
 });
 afterAll(async () => {
   await Promise.all(meshes.map((mesh) => mesh.close()));
@@ -234,4 +236,38 @@ it('the own zone serves a service of all zones while identities come, and the ot
     await expect.poll(answered).toBe('cart-1');
   });
   expect([...statuses.keys()]).toEqual(['200']);
+});
+
+// The last: global stays away.
+it('zones go on while their control planes are killed and global stays away: no request fails, and new endpoints count', async () => {
+  const ofCart = /"serial_number": "(\w+)"[^}]*?"subject_alt_names": \[\s*\{\s*"uri": "[^"]*workload\/cart"/s;
+  const serial = async (): Promise<string> => ofCart.exec(await cart.admin('/certs'))?.[1] ?? '';
+  for (const port of [ports.catalog, ports.outside]) await expect.poll(async () => (await east.get(port)).status).toBe(200);
+  const before = await serial();
+  expect(before).not.toBe('');
+  const answers: string[] = [];
+  let isOver = false;
+  const ask = async (port: number): Promise<void> => {
+    while (!isOver) {
+      const { status, body } = await east.get(port);
+      answers.push(status === 200 ? body : String(status));
+    }
+  };
+  const traffic = Promise.all([ports.catalog, ports.catalog, ports.outside].map(ask));
+  await Promise.all(planes.map((plane) => plane.stop('SIGKILL')));
+  const killed = answers.length;
+  await expect.poll(() => answers.length).toBeGreaterThan(killed + 50);
+  await Promise.all([east.zone.restart(), west.zone.restart()]);
+  await expect.poll(async () => ['', before].includes(await serial())).toBe(false);
+  const another = await west.application('catalog-2', 'http');
+  const port = await freePort();
+  await west.proxy('catalog-2', {
+    labels: workload('catalog'),
+    inbound: [{ name: 'main', port, servicePort: another.port, protocol: 'http' }],
+  });
+  // Connections that are open stay where they are.
+  await expect.poll(() => second.admin('/clusters')).toContain(`127.0.0.1:${String(port)}::`);
+  isOver = true;
+  await traffic;
+  expect(answers.filter((answer) => !/^(catalog|outside)/.test(answer))).toEqual([]);
 });
