@@ -2,12 +2,9 @@
 // what several proxies have is made and encoded once. Invariant: a view equals that of a proxy that connects now.
 import type { MeshIndex } from '../policy/mesh-index.ts';
 import type { Outbound } from '../policy/outbounds.ts';
-import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
 import { textOf } from '../resource/read-json.ts';
 import type { Resource } from '../resource/types.ts';
-import { BackendResolver } from '../xds/backends.ts';
 import { ChangeScope } from '../xds/change-scope.ts';
-import { Client } from '../xds/client.ts';
 import {
   addDestination,
   addOutbound,
@@ -16,11 +13,11 @@ import {
   type DeclaredOutbound,
   type OutboundContext,
 } from '../xds/outbounds.ts';
-import { addZonePort, emptyConfig, ownConfig, type ProxyConfig } from '../xds/proxy-config.ts';
+import { addZonePort, emptyConfig, ownConfig } from '../xds/proxy-config.ts';
 import type { ProxyFeatures } from '../xds/proxy-features.ts';
 import { Change } from './change.ts';
 import { providerOf } from '../identity/identity-spec.ts';
-import { certifiedIdentity, identitySecret, proxyTls, trustedBundle, type ProxyTls } from '../xds/proxy-tls.ts';
+import { certifiedIdentity, identitySecret, trustedBundle } from '../xds/proxy-tls.ts';
 import { localServers } from '../xds/servers.ts';
 import { zoneResourceName } from '../xds/names.ts';
 import { isZoneProxy, zonePorts } from '../xds/zone-ports.ts';
@@ -28,15 +25,8 @@ import { ConnectedProxy } from './connected-proxy.ts';
 import type { CertificateOrder, CertificateSource } from './proxy-certificates.ts';
 import type { ResourceEncoder } from './encode-resources.ts';
 import { PartCache } from './part-cache.ts';
-import type {
-  CalledParts,
-  Certified,
-  EncodedDestination,
-  EncodedOutbound,
-  EncodedPart,
-  ProxyView,
-  SharedParts,
-} from './proxy-view.ts';
+import { PartMaker } from './part-maker.ts';
+import type { CalledParts, EncodedDestination, EncodedOutbound, EncodedPart, ProxyView, SharedParts } from './proxy-view.ts';
 import { SharedMaps } from './shared-map.ts';
 import type { KeptPart } from './view-parts.ts';
 
@@ -44,13 +34,9 @@ import type { KeptPart } from './view-parts.ts';
 const SERVICES = ['MeshService', 'MeshMultiZoneService', 'MeshExternalService'];
 const NO_CERTIFICATES: CertificateSource = { get: () => null, release: () => undefined };
 
-/** Parts that were made. */
-let serials = 0;
-
 export class MeshViews {
   readonly #index: MeshIndex;
-  readonly #encoder: ResourceEncoder;
-  readonly #resolver: BackendResolver;
+  readonly #parts: PartMaker;
   /** By stored name of the Dataplane. */
   readonly #proxies = new Map<string, ConnectedProxy>();
   readonly #outbounds = new PartCache<EncodedOutbound>();
@@ -72,8 +58,7 @@ export class MeshViews {
   constructor(index: MeshIndex, encoder: ResourceEncoder, zone: string, certificates: CertificateSource = NO_CERTIFICATES) {
     this.#certificates = certificates;
     this.#index = index;
-    this.#encoder = encoder;
-    this.#resolver = new BackendResolver(index, zone);
+    this.#parts = new PartMaker(index, encoder, zone);
   }
 
   /**
@@ -113,7 +98,7 @@ export class MeshViews {
     if (connected === undefined) return;
     const before = connected.certified?.identity;
     this.#certify(connected);
-    if (connected.certified?.identity === before) this.#setOwn(connected, this.#contextOf(connected));
+    if (connected.certified?.identity === before) this.#setOwn(connected, this.#parts.contextOf(connected));
     else this.#rebuild(connected);
     connected.view.publish();
   }
@@ -211,7 +196,7 @@ export class MeshViews {
         : change.shared;
     if (isChanged) this.#certify(connected);
     if (touching.isProxyWide || (isChanged && connected.key !== key)) return this.#rebuild(connected);
-    const context = this.#contextOf(connected);
+    const context = this.#parts.contextOf(connected);
     const isOtherClient = connected.version !== version;
     const { isEvery, named } = touching.services;
     const opensPorts = isZoneProxy(proxy);
@@ -250,7 +235,7 @@ export class MeshViews {
       return;
     }
     view.adopt(known);
-    const context = this.#contextOf(connected);
+    const context = this.#parts.contextOf(connected);
     this.#setOwn(connected, context);
     this.#setZonePorts(connected, context, null);
   }
@@ -259,11 +244,11 @@ export class MeshViews {
     const { view, proxy } = connected;
     connected.rematch(this.#index, null);
     this.#certify(connected);
-    const context = this.#contextOf(connected);
+    const context = this.#parts.contextOf(connected);
     this.#setOwn(connected, context);
     // Those that come with an outbound are made with it.
     const held = keysOf(view.clusters());
-    const { outbounds, problems } = declaredOutbounds(proxy, this.#resolver);
+    const { outbounds, problems } = declaredOutbounds(proxy, this.#parts.resolver);
     view.setProblems(problems);
     const declared = new Map(outbounds.map((outbound) => [outbound.outbound.kri, outbound]));
     const left = new Set<string>();
@@ -290,7 +275,7 @@ export class MeshViews {
       const { kri, base } = port.outbound;
       const name = zoneResourceName(port.kind, kri);
       const part = this.#zonePorts.get(base, `${key} ${name}`, version, () =>
-        this.#made(context, (config) => {
+        this.#parts.make(context, (config) => {
           addZonePort(config, context, port);
           return {};
         }),
@@ -316,11 +301,11 @@ export class MeshViews {
     const identity = certifiedIdentity(this.#index, proxy)?.kri ?? '';
     if (leaf === null || (leaf === certified?.leaf && identity === certified.identity)) return;
     const secrets = new Map([[identity, identitySecret(identity, leaf)]]);
-    connected.certified = { identity, leaf, secret: this.#encoder.part({ ...emptyConfig(), secrets }) };
+    connected.certified = { identity, leaf, secret: this.#parts.encode({ ...emptyConfig(), secrets }) };
   }
 
   #setOwn({ view, certified }: ConnectedProxy, context: OutboundContext): void {
-    const own = this.#encoder.part(ownConfig(context));
+    const own = this.#parts.encode(ownConfig(context));
     view.setOwn(certified === null ? own : { ...own, resources: [...own.resources, ...certified.secret.resources] });
     view.certified = certified;
     view.trusted = trustedBundle(this.#index);
@@ -333,7 +318,7 @@ export class MeshViews {
     const key = `${connected.key} ${kri} ${address} ${String(port)}`;
     const part = this.#outbounds.get(base, key, connected.version, () => {
       this.#note(outbound);
-      return this.#made(context, (config) => ({ declared, destinations: addOutbound(config, context, declared) }));
+      return this.#parts.make(context, (config) => ({ declared, destinations: addOutbound(config, context, declared) }));
     });
     const before = connected.view.outbound(kri);
     if (before === part) return;
@@ -347,44 +332,13 @@ export class MeshViews {
     const { kri, base } = outbound;
     const part = this.#destinations.get(base, `${key} ${kri}`, version, () => {
       this.#note(outbound);
-      return this.#made(context, (config) => {
+      return this.#parts.make(context, (config) => {
         addDestination(config, context, outbound);
         const isTls = config.clusters.get(kri)?.['transportSocket'] !== undefined;
         return { outbound, isTls, servers: localServers(this.#index, outbound.resource, context.client.zone) };
       });
     });
     view.setDestination(kri, part);
-  }
-
-  /** A part, with what `add` says of it. */
-  #made<T>({ client }: OutboundContext, add: (config: ProxyConfig) => T): EncodedPart & T & KeptPart {
-    const config = emptyConfig();
-    client.takeRead();
-    const more = add(config);
-    return { ...this.#encoder.part(config), ...more, isOwn: client.takeRead(), serial: (serials += 1) };
-  }
-
-  /** What takes work is made when the first part needs it: most parts are shared. */
-  #contextOf({ proxy, features, certified }: ConnectedProxy): OutboundContext {
-    const index = this.#index;
-    const client = new Client(proxy);
-    let rules: ProxyRules | undefined;
-    let tls: OutboundContext['tls'] | undefined;
-    let clientFeatures: ProxyFeatures | undefined;
-    return {
-      index,
-      resolver: this.#resolver,
-      client,
-      get features() {
-        return (clientFeatures ??= client.featuresOf(features));
-      },
-      get tls() {
-        return (tls ??= certified === null ? null : tlsWith(proxyTls(index, proxy), certified));
-      },
-      get rules() {
-        return (rules ??= buildRules(index, proxy));
-      },
-    };
   }
 
   #note({ base, kri }: Outbound): void {
@@ -396,10 +350,6 @@ export class MeshViews {
   #namesOf(services: Iterable<string>): string[] {
     return [...services].flatMap((service) => [...(this.#names.get(service) ?? [])]);
   }
-}
-
-function tlsWith(wanted: ProxyTls | null, { identity }: Certified): ProxyTls | null {
-  return wanted === null ? null : { ...wanted, identity };
 }
 
 function keysOf(entries: Iterable<[string, unknown]>): string[] {

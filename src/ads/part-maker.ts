@@ -1,0 +1,68 @@
+// Makes and encodes the parts of views. Invariant: a part for which nothing of the client was read is the same for every client with
+// the same key.
+import { buildRules, type ProxyRules } from '../policy/build-rules.ts';
+import type { MeshIndex } from '../policy/mesh-index.ts';
+import { BackendResolver } from '../xds/backends.ts';
+import { Client } from '../xds/client.ts';
+import type { OutboundContext } from '../xds/outbounds.ts';
+import { emptyConfig, type ProxyConfig } from '../xds/proxy-config.ts';
+import type { ProxyFeatures } from '../xds/proxy-features.ts';
+import { proxyTls, type ProxyTls } from '../xds/proxy-tls.ts';
+import type { ConnectedProxy } from './connected-proxy.ts';
+import type { ResourceEncoder } from './encode-resources.ts';
+import type { Certified, EncodedPart } from './proxy-view.ts';
+import type { KeptPart } from './view-parts.ts';
+
+export class PartMaker {
+  readonly resolver: BackendResolver;
+  readonly #index: MeshIndex;
+  readonly #encoder: ResourceEncoder;
+  /** Parts that were made. */
+  #serials = 0;
+
+  /** @param zone of all proxies */
+  constructor(index: MeshIndex, encoder: ResourceEncoder, zone: string) {
+    this.#index = index;
+    this.#encoder = encoder;
+    this.resolver = new BackendResolver(index, zone);
+  }
+
+  /** What the parts of a proxy are made from. What takes work is made when the first part needs it: most parts are shared. */
+  contextOf({ proxy, features, certified }: ConnectedProxy): OutboundContext {
+    const index = this.#index;
+    const client = new Client(proxy);
+    let rules: ProxyRules | undefined;
+    let tls: OutboundContext['tls'] | undefined;
+    let clientFeatures: ProxyFeatures | undefined;
+    return {
+      index,
+      resolver: this.resolver,
+      client,
+      get features() {
+        return (clientFeatures ??= client.featuresOf(features));
+      },
+      get tls() {
+        return (tls ??= certified === null ? null : tlsWith(proxyTls(index, proxy), certified));
+      },
+      get rules() {
+        return (rules ??= buildRules(index, proxy));
+      },
+    };
+  }
+
+  /** A part, with the result of `add`, which fills its configuration. */
+  make<T>({ client }: OutboundContext, add: (config: ProxyConfig) => T): EncodedPart & T & KeptPart {
+    const config = emptyConfig();
+    client.takeRead();
+    const more = add(config);
+    return { ...this.encode(config), ...more, isOwn: client.takeRead(), serial: (this.#serials += 1) };
+  }
+
+  encode(config: ProxyConfig): EncodedPart {
+    return this.#encoder.part(config);
+  }
+}
+
+function tlsWith(wanted: ProxyTls | null, { identity }: Certified): ProxyTls | null {
+  return wanted === null ? null : { ...wanted, identity };
+}
