@@ -3,8 +3,9 @@
 import type { Command } from 'commander';
 import { typeOf } from '../../resource/type-registry.ts';
 import type { Answer } from '../../api/answers.ts';
-import { pathPart } from '../client/api-client.ts';
+import { pathPart, type ApiClient } from '../client/api-client.ts';
 import { addConnectOptions, connect, type ConnectOptions } from '../client/connect.ts';
+import { findOne } from '../client/find.ts';
 import { addMeshOption, addOutputOption, type MeshOptions, type OutputOptions } from '../options.ts';
 import { isForPrograms, print, serialize } from '../output.ts';
 import { rotationText } from '../views/rotation-text.ts';
@@ -30,12 +31,15 @@ export function addIdentityRotate(identity: Command): void {
   const command = identity
     .command('rotate')
     .description('on a zone: change the certificate authority of a MeshIdentity, without a failed request')
-    .argument('<name>', 'stored name of the MeshIdentity');
+    .argument('<name>', 'display name or stored name of the MeshIdentity');
   addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
     .addHelpText('after', ROTATE_HELP)
     .action(async (name: string, { mesh, output, ...connection }: Options): Promise<void> => {
       const client = await connect(connection);
-      show((await client.act(`${pathOf(mesh, name)}/_rotate`, {})) as unknown as Rotation, output);
+      show(
+        (await client.act(`${await pathOf(client, mesh, name, 'identity rotate')}/_rotate`, {})) as unknown as Rotation,
+        output,
+      );
     });
 }
 
@@ -43,17 +47,20 @@ export function addInspectIdentity(inspect: Command): void {
   const command = inspect
     .command('identity')
     .description('on a zone: the authority of a MeshIdentity, and how far its rotation is')
-    .argument('<name>', 'stored name of the MeshIdentity');
+    .argument('<name>', 'display name or stored name of the MeshIdentity');
   addConnectOptions(addOutputOption(addMeshOption(command), ['table', 'json', 'yaml']))
     .addHelpText('after', INSPECT_HELP)
     .action(async (name: string, { mesh, output, ...connection }: Options): Promise<void> => {
       const client = await connect(connection);
-      show((await client.read(`${pathOf(mesh, name)}/_rotation`)) as Rotation, output);
+      show((await client.read(`${await pathOf(client, mesh, name, 'inspect identity')}/_rotation`)) as Rotation, output);
     });
 }
 
-function pathOf(mesh: string, name: string): string {
-  return `/meshes/${pathPart(mesh)}/${typeOf('MeshIdentity').path}/${pathPart(name)}`;
+/** In a zone the name of one that was made on global is hashed. @param command to print where several have the display name */
+async function pathOf(client: ApiClient, mesh: string, name: string, command: string): Promise<string> {
+  const info = typeOf('MeshIdentity');
+  const found = await findOne(client, info, mesh, name, { command });
+  return `/meshes/${pathPart(mesh)}/${info.path}/${pathPart(found.name)}`;
 }
 
 function show(rotation: Rotation, output: OutputOptions['output']): void {
