@@ -158,7 +158,7 @@ describe('the view of a proxy', () => {
     const view = new ProxyView();
     const said: unknown[] = [];
     view.end();
-    view.fail('nobody hears this');
+    view.fail('no listener');
     view.listen({ changed: () => undefined, ended: () => said.push('ended'), failed: (error) => said.push(error) });
     view.fail('a fault');
     view.end();

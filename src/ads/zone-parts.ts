@@ -26,7 +26,7 @@ export class ZoneParts {
   /**
    * Replaces the parts of a service.
    * @param ports by a name of each; none removes the service
-   * @param note is told of each part that is replaced, by what
+   * @param note called for each replaced part, with the old one and the new one
    */
   set(service: string, ports: ReadonlyMap<string, EncodedPart>, note: (before: EncodedPart, after: EncodedPart) => void): void {
     const held = this.#ports.get(service);

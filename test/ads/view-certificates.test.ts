@@ -65,11 +65,11 @@ const IDENTITY = identities.map((row) => new MeshIndex('default').kriOf(row))[0]
 describe('the certificate in the view of a proxy', () => {
   it('is ordered for its identity, and the proxy is in plain text until it is there', () => {
     expect(views.orderOf('web.east')).toMatchObject({ mesh: 'default', identity: identities[0]?.name });
-    expect(views.orderOf('nobody')).toBeNull();
+    expect(views.orderOf('unknown')).toBeNull();
     const view = open();
     expect([view.certified, view.get('Secret', IDENTITY), calls.length > 0]).toEqual([null, undefined, true]);
     leaf = leafOf('one');
-    views.renew('nobody');
+    views.renew('unknown');
     expect(told).toEqual([]);
     views.renew('web.east');
     expect(view.certified).toMatchObject({ identity: IDENTITY, leaf: { certPem: 'one' } });

@@ -126,7 +126,7 @@ describe('an ingress', () => {
   });
 
   it.each([
-    ['an unknown name', 'sni.msvc.crossing.west.nobody.main'],
+    ['an unknown name', 'sni.msvc.crossing.west.unknown.main'],
     ['a name of another mesh', serviceSni({ ...CATALOG, mesh: 'other' }, 80) ?? ''],
     ['the name of the cluster of its control plane', 'system_ads'],
     ['the name of its own inbound', 'self_inbound_dp_main'],

@@ -28,7 +28,7 @@ export async function startCatalog(zone: string, cart: number): Promise<Applicat
   return await listen((request, response) => {
     request.resume();
     if (request.url === WHO_PATH) {
-      // The proxy of the catalog sets it: nobody else can.
+      // The proxy of the catalog sets it, and replaces what a client sent.
       const { 'x-forwarded-client-cert': given = '' } = request.headers;
       const [, caller = null] = /URI=([^;,]*)/.exec(String(given)) ?? [];
       const answer: WhoAnswer = { zone, caller };

@@ -16,7 +16,7 @@ const WAIT_MS = 60_000;
 export type Crossing = {
   readonly from: string;
   readonly to: string;
-  /** The SPIFFE ID of the caller, as the catalog of the other zone was told. */
+  /** The SPIFFE ID of the caller, in the request that the catalog of the other zone received. */
   readonly caller: string;
   /** Median milliseconds of a request to the catalog of the own zone, and of one to that of the other. */
   readonly ownMs: number;
