@@ -73,6 +73,7 @@ export default defineConfig({
           exclude: [
             '**/*.pg.test.ts',
             '**/*.e2e.test.ts',
+            '**/*.chaos.test.ts',
             '**/*.envoy.test.ts',
             '**/*.peers.test.ts',
             '**/*.isolated.test.ts',
@@ -125,6 +126,16 @@ export default defineConfig({
           include: ['test/**/*.e2e.test.ts'],
           // One demo is enough on each push: the one with an Envoy shows all that the other shows.
           exclude: envoy === null || isFull ? [] : ['test/e2e/demo.e2e.test.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          ...postgres,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'chaos',
+          include: ['test/chaos/**/*.chaos.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
           ...postgres,
