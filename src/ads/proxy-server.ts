@@ -31,11 +31,8 @@ export type Dataplanes = {
   /** A Dataplane from its JSON, as it would be stored. @throws MeridianError `invalid` that names the field */
   readonly read: (text: string, at: { readonly mesh: string; readonly name: string }) => GivenDataplane;
   readonly stored: (mesh: string, name: string) => Promise<GivenDataplane | null>;
-  /**
-   * Stores a Dataplane for as long as its proxy is connected, to this control plane or another one of the zone.
-   * @param run names the bootstrap with which its Envoy started
-   */
-  readonly register: (dataplane: GivenDataplane, facts: ProxyConnectionFacts, run: string) => Promise<void>;
+  /** Stores a Dataplane for as long as its proxy is connected, to this control plane or another one of the zone. */
+  readonly register: (dataplane: GivenDataplane, facts: ProxyConnectionFacts) => Promise<void>;
   /** The stream of a proxy has ended; it may come back. */
   readonly release: (facts: ProxyConnectionFacts) => void;
 };
@@ -80,8 +77,8 @@ export class ProxyServer {
     if (first.done === true) return;
     const request = readRequest(first.value);
     const node = readProxyNode(request.node);
-    const { mesh, name, version, metadata } = node;
-    const facts = { streamId: stream.id, mesh, name, version, metadata };
+    const { mesh, name, run, version, metadata } = node;
+    const facts = { streamId: stream.id, mesh, name, run, version, metadata };
     const isBrought = await this.#letIn(stream, node, facts);
     const key = JSON.stringify([mesh, name]);
     this.#streams.get(key)?.end(canceled('another stream of the same Dataplane takes the place of this one'));
@@ -110,7 +107,7 @@ export class ProxyServer {
   }
 
   /** Checks the token against the Dataplane that the proxy brings and the stored one. @returns whether it brings one */
-  async #letIn(stream: ProxyStream, { mesh, name, dataplane, run }: ProxyNode, facts: ProxyConnectionFacts): Promise<boolean> {
+  async #letIn(stream: ProxyStream, { mesh, name, dataplane }: ProxyNode, facts: ProxyConnectionFacts): Promise<boolean> {
     const { dataplanes } = this.#options;
     const stored = await dataplanes.stored(mesh, name);
     if (dataplane === '') {
@@ -123,7 +120,7 @@ export class ProxyServer {
     }
     const given = dataplanes.read(dataplane, { mesh, name });
     await (stored === null ? stream.admit(given) : stream.admit(given, stored));
-    await dataplanes.register(given, facts, run);
+    await dataplanes.register(given, facts);
     return true;
   }
 

@@ -10,10 +10,11 @@ import { DataplaneInsightWriter } from './dataplane-insight-writer.ts';
 const at = { mesh: 'shop', name: 'cart-1' };
 const key = { type: 'DataplaneInsight', ...at };
 const version = { kumaDp: { version: '3.0.0', unheard: 1 }, envoy: { version: '1.40.0', build: 'a/1.40.0' }, more: {} };
-const facts = (streamId: string, name = 'cart-1'): ProxyConnectionFacts => ({
-  ...{ streamId, mesh: 'shop', name, version },
+const facts = (streamId: string, name = 'cart-1', run = ''): ProxyConnectionFacts => ({
+  ...{ streamId, mesh: 'shop', name, run, version },
   metadata: { features: ['feature-reuse-port'] },
 });
+const brings = (streamId: string, name = 'cart-1'): ProxyConnectionFacts => facts(streamId, name, 'run');
 const type = 'Listener';
 
 function setUp(store = new TinyStore(), instanceId = 'one') {
@@ -123,7 +124,10 @@ describe('DataplaneInsightWriter', () => {
     await end();
   });
 
-  it.each(['closed', 'stopped'])('does not show what a proxy refused when its stream is %s', async (how) => {
+  it.each([
+    ['closed', {}],
+    ['stopped', { isLost: true }],
+  ])('does not show what a proxy refused when its stream is %s', async (how, status) => {
     const { writer, store, row, end } = setUp();
     await withDataplanes(store, 'cart-1');
     writer.observe({ ...facts('s1'), kind: 'opened' });
@@ -133,7 +137,7 @@ describe('DataplaneInsightWriter', () => {
     expect((await row())?.status).toMatchObject({ proxyProblemCount: 1 });
     if (how === 'closed') writer.observe({ ...facts('s1'), kind: 'closed' });
     await end();
-    expect((await row())?.status).toEqual({});
+    expect((await row())?.status).toEqual(status);
   });
 
   it('stores what many proxies bring in one transaction, each with its insight', async () => {
@@ -141,7 +145,7 @@ describe('DataplaneInsightWriter', () => {
     const all = vi.spyOn(store, 'writeAll');
     const names = Array.from({ length: 40 }, (_, index) => `cart-${String(index)}`);
     const bring = (name: string): Promise<void> =>
-      writer.hold(facts(`s-${name}`, name), 'run', () => ({
+      writer.hold(brings(`s-${name}`, name), () => ({
         ...{ op: 'create', key: { type: 'Dataplane', mesh: 'shop', name }, labels: {}, spec: {} },
       }));
     await Promise.all(names.map(bring));
@@ -155,10 +159,10 @@ describe('DataplaneInsightWriter', () => {
     const { writer, store, row, spec, end } = setUp();
     const dataplane = { op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: { networking: {} } } as const;
     store.beforeWrite = (write) => (write.key.type === 'Dataplane' ? { result: 'rejected', message: 'no' } : undefined);
-    await expect(writer.hold(facts('s1'), 'run', () => dataplane)).rejects.toMatchObject({ code: 'invalid' });
+    await expect(writer.hold(brings('s1'), () => dataplane)).rejects.toMatchObject({ code: 'invalid' });
     expect(await row()).toBeUndefined();
     store.beforeWrite = () => undefined;
-    await writer.hold(facts('s2'), 'run', (stored) => (stored === undefined ? dataplane : null));
+    await writer.hold(brings('s2'), (stored) => (stored === undefined ? dataplane : null));
     expect((await row())?.status).toEqual({ hold: 'held', run: 'run' });
     expect(isOnline(await spec())).toBe(true);
     writer.release(facts('s2'), 'released');
@@ -170,10 +174,10 @@ describe('DataplaneInsightWriter', () => {
   it('does not hold a Dataplane that was there before', async () => {
     const { writer, store, row, end } = setUp();
     await withDataplanes(store, 'cart-1');
-    await writer.hold(facts('s1'), 'run', () => null);
+    await writer.hold(brings('s1'), () => null);
     writer.release(facts('s1'), 'released');
     await writer.flush();
-    expect((await row())?.status).toEqual({});
+    expect((await row())?.status).toEqual({ run: 'run' });
     await end();
   });
 
@@ -181,9 +185,9 @@ describe('DataplaneInsightWriter', () => {
     const store = new TinyStore();
     const [one, two] = [setUp(store, 'one'), setUp(store, 'two')];
     const dataplane = { op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: {} } as const;
-    await one.writer.hold(facts('s1'), 'run', () => dataplane);
+    await one.writer.hold(brings('s1'), () => dataplane);
     await two.clock.advance(1_000);
-    await two.writer.hold(facts('s2'), 'run', () => null);
+    await two.writer.hold(brings('s2'), () => null);
     one.writer.release(facts('s1'), 'released');
     await one.writer.flush();
     expect((await one.row())?.status).toEqual({ hold: 'held', run: 'run' });
@@ -239,11 +243,33 @@ describe('DataplaneInsightWriter', () => {
 
   it('holds what proxies brought when the control plane stops', async () => {
     const { writer, row, end } = setUp();
-    await writer.hold(facts('s1'), 'run', () => ({ op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: {} }));
+    await writer.hold(brings('s1'), () => ({ op: 'create', key: { type: 'Dataplane', ...at }, labels: {}, spec: {} }));
     await end();
     writer.release(facts('s1'), 'released');
     expect(isOnline((await row())?.spec ?? {})).toBe(false);
     expect((await row())?.status).toEqual({ hold: 'held', run: 'run' });
+  });
+
+  it('says of a Dataplane that stays whether its stream ended with the control plane, until there is another', async () => {
+    const store = new TinyStore();
+    await withDataplanes(store, 'cart-1', 'cart-2');
+    const [one, two] = [setUp(store, 'one'), setUp(store, 'two')];
+    const status = async (name: string) => (await store.get({ ...key, name }))?.status;
+    for (const name of ['cart-1', 'cart-2']) one.writer.observe({ ...facts(name, name), kind: 'opened' });
+    await one.writer.flush();
+    const ended = one.end();
+    // The port ends the streams of a control plane that stops, before or after its insights are closed.
+    one.writer.observe({ ...facts('cart-1'), streamId: 'cart-1', kind: 'closed' });
+    await ended;
+    expect([await status('cart-1'), await status('cart-2')]).toEqual([{ isLost: true }, { isLost: true }]);
+    await two.clock.advance(1_000);
+    two.writer.observe({ ...facts('s2'), kind: 'opened' });
+    await two.writer.flush();
+    expect(await status('cart-1')).toEqual({});
+    two.writer.observe({ ...facts('s2'), kind: 'closed' });
+    await two.writer.flush();
+    expect([isOnline(await two.spec()), await status('cart-1')]).toEqual([false, {}]);
+    await two.end();
   });
 
   it('leaves no stream open that came while the control plane stopped', async () => {
@@ -260,13 +286,13 @@ describe('DataplaneInsightWriter', () => {
       await isSlow;
       return await writeAll(writes);
     });
-    const holding = writer.hold(facts('s1'), 'run', () => dataplane);
+    const holding = writer.hold(brings('s1'), () => dataplane);
     await vi.waitFor(() => expect(writing).toHaveBeenCalledTimes(1));
     const ended = end();
     await clock.advance(1);
     goOn(undefined);
     await Promise.all([holding, ended]);
-    await expect(writer.hold(facts('s2'), 'run', () => null)).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(writer.hold(brings('s2'), () => null)).rejects.toMatchObject({ code: 'unavailable' });
     expect(subscriptionsOf((await row())?.spec ?? {})).toMatchObject([
       { id: 's1', disconnectTime: expect.any(String) as string },
     ]);

@@ -79,6 +79,7 @@ export class DataplaneInsightWriter {
     (held) => this.#storeTogether(held),
     (one) => this.#storeAlone(one),
   );
+  #isStopping = (): boolean => false;
   #isStopped = false;
 
   constructor(options: DataplaneInsightWriterOptions) {
@@ -90,6 +91,8 @@ export class DataplaneInsightWriter {
     if (this.#isStopped) return;
     const { instanceId, clock } = this.#options;
     const entry = this.#entry(event);
+    // What ends the stream is the end of this control plane.
+    if (event.kind === 'closed' && this.#isStopping()) this.change(event, (state) => closeProxy(state, clock.now()));
     const said = entry.proxy.take(event, instanceId, clock.now());
     if (said !== 'nothing') this.#touch(entry, said === 'news');
   }
@@ -110,13 +113,14 @@ export class DataplaneInsightWriter {
   /**
    * Stores a Dataplane together with the open stream of the proxy that brings it: both or neither. A Dataplane that was there
    * before is not held: it stays when the stream ends. On an error the stream counts as ended.
-   * @param run names the bootstrap of the proxy; one that drains already changes nothing of its Dataplane
+   * A run that drains already changes nothing of its Dataplane.
    * @param plan the write of the Dataplane; null where the stored one is the same already
    * @throws MeridianError `invalid` for a row that cannot be stored, `unavailable` while others write it, or when this control
    * plane stops
    */
-  async hold(facts: ProxyConnectionFacts, run: string, plan: (stored: Resource | undefined) => Write | null): Promise<void> {
+  async hold(facts: ProxyConnectionFacts, plan: (stored: Resource | undefined) => Write | null): Promise<void> {
     if (this.#isStopped) throw new MeridianError('unavailable', 'this control plane stops');
+    const { run } = facts;
     const entry = this.#entry(facts);
     const { instanceId, clock } = this.#options;
     entry.proxy.state = foldProxy(entry.proxy.state, { ...facts, kind: 'opened' }, instanceId, clock.now());
@@ -195,6 +199,7 @@ export class DataplaneInsightWriter {
   /** Flushes on the interval and raises generations until the signal aborts; then closes and stores the open subscriptions. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, flushIntervalMs, generationIntervalMs } = this.#options;
+    this.#isStopping = () => signal.aborted;
     await Promise.all([
       every(clock, flushIntervalMs, signal, () => this.flush()),
       every(clock, generationIntervalMs, signal, () => this.#changeAll(raiseGeneration)),

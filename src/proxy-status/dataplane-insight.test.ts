@@ -23,7 +23,7 @@ describe('the insight of a proxy', () => {
   it('can be stored, and read by global, whatever the proxy says of itself', () => {
     fc.assert(
       fc.property(version, metadata, fc.array(fc.constantFrom(...XDS_TYPES)), (saidVersion, saidMetadata, types) => {
-        const facts = { streamId: 's1', mesh: 'shop', name: 'cart', version: saidVersion, metadata: saidMetadata };
+        const facts = { streamId: 's1', mesh: 'shop', name: 'cart', run: '', version: saidVersion, metadata: saidMetadata };
         let state: ProxyState = foldProxy(unknownProxy, { ...facts, kind: 'opened' }, 'one', NOW);
         for (const type of types) state = foldProxy(state, { ...facts, kind: 'sent', type, nonce: '', resources: 1 }, 'one', NOW);
         const { spec, status } = mergeProxy({ spec: {}, status: {} }, state, 2, NOW);
@@ -35,7 +35,14 @@ describe('the insight of a proxy', () => {
   });
 
   it('is the same after the state is merged again', () => {
-    const facts = { streamId: 's1', mesh: 'shop', name: 'cart', version: {}, metadata: { features: ['a'], ipv6Enabled: true } };
+    const facts = {
+      streamId: 's1',
+      mesh: 'shop',
+      name: 'cart',
+      run: '',
+      version: {},
+      metadata: { features: ['a'], ipv6Enabled: true },
+    };
     const state = foldProxy(unknownProxy, { ...facts, kind: 'opened' }, 'one', NOW);
     const once = mergeProxy({ spec: {}, status: {} }, { ...state, hold: 'held' }, 2, NOW);
     expect(once.spec['metadata']).toEqual({ features: ['a'], ipv6Enabled: true });

@@ -27,6 +27,10 @@ export type ProxyState = {
   readonly subscriptions: readonly ProxySubscription[];
   /** Null for a Dataplane that is there without its proxy. */
   readonly hold: Hold | null;
+  /** Names the bootstrap of the proxy of the newest stream. */
+  readonly run: string;
+  /** The streams ended with this process: the proxy goes on, and opens one elsewhere. */
+  readonly isLost: boolean;
   /** Null until a stream was opened in this process: the row's are another's. */
   readonly troubles: Troubles | null;
   /** What the proxy of the newest stream can do, from its node. */
@@ -35,7 +39,8 @@ export type ProxyState = {
   readonly tls: ProxyTlsFacts | null;
 };
 
-export const unknownProxy: ProxyState = { subscriptions: [], hold: null, troubles: null, metadata: {}, tls: null };
+const nothing = { hold: null, run: '', isLost: false, troubles: null, metadata: {}, tls: null };
+export const unknownProxy: ProxyState = { subscriptions: [], ...nothing };
 
 /** Takes one event into the state; the same object comes back when the event says nothing new. */
 export function foldProxy(state: ProxyState, event: ProxyEvent, instanceId: string, now: Date): ProxyState {
@@ -53,6 +58,8 @@ function foldStream(state: ProxyState, event: ProxyEvent, instanceId: string, no
       return {
         ...state,
         subscriptions: [...state.subscriptions, openSubscription(streamId, instanceId, event.version, now)],
+        run: event.run,
+        isLost: false,
         metadata: renderMetadata(event.metadata),
         tls: null,
       };
@@ -86,13 +93,13 @@ export function raiseGeneration(state: ProxyState): ProxyState {
 
 /** The state in a process that ends: its subscriptions are closed, and what proxies brought is held for them. */
 export function closeProxy(state: ProxyState, now: Date): ProxyState {
-  return forgetTroubles(
-    change(
-      state,
-      () => true,
-      (one) => ({ ...one, disconnectTime: now }),
-    ),
+  if (!isConnected(state)) return state;
+  const closed = change(
+    state,
+    () => true,
+    (one) => ({ ...one, disconnectTime: now }),
   );
+  return forgetTroubles({ ...closed, isLost: true });
 }
 
 /** Forgets the subscriptions that were closed in `stored`, a state that has reached the row: nothing more happens to them. */
@@ -141,10 +148,19 @@ export function mergeProxy(
       ...(tls?.isReady === true && { mTLS: renderCertificate(tls) }),
     },
     status: {
-      ...(hold !== null && { hold, ...(run !== '' && { run }) }),
+      ...(hold === null ? renderStay(stored.status, state) : { hold, ...(run !== '' && { run }) }),
       ...(state.troubles !== null && renderTroubles(state.troubles)),
       ...(tls !== null && { tls: { isReady: tls.isReady, bundle: tls.bundle, plaintextTo: [...tls.plaintextTo] } }),
     },
+  };
+}
+
+/** The proxy of a Dataplane that stays. What another run said of itself does not count. */
+function renderStay({ isLeaving, run: before }: JsonObject, { run, isLost }: ProxyState): JsonObject {
+  return {
+    ...(run !== '' && { run }),
+    ...(isLeaving === true && run !== '' && run === before && { isLeaving }),
+    ...(isLost && { isLost }),
   };
 }
 
@@ -175,7 +191,8 @@ export function isLeavingRun(status: JsonObject, run: string): boolean {
 }
 
 /** The status before a proxy of this run is merged into it: what another run said of itself does not count any more. */
-export function beginRun({ run: last, hold, ...status }: JsonObject, run: string): JsonObject {
+export function beginRun({ run: last, hold, isLeaving, ...others }: JsonObject, run: string): JsonObject {
+  const status = isLeaving === true && last === run ? { ...others, isLeaving } : others;
   if (isLeavingRun({ hold: hold ?? '', run: last ?? '' }, run)) return { ...status, hold: 'leaving', run };
   return { ...status, ...(hold !== undefined && hold !== 'leaving' && { hold }), ...(run !== '' && { run }) };
 }

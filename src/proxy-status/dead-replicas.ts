@@ -4,11 +4,12 @@ import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { aborted } from '../base/supervise.ts';
-import { isOpen, subscriptionsOf } from '../resource/online-status.ts';
+import { isOnline, isOpen, subscriptionsOf } from '../resource/online-status.ts';
 import { textOf } from '../resource/read-json.ts';
 import { keyOf, type JsonObject, type Resource } from '../resource/types.ts';
 import type { ResourceStore, Write } from '../store/resource-store.ts';
 import { closedAt } from '../subscriptions/merge-subscriptions.ts';
+import { holdOf } from './dataplane-insight.ts';
 
 export type DeadReplicasOptions = {
   readonly store: ResourceStore;
@@ -113,5 +114,8 @@ function closing(row: Resource, id: string, now: Date): Write {
     textOf(one['controlPlaneInstanceId']) === id ? closedAt(one, now) : one,
   );
   const { labels, version } = row;
-  return { op: 'update', key: keyOf(row), labels, spec: { ...row.spec, subscriptions }, expectVersion: version };
+  const spec = { ...row.spec, subscriptions };
+  const isLost = holdOf(row.status) === null && !isOnline(spec);
+  const status = isLost ? { ...row.status, isLost } : row.status;
+  return { op: 'update', key: keyOf(row), labels, spec, status, expectVersion: version };
 }

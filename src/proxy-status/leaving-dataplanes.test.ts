@@ -12,7 +12,7 @@ const at = { mesh: 'shop', name: 'cart-1' };
 const spec: JsonObject = {
   networking: { address: '127.0.0.1', inbound: [{ port: 80 }, { port: 81, state: 'Ignored' }, { port: 82, state: 'Ready' }] },
 };
-const facts = (streamId: string): ProxyConnectionFacts => ({ streamId, ...at, version: {}, metadata: {} });
+const facts = (streamId: string, run = ''): ProxyConnectionFacts => ({ streamId, ...at, run, version: {}, metadata: {} });
 
 async function setUp() {
   const store = new TinyStore();
@@ -23,7 +23,7 @@ async function setUp() {
     new DataplaneInsightWriter({ store, clock, log, instanceId, subscriptionLimit: 2, ...times });
   const bring = async (writer: DataplaneInsightWriter, streamId: string, run: string): Promise<void> => {
     await clock.advance(1_000);
-    await writer.hold(facts(streamId), run, (stored) => {
+    await writer.hold(facts(streamId, run), (stored) => {
       const row = { key: { type: 'Dataplane', ...at }, labels: {}, spec };
       return stored === undefined ? { op: 'create', ...row } : { op: 'update', ...row, expectVersion: stored.version };
     });
@@ -83,10 +83,44 @@ describe('a proxy that leaves', () => {
     expect(await states()).toEqual(READY);
   });
 
-  it('leaves a Dataplane as it is that no proxy brought', async () => {
-    const store = new TinyStore();
-    await store.write({ op: 'put', key: { type: 'Dataplane', ...at }, labels: {}, spec });
-    await leaveDataplane(store, { ...at, run: 'first', state: 'ended' });
-    expect([...store.rows.values()]).toMatchObject([{ spec }]);
+  describe('whose Dataplane stays', () => {
+    async function connected() {
+      const { store, writer, replica, status, leave } = await setUp();
+      store.rows.clear();
+      await store.write({ op: 'put', key: { type: 'Dataplane', ...at }, labels: {}, spec });
+      const connect = async (to: DataplaneInsightWriter, streamId: string, run: string): Promise<void> => {
+        to.observe({ ...facts(streamId, run), kind: 'opened' });
+        await to.flush();
+      };
+      return { store, writer, replica, status, leave, connect };
+    }
+
+    it.each(['draining', 'ended'] as const)('leaves it as it is, and its insight says that it is %s', async (state) => {
+      const { store, replica, status, leave, connect } = await connected();
+      await leave('first', state);
+      expect(await status()).toEqual({});
+      await connect(replica('two'), 's2', 'first');
+      await leave('another', state);
+      expect(await status()).toEqual({ run: 'first' });
+      await leave('first', state);
+      await leave('first', state);
+      expect(await status()).toEqual({ run: 'first', isLeaving: true });
+      expect(await store.get({ type: 'Dataplane', ...at })).toMatchObject({ spec, version: 0 });
+    });
+
+    it('leaves until another run of it comes', async () => {
+      const { replica, status, leave, connect } = await connected();
+      const two = replica('two');
+      await connect(two, 's2', 'first');
+      await leave('first', 'draining');
+      two.observe({ ...facts('s2', 'first'), kind: 'sent', type: 'Cluster', nonce: '1', resources: 1 });
+      two.observe({ ...facts('s2', 'first'), kind: 'closed' });
+      await two.flush();
+      expect(await status()).toEqual({ run: 'first', isLeaving: true });
+      await two.hold(facts('s3', 'first'), () => null);
+      expect(await status()).toEqual({ run: 'first', isLeaving: true });
+      await two.hold(facts('s4', 'second'), () => null);
+      expect(await status()).toEqual({ run: 'second' });
+    });
   });
 });

@@ -14,7 +14,8 @@ type Leaving = { readonly mesh: string; readonly name: string; readonly run: str
 const ATTEMPTS = 5;
 
 /**
- * Takes what a launcher says of its proxy. A Dataplane that no proxy brought stays as it is, and so does one that belongs to another run.
+ * Takes what a launcher says of its proxy. A Dataplane that no proxy brought stays as it is, and its insight says that the proxy leaves.
+ * Nothing happens to one that belongs to another run.
  * @throws MeridianError `unavailable` while others write it
  */
 export async function leaveDataplane(store: Pick<ResourceStore, 'getMany' | 'writeAll'>, proxy: Leaving): Promise<void> {
@@ -24,8 +25,11 @@ export async function leaveDataplane(store: Pick<ResourceStore, 'getMany' | 'wri
     const dataplane = rows.find(({ type }) => type === 'Dataplane');
     const insight = rows.find(({ type }) => type === 'DataplaneInsight');
     if (dataplane === undefined || insight === undefined) return;
-    if (holdOf(insight.status) === null || run === '' || textOf(insight.status['run']) !== run) return;
-    const writes = state === 'ended' ? removal(dataplane, insight) : farewell(dataplane, insight);
+    if (run === '' || textOf(insight.status['run']) !== run) return;
+    const stays = holdOf(insight.status) === null;
+    if (stays && insight.status['isLeaving'] === true) return;
+    const left = [update(insight, { status: { ...insight.status, isLeaving: true } })];
+    const writes = stays ? left : state === 'ended' ? removal(dataplane, insight) : farewell(dataplane, insight);
     const outcomes = await store.writeAll(writes);
     if (outcomes.every((outcome) => outcome.result === 'deleted' || outcome.result === 'updated')) return;
   }
@@ -42,11 +46,12 @@ export function withoutReadyInbounds(spec: JsonObject): JsonObject {
   return { ...spec, networking: { ...networking, inbound } };
 }
 
+function update(row: Resource, change: Partial<Pick<Resource, 'spec' | 'status'>>): Write {
+  const { type, mesh, name, labels, spec, status, version } = { ...row, ...change };
+  return { op: 'update', key: { type, mesh, name }, labels, spec, status, expectVersion: version };
+}
+
 function farewell(dataplane: Resource, insight: Resource): Write[] {
-  const update = (row: Resource, change: Partial<Pick<Resource, 'spec' | 'status'>>): Write => {
-    const { type, mesh, name, labels, spec, status, version } = { ...row, ...change };
-    return { op: 'update', key: { type, mesh, name }, labels, spec, status, expectVersion: version };
-  };
   return [
     update(insight, { status: { ...insight.status, hold: 'leaving' } }),
     update(dataplane, { spec: withoutReadyInbounds(dataplane.spec) }),

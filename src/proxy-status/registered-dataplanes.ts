@@ -39,12 +39,12 @@ export class RegisteredDataplanes implements Dataplanes {
   readonly stored = async (mesh: string, name: string): Promise<GivenDataplane | null> =>
     (await this.#options.store.get({ type: 'Dataplane', mesh, name })) ?? null;
 
-  readonly register = async (dataplane: GivenDataplane, facts: ProxyConnectionFacts, run: string): Promise<void> => {
+  readonly register = async (dataplane: GivenDataplane, facts: ProxyConnectionFacts): Promise<void> => {
     const { store, insights } = this.#options;
     const { mesh } = dataplane;
     if ((await store.getMeta({ type: 'Mesh', mesh: '', name: mesh })) === undefined)
       throw new MeridianError('bad_request', `mesh ${JSON.stringify(mesh)} does not exist; create it first`);
-    await insights.hold(facts, run, (stored) => this.#plan(dataplane, stored));
+    await insights.hold(facts, (stored) => this.#plan(dataplane, stored));
   };
 
   readonly release = (facts: ProxyConnectionFacts): void => {

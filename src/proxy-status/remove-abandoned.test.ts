@@ -93,6 +93,19 @@ describe('the removal of Dataplanes that proxies brought', () => {
     await end();
   });
 
+  it('says of a Dataplane that stays that its proxy has lost a replica that was killed', async () => {
+    const { clock, insight, isThere, run, end, store } = await setUp();
+    const subscriptions = [{ ...subscription, controlPlaneInstanceId: 'two' }];
+    store.lead = (_, task, signal) => task(signal);
+    run();
+    await insight({ subscriptions }, { run: 'first' });
+    const status = async (): Promise<JsonObject> => (await store.get({ type: 'DataplaneInsight', ...at }))?.status ?? {};
+    await vi.waitFor(async () => expect(await status()).toEqual({ run: 'first', isLost: true }));
+    await clock.advance(300_000);
+    expect(await isThere()).toBe(true);
+    await end();
+  });
+
   it('does not watch its own replica', async () => {
     const { clock, insight, run, end, store } = await setUp();
     const lead = vi.spyOn(store, 'lead');
