@@ -66,10 +66,11 @@ async function start(host: Host): Promise<void> {
   await serveProxies(host, proxyServer(host).serve);
 }
 
-function servicesOptions({ meshService, ipam, multizone }: Config): Omit<ServicesOptions, 'log'> {
+function servicesOptions({ meshService, ipam, multizone, xdsServer }: Config): Omit<ServicesOptions, 'log'> {
   return {
     zone: multizone.zone.name,
     graceMs: meshService.generationInterval === 0 ? null : meshService.deletionGracePeriod,
+    reconnectMs: xdsServer.dataplaneDeregistrationDelay,
     vipNetworks: {
       MeshService: ipam.meshService.cidr,
       MeshExternalService: ipam.meshExternalService.cidr,

@@ -6,7 +6,8 @@ import { planServices } from '../../src/reconcile/services/plan-services.ts';
 import { ServicesView, viewedTypes } from '../../src/reconcile/services/services-view.ts';
 import { ZONE } from './zone-under-test.ts';
 
-const STEP_MS = 10_000;
+/** Longer than the time in which a proxy without a stream may come back. */
+const STEP_MS = 100_000;
 const CREATED = new Date('2026-01-01T00:00:00.000Z');
 
 export type ModelRow = ResourceKey &

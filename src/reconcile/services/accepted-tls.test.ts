@@ -17,9 +17,9 @@ describe('TLS of a MeshService', () => {
     rows.set(`${row.type} ${row.name}`, row);
     view.put(row);
   };
-  const plan = (): unknown => {
+  const plan = (time = 0): unknown => {
     for (let pass = 0; pass < 4; pass += 1)
-      for (const write of planServices(view, { now: new Date(0), graceMs: null }).writes) {
+      for (const write of planServices(view, { now: new Date(time), graceMs: null }).writes) {
         if (write.op !== 'put') continue;
         rows.set(`${write.row.type} ${write.row.name}`, write.row);
         view.accept(write.row);
@@ -75,16 +75,29 @@ describe('TLS of a MeshService', () => {
     expect(plan()).toEqual({ status: 'Ready', enforced: true });
   });
 
-  it('is not demanded while a proxy that calls it in plain text has lost its control plane', () => {
-    const lost = (plaintextTo: string[]): Resource =>
-      makeRow('DataplaneInsight', 'checkout', {
-        spec: { subscriptions: [{ connectTime: '2026-01-01T00:00:00Z', disconnectTime: '2026-01-01T00:01:00Z' }] },
-        status: { hold: 'held', tls: { isReady: true, plaintextTo } },
-      });
-    put(lost([CART]));
+  it.each<JsonObject>([{ hold: 'held' }, { isLost: true }])(
+    'is not demanded for a minute after a caller in plain text has lost its control plane: %j',
+    (said) => {
+      const lost = (plaintextTo: string[]): Resource =>
+        makeRow('DataplaneInsight', 'checkout', {
+          spec: { subscriptions: [{ connectTime: '2026-01-01T00:00:00Z', disconnectTime: '2026-01-01T00:01:00Z' }] },
+          status: { ...said, tls: { isReady: true, plaintextTo } },
+        });
+      put(lost([CART]));
+      for (const name of ['cart-1', 'cart-2']) insight(name, { isReady: true, plaintextTo: [] });
+      expect(plan()).toEqual({ status: 'Ready' });
+      expect(plan(59_000)).toEqual({ status: 'Ready' });
+      expect(plan(60_000)).toEqual({ status: 'Ready', enforced: true });
+    },
+  );
+
+  it('is demanded when the stream of the last caller in plain text has broken', () => {
+    insight('checkout', { isReady: true, plaintextTo: [CART] });
     for (const name of ['cart-1', 'cart-2']) insight(name, { isReady: true, plaintextTo: [] });
     expect(plan()).toEqual({ status: 'Ready' });
-    put({ ...lost([CART]), status: { hold: 'released' } });
+    const [stream] = [{ connectTime: '2026-01-01T00:00:00Z', disconnectTime: '2026-01-01T00:01:00Z' }];
+    const status = { tls: { isReady: true, plaintextTo: [CART] } };
+    put(makeRow('DataplaneInsight', 'checkout', { spec: { subscriptions: [stream] }, status }));
     expect(plan()).toEqual({ status: 'Ready', enforced: true });
   });
 

@@ -2,7 +2,9 @@
 // exactly the services that it can affect, before it returns.
 import { isDeepStrictEqual } from 'node:util';
 import { kriOf } from '../../resource/kri.ts';
+import { isLocal } from '../../resource/ownership.ts';
 import { objectOf } from '../../resource/read-json.ts';
+import { placeOf } from '../../resource/service-reach.ts';
 import { keyText, type Resource } from '../../resource/types.ts';
 import { dataplaneFacts, type Address, type DataplaneFacts } from './dataplane-facts.ts';
 import { HostnameClaims, type HostnameGenerators } from './hostnames.ts';
@@ -19,7 +21,8 @@ import { AcceptedTls, type TlsFacts } from './accepted-tls.ts';
 import { MeshIdentities } from './mesh-identities.ts';
 import { ServiceGroups, membershipsOf } from './service-groups.ts';
 import { DebouncedValue } from './debounced-value.ts';
-import { chooseZoneProxy, readyZoneProxies, type ZoneProxy } from './zone-proxies.ts';
+import { Absences, absenceIn } from './absences.ts';
+import { placeText, readyZoneProxies, type ReadyZoneProxy, type ZoneProxy } from './zone-proxies.ts';
 
 /** A service: its stored row, and its base row, which the generator may have changed or created. */
 export type ServiceEntry = { readonly id: string; readonly stored: Resource | undefined; readonly base: Resource };
@@ -42,7 +45,7 @@ export class MeshView {
   readonly services = new Map<string, ServiceEntry>();
   readonly settled = {
     ingress: new DebouncedValue<Address | null>(null),
-    ingresses: new DebouncedValue<ReturnType<typeof readyZoneProxies>>([]),
+    ingresses: new DebouncedValue<readonly ReadyZoneProxy[]>([]),
     egress: new DebouncedValue<Address | null>(null),
   };
   readonly identities: MeshIdentities;
@@ -50,8 +53,10 @@ export class MeshView {
   readonly #generators: HostnameGenerators;
   readonly #facts = new Map<string, DataplaneFacts>();
   readonly #online = new Map<string, boolean>();
-  /** Dataplanes whose stream ended with their control plane: their proxies go on, and come back or are removed in a minute. */
-  readonly #lost = new Set<string>();
+  /** Of the Dataplanes with an insight. Their proxies go on without a stream. */
+  readonly #absences: Absences;
+  /** Addresses of the zone proxies that clients have; null before the first plan, which takes them from the table. */
+  #published: Readonly<Record<Proxy, ReadonlySet<string>>> | null = null;
   /** Dataplanes whose proxies have said that they stop. */
   readonly #leaving = new Set<string>();
   /** Of the Dataplanes with an insight that says something about TLS. */
@@ -64,8 +69,10 @@ export class MeshView {
   readonly #serviceSelectors = new SelectorIndex();
   readonly #claims = new Map<string, HostnameClaims>();
 
-  constructor(mesh: string, zone: string, generators: HostnameGenerators) {
+  /** @param reconnectMs the time in which a proxy may open its stream again, in milliseconds */
+  constructor(mesh: string, zone: string, generators: HostnameGenerators, reconnectMs: number) {
     this.mesh = mesh;
+    this.#absences = new Absences(reconnectMs);
     this.identities = new MeshIdentities(mesh, zone);
     this.#zone = zone;
     this.#generators = generators;
@@ -108,16 +115,14 @@ export class MeshView {
     if (this.identities.remove(name)) this.#identitiesChanged();
   }
 
-  /**
-   * @param isOnline undefined: the Dataplane has no insight
-   * @param isLost its stream has ended with its control plane
-   */
-  setOnline(name: string, isOnline: boolean | undefined, isLost = false): void {
-    if (this.#online.get(name) === isOnline && this.#lost.has(name) === isLost) return;
+  /** @param insight null: the Dataplane has none */
+  setInsight(name: string, insight: Pick<Resource, 'spec' | 'status'> | null): void {
+    const absence = insight === null ? null : absenceIn(insight);
+    const isOnline = insight === null ? undefined : absence === null;
+    const isNew = this.#absences.put(name, absence);
+    if (this.#online.get(name) === isOnline && !isNew) return;
     if (isOnline === undefined) this.#online.delete(name);
     else this.#online.set(name, isOnline);
-    if (isLost) this.#lost.add(name);
-    else this.#lost.delete(name);
     this.#touchSelecting(this.#facts.get(name));
     this.#assessTls(name);
   }
@@ -171,11 +176,19 @@ export class MeshView {
   /** Publishes settled changes of ingress and egress, and marks the services that have them. @returns when to call again, or null */
   settle(now: number): number | null {
     const { ingress, ingresses, egress } = this.settled;
-    const proxies = this.#proxiesWith('ingress');
-    if (ingress.offer(chooseZoneProxy(proxies), now)) this.#touchType('MeshService');
-    ingresses.offer(readyZoneProxies(proxies), now);
-    if (egress.offer(chooseZoneProxy(this.#proxiesWith('egress')), now)) this.#touchType('MeshExternalService');
-    return earliest([ingress.wakeAt, ingresses.wakeAt, egress.wakeAt]);
+    const { gone, wakeAt } = this.#absences.look(now);
+    for (const name of gone) this.#assessTls(name);
+    this.#published ??= this.#storedPlaces();
+    const ready = readyZoneProxies(this.#proxiesWith('ingress'), this.#published.ingress);
+    if (ingress.offer(ready[0]?.address ?? null, now)) this.#touchType('MeshService');
+    ingresses.offer(ready, now);
+    const [firstEgress] = readyZoneProxies(this.#proxiesWith('egress'), this.#published.egress);
+    if (egress.offer(firstEgress?.address ?? null, now)) this.#touchType('MeshExternalService');
+    this.#published = {
+      ingress: placesOf([ingress.value, ...ingresses.value.map(({ address }) => address)]),
+      egress: placesOf([egress.value]),
+    };
+    return earliest([ingress.wakeAt, ingresses.wakeAt, egress.wakeAt, wakeAt]);
   }
 
   claimsOf(type: string): HostnameClaims {
@@ -238,7 +251,7 @@ export class MeshView {
   /** Counts a proxy among those that call services, while it is connected, or lost, and has an identity. */
   #assessTls(name: string): void {
     const facts = this.#facts.get(name);
-    const isThere = this.isOnline(name) || this.#lost.has(name);
+    const isThere = this.isOnline(name) || this.#absences.stateOf(name) === 'lost';
     const isCaller = facts !== undefined && isThere && this.identities.idsOf(facts).length > 0;
     const freed = this.#accepted.put(name, isCaller, this.#tls.get(name) ?? null);
     const kris = freed === null ? null : new Set(freed);
@@ -250,9 +263,23 @@ export class MeshView {
   #proxiesWith(proxy: Proxy): ZoneProxy[] {
     return [...this.#zoneProxies].flatMap((name) => {
       const address = this.#facts.get(name)?.[proxy] ?? null;
-      const isAway = this.#online.get(name) === false && !this.#lost.has(name);
-      return address === null ? [] : [{ name, address, isAway, isLeaving: this.#leaving.has(name) }];
+      const state = this.#absences.stateOf(name);
+      return address === null ? [] : [{ name, address, state, isLeaving: this.#leaving.has(name) }];
     });
+  }
+
+  /** The addresses that an earlier leader published. */
+  #storedPlaces(): Record<Proxy, ReadonlySet<string>> {
+    const stored = [...this.services.values()].flatMap(({ stored: row }) => row ?? []);
+    const local = stored.filter((row) => row.type === 'MeshService' && isLocal(row, 'zone'));
+    return {
+      ingress: placesOf(
+        [...this.zoneAddresses.values(), ...local].map(({ type, spec }) =>
+          placeOf(type === 'MeshService' ? spec['zoneIngress'] : spec),
+        ),
+      ),
+      egress: placesOf(stored.map(({ status }) => placeOf(status['zoneEgress']))),
+    };
   }
 
   #touchSelecting(facts: DataplaneFacts | undefined): void {
@@ -268,6 +295,10 @@ export class MeshView {
   #touchType(type: string): void {
     for (const { id, base } of this.services.values()) if (base.type === type) this.dirty.add(id);
   }
+}
+
+function placesOf(places: readonly (Address | null)[]): ReadonlySet<string> {
+  return new Set(places.flatMap((place) => (place === null ? [] : [placeText(place)])));
 }
 
 /** Its servers accept TLS, and do not demand it yet. */

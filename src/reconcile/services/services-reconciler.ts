@@ -14,12 +14,14 @@ export type ServicesOptions = {
   readonly zone: string;
   /** The time for which a generated service without proxies stays, in milliseconds; null disables the generator. The default is an hour. */
   readonly graceMs?: number | null;
+  /** `xdsServer.dataplaneDeregistrationDelay`: the time in which a proxy may open its stream again, in milliseconds. */
+  readonly reconnectMs?: number;
   /** The networks of virtual addresses. */
   readonly vipNetworks?: VipNetworks;
 };
 
-export function servicesReconciler({ zone, vipNetworks, log, graceMs = HOUR_MS }: ServicesOptions): Reconciler {
-  const view = new ServicesView(zone, vipNetworks);
+export function servicesReconciler({ zone, vipNetworks, reconnectMs, log, graceMs = HOUR_MS }: ServicesOptions): Reconciler {
+  const view = new ServicesView(zone, vipNetworks, reconnectMs);
   const warn = conflictLog(log);
   return {
     types: viewedTypes,

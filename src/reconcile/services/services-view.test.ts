@@ -197,39 +197,124 @@ describe('a view of services', () => {
   });
 });
 
-describe('the ingress of a zone', () => {
-  const address = { address: '10.0.0.9', port: 10_001 };
-  const advertised = { advertisedAddress: address.address, advertisedPort: address.port };
-  const ingress = makeRow('Dataplane', 'ingress', {
-    spec: { networking: { zoneIngress: { address: '0.0.0.0', port: 10_001, ...advertised } } },
+describe('a zone proxy', () => {
+  const SECOND = 1_000;
+  const place = { address: '10.0.0.9', port: 10_001 };
+  const ingressAt = (address: string): JsonObject => ({
+    ...{ address: '0.0.0.0', port: place.port, advertisedAddress: address, advertisedPort: place.port },
   });
-  const ended = { subscriptions: [{ ...online.subscriptions[0], disconnectTime: '2026-01-01T00:01:00Z' }] };
-  const published = (): unknown => {
-    // A change is published at once, or after a second.
-    plan();
-    now += MINUTE;
-    plan();
-    return [...(view.meshes.get('default')?.zoneAddresses.values() ?? [])].map(({ spec }) => spec);
+  const zoneProxy = (name: string, networking: JsonObject): Resource => makeRow('Dataplane', name, { spec: { networking } });
+  const ingress = zoneProxy('ingress', { zoneIngress: ingressAt(place.address), zoneEgress: place });
+  const ended = (at = '00:01'): JsonObject => ({
+    subscriptions: [{ ...online.subscriptions[0], disconnectTime: `2026-01-01T00:${at}Z` }],
+  });
+  /** Time passes, with a plan each second, as the loop makes one when the plan asks for it. */
+  const pass = (ms: number): void => {
+    for (const end = now + ms; now < end;) {
+      now = Math.min(end, now + SECOND);
+      plan();
+    }
   };
-  const insight = (spec: JsonObject, hold: string): void =>
-    view.put(makeRow('DataplaneInsight', 'ingress', { spec, status: { hold } }));
+  /** Where other zones find the ingress, and where proxies of this zone find the egress. */
+  const published = (): unknown => {
+    pass(2 * SECOND);
+    const mesh = view.meshes.get('default');
+    const rowOf = (name: string): Resource | undefined =>
+      [...(mesh?.services.values() ?? [])].find(({ base }) => base.name === name)?.stored;
+    const addressOf = (given: unknown): unknown => (given as JsonObject | undefined)?.['address'] ?? null;
+    const rows = [...(mesh?.zoneAddresses.values() ?? [])].map(({ spec }) => spec['address']);
+    return [
+      ...[addressOf(rowOf('selecting')?.spec['zoneIngress']), rows.join()],
+      addressOf(rowOf('external')?.status['zoneEgress']),
+    ];
+  };
+  const insight = (spec: JsonObject, status: JsonObject = {}, name = 'ingress'): void =>
+    view.put(makeRow('DataplaneInsight', name, { spec, status }));
+  /** Another leader reads the table. */
+  const changeLeader = (...insights: Resource[]): void => {
+    const stored = [...(view.meshes.get('default')?.services.values() ?? [])].flatMap(({ stored: row }) => row ?? []);
+    const addresses = [...(view.meshes.get('default')?.zoneAddresses.values() ?? [])];
+    view = new ServicesView('east');
+    for (const row of [...Object.values(rows), ingress, ...insights, ...stored, ...addresses]) view.put(row);
+  };
+  const HERE = [place.address, place.address, place.address];
+  const NOWHERE = [null, '', null];
 
   beforeEach(() => {
     view.put(ingress);
-    insight(online, 'held');
-    expect(published()).toEqual([address]);
-  });
-
-  it('stays published while its proxy has lost its control plane', () => {
-    insight(ended, 'held');
-    expect(published()).toEqual([address]);
+    insight(online);
+    expect(published()).toEqual(HERE);
   });
 
   it.each([
-    ['whose proxy ended its stream', ended, 'released'],
-    ['that says that it stops', online, 'leaving'],
-  ])('%s is not published', (_, spec, hold) => {
-    insight(spec, hold);
-    expect(published()).toEqual([]);
+    ['a Dataplane that it brought', { hold: 'held' }],
+    ['a Dataplane that stays', { isLost: true }],
+  ])('with %s stays published for a minute after its control plane has ended', (_, status) => {
+    insight(ended(), status);
+    expect(published()).toEqual(HERE);
+    pass(50 * SECOND);
+    expect(published()).toEqual(HERE);
+    pass(10 * SECOND);
+    expect(published()).toEqual(NOWHERE);
+  });
+
+  it.each([
+    ['a Dataplane that it brought', { hold: 'released' }],
+    ['a Dataplane that stays', {}],
+  ])('with %s stays published for the grace after its stream broke', (_, status) => {
+    insight(ended(), status);
+    pass(7 * SECOND);
+    expect(published()).toEqual(HERE);
+    insight(online, status);
+    pass(60 * SECOND);
+    insight(ended('00:02'), status);
+    pass(7 * SECOND);
+    expect(published()).toEqual(HERE);
+    pass(SECOND);
+    expect(published()).toEqual(NOWHERE);
+  });
+
+  it('asks for another plan when its time is over', () => {
+    insight(ended());
+    const { wakeAt } = planServices(view, { now: new Date(now), graceMs: MINUTE });
+    expect((wakeAt ?? 0) - now).toBe(10 * SECOND);
+  });
+
+  it('is not published while its stream is broken and another one is there', () => {
+    view.put(zoneProxy('other', { zoneIngress: ingressAt('10.0.0.8') }));
+    insight(ended());
+    expect(published()).toEqual(['10.0.0.8', '10.0.0.8', place.address]);
+  });
+
+  it.each<[string, JsonObject, JsonObject]>([
+    ['that brought its Dataplane', online, { hold: 'leaving' }],
+    ['whose Dataplane stays', online, { isLeaving: true }],
+    ['whose stream has ended', ended(), { isLeaving: true }],
+    ['whose control plane has ended', ended(), { isLeaving: true, isLost: true }],
+  ])('%s is not published from when it says that it stops', (_, spec, status) => {
+    insight(spec, status);
+    expect(published()).toEqual(NOWHERE);
+  });
+
+  it('stays published under a new leader for as long as its Envoy may wait before it tries again', () => {
+    const row = makeRow('DataplaneInsight', 'ingress', { spec: ended() });
+    changeLeader(row);
+    pass(55 * SECOND);
+    expect(published()).toEqual(HERE);
+    pass(10 * SECOND);
+    expect(published()).toEqual(NOWHERE);
+  });
+
+  it.each([{}, { isLost: true }, { hold: 'held' }])('that was away is not published by a new leader: %j', (status) => {
+    insight(ended(), status);
+    pass(2 * MINUTE);
+    expect(published()).toEqual(NOWHERE);
+    const written: string[] = [];
+    changeLeader(makeRow('DataplaneInsight', 'ingress', { spec: ended(), status }));
+    for (let second = 0; second < 70; second += 1) {
+      now += SECOND;
+      written.push(...plan());
+    }
+    expect(written).toEqual([]);
   });
 });

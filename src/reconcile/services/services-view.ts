@@ -9,7 +9,6 @@ import type { ReconciledView } from '../reconcile.ts';
 import { storedVip } from './service-row.ts';
 import { defaultVipNetworks, VipPool, type VipNetworks } from './vip-pool.ts';
 import { isPublishedName } from './zone-proxies.ts';
-import { isOnline } from '../../resource/online-status.ts';
 
 /** The types of the view's rows, in the order with the cheapest first read. */
 export const viewedTypes = [
@@ -24,18 +23,24 @@ export const viewedTypes = [
   'MeshMultiZoneService',
 ] as const;
 
+/** The default of `xdsServer.dataplaneDeregistrationDelay`, in milliseconds. */
+const RECONNECT_MS = 10_000;
+
 export type ServiceType = keyof VipNetworks;
 
 export class ServicesView implements ReconciledView {
   readonly zone: string;
   readonly meshes = new Map<string, MeshView>();
+  readonly #reconnectMs: number;
   readonly #vips: Readonly<Record<ServiceType, VipPool>>;
   readonly #generators = new HostnameGenerators();
   readonly #generatorRows = new Map<string, Resource>();
   #generatorsChanged = false;
 
-  constructor(zone: string, networks: VipNetworks = defaultVipNetworks) {
+  /** @param reconnectMs the time in which a proxy may open its stream again, in milliseconds */
+  constructor(zone: string, networks: VipNetworks = defaultVipNetworks, reconnectMs = RECONNECT_MS) {
     this.zone = zone;
+    this.#reconnectMs = reconnectMs;
     this.#vips = {
       MeshService: new VipPool(networks.MeshService),
       MeshExternalService: new VipPool(networks.MeshExternalService),
@@ -61,7 +66,7 @@ export class ServicesView implements ReconciledView {
     else if (key.type === 'MeshIdentity') mesh.removeIdentity(key.name);
     else if (key.type === 'DataplaneInsight') {
       mesh.setTls(key.name, null);
-      mesh.setOnline(key.name, undefined);
+      mesh.setInsight(key.name, null);
       mesh.setLeaving(key.name, false);
     } else if (isServiceType(key.type)) this.#removeService(key.type, mesh, key);
     else if (isOwnAddress(key)) mesh.zoneAddresses.delete(key.name);
@@ -120,15 +125,15 @@ export class ServicesView implements ReconciledView {
 
   #mesh(name: string): MeshView {
     let mesh = this.meshes.get(name);
-    if (mesh === undefined) this.meshes.set(name, (mesh = new MeshView(name, this.zone, this.#generators)));
+    if (mesh === undefined) this.meshes.set(name, (mesh = new MeshView(name, this.zone, this.#generators, this.#reconnectMs)));
     return mesh;
   }
 
   #putInsight({ mesh: name, name: dataplane, spec, status }: Resource): void {
     const mesh = this.#mesh(name);
     mesh.setTls(dataplane, tlsFactsOf(status));
-    mesh.setOnline(dataplane, isOnline(spec), !isOnline(spec) && status['hold'] === 'held');
-    mesh.setLeaving(dataplane, status['hold'] === 'leaving');
+    mesh.setInsight(dataplane, { spec, status });
+    mesh.setLeaving(dataplane, status['hold'] === 'leaving' || status['isLeaving'] === true);
   }
 
   #putGenerator(row: Resource): void {

@@ -1,32 +1,41 @@
 // The zone proxy of a mesh, and the address that a zone publishes.
 import { describe, expect, it } from 'vitest';
-import { chooseZoneProxy, publishedAddress, readyZoneProxies, wantedAddresses, type ZoneProxy } from './zone-proxies.ts';
+import { placeText, publishedAddress, readyZoneProxies, wantedAddresses, type ZoneProxy } from './zone-proxies.ts';
 
 const address = (port: number) => ({ address: '10.0.0.1', port });
-const proxy = (name: string, port: number, { isAway = false, isLeaving = false } = {}): ZoneProxy => ({
-  ...{ name, address: address(port), isAway, isLeaving },
+const proxy = (name: string, port: number, state: ZoneProxy['state'] = 'present', isLeaving = false): ZoneProxy => ({
+  ...{ name, address: address(port), state, isLeaving },
 });
-const away = { isAway: true };
-
-describe('the zone proxy of a mesh', () => {
-  it('is the first by name that is not away', () => {
-    expect(chooseZoneProxy([proxy('c', 3), proxy('b', 2), proxy('a', 1, away)])).toEqual(address(2));
-    expect(chooseZoneProxy([proxy('c', 3), proxy('a', 1, away)])).toEqual(address(3));
-    expect(chooseZoneProxy([proxy('a', 1, away)])).toBeNull();
-  });
-});
+const none: ReadonlySet<string> = new Set();
+const all = new Set(Array.from({ length: 9 }, (_, port) => placeText(address(port))));
+const ports = (proxies: ZoneProxy[], published: ReadonlySet<string> = all): number[] =>
+  readyZoneProxies(proxies, published).map((one) => one.address.port);
 
 describe('the zone proxies of a mesh', () => {
-  it('are those that take connections, each address once', () => {
-    const proxies = [proxy('d', 4), proxy('c', 3, { isLeaving: true }), proxy('b', 2, away), proxy('a', 1), proxy('e', 1)];
-    expect(readyZoneProxies(proxies)).toEqual([
+  it('are those that take connections, by name, each address once', () => {
+    const proxies = [proxy('d', 4), proxy('c', 3, 'present', true), proxy('b', 2, 'gone'), proxy('a', 1), proxy('e', 1)];
+    expect(readyZoneProxies(proxies, none)).toEqual([
       { name: 'a', address: address(1) },
       { name: 'd', address: address(4) },
     ]);
+    expect(ports([proxy('a', 1, 'gone'), proxy('b', 2, 'present', true)])).toEqual([]);
+  });
+
+  it('stay with a lost control plane, and the last ones with a broken stream too', () => {
+    expect(ports([proxy('a', 1, 'broken'), proxy('b', 2, 'lost'), proxy('c', 3)])).toEqual([2, 3]);
+    expect(ports([proxy('a', 1, 'broken'), proxy('b', 2, 'lost')])).toEqual([2]);
+    expect(ports([proxy('a', 1, 'broken'), proxy('b', 2, 'gone'), proxy('c', 3, 'broken')])).toEqual([1, 3]);
+    expect(ports([proxy('a', 1, 'broken', true), proxy('b', 2, 'lost', true)])).toEqual([]);
+  });
+
+  it('are not published because they are absent', () => {
+    const proxies = [proxy('a', 1, 'broken'), proxy('b', 2, 'lost')];
+    expect(ports(proxies, none)).toEqual([]);
+    expect(ports(proxies, new Set([placeText(address(1))]))).toEqual([1]);
   });
 
   it('have a row each: that of the first has a name of its own', () => {
-    const wanted = wantedAddresses(readyZoneProxies([proxy('b', 2), proxy('a', 1)]));
+    const wanted = wantedAddresses(readyZoneProxies([proxy('b', 2), proxy('a', 1)], none));
     expect([...wanted]).toEqual([
       ['zone-ingress', address(1)],
       ['zone-ingress-b', address(2)],

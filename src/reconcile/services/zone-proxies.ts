@@ -2,6 +2,7 @@
 // MeshZoneAddress, from which Kuma control planes and the other zones learn all ingresses of a zone (policies 2.9, D27).
 // src/resource/service-reach.ts reads those of other zones.
 import { compareText } from '../../base/compare-text.ts';
+import type { Absences } from './absences.ts';
 import type { Address } from './dataplane-facts.ts';
 import { label } from '../../resource/labels.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
@@ -11,27 +12,39 @@ export type ZoneProxy = {
   /** Stored name of the Dataplane. */
   readonly name: string;
   readonly address: Address;
-  /** Its stream has ended, and its control plane has not. A proxy without a DataplaneInsight counts as ready (D20). */
-  readonly isAway: boolean;
+  /** A proxy without a DataplaneInsight counts as present (D20). */
+  readonly state: ReturnType<Absences['stateOf']>;
   /** It has said that it stops: it answers what it has, and takes nothing new. */
   readonly isLeaving: boolean;
 };
 
-/** The zone proxies that take connections, by name, each address once. */
-export function readyZoneProxies(proxies: readonly ZoneProxy[]): { readonly name: string; readonly address: Address }[] {
-  const ready = proxies.filter(({ isAway, isLeaving }) => !isAway && !isLeaving).sort((a, b) => compareText(a.name, b.name));
+export type ReadyZoneProxy = Pick<ZoneProxy, 'name' | 'address'>;
+
+/**
+ * The zone proxies that take connections, by name, each address once. One that has lost its control plane counts, and one whose stream
+ * broke where there is no other: both for as long as their absence may last, and if they are published.
+ * @param published addresses, as `placeText` writes them
+ */
+export function readyZoneProxies(proxies: readonly ZoneProxy[], published: ReadonlySet<string>): ReadyZoneProxy[] {
+  const known = proxies.filter(
+    ({ isLeaving, state, address }) => !isLeaving && (state === 'present' || published.has(placeText(address))),
+  );
+  const ready = known.filter(({ state }) => state === 'present' || state === 'lost');
+  const chosen = ready.length > 0 ? ready : known.filter(({ state }) => state === 'broken');
   const places = new Set<string>();
-  return ready.flatMap(({ name, address }) => {
-    const place = `${address.address} ${String(address.port)}`;
-    if (places.has(place)) return [];
-    places.add(place);
-    return [{ name, address }];
-  });
+  return chosen
+    .sort((a, b) => compareText(a.name, b.name))
+    .flatMap(({ name, address }) => {
+      const place = placeText(address);
+      if (places.has(place)) return [];
+      places.add(place);
+      return [{ name, address }];
+    });
 }
 
-/** The address of the chosen zone proxy; null if none is ready. */
-export function chooseZoneProxy(proxies: readonly ZoneProxy[]): Address | null {
-  return readyZoneProxies(proxies)[0]?.address ?? null;
+/** Equal for equal addresses. */
+export function placeText({ address, port }: Address): string {
+  return `${address} ${String(port)}`;
 }
 
 /** The stored name of the row with the chosen ingress of a mesh. */

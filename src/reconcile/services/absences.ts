@@ -1,0 +1,80 @@
+// Proxies without a stream that may come back: those whose control plane ended, and those whose stream broke. Invariant: each is absent
+// for a limited time, from when this leader saw it first, and is gone after it. Clocks of other replicas do not count.
+import { objectOf, textOf } from '../../resource/read-json.ts';
+import { isOnline, subscriptionsOf } from '../../resource/online-status.ts';
+import type { Resource } from '../../resource/types.ts';
+
+/** For a proxy whose control plane ended, in milliseconds: an Envoy waits up to 30 s before it tries again. */
+export const LOST_MS = 60_000;
+
+export type Absence = {
+  /** When the last stream ended, as written; another time is another absence. */
+  readonly endedAt: string;
+  /** Its control plane ended, and the stream with it. */
+  readonly isLost: boolean;
+};
+
+type Seen = Absence & { until: number | null };
+
+/** Null for a proxy that is connected. */
+export function absenceIn({ spec, status }: Pick<Resource, 'spec' | 'status'>): Absence | null {
+  if (isOnline(spec)) return null;
+  const endedAt = textOf(objectOf(subscriptionsOf(spec).at(-1))['disconnectTime']);
+  return { endedAt, isLost: status['hold'] === 'held' || status['isLost'] === true };
+}
+
+export class Absences {
+  readonly #graceMs: number;
+  readonly #seen = new Map<string, Seen>();
+  /** Names whose time is not over. */
+  readonly #open = new Set<string>();
+  #hasLooked = false;
+
+  /** @param graceMs milliseconds for a proxy whose stream broke */
+  constructor(graceMs: number) {
+    this.#graceMs = graceMs;
+  }
+
+  /** @param absence null: the proxy is connected, or nothing is known of it. @returns whether that is new */
+  put(name: string, absence: Absence | null): boolean {
+    const before = this.#seen.get(name);
+    if (absence === null) {
+      this.#open.delete(name);
+      return this.#seen.delete(name);
+    }
+    if (before?.endedAt === absence.endedAt && before.isLost === absence.isLost) return false;
+    this.#seen.set(name, { ...absence, until: null });
+    this.#open.add(name);
+    return true;
+  }
+
+  /** `gone`: it is absent, and its time is over. */
+  stateOf(name: string): 'present' | 'broken' | 'lost' | 'gone' {
+    const seen = this.#seen.get(name);
+    if (seen === undefined) return 'present';
+    if (!this.#open.has(name)) return 'gone';
+    return seen.isLost ? 'lost' : 'broken';
+  }
+
+  /**
+   * Ends the absences whose time is over.
+   * @param now milliseconds since 1970
+   * @returns who is gone now, and when to look again: null if not needed
+   */
+  look(now: number): { readonly gone: readonly string[]; readonly wakeAt: number | null } {
+    const gone: string[] = [];
+    let wakeAt: number | null = null;
+    for (const name of this.#open) {
+      const seen = this.#seen.get(name);
+      if (seen === undefined) continue;
+      // Before this leader began, possibly no control plane ran.
+      const isLong = seen.isLost || !this.#hasLooked;
+      seen.until ??= now + (isLong ? Math.max(this.#graceMs, LOST_MS) : this.#graceMs);
+      if (seen.until <= now) gone.push(name);
+      else wakeAt = Math.min(wakeAt ?? seen.until, seen.until);
+    }
+    this.#hasLooked = true;
+    for (const name of gone) this.#open.delete(name);
+    return { gone, wakeAt };
+  }
+}
