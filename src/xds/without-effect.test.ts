@@ -1,0 +1,69 @@
+// Which policies are reported as without effect, by what the proxy is.
+import { expect, it } from 'vitest';
+import { make } from '../../test/policy/make-resource.ts';
+import { buildRules } from '../policy/build-rules.ts';
+import { MeshIndex } from '../policy/mesh-index.ts';
+import type { JsonObject } from '../resource/types.ts';
+import type { ConfigProblem } from './config-problem.ts';
+import type { ProxyTls } from './proxy-tls.ts';
+import { reportWithoutEffect } from './without-effect.ts';
+
+const TLS: ProxyTls = { identity: 'id', trustDomains: ['shop'], maySayStrict: true };
+const INBOUND = { address: '10.0.0.1', inbound: [{ port: 8080, name: 'http', protocol: 'http' }] };
+const EGRESS = { zoneEgress: { address: '10.0.0.1', port: 10_002 } };
+const INGRESS = { zoneIngress: { address: '10.0.0.1', port: 10_001 } };
+const CLIENT = { spiffeID: { type: 'Exact', value: 'spiffe://shop/a' } };
+const from = (conf: JsonObject): JsonObject => ({
+  targetRef: { kind: 'Mesh' },
+  from: [{ targetRef: { kind: 'Mesh' }, default: conf }],
+});
+const rules = (...confs: JsonObject[]): JsonObject => ({
+  targetRef: { kind: 'Mesh' },
+  rules: confs.map((conf) => ({ default: conf })),
+});
+const ALLOW = { allow: [CLIENT] };
+const PASSTHROUGH = { targetRef: { kind: 'Mesh' }, default: { passthroughMode: 'None' } };
+
+const WITHOUT_IDENTITY = 'is not enforced: the proxy has no identity, and without TLS nothing says who a client is';
+const BY_SPIFFE_ID = 'is not enforced: name clients by SPIFFE ID in spec.rules';
+const PLAIN_TEXT = 'is not enforced: the proxy has no identity, and takes plain text';
+const NOT_TRANSPARENT = 'has no effect: the proxy has no transparent proxying';
+
+it.each<[policy: string, type: string, spec: JsonObject, networking: JsonObject, tls: ProxyTls | null, expected: string[]]>([
+  ['rules about clients', 'MeshTrafficPermission', rules(ALLOW), INBOUND, null, [`spec.rules ${WITHOUT_IDENTITY}`]],
+  ['rules about clients', 'MeshTrafficPermission', rules(ALLOW), INBOUND, TLS, []],
+  ['clients by tag', 'MeshTrafficPermission', from({ action: 'Allow' }), INBOUND, null, [`spec.from ${WITHOUT_IDENTITY}`]],
+  ['clients by tag', 'MeshTrafficPermission', from({ action: 'Allow' }), INBOUND, TLS, [`spec.from ${BY_SPIFFE_ID}`]],
+  ['rules about clients', 'MeshTrafficPermission', rules(ALLOW), INGRESS, null, []],
+  ['rules about clients', 'MeshTrafficPermission', rules(ALLOW), EGRESS, null, [`spec.rules ${WITHOUT_IDENTITY}`]],
+  [
+    'the second rule',
+    'MeshTLS',
+    rules({ mode: 'Permissive' }, { mode: 'Strict' }),
+    INBOUND,
+    null,
+    [`spec.rules[1].default.mode ${PLAIN_TEXT}`],
+  ],
+  ['an old strict mode', 'MeshTLS', from({ mode: 'Strict' }), INBOUND, null, [`spec.from[0].default.mode ${PLAIN_TEXT}`]],
+  ['a strict mode', 'MeshTLS', rules({ mode: 'Strict' }), INBOUND, TLS, []],
+  ['a permissive mode', 'MeshTLS', rules({ mode: 'Permissive' }), INBOUND, null, []],
+  ['a passthrough', 'MeshPassthrough', PASSTHROUGH, INBOUND, TLS, [`spec.default ${NOT_TRANSPARENT}`]],
+  [
+    'a passthrough',
+    'MeshPassthrough',
+    PASSTHROUGH,
+    { ...INBOUND, transparentProxying: { redirectPortOutbound: 15001 } },
+    null,
+    [],
+  ],
+  ['a timeout', 'MeshTimeout', rules({ idleTimeout: '5s' }), INBOUND, null, []],
+])('%s of a %s', (_, type, spec, networking, tls, expected) => {
+  const index = new MeshIndex('default', [make('Dataplane', 'one', { networking }), make(type, 'p', spec)]);
+  const [proxy] = index.proxies();
+  if (proxy === undefined) throw new Error('the mesh has no Dataplane');
+  const problems: ConfigProblem[] = [];
+  reportWithoutEffect({ rules: buildRules(index, proxy), tls }, (problem) => void problems.push(problem));
+  expect(problems.map(({ field, reason }) => `${field} ${reason}`)).toEqual(expected);
+  const kris = new Set(problems.map(({ policy }) => policy));
+  expect([...kris]).toEqual(expected.length === 0 ? [] : [index.policyOf(make(type, 'p', spec))?.kri]);
+});
