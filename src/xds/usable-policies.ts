@@ -45,8 +45,11 @@ export function usablePolicies(policies: readonly EffectivePolicy[], report: Rep
 export function usableRules(type: string, rules: readonly InboundRule[], report: Report): InboundRule[] {
   const usable = rules.flatMap((rule) => {
     const { conf, refused } = usableConf(type, 'rules', rule.conf, rule.match);
-    for (const { path, reason } of refused)
-      report({ policy: rule.policy.kri, field: fieldOf('rules', rule.index, path), reason });
+    for (const { path, reason } of refused) {
+      // A rule has one of the matches of its item.
+      const field = conf === null ? `spec.rules[${String(rule.index)}].matches` : fieldOf('rules', rule.index, path);
+      report({ policy: rule.policy.kri, field, reason });
+    }
     return conf === null ? [] : [conf === rule.conf ? rule : { ...rule, conf }];
   });
   // Confs that are good each may merge into a bad one.

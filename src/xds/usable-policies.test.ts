@@ -1,0 +1,149 @@
+// Problems name the policy, the rule and the field that they come from, and what is in force stays without them.
+import { describe, expect, it } from 'vitest';
+import { make } from '../../test/policy/make-resource.ts';
+import { buildRules } from '../policy/build-rules.ts';
+import { effectiveOutbound } from '../policy/effective-conf.ts';
+import { MeshIndex } from '../policy/mesh-index.ts';
+import type { InboundRule } from '../policy/inbound-rules.ts';
+import { outboundsOf } from '../policy/outbounds.ts';
+import type { Policy } from '../policy/parse-policy.ts';
+import type { JsonObject, Resource } from '../resource/types.ts';
+import { BackendResolver } from './backends.ts';
+import type { ConfigProblem } from './config-problem.ts';
+import { reportTo, usableOutbound, usableRules } from './usable-policies.ts';
+
+const CART = { kind: 'MeshService', labels: { 'kuma.io/display-name': 'cart' } };
+const MISSING = { kind: 'MeshService', name: 'none', port: 80 };
+const PATH = { path: { type: 'PathPrefix', value: '/a' } };
+const HTTP_SHARE = 'means no port of any service: its share of the requests is answered 500';
+const TCP_SHARE = 'means no port of any service: its share goes to the others';
+const NO_MIRROR = 'means no port of any service: nothing is mirrored';
+
+/** Routes that stay usable, and problems `field reason`, of a proxy that calls the service `cart`. */
+function usable(protocol: string, ...policies: Resource[]): { routes: number; problems: string[] } {
+  const networking = {
+    address: '10.0.0.1',
+    inbound: [{ port: 8080, name: 'http', protocol: 'http' }],
+    outbound: [{ port: 10_000, backendRef: { kind: 'MeshService', name: 'cart', port: 80 } }],
+  };
+  const index = new MeshIndex('default', [
+    make('Dataplane', 'web', { networking }, { zone: 'east' }),
+    make('MeshService', 'cart', { ports: [{ port: 80, appProtocol: protocol }] }, { zone: 'east' }),
+    ...policies,
+  ]);
+  const [proxy] = index.proxies();
+  if (proxy === undefined) throw new Error('the mesh has no Dataplane');
+  const [outbound] = outboundsOf(index, proxy);
+  if (outbound === undefined) throw new Error('the Dataplane has no outbound');
+  const problems: ConfigProblem[] = [];
+  const effective = effectiveOutbound(index, buildRules(index, proxy), outbound);
+  const { routes } = usableOutbound(effective, new BackendResolver(index, 'east'), reportTo(problems));
+  return { routes: routes.length, problems: problems.map(({ field, reason }) => `${field} ${reason}`) };
+}
+
+const httpRoute = (...rules: JsonObject[]): Resource => make('MeshHTTPRoute', 'r', { to: [{ targetRef: CART, rules }] });
+const tcpRoute = (conf: JsonObject): Resource =>
+  make('MeshTCPRoute', 'r', { to: [{ targetRef: CART, rules: [{ default: conf }] }] });
+const mirror = (backendRef: JsonObject): JsonObject => ({ type: 'RequestMirror', requestMirror: { backendRef } });
+const toCart = { ...CART, port: 80 };
+
+describe('the usable rules of a route', () => {
+  it.each<[what: string, protocol: string, route: Resource, routes: number, problems: string[]]>([
+    ['a backend that exists', 'http', httpRoute({ matches: [PATH], default: { backendRefs: [toCart] } }), 1, []],
+    [
+      'the second of two missing backends: the first has no weight',
+      'http',
+      httpRoute({ matches: [PATH], default: { backendRefs: [{ ...MISSING, weight: 0 }, MISSING] } }),
+      1,
+      [`spec.to[0].rules[0].default.backendRefs[1] ${HTTP_SHARE}`],
+    ],
+    [
+      'a missing backend of TCP',
+      'tcp',
+      tcpRoute({ backendRefs: [toCart, { ...MISSING, weight: 2 }] }),
+      1,
+      [`spec.to[0].rules[0].default.backendRefs[1] ${TCP_SHARE}`],
+    ],
+    [
+      'the mirror that means nothing',
+      'http',
+      httpRoute(
+        { matches: [{ path: { type: 'Exact', value: '/b' } }], default: {} },
+        { matches: [PATH], default: { filters: [mirror(toCart), mirror(MISSING)] } },
+      ),
+      2,
+      [`spec.to[0].rules[1].default.filters[1].requestMirror.backendRef ${NO_MIRROR}`],
+    ],
+    [
+      'no mirror in a filter of another type',
+      'http',
+      httpRoute({ matches: [PATH], default: { filters: [{ type: 'URLRewrite', urlRewrite: { hostname: 'a.b' } }] } }),
+      1,
+      [],
+    ],
+    [
+      'nothing of a route that does nothing on the port',
+      'tcp',
+      httpRoute({ matches: [PATH], default: { backendRefs: [MISSING] } }),
+      1,
+      [],
+    ],
+  ])('name %s', (_, protocol, route, routes, problems) => {
+    expect(usable(protocol, route)).toEqual({ routes, problems });
+  });
+
+  it('are without a rule whose match cannot be read, which is named once', () => {
+    const bad = { matches: [{ path: { type: 'RegularExpression', value: 'a(' } }], default: {} };
+    const { routes, problems } = usable('http', httpRoute({ matches: [PATH], default: {} }, bad));
+    expect([routes, problems.map((problem) => problem.split(' ')[0])]).toEqual([
+      1,
+      ['spec.to[0].rules[1].matches[0].path.value'],
+    ]);
+  });
+});
+
+describe('the usable rules of an inbound', () => {
+  const policy = (kri: string): Policy => ({ kri }) as unknown as Policy;
+  const MATCH = { spiffeID: { type: 'Exact', value: 'spiffe://a/b' } };
+  const rule = (kri: string, index: number, conf: JsonObject, match: JsonObject | null = null): InboundRule => ({
+    ...{ match, conf, policy: policy(kri), index },
+  });
+  const named = (problems: ConfigProblem[]): string[] => problems.map(({ policy: by, field }) => `${by ?? '-'} ${field}`);
+
+  it('are the given ones where all are good', () => {
+    const rules = [rule('a', 0, { idleTimeout: '1s' }), rule('b', 1, { idleTimeout: '2s' })];
+    const problems: ConfigProblem[] = [];
+    const found = usableRules('MeshTimeout', rules, reportTo(problems));
+    expect(found.map((one, at) => one === rules[at])).toEqual([true, true]);
+    expect(problems).toEqual([]);
+  });
+
+  it('are without a bad value, and without a rule whose match is bad', () => {
+    const problems: ConfigProblem[] = [];
+    const [good, bad] = ['/log', 'no path'].map((path) => ({ type: 'File', file: { path } })) as [JsonObject, JsonObject];
+    const unreadable = rule('c', 3, { backends: [good] }, { spiffeID: { type: 'Exact', value: 'no id' } });
+    const rules = [rule('a', 2, { backends: [bad, good] }, MATCH), unreadable];
+    expect(usableRules('MeshAccessLog', rules, reportTo(problems))).toEqual([rule('a', 2, { backends: [good] }, MATCH)]);
+    expect(named(problems)).toEqual(['a spec.rules[2].default.backends[0].file.path', 'c spec.rules[3].matches']);
+  });
+
+  it('are one for every client where good confs merge into a bad one, which is named on the strongest', () => {
+    const problems: ConfigProblem[] = [];
+    const tls = (tlsVersion: JsonObject): JsonObject => ({ mode: 'Strict', tlsVersion });
+    const forOne = rule('one', 0, tls({ min: 'TLS11' }), { sni: { type: 'Exact', value: 'a.b' } });
+    const rules = [forOne, rule('weak', 0, tls({ min: 'TLS13' })), rule('strong', 4, tls({ max: 'TLS12' }))];
+    expect(usableRules('MeshTLS', rules, reportTo(problems))).toEqual([forOne, rule('strong', 4, tls({ max: 'TLS12' }))]);
+    expect(named(problems)).toEqual(['strong spec.rules[4].default.tlsVersion.min']);
+  });
+});
+
+describe('a list of problems', () => {
+  it('has each once, and two that differ in policy, field or reason', () => {
+    const problems: ConfigProblem[] = [];
+    const report = reportTo(problems);
+    const one = { policy: 'p', field: 'f', reason: 'r' };
+    const all = [one, { ...one, policy: null }, { ...one, field: 'g' }, { ...one, reason: 's' }];
+    for (const problem of [...all, ...all]) report({ ...problem });
+    expect(problems).toEqual(all);
+  });
+});
