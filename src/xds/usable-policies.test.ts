@@ -120,7 +120,8 @@ describe('the usable rules of an inbound', () => {
 
   it('are without a bad value, and without a rule whose match is bad', () => {
     const problems: ConfigProblem[] = [];
-    const [good, bad] = ['/log', 'no path'].map((path) => ({ type: 'File', file: { path } })) as [JsonObject, JsonObject];
+    const file = (path: string): JsonObject => ({ type: 'File', file: { path } });
+    const [good, bad] = [file('/log'), file('no path')];
     const unreadable = rule('c', 3, { backends: [good] }, { spiffeID: { type: 'Exact', value: 'no id' } });
     const rules = [rule('a', 2, { backends: [bad, good] }, MATCH), unreadable];
     expect(usableRules('MeshAccessLog', rules, reportTo(problems))).toEqual([rule('a', 2, { backends: [good] }, MATCH)]);
