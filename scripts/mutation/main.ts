@@ -42,15 +42,29 @@ const { values, positionals } = parseArgs({
     files: { type: 'string', default: MAX_FILES },
     quick: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h', default: false },
   },
 });
+const USAGE = `usage: npm run test:mutation -- [--sample N] [--seed S] [--files N] [--quick] [--list] FILE[:LINE] FOLDER …
+
+Makes small changes in files of src, in a copy, and prints those that no test detects.
+
+  --sample N   the number of changes (30)
+  --seed S     the same seed and sources give the same changes
+  --files N    the test files of unit for one change, the nearest first (${MAX_FILES})
+  --quick      no second stage: the tests of unit alone
+  --list       print the changes; run no test
+  --help       print this text
+`;
+if (values.help) {
+  process.stdout.write(USAGE);
+  process.exit(0);
+}
 const sample = Number(values.sample);
 const seed = Number(values.seed);
 const maxFiles = Number(values.files);
 if (positionals.length === 0 || !Number.isInteger(sample) || !Number.isInteger(seed) || !Number.isInteger(maxFiles)) {
-  process.stderr.write(
-    'usage: npm run test:mutation -- [--sample N] [--seed S] [--files N] [--quick] [--list] FILE[:LINE] FOLDER …\n',
-  );
+  process.stderr.write(USAGE);
   process.exit(2);
 }
 
