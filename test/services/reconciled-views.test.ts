@@ -10,7 +10,7 @@ import { makeRow } from '../support/make-row.ts';
 import { fc } from '../support/property.ts';
 
 const now = new Date(0);
-type Change = { readonly do: 'put' | 'delete' | 'settle' | 'edit'; readonly row: Resource };
+type Change = { readonly do: 'put' | 'delete' | 'lose' | 'settle' | 'edit'; readonly row: Resource };
 type Machine<View> = {
   readonly types: readonly string[];
   readonly create: () => View;
@@ -31,6 +31,7 @@ class Table<View extends ReconciledView> {
   apply({ do: what, row }: Change): void {
     const before = this.rows.get(keyText(row));
     if (what === 'settle') this.settle();
+    else if (what === 'lose') this.#lose(row);
     else if (what === 'delete') this.#delete(row);
     else if (what === 'put') this.#put({ ...row, status: before?.status ?? {} });
     else if (before !== undefined) this.#put({ ...before, status: {} });
@@ -58,6 +59,14 @@ class Table<View extends ReconciledView> {
     return this.#machine.plan(view);
   }
 
+  /** Deletes a row without a notification, and then reads its type again. */
+  #lose(row: Resource): void {
+    this.rows.delete(keyText(row));
+    const ofType = [...this.rows.values()].filter(({ type }) => type === row.type);
+    putAll(this.#view, row.type, ofType);
+    expect([...this.#view.keysOf(row.type)].every((key) => this.rows.has(keyText(key)))).toBe(true);
+  }
+
   #put(row: Resource): void {
     this.rows.set(keyText(row), row);
     this.#view.put(row);
@@ -70,7 +79,14 @@ class Table<View extends ReconciledView> {
 }
 
 function historyOf(row: fc.Arbitrary<Resource>): fc.Arbitrary<Change[]> {
-  const what = fc.constantFrom('put' as const, 'put' as const, 'delete' as const, 'settle' as const, 'edit' as const);
+  const what = fc.constantFrom(
+    'put' as const,
+    'put' as const,
+    'delete' as const,
+    'lose' as const,
+    'settle' as const,
+    'edit' as const,
+  );
   return fc.array(fc.record({ do: what, row }), { maxLength: 80 });
 }
 

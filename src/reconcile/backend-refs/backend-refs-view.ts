@@ -57,7 +57,6 @@ export class BackendRefsView implements ReconciledView {
 
   remove(key: ResourceKey): void {
     const id = keyText(key);
-    this.#marked.delete(id);
     if (key.type === BACKEND) {
       if (this.#backends.delete(id)) this.#resolveMesh(key.mesh);
     } else {

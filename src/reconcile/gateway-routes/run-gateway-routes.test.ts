@@ -140,6 +140,17 @@ describe('the rows derived from Gateway API routes', () => {
     expect(attempts).toBe(10);
   });
 
+  it('are written again when another writer has changed one of them', async () => {
+    let attempts = 0;
+    store.beforeWrite = (write) => {
+      if (write.key.type !== 'HTTPRoute') return undefined;
+      attempts += 1;
+      return attempts === 1 ? { result: 'conflict' } : undefined;
+    };
+    await derive();
+    expect([attempts, await conditions()]).toMatchObject([2, { Accepted: 'True Accepted' }]);
+  });
+
   describe('while the store is followed', () => {
     let stop: AbortController;
     let running: Promise<void>;

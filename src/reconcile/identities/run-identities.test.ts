@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ManualClock } from '../../../test/support/manual-clock.ts';
 import { TinyStore } from '../../../test/support/tiny-store.ts';
 import { createLogger } from '../../base/log.ts';
@@ -9,7 +9,7 @@ import { objectsOf } from '../../resource/read-json.ts';
 import type { JsonObject, Labels, Resource } from '../../resource/types.ts';
 import type { Write } from '../../store/resource-store.ts';
 import { authorityRows, pemIn } from './plan-identity.ts';
-import { reconcileIdentities } from './run-identities.ts';
+import { reconcileIdentities, runIdentities } from './run-identities.ts';
 
 const BUNDLED = { type: 'Bundled', bundled: { autogenerate: { enabled: true } } };
 const at = (type: string, name: string) => ({ type, mesh: 'shop', name });
@@ -56,7 +56,13 @@ describe('a MeshIdentity', () => {
     expect(new X509Certificate(pem).subjectAltName).toBe('URI:spiffe://shop.east.mesh.local');
     const trust = await row('MeshTrust', 'identity');
     expect(trust.spec).toEqual({ trustDomain: 'shop.east.mesh.local', caBundles: [{ type: 'Pem', pem: { value: pem } }] });
-    expect(trust.labels).toMatchObject({ 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' });
+    expect([trust.labels, trust.status]).toEqual([
+      {
+        ...{ 'kuma.io/display-name': 'identity', 'kuma.io/mesh': 'shop', 'kuma.io/env': 'universal' },
+        ...{ 'kuma.io/origin': 'zone', 'kuma.io/zone': 'east' },
+      },
+      { origin: { kri: 'kri_mid_shop___identity_' } },
+    ]);
     expect(isMeshIdentityReady(await row('MeshIdentity', 'identity'))).toBe(true);
     await reconcile();
     expect(writes).toEqual([]);
@@ -83,14 +89,22 @@ describe('a MeshIdentity', () => {
     expect(bundles.at(-1)).toEqual({ type: 'Pem', pem: { value: pem } });
   });
 
-  it('is not ready with half an authority, and nothing is replaced', async () => {
+  it.each([
+    ['identity-private-key', 'identity-root-ca'],
+    ['identity-root-ca', 'identity-private-key'],
+  ])('is not ready without the Secret %s, and nothing is replaced', async (missing, left) => {
     await put({ provider: BUNDLED });
     await reconcile();
-    const before = pemIn(await row('Secret', 'identity-root-ca'));
-    await store.write({ op: 'delete', key: at('Secret', 'identity-private-key') });
+    const before = pemIn(await row('Secret', left));
+    await store.write({ op: 'delete', key: at('Secret', missing) });
     await reconcile();
-    expect(await reasons()).toContainEqual(['Ready', 'False', 'AuthorityIncomplete']);
-    expect(pemIn(await row('Secret', 'identity-root-ca'))).toBe(before);
+    const message = `Secret ${missing} is missing; restore it, or delete the other`;
+    const failed = { status: 'False', reason: 'AuthorityIncomplete', message };
+    expect((await row('MeshIdentity', 'identity')).status['conditions']).toEqual([
+      { type: 'Provider', ...failed },
+      { type: 'Ready', ...failed },
+    ]);
+    expect(pemIn(await row('Secret', left))).toBe(before);
   });
 
   it.each([
@@ -102,6 +116,22 @@ describe('a MeshIdentity', () => {
     await reconcile();
     expect(await reasons()).toContainEqual(['Ready', 'False', reason]);
     expect(writes).toHaveLength(1);
+  });
+
+  it('gets its rows while the store is followed, also after a failed read, until the end', async () => {
+    const stop = new AbortController();
+    let isOver = false;
+    const log = createLogger('silent');
+    const warn = vi.spyOn(log, 'warn');
+    const list = vi.spyOn(store, 'list').mockRejectedValueOnce(new Error('the database does not answer'));
+    const running = runIdentities({ store, zone: 'east', otherZonesMs: 0, clock, log }, stop.signal).then(() => (isOver = true));
+    await vi.waitFor(() => expect(warn).toHaveBeenCalledWith({ err: 'the database does not answer' }, expect.anything()));
+    await put({ provider: BUNDLED });
+    while (list.mock.calls.length < 2) await clock.advance(1_000);
+    await vi.waitFor(async () => expect(await store.get(at('MeshTrust', 'identity'))).toBeDefined());
+    expect(isOver).toBe(false);
+    stop.abort();
+    await running;
   });
 
   it('is left to its zone', async () => {

@@ -74,7 +74,8 @@ it('the groups of a mesh name the services that a change of a Dataplane concerns
   const groups = new ServiceGroups();
   const member = (service: string): Membership => ({ by: 'tag', service, name: 'x', created: 0, ports: [] });
   expect([...groups.put('x', [member('a'), member('b')])]).toEqual(['a', 'b']);
-  expect([...groups.put('y', [member('b')])]).toEqual(['b']);
+  expect([...groups.put('y', [{ ...member('b'), name: 'y' }])]).toEqual(['b']);
+  expect(groups.membersOf('b').map(({ name }) => name)).toEqual(['x', 'y']);
   expect([...groups.put('x', [member('c')])]).toEqual(['a', 'b', 'c']);
   expect([...groups.services()].sort()).toEqual(['b', 'c']);
   expect([...groups.put('x', [])]).toEqual(['c']);

@@ -96,6 +96,69 @@ describe('a view of services', () => {
     expect(marks()).toEqual(expected);
   });
 
+  it('marks the services of a Dataplane that is removed, and its group', () => {
+    view.remove(rows.dataplane);
+    expect(marks()).toEqual(['generated', 'group generated', 'selecting']);
+  });
+
+  it('marks the services of a proxy when it is ready for TLS, and not when only what it calls changes', () => {
+    const tls = (isReady: boolean, plaintextTo: string[]): Resource =>
+      changed(rows.insight, { status: { tls: { isReady, plaintextTo } } });
+    view.put(tls(true, []));
+    expect(marks()).toEqual(['generated', 'selecting']);
+    plan();
+    plan();
+    view.put(tls(true, []));
+    view.put(tls(true, ['kri_msvc_default_west__other_']));
+    expect(marks()).toEqual([]);
+    view.remove(rows.insight);
+    expect(marks()).toEqual(['generated', 'selecting']);
+  });
+
+  it.each([
+    ['Ready', true, 'Ready'],
+    ['Ready', false, 'NotReady'],
+    ['NotReady', true, 'NotReady'],
+  ])('offers TLS where an inbound takes requests and all accept TLS: %s, %s: %s', (state, isReady, expected) => {
+    view.put(changed(rows.dataplane, { spec: { networking: { inbound: inbound.map((one) => ({ ...one, state })) } } }));
+    view.put(changed(rows.insight, { status: { tls: { isReady, plaintextTo: [] } } }));
+    plan();
+    expect(view.meshes.get('default')?.serviceNamed('selecting')?.stored?.status['tls']).toEqual({ status: expected });
+  });
+
+  it('lets the older of two services with one address keep it, and gives another to the younger', () => {
+    const vipOf = (name: string): string | undefined => {
+      const entry = view.meshes.get('default')?.serviceNamed(name);
+      return entry && view.vipOf(entry);
+    };
+    const taken = vipOf('selecting') ?? '';
+    const withVip = (name: string, time: number): Resource => ({
+      ...service(name, {}, backends),
+      ...{ creationTime: new Date(time), status: { vips: [{ ip: taken }] } },
+    });
+    view.put(withVip('younger', 9));
+    expect(plan()).toEqual(['younger']);
+    expect([vipOf('selecting'), vipOf('younger') === taken]).toEqual([taken, false]);
+    view.put(withVip('older', -9));
+    expect(marks()).toEqual(['group older', 'older', 'selecting']);
+    plan();
+    expect([vipOf('older'), vipOf('selecting') === taken]).toEqual([taken, false]);
+  });
+
+  it('gives the address of a removed service to another when there is no free one', () => {
+    const networks = { MeshService: '241.0.0.0/32', MeshExternalService: '242.0.0.0/8', MeshMultiZoneService: '243.0.0.0/8' };
+    view = new ServicesView('east', networks);
+    const planned = (): number => planServices(view, { now: new Date(now), graceMs: null }).withoutVip;
+    view.put(rows.mesh);
+    view.put(rows.selecting);
+    expect(planned()).toBe(0);
+    view.put(rows.other);
+    expect(planned()).toBe(1);
+    view.remove(rows.selecting);
+    view.touchAll();
+    expect(planned()).toBe(0);
+  });
+
   it('marks all services when a HostnameGenerator is created, changed or deleted', () => {
     const all = ['external', 'generated', 'global', 'other', 'selecting'];
     for (const row of [
